@@ -1,0 +1,76 @@
+/** Every failure that a caller can act on, by its stable code. HTTP statuses are in web/error-status.ts. */
+export type ErrorCode =
+  | 'invalid_input'
+  | 'not_found'
+  | 'link_not_found'
+  | 'link_busy'
+  | 'bytes_gone'
+  | 'upload_not_found'
+  | 'upload_used'
+  | 'upload_busy'
+  | 'upload_incomplete'
+  | 'offset_conflict'
+  | 'too_large'
+  | 'size_mismatch'
+  | 'hash_mismatch'
+  | 'quota_exceeded'
+  | 'already_exists'
+  | 'path_refused'
+  | 'path_not_found'
+  | 'storage_full'
+  | 'storage_read_only'
+  | 'storage_failed'
+  | 'out_of_descriptors'
+  | 'database_failed'
+  | 'database_newer'
+  | 'data_in_use'
+  | 'config_invalid'
+  | 'port_in_use'
+  | 'bind_refused'
+  | 'host_refused'
+  | 'origin_refused'
+  | 'too_many_requests'
+  | 'method_not_allowed'
+  | 'unsupported'
+  | 'cancelled'
+  | 'stalled'
+  | 'internal';
+
+/** A failure with a stable code and a message that says what to do about it. */
+export class WorkcrateError extends Error {
+  readonly code: ErrorCode;
+  /** Facts for the caller, such as the offset that the server holds. Never a secret. */
+  readonly details: Readonly<Record<string, string | number>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: Record<string, string | number> } = {},
+  ) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.name = 'WorkcrateError';
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+}
+
+export function isWorkcrateError(error: unknown, code?: ErrorCode): error is WorkcrateError {
+  return error instanceof WorkcrateError && (code === undefined || error.code === code);
+}
+
+/** The errno name of a system error (`ENOENT`), or null for anything else. */
+export function errnoOf(error: unknown): string | null {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : null;
+}
+
+/** Whether the cause belongs in the log, since the caller can do nothing about it and is not told. */
+export function isOurFault({ code }: WorkcrateError): boolean {
+  return code === 'internal' || code.startsWith('storage_') || code.startsWith('database_');
+}
+
+/** Anything that is not a WorkcrateError is our own fault, and its text stays in the log. */
+export function asWorkcrateError(error: unknown): WorkcrateError {
+  if (error instanceof WorkcrateError) return error;
+  return new WorkcrateError('internal', 'The server failed. Its log says why.', { cause: error });
+}
