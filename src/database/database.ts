@@ -1,0 +1,38 @@
+/**
+ * A value that both SQLite and PostgreSQL take and give back unchanged. Times are milliseconds, flags 0 or
+ * 1. Strings hold no NUL, which PostgreSQL refuses.
+ */
+export type SqlValue = string | number | null;
+export type Row = Record<string, SqlValue>;
+
+/**
+ * Runs one statement. Placeholders are `?`, in order, one for each value. The SQL is the common subset of
+ * SQLite and PostgreSQL: `RETURNING`, `ON CONFLICT`, `CAST(SUM(x) AS BIGINT)`; no booleans, no dialect's
+ * own functions.
+ * BIGINT comes back as a number; a value beyond 2^53 is an error rather than a wrong number. How text is
+ * ordered (`ORDER BY name`) is up to the database, but always the same within it.
+ *
+ * Every failure is a WorkcrateError: `storage_full`, `storage_read_only` where the cause is known, else
+ * `database_failed`; the object goes on working after it.
+ */
+export interface Queries {
+  query<T extends Row = Row>(sql: string, ...values: SqlValue[]): Promise<T[]>;
+}
+
+/** The state of the product. Backends: sqlite.ts, postgres.ts, chosen in open.ts. */
+export interface Database extends Queries {
+  readonly kind: 'sqlite' | 'postgres';
+  /**
+   * Runs `work` whole or not at all: a rejection rolls back and is passed on. What it commits survives
+   * power loss. Writers are one at a time where they touch the same rows; a conflict that the backend
+   * can only answer by running again (deadlock, serialisation, busy) is run again, so `work` must have
+   * no effect but through `tx`. `work` must use `tx` alone: the outer object waits for it to end, and work
+   * that is idle for a minute is given up. A query that fails dooms the transaction.
+   *
+   * Others may commit between two queries of `work` (PostgreSQL's READ COMMITTED): what decides must be
+   * the UPDATE itself (`UPDATE … WHERE … RETURNING`), never a SELECT before it.
+   */
+  transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
+  /** Ends after what is running; later calls reject with `database_failed`. Closing twice is allowed. */
+  close(): Promise<void>;
+}

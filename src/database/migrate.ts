@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { WorkcrateError } from '../errors.ts';
+import type { Database, Queries } from './database.ts';
+import { splitStatements } from './statement.ts';
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly statements: string[];
+  /** Of the statements, so that comments and line breaks may change afterwards. */
+  readonly sha256: string;
+}
+
+type Applied = { version: number; sha256: string };
+
+/** The same folder from src/database and from a build in dist/database. */
+const FOLDER = join(import.meta.dirname, '../../src/database/migrations');
+/** Any number will do, as long as nothing else in the database locks it. */
+const LOCK = 7_263_541_009;
+
+/** Brings the schema up to date, whole or not at all. Several processes may do so at once. */
+export async function migrate(database: Database): Promise<void> {
+  const known = await readMigrations();
+  await database.transaction(async (tx) => {
+    // SQLite's transactions exclude each other anyway.
+    if (database.kind === 'postgres') await tx.query('SELECT pg_advisory_xact_lock(CAST(? AS BIGINT))', LOCK);
+    const applied = await readApplied(tx);
+    refuseNewer(known, applied);
+    refuseChanged(known, applied);
+    const done = new Set(applied.map(({ version }) => version));
+    for (const migration of known) if (!done.has(migration.version)) await apply(tx, migration);
+  });
+}
+
+async function readMigrations(): Promise<Migration[]> {
+  const names = (await readdir(FOLDER)).filter((name) => /^\d{4}-.+\.sql$/.test(name));
+  return Promise.all(names.toSorted().map(readMigration));
+}
+
+async function readMigration(file: string): Promise<Migration> {
+  const statements = splitStatements(await readFile(join(FOLDER, file), 'utf8'));
+  const sha256 = createHash('sha256').update(statements.join(';\n')).digest('hex');
+  return { version: Number(file.slice(0, 4)), name: file.slice(5, -'.sql'.length), statements, sha256 };
+}
+
+async function readApplied(tx: Queries): Promise<Applied[]> {
+  await tx.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
+    version BIGINT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    applied_at BIGINT NOT NULL,
+    sha256 TEXT NOT NULL
+  )`);
+  return tx.query<Applied>('SELECT version, sha256 FROM schema_migrations ORDER BY version');
+}
+
+function refuseNewer(known: Migration[], applied: Applied[]): void {
+  const unknown = applied.findLast(
+    ({ version }) => !known.some((migration) => migration.version === version),
+  );
+  if (unknown === undefined) return;
+  throw new WorkcrateError(
+    'database_newer',
+    `The database was written by a newer Workcrate (schema ${unknown.version}, this one knows ` +
+      `${known.at(-1)?.version ?? 0}). Update Workcrate, or restore the backup made before the update.`,
+  );
+}
+
+function refuseChanged(known: Migration[], applied: Applied[]): void {
+  const changed = known.find(({ version, sha256 }) =>
+    applied.some((row) => row.version === version && row.sha256 !== sha256),
+  );
+  if (changed === undefined) return;
+  throw new WorkcrateError(
+    'database_failed',
+    `Migration ${changed.version} (${changed.name}) is not the one that this database was made with. ` +
+      `Use the Workcrate release that made it, or a new database.`,
+  );
+}
+
+async function apply(tx: Queries, { version, name, statements, sha256 }: Migration): Promise<void> {
+  for (const statement of statements) await tx.query(statement);
+  const record = 'INSERT INTO schema_migrations (version, name, applied_at, sha256) VALUES (?, ?, ?, ?)';
+  await tx.query(record, version, name, Date.now(), sha256);
+}

@@ -1,0 +1,33 @@
+import { WorkcrateError } from '../errors.ts';
+import type { Database } from './database.ts';
+import { migrate } from './migrate.ts';
+import { postgresDatabase } from './postgres.ts';
+import { sqliteDatabase } from './sqlite.ts';
+
+/** Every backend, by the locations that it opens. The first that matches is taken. */
+const BACKENDS: { location: RegExp; open(location: string): Database | Promise<Database> }[] = [
+  { location: /^postgres(ql)?:\/\//i, open: postgresDatabase },
+  // A path, and no URL of a database that is not supported.
+  { location: /^(?![a-z][a-z0-9+.-]*:\/\/)./i, open: sqliteDatabase },
+];
+
+/** Opens a `postgres://` URL or a SQLite file, and brings its schema up to date. */
+export async function openDatabase(location: string): Promise<Database> {
+  const backend = BACKENDS.find((candidate) => candidate.location.test(location));
+  if (backend === undefined) throw unsupported();
+  const database = await backend.open(location);
+  try {
+    await migrate(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return database;
+}
+
+function unsupported(): WorkcrateError {
+  return new WorkcrateError(
+    'config_invalid',
+    'The database is a URL that begins with postgres://, or the path of a SQLite file.',
+  );
+}

@@ -1,0 +1,67 @@
+import { type ErrorCode, errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+
+// SQLSTATEs, from https://www.postgresql.org/docs/current/errcodes-appendix.html
+const CONFLICTS = new Set<unknown>(['40001', '40P01']);
+const CONNECTION_ENDED = new Set(['08000', '08003', '08006', '25P03', '57P01', '57P02', '57P03', '57P05']);
+const LOGIN_REFUSED = new Set(['28000', '28P01', '3D000']);
+const DISK_FULL = '53100';
+const READ_ONLY = '25006';
+
+/** Whether the server undid a transaction because of another one, so that it may be run again. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICTS.has(detailOf(error, 'sqlState'));
+}
+
+/** Whether a connection that had been made is gone, and with it what it had not committed. */
+export function isConnectionLost(error: unknown): boolean {
+  return detailOf(error, 'connection') === 'lost';
+}
+
+/** `place` names the server without the password, which stands in no message of the driver's either. */
+export function connectError(error: unknown, place: string): WorkcrateError {
+  const [code, advice] = meaningOf(sqlState(error));
+  return new WorkcrateError(code, messageOf(error, place, advice), { cause: error });
+}
+
+export function queryError(error: unknown, place: string): WorkcrateError {
+  if (isWorkcrateError(error)) return error;
+  const state = sqlState(error);
+  const [code, advice] = meaningOf(state);
+  const details = { ...(state !== null && { sqlState: state }), ...(isEnd(state) && { connection: 'lost' }) };
+  return new WorkcrateError(code, messageOf(error, place, advice), { cause: error, details });
+}
+
+function isEnd(state: string | null): boolean {
+  return state === null || CONNECTION_ENDED.has(state);
+}
+
+function meaningOf(state: string | null): [ErrorCode, string] {
+  if (isEnd(state))
+    return ['database_failed', 'Check that the server runs and can be reached, then try again.'];
+  if (state === DISK_FULL) return ['storage_full', 'Free some space on the database server.'];
+  if (state === READ_ONLY) return ['storage_read_only', 'Point the database URL at the primary server.'];
+  if (LOGIN_REFUSED.has(state ?? '')) {
+    return ['database_failed', 'Check the user, the password and the database name in the database URL.'];
+  }
+  return ['database_failed', ''];
+}
+
+/** Node's error for a host with several addresses has no message, only a code. */
+function messageOf(error: unknown, place: string, advice: string): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return `PostgreSQL at ${place}: ${message || errnoOf(error)}. ${advice}`.trim();
+}
+
+/** What the server answered with; null where the failure is the connection's. */
+function sqlState(error: unknown): string | null {
+  if (!(error instanceof Error && 'severity' in error && 'code' in error)) return null;
+  return typeof error.code === 'string' ? error.code : null;
+}
+
+/** `work` may have wrapped the error of a query in its own. */
+function detailOf(error: unknown, name: string): string | number | null {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (isWorkcrateError(at) && name in at.details) return at.details[name] ?? null;
+  }
+  return null;
+}

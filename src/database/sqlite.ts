@@ -1,0 +1,110 @@
+import { closeSync, openSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
+import { WorkcrateError } from '../errors.ts';
+import type { Database, Queries, Row, SqlValue } from './database.ts';
+import { remembered } from './remembered.ts';
+import { runWork } from './scope.ts';
+import { isBusy, sqliteError } from './sqlite-errors.ts';
+import { checkValues, parseStatement } from './statement.ts';
+import { takingTurns } from './turns.ts';
+
+const MOST_STATEMENTS = 500;
+/** SQLite waits in the thread and so stops the whole server: keep it short, and go on in `patiently`. */
+const BUSY_IN_THREAD_MS = 50;
+const BUSY_LIMIT_MS = 10_000;
+
+/** The embedded backend: one file, one connection. A query outside of transactions runs at once. */
+export function sqliteDatabase(file: string): Database {
+  const connection = openConnection(file);
+  const turns = takingTurns();
+  const prepare = remembered(MOST_STATEMENTS, (sql) => {
+    const { placeholders } = parseStatement(sql);
+    const statement = connection.prepare(sql);
+    statement.setReturnArrays(true);
+    return { placeholders, statement, names: statement.columns().map((column) => column.name) };
+  });
+  let closing: Promise<void> | null = null;
+
+  const refuseClosed = () => {
+    if (closing !== null) throw new WorkcrateError('database_failed', `SQLite at ${file} is closed.`);
+  };
+
+  const run = <T extends Row>(sql: string, values: SqlValue[]): T[] => {
+    try {
+      const { placeholders, statement, names } = prepare(sql);
+      checkValues(sql, placeholders, values);
+      const rows = statement.all(...values) as unknown as SqlValue[][];
+      return rows.map((row) => rowOf(names, row)) as T[];
+    } catch (error) {
+      throw sqliteError(error, file);
+    }
+  };
+
+  const transact = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {
+    await patiently(() => run('BEGIN IMMEDIATE', []));
+    try {
+      const result = await runWork({ query: async (sql, ...values) => run(sql, values) }, work);
+      run('COMMIT', []);
+      return result;
+    } finally {
+      // Some failures, such as a full disk, have rolled back already.
+      if (connection.isTransaction) run('ROLLBACK', []);
+    }
+  };
+
+  return {
+    kind: 'sqlite',
+    async query<T extends Row>(sql: string, ...values: SqlValue[]) {
+      refuseClosed();
+      if (!turns.free()) return turns.take(() => patiently(() => run<T>(sql, values)));
+      try {
+        return run<T>(sql, values);
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+        return turns.take(() => patiently(() => run<T>(sql, values)));
+      }
+    },
+    async transaction(work) {
+      refuseClosed();
+      return turns.take(() => transact(work));
+    },
+    close() {
+      closing ??= turns.take(() => connection.close());
+      return closing;
+    },
+  };
+}
+
+/** A plain object as pg gives it, made here: those of node:sqlite have no prototype and are slow to read. */
+function rowOf(names: readonly string[], values: readonly SqlValue[]): Row {
+  const row: Row = {};
+  for (let at = 0; at < names.length; at++) row[names[at]!] = values[at]!;
+  return row;
+}
+
+/** Repeats what another process is in the way of. A busy statement has done nothing. */
+async function patiently<T>(attempt: () => T): Promise<T> {
+  const deadline = performance.now() + BUSY_LIMIT_MS;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+    }
+    await pause(Math.random() * 50);
+  }
+}
+
+function openConnection(file: string): DatabaseSync {
+  try {
+    // SQLite would let everybody read it; its WAL takes over the mode of the file.
+    if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
+    const connection = new DatabaseSync(file, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
+    connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON');
+    connection.exec(`PRAGMA journal_size_limit = 67108864; PRAGMA busy_timeout = ${BUSY_IN_THREAD_MS}`);
+    return connection;
+  } catch (error) {
+    throw sqliteError(error, file);
+  }
+}
