@@ -1,0 +1,148 @@
+import { link, mkdir, open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { errnoOf, WorkcrateError } from '../errors.ts';
+import { alreadyExists, offsetConflict, storing } from './failures.ts';
+import type { Staging, StoredObject } from './storage.ts';
+import { syncFolder } from './sync-folder.ts';
+
+const idForm = /^[a-z0-9][a-z0-9_-]{0,99}$/;
+/** Chunks from the network are small; writing them together saves most of the calls. */
+const batchBytes = 1024 * 1024;
+
+/** Bytes on their way in, as `ID.part` files; committing one links it into its place. */
+export async function diskStaging(folder: string, pathOfKey: (key: string) => string): Promise<Staging> {
+  await storing(() => mkdir(folder, { recursive: true, mode: 0o700 }));
+  const folders = new Set<string>();
+  const pathOf = (id: string): string => {
+    if (!idForm.test(id))
+      throw new WorkcrateError('invalid_input', `${JSON.stringify(id)} is no staging id.`);
+    return join(folder, `${id}.part`);
+  };
+  return {
+    size: (id) => storing(() => sizeOf(pathOf(id))),
+    append: (id, offset, bytes, signal) => append(pathOf(id), offset, bytes, signal),
+    commit: (id, key) => storing(() => commit(pathOf(id), key, pathOfKey(key), dirname(folder), folders)),
+    discard: (id) => storing(() => removeIfThere(pathOf(id))),
+    list: () => storing(async () => (await readdir(folder)).filter(isPart).map((name) => name.slice(0, -5))),
+  };
+}
+
+const isPart = (name: string): boolean => name.endsWith('.part');
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return 0;
+    throw error;
+  }
+}
+
+async function append(
+  path: string,
+  offset: number,
+  bytes: AsyncIterable<Uint8Array>,
+  signal?: AbortSignal,
+): Promise<number> {
+  const size = await storing(() => sizeOf(path));
+  if (offset !== 0 && offset !== size) throw offsetConflict(size);
+  await using file = await storing(() => open(path, offset === 0 ? 'w' : 'r+', 0o600));
+  let position = offset;
+  try {
+    for await (const batch of batches(bytes, signal))
+      position = await storing(() => writeAll(file, batch, position));
+  } finally {
+    await storing(() => file.sync());
+  }
+  return position;
+}
+
+/** Gathers chunks up to a size. When the source fails, what it gave before that is still passed on. */
+async function* batches(
+  bytes: AsyncIterable<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array[]> {
+  let batch: Uint8Array[] = [];
+  let held = 0;
+  try {
+    for await (const chunk of bytes) {
+      signal?.throwIfAborted();
+      batch.push(chunk);
+      held += chunk.length;
+      if (held < batchBytes) continue;
+      yield batch;
+      [batch, held] = [[], 0];
+    }
+  } catch (error) {
+    if (held > 0) yield batch;
+    throw error;
+  }
+  if (held > 0) yield batch;
+}
+
+/** A write may take less than it was given, which is how a disk tells that it is almost full. */
+async function writeAll(file: FileHandle, batch: Uint8Array[], position: number): Promise<number> {
+  const whole = batch.length === 1 ? batch[0]! : Buffer.concat(batch);
+  for (let done = 0; done < whole.length;) {
+    const { bytesWritten } = await file.write(whole, done, whole.length - done, position + done);
+    done += bytesWritten;
+  }
+  return position + whole.length;
+}
+
+async function commit(
+  part: string,
+  key: string,
+  target: string,
+  root: string,
+  folders: Set<string>,
+): Promise<StoredObject> {
+  await makeFolder(dirname(target), root, folders);
+  await ensureExists(part);
+  // Before anything is placed: there may be no descriptor left to make it durable with.
+  await using folder = await open(dirname(target), 'r');
+  await place(part, key, target);
+  await folder.sync();
+  await removeIfThere(part);
+  const { size, mtimeMs } = await stat(target);
+  return { key, size, modified: mtimeMs };
+}
+
+/** `link` fails where the name is taken, in one step; a filesystem without links gets the next best. */
+async function place(part: string, key: string, target: string): Promise<void> {
+  try {
+    await link(part, target);
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') throw alreadyExists(key);
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(errnoOf(error) ?? '')) throw error;
+    if (
+      await stat(target).then(
+        () => true,
+        () => false,
+      )
+    )
+      throw alreadyExists(key);
+    await rename(part, target);
+  }
+}
+
+async function ensureExists(part: string): Promise<void> {
+  await using file = await open(part, 'a', 0o600);
+  await file.sync();
+}
+
+/** Folders are synced into their parents once, also old ones: who made them may have died before it did. */
+async function makeFolder(path: string, root: string, folders: Set<string>): Promise<void> {
+  if (folders.has(path)) return;
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  for (let at = path; at !== root; at = dirname(at)) await syncFolder(dirname(at));
+  folders.add(path);
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+}

@@ -1,0 +1,103 @@
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import { mkdir, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { errnoOf, WorkcrateError } from '../errors.ts';
+import { diskStaging } from './disk-staging.ts';
+import { keysBelow } from './disk-listing.ts';
+import { readChunks } from './disk-reading.ts';
+import { storageFailure, storing } from './failures.ts';
+import type { OpenObject, Storage, StoredObject } from './storage.ts';
+import { syncFolder } from './sync-folder.ts';
+
+const keyForm = /^[a-z0-9][a-z0-9/_-]{0,199}$/;
+
+/**
+ * Keeps objects as files below `directory`: `objects/KEY.bin` and `staging/ID.part`. The ending keeps an
+ * object `a` apart from the folder of an object `a/b`. One process at a time may use a directory.
+ */
+export async function diskStorage(directory: string): Promise<Storage> {
+  const folder = join(directory, 'objects');
+  await storing(() => mkdir(folder, { recursive: true, mode: 0o700 }));
+  const pathOf = (key: string): string => join(folder, `${checkKey(key)}.bin`);
+  const staging = await diskStaging(join(directory, 'staging'), pathOf);
+  return {
+    kind: 'disk',
+    staging,
+    stat: (key) => storing(() => statObject(key, pathOf(key))),
+    open: async (key) => openObject(pathOf(key)),
+    list: (options = {}) => storing(() => listPage(folder, pathOf, options)),
+    remove: (key) => storing(() => removeObject(pathOf(key))),
+    presign: async () => null,
+    probe: () => probe(staging),
+    close: async () => {},
+  };
+}
+
+function checkKey(key: string): string {
+  if (!keyForm.test(key) || key.includes('//') || key.endsWith('/'))
+    throw new WorkcrateError('invalid_input', `${JSON.stringify(key)} is no storage key.`);
+  return key;
+}
+
+async function statObject(key: string, path: string): Promise<StoredObject | null> {
+  const found = await absentAsNull(stat(path));
+  return found && { key, size: found.size, modified: found.mtimeMs };
+}
+
+/** Synchronous on purpose: opening costs 10 µs so, and 100 through the thread pool, on every download. */
+function openObject(path: string): OpenObject | null {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, 'r');
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return null;
+    throw storageFailure(error);
+  }
+  return {
+    size: fstatSync(descriptor).size,
+    descriptor,
+    read: (start, end, signal) => readChunks(descriptor, start, end, signal),
+    [Symbol.asyncDispose]: async () => closeSync(descriptor),
+  };
+}
+
+async function listPage(
+  folder: string,
+  pathOf: (key: string) => string,
+  { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
+) {
+  const objects: StoredObject[] = [];
+  for await (const key of keysBelow(folder, prefix, after)) {
+    if (objects.length === limit) return { objects, next: objects.at(-1)!.key };
+    const object = await statObject(key, pathOf(key));
+    if (object) objects.push(object);
+  }
+  return { objects, next: null };
+}
+
+async function removeObject(path: string): Promise<void> {
+  const removed = await absentAsNull(unlink(path).then(() => true));
+  if (removed) await syncFolder(dirname(path));
+}
+
+/** Writes and drops a byte: a full or read-only disk shows here before an upload fails on it. */
+async function probe(staging: Storage['staging']): Promise<void> {
+  const id = `probe-${process.pid}-${process.hrtime.bigint()}`;
+  const one = async function* (): AsyncGenerator<Uint8Array> {
+    yield new Uint8Array(1);
+  };
+  try {
+    await staging.append(id, 0, one());
+  } finally {
+    await staging.discard(id);
+  }
+}
+
+async function absentAsNull<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+import { constants } from 'node:os';
+import { errnoOf, WorkcrateError, type ErrorCode } from '../errors.ts';
+
+const known: Record<string, [ErrorCode, string]> = {
+  ENOSPC: [
+    'storage_full',
+    'The disk is full. Free some space or point the files folder at another disk, then try again.',
+  ],
+  EDQUOT: [
+    'storage_full',
+    "The disk quota of the server's user is used up. Raise it or free some space, then try again.",
+  ],
+  EROFS: [
+    'storage_read_only',
+    'The files folder is read-only. Mount it for writing, or set another files folder.',
+  ],
+  EACCES: ['storage_read_only', 'The server may not write to its files folder. Give its user the right to.'],
+  EPERM: ['storage_read_only', 'The server may not write to its files folder. Give its user the right to.'],
+  EMFILE: [
+    'out_of_descriptors',
+    'The server has no file descriptors left. Try again; raise `ulimit -n` if this goes on.',
+  ],
+  ENFILE: ['out_of_descriptors', 'The machine has no file descriptors left. Try again later.'],
+};
+
+/** Names the cause of a failed file operation where it can be told, so that callers can act on it. */
+export function storageFailure(error: unknown): WorkcrateError {
+  if (error instanceof WorkcrateError) return error;
+  const [code, message] = known[nameOf(error)] ?? [
+    'storage_failed',
+    'The storage failed. See the server log.',
+  ];
+  return new WorkcrateError(code, message, { cause: error });
+}
+
+/** Node knows EDQUOT by its number alone. */
+function nameOf(error: unknown): string {
+  const number = error instanceof Error ? (error as NodeJS.ErrnoException).errno : undefined;
+  return number === -constants.errno.EDQUOT ? 'EDQUOT' : (errnoOf(error) ?? '');
+}
+
+/** Runs a file operation; its failures come out as WorkcrateErrors. */
+export async function storing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
+
+export function offsetConflict(size: number): WorkcrateError {
+  return new WorkcrateError('offset_conflict', `The upload stands at byte ${size}. Go on from there.`, {
+    details: { offset: size },
+  });
+}
+
+export function alreadyExists(key: string): WorkcrateError {
+  return new WorkcrateError('already_exists', `There is an object ${key} already.`);
+}

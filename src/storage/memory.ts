@@ -1,0 +1,85 @@
+import { alreadyExists, offsetConflict } from './failures.ts';
+import type { ObjectPage, OpenObject, Staging, Storage, StoredObject } from './storage.ts';
+
+const chunkSize = 64 * 1024;
+
+interface Held {
+  readonly bytes: Uint8Array;
+  readonly modified: number;
+}
+
+/** Keeps everything in memory: for tests, and for servers that must leave nothing behind. */
+export function memoryStorage(): Storage {
+  const objects = new Map<string, Held>();
+  const describe = (key: string, held: Held): StoredObject => ({
+    key,
+    size: held.bytes.length,
+    modified: held.modified,
+  });
+  return {
+    kind: 'memory',
+    staging: memoryStaging(objects, describe),
+    stat: async (key) => (objects.has(key) ? describe(key, objects.get(key)!) : null),
+    open: async (key) => (objects.has(key) ? openBytes(objects.get(key)!.bytes) : null),
+    list: async (options = {}) => page(objects, describe, options),
+    remove: async (key) => void objects.delete(key),
+    presign: async () => null,
+    probe: async () => {},
+    close: async () => {},
+  };
+}
+
+function memoryStaging(
+  objects: Map<string, Held>,
+  describe: (key: string, held: Held) => StoredObject,
+): Staging {
+  const staged = new Map<string, Uint8Array[]>();
+  const sizeOf = (id: string): number => (staged.get(id) ?? []).reduce((sum, chunk) => sum + chunk.length, 0);
+  return {
+    size: async (id) => sizeOf(id),
+    async append(id, offset, bytes, signal) {
+      const size = sizeOf(id);
+      if (offset !== 0 && offset !== size) throw offsetConflict(size);
+      const chunks = offset === 0 ? [] : staged.get(id)!;
+      staged.set(id, chunks);
+      for await (const chunk of bytes) {
+        signal?.throwIfAborted();
+        chunks.push(Uint8Array.from(chunk));
+      }
+      return sizeOf(id);
+    },
+    async commit(id, key) {
+      if (objects.has(key)) throw alreadyExists(key);
+      const held = { bytes: Buffer.concat(staged.get(id) ?? []), modified: Date.now() };
+      objects.set(key, held);
+      staged.delete(id);
+      return describe(key, held);
+    },
+    discard: async (id) => void staged.delete(id),
+    list: async () => [...staged.keys()],
+  };
+}
+
+function openBytes(bytes: Uint8Array): OpenObject {
+  return {
+    size: bytes.length,
+    descriptor: null,
+    async *read(start, end, signal) {
+      for (let at = start; at < end; at += chunkSize) {
+        signal?.throwIfAborted();
+        yield bytes.subarray(at, Math.min(end, at + chunkSize));
+      }
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+function page(
+  objects: ReadonlyMap<string, Held>,
+  describe: (key: string, held: Held) => StoredObject,
+  { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
+): ObjectPage {
+  const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();
+  const some = keys.slice(0, limit).map((key) => describe(key, objects.get(key)!));
+  return { objects: some, next: keys.length > limit ? some.at(-1)!.key : null };
+}

@@ -1,0 +1,101 @@
+export { offsetConflict } from './failures.ts';
+
+/** What a stored object is, without its bytes. */
+export interface StoredObject {
+  readonly key: string;
+  readonly size: number;
+  /** When the object was made, in milliseconds. */
+  readonly modified: number;
+}
+
+/** An object held open: it stays readable to the end even if it is removed meanwhile. Close it. */
+export interface OpenObject extends AsyncDisposable {
+  readonly size: number;
+  /**
+   * The bytes from `start` to before `end`. A chunk is good only until the next one is asked for: whoever
+   * keeps it must copy it. Rejects when `signal` fires.
+   */
+  read(start: number, end: number, signal?: AbortSignal): AsyncIterable<Uint8Array>;
+  /** A file descriptor on the whole object where the backend has one, for sendfile; null elsewhere. */
+  readonly descriptor: number | null;
+}
+
+export interface ObjectPage {
+  readonly objects: StoredObject[];
+  /** Pass as `after` for the next page; null at the end. */
+  readonly next: string | null;
+}
+
+/** A URL with which a client may fetch or send an object without this server between. */
+export interface PresignedUrl {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly expiresAt: number;
+}
+
+/**
+ * Where bytes are kept. Keys are `[a-z0-9][a-z0-9/_-]*`, at most 200 characters. Objects never change.
+ *
+ * Every failure is a WorkcrateError: `storage_full`, `storage_read_only`, `out_of_descriptors` where the
+ * cause is known, else `storage_failed`. Absence is null, never an error.
+ */
+export interface Storage {
+  readonly kind: string;
+
+  /** The object, or null where there is none. */
+  stat(key: string): Promise<StoredObject | null>;
+
+  /** Opens for reading, or null where there is none. */
+  open(key: string): Promise<OpenObject | null>;
+
+  /** Ordered by key. A page holds at most `limit` (default 1,000); objects made meanwhile may be missing. */
+  list(options?: { prefix?: string; after?: string; limit?: number }): Promise<ObjectPage>;
+
+  /** Durable when it resolves; removing what is not there is no error. */
+  remove(key: string): Promise<void>;
+
+  /** Bytes on their way in. On S3 this is a multipart upload, on Azure a block list. */
+  readonly staging: Staging;
+
+  /** Gives a URL that works until `expiresAt` (milliseconds); null where the backend cannot. */
+  presign(
+    method: 'GET' | 'PUT',
+    key: string,
+    expiresAt: number,
+    response?: { contentType: string; contentDisposition: string },
+  ): Promise<PresignedUrl | null>;
+
+  /** Proves that the backend answers and can be written to; rejects with the reason. */
+  probe(): Promise<void>;
+
+  close(): Promise<void>;
+}
+
+/**
+ * Uploads that are not objects yet. An id is of the form of a key without `/`. One writer at a time per
+ * id: the caller sees to it. Staged bytes are not listed as objects.
+ */
+export interface Staging {
+  /** How many bytes are held durably for this id; 0 where there are none. */
+  size(id: string): Promise<number>;
+
+  /**
+   * Adds bytes at `offset`, which must be `size(id)`, else `offset_conflict`. Offset 0 starts afresh and
+   * drops what was there. Resolves with the new size once that is durable. If `bytes` throws or `signal`
+   * fires, what came before is kept durably and the error is passed on, so that a later append goes on.
+   */
+  append(id: string, offset: number, bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<number>;
+
+  /**
+   * Turns the staged bytes into the object `key`, whole or not at all, durable when it resolves. A key
+   * that exists already is `already_exists`, and both sides stay as they were. An id never appended to
+   * makes an empty object.
+   */
+  commit(id: string, key: string): Promise<StoredObject>;
+
+  /** Drops what is held; no error where nothing is. */
+  discard(id: string): Promise<void>;
+
+  /** The ids held, for the sweep of what nobody will go on with. */
+  list(): Promise<string[]>;
+}
