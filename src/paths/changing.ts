@@ -1,0 +1,35 @@
+import { closeSync, fstatSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
+import { Fault } from './faults.ts';
+import type { Components } from './names.ts';
+import { ownedFile, type OpenFile } from './reading.ts';
+import { walkMaking, walkToFolder, type Ground } from './walk.ts';
+
+export function createFile(ground: Ground, path: Components): OpenFile {
+  using place = walkToFolder(ground, path);
+  const fd = place.folder.create(place.name);
+  try {
+    return ownedFile(fd, fstatSync(fd));
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+export function makeFolder(ground: Ground, path: Components): void {
+  using trail = walkMaking(ground, path);
+  if (!trail.end.stats.isDirectory()) throw new Fault('not_folder');
+}
+
+export function renameEntry(ground: Ground, from: Components, to: Components): void {
+  using source = walkToFolder(ground, from);
+  using target = walkToFolder(ground, to);
+  renameSync(source.folder.at(source.name), target.folder.at(target.name));
+}
+
+/** The name may be exchanged between the two calls: the second then fails, or removes what took its place. */
+export function removeEntry(ground: Ground, path: Components): void {
+  using place = walkToFolder(ground, path);
+  using entry = ground.footing.reach(place.folder, place.name);
+  const remove = entry.stats.isDirectory() ? rmdirSync : unlinkSync;
+  remove(place.folder.at(place.name));
+}

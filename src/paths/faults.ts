@@ -1,0 +1,90 @@
+import { errnoOf, WorkcrateError, type ErrorCode } from '../errors.ts';
+
+const reasons = {
+  empty: 'it names nothing; name a file or folder',
+  nul: 'it holds a NUL character',
+  not_unicode: 'it holds half of a surrogate pair, which no file name can hold',
+  absolute: 'it is absolute; name it from the root down',
+  traversal: 'it holds "..", and nothing above the root can be reached',
+  backslash: 'it holds a backslash; folders are separated by "/"',
+  separator: 'it is a path; give a single name without "/"',
+  drive: 'it names a drive; name it from the root down',
+  unc: 'it names a network share; name it from the root down',
+  encoded: 'it means another path when it is decoded; write the path as it is',
+  look_alike: 'it holds characters that pass for "/", ".", ":" or a backslash; use the plain ones',
+  too_long: 'a name may take 255 bytes and a path 4096',
+  too_deep: 'it passes through more than 256 folders',
+  link: 'it leads through a link that may not be followed; name the file itself',
+  link_loop: 'its links lead round in a circle',
+  not_regular: 'it is not a regular file',
+  not_folder: 'it is not a folder',
+  not_empty: 'the folder is not empty',
+  changed: 'it was exchanged while it was being opened; try again',
+  busy: 'another program holds it; try again',
+  denied: 'the server has no permission to use it',
+} as const;
+
+/** Why a path was refused; stands in the `details.kind` of a `path_refused`. */
+export type RefusalKind = keyof typeof reasons;
+
+/** A refusal by code that does not know the path as the caller wrote it. `pathError` adds that. */
+export class Fault extends Error {
+  readonly kind: RefusalKind;
+
+  constructor(kind: RefusalKind) {
+    super(reasons[kind]);
+    this.kind = kind;
+  }
+}
+
+const kinds: Readonly<Record<string, RefusalKind>> = {
+  ELOOP: 'link',
+  ENXIO: 'not_regular',
+  EISDIR: 'not_regular',
+  ENOTEMPTY: 'not_empty',
+  ENAMETOOLONG: 'too_long',
+  EAGAIN: 'busy',
+  EBUSY: 'busy',
+  EACCES: 'denied',
+  EPERM: 'denied',
+};
+
+const failures: Readonly<Record<string, [ErrorCode, string]>> = {
+  ENOENT: ['path_not_found', 'there is no such file or folder'],
+  ENOTDIR: ['path_not_found', 'there is no such file or folder'],
+  EEXIST: ['already_exists', 'something of that name stands there already'],
+  EINVAL: ['invalid_input', 'the filesystem has no such names, or a folder was to be moved into itself'],
+  EILSEQ: ['invalid_input', 'the filesystem has no such names'],
+  EXDEV: ['invalid_input', 'it cannot be moved to another filesystem; copy it'],
+  EMFILE: ['out_of_descriptors', 'the server has no file descriptors left; try again later'],
+  ENFILE: ['out_of_descriptors', 'the machine has no file descriptors left; try again later'],
+  ENOSPC: ['storage_full', 'the disk is full; free some space'],
+  EDQUOT: ['storage_full', 'the disk quota is used up; free some space'],
+  EROFS: ['storage_read_only', 'the filesystem is read-only'],
+};
+
+export function refusal(kind: RefusalKind, path: string, cause?: unknown): WorkcrateError {
+  return new WorkcrateError('path_refused', `The path ${shown(path)} was refused: ${reasons[kind]}.`, {
+    cause,
+    details: { kind },
+  });
+}
+
+/** What a caller gets to see of an error that came up at `path`. */
+export function pathError(error: unknown, path: string): unknown {
+  if (error instanceof Fault) return refusal(error.kind, path);
+  const errno = errnoOf(error);
+  if (errno === null) return error;
+  const kind = kinds[errno];
+  if (kind !== undefined) return refusal(kind, path, error);
+  const [code, reason] = failures[errno] ?? ['storage_failed', `the filesystem answered ${errno}`];
+  return new WorkcrateError(code, `The path ${shown(path)} cannot be used: ${reason}.`, { cause: error });
+}
+
+/** Escaped and cut, so that a hostile name can neither forge a log line nor fill the log. */
+function shown(path: string): string {
+  const start = path.length > 200 ? `${path.slice(0, 200)}…` : path;
+  return JSON.stringify(start).replace(/[\p{Cf}\p{Zl}\p{Zp}\x7f-\x9f]/gu, (mark) => {
+    return `\\u${mark.codePointAt(0)?.toString(16).padStart(4, '0')}`;
+  });
+}

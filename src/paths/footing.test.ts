@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Fault } from './faults.ts';
+import { bestFooting, footings } from './footing.ts';
+import { openDescriptors, playground } from './playground.testing.ts';
+import { ownedFile } from './reading.ts';
+
+const isChanged = (error: unknown) => error instanceof Fault && error.kind === 'changed';
+
+test(
+  'Linux with /proc stands on descriptors',
+  { skip: process.platform !== 'linux' && 'only on Linux' },
+  () => {
+    assert.equal(bestFooting(), 'descriptors');
+  },
+);
+
+test('E4: a folder held by its descriptor stays the same one when a link takes its name', () => {
+  using play = playground();
+  using root = footings.descriptors.root(play.root);
+  using folder = footings.descriptors.reach(root, 'folder');
+  exchange(join(play.root, 'folder'), '../outside');
+  assert.equal(readFileSync(folder.at('file'), 'utf8'), 'inside');
+  assert.throws(() => footings.descriptors.reach(folder, 'secret'), { code: 'ENOENT' });
+  assert.deepEqual(readdirSync(play.outside), ['secret']);
+});
+
+test('E4: a file held by its descriptor is the one that is opened when another takes its name', () => {
+  using play = playground();
+  using root = footings.descriptors.root(play.root);
+  using file = footings.descriptors.reach(root, 'file');
+  exchange(join(play.root, 'file'), '../outside/secret');
+  using opened = ownedFile(file.open(), file.stats);
+  assert.equal(readFileSync(opened.fd, 'utf8'), 'inside');
+});
+
+test('E4: a folder that was looked up is refused once a link or another folder has taken its name', () => {
+  for (const put of [(path: string) => symlinkSync('../outside', path), (path: string) => mkdirSync(path)]) {
+    using play = playground();
+    const folder = footings.lookups.reach(footings.lookups.root(play.root), 'folder');
+    const file = footings.lookups.reach(folder, 'file');
+    renameSync(join(play.root, 'folder'), join(play.root, 'away'));
+    put(join(play.root, 'folder'));
+    assert.throws(() => folder.at('secret'), isChanged);
+    assert.throws(() => folder.create('new'), isChanged);
+    assert.throws(() => file.open());
+    assert.deepEqual(readdirSync(play.outside), ['secret']);
+  }
+});
+
+test('E4: a file that was looked up is refused, and closed, once another has taken its name', () => {
+  using play = playground();
+  const file = footings.lookups.reach(footings.lookups.root(play.root), 'file');
+  writeFileSync(join(play.root, 'other'), 'other');
+  renameSync(join(play.root, 'other'), join(play.root, 'file'));
+  const before = openDescriptors();
+  assert.throws(() => file.open(), isChanged);
+  assert.equal(openDescriptors(), before);
+});
+
+function exchange(path: string, target: string): void {
+  renameSync(path, `${path}.away`);
+  symlinkSync(target, path);
+}

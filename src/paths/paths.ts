@@ -1,0 +1,68 @@
+import { resolve } from 'node:path';
+import { createFile, makeFolder, removeEntry, renameEntry } from './changing.ts';
+import type { Entry, Listing } from './entries.ts';
+import { pathError } from './faults.ts';
+import { bestFooting, footings, type FootingName } from './footing.ts';
+import { here, type Components } from './names.ts';
+import { list, openFile, stat, type OpenFile } from './reading.ts';
+
+export type { Entry, Listing } from './entries.ts';
+export type { RefusalKind } from './faults.ts';
+export { bestFooting, type FootingName } from './footing.ts';
+export { here, joined, parseName, parsePath, type Components } from './names.ts';
+export type { OpenFile } from './reading.ts';
+
+export interface RootOptions {
+  /** `within` follows relative links that stay below the root. */
+  readonly links?: 'refuse' | 'within';
+  /** A folder of more entries is not listed: `too_large`. */
+  readonly mostEntries?: number;
+  readonly footing?: FootingName;
+}
+
+/**
+ * Files and folders below one directory. No path, link or exchange of one for the other leads outside.
+ * Nothing there is `path_not_found`; what may not be had is `path_refused`, `details.kind` says why.
+ */
+export interface Root {
+  /** Opens a regular file for reading; anything else is refused untouched. */
+  open(path: Components): OpenFile;
+  /** Creates a regular file for writing; `already_exists` if anything stands there. */
+  create(path: Components): OpenFile;
+  /** Describes what `open` or `list` would find there. */
+  stat(path: Components): Entry;
+  /** Describes what stands in a folder, links as links. */
+  list(path?: Components): Listing;
+  /** Makes a folder and those above it that are missing. One that exists is left as it is. */
+  makeFolder(path: Components): void;
+  /** Moves a file, folder or link; takes the place of a file or of an empty folder, as rename(2) does. */
+  rename(from: Components, to: Components): void;
+  /** Removes a file, a link (not its target) or an empty folder. */
+  remove(path: Components): void;
+}
+
+/**
+ * The directory itself is trusted: whoever can exchange it chooses what is below it. It is looked up by
+ * each call, and so need not exist yet and may be replaced.
+ */
+export function belowRoot(directory: string, options: RootOptions = {}): Root {
+  const { links = 'refuse', mostEntries = 100_000, footing = bestFooting() } = options;
+  const ground = { directory: resolve(directory), footing: footings[footing], links };
+  return {
+    open: (path) => attempt(path, () => openFile(ground, path)),
+    create: (path) => attempt(path, () => createFile(ground, path)),
+    stat: (path) => attempt(path, () => stat(ground, path)),
+    list: (path = here) => attempt(path, () => list(ground, path, mostEntries)),
+    makeFolder: (path) => attempt(path, () => makeFolder(ground, path)),
+    rename: (from, to) => attempt(from, () => renameEntry(ground, from, to)),
+    remove: (path) => attempt(path, () => removeEntry(ground, path)),
+  };
+}
+
+function attempt<T>(path: Components, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw pathError(error, path.join('/'));
+  }
+}
