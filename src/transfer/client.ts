@@ -1,0 +1,116 @@
+import type { ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { ClientGone } from './failures.ts';
+
+/** What Node keeps below a socket. Not public API, hence read in this file only and never assumed. */
+interface Handle {
+  readonly fd?: number;
+  readonly writeQueueSize?: number;
+}
+
+const handleOf = (socket: Socket) => (socket as Socket & { _handle?: Handle | null })._handle ?? null;
+
+/** The receiving end of one response, whose turn on the socket has come. */
+export class Client {
+  /** Body bytes that the kernel has taken. */
+  sent = 0;
+  readonly #res: ServerResponse;
+  readonly #socket: Socket;
+  readonly #idleMs: number;
+  #headersGone = false;
+
+  constructor(res: ServerResponse, socket: Socket, idleMs: number) {
+    this.#res = res;
+    this.#socket = socket;
+    this.#idleMs = idleMs;
+  }
+
+  /** Ends the transfer in a way that no client takes for a complete one. */
+  readonly drop = (): void => {
+    this.#socket.destroy();
+  };
+
+  /** True once nothing more can reach it. */
+  get gone(): boolean {
+    return this.#socket.destroyed || !this.#socket.writable;
+  }
+
+  demandPresence(): void {
+    if (this.gone) throw new ClientGone();
+  }
+
+  /** A signal that fires when the connection closes. */
+  closing(): Disposable & { signal: AbortSignal } {
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    this.#socket.once('close', abort);
+    return { signal: controller.signal, [Symbol.dispose]: () => void this.#socket.off('close', abort) };
+  }
+
+  /** The body bytes; headers that have not gone yet go with them. When it settles the bytes are free again. */
+  async write(bytes: Uint8Array): Promise<void> {
+    await this.#settled((done) => {
+      this.#socket.cork();
+      this.#sendHeaders();
+      this.#socket.write(bytes, done);
+      this.#socket.uncork();
+    });
+    this.sent += bytes.length;
+  }
+
+  /** Ends the response, so that `finish` is emitted and the connection goes on to the next request. */
+  async end(bytes: Uint8Array | null): Promise<void> {
+    await this.#settled((done) => (bytes === null ? this.#res.end(done) : this.#res.end(bytes, done)));
+    this.sent += bytes?.length ?? 0;
+  }
+
+  /**
+   * Calls with the socket's descriptor, which is valid only within the call: a destroyed socket's number
+   * may already be another file's. -1 without a call where Node still has bytes to send before.
+   */
+  withDescriptor(use: (descriptor: number) => number): number {
+    this.demandPresence();
+    this.#sendHeaders();
+    const descriptor = handleOf(this.#socket)?.fd ?? -1;
+    if (descriptor < 0 || this.#socket.writableLength > 0) return -1;
+    const moved = use(descriptor);
+    if (moved > 0) this.sent += moved;
+    return moved;
+  }
+
+  #sendHeaders(): void {
+    if (!this.#headersGone) this.#res.flushHeaders();
+    this.#headersGone = true;
+  }
+
+  #settled(start: (done: (error?: Error | null) => void) => void): Promise<void> {
+    this.demandPresence();
+    return new Promise((resolve, reject) => {
+      let watch: Disposable | null = null;
+      start((error) => {
+        watch?.[Symbol.dispose]();
+        if (error) reject(new ClientGone());
+        else resolve();
+      });
+      if (this.#socket.writableLength > 0) watch = watchIdle(this.#socket, this.#idleMs);
+    });
+  }
+}
+
+/** Whether bytes put into the descriptor are what the client gets: not so with TLS or a wrapped stream. */
+export function isPlainTcp(socket: Socket): boolean {
+  return Object.getPrototypeOf(socket) === Socket.prototype && handleOf(socket)?.constructor.name === 'TCP';
+}
+
+/** Destroys the socket once nothing has left Node's queue for a whole period. */
+function watchIdle(socket: Socket, idleMs: number): Disposable {
+  const queued = () => handleOf(socket)?.writeQueueSize ?? 0;
+  let before = queued();
+  const timer = setTimeout(() => {
+    const now = queued();
+    if (now === before) return socket.destroy();
+    before = now;
+    return timer.refresh();
+  }, idleMs);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}
