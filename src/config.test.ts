@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { flagOptions, loadConfig, printConfig, settingsHelp } from './config.ts';
+import { environmentName, fileKey, flagName, settings, type SettingName } from './config/settings.ts';
+import { scratchFile, settingText } from './config/settings.testing.ts';
+import { isWorkcrateError } from './errors.ts';
+
+const names = Object.keys(settings) as SettingName[];
+const home = { HOME: '/home/me' };
+
+/** Null where it loads, else the message of the refusal; any other error is a failure of the test. */
+function refusal(load: () => unknown): string | null {
+  try {
+    load();
+    return null;
+  } catch (error) {
+    assert.ok(isWorkcrateError(error, 'config_invalid'), String(error));
+    return error.message;
+  }
+}
+
+it('C8: defaults are loopback, port 9180, and a data folder where XDG says', () => {
+  const { config } = loadConfig({}, home);
+  assert.deepEqual(
+    [config.host, config.port, config.publicUrl, config.filesDir],
+    ['127.0.0.1', 9180, null, null],
+  );
+  assert.equal(config.data, '/home/me/.local/share/workcrate');
+  assert.equal(loadConfig({}, { ...home, XDG_DATA_HOME: '/xdg' }).config.data, '/xdg/workcrate');
+});
+
+it('C5: a file lives 3600 s and a sweep comes every 300 s unless told', () => {
+  const { config } = loadConfig({}, home);
+  assert.deepEqual([config.fileTtl, config.sweepInterval], [3600, 300]);
+  assert.equal(loadConfig({}, { ...home, MCP_FILE_TTL: '60' }).config.fileTtl, 60);
+});
+
+it('any text for any setting, given anyhow, either loads or is refused by the name it was given under', () => {
+  using file = scratchFile();
+  const property = fc.property(fc.constantFrom(...names), settingText, (name, text) => {
+    const byFlag = refusal(() => loadConfig({ [flagName(name)]: text }, home));
+    const byVariable = refusal(() => loadConfig({}, { ...home, [environmentName(name)]: text }));
+    file.write(`# first line\n${fileKey(name)}: ${JSON.stringify(text)}\n`);
+    const byFile = refusal(() => loadConfig({ config: file.path }, home));
+    if (byFlag === null) return assert.deepEqual([byVariable, byFile], [null, null]);
+    assert.ok(byFlag.startsWith(`--${flagName(name)} takes `), byFlag);
+    if (text !== '') assert.ok(byVariable?.startsWith(`${environmentName(name)} takes `), String(byVariable));
+    assert.ok(byFile?.startsWith(`${file.path}, line 2: ${fileKey(name)} takes `), String(byFile));
+    for (const message of [byFlag, byFile]) assert.doesNotMatch(String(message), /\n/);
+  });
+  fc.assert(property, { numRuns: 2000 });
+});
+
+it('what --print-config shows is a config file that gives the same config again, but for secrets', () => {
+  using file = scratchFile();
+  const texts = fc.record(Object.fromEntries(names.map((name) => [flagName(name), settingText])), {
+    requiredKeys: [],
+  });
+  const property = fc.property(texts, (given) => {
+    const accepted = Object.entries(given).filter(
+      ([flag, text]) => refusal(() => loadConfig({ [flag]: text! }, home)) === null,
+    );
+    const first = loadConfig(Object.fromEntries(accepted), home);
+    file.write(printConfig(first));
+    const second = loadConfig({ config: file.path }, home);
+    assert.deepEqual(second.config, { ...first.config, database: null, webhookSecret: null });
+  });
+  fc.assert(property, { numRuns: 500 });
+});
+
+it('a refused secret is not repeated in the message', () => {
+  assert.equal(names.filter((name) => 'secret' in settings[name] && settings[name].secret).length, 2);
+  const message = refusal(() => loadConfig({ port: 'x' }, { ...home, WORKCRATE_WEBHOOK_SECRET: 'hush' }));
+  assert.doesNotMatch(message!, /hush/);
+});
+
+it('relative folders are meant from where the program was started', () => {
+  const { config } = loadConfig({ data: 'd', 'files-dir': 'f', 'share-roots': 'a, b' }, home);
+  const here = process.cwd();
+  assert.deepEqual(
+    [config.data, config.filesDir, config.shareRoots],
+    [`${here}/d`, `${here}/f`, [`${here}/a`, `${here}/b`]],
+  );
+});
+
+it('every setting has a flag, a variable and a line of help', () => {
+  assert.deepEqual(Object.keys(flagOptions()), names.map(flagName));
+  for (const name of names) {
+    assert.ok(settingsHelp().includes(`--${flagName(name)} `), name);
+    assert.ok(settingsHelp().includes(environmentName(name)), name);
+  }
+});

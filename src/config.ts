@@ -1,0 +1,129 @@
+import { resolve } from 'node:path';
+import { fail, readConfigFile, type FileValue } from './config/file.ts';
+import { flag } from './config/kinds.ts';
+import {
+  environmentName,
+  fileKey,
+  flagName,
+  settings,
+  type Config,
+  type Environment,
+  type Setting,
+  type SettingName,
+} from './config/settings.ts';
+import { WorkcrateError } from './errors.ts';
+
+export type { Config } from './config/settings.ts';
+
+/** Settings and where each came from: a flag, a variable, a line of the config file, or the default. */
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly origins: ReadonlyMap<string, string>;
+}
+
+type Flags = Readonly<Record<string, string | undefined>>;
+
+const settingNames = Object.keys(settings) as SettingName[];
+
+/** Flags win over the environment, that over the config file, that over the defaults. */
+export function loadConfig(flags: Flags, environment: Environment = process.env): LoadedConfig {
+  const path = flags['config'] ?? (environment.WORKCRATE_CONFIG || undefined);
+  const file = path === undefined ? new Map<string, FileValue>() : readConfigFile(path);
+  if (path !== undefined) refuseUnknownKeys(path, file);
+  const origins = new Map<string, string>();
+  const entries = settingNames.map((name) => {
+    const { value, origin } = resolveSetting(name, flags, environment, file, path ?? '');
+    origins.set(name, origin);
+    return [name, value];
+  });
+  return { config: settle(Object.fromEntries(entries) as Config), origins };
+}
+
+function resolveSetting(
+  name: SettingName,
+  flags: Flags,
+  environment: Environment,
+  file: ReadonlyMap<string, FileValue>,
+  path: string,
+): { value: unknown; origin: string } {
+  const setting = settings[name] as Setting<unknown>;
+  const fromFlag = flags[flagName(name)];
+  if (fromFlag !== undefined) return parse(setting, fromFlag, `--${flagName(name)}`);
+  for (const variable of [environmentName(name), ...(setting.aliases ?? [])]) {
+    const value = environment[variable];
+    if (value !== undefined && value !== '') return parse(setting, value, variable);
+  }
+  const written = file.get(fileKey(name));
+  if (written !== undefined)
+    return parse(setting, written.text, `${path}, line ${written.line}: ${fileKey(name)}`);
+  return { value: setting.fallback(environment), origin: 'default' };
+}
+
+function parse(setting: Setting<unknown>, text: string, origin: string): { value: unknown; origin: string } {
+  try {
+    return { value: setting.kind.parse(text.trim()), origin };
+  } catch (cause) {
+    const given = setting.secret ? 'the value given' : JSON.stringify(text);
+    throw new WorkcrateError('config_invalid', `${origin} takes ${setting.kind.takes}, not ${given}`, {
+      cause,
+    });
+  }
+}
+
+function refuseUnknownKeys(path: string, file: ReadonlyMap<string, FileValue>): void {
+  const known = new Set(settingNames.map(fileKey));
+  for (const [key, { line }] of file)
+    if (!known.has(key))
+      fail(path, line, `unknown key ${JSON.stringify(key)}; workcrate --print-config lists the known ones`);
+}
+
+/** Relative folders are meant from where the program was started, and `localhost` is one address of it. */
+function settle(config: Config): Config {
+  return {
+    ...config,
+    host: config.host === 'localhost' ? '127.0.0.1' : config.host,
+    data: resolve(config.data),
+    filesDir: config.filesDir === null ? null : resolve(config.filesDir),
+    shareRoots: config.shareRoots.map((root) => resolve(root)),
+  };
+}
+
+/** The config as a config file, each line with its origin. A secret is a comment that tells it is set. */
+export function printConfig({ config, origins }: LoadedConfig): string {
+  return settingNames.map((name) => `${shown(name, config)}  # ${origins.get(name)}\n`).join('');
+}
+
+function shown(name: SettingName, config: Config): string {
+  const value = config[name];
+  const { secret } = settings[name] as Setting<unknown>;
+  if (secret && value !== null) return `# ${fileKey(name)}: (set, not shown)`;
+  return `${fileKey(name)}: ${JSON.stringify(value ?? '')}`;
+}
+
+/** One line of help per setting. */
+export function settingsHelp(): string {
+  const lines = settingNames.map((name) => {
+    const setting = settings[name] as Setting<unknown>;
+    const names = [`--${flagName(name)}`.padEnd(22), setting.help].join(' ');
+    return `  ${names}${defaultShown(setting)}\n${' '.repeat(25)}${variables(name, setting)}\n`;
+  });
+  return lines.join('');
+}
+
+function defaultShown(setting: Setting<unknown>): string {
+  const value = setting.fallback({ HOME: '~' });
+  if (value === null || value === false) return '';
+  const plain = Array.isArray(value) ? value.join(',') : (value as string | number);
+  return plain === '' ? '' : ` [${plain}]`;
+}
+
+function variables(name: SettingName, setting: Setting<unknown>): string {
+  return [environmentName(name), ...(setting.aliases ?? [])].join(', ');
+}
+
+/** The settings as options for the argument parser. */
+export function flagOptions(): Record<string, { type: 'string' | 'boolean' }> {
+  const option = (name: SettingName) =>
+    ({ type: settings[name].kind === flag ? 'boolean' : 'string' }) as const;
+  return Object.fromEntries(settingNames.map((name) => [flagName(name), option(name)]));
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import {
+  BadValue,
+  bytes,
+  flag,
+  integer,
+  list,
+  oneOf,
+  optionalBaseUrl,
+  optionalUrl,
+  text,
+  type Kind,
+} from './kinds.ts';
+
+function refuses(kind: Kind<unknown>, ...texts: string[]): void {
+  for (const given of texts) assert.throws(() => kind.parse(given), BadValue, given);
+}
+
+it('a size is a number of bytes, with units of 1024', () => {
+  const sizes = {
+    '0': 0,
+    '500': 500,
+    '1k': 1024,
+    '1KB': 1024,
+    '2 MiB': 2 * 1024 ** 2,
+    '10GB': 10 * 1024 ** 3,
+  };
+  for (const [given, size] of Object.entries(sizes)) assert.equal(bytes.parse(given), size, given);
+  refuses(bytes, '', '-1', '1.5GB', '1e3', 'GB', '1 PB', '9007199254740992', '9999999999 tb', '1k\nb');
+});
+
+it('a whole number is digits alone, within its limits', () => {
+  assert.equal(integer(0, 65_535).parse('065535'), 65_535);
+  refuses(integer(1, 10), '0', '11', '', '+1', '-1', '1.0', '1e1', '0x1', '١', ' 1', '99999999999999999999');
+});
+
+it('true and false can be said in several ways', () => {
+  for (const given of ['true', '1', 'yes', 'on']) assert.equal(flag.parse(given), true, given);
+  for (const given of ['false', '0', 'no', 'off']) assert.equal(flag.parse(given), false, given);
+  refuses(flag, '', 'TRUE', 'maybe');
+});
+
+it('a choice is one of its words, and no property of an object', () => {
+  assert.equal(oneOf('disk', 'memory').parse('disk'), 'disk');
+  refuses(oneOf('disk', 'memory'), 'Disk', '', 'toString');
+});
+
+it('a list leaves out what is empty', () => {
+  assert.deepEqual(list.parse(' a, ,b,'), ['a', 'b']);
+  assert.deepEqual(list.parse(''), []);
+});
+
+it('text that must be there is not empty: an empty data folder would be wherever the program was started', () => {
+  assert.equal(text.parse('x'), 'x');
+  refuses(text, '');
+});
+
+it('a URL that is called keeps its slash and its query', () => {
+  assert.equal(optionalUrl.parse('https://example.org/hook/?key=1'), 'https://example.org/hook/?key=1');
+  assert.equal(optionalUrl.parse(''), null);
+  refuses(
+    optionalUrl,
+    'example.org',
+    'ftp://example.org',
+    'http://',
+    'http:example.org',
+    'javascript:alert(1)',
+  );
+});
+
+it('C8: a URL that paths are put behind has neither a slash at its end, nor query, fragment or password', () => {
+  assert.equal(optionalBaseUrl.parse('HTTPS://Example.org//'), 'https://example.org');
+  assert.equal(optionalBaseUrl.parse('http://example.org:8080/crate/'), 'http://example.org:8080/crate');
+  refuses(optionalBaseUrl, 'http://a/?b', 'http://a/#b', 'http://me:secret@a/', 'a', 'http://a b/');
+});

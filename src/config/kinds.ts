@@ -1,0 +1,77 @@
+/** How the text of a flag, a variable or a config file becomes a value. Each says what it takes. */
+export interface Kind<T> {
+  readonly takes: string;
+  parse(text: string): T;
+}
+
+export class BadValue extends Error {}
+
+function kind<T>(takes: string, parse: (text: string) => T): Kind<T> {
+  return { takes, parse };
+}
+
+export const text = kind('some text', (value) => {
+  if (value === '') throw new BadValue();
+  return value;
+});
+
+export const optionalText = kind<string | null>('text', (value) => value || null);
+
+export function integer(least: number, most: number): Kind<number> {
+  return kind(`a whole number from ${least} to ${most}`, (value) => {
+    const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
+    if (!(number >= least && number <= most)) throw new BadValue();
+    return number;
+  });
+}
+
+export function oneOf<const T extends string>(...choices: T[]): Kind<T> {
+  return kind(`one of ${choices.join(', ')}`, (value) => {
+    const found = choices.find((choice) => choice === value);
+    if (found === undefined) throw new BadValue();
+    return found;
+  });
+}
+
+export const flag = kind('true or false', (value) => {
+  if (['true', '1', 'yes', 'on'].includes(value)) return true;
+  if (['false', '0', 'no', 'off'].includes(value)) return false;
+  throw new BadValue();
+});
+
+export const list = kind('values separated by commas', (value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+const unitBytes: Record<string, number> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 };
+
+export const bytes = kind('a size such as 500MB or 10GB (units of 1024)', (value) => {
+  const match = /^(\d{1,16})\s*([kmgt]?)(?:i?b)?$/i.exec(value);
+  const size = match ? Number(match[1]) * (unitBytes[match[2]!.toLowerCase()] ?? Number.NaN) : Number.NaN;
+  if (!Number.isSafeInteger(size)) throw new BadValue();
+  return size;
+});
+
+export const optionalUrl = kind<string | null>('an http:// or https:// URL', (value) =>
+  value === '' ? null : httpUrl(value).href,
+);
+
+/** Paths are put behind it, so it can have neither a query nor a fragment; links show it, so no password. */
+export const optionalBaseUrl = kind<string | null>(
+  'an http:// or https:// URL without ?, # and password',
+  (value) => {
+    if (value === '') return null;
+    const { href, username, password } = httpUrl(value);
+    if (/[?#]/.test(href) || username || password) throw new BadValue();
+    return href.replace(/\/+$/, '');
+  },
+);
+
+function httpUrl(value: string): URL {
+  const url = /^https?:\/\//i.test(value) ? URL.parse(value) : null;
+  if (url === null) throw new BadValue();
+  return url;
+}

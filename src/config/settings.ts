@@ -1,0 +1,106 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import {
+  bytes,
+  flag,
+  integer,
+  list,
+  oneOf,
+  optionalBaseUrl,
+  optionalText,
+  optionalUrl,
+  text,
+  type Kind,
+} from './kinds.ts';
+
+/** One setting. Its key `fileTtl` is `--file-ttl`, `WORKCRATE_FILE_TTL` and `file_ttl` in the config file. */
+export interface Setting<T> {
+  readonly kind: Kind<T>;
+  readonly fallback: (environment: Environment) => T;
+  readonly help: string;
+  /** Further environment names that are accepted, after the WORKCRATE_ one. */
+  readonly aliases?: readonly string[];
+  /** Never printed. */
+  readonly secret?: boolean;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+function setting<T>(
+  kind: Kind<T>,
+  fallback: T | ((environment: Environment) => T),
+  help: string,
+  more: { aliases?: readonly string[]; secret?: boolean } = {},
+): Setting<T> {
+  const give = typeof fallback === 'function' ? (fallback as (e: Environment) => T) : () => fallback;
+  return { kind, fallback: give, help, ...more };
+}
+
+const day = 86_400;
+const gigabyte = 1024 ** 3;
+
+/** Where data stands unless told: the place that the XDG convention names. */
+function defaultData(environment: Environment): string {
+  const base = environment.XDG_DATA_HOME || join(environment.HOME || homedir(), '.local', 'share');
+  return join(base, 'workcrate');
+}
+
+/** Every setting there is, in the order in which `--help` shows them. */
+export const settings = {
+  host: setting(text, '127.0.0.1', 'address to listen on; loopback only, until users are configured', {
+    aliases: ['MCP_HOST'],
+  }),
+  port: setting(integer(0, 65_535), 9180, 'port to listen on; 0 takes a free one', { aliases: ['MCP_PORT'] }),
+  publicUrl: setting(optionalBaseUrl, null, 'base of the links handed out, where a proxy stands in front', {
+    aliases: ['MCP_PUBLIC_URL'],
+  }),
+  data: setting(text, defaultData, 'folder for the database and, unless set otherwise, the files'),
+  filesDir: setting(optionalText, null, 'folder for the bytes of files; default: files in the data folder', {
+    aliases: ['MCP_FILES_DIR'],
+  }),
+  database: setting(optionalText, null, 'postgres://… URL; default: SQLite in the data folder', {
+    secret: true,
+  }),
+  storage: setting(oneOf('disk', 'memory'), 'disk', 'where bytes are kept; memory forgets them at the end'),
+  tools: setting(list, ['all'], 'groups of tools to offer: all, or some of files'),
+  fileTtl: setting(integer(1, 3650 * day), 3600, 'seconds that a file and its links live', {
+    aliases: ['MCP_FILE_TTL'],
+  }),
+  maxTtl: setting(integer(1, 3650 * day), 30 * day, 'the longest life in seconds that a caller may ask for'),
+  uploadTtl: setting(integer(1, 365 * day), 3600, 'seconds within which an upload link must be used'),
+  sweepInterval: setting(integer(1, day), 300, 'seconds between sweeps of what has expired'),
+  maxFileSize: setting(bytes, 16 * gigabyte, 'largest file taken in'),
+  maxBundleFiles: setting(integer(1, 100_000), 10_000, 'most files in one bundle'),
+  quotaUserBytes: setting(bytes, 64 * gigabyte, 'most bytes kept for one user'),
+  quotaUserFiles: setting(integer(1, 1e9), 100_000, 'most files kept for one user'),
+  quotaTotalBytes: setting(bytes, 256 * gigabyte, 'most bytes kept in all'),
+  quotaTotalFiles: setting(integer(1, 1e9), 1_000_000, 'most files kept in all'),
+  shareRoots: setting(
+    list,
+    [],
+    'stdio: folders whose files may be shared by path; default: where it was started',
+  ),
+  webhookUrl: setting(optionalUrl, null, 'told by POST of every completed download'),
+  webhookSecret: setting(optionalText, null, 'key of the signature on webhook calls', { secret: true }),
+  guessLimit: setting(integer(1, 1e6), 60, 'unknown tokens that one address may try in a minute'),
+  idleTimeout: setting(integer(1, 3600), 60, 'seconds after which a transfer without progress is ended'),
+  sendfile: setting(oneOf('auto', 'off'), 'auto', 'send files by the kernel where that is possible'),
+  logLevel: setting(
+    oneOf('debug', 'info', 'warn', 'error', 'off'),
+    'info',
+    'least severe level logged to stderr',
+  ),
+  conformance: setting(flag, false, 'also serve the fixtures of the MCP conformance suite; for tests only'),
+} as const;
+
+export type SettingName = keyof typeof settings;
+
+export type Config = {
+  readonly [Name in SettingName]: (typeof settings)[Name] extends Setting<infer T> ? T : never;
+};
+
+const words = (name: string): string[] => name.split(/(?=[A-Z])/).map((word) => word.toLowerCase());
+
+export const flagName = (name: string): string => words(name).join('-');
+export const fileKey = (name: string): string => words(name).join('_');
+export const environmentName = (name: string): string => `WORKCRATE_${words(name).join('_').toUpperCase()}`;
