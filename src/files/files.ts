@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { Caller } from '../identity.ts';
+import type { Log } from '../log.ts';
+import type { OpenObject, Storage } from '../storage/storage.ts';
+import { digesting, digestOf, type Digest } from './digest.ts';
+import { bounded } from './bounded.ts';
+import { mediaTypeOf } from './media-type.ts';
+import { cleanFilename } from './names.ts';
+import { charge, type Quotas } from './quota.ts';
+import { fileFromRow, insertFile, type StoredFile } from './stored-file.ts';
+import { sweepFiles, sweepOrphans } from './sweep.ts';
+
+export { cleanFilename, portableFilename } from './names.ts';
+export { digesting, digestOf, type Digest } from './digest.ts';
+export { isMediaType, mediaTypeOf } from './media-type.ts';
+export { tooLarge } from './bounded.ts';
+export { fileFromRow, type StoredFile } from './stored-file.ts';
+export type { Quotas } from './quota.ts';
+
+/** What is said of a file that is about to be kept. */
+export interface NewFile {
+  readonly name: string;
+  readonly mediaType?: string;
+  readonly origin: string;
+  readonly keepSeconds: number;
+}
+
+export interface FilesOptions {
+  readonly database: Database;
+  readonly storage: Storage;
+  readonly quotas: Quotas;
+  readonly maxFileSize: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type Files = ReturnType<typeof createFiles>;
+
+/** Keeps files: bytes in storage, what is known of them in the database, in that order. */
+export function createFiles(options: FilesOptions) {
+  const { database, storage, quotas, clock } = options;
+  /** Staged bytes that this process is working on; the sweep leaves them alone. */
+  const inHand = new Set<string>();
+
+  async function keep(
+    caller: Caller,
+    file: NewFile,
+    stagingId: string,
+    known: Digest | null,
+    settle: (tx: Queries, stored: StoredFile) => Promise<void>,
+    accept: (digest: Digest) => void = () => {},
+  ): Promise<StoredFile> {
+    if (known) accept(known);
+    const id = randomBytes(12).toString('hex');
+    const storageKey = `files/${id.slice(0, 2)}/${id}`;
+    await storage.staging.commit(stagingId, storageKey);
+    try {
+      const digest = known ?? (await digestStored(storage, storageKey));
+      accept(digest);
+      const stored = describe(caller, file, `file_${id}`, storageKey, digest, clock());
+      await database.transaction(async (tx) => {
+        await settle(tx, stored);
+        await insertFile(tx, stored);
+      });
+      return stored;
+    } catch (error) {
+      // Here the row may be there after all. If it is not, the next start removes the bytes.
+      if (!isWorkcrateError(error, 'database_failed')) await storage.remove(storageKey);
+      throw error;
+    }
+  }
+
+  return {
+    inHand,
+    maxFileSize: options.maxFileSize,
+
+    /**
+     * Makes a file of staged bytes, whole or not at all. `settle` runs in the same transaction and has to
+     * charge the quota; `accept` may refuse the digest. Bytes whose digest is not known are read again.
+     */
+    keep,
+
+    /** Takes in bytes that the server itself makes or reads, and keeps them as a file. */
+    async add(caller: Caller, file: NewFile, bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal) {
+      const stagingId = `add-${randomBytes(12).toString('hex')}`;
+      inHand.add(stagingId);
+      try {
+        const through = digesting(bounded(bytes, options.maxFileSize));
+        await storage.staging.append(stagingId, 0, through.bytes, signal);
+        return await keep(caller, file, stagingId, through.digest(), (tx, stored) =>
+          charge(tx, caller.user, { bytes: stored.size, files: 1 }, quotas),
+        );
+      } finally {
+        await storage.staging.discard(stagingId);
+        inHand.delete(stagingId);
+      }
+    },
+
+    /** A file of the caller's that has not expired, or null. */
+    async find(caller: Caller, id: string): Promise<StoredFile | null> {
+      const [row] = await database.query(
+        `SELECT * FROM files WHERE id = ? AND owner = ? AND expires_at > ?`,
+        id,
+        caller.user,
+        clock(),
+      );
+      return row ? fileFromRow(row) : null;
+    },
+
+    /** The caller's files, newest first. `after` is the id that the page before ended with. */
+    async list(
+      caller: Caller,
+      { limit, after }: { limit: number; after: string | null },
+    ): Promise<StoredFile[]> {
+      const rows = await database.query(
+        `SELECT * FROM files WHERE owner = ? AND expires_at > ?
+           ${after === null ? '' : `AND (created_at, id) < (SELECT created_at, id FROM files WHERE id = ? AND owner = ?)`}
+         ORDER BY created_at DESC, id DESC LIMIT ${limit}`,
+        caller.user,
+        clock(),
+        ...(after === null ? [] : [after, caller.user]),
+      );
+      return rows.map(fileFromRow);
+    },
+
+    /** The bytes, held open, or null where they are gone although the row is there. */
+    open: (file: Pick<StoredFile, 'storageKey'>): Promise<OpenObject | null> => storage.open(file.storageKey),
+
+    /** Lets a file live at least until then. False where it is not there, not the caller's, or expired. */
+    async extend(tx: Queries, caller: Caller, id: string, until: number): Promise<boolean> {
+      const rows = await tx.query(
+        `UPDATE files SET expires_at = CASE WHEN expires_at > ? THEN expires_at ELSE ? END
+         WHERE id = ? AND owner = ? AND expires_at > ? RETURNING id`,
+        until,
+        until,
+        id,
+        caller.user,
+        clock(),
+      );
+      return rows.length > 0;
+    },
+
+    /** Deletes a file and its bytes. Its links answer 410 from then on. */
+    async remove(caller: Caller, id: string): Promise<boolean> {
+      const removed = await forget(options, caller, id);
+      if (removed) await storage.remove(removed.storageKey);
+      return removed !== null;
+    },
+
+    charge: (tx: Queries, owner: string, bytes: number, files: number) =>
+      charge(tx, owner, { bytes, files }, quotas),
+
+    /** Deletes what has expired, and gives the number of files deleted. */
+    sweep: () => sweepFiles(options),
+
+    /** Deletes bytes that no row knows, as a crash leaves them. Only while nobody else writes. */
+    sweepOrphans: () => sweepOrphans(options, inHand),
+  };
+}
+
+async function forget(
+  { database, quotas }: FilesOptions,
+  caller: Caller,
+  id: string,
+): Promise<StoredFile | null> {
+  return database.transaction(async (tx) => {
+    const [row] = await tx.query('DELETE FROM files WHERE id = ? AND owner = ? RETURNING *', id, caller.user);
+    if (row) await charge(tx, caller.user, { bytes: -Number(row['size']), files: -1 }, quotas);
+    return row ? fileFromRow(row) : null;
+  });
+}
+
+async function digestStored(storage: Storage, key: string): Promise<Digest> {
+  await using object = await storage.open(key);
+  if (object === null) throw new WorkcrateError('storage_failed', 'Bytes just stored are not there.');
+  return await digestOf(object.read(0, object.size));
+}
+
+function describe(
+  caller: Caller,
+  file: NewFile,
+  id: string,
+  storageKey: string,
+  digest: Digest,
+  now: number,
+): StoredFile {
+  const name = cleanFilename(file.name);
+  return {
+    id,
+    owner: caller.user,
+    name,
+    mediaType: file.mediaType ?? mediaTypeOf(name),
+    ...digest,
+    origin: file.origin,
+    storageKey,
+    createdAt: now,
+    expiresAt: now + file.keepSeconds * 1000,
+  };
+}

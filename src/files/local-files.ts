@@ -1,0 +1,62 @@
+import { createReadStream } from 'node:fs';
+import { isAbsolute, relative } from 'node:path';
+import { WorkcrateError } from '../errors.ts';
+import type { Caller } from '../identity.ts';
+import type { Log } from '../log.ts';
+import { belowRoot, parsePath, type Components } from '../paths/paths.ts';
+import type { Files, StoredFile } from './files.ts';
+
+/** Copies files of this machine into storage, for clients that run on it: only from the allowed roots. */
+export function createLocalFiles({
+  files,
+  roots,
+  log,
+}: {
+  files: Files;
+  roots: readonly string[];
+  log: Log;
+}) {
+  return {
+    /** A path is absolute, or below the first root. */
+    async take(caller: Caller, path: string, keepSeconds: number, signal: AbortSignal): Promise<StoredFile> {
+      const { root, below } = locate(path, roots);
+      try {
+        using opened = belowRoot(root, { links: 'within' }).open(visible(parsePath(below)));
+        const bytes = createReadStream('', { fd: opened.fd, autoClose: false, start: 0 });
+        const file = { name: below, origin: 'share', keepSeconds };
+        return await files.add(caller, file, bytes as AsyncIterable<Uint8Array>, signal);
+      } catch (error) {
+        if (error instanceof WorkcrateError && error.code === 'path_refused')
+          log.warn('security.path_refused', { user: caller.user, path, kind: error.details['kind'] });
+        throw error;
+      }
+    },
+  };
+}
+
+export type LocalFiles = ReturnType<typeof createLocalFiles>;
+
+function locate(path: string, roots: readonly string[]): { root: string; below: string } {
+  const [first] = roots;
+  if (first === undefined)
+    throw outside('No folder is open for sharing by path. Start workcrate with --share-roots DIR.');
+  if (!isAbsolute(path)) return { root: first, below: path };
+  for (const root of roots) {
+    const below = relative(root, path);
+    if (below !== '' && !below.startsWith('..') && !isAbsolute(below)) return { root, below };
+  }
+  throw outside(
+    `Only files below ${roots.join(' or ')} may be shared. Move the file there, or start workcrate with another --share-roots.`,
+  );
+}
+
+/** Hidden files hold keys and settings more often than results; they have to be named as a root to be had. */
+function visible(path: Components): Components {
+  if (path.some((name) => name.startsWith('.')))
+    throw outside('Hidden files and folders are not shared. Copy the file to a plain name first.', 'hidden');
+  return path;
+}
+
+function outside(message: string, kind = 'outside'): WorkcrateError {
+  return new WorkcrateError('path_refused', message, { details: { kind } });
+}

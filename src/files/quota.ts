@@ -1,0 +1,66 @@
+import type { Queries } from '../database/database.ts';
+import { WorkcrateError } from '../errors.ts';
+
+export interface Quotas {
+  readonly userBytes: number;
+  readonly userFiles: number;
+  readonly totalBytes: number;
+  readonly totalFiles: number;
+}
+
+interface Charge {
+  readonly bytes: number;
+  readonly files: number;
+}
+
+/** The row of the usage table that counts everybody. No user can have this name. */
+const everybody = '*';
+
+/**
+ * Adds to what a user holds, or rejects with `quota_exceeded`. One UPDATE checks and adds, so that no two
+ * writers can both take the last byte. A negative charge gives back and is never refused.
+ */
+export async function charge(tx: Queries, owner: string, amount: Charge, quotas: Quotas): Promise<void> {
+  await chargeRow(tx, owner, amount, quotas.userBytes, quotas.userFiles);
+  await chargeRow(tx, everybody, amount, quotas.totalBytes, quotas.totalFiles);
+}
+
+async function chargeRow(
+  tx: Queries,
+  owner: string,
+  { bytes, files }: Charge,
+  mostBytes: number,
+  mostFiles: number,
+): Promise<void> {
+  await tx.query('INSERT INTO usage (owner) VALUES (?) ON CONFLICT DO NOTHING', owner);
+  const conditions = [
+    ...(bytes > 0 ? [`AND bytes <= ${mostBytes - bytes}`] : []),
+    ...(files > 0 ? [`AND files <= ${mostFiles - files}`] : []),
+  ];
+  const rows = await tx.query(
+    `UPDATE usage SET bytes = bytes + ?, files = files + ? WHERE owner = ? ${conditions.join(' ')} RETURNING owner`,
+    bytes,
+    files,
+    owner,
+  );
+  if (rows.length === 0) throw await exceeded(tx, owner, mostBytes, mostFiles);
+}
+
+async function exceeded(
+  tx: Queries,
+  owner: string,
+  mostBytes: number,
+  mostFiles: number,
+): Promise<WorkcrateError> {
+  const [held] = await tx.query<{ bytes: number; files: number }>(
+    'SELECT bytes, files FROM usage WHERE owner = ?',
+    owner,
+  );
+  const whose = owner === everybody ? 'This server' : 'You';
+  return new WorkcrateError(
+    'quota_exceeded',
+    `Over quota. ${whose} may keep ${mostBytes} bytes in ${mostFiles} files, and ${held?.bytes} bytes in ` +
+      `${held?.files} files are kept or promised. Delete files that are no longer needed (delete_file), or wait until they expire.`,
+    { details: { mostBytes, mostFiles } },
+  );
+}

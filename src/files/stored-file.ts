@@ -1,0 +1,51 @@
+import type { Queries, Row } from '../database/database.ts';
+
+/** An owned, immutable, hashed object in storage. */
+export interface StoredFile {
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly mediaType: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly crc32: number;
+  /** How it came here: `upload`, `share`, … */
+  readonly origin: string;
+  readonly storageKey: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+export async function insertFile(tx: Queries, file: StoredFile): Promise<void> {
+  await tx.query(
+    `INSERT INTO files (id, owner, name, media_type, size, sha256, crc32, origin, storage_key, created_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    file.id,
+    file.owner,
+    file.name,
+    file.mediaType,
+    file.size,
+    file.sha256,
+    file.crc32,
+    file.origin,
+    file.storageKey,
+    file.createdAt,
+    file.expiresAt,
+  );
+}
+
+export function fileFromRow(row: Row): StoredFile {
+  return {
+    id: row['id'] as string,
+    owner: row['owner'] as string,
+    name: row['name'] as string,
+    mediaType: row['media_type'] as string,
+    size: row['size'] as number,
+    sha256: row['sha256'] as string,
+    crc32: row['crc32'] as number,
+    origin: row['origin'] as string,
+    storageKey: row['storage_key'] as string,
+    createdAt: row['created_at'] as number,
+    expiresAt: row['expires_at'] as number,
+  };
+}

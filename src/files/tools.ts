@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { WorkcrateError } from '../errors.ts';
+import { defineTool, type Tool } from '../mcp/tool.ts';
+import type { Files, StoredFile } from './files.ts';
+
+const listed = z.object({
+  file_id: z.string(),
+  filename: z.string(),
+  size: z.number(),
+  sha256: z.string(),
+  mediaType: z.string(),
+  origin: z.string(),
+  createdAt: z.string(),
+  expiresAt: z.string(),
+});
+
+/** Tools that look after stored files. */
+export function fileTools(files: Files): Tool[] {
+  return [listFiles(files), deleteFile(files)];
+}
+
+function listFiles(files: Files): Tool {
+  return defineTool({
+    name: 'list_files',
+    group: 'files',
+    title: 'List stored files',
+    description: 'Lists your stored files, newest first, by page.',
+    input: z.strictObject({
+      limit: z.number().int().min(1).max(200).default(50),
+      after: z.string().max(100).optional().describe('The `next` of the page before'),
+    }),
+    output: z.object({ files: z.array(listed), next: z.string().nullable() }),
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    async handle({ limit, after }, { caller }) {
+      const found = await files.list(caller, { limit: limit + 1, after: after ?? null });
+      const page = found.slice(0, limit);
+      const next = found.length > limit ? page.at(-1)!.id : null;
+      const lines = page.map((file) => `${file.id}  ${file.size} bytes  ${file.name}`);
+      return {
+        text: lines.join('\n') || 'There are no files. request_upload brings one in.',
+        structured: { files: page.map(describe), next },
+      };
+    },
+  });
+}
+
+function describe(file: StoredFile): z.input<typeof listed> {
+  const { name: filename, size, sha256, mediaType, origin } = file;
+  const createdAt = new Date(file.createdAt).toISOString();
+  const expiresAt = new Date(file.expiresAt).toISOString();
+  return { file_id: file.id, filename, size, sha256, mediaType, origin, createdAt, expiresAt };
+}
+
+function deleteFile(files: Files): Tool {
+  return defineTool({
+    name: 'delete_file',
+    group: 'files',
+    title: 'Delete a stored file',
+    description: 'Deletes a stored file and its bytes at once. Links to it stop working.',
+    input: z.strictObject({ file_id: z.string().min(1).max(100) }),
+    output: z.object({ file_id: z.string(), deleted: z.boolean() }),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    async handle({ file_id }, { caller }) {
+      if (!(await files.remove(caller, file_id)))
+        throw new WorkcrateError(
+          'not_found',
+          'No file of yours has this id. list_files shows what there is.',
+        );
+      return { text: `Deleted ${file_id}.`, structured: { file_id, deleted: true } };
+    },
+  });
+}

@@ -1,0 +1,116 @@
+import type { Database, Row } from '../database/database.ts';
+import type { Storage } from '../storage/storage.ts';
+import { digestOf } from './digest.ts';
+import { fileFromRow, type StoredFile } from './stored-file.ts';
+import { idOfKey } from './sweep.ts';
+
+export interface Verification {
+  files: number;
+  bytes: number;
+  /** What is wrong, a sentence each. */
+  readonly problems: string[];
+}
+
+export interface VerifyOptions {
+  readonly database: Database;
+  readonly storage: Storage;
+  /** Compare every byte with its hash, not only the sizes. */
+  readonly readData: boolean;
+  /** Whether bytes that no row knows are a problem: not while a server may be taking some in. */
+  readonly findOrphans: boolean;
+  readonly report: (checked: number) => void;
+}
+
+/** Compares what the database says of files with what storage holds. Changes nothing. */
+export async function verifyFiles(options: VerifyOptions): Promise<Verification> {
+  const result: Verification = { files: 0, bytes: 0, problems: [] };
+  for await (const file of everyFile(options.database)) {
+    const problem = await problemOf(options, file);
+    if (problem !== null && (await isStillThere(options.database, file)))
+      result.problems.push(`${file.id} (${file.name}): ${problem}`);
+    result.files++;
+    result.bytes += file.size;
+    options.report(result.files);
+  }
+  if (options.findOrphans) result.problems.push(...(await orphans(options)), ...(await leftovers(options)));
+  result.problems.push(...(await miscounts(options.database)));
+  return result;
+}
+
+async function* everyFile(database: Database): AsyncGenerator<StoredFile> {
+  for (let after = ''; ;) {
+    const rows = await database.query('SELECT * FROM files WHERE id > ? ORDER BY id LIMIT 500', after);
+    yield* rows.map(fileFromRow);
+    if (rows.length === 0) return;
+    after = String(rows.at(-1)!['id']);
+  }
+}
+
+async function problemOf({ storage, readData }: VerifyOptions, file: StoredFile): Promise<string | null> {
+  await using object = await storage.open(file.storageKey);
+  if (object === null) return 'its bytes are gone';
+  if (object.size !== file.size) return `${object.size} bytes are stored where ${file.size} should be`;
+  if (!readData) return null;
+  const { sha256 } = await digestOf(object.read(0, object.size));
+  return sha256 === file.sha256 ? null : `its bytes have the sha256 ${sha256}, not ${file.sha256}`;
+}
+
+/** A server may have deleted the file since its row was read. */
+async function isStillThere(database: Database, file: StoredFile): Promise<boolean> {
+  return (await database.query('SELECT id FROM files WHERE id = ?', file.id)).length > 0;
+}
+
+async function orphans({ database, storage }: VerifyOptions): Promise<string[]> {
+  const found: string[] = [];
+  for (let after: string | null = ''; after !== null;) {
+    const page = await storage.list({ prefix: 'files/', after });
+    for (const { key } of page.objects) {
+      const known = await database.query('SELECT id FROM files WHERE id = ?', idOfKey(key));
+      if (known.length === 0) found.push(`${key}: no file knows this object; the next start removes it`);
+    }
+    after = page.next;
+  }
+  return found;
+}
+
+/** Staged bytes belong to an upload that is still open; those of a broken-off one are left over. */
+async function leftovers({ database, storage }: VerifyOptions): Promise<string[]> {
+  const found: string[] = [];
+  for (const id of await storage.staging.list()) {
+    const open = await database.query('SELECT id FROM uploads WHERE id = ? AND completed_at IS NULL', id);
+    if (open.length === 0)
+      found.push(`${id}: no upload goes on with these bytes; the next start removes them`);
+  }
+  return found;
+}
+
+interface Account {
+  readonly owner: string;
+  readonly bytes: number;
+  readonly files: number;
+  readonly bytes_held: number;
+  readonly files_held: number;
+}
+
+/**
+ * What users are counted to hold must be what they hold, with what is promised to uploads; `*` is all of
+ * them. One statement, since a server may be writing meanwhile.
+ */
+async function miscounts(database: Database): Promise<string[]> {
+  const rows = await database.query<Account & Row>(
+    `SELECT owner, CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(files) AS BIGINT) AS files,
+       CAST(SUM(bytes_held) AS BIGINT) AS bytes_held, CAST(SUM(files_held) AS BIGINT) AS files_held
+     FROM (
+       SELECT owner, bytes, files, 0 AS bytes_held, 0 AS files_held FROM usage
+       UNION ALL SELECT owner, 0, 0, size, 1 FROM files
+       UNION ALL SELECT '*', 0, 0, size, 1 FROM files
+       UNION ALL SELECT owner, 0, 0, reserved, 0 FROM uploads
+       UNION ALL SELECT '*', 0, 0, reserved, 0 FROM uploads
+     ) AS accounts
+     GROUP BY owner HAVING SUM(bytes) <> SUM(bytes_held) OR SUM(files) <> SUM(files_held)`,
+  );
+  return rows.map(
+    ({ owner, bytes, files, bytes_held, files_held }) =>
+      `usage of ${owner}: ${bytes} bytes in ${files} files are counted, ${bytes_held} in ${files_held} held`,
+  );
+}

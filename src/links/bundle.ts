@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import type { Queries } from '../database/database.ts';
+import { WorkcrateError } from '../errors.ts';
+import { cleanFilename, portableFilename, type StoredFile } from '../files/files.ts';
+import type { Caller } from '../identity.ts';
+import { bundledFile, zipDownload, type Download } from './download.ts';
+import { fileNotFound, insertLink, type Link, type LinksOptions } from './link.ts';
+import { uniqueNames } from './zip/zip.ts';
+
+interface NewBundle {
+  readonly bundleId: string;
+  readonly fileIds: readonly string[];
+  readonly filename: string;
+  readonly link: Link;
+}
+
+interface Progress {
+  readonly signal: AbortSignal;
+  report(done: number, total: number): void;
+}
+
+/** Fixes which files a bundle holds, under which names, and what its sha256 will be. */
+export async function createBundle(
+  options: LinksOptions,
+  caller: Caller,
+  bundle: NewBundle,
+  progress: Progress,
+): Promise<Download> {
+  const files = await ownFiles(options, caller, bundle.fileIds);
+  const names = uniqueNames(files.map((file) => portableFilename(file.name)));
+  const entries = files.map((file, position) => bundledFile(names[position]!, file));
+  const name = zipName(bundle.filename);
+  const unhashed = zipDownload(
+    options.files,
+    { name, sha256: '', createdAt: bundle.link.createdAt },
+    entries,
+  );
+  const sha256 = await hashOf(allBytes(unhashed, progress));
+  await options.database.transaction(async (tx) => {
+    for (const file of files)
+      if (!(await options.files.extend(tx, caller, file.id, bundle.link.expiresAt)))
+        throw fileNotFound(file.id);
+    await insertBundle(tx, bundle, { name, sha256, size: unhashed.size });
+    for (const [position, file] of files.entries())
+      await tx.query(
+        'INSERT INTO bundle_files (bundle_id, position, file_id, entry_name) VALUES (?, ?, ?, ?)',
+        bundle.bundleId,
+        position,
+        file.id,
+        names[position]!,
+      );
+    await insertLink(tx, bundle.link);
+  });
+  return { ...unhashed, sha256 };
+}
+
+async function ownFiles(
+  options: LinksOptions,
+  caller: Caller,
+  ids: readonly string[],
+): Promise<StoredFile[]> {
+  if (ids.length > options.maxBundleFiles)
+    throw new WorkcrateError(
+      'too_large',
+      `A bundle takes at most ${options.maxBundleFiles} files, not ${ids.length}.`,
+    );
+  const files: StoredFile[] = [];
+  for (const id of new Set(ids)) {
+    const file = await options.files.find(caller, id);
+    if (!file) throw fileNotFound(id);
+    files.push(file);
+  }
+  return files;
+}
+
+function zipName(filename: string): string {
+  const name = cleanFilename(filename);
+  return /\.zip$/i.test(name) ? name : cleanFilename(`${name}.zip`);
+}
+
+async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of bytes) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/** The whole archive once, for its hash; a reader that checks the download can then tell if it is whole. */
+async function* allBytes(download: Download, progress: Progress): AsyncGenerator<Uint8Array> {
+  let done = 0;
+  const opened = await download.open();
+  for await (const segment of opened.segments(0, download.size)) {
+    const chunks =
+      'bytes' in segment ? [segment.bytes] : segment.object.read(segment.start, segment.end, progress.signal);
+    for await (const chunk of chunks) {
+      done += chunk.length;
+      yield chunk;
+      progress.report(done, download.size);
+    }
+  }
+}
+
+async function insertBundle(
+  tx: Queries,
+  { bundleId, link }: NewBundle,
+  { name, sha256, size }: { name: string; sha256: string; size: number },
+): Promise<void> {
+  await tx.query(
+    'INSERT INTO bundles (id, owner, name, size, sha256, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    bundleId,
+    link.owner,
+    name,
+    size,
+    sha256,
+    link.createdAt,
+    link.expiresAt,
+  );
+}

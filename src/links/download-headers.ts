@@ -1,0 +1,24 @@
+import { create } from 'content-disposition';
+import type { Download } from './download.ts';
+
+/** Types that a browser would run as a page of ours if it opened them. */
+const active = /^(?:text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml)\b/i;
+
+export function etagOf(download: Download): string {
+  return `"${download.sha256}"`;
+}
+
+/** The headers that every answer about a download carries, whatever its status. */
+export function downloadHeaders(download: Download): Record<string, string> {
+  return {
+    'Content-Type': download.mediaType,
+    'Content-Disposition': create(download.filename),
+    ETag: etagOf(download),
+    'Last-Modified': new Date(download.modified).toUTCString(),
+    'Accept-Ranges': 'bytes',
+    'Cache-Control': 'private, no-store',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+    ...(active.test(download.mediaType) ? { 'Content-Security-Policy': 'sandbox' } : {}),
+  };
+}

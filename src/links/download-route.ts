@@ -1,0 +1,170 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { WorkcrateError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { sendSegments, type Sent } from '../transfer/transfer.ts';
+import { planDownload, type DownloadPlan } from './download-plan.ts';
+import type { Download } from './download.ts';
+import type { Link } from './link.ts';
+import type { Links } from './links.ts';
+
+export interface DownloadRouteOptions {
+  readonly links: Links;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly sendfile: boolean;
+  readonly idleMs: number;
+  /** Told of every download that reached its end. */
+  readonly completed: (link: Link, download: Download) => Promise<void>;
+}
+
+/** Answers `GET|HEAD /files/{token}`. */
+export function createDownloadRoute(options: DownloadRouteOptions) {
+  return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
+    if (req.method !== 'GET' && req.method !== 'HEAD')
+      throw new WorkcrateError('method_not_allowed', 'Files are fetched with GET or HEAD.');
+    const { link, download } = await options.links.resolve(token);
+    if (link.singleUse && req.method === 'GET') await sendOnce(options, req, res, link, download);
+    else await sendFreely(options, req, res, link, download);
+  };
+}
+
+async function sendFreely(
+  options: DownloadRouteOptions,
+  req: IncomingMessage,
+  res: ServerResponse,
+  link: Link,
+  download: Download,
+): Promise<void> {
+  const headers = req.method === 'HEAD' ? withoutRange(req) : req.headers;
+  const plan = planDownload(headers, download);
+  const sent = await send(options, res, download, plan);
+  const finished = account(options, link, download, plan, sent, req.method === 'GET');
+  if (finished) await options.completed(link, download);
+}
+
+/** RFC 9110 defines Range for GET alone. */
+function withoutRange({ headers: { range: _range, ...headers } }: IncomingMessage) {
+  return headers;
+}
+
+/**
+ * One complete download under any concurrency. The lease lets one transfer run at a time; what is sent from
+ * the start on is noted, so that a broken transfer may go on; reaching the end uses the link up.
+ */
+async function sendOnce(
+  options: DownloadRouteOptions,
+  req: IncomingMessage,
+  res: ServerResponse,
+  link: Link,
+  download: Download,
+): Promise<void> {
+  const { links } = options;
+  await using lease = await links.lease(link);
+  if (!lease) throw busy();
+  const delivered = await links.delivered(link);
+  const closing = closingDownload(download, () => links.deliver(link, download.size, true));
+  const plan = planDownload(req.headers, closing, ([range, ...more]) =>
+    range && more.length === 0 && range.start <= delivered ? [range] : null,
+  );
+  const { socket } = req;
+  let sent: Sent = { sent: 0, complete: false };
+  try {
+    sent = await send(options, res, closing, plan);
+  } finally {
+    if (plan.range !== null && !sent.complete)
+      await links.deliver(link, Math.max(delivered, plan.range.start + sent.sent), false);
+  }
+  const finished = account(options, link, download, plan, sent, true);
+  if (!finished) return;
+  if (await breaksOff(socket)) await links.deliver(link, download.size, false);
+  else await options.completed(link, download);
+}
+
+/**
+ * The link is used up before its last byte goes out: whoever has the whole file finds the link dead, and a
+ * crash between the two cannot give it out twice.
+ */
+function closingDownload(download: Download, use: () => Promise<void>): Download {
+  const { size } = download;
+  return {
+    ...download,
+    async open() {
+      const opened = await download.open();
+      return {
+        ...opened,
+        async *segments(start, end) {
+          const last = Math.max(start, size - 1);
+          yield* opened.segments(start, Math.min(end, last));
+          if (end < size) return;
+          await use();
+          yield* opened.segments(last, end);
+        },
+      };
+    },
+  };
+}
+
+function busy(): WorkcrateError {
+  return new WorkcrateError(
+    'link_busy',
+    'This single-use link is being downloaded. If that transfer breaks off, it can be tried again.',
+  );
+}
+
+const settleMs = 3000;
+
+/**
+ * Whether the connection is reset after the last byte was handed to the kernel: the client then closed it
+ * with bytes unread, so its download is not complete.
+ */
+async function breaksOff(socket: Socket): Promise<boolean> {
+  if (socket.destroyed) return socket.errored !== null;
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), settleMs).unref();
+  const closed = (failed: boolean): void => resolve(failed);
+  socket.once('close', closed);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    socket.off('close', closed);
+  }
+}
+
+/** The bytes are held before the headers go out, so that missing ones can still be a 410. */
+async function send(
+  { metrics, sendfile, idleMs }: DownloadRouteOptions,
+  res: ServerResponse,
+  download: Download,
+  plan: DownloadPlan,
+): Promise<Sent> {
+  const opened = plan.range === null && plan.length === 0 ? null : await download.open();
+  metrics.transfers.out++;
+  try {
+    res.writeHead(plan.status, plan.headers);
+    const body = opened === null ? [] : plan.body(opened);
+    return await sendSegments(res, body, { length: plan.length, sendfile, idleMs });
+  } finally {
+    metrics.transfers.out--;
+    await opened?.close();
+  }
+}
+
+/** Counts what was sent; true if the end of the content was reached. */
+function account(
+  { links, metrics, log }: DownloadRouteOptions,
+  link: Link,
+  download: Download,
+  { status, range }: DownloadPlan,
+  { sent, complete }: Sent,
+  isGet: boolean,
+): boolean {
+  const finished = isGet && complete && range !== null && range.end === download.size;
+  metrics.downloaded(complete ? status : 'broken');
+  metrics.downloadBytes.inc(sent);
+  log.debug('link.served', { link: link.id, status, sent, complete });
+  if (sent > 0 || finished) links.note(link, sent, finished);
+  return finished;
+}

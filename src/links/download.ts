@@ -1,0 +1,111 @@
+import type { Database } from '../database/database.ts';
+import { fileFromRow, type Files, type StoredFile } from '../files/files.ts';
+import type { Segment } from '../transfer/transfer.ts';
+import { bytesGone } from './link.ts';
+import { zipLayout, type ZipEntry } from './zip/zip.ts';
+
+/** What a link gives: its description, and the way to its bytes. */
+export interface Download {
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly modified: number;
+  /** Holds the bytes until it is closed; `bytes_gone` where they are no longer there. */
+  open(): Promise<OpenDownload>;
+}
+
+export interface OpenDownload {
+  /** The bytes from `start` to before `end`. */
+  segments(start: number, end: number): Iterable<Segment> | AsyncIterable<Segment>;
+  close(): PromiseLike<void>;
+}
+
+export type LinkedFile = Pick<
+  StoredFile,
+  'name' | 'mediaType' | 'size' | 'sha256' | 'storageKey' | 'createdAt'
+>;
+
+export function fileDownload(files: Files, file: LinkedFile): Download {
+  return {
+    filename: file.name,
+    mediaType: file.mediaType,
+    size: file.size,
+    sha256: file.sha256,
+    modified: file.createdAt,
+    async open() {
+      const object = await openWhole(files, file);
+      return {
+        segments: (start, end) => (start < end ? [{ object, start, end }] : []),
+        close: () => object[Symbol.asyncDispose](),
+      };
+    },
+  };
+}
+
+/** One that has lost bytes on disk must not be sent as if it were whole. */
+async function openWhole(files: Files, file: Pick<StoredFile, 'storageKey' | 'size'>) {
+  const object = await files.open(file);
+  if (object?.size === file.size) return object;
+  await object?.[Symbol.asyncDispose]();
+  throw bytesGone();
+}
+
+interface BundledFile extends ZipEntry {
+  readonly storageKey: string;
+}
+
+/** The files of a bundle as a ZIP that is never written down: its layout follows from what is known. */
+export function zipDownload(
+  files: Files,
+  bundle: { name: string; sha256: string; createdAt: number },
+  entries: readonly BundledFile[],
+): Download {
+  const layout = zipLayout(entries);
+  /** Files are opened one at a time, however many there are. */
+  async function* segments(start: number, end: number): AsyncGenerator<Segment> {
+    for (const part of layout.parts(start, end)) {
+      if ('bytes' in part) yield part;
+      else {
+        await using object = await openWhole(files, entries[part.entry]!);
+        yield { object, start: part.start, end: part.end };
+      }
+    }
+  }
+  return {
+    filename: bundle.name,
+    mediaType: 'application/zip',
+    size: layout.size,
+    sha256: bundle.sha256,
+    modified: bundle.createdAt,
+    open: async () => ({ segments, close: async () => {} }),
+  };
+}
+
+/** A bundle as it was fixed when its link was made; a file that is gone since is `bytes_gone`. */
+export async function bundleDownload(database: Database, files: Files, id: string): Promise<Download> {
+  const [bundle] = await database.query<{ name: string; sha256: string; created_at: number }>(
+    'SELECT name, sha256, created_at FROM bundles WHERE id = ?',
+    id,
+  );
+  if (!bundle) throw bytesGone();
+  const described = { name: bundle.name, sha256: bundle.sha256, createdAt: bundle.created_at };
+  return zipDownload(files, described, await bundledFiles(database, id));
+}
+
+async function bundledFiles(database: Database, id: string): Promise<BundledFile[]> {
+  const rows = await database.query(
+    `SELECT bundle_files.entry_name, files.* FROM bundle_files LEFT JOIN files ON files.id = bundle_files.file_id
+     WHERE bundle_files.bundle_id = ? ORDER BY bundle_files.position`,
+    id,
+  );
+  return rows.map((row) => {
+    if (row['id'] === null) throw bytesGone();
+    return bundledFile(row['entry_name'] as string, fileFromRow(row));
+  });
+}
+
+export function bundledFile(name: string, file: StoredFile): BundledFile {
+  const { size, crc32, createdAt: modified, storageKey } = file;
+  return { name, size, crc32, modified, storageKey };
+}

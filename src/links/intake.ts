@@ -1,0 +1,153 @@
+import type { Queries } from '../database/database.ts';
+import { isWorkcrateError } from '../errors.ts';
+import { digesting, tooLarge, type Digest, type StoredFile } from '../files/files.ts';
+import { offsetConflict } from '../storage/storage.ts';
+import type { LinksOptions } from './links.ts';
+import { receive } from './receive.ts';
+import { accept, sizeMismatch, type LeasedUpload, type Upload } from './upload.ts';
+import { heldBy, hold } from './upload-quota.ts';
+
+/** What one HTTP request brings of a file. */
+export interface Delivery {
+  /** Where in the file its bytes begin; null for a whole file, which takes the place of what came before. */
+  readonly offset: number | null;
+  /** How long the whole file is, where the request tells. */
+  readonly fileLength: number | null;
+  /** How many bytes the request brings, where it tells. */
+  readonly bodyLength: number | null;
+  /** Called once the upload is found fit to take them. */
+  readonly bytes: () => AsyncIterable<Uint8Array>;
+}
+
+export interface Received {
+  readonly size: number;
+  /** The file, once it is whole. */
+  readonly file: StoredFile | null;
+}
+
+type Options = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
+
+/** Takes the bytes of one request in, and makes the file once they are all here. */
+export async function take(options: Options, upload: LeasedUpload, delivery: Delivery): Promise<Received> {
+  const { storage, files } = options;
+  const start = await startOf(options, upload, delivery.offset);
+  const end = delivery.bodyLength === null ? null : start + delivery.bodyLength;
+  const length = checkLength(upload, delivery.fileLength, end ?? start, files.maxFileSize);
+  const whole = delivery.offset === null;
+  if (!whole) await declare(options, upload, length);
+  const known = length ?? end;
+  if (known !== null) await reserve(options, upload, known);
+  const most = length ?? files.maxFileSize;
+  const bytes = receive(delivery.bytes(), start, most, (upTo) => reserve(options, upload, upTo));
+  const hashed = start === 0 ? digesting(bytes) : null;
+  const size = await storage.staging.append(upload.id, start, hashed?.bytes ?? bytes);
+  if (whole || size === length)
+    return { size, file: await complete(options, upload, hashed?.digest() ?? null) };
+  if (length === null) await hold(options, upload, () => size);
+  return { size, file: null };
+}
+
+/** Begins anew with a file of this length, null where it is not known yet. An empty file is whole at once. */
+export async function begin(
+  options: Options,
+  upload: LeasedUpload,
+  fileLength: number | null,
+): Promise<Received> {
+  const length = checkLength(upload, fileLength, 0, options.files.maxFileSize);
+  await reset(options, upload);
+  if (length !== null) await reserve(options, upload, length);
+  await declare(options, upload, length);
+  if (length !== 0) return { size: 0, file: null };
+  return { size: 0, file: await salvaging(options, upload, () => complete(options, upload, null)) };
+}
+
+/** Makes the file of an upload whose bytes are all here. */
+export async function complete(
+  { files, clock }: Options,
+  upload: LeasedUpload,
+  digest: Digest | null,
+): Promise<StoredFile> {
+  const { name, mediaType, keepSeconds } = upload;
+  const settle = async (tx: Queries, stored: StoredFile): Promise<void> => {
+    const held = await heldBy(tx, upload);
+    await tx.query(
+      'UPDATE uploads SET file_id = ?, declared_size = ?, completed_at = ?, reserved = 0 WHERE token_hash = ?',
+      stored.id,
+      stored.size,
+      clock(),
+      upload.tokenHash,
+    );
+    await files.charge(tx, upload.owner, stored.size - held, 1);
+  };
+  const file = { name, mediaType, keepSeconds, origin: 'upload' };
+  const check = (found: Digest): void => accept(upload, found);
+  return files.keep({ user: upload.owner }, file, upload.id, digest, settle, check);
+}
+
+/** Drops what was sent: the upload can be tried again from the start. Bytes first: the disk may be full. */
+export async function reset(options: Options, upload: LeasedUpload): Promise<void> {
+  await options.storage.staging.discard(upload.id);
+  await hold(options, upload, () => 0);
+}
+
+/** Failures after which what was sent is of no use. After all others, the sender may go on with it. */
+const refusals = [
+  'too_large',
+  'size_mismatch',
+  'hash_mismatch',
+  'quota_exceeded',
+  'storage_full',
+  'storage_failed',
+] as const;
+
+/** Leaves of a transfer that fails what can be gone on with, or nothing. */
+export async function salvaging<T>(
+  options: Options,
+  upload: LeasedUpload,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (refusals.some((code) => isWorkcrateError(error, code))) await reset(options, upload);
+    else if (upload.declaredSize === null) await holdWhatCame(options, upload);
+    throw error;
+  }
+}
+
+async function holdWhatCame(options: Options, upload: LeasedUpload): Promise<void> {
+  const size = await options.storage.staging.size(upload.id);
+  await hold(options, upload, () => size);
+}
+
+const reserve = (options: Options, upload: LeasedUpload, upTo: number): Promise<void> =>
+  hold(options, upload, (held) => Math.max(held, upTo));
+
+/** Storage takes offset 0 as a new beginning, a sender of parts only means where its part begins. */
+async function startOf({ storage }: Options, upload: Upload, offset: number | null): Promise<number> {
+  if (offset === null) return 0;
+  const size = await storage.staging.size(upload.id);
+  if (offset !== size) throw offsetConflict(size);
+  return offset;
+}
+
+/** Remembers how long the file will be, where that was left open. */
+async function declare({ database }: Options, upload: Upload, length: number | null): Promise<void> {
+  if (length === upload.declaredSize) return;
+  await database.query('UPDATE uploads SET declared_size = ? WHERE token_hash = ?', length, upload.tokenHash);
+}
+
+/** The length of the whole file where it is known, after checking it against what was announced. */
+function checkLength(
+  { declaredSize }: Upload,
+  fileLength: number | null,
+  end: number,
+  most: number,
+): number | null {
+  if (fileLength !== null && fileLength > (declaredSize ?? most)) throw tooLarge(declaredSize ?? most);
+  if (fileLength !== null && declaredSize !== null && fileLength !== declaredSize)
+    throw sizeMismatch(declaredSize, fileLength);
+  const length = fileLength ?? declaredSize;
+  if (end > (length ?? most)) throw tooLarge(length ?? most);
+  return length;
+}

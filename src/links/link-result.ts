@@ -1,0 +1,48 @@
+import type { ContentBlock } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { ToolAnswer } from '../mcp/tool.ts';
+import type { SharedLink } from './links.ts';
+
+/** The one shape of every result that hands out a file (SPEC C1). It never holds the file's bytes. */
+export const linkShape = z.object({
+  filename: z.string(),
+  size: z.number().int(),
+  sha256: z.string(),
+  mediaType: z.string(),
+  token: z
+    .string()
+    .describe('Names this link to link_status and revoke_link. Whoever has it can fetch the file.'),
+  downloadUrl: z.string(),
+  expiresAt: z.string(),
+});
+
+/** Several clients ignore `resource_link`, hence the same in structured content and the URL in the text. */
+export function linkAnswer(shared: SharedLink, baseUrl: string): ToolAnswer<z.input<typeof linkShape>> {
+  const { filename, size, sha256, mediaType } = shared.download;
+  const downloadUrl = `${baseUrl}/files/${shared.token}`;
+  const expiresAt = new Date(shared.link.expiresAt).toISOString();
+  const resource: ContentBlock = {
+    type: 'resource_link',
+    uri: downloadUrl,
+    name: filename,
+    mimeType: mediaType,
+    size,
+  };
+  return {
+    text: `${readableSize(size)}, until ${expiresAt.slice(0, 16)}Z: curl -f ${outputOption(filename)} ${downloadUrl}`,
+    structured: { filename, size, sha256, mediaType, token: shared.token, downloadUrl, expiresAt },
+    content: [resource],
+  };
+}
+
+/** A plain short name is told to curl; any other is left to the server's header, out of the shell's reach. */
+function outputOption(filename: string): string {
+  return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$/.test(filename) ? `-o ${filename}` : '-OJ';
+}
+
+export function readableSize(bytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const value = bytes / 1024 ** power;
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
+}

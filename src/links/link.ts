@@ -1,0 +1,128 @@
+import type { Clock } from '../clock.ts';
+import type { Database, Queries, Row } from '../database/database.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { Files } from '../files/files.ts';
+import type { Caller } from '../identity.ts';
+import type { Log } from '../log.ts';
+import type { Storage } from '../storage/storage.ts';
+import { hashToken, newToken, publicId } from './tokens.ts';
+
+/** What the room stands on. */
+export interface LinksOptions {
+  readonly database: Database;
+  readonly storage: Storage;
+  readonly files: Files;
+  readonly uploadTtl: number;
+  readonly maxBundleFiles: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface LinkTerms {
+  readonly ttlSeconds: number;
+  readonly singleUse: boolean;
+}
+
+/** An expiring right to fetch one file or bundle. */
+export interface Link {
+  readonly tokenHash: string;
+  readonly id: string;
+  readonly owner: string;
+  readonly fileId: string | null;
+  readonly bundleId: string | null;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly singleUse: boolean;
+  readonly revokedAt: number | null;
+  /** When a single-use link was used up. */
+  readonly consumedAt: number | null;
+  /** How far, from the start, a single-use link has been delivered. */
+  readonly delivered: number;
+  readonly downloads: number;
+  readonly bytesSent: number;
+  readonly lastUsedAt: number | null;
+}
+
+export function linkFromRow(row: Row): Link {
+  return {
+    tokenHash: row['token_hash'] as string,
+    id: row['id'] as string,
+    owner: row['owner'] as string,
+    fileId: row['file_id'] as string | null,
+    bundleId: row['bundle_id'] as string | null,
+    createdAt: row['created_at'] as number,
+    expiresAt: row['expires_at'] as number,
+    singleUse: row['single_use'] === 1,
+    revokedAt: row['revoked_at'] as number | null,
+    consumedAt: row['consumed_at'] as number | null,
+    delivered: row['delivered'] as number,
+    downloads: row['downloads'] as number,
+    bytesSent: row['bytes_sent'] as number,
+    lastUsedAt: row['last_used_at'] as number | null,
+  };
+}
+
+export type LinkState = 'active' | 'used' | 'revoked' | 'expired';
+
+export function stateOf(link: Link, now: number): LinkState {
+  if (link.revokedAt !== null) return 'revoked';
+  if (link.consumedAt !== null) return 'used';
+  return link.expiresAt <= now ? 'expired' : 'active';
+}
+
+export async function insertLink(tx: Queries, link: Link): Promise<void> {
+  await tx.query(
+    `INSERT INTO links (token_hash, id, owner, file_id, bundle_id, created_at, expires_at, single_use)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    link.tokenHash,
+    link.id,
+    link.owner,
+    link.fileId,
+    link.bundleId,
+    link.createdAt,
+    link.expiresAt,
+    link.singleUse ? 1 : 0,
+  );
+}
+
+export function linkNotFound(): WorkcrateError {
+  return new WorkcrateError('link_not_found', 'File not found or expired');
+}
+
+export function bytesGone(): WorkcrateError {
+  return new WorkcrateError('bytes_gone', 'File no longer available');
+}
+
+export function fileNotFound(id: string): WorkcrateError {
+  return new WorkcrateError(
+    'not_found',
+    `No file of yours has the id ${JSON.stringify(id.slice(0, 60))}, or it has expired. list_files shows what there is.`,
+  );
+}
+
+/** A new link and its token: the only time that the token is known. */
+export function mintLink(
+  caller: Caller,
+  target: Pick<Link, 'fileId' | 'bundleId'>,
+  terms: LinkTerms,
+  createdAt: number,
+): { token: string; link: Link } {
+  const token = newToken();
+  const tokenHash = hashToken(token);
+  const link: Link = {
+    tokenHash,
+    id: publicId(tokenHash),
+    owner: caller.user,
+    ...target,
+    createdAt,
+    expiresAt: createdAt + terms.ttlSeconds * 1000,
+    singleUse: terms.singleUse,
+    revokedAt: null,
+    consumedAt: null,
+    delivered: 0,
+    downloads: 0,
+    bytesSent: 0,
+    lastUsedAt: null,
+  };
+  return { token, link };
+}

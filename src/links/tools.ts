@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import { WorkcrateError } from '../errors.ts';
+import { isMediaType, type Files } from '../files/files.ts';
+import type { LocalFiles } from '../files/local-files.ts';
+import { defineTool, type Tool } from '../mcp/tool.ts';
+import { linkAnswer, linkShape } from './link-result.ts';
+import type { Links } from './links.ts';
+import type { Uploads } from './uploads.ts';
+
+export interface LinkToolsOptions {
+  readonly files: Files;
+  readonly links: Links;
+  readonly uploads: Uploads;
+  readonly localFiles: LocalFiles;
+  readonly fileTtl: number;
+  readonly maxTtl: number;
+  /** The base of the URLs handed out. A function, since the port may be known only later. */
+  readonly baseUrl: () => string;
+}
+
+const filename = z.string().min(1).max(4096);
+const fileId = z
+  .string()
+  .regex(/^file_[0-9a-f]{24}$/, 'a file_id looks like file_ and 24 hex digits; list_files shows them');
+
+/** Tools that bring files in and hand them out. */
+export function linkTools(options: LinkToolsOptions): Tool[] {
+  return [
+    requestUpload(options),
+    shareFile(options),
+    bundleFiles(options),
+    linkStatus(options),
+    revokeLink(options),
+  ];
+}
+
+function terms({ fileTtl, maxTtl }: LinkToolsOptions) {
+  const ttl = z.number().int().min(1).max(maxTtl).default(Math.min(fileTtl, maxTtl));
+  return {
+    ttl_seconds: ttl.describe(`How long it lives, at most ${maxTtl} seconds`),
+    single_use: z.boolean().default(false).describe('End the link after one complete download'),
+  };
+}
+
+function requestUpload(options: LinkToolsOptions): Tool {
+  return defineTool({
+    name: 'request_upload',
+    group: 'files',
+    title: 'Request an upload',
+    description:
+      'Get a one-time URL to which a file of any size is sent past the conversation: PUT the bytes there (the curl command is in the answer). The PUT answers with the file_id that other tools take. An interrupted upload can be resumed with tus.',
+    input: z.strictObject({
+      filename: filename.describe('Name of the file to come'),
+      size: z.number().int().min(0).optional().describe('Its size in bytes, if known: checked on arrival'),
+      sha256: z
+        .string()
+        .regex(/^[0-9a-fA-F]{64}$/, 'sha256 takes 64 hex digits')
+        .optional()
+        .describe('Its sha256, if known: checked on arrival'),
+      media_type: z.string().refine(isMediaType, 'media_type takes a type such as text/csv').optional(),
+      ttl_seconds: terms(options).ttl_seconds.describe('How long the file is kept once it is here'),
+    }),
+    output: z.object({ uploadUrl: z.string(), token: z.string(), expiresAt: z.string() }),
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    async handle(input, { caller }) {
+      const { token, upload } = await options.uploads.request(caller, {
+        filename: input.filename,
+        size: input.size ?? null,
+        sha256: input.sha256?.toLowerCase() ?? null,
+        mediaType: input.media_type ?? null,
+        keepSeconds: input.ttl_seconds,
+      });
+      const uploadUrl = `${options.baseUrl()}/uploads/${token}`;
+      const expiresAt = new Date(upload.expiresAt).toISOString();
+      return {
+        text: `Send the file, once, before ${expiresAt.slice(0, 16)}Z: curl -f -T FILE ${uploadUrl}`,
+        structured: { uploadUrl, token, expiresAt },
+      };
+    },
+  });
+}
+
+function shareFile(options: LinkToolsOptions): Tool {
+  return defineTool({
+    name: 'share_file',
+    group: 'files',
+    title: 'Share a file by link',
+    description:
+      'Get a link from which a person or a program fetches a file, past the conversation. Give the file_id of a stored file, or, where client and server share the machine (stdio), a path.',
+    input: z.strictObject({
+      file_id: fileId.optional().describe('A stored file, as list_files shows them'),
+      path: z
+        .string()
+        .min(1)
+        .max(4096)
+        .optional()
+        .describe('Over stdio only: a file below the allowed folders'),
+      ...terms(options),
+    }),
+    output: linkShape,
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    async handle(input, { caller, sharesMachine, signal }) {
+      const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
+      if ((input.file_id === undefined) === (input.path === undefined))
+        throw new WorkcrateError('invalid_input', 'Give either file_id or path.');
+      if (input.path !== undefined && !sharesMachine)
+        throw new WorkcrateError(
+          'unsupported',
+          'Paths can be shared over stdio only. Send the file with request_upload, then share its file_id.',
+        );
+      const id =
+        input.file_id ?? (await options.localFiles.take(caller, input.path!, input.ttl_seconds, signal)).id;
+      return linkAnswer(await options.links.share(caller, id, given), options.baseUrl());
+    },
+  });
+}
+
+function bundleFiles(options: LinkToolsOptions): Tool {
+  return defineTool({
+    name: 'bundle_files',
+    group: 'files',
+    title: 'Share many files as one ZIP',
+    description: 'Get one link from which many stored files are fetched as a ZIP archive.',
+    input: z.strictObject({
+      file_ids: z.array(fileId).min(1).max(100_000),
+      filename: filename.default('files.zip').describe('Name of the archive'),
+      ...terms(options),
+    }),
+    output: linkShape,
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    async handle(input, { caller, signal, progress }) {
+      const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
+      const report = throttled((done, total) => progress(done, total, 'hashing the archive'));
+      const shared = await options.links.bundle(caller, input.file_ids, input.filename, given, {
+        signal,
+        report,
+      });
+      return linkAnswer(shared, options.baseUrl());
+    },
+  });
+}
+
+/** A message for each chunk of 10 GB would cost more than the work it tells of. */
+function throttled(report: (done: number, total: number) => void): (done: number, total: number) => void {
+  let next = 0;
+  return (done, total) => {
+    if (performance.now() < next) return;
+    next = performance.now() + 250;
+    report(done, total);
+  };
+}
+
+const reference = z.strictObject({
+  token: z.string().min(1).max(200).describe('The token or the link_id of a link'),
+});
+
+function linkStatus({ links }: LinkToolsOptions): Tool {
+  return defineTool({
+    name: 'link_status',
+    group: 'files',
+    title: 'See how a link was used',
+    description: 'Tells whether a link still works, and how often, how much and when it was downloaded.',
+    input: reference,
+    output: z.object({
+      link_id: z.string(),
+      state: z.enum(['active', 'used', 'revoked', 'expired', 'gone']),
+      filename: z.string().nullable(),
+      size: z.number().nullable(),
+      singleUse: z.boolean(),
+      downloads: z.number(),
+      bytesSent: z.number(),
+      lastUsedAt: z.string().nullable(),
+      expiresAt: z.string(),
+    }),
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    async handle({ token }, { caller }) {
+      const { link, state, download } = await links.status(caller, token);
+      const shown = state === 'active' && !download ? ('gone' as const) : state;
+      return {
+        text: `Link ${link.id} is ${shown}: ${link.downloads} complete downloads, ${link.bytesSent} bytes sent.`,
+        structured: {
+          link_id: link.id,
+          state: shown,
+          filename: download?.filename ?? null,
+          size: download?.size ?? null,
+          singleUse: link.singleUse,
+          downloads: link.downloads,
+          bytesSent: link.bytesSent,
+          lastUsedAt: link.lastUsedAt === null ? null : new Date(link.lastUsedAt).toISOString(),
+          expiresAt: new Date(link.expiresAt).toISOString(),
+        },
+      };
+    },
+  });
+}
+
+function revokeLink({ links }: LinkToolsOptions): Tool {
+  return defineTool({
+    name: 'revoke_link',
+    group: 'files',
+    title: 'End a link',
+    description: 'Ends a link at once. The file itself stays; delete_file removes it.',
+    input: reference,
+    output: z.object({ link_id: z.string(), revoked: z.boolean() }),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    async handle({ token }, { caller }) {
+      const link = await links.revoke(caller, token);
+      return { text: `Link ${link.id} is revoked.`, structured: { link_id: link.id, revoked: true } };
+    },
+  });
+}

@@ -1,0 +1,79 @@
+import type { Row } from '../database/database.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { Digest } from '../files/files.ts';
+
+/** A right to send one file, once. */
+export interface Upload {
+  readonly tokenHash: string;
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly mediaType: string;
+  readonly declaredSize: number | null;
+  readonly declaredSha256: string | null;
+  readonly keepSeconds: number;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** The file that it became, once it is whole. */
+  readonly fileId: string | null;
+}
+
+/** An upload in the hands of its only writer. */
+export interface LeasedUpload extends Upload {
+  readonly holder: string;
+}
+
+export function uploadFromRow(row: Row): Upload {
+  return {
+    tokenHash: row['token_hash'] as string,
+    id: row['id'] as string,
+    owner: row['owner'] as string,
+    name: row['name'] as string,
+    mediaType: row['media_type'] as string,
+    declaredSize: row['declared_size'] as number | null,
+    declaredSha256: row['declared_sha256'] as string | null,
+    keepSeconds: row['keep_seconds'] as number,
+    createdAt: row['created_at'] as number,
+    expiresAt: row['expires_at'] as number,
+    fileId: row['file_id'] as string | null,
+  };
+}
+
+/** Refuses a file that is not the one announced. */
+export function accept(upload: Upload, found: Digest): void {
+  if (upload.declaredSize !== null && upload.declaredSize !== found.size)
+    throw sizeMismatch(upload.declaredSize, found.size);
+  if (upload.declaredSha256 !== null && upload.declaredSha256 !== found.sha256)
+    throw new WorkcrateError(
+      'hash_mismatch',
+      `The bytes have the sha256 ${found.sha256}, not the announced ${upload.declaredSha256}. Nothing was kept; send the file again.`,
+    );
+}
+
+export function sizeMismatch(announced: number, found: number): WorkcrateError {
+  return new WorkcrateError(
+    'size_mismatch',
+    `${announced} bytes were announced, and ${found} are sent. Nothing was kept; send the whole file again.`,
+  );
+}
+
+export function uploadNotFound(): WorkcrateError {
+  return new WorkcrateError(
+    'upload_not_found',
+    'Upload not found or expired. Ask for a new one with request_upload.',
+  );
+}
+
+export function uploadUsed(): WorkcrateError {
+  return new WorkcrateError(
+    'upload_used',
+    'This upload link has been used: its file is complete. GET the same URL to see the file_id, or ask for a new link with request_upload.',
+  );
+}
+
+export function uploadBusy(): WorkcrateError {
+  return new WorkcrateError(
+    'upload_busy',
+    'Another request is writing this upload. Try again when it has ended.',
+  );
+}

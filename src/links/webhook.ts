@@ -1,0 +1,107 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { Database } from '../database/database.ts';
+import type { Log } from '../log.ts';
+import type { Download } from './download.ts';
+import type { Link } from './link.ts';
+
+export interface WebhookOptions {
+  readonly database: Database;
+  readonly url: string | null;
+  readonly secret: string | null;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const mostAttempts = 8;
+const timeoutMs = 10_000;
+const pollMs = 1000;
+
+/**
+ * Tells a URL of every completed download. Events wait in the database, so that none is lost by a restart;
+ * a receiver may see one twice and can tell by its id.
+ */
+export function createWebhook(options: WebhookOptions) {
+  const { database, url, secret, clock, log } = options;
+  const stop = new AbortController();
+  let running = Promise.resolve();
+  const timer = url === null ? null : setInterval(deliverSoon, pollMs).unref();
+
+  function deliverSoon(): void {
+    running = running.then(deliverDue).catch((error: unknown) => log.error('webhook.failed', { error }));
+  }
+
+  async function deliverDue(): Promise<void> {
+    const due = await database.query<{ id: string; body: string; attempts: number }>(
+      'SELECT id, body, attempts FROM outbox WHERE next_at <= ? ORDER BY next_at LIMIT 20',
+      clock(),
+    );
+    for (const event of due) {
+      if (stop.signal.aborted) return;
+      const failure = await post(event.id, event.body);
+      if (failure === null) await forget(event.id);
+      else await postpone(event, failure);
+    }
+  }
+
+  const forget = (id: string) => database.query('DELETE FROM outbox WHERE id = ?', id);
+
+  async function postpone(
+    { id, attempts }: { id: string; attempts: number },
+    failure: string,
+  ): Promise<void> {
+    log.warn('webhook.not_delivered', { id, attempt: attempts + 1, failure });
+    if (attempts + 1 >= mostAttempts) return void (await forget(id));
+    const wait = 1000 * 4 ** attempts;
+    await database.query(
+      'UPDATE outbox SET attempts = attempts + 1, next_at = ? WHERE id = ?',
+      clock() + wait,
+      id,
+    );
+  }
+
+  /** Null when it was taken, else what went wrong. Redirects are not followed: the URL is the operator's. */
+  async function post(id: string, body: string): Promise<string | null> {
+    const headers: Record<string, string> = { 'Content-Type': 'application/json', 'Workcrate-Event-Id': id };
+    if (secret !== null)
+      headers['Workcrate-Signature'] = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+    try {
+      const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(timeoutMs)]);
+      const answer = await fetch(url!, { method: 'POST', headers, body, redirect: 'manual', signal });
+      await answer.body?.cancel();
+      return answer.ok ? null : `answered ${answer.status}`;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  return {
+    async completed(link: Link, download: Download): Promise<void> {
+      if (url === null) return;
+      const { filename, size, sha256 } = download;
+      const at = new Date(clock()).toISOString();
+      const body = JSON.stringify({
+        event: 'download.completed',
+        link_id: link.id,
+        user: link.owner,
+        filename,
+        size,
+        sha256,
+        at,
+      });
+      await database.query(
+        'INSERT INTO outbox (id, body, attempts, next_at, created_at) VALUES (?, ?, 0, ?, ?)',
+        randomUUID(),
+        body,
+        clock(),
+        clock(),
+      );
+      deliverSoon();
+    },
+    async close(): Promise<void> {
+      if (timer) clearInterval(timer);
+      stop.abort();
+      await running;
+    },
+  };
+}

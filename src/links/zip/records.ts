@@ -1,0 +1,112 @@
+import { dosTime } from './dos-time.ts';
+import type { ZipEntry } from './entry.ts';
+
+/** From these values on a field holds all ones and the true number stands in a ZIP64 record. */
+const FULL_32 = 0xffffffff;
+const FULL_16 = 0xffff;
+
+const UTF8_NAME = 0x0800;
+const STORED = 0;
+const VERSION_PLAIN = 20;
+const VERSION_ZIP64 = 45;
+const MADE_BY_UNIX = 3 << 8;
+/** A regular file, rw-r--r--, in the half that Unix unpackers read. */
+const FILE_MODE = 0o100644 * 0x10000;
+
+const LOCAL_HEADER = 30;
+const CENTRAL_HEADER = 46;
+const END = 22;
+const ZIP64_END = 56;
+const ZIP64_LOCATOR = 20;
+
+/** The numbers of an entry that do not fit their fields, in the order that ZIP64 prescribes. */
+function oversized(size: number, offset: number): number[] {
+  return [...(size >= FULL_32 ? [size, size] : []), ...(offset >= FULL_32 ? [offset] : [])];
+}
+
+function extraSize(values: readonly number[]): number {
+  return values.length === 0 ? 0 : 4 + 8 * values.length;
+}
+
+export function localHeaderSize(entry: ZipEntry): number {
+  return LOCAL_HEADER + Buffer.byteLength(entry.name) + extraSize(oversized(entry.size, 0));
+}
+
+export function centralHeaderSize(entry: ZipEntry, offset: number): number {
+  return CENTRAL_HEADER + Buffer.byteLength(entry.name) + extraSize(oversized(entry.size, offset));
+}
+
+export function localHeader(entry: ZipEntry): Buffer {
+  const large = oversized(entry.size, 0);
+  const header = Buffer.alloc(localHeaderSize(entry));
+  header.writeUInt32LE(0x04034b50, 0);
+  writeSharedFields(header, 4, entry, large);
+  writeNameAndExtra(header, LOCAL_HEADER, entry.name, large);
+  return header;
+}
+
+export function centralHeader(entry: ZipEntry, offset: number): Buffer {
+  const large = oversized(entry.size, offset);
+  const header = Buffer.alloc(centralHeaderSize(entry, offset));
+  header.writeUInt32LE(0x02014b50, 0);
+  header.writeUInt16LE(MADE_BY_UNIX | versionFor(large), 4);
+  writeSharedFields(header, 6, entry, large);
+  header.writeUInt32LE(FILE_MODE, 38);
+  header.writeUInt32LE(Math.min(offset, FULL_32), 42);
+  writeNameAndExtra(header, CENTRAL_HEADER, entry.name, large);
+  return header;
+}
+
+/** The 26 bytes that both headers of an entry have in common. */
+function writeSharedFields(header: Buffer, at: number, entry: ZipEntry, large: readonly number[]): void {
+  header.writeUInt16LE(versionFor(large), at);
+  header.writeUInt16LE(UTF8_NAME, at + 2);
+  header.writeUInt16LE(STORED, at + 4);
+  header.writeUInt32LE(dosTime(entry.modified), at + 6);
+  header.writeUInt32LE(entry.crc32, at + 10);
+  header.writeUInt32LE(Math.min(entry.size, FULL_32), at + 14);
+  header.writeUInt32LE(Math.min(entry.size, FULL_32), at + 18);
+  header.writeUInt16LE(Buffer.byteLength(entry.name), at + 22);
+  header.writeUInt16LE(extraSize(large), at + 24);
+}
+
+function versionFor(large: readonly number[]): number {
+  return large.length === 0 ? VERSION_PLAIN : VERSION_ZIP64;
+}
+
+function writeNameAndExtra(header: Buffer, at: number, name: string, large: readonly number[]): void {
+  const extra = at + header.write(name, at);
+  if (large.length === 0) return;
+  header.writeUInt16LE(0x0001, extra);
+  header.writeUInt16LE(8 * large.length, extra + 2);
+  large.forEach((value, index) => header.writeBigUInt64LE(BigInt(value), extra + 4 + 8 * index));
+}
+
+/** What follows the central directory, which runs from `start` to `end`. */
+export function endRecords(count: number, start: number, end: number): Buffer {
+  const record = Buffer.alloc(END);
+  record.writeUInt32LE(0x06054b50, 0);
+  record.writeUInt16LE(Math.min(count, FULL_16), 8);
+  record.writeUInt16LE(Math.min(count, FULL_16), 10);
+  record.writeUInt32LE(Math.min(end - start, FULL_32), 12);
+  record.writeUInt32LE(Math.min(start, FULL_32), 16);
+  const fits = count < FULL_16 && end - start < FULL_32 && start < FULL_32;
+  return fits ? record : Buffer.concat([zip64End(count, start, end), record]);
+}
+
+function zip64End(count: number, start: number, end: number): Buffer {
+  const record = Buffer.alloc(ZIP64_END + ZIP64_LOCATOR);
+  record.writeUInt32LE(0x06064b50, 0);
+  // By definition without the signature and this field itself.
+  record.writeUInt32LE(ZIP64_END - 12, 4);
+  record.writeUInt16LE(MADE_BY_UNIX | VERSION_ZIP64, 12);
+  record.writeUInt16LE(VERSION_ZIP64, 14);
+  record.writeBigUInt64LE(BigInt(count), 24);
+  record.writeBigUInt64LE(BigInt(count), 32);
+  record.writeBigUInt64LE(BigInt(end - start), 40);
+  record.writeBigUInt64LE(BigInt(start), 48);
+  record.writeUInt32LE(0x07064b50, ZIP64_END);
+  record.writeBigUInt64LE(BigInt(end), ZIP64_END + 8);
+  record.writeUInt32LE(1, ZIP64_END + 16);
+  return record;
+}

@@ -1,0 +1,41 @@
+import type { Files } from './files/files.ts';
+import type { Links, Uploads } from './links/links.ts';
+import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface SweeperOptions {
+  readonly files: Files;
+  readonly links: Links;
+  readonly uploads: Uploads;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly intervalSeconds: number;
+}
+
+/** Deletes what has expired, every so often: links first, then uploads, then files and their bytes. */
+export function startSweeper({ files, links, uploads, metrics, log, intervalSeconds }: SweeperOptions) {
+  let running: Promise<void> | null = null;
+
+  async function sweep(): Promise<void> {
+    const counts = { links: await links.sweep(), uploads: await uploads.sweep(), files: await files.sweep() };
+    for (const [kind, count] of Object.entries(counts)) metrics.swept.inc({ kind }, count);
+    log.info('sweep.done', counts);
+  }
+
+  /** One at a time. A sweep that fails is logged, and the next one comes all the same. */
+  function sweepSoon(): Promise<void> {
+    running ??= sweep()
+      .catch((error: unknown) => log.error('sweep.failed', { error }))
+      .finally(() => (running = null));
+    return running;
+  }
+
+  const timer = setInterval(() => void sweepSoon(), intervalSeconds * 1000).unref();
+  return {
+    sweepSoon,
+    async [Symbol.asyncDispose](): Promise<void> {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
