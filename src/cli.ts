@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util';
+import type { Command } from './commands/command.ts';
+import { helpText } from './commands/help.ts';
+import { flagOptions, loadConfig, printConfig } from './config.ts';
+import { isWorkcrateError, WorkcrateError } from './errors.ts';
+import { packageVersion } from './version.ts';
+
+/** Each is loaded when it is asked for: loading the server takes most of a start, and `check` needs none. */
+const commands: Record<string, () => Promise<Command>> = {
+  serve: async () => (await import('./commands/serve.ts')).serve,
+  stdio: async () => (await import('./commands/stdio.ts')).stdio,
+  check: async () => (await import('./commands/check.ts')).check,
+  doctor: async () => (await import('./commands/doctor.ts')).doctor,
+};
+
+async function main(argv: string[]): Promise<number> {
+  const { command, flags } = parse(argv);
+  if (flags['version'] !== undefined) return print(`${packageVersion}\n`);
+  if (flags['help'] !== undefined) return print(helpText());
+  if (command === null && flags['print-config'] === undefined)
+    throw usage('say what to do: serve, stdio, check or doctor');
+  const loaded = loadConfig(flags);
+  if (flags['print-config'] !== undefined) return print(printConfig(loaded));
+  const run = await commands[command!]!();
+  return run({ ...loaded, flags });
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+function parse(argv: string[]): { command: string | null; flags: Record<string, string | undefined> } {
+  const { values, positionals } = parseFlags(argv);
+  const [command = null, ...more] = positionals;
+  if (command !== null && !Object.hasOwn(commands, command))
+    throw usage(
+      `there is no command ${JSON.stringify(command)}; there are ${Object.keys(commands).join(', ')}`,
+    );
+  if (more.length > 0) throw usage(`${JSON.stringify(more[0])} is one word too many`);
+  const flags = Object.entries(values).map(([name, value]) => [name, String(value)]);
+  return { command, flags: Object.fromEntries(flags) as Record<string, string> };
+}
+
+function parseFlags(argv: string[]) {
+  try {
+    return parseArgs({ args: argv, options: { ...flagOptions(), ...ownFlags }, allowPositionals: true });
+  } catch (error) {
+    throw usage(firstSentence(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+/** Node goes on with advice that is not about this program. */
+const firstSentence = (text: string): string => text.split(/\n|\. /, 1)[0]!.replace(/\.$/, '');
+
+const ownFlags = {
+  config: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
+  'print-config': { type: 'boolean' },
+  'read-data': { type: 'boolean' },
+} as const;
+
+function usage(problem: string): WorkcrateError {
+  return new WorkcrateError('config_invalid', `${problem}. See workcrate --help.`);
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!isWorkcrateError(error)) throw error;
+  process.stderr.write(`workcrate: ${error.message}\n`);
+  process.exitCode = error.code === 'config_invalid' ? 2 : 1;
+}

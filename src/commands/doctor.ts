@@ -1,0 +1,130 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname } from 'node:path';
+import type { Config } from '../config.ts';
+import { errnoOf } from '../errors.ts';
+import { bestFooting } from '../paths/paths.ts';
+import { sendfileAvailable } from '../transfer/transfer.ts';
+import { isLoopback } from '../web/trusted-names.ts';
+import type { CommandInput } from './command.ts';
+
+interface Finding {
+  readonly state: 'ok' | 'note' | 'broken';
+  readonly what: string;
+  /** What to do about it. */
+  readonly remedy?: string;
+}
+
+/** `workcrate doctor`: what works on this machine, and what to do for the rest. Exit code 1 if it cannot serve. */
+export async function doctor({ config }: CommandInput): Promise<number> {
+  const findings = [
+    node(),
+    sendfile(config),
+    pathLayer(),
+    folder('data folder', config.data, '--data'),
+    ...(config.filesDir === null ? [] : [folder('files folder', config.filesDir, '--files-dir')]),
+    await address(config),
+    await database(config),
+  ];
+  for (const { state, what, remedy } of findings)
+    process.stdout.write(`${state.padEnd(7)}${what}${remedy ? `\n       → ${remedy}` : ''}\n`);
+  const broken = findings.filter((finding) => finding.state === 'broken').length;
+  process.stdout.write(
+    broken === 0 ? 'workcrate can serve here\n' : `${broken} to mend before workcrate can serve here\n`,
+  );
+  return broken === 0 ? 0 : 1;
+}
+
+function node(): Finding {
+  const major = Number(process.versions.node.split('.')[0]);
+  const what = `Node ${process.versions.node} on ${process.platform} ${process.arch}`;
+  return major >= 26
+    ? { state: 'ok', what }
+    : { state: 'broken', what, remedy: 'Install Node 26: npm install --global node@26' };
+}
+
+function sendfile(config: Config): Finding {
+  if (config.sendfile === 'off')
+    return { state: 'note', what: 'files are sent by reading: sendfile is switched off' };
+  if (sendfileAvailable()) return { state: 'ok', what: 'files are sent by the kernel (sendfile)' };
+  return {
+    state: 'note',
+    what: 'files are sent by reading, which costs about twice the CPU',
+    remedy: 'sendfile needs Linux and a Node with node:ffi (26.10 or later)',
+  };
+}
+
+function pathLayer(): Finding {
+  return bestFooting() === 'descriptors'
+    ? { state: 'ok', what: 'paths are walked by descriptor: links cannot be swapped under them' }
+    : {
+        state: 'note',
+        what: 'paths are checked before and after opening: a race is narrowed, not closed',
+        remedy: 'Linux with /proc mounted closes it',
+      };
+}
+
+function folder(name: string, path: string, flag: string): Finding {
+  let there = path;
+  while (!existsSync(there)) there = dirname(there);
+  if (!statSync(there).isDirectory())
+    return {
+      state: 'broken',
+      what: `${name} ${path}: ${there} is a file`,
+      remedy: `Choose another with ${flag}`,
+    };
+  try {
+    accessSync(there, constants.W_OK | constants.X_OK);
+  } catch {
+    const remedy = `Give this user the right to, or choose another with ${flag}`;
+    return { state: 'broken', what: `${name} ${path} cannot be written`, remedy };
+  }
+  const { bavail, bsize } = statfsSync(there);
+  const free = (bavail * bsize) / 1024 ** 3;
+  return { state: free < 1 ? 'note' : 'ok', what: `${name} ${path}, ${free.toFixed(1)} GB free` };
+}
+
+async function address({ host, port }: Config): Promise<Finding> {
+  if (!isLoopback(host))
+    return {
+      state: 'broken',
+      what: `${host} is not loopback: anyone who can reach it could use workcrate`,
+      remedy: 'Listen on 127.0.0.1 behind a proxy with authentication, and set --public-url',
+    };
+  const failure = await tryToListen(host, port);
+  if (failure === null) return { state: 'ok', what: `port ${port} on ${host} is free` };
+  if (errnoOf(failure) !== 'EADDRINUSE')
+    return {
+      state: 'broken',
+      what: `cannot listen on port ${port} of ${host}: ${failure.message}`,
+      remedy: 'Choose another with --host or --port',
+    };
+  return {
+    state: 'note',
+    what: `port ${port} on ${host} is in use`,
+    remedy: 'If that is not workcrate, choose another with --port',
+  };
+}
+
+async function tryToListen(host: string, port: number): Promise<Error | null> {
+  const { promise, resolve } = Promise.withResolvers<Error | null>();
+  const probe = createServer();
+  probe.once('error', resolve);
+  probe.listen({ host, port }, () => probe.close(() => resolve(null)));
+  return promise;
+}
+
+async function database(config: Config): Promise<Finding> {
+  if (config.database === null || !/^postgres/i.test(config.database))
+    return { state: 'ok', what: `database: SQLite ${process.versions.sqlite ?? ''} in the data folder` };
+  try {
+    await import('pg');
+    return { state: 'ok', what: 'database: PostgreSQL, and its driver is installed' };
+  } catch {
+    return {
+      state: 'broken',
+      what: 'database: PostgreSQL is set, but its driver is missing',
+      remedy: 'npm install pg',
+    };
+  }
+}

@@ -1,0 +1,23 @@
+import { settingsHelp } from '../config.ts';
+import { packageVersion } from '../version.ts';
+
+export function helpText(): string {
+  return `workcrate ${packageVersion}: a self-hosted MCP server through which files leave and enter by link
+
+Usage: workcrate COMMAND [OPTIONS]
+
+Commands
+  serve     serve MCP and links over HTTP until stopped
+  stdio     serve MCP to the client that started it, with links over HTTP on loopback
+  check     verify the data folder; --read-data also compares every stored byte with its hash
+  doctor    tell what works on this machine, and what to install for the rest
+
+Options
+  -h, --help             this text
+  -v, --version          the version
+  --config FILE          read settings from a YAML or JSON file (WORKCRATE_CONFIG)
+  --print-config         show every setting, its value and where it came from
+
+Settings, as options; each can also stand in the environment or, as file_ttl: 3600, in the config file
+${settingsHelp()}`;
+}

@@ -1,0 +1,22 @@
+import { startWorkcrate } from '../workcrate.ts';
+import type { CommandInput } from './command.ts';
+import { stopSignal } from './stopping.ts';
+
+/** `workcrate serve`: MCP and links over HTTP until stopped. */
+export async function serve({ config }: CommandInput): Promise<number> {
+  const stopped = stopSignal();
+  await using workcrate = await startWorkcrate(config, { sharesMachine: false });
+  process.stdout.write(greeting(workcrate.url, config.data));
+  workcrate.log.info('stopping', { signal: await stopped });
+  return 0;
+}
+
+function greeting(url: string, data: string): string {
+  return `workcrate listening on ${url}
+  data folder:   ${data}
+  Claude Code:   claude mcp add --transport http workcrate ${url}/mcp
+  VS Code:       code --add-mcp '{"name":"workcrate","type":"http","url":"${url}/mcp"}'
+  other clients: MCP over Streamable HTTP at ${url}/mcp
+  stop with Ctrl-C
+`;
+}

@@ -1,0 +1,52 @@
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Config } from '../config.ts';
+import { isWorkcrateError } from '../errors.ts';
+import { startWorkcrate, type Workcrate } from '../workcrate.ts';
+import { shareRootsFor } from './share-roots.ts';
+import type { CommandInput } from './command.ts';
+import { stopSignal } from './stopping.ts';
+
+/** `workcrate stdio`: MCP to the client that started it. Ends with the client. */
+export async function stdio({ config, origins }: CommandInput): Promise<number> {
+  const fixed = {
+    data: origins.get('data') !== 'default' || config.database !== null,
+    port: origins.get('port') !== 'default',
+  };
+  await using workcrate = await start({ ...config, shareRoots: shareRootsFor(config) }, fixed);
+  workcrate.log.info('stdio.links_at', { url: workcrate.url });
+  const { promise: clientGone, resolve } = Promise.withResolvers<void>();
+  process.stdin.once('end', resolve).once('close', resolve);
+  process.stdout.once('error', () => resolve());
+  const connection = serveStdio(workcrate.factory, {
+    onerror: (error) => workcrate.log.warn('stdio.error', { error }),
+  });
+  await Promise.race([clientGone, stopSignal()]);
+  await connection.close();
+  return 0;
+}
+
+const mostFolders = 8;
+
+/**
+ * Clients start one of these for each window, with the same command line. So a data folder or a port that
+ * another one has is no failure, unless it was asked for by name: the next folder, a free port will do.
+ */
+async function start(config: Config, fixed: { data: boolean; port: boolean }): Promise<Workcrate> {
+  for (let count = 1; ; count++) {
+    const data = count === 1 ? config.data : `${config.data}-${count}`;
+    try {
+      return await startOnAnyPort({ ...config, data }, fixed.port);
+    } catch (error) {
+      if (fixed.data || count === mostFolders || !isWorkcrateError(error, 'data_in_use')) throw error;
+    }
+  }
+}
+
+async function startOnAnyPort(config: Config, fixed: boolean): Promise<Workcrate> {
+  try {
+    return await startWorkcrate(config, { sharesMachine: true });
+  } catch (error) {
+    if (fixed || !isWorkcrateError(error, 'port_in_use')) throw error;
+    return startWorkcrate({ ...config, port: 0 }, { sharesMachine: true });
+  }
+}

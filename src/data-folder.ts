@@ -1,0 +1,69 @@
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { errnoOf, WorkcrateError, type ErrorCode } from './errors.ts';
+
+/**
+ * Holds a folder for this process alone, until it ends or lets go. Node has no file locks of its own; a
+ * transaction on a SQLite file is one that the kernel takes back from a process that was killed.
+ */
+export function lockFolder(folder: string): Disposable {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return takeLock(folder);
+  } catch (error) {
+    throw isBusy(error) ? inUse(folder, error) : unusable(folder, error);
+  }
+}
+
+function takeLock(folder: string): Disposable {
+  using opened = new DisposableStack();
+  const lock = opened.adopt(new DatabaseSync(join(folder, 'lock.db'), { timeout: 0 }), (it) => it.close());
+  lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+  writeFileSync(join(folder, 'pid'), `${process.pid}\n`, { mode: 0o600 });
+  return opened.move();
+}
+
+/** SQLITE_BUSY; the low byte is the primary code. */
+function isBusy(error: unknown): boolean {
+  const code = (error as { errcode?: unknown }).errcode;
+  return typeof code === 'number' && (code & 0xff) === 5;
+}
+
+function inUse(folder: string, cause: unknown): WorkcrateError {
+  return new WorkcrateError(
+    'data_in_use',
+    `The data folder ${folder} is in use by another workcrate${holderOf(folder)}. Stop that one, or choose another folder with --data.`,
+    { cause },
+  );
+}
+
+function holderOf(folder: string): string {
+  try {
+    return ` (process ${readFileSync(join(folder, 'pid'), 'utf8').trim()})`;
+  } catch {
+    return '';
+  }
+}
+
+const reasons: Record<string, [ErrorCode, string]> = {
+  EEXIST: ['storage_failed', 'it is a file'],
+  ENOTDIR: ['storage_failed', 'a part of its path is a file'],
+  EACCES: ['storage_read_only', 'this user may not write there'],
+  EPERM: ['storage_read_only', 'this user may not write there'],
+  EROFS: ['storage_read_only', 'it can only be read'],
+  ENOSPC: ['storage_full', 'the disk is full'],
+  EDQUOT: ['storage_full', 'the disk quota of this user is used up'],
+};
+
+/** Why a folder cannot hold data, and what to do. */
+function unusable(folder: string, cause: unknown): WorkcrateError {
+  const plain = cause instanceof Error ? cause.message : String(cause);
+  const [code, reason] = reasons[errnoOf(cause) ?? ''] ?? ['storage_failed', plain];
+  return new WorkcrateError(
+    code,
+    `Cannot use ${folder} as the data folder: ${reason}. Choose another with --data.`,
+    { cause },
+  );
+}

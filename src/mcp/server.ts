@@ -1,0 +1,121 @@
+import {
+  McpServer,
+  type CallToolResult,
+  type McpServerFactory,
+  type RequestStateCodec,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { asWorkcrateError, isOurFault, WorkcrateError } from '../errors.ts';
+import type { Caller } from '../identity.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { packageVersion } from '../version.ts';
+import { createStateCodec } from './request-state.ts';
+import { asCallResult, type Tool, type ToolContext } from './tool.ts';
+
+export interface McpOptions {
+  readonly tools: readonly Tool[];
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly sharesMachine: boolean;
+  readonly caller: Caller;
+  /** Adds what is not a tool of ours, such as the fixtures of the conformance suite. */
+  readonly extend?: ((server: McpServer, parts: ServerParts) => void) | undefined;
+}
+
+/** What an extension may use of the server that it extends. */
+export interface ServerParts {
+  /** Adds a tool by the same way as our own. */
+  readonly addTool: (tool: Tool) => void;
+  readonly state: RequestStateCodec;
+}
+
+const instructions =
+  'Workcrate keeps files and hands them out by link, so that no file passes through the conversation. ' +
+  'To bring a file in, call request_upload and send the bytes to the uploadUrl with the curl command given. ' +
+  'To hand a file to a person, call share_file and pass the downloadUrl on.';
+
+/** The tools stay the same for as long as the process runs, so no client needs to listen for changes. */
+const capabilities = { tools: { listChanged: false } };
+
+/** The one factory behind every transport and every protocol version. */
+export function createServerFactory(options: McpOptions): McpServerFactory {
+  const state = createStateCodec(options.caller);
+  return () => {
+    const server = new McpServer(
+      { name: 'workcrate', title: 'Workcrate', version: packageVersion },
+      { instructions, capabilities, requestState: { verify: state.verify } },
+    );
+    const addTool = (tool: Tool): void => register(server, tool, options);
+    options.tools.forEach(addTool);
+    options.extend?.(server, { addTool, state });
+    return server;
+  };
+}
+
+function register(server: McpServer, tool: Tool, options: McpOptions): void {
+  const { title, description, input, output, annotations } = tool;
+  server.registerTool(
+    tool.name,
+    { title, description, inputSchema: input, outputSchema: output, annotations },
+    (given, context) => call(tool, given, toolContext(context, options), options),
+  );
+}
+
+function toolContext(context: ServerContext, { caller, sharesMachine, log }: McpOptions): ToolContext {
+  const { signal, notify, _meta } = context.mcpReq;
+  const progressToken = _meta?.progressToken;
+  return {
+    caller,
+    signal,
+    sharesMachine,
+    progress(done, total, message) {
+      if (progressToken === undefined || signal.aborted) return;
+      const params = {
+        progressToken,
+        progress: done,
+        ...(total === null ? {} : { total }),
+        ...(message ? { message } : {}),
+      };
+      notify({ method: 'notifications/progress', params }).catch((error: unknown) =>
+        log.debug('progress.not_sent', { error }),
+      );
+    },
+  };
+}
+
+async function call(
+  tool: Tool,
+  given: Record<string, unknown>,
+  context: ToolContext,
+  { metrics, log }: McpOptions,
+): Promise<CallToolResult> {
+  const started = performance.now();
+  const finish = (result: string, fields: Record<string, unknown> = {}): void => {
+    metrics.toolCalls.inc({ tool: tool.name, result });
+    const ms = Math.round(performance.now() - started);
+    log.info('tool.called', { tool: tool.name, user: context.caller.user, result, ms, ...fields });
+  };
+  try {
+    const answer = await tool.handle(given, context);
+    finish('ok');
+    return asCallResult(answer);
+  } catch (cause) {
+    const error = context.signal.aborted ? cancelled(cause) : asWorkcrateError(cause);
+    finish(error.code, isOurFault(error) ? { error } : {});
+    return failure(error);
+  }
+}
+
+function cancelled(cause: unknown): WorkcrateError {
+  return new WorkcrateError('cancelled', 'The call was cancelled. Nothing was kept.', { cause });
+}
+
+/** The code stands in the text too, since many clients show the model nothing else. */
+function failure(error: WorkcrateError): CallToolResult {
+  return {
+    isError: true,
+    content: [{ type: 'text', text: `${error.message} (${error.code})` }],
+    _meta: { 'workcrate/error': { code: error.code, ...error.details } },
+  };
+}

@@ -1,0 +1,22 @@
+import { WorkcrateError } from '../errors.ts';
+import { fileTools } from '../files/tools.ts';
+import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
+import type { Tool } from './tool.ts';
+
+/** Every tool there is. */
+function allTools(options: LinkToolsOptions): Tool[] {
+  return [...linkTools(options), ...fileTools(options.files)];
+}
+
+/** The tools of the groups that are switched on; a group that does not exist is an error, not a silence. */
+export function selectTools(options: LinkToolsOptions, groups: readonly string[]): Tool[] {
+  const tools = allTools(options);
+  const known = new Set(tools.map((tool) => tool.group));
+  const unknown = groups.filter((group) => group !== 'all' && !known.has(group));
+  if (unknown.length > 0)
+    throw new WorkcrateError(
+      'config_invalid',
+      `There is no group of tools ${unknown.join(', ')}. There are: all, ${[...known].join(', ')}.`,
+    );
+  return groups.includes('all') ? tools : tools.filter((tool) => groups.includes(tool.group));
+}

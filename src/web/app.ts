@@ -1,0 +1,36 @@
+import { Hono } from 'hono';
+import type { McpEndpoint } from '../mcp/http.ts';
+import type { Metrics } from '../metrics.ts';
+
+export interface AppOptions {
+  readonly mcp: McpEndpoint;
+  readonly metrics: Metrics;
+  /** Rejects while the server cannot do its work. */
+  readonly ready: () => Promise<void>;
+}
+
+/** Every route but /files and /uploads, which are answered before any framework (server.ts). */
+export function createApp({ mcp, metrics, ready }: AppOptions): Hono {
+  const app = new Hono();
+  app.all('/mcp', (context) => mcp.fetch(context.req.raw));
+  app.get('/livez', (context) => context.text('ok\n'));
+  app.get('/readyz', async (context) => {
+    try {
+      await ready();
+      return context.text('ok\n');
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return context.json({ error: `not ready: ${reason}` }, 503);
+    }
+  });
+  app.get('/metrics', async (context) =>
+    context.body(await metrics.registry.metrics(), 200, { 'Content-Type': metrics.registry.contentType }),
+  );
+  app.get('/', (context) =>
+    context.text('Workcrate. MCP is at /mcp; /livez, /readyz and /metrics tell how it is.\n'),
+  );
+  app.notFound((context) =>
+    context.json({ error: 'There is nothing here. MCP is at /mcp.', code: 'not_found' }, 404),
+  );
+  return app;
+}

@@ -1,0 +1,37 @@
+import type { Clock } from '../clock.ts';
+import { WorkcrateError } from '../errors.ts';
+
+const windowMs = 60_000;
+/** More addresses than this are not told apart for the rest of a minute; memory stays bounded. */
+const mostAddresses = 10_000;
+
+/** Slows down whoever tries tokens: after so many unknown ones in a minute, an address has to wait. */
+export function createGuessLimit(perMinute: number, clock: Clock) {
+  let misses = new Map<string, number>();
+  let windowStart = clock();
+
+  function roll(): void {
+    if (clock() - windowStart < windowMs && misses.size < mostAddresses) return;
+    misses = new Map();
+    windowStart = clock();
+  }
+
+  return {
+    /** Rejects with `too_many_requests` before anything is looked up. */
+    check(address: string): void {
+      roll();
+      if ((misses.get(address) ?? 0) < perMinute) return;
+      const retryAfter = Math.max(1, Math.ceil((windowStart + windowMs - clock()) / 1000));
+      throw new WorkcrateError(
+        'too_many_requests',
+        `Too many unknown links from this address. Try again in ${retryAfter} s.`,
+        { details: { retryAfter } },
+      );
+    },
+    miss(address: string): void {
+      misses.set(address, (misses.get(address) ?? 0) + 1);
+    },
+  };
+}
+
+export type GuessLimit = ReturnType<typeof createGuessLimit>;

@@ -1,0 +1,174 @@
+import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { getRequestListener } from '@hono/node-server';
+import type { Hono } from 'hono';
+import { asWorkcrateError, errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { answerError } from './answer.ts';
+import type { GuessLimit } from './guess-limit.ts';
+import { bracketed } from './trusted-names.ts';
+
+type TokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
+
+export interface WebOptions {
+  readonly app: Hono;
+  readonly downloads: TokenRoute;
+  readonly uploads: TokenRoute;
+  readonly checkNames: (headers: IncomingMessage['headers']) => void;
+  readonly guesses: GuessLimit;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Long uploads must not be cut off by a limit on the whole request; slow headers must. */
+const limits = {
+  requestTimeout: 0,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 1000,
+  keepAliveTimeout: 30_000,
+};
+
+/** The HTTP side: files and uploads on node:http itself, all other routes through the app. */
+export function createWebServer(options: WebOptions): Server {
+  const viaApp = getRequestListener(options.app.fetch);
+  const server = new WebServer(limits);
+  const answer = (req: IncomingMessage, res: ServerResponse): void => {
+    res.once('finish', () => lingerThenClose(req));
+    const answered = respond(options, viaApp, req, res);
+    server.await(answered.catch((error: unknown) => refuse(options, req, res, error)));
+  };
+  server.on('request', answer);
+  server.on('checkContinue', answer);
+  // Such as a connection for which no descriptor is left. Without a listener it would end the process.
+  server.on('error', (error) => options.log.error('http.server_error', { error }));
+  return server;
+}
+
+const settleMs = 5000;
+
+/** Has closed only when the work behind its connections has ended too: it still needs the database. */
+class WebServer extends Server {
+  readonly #underWay = new Set<Promise<void>>();
+
+  await(work: Promise<void>): void {
+    this.#underWay.add(work);
+    void work.finally(() => this.#underWay.delete(work));
+  }
+
+  override close(closed?: (error?: Error) => void): this {
+    return super.close((error) => this.#whenSettled(() => closed?.(error)));
+  }
+
+  #whenSettled(act: () => void): void {
+    const late = pause(settleMs, null, { ref: false });
+    void Promise.race([Promise.allSettled(this.#underWay), late]).then(act);
+  }
+}
+
+async function respond(
+  options: WebOptions,
+  viaApp: ReturnType<typeof getRequestListener>,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  options.checkNames(req.headers);
+  const [, room, token, ...more] = (req.url ?? '').split('?', 1)[0]!.split('/');
+  if ((room === 'files' || room === 'uploads') && token !== undefined && more.length === 0) {
+    const address = req.socket.remoteAddress ?? '';
+    options.guesses.check(address);
+    try {
+      return await (room === 'files' ? options.downloads : options.uploads)(req, res, token);
+    } catch (error) {
+      if (isWorkcrateError(error, 'link_not_found') || isWorkcrateError(error, 'upload_not_found'))
+        options.guesses.miss(address);
+      throw error;
+    }
+  }
+  if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
+  endUnlessComplete(req, res);
+  await viaApp(req, res);
+}
+
+/** Bodies of other routes are small: one that has not come by then is not going to. */
+const bodyMs = 60_000;
+
+function endUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
+  const timer = setTimeout(() => req.complete || req.socket.destroy(), bodyMs);
+  res.once('close', () => clearTimeout(timer));
+}
+
+/** What the operator has to see to; all else is for the client. */
+const ownFaults = /^(?:internal|storage_|out_of_descriptors|database_failed)/;
+
+/** Answers with the error where that is still possible, and breaks the connection where it is not. */
+function refuse(
+  { metrics, log }: WebOptions,
+  req: IncomingMessage,
+  res: ServerResponse,
+  cause: unknown,
+): void {
+  const error = asWorkcrateError(cause);
+  metrics.errors.inc({ code: error.code });
+  const route = `/${(req.url ?? '').split('/')[1]?.slice(0, 20)}`;
+  const level = ownFaults.test(error.code) ? 'error' : 'info';
+  log[level]('http.refused', {
+    method: req.method,
+    route,
+    code: error.code,
+    ...(level === 'error' ? { error } : {}),
+  });
+  if (res.headersSent || res.destroyed) return void res.destroy();
+  const allow = error.code === 'method_not_allowed' ? { Allow: allowed(route) } : {};
+  answerError(res, error, allow);
+}
+
+const allowed = (route: string): string =>
+  route === '/files' ? 'GET, HEAD' : 'PUT, GET, HEAD, POST, PATCH, DELETE, OPTIONS';
+
+const lingerMs = 2000;
+
+/**
+ * A client that is still sending after its answer would get a reset instead of it if the connection were cut
+ * at once; so what it sends is thrown away for a moment.
+ */
+function lingerThenClose(req: IncomingMessage): void {
+  if (req.complete || req.destroyed) return;
+  req.on('error', () => {});
+  req.resume();
+  const timer = setTimeout(() => req.complete || req.socket.destroy(), lingerMs);
+  req.once('close', () => clearTimeout(timer));
+}
+
+/** Listens, and gives the base URL with the port that was taken. */
+export async function listen(server: Server, host: string, port: number): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen({ host, port, backlog: 1024 }, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    throw listenFailure(error, host, port);
+  } finally {
+    server.off('error', reject);
+  }
+  return `http://${bracketed(host)}:${(server.address() as AddressInfo).port}`;
+}
+
+function listenFailure(error: unknown, host: string, port: number): WorkcrateError {
+  if (errnoOf(error) === 'EADDRINUSE')
+    return new WorkcrateError(
+      'port_in_use',
+      `Port ${port} on ${host} is in use by another program. Stop that one, choose another with --port, or let --port 0 find a free one.`,
+      { cause: error },
+    );
+  const reason = error instanceof Error ? error.message : String(error);
+  return new WorkcrateError(
+    'port_in_use',
+    `Cannot listen on ${host}:${port}: ${reason}. Choose another --host or --port.`,
+    {
+      cause: error,
+    },
+  );
+}

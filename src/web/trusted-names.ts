@@ -1,0 +1,42 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { WorkcrateError } from '../errors.ts';
+
+const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
+
+/**
+ * Refuses requests that a web page made behind the user's back: a foreign Host is how DNS rebinding shows,
+ * a foreign Origin how a cross-site request does. Both are checked on every route.
+ */
+export function createNameCheck(publicUrl: string | null, host: string) {
+  const names = new Set([...loopbackNames, bracketed(host)]);
+  if (publicUrl !== null) names.add(new URL(publicUrl).hostname);
+  let trustedHost: string | null = null;
+  return (headers: IncomingHttpHeaders): void => {
+    // Nearly every request names the same host, and taking a URL apart is most of the work here.
+    if (headers.host !== trustedHost || trustedHost === null) trustedHost = checkHost(headers.host);
+    if (headers.origin === undefined) return;
+    const from = hostnameOf(headers.origin);
+    if (from === null || !names.has(from))
+      throw new WorkcrateError('origin_refused', 'Pages of other origins may not use this server.');
+  };
+
+  function checkHost(host: string | undefined): string {
+    const named = hostnameOf(`http://${host ?? ''}`);
+    if (named === null || !names.has(named))
+      throw new WorkcrateError(
+        'host_refused',
+        'This server does not answer to that host name. Set WORKCRATE_PUBLIC_URL if it should.',
+      );
+    return host ?? '';
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  return /^127(?:\.\d{1,3}){3}$/.test(host) || host === '::1' || host === 'localhost';
+}
+
+export const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+function hostnameOf(url: string): string | null {
+  return URL.parse(url)?.hostname ?? null;
+}

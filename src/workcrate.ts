@@ -1,0 +1,163 @@
+import { join } from 'node:path';
+import type { Server } from 'node:http';
+import type { Config } from './config.ts';
+import { lockFolder } from './data-folder.ts';
+import { openDatabase } from './database/open.ts';
+import { WorkcrateError } from './errors.ts';
+import { createFiles } from './files/files.ts';
+import { createLocalFiles } from './files/local-files.ts';
+import { localCaller } from './identity.ts';
+import { createDownloadRoute } from './links/download-route.ts';
+import { createLinks, createUploads, createWebhook, dropLeases } from './links/links.ts';
+import { createUploadRoute } from './links/upload-route.ts';
+import { createLog, type Log } from './log.ts';
+import { createMcpEndpoint } from './mcp/http.ts';
+import { createServerFactory } from './mcp/server.ts';
+import { selectTools } from './mcp/tools.ts';
+import { createMetrics } from './metrics.ts';
+import { openStorage } from './storage/open.ts';
+import { startSweeper } from './sweeper.ts';
+import { createApp } from './web/app.ts';
+import { createGuessLimit } from './web/guess-limit.ts';
+import { createWebServer, listen } from './web/server.ts';
+import { createNameCheck, isLoopback } from './web/trusted-names.ts';
+
+export interface Lane {
+  /** Whether the client runs on this machine under the same user (stdio). */
+  readonly sharesMachine: boolean;
+  readonly log?: Log;
+}
+
+export type Workcrate = Awaited<ReturnType<typeof startWorkcrate>>;
+
+/** The composition root: config → database, storage → rooms → app. Nothing else constructs a backend. */
+export async function startWorkcrate(config: Config, lane: Lane) {
+  refuseOpenBind(config.host);
+  await using started = new AsyncDisposableStack();
+  const log = lane.log ?? createLog(config.logLevel);
+  const clock = Date.now;
+  const metrics = createMetrics();
+
+  started.use(lockFolder(config.data));
+  const filesDir = config.filesDir ?? join(config.data, 'files');
+  if (config.storage === 'disk') started.use(lockFolder(filesDir));
+  const database = await openDatabase(config.database ?? join(config.data, 'workcrate.db'));
+  started.defer(() => database.close());
+  const storage = await openStorage(config.storage, filesDir);
+  started.defer(() => storage.close());
+
+  const files = createFiles({
+    database,
+    storage,
+    quotas: quotasOf(config),
+    maxFileSize: config.maxFileSize,
+    clock,
+    log,
+  });
+  const { uploadTtl, maxBundleFiles } = config;
+  const rooms = { database, storage, files, uploadTtl, maxBundleFiles, clock, log };
+  const links = createLinks(rooms);
+  const uploads = createUploads(rooms);
+  const webhook = createWebhook({
+    database,
+    url: config.webhookUrl,
+    secret: config.webhookSecret,
+    clock,
+    log,
+  });
+  started.defer(() => webhook.close());
+  started.defer(() => links.flush());
+
+  if (database.kind === 'sqlite') await dropLeases(database);
+  log.info('start.orphans_removed', { count: await files.sweepOrphans() });
+  const sweeper = startSweeper({
+    files,
+    links,
+    uploads,
+    metrics,
+    log,
+    intervalSeconds: config.sweepInterval,
+  });
+  started.use(sweeper);
+  void sweeper.sweepSoon();
+
+  let url = '';
+  const baseUrl = (): string => config.publicUrl ?? url;
+  const localFiles = createLocalFiles({ files, roots: config.shareRoots, log });
+  const { fileTtl, maxTtl } = config;
+  const tools = selectTools({ files, links, uploads, localFiles, fileTtl, maxTtl, baseUrl }, config.tools);
+  const extend = config.conformance ? (await import('./mcp/conformance/fixtures.ts')).addFixtures : undefined;
+  const { sharesMachine } = lane;
+  const factory = createServerFactory({ tools, metrics, log, sharesMachine, caller: localCaller, extend });
+  const httpFactory = createServerFactory({
+    tools,
+    metrics,
+    log,
+    sharesMachine: false,
+    caller: localCaller,
+    extend,
+  });
+  const mcp = createMcpEndpoint(httpFactory, log);
+
+  const idleMs = config.idleTimeout * 1000;
+  const sendfile = config.sendfile === 'auto';
+  const server = createWebServer({
+    app: createApp({ mcp, metrics, ready: () => ready(database, storage) }),
+    downloads: createDownloadRoute({ links, metrics, log, sendfile, idleMs, completed: webhook.completed }),
+    uploads: createUploadRoute({
+      uploads,
+      metrics,
+      log,
+      idleMs,
+      maxFileSize: config.maxFileSize,
+      urlOf: (token) => `${baseUrl()}/uploads/${token}`,
+    }),
+    checkNames: createNameCheck(config.publicUrl, config.host),
+    guesses: createGuessLimit(config.guessLimit, clock),
+    metrics,
+    log,
+  });
+  url = await listen(server, config.host, config.port);
+  started.defer(() => closeServer(server));
+  started.defer(() => mcp.close());
+  const running = started.move();
+  return { url, factory, log, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function refuseOpenBind(host: string): void {
+  if (isLoopback(host)) return;
+  throw new WorkcrateError(
+    'bind_refused',
+    `Workcrate does not listen on ${host}: without users, anyone who can reach it could use it. Listen on 127.0.0.1 ` +
+      'and put a proxy with authentication in front; --public-url then makes the links point at that.',
+  );
+}
+
+function quotasOf(config: Config) {
+  return {
+    userBytes: config.quotaUserBytes,
+    userFiles: config.quotaUserFiles,
+    totalBytes: config.quotaTotalBytes,
+    totalFiles: config.quotaTotalFiles,
+  };
+}
+
+async function ready(
+  database: Awaited<ReturnType<typeof openDatabase>>,
+  storage: Awaited<ReturnType<typeof openStorage>>,
+): Promise<void> {
+  await database.query('SELECT 1');
+  await storage.probe();
+}
+
+const drainMs = 5000;
+
+/** New connections are refused at once; transfers under way get a moment to end. */
+async function closeServer(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), drainMs);
+  await promise;
+  clearTimeout(timer);
+}
