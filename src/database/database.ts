@@ -33,6 +33,11 @@ export interface Database extends Queries {
    * the UPDATE itself (`UPDATE … WHERE … RETURNING`), never a SELECT before it.
    */
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
+  /**
+   * Changes with every write, so that what was read under the same version is still true. Null where
+   * others write too and no such promise can be made.
+   */
+  version(): number | null;
   /** Ends after what is running; later calls reject with `database_failed`. Closing twice is allowed. */
   close(): Promise<void>;
 }

@@ -22,9 +22,11 @@ export function sqliteDatabase(file: string): Database {
     const { placeholders } = parseStatement(sql);
     const statement = connection.prepare(sql);
     statement.setReturnArrays(true);
-    return { placeholders, statement, names: statement.columns().map((column) => column.name) };
+    const names = statement.columns().map((column) => column.name);
+    return { placeholders, statement, names, reads: /^\s*SELECT\b/i.test(sql) };
   });
   let closing: Promise<void> | null = null;
+  let version = 0;
 
   const refuseClosed = () => {
     if (closing !== null) throw new WorkcrateError('database_failed', `SQLite at ${file} is closed.`);
@@ -32,7 +34,8 @@ export function sqliteDatabase(file: string): Database {
 
   const run = <T extends Row>(sql: string, values: SqlValue[]): T[] => {
     try {
-      const { placeholders, statement, names } = prepare(sql);
+      const { placeholders, statement, names, reads } = prepare(sql);
+      if (!reads) version++;
       checkValues(sql, placeholders, values);
       const rows = statement.all(...values) as unknown as SqlValue[][];
       return rows.map((row) => rowOf(names, row)) as T[];
@@ -55,6 +58,8 @@ export function sqliteDatabase(file: string): Database {
 
   return {
     kind: 'sqlite',
+    // One process at a time has the data folder, and its writes all pass here.
+    version: () => version,
     async query<T extends Row>(sql: string, ...values: SqlValue[]) {
       refuseClosed();
       if (!turns.free()) return turns.take(() => patiently(() => run<T>(sql, values)));

@@ -8,8 +8,16 @@ export function etagOf(download: Download): string {
   return `"${download.sha256}"`;
 }
 
+const made = new WeakMap<Download, Record<string, string>>();
+
 /** The headers that every answer about a download carries, whatever its status. */
 export function downloadHeaders(download: Download): Record<string, string> {
+  const headers = made.get(download) ?? makeHeaders(download);
+  made.set(download, headers);
+  return headers;
+}
+
+function makeHeaders(download: Download): Record<string, string> {
   return {
     'Content-Type': download.mediaType,
     'Content-Disposition': create(download.filename),

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { sendSegments, type Sent } from '../transfer/transfer.ts';
+import { sendSegments, socketInTurn, type Sent } from '../transfer/transfer.ts';
 import { planDownload, type DownloadPlan } from './download-plan.ts';
 import type { Download } from './download.ts';
 import type { Link } from './link.ts';
@@ -140,6 +140,9 @@ async function send(
   download: Download,
   plan: DownloadPlan,
 ): Promise<Sent> {
+  // A client that pipelines requests must not make us hold a file open for each.
+  const turn = socketInTurn(res);
+  if ((turn instanceof Promise ? await turn : turn) === null) return { sent: 0, complete: false };
   const opened = plan.range === null && plan.length === 0 ? null : await download.open();
   metrics.transfers.out++;
   try {

@@ -40,7 +40,7 @@ function outputOption(filename: string): string {
   return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$/.test(filename) ? `-o ${filename}` : '-OJ';
 }
 
-export function readableSize(bytes: number): string {
+function readableSize(bytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB'];
   const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   const value = bytes / 1024 ** power;

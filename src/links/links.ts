@@ -14,7 +14,7 @@ import {
   type LinksOptions,
   type LinkTerms,
 } from './link.ts';
-import { findLink, type FoundLink } from './lookup.ts';
+import { createLookup, findLink, type FoundLink } from './lookup.ts';
 import { createSingleUse } from './single-use.ts';
 import { createStatistics } from './statistics.ts';
 import { hashToken, isToken } from './tokens.ts';
@@ -37,6 +37,7 @@ export type Links = ReturnType<typeof createLinks>;
 export function createLinks(options: LinksOptions) {
   const { database, files, clock } = options;
   const statistics = createStatistics(options);
+  const lookup = createLookup(options);
 
   /** A caller's link by its token or its public id. */
   async function mine(caller: Caller, reference: string): Promise<FoundLink> {
@@ -77,7 +78,7 @@ export function createLinks(options: LinksOptions) {
 
     /** The link that a token opens, and what it gives; `link_not_found` unless it may be used now. */
     async resolve(token: string): Promise<{ link: Link; download: Download }> {
-      const found = isToken(token) ? await findLink(options, 'token_hash = ?', hashToken(token)) : null;
+      const found = isToken(token) ? await lookup(hashToken(token)) : null;
       if (!found || stateOf(found.link, clock()) !== 'active') throw linkNotFound();
       return { link: found.link, download: await found.download() };
     },

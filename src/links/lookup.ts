@@ -10,9 +10,14 @@ export interface FoundLink {
   download(): Promise<Download>;
 }
 
-/** One query for link and file together: it is made for every download. */
+interface Rooms {
+  readonly database: Database;
+  readonly files: Files;
+}
+
+/** One query for link and file together: it is made for nearly every download. */
 export async function findLink(
-  { database, files }: { database: Database; files: Files },
+  { database, files }: Rooms,
   where: string,
   ...values: SqlValue[]
 ): Promise<FoundLink | null> {
@@ -24,15 +29,15 @@ export async function findLink(
   );
   if (!row) return null;
   const link = linkFromRow(row);
-  return {
-    link,
-    download: async () =>
-      link.bundleId === null ? linkedFile(files, row) : bundleDownload(database, files, link.bundleId),
-  };
+  if (link.bundleId !== null) {
+    const { bundleId } = link;
+    return { link, download: () => bundleDownload(database, files, bundleId) };
+  }
+  const download = row['storage_key'] === null ? null : linkedFile(files, row);
+  return { link, download: async () => download ?? Promise.reject(bytesGone()) };
 }
 
 function linkedFile(files: Files, row: Row): Download {
-  if (row['storage_key'] === null) throw bytesGone();
   return fileDownload(files, {
     name: row['name'] as string,
     mediaType: row['media_type'] as string,
@@ -41,4 +46,25 @@ function linkedFile(files: Files, row: Row): Download {
     storageKey: row['storage_key'] as string,
     createdAt: row['file_created_at'] as number,
   });
+}
+
+const mostRemembered = 1000;
+
+/**
+ * Finds links by the hash of their token, and remembers them for as long as nothing is written to the
+ * database: many requests for one link, as for the ranges of a film, then ask it once.
+ */
+export function createLookup(rooms: Rooms): (tokenHash: string) => Promise<FoundLink | null> {
+  const known = new Map<string, FoundLink>();
+  let knownAt: number | null = null;
+  return async (tokenHash) => {
+    const version = rooms.database.version();
+    if (version !== knownAt || known.size >= mostRemembered) known.clear();
+    knownAt = version;
+    const remembered = known.get(tokenHash);
+    if (remembered) return remembered;
+    const found = await findLink(rooms, 'token_hash = ?', tokenHash);
+    if (found && version !== null && rooms.database.version() === version) known.set(tokenHash, found);
+    return found;
+  };
 }

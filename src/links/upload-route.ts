@@ -55,7 +55,7 @@ async function put(req: IncomingMessage, res: ServerResponse, take: TakeBytes): 
 }
 
 /** What a sender needs to know of the file that its bytes became. */
-export function receipt(file: StoredFile) {
+function receipt(file: StoredFile) {
   return { file_id: file.id, filename: file.name, size: file.size, sha256: file.sha256 };
 }
 

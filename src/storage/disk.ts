@@ -1,11 +1,11 @@
-import { closeSync, fstatSync, openSync } from 'node:fs';
 import { mkdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errnoOf, WorkcrateError } from '../errors.ts';
-import { diskStaging } from './disk-staging.ts';
 import { keysBelow } from './disk-listing.ts';
+import { createOpenFiles, type OpenFiles } from './disk-open-files.ts';
 import { readChunks } from './disk-reading.ts';
-import { storageFailure, storing } from './failures.ts';
+import { diskStaging } from './disk-staging.ts';
+import { storing } from './failures.ts';
 import type { OpenObject, Storage, StoredObject } from './storage.ts';
 import { syncFolder } from './sync-folder.ts';
 
@@ -18,18 +18,19 @@ const keyForm = /^[a-z0-9][a-z0-9/_-]{0,199}$/;
 export async function diskStorage(directory: string): Promise<Storage> {
   const folder = join(directory, 'objects');
   await storing(() => mkdir(folder, { recursive: true, mode: 0o700 }));
-  const pathOf = (key: string): string => join(folder, `${checkKey(key)}.bin`);
+  const pathOf = (key: string): string => `${folder}/${checkKey(key)}.bin`;
   const staging = await diskStaging(join(directory, 'staging'), pathOf);
+  const openFiles = createOpenFiles();
   return {
     kind: 'disk',
     staging,
     stat: (key) => storing(() => statObject(key, pathOf(key))),
-    open: async (key) => openObject(pathOf(key)),
+    open: (key) => storing(async () => openObject(openFiles, pathOf(key))),
     list: (options = {}) => storing(() => listPage(folder, pathOf, options)),
-    remove: (key) => storing(() => removeObject(pathOf(key))),
+    remove: (key) => storing(() => removeObject(openFiles, pathOf(key))),
     presign: async () => null,
     probe: () => probe(staging),
-    close: async () => {},
+    close: async () => openFiles.close(),
   };
 }
 
@@ -44,20 +45,14 @@ async function statObject(key: string, path: string): Promise<StoredObject | nul
   return found && { key, size: found.size, modified: found.mtimeMs };
 }
 
-/** Synchronous on purpose: opening costs 10 µs so, and 100 through the thread pool, on every download. */
-function openObject(path: string): OpenObject | null {
-  let descriptor: number;
-  try {
-    descriptor = openSync(path, 'r');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return null;
-    throw storageFailure(error);
-  }
+function openObject(openFiles: OpenFiles, path: string): OpenObject | null {
+  const file = openFiles.take(path);
+  if (file === null) return null;
   return {
-    size: fstatSync(descriptor).size,
-    descriptor,
-    read: (start, end, signal) => readChunks(descriptor, start, end, signal),
-    [Symbol.asyncDispose]: async () => closeSync(descriptor),
+    size: file.size,
+    descriptor: file.descriptor,
+    read: (start, end, signal) => readChunks(file.descriptor, start, end, signal),
+    [Symbol.asyncDispose]: async () => openFiles.giveBack(file),
   };
 }
 
@@ -75,7 +70,8 @@ async function listPage(
   return { objects, next: null };
 }
 
-async function removeObject(path: string): Promise<void> {
+async function removeObject(openFiles: OpenFiles, path: string): Promise<void> {
+  openFiles.forget(path);
   const removed = await absentAsNull(unlink(path).then(() => true));
   if (removed) await syncFolder(dirname(path));
 }

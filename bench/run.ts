@@ -1,0 +1,11 @@
+/** Runs every bench, one after the other: `npm run bench`. What they showed is in bench/README.md. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+for (const name of ['downloads', 'crowd', 'bundle', 'packages']) {
+  console.log(`\n${name}`);
+  const { status } = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], {
+    stdio: 'inherit',
+  });
+  if (status !== 0) process.exitCode = 1;
+}

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { backends, share, startServer, upload, type TestServer } from '../server.testing.ts';
+
+describe(`links (${backends})`, () => {
+  let server: TestServer;
+  before(async () => void (server = await startServer()));
+  after(async () => server[Symbol.asyncDispose]());
+
+  it('C1: a result holds the link in three forms and no byte of the file', async () => {
+    const secret = randomBytes(300).toString('hex');
+    const fileId = await upload(server, 'report.pdf', secret);
+    const { raw, data, text: line } = await server.call('share_file', { file_id: fileId });
+    assert.deepEqual(Object.keys(data).sort(), [
+      'downloadUrl',
+      'expiresAt',
+      'filename',
+      'mediaType',
+      'sha256',
+      'size',
+      'token',
+    ]);
+    assert.deepEqual([data.filename, data.size, data.mediaType], ['report.pdf', 600, 'application/pdf']);
+    assert.equal(data.sha256, createHash('sha256').update(secret).digest('hex'));
+    assert.equal(data.downloadUrl, `${server.url}/files/${data.token}`);
+    assert.ok(Date.parse(data.expiresAt) > Date.now());
+    assert.match(line, new RegExp(`^[^\\n]*curl -f -o report\\.pdf ${data.downloadUrl}$`));
+    assert.deepEqual(raw.content[1], {
+      type: 'resource_link',
+      uri: data.downloadUrl,
+      name: 'report.pdf',
+      mimeType: 'application/pdf',
+      size: 600,
+    });
+    const whole = JSON.stringify(raw);
+    assert.ok(
+      !whole.includes(secret.slice(0, 50)) &&
+        !whole.includes(Buffer.from(secret).toString('base64').slice(0, 50)),
+    );
+  });
+
+  it('C1: a hostile name does not reach the shell by way of the curl command', async () => {
+    const fileId = await upload(server, '$(touch x); `id` "\'.txt', 'x');
+    const { text: line } = await server.call('share_file', { file_id: fileId });
+    assert.match(line, /curl -f -OJ http:\S+$/);
+    assert.ok(!line.includes('touch'));
+  });
+
+  it('C2: a token is 32 random bytes, stored as a hash and written to no log', async () => {
+    const { token, downloadUrl } = await share(server, 'x');
+    const { data: up } = await server.call('request_upload', { filename: 'y' });
+    await fetch(downloadUrl);
+    await fetch(`${downloadUrl}x`);
+    await fetch(up.uploadUrl, { method: 'PUT', body: 'y' });
+    await fetch(up.uploadUrl, { method: 'PUT', body: 'y' });
+    await server.call('link_status', { token });
+    await server.call('revoke_link', { token });
+    for (const secret of [token, up.token]) {
+      assert.equal(Buffer.from(secret, 'base64url').length, 32);
+      assert.ok(!server.logged.some((line) => line.includes(secret)));
+      for (const name of await readdir(server.data, { recursive: true, withFileTypes: true }))
+        if (name.isFile())
+          assert.ok(
+            !(await readFile(join(name.parentPath, name.name))).includes(secret),
+            `${name.name} holds a token`,
+          );
+    }
+  });
+
+  it('C9: a link tells its downloads, bytes and last use', async () => {
+    const { token, downloadUrl } = await share(server, '0123456789');
+    const before = (await server.call('link_status', { token })).data;
+    assert.deepEqual(
+      [before.downloads, before.bytesSent, before.lastUsedAt, before.state],
+      [0, 0, null, 'active'],
+    );
+    await (await fetch(downloadUrl)).text();
+    await (await fetch(downloadUrl, { headers: { Range: 'bytes=0-3' } })).text();
+    await fetch(downloadUrl, { method: 'HEAD' });
+    await wait(50);
+    const { data } = await server.call('link_status', { token });
+    assert.deepEqual([data.downloads, data.bytesSent], [1, 14]);
+    assert.ok(Math.abs(Date.parse(data.lastUsedAt) - Date.now()) < 60_000);
+    assert.deepEqual((await server.call('link_status', { token: data.link_id })).data, data);
+  });
+
+  it('says what to do about a link or file that is not there', async () => {
+    const unknown = await server.call('link_status', { token: 'A'.repeat(43) });
+    assert.deepEqual([unknown.failed, unknown.code], [true, 'not_found']);
+    const absent = await server.call('share_file', { file_id: `file_${'0'.repeat(24)}` });
+    assert.deepEqual([absent.failed, absent.code], [true, 'not_found']);
+    assert.match(absent.text, /list_files/);
+  });
+
+  it('lists files newest first, by page', async () => {
+    const ids: string[] = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e']) ids.unshift(await upload(server, name, name));
+    const seen: string[] = [];
+    for (let next: string | undefined; seen.length < 5;) {
+      const { data } = await server.call('list_files', { limit: 2, ...(next ? { after: next } : {}) });
+      seen.push(...data.files.map((file: { file_id: string }) => file.file_id));
+      next = data.next;
+    }
+    assert.deepEqual(seen.slice(0, 5), ids);
+  });
+});
+
+it('C5: a link expires on time, judged at access; then the sweep deletes it and its bytes, and counts them', async () => {
+  await using server = await startServer({ sweepInterval: 1, fileTtl: 1 });
+  const { downloadUrl, fileId } = await share(server, 'short-lived');
+  assert.equal((await fetch(downloadUrl)).status, 200);
+  await wait(1050);
+  assert.equal((await fetch(downloadUrl)).status, 404);
+  await wait(2000);
+  assert.equal((await server.call('list_files', {})).data.files.length, 0);
+  if (server.config.storage === 'disk') {
+    const left = (await readdir(join(server.data, 'files', 'objects'), { recursive: true })).filter((name) =>
+      name.includes(fileId.slice(5)),
+    );
+    assert.deepEqual(left, []);
+  }
+  assert.ok(server.logged.some((line) => /"event":"sweep.done".*"files":1/.test(line)));
+});
+
+it('C5: a file lives at least as long as the longest of its links', async () => {
+  await using server = await startServer({ fileTtl: 1, sweepInterval: 1 });
+  const { downloadUrl, fileId } = await share(server, 'x');
+  const { data: longer } = await server.call('share_file', { file_id: fileId, ttl_seconds: 600 });
+  await wait(2200);
+  assert.equal((await fetch(downloadUrl)).status, 404);
+  assert.equal((await fetch(longer.downloadUrl)).status, 200);
+});
+
+it('C5: links and files survive a restart', async (t) => {
+  await using server = await startServer();
+  if (server.config.storage === 'memory') return t.skip('memory forgets at the end');
+  const bytes = randomBytes(500_000);
+  const { downloadUrl, token } = await share(server, bytes);
+  await fetch(downloadUrl).then((got) => got.arrayBuffer());
+  await server.restart();
+  assert.ok(Buffer.from(await (await fetch(downloadUrl)).arrayBuffer()).equals(bytes));
+  assert.equal((await server.call('link_status', { token })).data.downloads, 2);
+});
+
+it('C8: links carry the public address, which need not be the one listened on', async () => {
+  await using server = await startServer({ publicUrl: 'https://files.example.org/crate' });
+  const { downloadUrl } = await sharePublicly(server);
+  assert.match(downloadUrl, /^https:\/\/files\.example\.org\/crate\/files\//);
+});
+
+async function sharePublicly(server: TestServer): Promise<{ downloadUrl: string }> {
+  const { data } = await server.call('request_upload', { filename: 'x' });
+  const token = data.uploadUrl.split('/').at(-1);
+  const answer = await fetch(`${server.url}/uploads/${token}`, { method: 'PUT', body: 'x' });
+  const { file_id } = (await answer.json()) as { file_id: string };
+  return (await server.call('share_file', { file_id })).data;
+}
+
+it('C9: a completed download calls the webhook, signed, until it is taken', async () => {
+  const calls: { body: string; signature: string | undefined; id: string | undefined }[] = [];
+  const receiver = createServer((req: IncomingMessage, res) => {
+    void text(req).then((body) => {
+      calls.push({
+        body,
+        signature: req.headers['workcrate-signature'] as string,
+        id: req.headers['workcrate-event-id'] as string,
+      });
+      res.writeHead(calls.length === 1 ? 500 : 204).end();
+    });
+  });
+  await using _receiver = { [Symbol.asyncDispose]: async () => void receiver.close() };
+  await once(receiver.listen(0, '127.0.0.1'), 'listening');
+  await using server = await startServer({
+    webhookUrl: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`,
+    webhookSecret: 'key',
+  });
+  const { downloadUrl, sha256 } = await share(server, 'told', { filename: 'told.txt' });
+  await (await fetch(downloadUrl, { headers: { Range: 'bytes=0-1' } })).text();
+  await (await fetch(downloadUrl)).text();
+  for (let round = 0; calls.length < 2 && round < 100; round++) await wait(50);
+  assert.equal(calls.length, 2);
+  assert.equal(calls[0]!.id, calls[1]!.id);
+  const { event, filename, size, sha256: told } = JSON.parse(calls[1]!.body) as Record<string, unknown>;
+  assert.deepEqual([event, filename, size, told], ['download.completed', 'told.txt', 4, sha256]);
+  assert.equal(
+    calls[1]!.signature,
+    `sha256=${createHmac('sha256', 'key').update(calls[1]!.body).digest('hex')}`,
+  );
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { backends, share, startServer, type TestServer } from '../server.testing.ts';
+
+const large = randomBytes(24 * 1024 * 1024);
+
+describe(`single use (${backends})`, () => {
+  let server: TestServer;
+  before(async () => void (server = await startServer()));
+  after(async () => server[Symbol.asyncDispose]());
+
+  it('C6: one complete download uses the link up', async () => {
+    const link = await share(server, 'once', { single_use: true });
+    assert.equal(await (await fetch(link.downloadUrl)).text(), 'once');
+    const again = await fetch(link.downloadUrl);
+    assert.equal(again.status, 404);
+    assert.equal((await server.call('link_status', { token: link.token })).data.state, 'used');
+  });
+
+  it('C6: of 40 downloads at once exactly one is complete', async () => {
+    const link = await share(server, large, { single_use: true });
+    const statuses = await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const got = await fetch(link.downloadUrl);
+        const body = Buffer.from(await got.arrayBuffer());
+        return got.status === 200 && body.equals(large) ? 'complete' : got.status;
+      }),
+    );
+    assert.equal(statuses.filter((status) => status === 'complete').length, 1);
+    assert.ok(
+      statuses.every((status) => ['complete', 404, 409].includes(status)),
+      String(statuses),
+    );
+    assert.equal((await fetch(link.downloadUrl)).status, 404);
+  });
+
+  it('C6: HEAD and a 304 do not use it up', async () => {
+    const link = await share(server, 'x', { single_use: true });
+    assert.equal((await fetch(link.downloadUrl, { method: 'HEAD' })).status, 200);
+    assert.equal((await fetch(link.downloadUrl, { headers: { 'If-None-Match': '*' } })).status, 304);
+    assert.equal((await fetch(link.downloadUrl)).status, 200);
+  });
+
+  it('C6: a transfer that breaks off half-way does not use it up, and is gone on with by Range', async () => {
+    const link = await share(server, large, { single_use: true });
+    const first = await readSome(link.downloadUrl, 3_000_000);
+    const rest = await eventually(() =>
+      fetch(link.downloadUrl, {
+        headers: { Range: `bytes=${first.length}-`, 'If-Range': `"${link.sha256}"` },
+      }),
+    );
+    assert.equal(rest.status, 206);
+    const whole = Buffer.concat([first, Buffer.from(await rest.arrayBuffer())]);
+    assert.ok(whole.equals(large));
+    assert.equal((await fetch(link.downloadUrl)).status, 404);
+  });
+
+  it('C6: a broken transfer may also start afresh', async () => {
+    const link = await share(server, large, { single_use: true });
+    await readSome(link.downloadUrl, 1_000_000);
+    const whole = await eventually(() => fetch(link.downloadUrl));
+    assert.ok(Buffer.from(await whole.arrayBuffer()).equals(large));
+    assert.equal((await fetch(link.downloadUrl)).status, 404);
+  });
+
+  it('C6: a file cannot be had twice in pieces that skip the start', async () => {
+    const link = await share(server, '0123456789', { single_use: true });
+    const skipped = await fetch(link.downloadUrl, { headers: { Range: 'bytes=1-' } });
+    assert.deepEqual([skipped.status, await skipped.text()], [200, '0123456789']);
+    assert.equal((await fetch(link.downloadUrl, { headers: { Range: 'bytes=0-0' } })).status, 404);
+  });
+
+  it('C6: a client that closes with bytes unread has not had a complete download', async () => {
+    const link = await share(server, randomBytes(200_000), { single_use: true });
+    const { hostname, port, pathname } = new URL(link.downloadUrl);
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.pause();
+    socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+    await wait(300);
+    socket.resetAndDestroy();
+    const got = await eventually(() => fetch(link.downloadUrl), [404, 409]);
+    assert.equal((await got.arrayBuffer()).byteLength, 200_000);
+  });
+
+  it('C6: it stays used up after a restart, and an unused one stays usable', async () => {
+    if (server.config.storage === 'memory') return;
+    const [used, unused] = [
+      await share(server, 'a', { single_use: true }),
+      await share(server, 'b', { single_use: true }),
+    ];
+    await (await fetch(used.downloadUrl)).text();
+    await server.restart();
+    assert.equal((await fetch(used.downloadUrl)).status, 404);
+    assert.equal(await (await fetch(unused.downloadUrl)).text(), 'b');
+  });
+});
+
+/** Reads at least so many bytes, then pulls the cable. */
+async function readSome(url: string, bytes: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = get(url, resolve).on('error', reject);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of (await promise) as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= bytes) break;
+  }
+  request.on('error', () => {}).destroy();
+  return Buffer.concat(chunks);
+}
+
+/** The server learns of a broken connection a moment later; until then the link is busy. */
+async function eventually(
+  ask: () => Promise<Response>,
+  notYet: readonly number[] = [409],
+): Promise<Response> {
+  for (let round = 0; ; round++) {
+    const got = await ask();
+    if (!notYet.includes(got.status) || round === 100) return got;
+    await got.arrayBuffer();
+    await wait(50);
+  }
+}

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Config } from '../../src/config.ts';
+import type { Database } from '../../src/database/database.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import { verifyFiles } from '../../src/files/verify.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import type { TestServer } from '../server.testing.ts';
+
+export const sha256 = (bytes: Uint8Array | string): string =>
+  createHash('sha256').update(bytes).digest('hex');
+
+/** A fresh upload link. */
+export async function uploadUrl(
+  server: TestServer,
+  more: { filename?: string; size?: number; sha256?: string } = {},
+): Promise<string> {
+  const { data, text } = await server.call('request_upload', { filename: 'file.bin', ...more });
+  if (data === undefined) throw new Error(text);
+  return data.uploadUrl as string;
+}
+
+/** A body that does not tell its length. */
+export async function* pieces(bytes: Uint8Array, size = 10_000): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
+  readonly json: any;
+}
+
+/** One HTTP request. A body that is not in one piece goes out chunked, without a Content-Length. */
+export async function send(
+  method: string,
+  url: string,
+  body: Uint8Array | string | AsyncIterable<Uint8Array> | null = null,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const answer = await fetch(url, { method, headers, body: body as string | null, duplex: 'half' });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, json: text === '' ? null : JSON.parse(text) };
+}
+
+/** A part of a file by tus. */
+export const patch = (
+  url: string,
+  offset: number,
+  bytes: Uint8Array | string | AsyncIterable<Uint8Array>,
+  headers: Record<string, string> = {},
+): Promise<Answer> =>
+  send('PATCH', url, bytes, {
+    'Tus-Resumable': '1.0.0',
+    'Upload-Offset': String(offset),
+    'Content-Type': 'application/offset+octet-stream',
+    ...headers,
+  });
+
+/** How many bytes of an upload the server has. */
+export async function offsetOf(url: string): Promise<number> {
+  return Number((await send('HEAD', url)).headers.get('upload-offset'));
+}
+
+/** Asks until the answer is no longer "busy": a server takes a moment to see that a sender is gone. */
+export async function whenFree(ask: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 0; ; attempt++) {
+    const answer = await ask();
+    if (answer.status !== 423 || attempt === 100) return answer;
+    await pause(20);
+  }
+}
+
+/** A connection on which a test writes what it likes. */
+export async function rawConnection(url: string) {
+  const { hostname, port } = new URL(url);
+  const socket: Socket = connect({ host: hostname, port: Number(port) });
+  await once(socket, 'connect');
+  let received = '';
+  socket.setEncoding('utf8').on('data', (text: string) => (received += text));
+  socket.on('error', () => {});
+  return {
+    socket,
+    /** The head of a request for `url`, without the empty line that ends it. */
+    head: (method: string, ...lines: string[]): string =>
+      [`${method} ${new URL(url).pathname} HTTP/1.1`, 'Host: localhost', ...lines].join('\r\n'),
+    received: () => received,
+    /** What has come once it has this in it, or the time is up. */
+    async until(part: string, seconds = 5): Promise<string> {
+      for (let waited = 0; !received.includes(part) && waited < seconds * 1000; waited += 10) await pause(10);
+      return received;
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
+
+/** The names of all files in staging and objects. Only on disk can they be looked at. */
+export async function onDisk({ config }: TestServer): Promise<{ staged: string[]; objects: string[] }> {
+  const folder = config.filesDir ?? join(config.data, 'files');
+  const objects = await readdir(join(folder, 'objects'), { recursive: true });
+  return {
+    staged: await readdir(join(folder, 'staging')),
+    objects: objects.filter((name) => name.endsWith('.bin')),
+  };
+}
+
+/** What `workcrate check --read-data` would find wrong. Bytes in memory cannot be looked at from here. */
+export async function problems({ config }: TestServer): Promise<string[]> {
+  await using opened = new AsyncDisposableStack();
+  const database = opened.adopt(await databaseOf(config), (it) => it.close());
+  const folder = config.filesDir ?? join(config.data, 'files');
+  const storage = opened.adopt(await openStorage(config.storage, folder), (it) => it.close());
+  const found = await verifyFiles({ database, storage, readData: true, findOrphans: true, report: () => {} });
+  return found.problems.filter((problem) => config.storage === 'disk' || problem.startsWith('usage'));
+}
+
+/** Waits until this many bytes are kept or promised in all. */
+export async function untilCharged({ config }: TestServer, bytes: number): Promise<void> {
+  await using opened = new AsyncDisposableStack();
+  const database = opened.adopt(await databaseOf(config), (it) => it.close());
+  const charged = async () =>
+    Number((await database.query("SELECT bytes FROM usage WHERE owner = '*'"))[0]?.['bytes']);
+  while ((await charged()) !== bytes) await pause(10);
+}
+
+const databaseOf = (config: Config): Promise<Database> =>
+  openDatabase(config.database ?? join(config.data, 'workcrate.db'));

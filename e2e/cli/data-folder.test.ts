@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { it } from 'node:test';
+import { run, serve, temporaryFolder, upload, type Ended } from './program.testing.ts';
+
+const serveOnce = (folder: string, options = {}): Promise<Ended> =>
+  run(['serve', '--port', '0', '--log-level', 'off', '--data', folder], options);
+
+function assertRefused({ code, stdout, stderr }: Ended, expected: RegExp): void {
+  assert.match(stderr, expected);
+  assert.match(stderr, /^workcrate: [^\n]+\n$/);
+  assert.deepEqual([code, stdout], [1, '']);
+}
+
+it('a data folder in use is refused, naming the process that has it, and is free once that has ended', async () => {
+  await using folder = await temporaryFolder();
+  await using first = await serve(['--data', folder.path]);
+  const second = await serveOnce(folder.path);
+  assertRefused(
+    second,
+    new RegExp(`is in use by another workcrate \\(process ${first.pid}\\)\\. Stop that one, or`),
+  );
+  assert.equal((await fetch(`${first.url}/readyz`)).status, 200);
+  await first.end('SIGKILL');
+  await using third = await serve(['--data', folder.path]);
+  assert.equal((await fetch(`${third.url}/readyz`)).status, 200);
+});
+
+it('a files folder in use by another data folder is refused', async () => {
+  await using one = await temporaryFolder();
+  await using other = await temporaryFolder();
+  const bytes = join(one.path, 'bytes');
+  await using first = await serve(['--data', one.path, '--files-dir', bytes]);
+  const second = await run(['serve', '--port', '0', '--data', other.path, '--files-dir', bytes]);
+  assertRefused(second, new RegExp(`${bytes} is in use by another workcrate \\(process ${first.pid}\\)`));
+});
+
+it('data of a newer version is refused and stays as it was', async () => {
+  await using folder = await temporaryFolder();
+  await using program = await serve(['--data', folder.path]);
+  await upload(program, 'a.txt', 'hello');
+  await program.end('SIGTERM');
+  const file = join(folder.path, 'workcrate.db');
+  makeNewer(file);
+  await leaveAnOrphan(folder.path);
+  const before = await contentsOf(folder.path);
+  for (const command of ['serve', 'check'])
+    assertRefused(
+      await run([command, '--port', '0', '--data', folder.path]),
+      /written by a newer Workcrate \(schema 9999, this one knows \d+\)\. Update Workcrate, or restore/,
+    );
+  assert.deepEqual(await contentsOf(folder.path), before);
+});
+
+function makeNewer(file: string): void {
+  using database = new DatabaseSync(file);
+  database.exec("INSERT INTO schema_migrations VALUES (9999, 'from the future', 0, '')");
+}
+
+async function leaveAnOrphan(folder: string): Promise<void> {
+  const place = join(folder, 'files/objects/files/00');
+  await mkdir(place, { recursive: true });
+  await writeFile(join(place, `${'0'.repeat(24)}.bin`), 'kept');
+}
+
+/** Every file with its bytes, but for those that belong to the running process. */
+async function contentsOf(folder: string): Promise<Map<string, string>> {
+  const contents = new Map<string, string>();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && !/pid$|lock\.db$|-shm$|-wal$/.test(path))
+      contents.set(path, (await readFile(path)).toString('hex'));
+  }
+  return contents;
+}
+
+it('a data folder that is a file is refused', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'file');
+  await writeFile(file, 'mine');
+  assertRefused(
+    await serveOnce(file),
+    /Cannot use \S+ as the data folder: it is a file\. Choose another with --data/,
+  );
+  assertRefused(await serveOnce(join(file, 'below')), /a part of its path is a file/);
+  assert.equal(await readFile(file, 'utf8'), 'mine');
+});
+
+it('a data folder that this user may not write to is refused', async () => {
+  await using folder = await temporaryFolder();
+  await chmod(folder.path, 0o555);
+  // Root may write everywhere, so as root the program is run as nobody.
+  const options = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+  assertRefused(
+    await serveOnce(folder.path, options),
+    /this user may not write there\. Choose another with --data/,
+  );
+  assertRefused(await serveOnce(join(folder.path, 'new'), options), /this user may not write there/);
+});
+
+it('a data folder whose database is damaged is refused', async () => {
+  await using folder = await temporaryFolder();
+  await writeFile(
+    join(folder.path, 'workcrate.db'),
+    'this is no database, and it is long enough to tell. '.repeat(100),
+  );
+  assertRefused(
+    await serveOnce(folder.path),
+    /SQLite at \S+: file is not a database\. .*restore it from a backup/,
+  );
+});

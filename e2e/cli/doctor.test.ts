@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdir, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { run, temporaryFolder } from './program.testing.ts';
+
+it('doctor tells what works here, changes nothing, and ends with exit code 0', async () => {
+  await using folder = await temporaryFolder();
+  const data = join(folder.path, 'not', 'yet');
+  const { code, stdout, stderr } = await run(['doctor', '--port', '0', '--data', data]);
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /^ok {5}Node 26\.\d+\.\d+ on /);
+  assert.match(stdout, new RegExp(`^(ok  |note) {3}data folder ${data}, [\\d.]+ GB free$`, 'm'));
+  assert.match(stdout, /^ok {5}database: SQLite [\d.]+ in the data folder$/m);
+  assert.ok(stdout.endsWith('workcrate can serve here\n'));
+  assert.deepEqual(await readdir(folder.path), []);
+});
+
+it('doctor names a remedy for each thing that keeps it from serving, and ends with exit code 1', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'file');
+  await writeFile(file, '');
+  const { code, stdout } = await run([
+    'doctor',
+    '--host',
+    '0.0.0.0',
+    '--data',
+    file,
+    '--files-dir',
+    join(file, 'x'),
+  ]);
+  assert.equal(code, 1);
+  assert.match(stdout, /^broken data folder \S+: \S+file is a file\n +→ Choose another with --data$/m);
+  assert.match(stdout, /^broken files folder \S+: \S+file is a file\n +→ Choose another with --files-dir$/m);
+  assert.match(stdout, /^broken 0\.0\.0\.0 is not loopback.*\n +→ Listen on 127\.0\.0\.1 behind a proxy/m);
+  assert.ok(stdout.endsWith('3 to mend before workcrate can serve here\n'));
+});
+
+it('doctor notes a port in use, which may be workcrate itself', async () => {
+  await using folder = await temporaryFolder();
+  await using occupant = createServer().listen(0, '127.0.0.1');
+  await once(occupant, 'listening');
+  const { port } = occupant.address() as AddressInfo;
+  const { code, stdout } = await run(['doctor', '--port', String(port), '--data', folder.path]);
+  assert.match(stdout, new RegExp(`^note {3}port ${port} on 127\\.0\\.0\\.1 is in use\\n +→ .*--port$`, 'm'));
+  assert.equal(code, 0);
+});
+
+it('doctor does not show the password of a database', async () => {
+  const env = { WORKCRATE_DATABASE: 'postgres://me:hush@127.0.0.1:1/db' };
+  const { stdout, stderr } = await run(['doctor', '--port', '0'], { env });
+  assert.match(stdout, /database: PostgreSQL/);
+  assert.doesNotMatch(stdout + stderr, /hush/);
+});

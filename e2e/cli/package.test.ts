@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { serve, temporaryFolder, upload } from './program.testing.ts';
+
+const checkout = join(import.meta.dirname, '../..');
+const mostPackages = 60;
+
+interface Manifest {
+  readonly version: string;
+  readonly dependencies: Record<string, string>;
+}
+
+/** What npm notes of the packages that it has installed, by their paths. */
+interface Lock {
+  readonly packages: Record<string, { readonly hasInstallScript?: boolean }>;
+}
+
+/** Node 26 comes first on the path, and the settings of an `npm test` around this stay outside. */
+const environment = Object.fromEntries(
+  Object.entries({
+    ...process.env,
+    PATH: [dirname(process.execPath), join(checkout, 'node_modules/.bin'), process.env['PATH']].join(
+      delimiter,
+    ),
+  }).filter(([name]) => !/^npm_(package|lifecycle|config_(local|global)_prefix)/.test(name)),
+);
+
+async function command(folder: string, name: string, ...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(name, args, {
+    cwd: folder,
+    env: environment,
+    timeout: 120_000,
+  });
+  return stdout;
+}
+
+it('what is published can be installed into an empty folder and serves files', async (t) => {
+  const manifest = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as Manifest;
+  if (!(await registryAnswers(t, manifest))) return;
+  await using copy = await temporaryFolder();
+  await using home = await temporaryFolder();
+  const tarball = await pack(copy.path);
+  await writeFile(join(home.path, 'package.json'), '{}');
+  await command(home.path, 'npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', tarball);
+
+  await t.test(
+    `it brings at most ${mostPackages} packages, none of which runs a script to install`,
+    async () => {
+      const text = await readFile(join(home.path, 'node_modules/.package-lock.json'), 'utf8');
+      const installed = Object.entries((JSON.parse(text) as Lock).packages);
+      t.diagnostic(`${installed.length - 1} runtime packages`);
+      assert.ok(installed.length - 1 <= mostPackages, `${installed.length - 1} packages`);
+      const withScripts = installed
+        .filter(([, { hasInstallScript }]) => hasInstallScript)
+        .map(([path]) => path);
+      assert.deepEqual(withScripts, []);
+    },
+  );
+
+  await t.test('npx workcrate --help and --version answer', async () => {
+    assert.match(
+      await command(home.path, 'npx', '--no-install', 'workcrate', '--help'),
+      /Usage: workcrate COMMAND/,
+    );
+    const version = await command(home.path, 'npx', '--no-install', 'workcrate', '--version');
+    assert.equal(version, `${manifest.version}\n`);
+  });
+
+  await t.test('a file goes in and comes out', async () => {
+    const program = [process.execPath, join(home.path, 'node_modules/.bin/workcrate')];
+    await using server = await serve(['--data', join(home.path, 'data')], { program, cwd: home.path });
+    const { file_id } = await upload(server, 'a.txt', 'hello');
+    const { data } = await server.call('share_file', { file_id });
+    assert.equal(await (await fetch(data.downloadUrl)).text(), 'hello');
+    assert.equal(await server.end('SIGTERM'), 0);
+  });
+});
+
+async function registryAnswers(t: TestContext, { dependencies }: Manifest): Promise<boolean> {
+  try {
+    const [name, version] = Object.entries(dependencies)[0]!;
+    await command(
+      checkout,
+      'npm',
+      'view',
+      `${name}@${version}`,
+      'name',
+      '--fetch-retries=0',
+      '--fetch-timeout=15000',
+    );
+    return true;
+  } catch (error) {
+    t.skip(`the npm registry cannot be reached: ${String(error).split('\n')[0]}`);
+    return false;
+  }
+}
+
+/** Builds and packs a copy, so that a checkout in use is left as it is. */
+async function pack(folder: string): Promise<string> {
+  for (const name of ['bin', 'src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'])
+    await cp(join(checkout, name), join(folder, name), { recursive: true });
+  await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'));
+  await command(folder, 'tsc', '-p', 'tsconfig.build.json');
+  const tarball = await command(folder, 'npm', 'pack', '--ignore-scripts', '--silent');
+  return join(folder, tarball.trim());
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { fromSource, run, temporaryFolder } from './program.testing.ts';
+
+/** A client that has started `workcrate stdio` in a project folder, as an editor does for each window. */
+async function window(home: string, args: string[] = []) {
+  const [command, script] = fromSource;
+  const cwd = join(home, 'project');
+  await mkdir(cwd, { recursive: true });
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_DATA_HOME: home };
+  const transport = new StdioClientTransport({
+    command: command!,
+    args: [script!, 'stdio', ...args],
+    cwd,
+    env,
+    stderr: 'pipe',
+  });
+  let logged = '';
+  transport.stderr?.on('data', (chunk: Buffer) => (logged += chunk.toString()));
+  const client = new Client({ name: 'editor', version: '1' });
+  await client.connect(transport);
+  return {
+    project: cwd,
+    pid: transport.pid!,
+    logged: () => logged,
+    async call(name: string, input: Record<string, unknown>) {
+      const result = await client.callTool({ name, arguments: input });
+      // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
+      return { failed: result.isError === true, data: result.structuredContent as any };
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+it('stdio shares a file of the project by a link that can be fetched over HTTP', async () => {
+  await using home = await temporaryFolder();
+  await using editor = await window(home.path);
+  await writeFile(join(editor.project, 'result.txt'), 'hello');
+  const { data } = await editor.call('share_file', { path: 'result.txt' });
+  assert.match(data.downloadUrl, /^http:\/\/127\.0\.0\.1:\d+\/files\//);
+  assert.equal(await (await fetch(data.downloadUrl)).text(), 'hello');
+  for (const line of editor.logged().trimEnd().split('\n')) JSON.parse(line);
+});
+
+it('a second stdio takes another folder and another port, and both go on', async () => {
+  await using home = await temporaryFolder();
+  await using first = await window(home.path);
+  await using second = await window(home.path);
+  await writeFile(join(first.project, 'result.txt'), 'hello');
+  const links = [];
+  for (const editor of [first, second])
+    links.push((await editor.call('share_file', { path: 'result.txt' })).data);
+  for (const link of links) assert.equal(await (await fetch(link.downloadUrl)).text(), 'hello');
+  const ports = links.map((link) => new URL(link.downloadUrl).port);
+  assert.notEqual(ports[0], ports[1]);
+  assert.deepEqual((await readdir(home.path)).toSorted(), ['project', 'workcrate', 'workcrate-2']);
+});
+
+it('a data folder or a port that stdio was told to use is not exchanged for another', async () => {
+  await using home = await temporaryFolder();
+  const data = join(home.path, 'named');
+  await using first = await window(home.path, ['--data', data]);
+  const taken = await run(['stdio', '--data', data, '--log-level', 'off']);
+  assert.match(taken.stderr, new RegExp(`in use by another workcrate \\(process ${first.pid}\\)`));
+  await using occupant = createServer().listen(0, '127.0.0.1');
+  await once(occupant, 'listening');
+  const { port } = occupant.address() as AddressInfo;
+  const other = join(home.path, 'other');
+  const busy = await run(['stdio', '--data', other, '--port', String(port), '--log-level', 'off']);
+  assert.match(busy.stderr, new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is in use`));
+  assert.deepEqual([taken.code, taken.stdout, busy.code, busy.stdout], [1, '', 1, '']);
+});
+
+it('stdio ends with exit code 0 when its client goes away, and also ends on SIGTERM', async () => {
+  await using home = await temporaryFolder();
+  const gone = await run(['stdio', '--port', '0', '--data', join(home.path, 'data')]);
+  assert.deepEqual([gone.code, gone.stdout], [0, '']);
+  await using editor = await window(home.path);
+  process.kill(editor.pid, 'SIGTERM');
+  await assert.rejects(async () => {
+    for (;;) await editor.call('list_files', {});
+  });
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { startServe } from './cli.testing.ts';
+import { complaints, expectedToFail, runSuite, scoredScenarios, type Revision } from './suite.testing.ts';
+
+const revisions: readonly Revision[] = ['2025-11-25', '2026-07-28'];
+
+/** What a server can pass without offering the suite's own tools, prompts and resources. */
+const needNoFixtures: Record<Revision, readonly string[]> = {
+  '2025-11-25': [
+    'server-initialize',
+    'server-session-lifecycle',
+    'ping',
+    'tools-list',
+    'server-sse-multiple-streams',
+    'dns-rebinding-protection',
+  ],
+  '2026-07-28': [
+    'tools-list',
+    'server-sse-multiple-streams',
+    'dns-rebinding-protection',
+    'http-header-validation',
+    'input-required-result-unsupported-methods',
+    'input-required-result-validate-input',
+  ],
+};
+
+for (const revision of revisions)
+  describe(`the conformance suite for MCP ${revision}`, () => {
+    it('passes in the scenarios that need no fixtures, against the server as users start it', async () => {
+      await using server = await startServe();
+      const { checks } = await runSuite(server.url, revision);
+      const wanted = checks.filter(({ scenario }) => needNoFixtures[revision].includes(scenario));
+      assert.deepEqual(complaints(wanted), []);
+      const seen = new Set(
+        wanted.filter(({ status }) => status === 'SUCCESS').map(({ scenario }) => scenario),
+      );
+      assert.deepEqual([...seen].sort(), needNoFixtures[revision].toSorted());
+    });
+
+    it('passes in every scenario that counts, against the server with the fixtures', async () => {
+      await using server = await startServe('--conformance');
+      const { exitCode, checks } = await runSuite(server.url, revision);
+      const excused = await expectedToFail();
+      assert.deepEqual(complaints(checks.filter(({ scenario }) => !excused.includes(scenario))), []);
+      const seen = new Set(checks.map(({ scenario }) => scenario));
+      assert.deepEqual(
+        (await scoredScenarios(revision)).filter((scenario) => !seen.has(scenario)),
+        [],
+      );
+      assert.equal(exitCode, 0);
+    });
+
+    it('excuses no scenario that counts', async () => {
+      const scored = await scoredScenarios(revision);
+      assert.deepEqual(
+        (await expectedToFail()).filter((scenario) => scored.includes(scenario)),
+        [],
+      );
+    });
+  });
+
+it('the fixtures are not there unless they are asked for', async () => {
+  await using server = await startServe();
+  const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params: handshake };
+  const answer = await fetch(`${server.url}/mcp`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const [, message] = /^data: (\{.*\})$/m.exec(await answer.text())!;
+  assert.deepEqual(JSON.parse(message!).result.capabilities, { tools: { listChanged: false } });
+});
+
+const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+const handshake = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'test', version: '1' },
+};

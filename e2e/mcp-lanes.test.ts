@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import { connect, lanes, type Connection } from './conformance/lanes.testing.ts';
+
+const tools = [
+  'request_upload',
+  'share_file',
+  'bundle_files',
+  'link_status',
+  'revoke_link',
+  'list_files',
+  'delete_file',
+];
+
+for (const lane of lanes)
+  describe(`over ${lane.transport} with MCP ${lane.version}`, () => {
+    let connection: Connection;
+    before(async () => void (connection = await connect(lane)));
+    after(() => connection?.[Symbol.asyncDispose]());
+    const call = (name: string, input: Record<string, unknown>) => callTool(connection.client, name, input);
+
+    it('the client and the server agree on the version', () => {
+      const { client } = connection;
+      assert.equal(client.getNegotiatedProtocolVersion(), lane.version);
+      assert.equal(client.getProtocolEra(), lane.version === '2026-07-28' ? 'modern' : 'legacy');
+      assert.equal(client.getServerVersion()?.name, 'workcrate');
+    });
+
+    it('the seven tools are listed', async () => {
+      const listed = (await connection.client.listTools()).tools.map(({ name }) => name);
+      assert.deepEqual(
+        listed.filter((name) => !/^test_|^json_/.test(name)),
+        tools,
+      );
+    });
+
+    it('C1, C10: a file goes in by PUT and comes out by link, and its bytes pass no tool result', async () => {
+      const bytes = randomBytes(100_000);
+      const upload = await call('request_upload', { filename: 'a.bin', size: bytes.length });
+      const put = await fetch(upload.data.uploadUrl, { method: 'PUT', body: bytes });
+      assert.equal(put.status, 201);
+      const { file_id } = (await put.json()) as { file_id: string };
+      const shared = await call('share_file', { file_id });
+      const got = await fetch(shared.data.downloadUrl);
+      assert.deepEqual(Buffer.from(await got.arrayBuffer()), bytes);
+      assert.ok(JSON.stringify(shared.raw).length < 2000);
+    });
+
+    it('the links point at this machine', async () => {
+      const { uploadUrl } = (await call('request_upload', { filename: 'a' })).data;
+      const { origin, hostname } = new URL(uploadUrl);
+      assert.equal(hostname, '127.0.0.1');
+      if (connection.url !== null) assert.equal(origin, connection.url);
+    });
+
+    it('arguments that do not fit the schema are an error, and nothing happens', async () => {
+      const { uploadUrl } = (await call('request_upload', { filename: 'stays' })).data;
+      const { file_id } = (await (await fetch(uploadUrl, { method: 'PUT', body: 'x' })).json()) as {
+        file_id: string;
+      };
+      for (const input of [{}, { file_id: 7 }, { file_id: '' }, { file_id, more: 1 }]) {
+        const { raw } = await call('delete_file', input);
+        assert.equal(raw.isError, true);
+        assert.match(textOf(raw), /Invalid arguments for tool delete_file/);
+      }
+      const { files } = (await call('list_files', {})).data;
+      assert.equal(files[0].file_id, file_id);
+    });
+
+    it('a tool that does not exist is an error that names it', async () => {
+      await assert.rejects(call('make_coffee', {}), { code: -32_602, message: /make_coffee not found/ });
+    });
+
+    it('progress reaches the client, and cancellation the handler', async () => {
+      const id = randomUUID();
+      assert.equal((await call('test_was_cancelled', { call: id })).data.cancelled, false);
+      const cancel = new AbortController();
+      const steps: number[] = [];
+      const onprogress = ({ progress }: { progress: number }): void => {
+        if (steps.push(progress) === 3) cancel.abort();
+      };
+      const slow = connection.client.callTool(
+        { name: 'test_cancellable', arguments: { call: id } },
+        { signal: cancel.signal, onprogress },
+      );
+      await assert.rejects(slow);
+      assert.deepEqual(steps.slice(0, 3), [1, 2, 3]);
+      await eventually(async () => (await call('test_was_cancelled', { call: id })).data.cancelled);
+    });
+
+    if (lane.transport === 'HTTP')
+      it('a path is not shared, since the client may run elsewhere', async () => {
+        const { code } = await call('share_file', { path: 'package.json' });
+        assert.equal(code, 'unsupported');
+      });
+    else {
+      it('a file is shared by its path below the folder that the server was started in', async () => {
+        const { data } = await call('share_file', { path: 'results/plot.svg' });
+        assert.equal(data.filename, 'plot.svg');
+        assert.equal(await (await fetch(data.downloadUrl)).text(), '<svg/>');
+      });
+
+      for (const path of ['../outside.txt', '.env', 'way-out.txt', '/etc/passwd'])
+        it(`E4: ${path} is refused`, async () => {
+          assert.equal((await call('share_file', { path })).code, 'path_refused');
+        });
+    }
+  });
+
+interface Reply {
+  readonly raw: CallToolResult;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
+  readonly data: any;
+  readonly code: string | undefined;
+}
+
+async function callTool(client: Client, name: string, input: Record<string, unknown>): Promise<Reply> {
+  const raw = (await client.callTool({ name, arguments: input })) as CallToolResult;
+  const error = raw._meta?.['workcrate/error'] as { code: string } | undefined;
+  return { raw, data: raw.structuredContent, code: error?.code };
+}
+
+function textOf({ content }: CallToolResult): string {
+  return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+}
+
+async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 5000; performance.now() < end; await delay(20))
+    if (await isSo()) return;
+  assert.fail('it did not come about within 5 s');
+}

@@ -1,0 +1,126 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { loadConfig, type Config } from '../src/config.ts';
+import { startPostgres, type TestPostgres } from '../src/database/postgres.testing.ts';
+import { createLog, type Log } from '../src/log.ts';
+import { startWorkcrate } from '../src/workcrate.ts';
+
+/** Which backends the behaviour suite runs on: `WORKCRATE_TEST_DATABASE=postgres`, `WORKCRATE_TEST_STORAGE=memory`. */
+const databaseKind = process.env['WORKCRATE_TEST_DATABASE'] ?? 'sqlite';
+const storageKind = process.env['WORKCRATE_TEST_STORAGE'] === 'memory' ? 'memory' : 'disk';
+
+export const backends = `${databaseKind} + ${storageKind}`;
+
+let postgres: Promise<TestPostgres | null> | null = null;
+
+/** A database of its own for a server under test, or null for SQLite in its data folder. */
+async function databaseUrl(): Promise<string | null> {
+  if (databaseKind === 'sqlite') return null;
+  postgres ??= startPostgres();
+  const server = await postgres;
+  if (server === null)
+    throw new Error('WORKCRATE_TEST_DATABASE=postgres, but no PostgreSQL can be started here');
+  return server.url();
+}
+
+export interface TestServer extends AsyncDisposable {
+  readonly url: string;
+  readonly data: string;
+  readonly config: Config;
+  /** Every line logged, as text. */
+  readonly logged: string[];
+  call(tool: string, input: Record<string, unknown>): Promise<ToolReply>;
+  /** Stops it and starts another on the same data. */
+  restart(overrides?: Partial<Config>): Promise<void>;
+}
+
+export interface ToolReply {
+  readonly failed: boolean;
+  readonly text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
+  readonly data: any;
+  readonly code: string | null;
+  readonly raw: { content: unknown[] };
+}
+
+/** A real server in this process, on a free port and a folder of its own, with a real MCP client. */
+export async function startServer(overrides: Partial<Config> = {}): Promise<TestServer> {
+  const data = await mkdtemp(join(tmpdir(), 'workcrate-e2e-'));
+  const defaults = loadConfig({ data, port: '0', storage: storageKind }, {}).config;
+  const settings = { ...defaults, database: await databaseUrl(), guessLimit: 1e6, ...overrides };
+  const logged: string[] = [];
+  const log = createLog('debug', (line) => void logged.push(line));
+  let running = await start(settings, log);
+  return {
+    get url() {
+      return running.url;
+    },
+    data,
+    config: settings,
+    logged,
+    call: (tool, input) => call(running.client, tool, input),
+    async restart(more = {}) {
+      await running[Symbol.asyncDispose]();
+      running = await start({ ...settings, port: portOf(running.url), ...more }, log);
+    },
+    async [Symbol.asyncDispose]() {
+      await running[Symbol.asyncDispose]();
+      await rm(data, { recursive: true, force: true });
+    },
+  };
+}
+
+const portOf = (url: string): number => Number(new URL(url).port);
+
+async function start(config: Config, log: Log) {
+  const workcrate = await startWorkcrate(config, { sharesMachine: false, log });
+  const client = new Client({ name: 'behaviour suite', version: '1' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${workcrate.url}/mcp`)));
+  return {
+    url: workcrate.url,
+    client,
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await workcrate[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function call(client: Client, name: string, input: Record<string, unknown>): Promise<ToolReply> {
+  const result = await client.callTool({ name, arguments: input });
+  const [first] = result.content as { text?: string }[];
+  const meta = result._meta?.['workcrate/error'] as { code: string } | undefined;
+  return {
+    failed: result.isError === true,
+    text: first?.text ?? '',
+    data: result.structuredContent,
+    code: meta?.code ?? null,
+    raw: result as unknown as { content: unknown[] },
+  };
+}
+
+/** Sends bytes in and gives the file's id. */
+export async function upload(
+  server: TestServer,
+  filename: string,
+  bytes: Uint8Array | string,
+): Promise<string> {
+  const { data } = await server.call('request_upload', { filename });
+  const answer = await fetch(data.uploadUrl, { method: 'PUT', body: bytes as string });
+  if (answer.status !== 201) throw new Error(`upload answered ${answer.status}: ${await answer.text()}`);
+  return ((await answer.json()) as { file_id: string }).file_id;
+}
+
+/** Sends bytes in and shares them. */
+export async function share(
+  server: TestServer,
+  bytes: Uint8Array | string,
+  more: { filename?: string; single_use?: boolean; ttl_seconds?: number } = {},
+): Promise<{ downloadUrl: string; token: string; fileId: string; sha256: string }> {
+  const { filename = 'file.bin', ...terms } = more;
+  const fileId = await upload(server, filename, bytes);
+  const { data } = await server.call('share_file', { file_id: fileId, ...terms });
+  return { ...data, fileId };
+}

@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { it } from 'node:test';
+
+it('C1, C10: 1 GiB goes in and out through an MCP client with less than 1 KB of tool text', () => {
+  const script = join(import.meta.dirname, 'round-trip.ts');
+  const result = spawnSync(process.execPath, [script], { encoding: 'utf8' });
+  assert.equal(result.status, 0, result.stderr);
+  assert.match(
+    result.stdout,
+    /^1073741824 bytes in .* equal sha256 [0-9a-f]{64}\nthe model read \d{1,3} bytes/,
+  );
+});
