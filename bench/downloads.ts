@@ -23,7 +23,7 @@ const cases: Case[] = [
   {
     label: '1 GB: CPU seconds per GB',
     target: { 'workcrate, sendfile': '<= 1.0', 'workcrate, reading': '<= 2.0' },
-    measure: (server) => cpuPerGigabyte(server, '1g', 2),
+    measure: (server) => cpuPerGigabyte(server, '1g', 4),
   },
   {
     label: '100 KB: requests per CPU second',

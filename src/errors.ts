@@ -64,6 +64,13 @@ export function errnoOf(error: unknown): string | null {
   return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : null;
 }
 
+/** What a caller may read: the text of a failed database can name files of the server. */
+export function publicMessage(error: WorkcrateError): string {
+  return error.code.startsWith('database_')
+    ? 'The database failed. The log of the server says why.'
+    : error.message;
+}
+
 /** Whether the cause belongs in the log, since the caller can do nothing about it and is not told. */
 export function isOurFault({ code }: WorkcrateError): boolean {
   return code === 'internal' || code.startsWith('storage_') || code.startsWith('database_');

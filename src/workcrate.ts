@@ -156,8 +156,10 @@ const drainMs = 5000;
 async function closeServer(server: Server): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), drainMs);
+  // A connection that falls idle later would otherwise be kept alive until the end of the drain.
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  const late = setTimeout(() => server.closeAllConnections(), drainMs);
   await promise;
-  clearTimeout(timer);
+  clearInterval(idle);
+  clearTimeout(late);
 }

@@ -8,12 +8,11 @@ import type { OpenObject, Storage } from '../storage/storage.ts';
 import { digesting, digestOf, type Digest } from './digest.ts';
 import { bounded } from './bounded.ts';
 import { mediaTypeOf } from './media-type.ts';
-import { cleanFilename } from './names.ts';
+import { cleanFilename } from '../filenames.ts';
 import { charge, type Quotas } from './quota.ts';
 import { fileFromRow, insertFile, type StoredFile } from './stored-file.ts';
 import { sweepFiles, sweepOrphans } from './sweep.ts';
 
-export { cleanFilename, portableFilename } from './names.ts';
 export { digesting, digestOf, type Digest } from './digest.ts';
 export { isMediaType, mediaTypeOf } from './media-type.ts';
 export { tooLarge } from './bounded.ts';

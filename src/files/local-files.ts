@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
-import { WorkcrateError } from '../errors.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
-import { belowRoot, parsePath, type Components } from '../paths/paths.ts';
+import { belowRoot, parsePath, type Components, type OpenFile } from '../paths/paths.ts';
 import type { Files, StoredFile } from './files.ts';
 
 /** Copies files of this machine into storage, for clients that run on it: only from the allowed roots. */
@@ -19,19 +19,24 @@ export function createLocalFiles({
   return {
     /** A path is absolute, or below the first root. */
     async take(caller: Caller, path: string, keepSeconds: number, signal: AbortSignal): Promise<StoredFile> {
-      const { root, below } = locate(path, roots);
-      try {
-        using opened = belowRoot(root, { links: 'within' }).open(visible(parsePath(below)));
-        const bytes = createReadStream('', { fd: opened.fd, autoClose: false, start: 0 });
-        const file = { name: below, origin: 'share', keepSeconds };
-        return await files.add(caller, file, bytes as AsyncIterable<Uint8Array>, signal);
-      } catch (error) {
-        if (error instanceof WorkcrateError && error.code === 'path_refused')
-          log.warn('security.path_refused', { user: caller.user, path, kind: error.details['kind'] });
-        throw error;
-      }
+      using opened = openAudited(caller, path);
+      const bytes = createReadStream('', { fd: opened.fd, autoClose: false, start: 0 });
+      const file = { name: path, origin: 'share', keepSeconds };
+      return await files.add(caller, file, bytes as AsyncIterable<Uint8Array>, signal);
     },
   };
+
+  /** A refused path is an attempt to get out of the roots more often than a mistake, so it is noted. */
+  function openAudited(caller: Caller, path: string): OpenFile {
+    try {
+      const { root, below } = locate(path, roots);
+      return belowRoot(root, { links: 'within' }).open(visible(parsePath(below)));
+    } catch (error) {
+      if (isWorkcrateError(error, 'path_refused'))
+        log.warn('security.path_refused', { user: caller.user, path, kind: error.details['kind'] });
+      throw error;
+    }
+  }
 }
 
 export type LocalFiles = ReturnType<typeof createLocalFiles>;

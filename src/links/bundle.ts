@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
-import { cleanFilename, portableFilename, type StoredFile } from '../files/files.ts';
+import { cleanFilename, portableFilename } from '../filenames.ts';
+import { type StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { bundledFile, zipDownload, type Download } from './download.ts';
 import { fileNotFound, insertLink, type Link, type LinksOptions } from './link.ts';

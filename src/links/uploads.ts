@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Queries } from '../database/database.ts';
 import { isWorkcrateError } from '../errors.ts';
-import { cleanFilename, mediaTypeOf, tooLarge, type StoredFile } from '../files/files.ts';
+import { cleanFilename } from '../filenames.ts';
+import { mediaTypeOf, tooLarge, type StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { begin, complete, reset, salvaging, take, type Delivery, type Received } from './intake.ts';
 import { takeLease } from './lease.ts';

@@ -5,7 +5,7 @@ import {
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { asWorkcrateError, isOurFault, WorkcrateError } from '../errors.ts';
+import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -115,7 +115,7 @@ function cancelled(cause: unknown): WorkcrateError {
 function failure(error: WorkcrateError): CallToolResult {
   return {
     isError: true,
-    content: [{ type: 'text', text: `${error.message} (${error.code})` }],
+    content: [{ type: 'text', text: `${publicMessage(error)} (${error.code})` }],
     _meta: { 'workcrate/error': { code: error.code, ...error.details } },
   };
 }

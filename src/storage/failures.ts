@@ -24,7 +24,7 @@ const known: Record<string, [ErrorCode, string]> = {
 };
 
 /** Names the cause of a failed file operation where it can be told, so that callers can act on it. */
-export function storageFailure(error: unknown): WorkcrateError {
+function storageFailure(error: unknown): WorkcrateError {
   if (error instanceof WorkcrateError) return error;
   const [code, message] = known[nameOf(error)] ?? [
     'storage_failed',

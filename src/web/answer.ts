@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { WorkcrateError } from '../errors.ts';
+import { publicMessage, type WorkcrateError } from '../errors.ts';
 import { errorStatus } from './error-status.ts';
 
 /** Headers of every answer that is not a file: nothing here may be cached, sniffed or referred from. */
@@ -38,7 +38,7 @@ export function answerError(
   answerJson(
     res,
     status,
-    { error: error.message, code: error.code, ...error.details },
+    { error: publicMessage(error), code: error.code, ...error.details },
     { ...retry, ...headers },
   );
 }

@@ -1,4 +1,4 @@
-import { cutToBytes, MAX_NAME_BYTES, splitExtension } from '../../files/names.ts';
+import { cutToBytes, MAX_NAME_BYTES, splitExtension } from '../../filenames.ts';
 
 /** Leaves space for ` (1000000)`, so that a numbered name still fits on a disk. */
 const NUMBER_BYTES = 10;

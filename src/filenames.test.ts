@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { cleanFilename, portableFilename } from './names.ts';
+import { cleanFilename, portableFilename } from './filenames.ts';
 
 const cases: [given: string, expected: string][] = [
   ['report.pdf', 'report.pdf'],
