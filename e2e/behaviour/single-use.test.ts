@@ -74,6 +74,18 @@ describe(`single use (${backends})`, () => {
     assert.equal((await fetch(link.downloadUrl, { headers: { Range: 'bytes=0-0' } })).status, 404);
   });
 
+  it('C6: it can be fetched piece by piece from the start, and is used up by the last piece', async () => {
+    const link = await share(server, '0123456789', { single_use: true });
+    const pieces: string[] = [];
+    for (const range of ['bytes=0-3', 'bytes=4-6', 'bytes=5-7', 'bytes=8-']) {
+      const got = await fetch(link.downloadUrl, { headers: { Range: range } });
+      assert.equal(got.status, 206, range);
+      pieces.push(await got.text());
+    }
+    assert.deepEqual(pieces, ['0123', '456', '567', '89']);
+    assert.equal((await fetch(link.downloadUrl)).status, 404);
+  });
+
   it('C6: a client that closes with bytes unread has not had a complete download', async () => {
     const link = await share(server, randomBytes(200_000), { single_use: true });
     const { hostname, port, pathname } = new URL(link.downloadUrl);

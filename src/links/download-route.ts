@@ -1,11 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { sendSegments, socketInTurn, type Sent } from '../transfer/transfer.ts';
 import { planDownload, type DownloadPlan } from './download-plan.ts';
 import type { Download } from './download.ts';
+import type { Lease } from './lease.ts';
 import type { Link } from './link.ts';
 import type { Links } from './links.ts';
 
@@ -61,7 +63,7 @@ async function sendOnce(
   download: Download,
 ): Promise<void> {
   const { links } = options;
-  await using lease = await links.lease(link);
+  await using lease = await leaseSoon(links, link);
   if (!lease) throw busy();
   const delivered = await links.delivered(link);
   const closing = closingDownload(download, () => links.deliver(link, download.size, true));
@@ -73,7 +75,8 @@ async function sendOnce(
   try {
     sent = await send(options, res, closing, plan);
   } finally {
-    if (plan.range !== null && !sent.complete)
+    const used = sent.complete && plan.range?.end === download.size;
+    if (plan.range !== null && !used)
       await links.deliver(link, Math.max(delivered, plan.range.start + sent.sent), false);
   }
   const finished = account(options, link, download, plan, sent, true);
@@ -104,6 +107,16 @@ function closingDownload(download: Download, use: () => Promise<void>): Download
       };
     },
   };
+}
+
+/** A client that fetches piece by piece asks for the next while the last is still being written down. */
+async function leaseSoon(links: Links, link: Link): Promise<Lease | null> {
+  for (let attempt = 0; ; attempt++) {
+    const lease = await links.lease(link);
+    if (lease || attempt === 10) return lease;
+    await links.delivered(link);
+    await pause(100);
+  }
 }
 
 function busy(): WorkcrateError {
