@@ -77,7 +77,12 @@ const portOf = (url: string): number => Number(new URL(url).port);
 async function start(config: Config, log: Log) {
   const workcrate = await startWorkcrate(config, { sharesMachine: false, log });
   const client = new Client({ name: 'behaviour suite', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${workcrate.url}/mcp`)));
+  try {
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${workcrate.url}/mcp`)));
+  } catch (error) {
+    await workcrate[Symbol.asyncDispose]();
+    throw error;
+  }
   return {
     url: workcrate.url,
     client,

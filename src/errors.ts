@@ -1,3 +1,5 @@
+import { constants } from 'node:os';
+
 /** Every failure that a caller can act on, by its stable code. HTTP statuses are in web/error-status.ts. */
 export type ErrorCode =
   | 'invalid_input'
@@ -60,7 +62,9 @@ export function isWorkcrateError(error: unknown, code?: ErrorCode): error is Wor
 
 /** The errno name of a system error (`ENOENT`), or null for anything else. */
 export function errnoOf(error: unknown): string | null {
-  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  const { code, errno } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  // Node knows this one by its number alone.
+  if (errno === -constants.errno.EDQUOT) return 'EDQUOT';
   return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : null;
 }
 

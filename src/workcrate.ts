@@ -146,7 +146,8 @@ async function ready(
   database: Awaited<ReturnType<typeof openDatabase>>,
   storage: Awaited<ReturnType<typeof openStorage>>,
 ): Promise<void> {
-  await database.query('SELECT 1');
+  // A write that changes nothing: a database that can only be read is not ready.
+  await database.query("UPDATE usage SET bytes = bytes WHERE owner = '*'");
   await storage.probe();
 }
 

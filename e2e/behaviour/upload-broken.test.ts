@@ -209,3 +209,15 @@ it('C10: an upload under way when the server stops is gone on with after the res
   const [name] = (await onDisk(server)).objects;
   assert.ok((await readFile(join(server.data, 'files/objects', name!))).equals(bytes));
 });
+
+it('C10: an upload in parts may take longer than its link lives, as long as parts keep coming', async () => {
+  await using server = await startServer({ uploadTtl: 1, sweepInterval: 1 });
+  const url = await uploadUrl(server, { size: 4 });
+  for (const [offset, part] of ['a', 'b', 'c'].entries()) {
+    assert.equal((await patch(url, offset, part)).status, 204);
+    await pause(700);
+  }
+  const { status, headers } = await patch(url, 3, 'd');
+  assert.equal(status, 204);
+  assert.match(headers.get('workcrate-file-id')!, /^file_/);
+});

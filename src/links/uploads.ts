@@ -29,7 +29,7 @@ export type Uploads = ReturnType<typeof createUploads>;
 
 /** The way in for bytes that must not pass through the model's context. */
 export function createUploads(options: LinksOptions) {
-  const { database, storage, files, clock } = options;
+  const { database, storage, files, clock, log } = options;
 
   async function find(token: string): Promise<Upload> {
     if (!isToken(token)) throw uploadNotFound();
@@ -55,8 +55,20 @@ export function createUploads(options: LinksOptions) {
     try {
       return await work({ ...upload, holder: lease.holder });
     } finally {
+      await prolong(tokenHash).catch((error: unknown) => log.warn('upload.not_prolonged', { error }));
       files.inHand.delete(id);
     }
+  }
+
+  /** Whoever is still sending may go on for as long again, however long it takes in all. */
+  async function prolong(tokenHash: string): Promise<void> {
+    const until = clock() + options.uploadTtl * 1000;
+    await database.query(
+      'UPDATE uploads SET expires_at = ? WHERE token_hash = ? AND expires_at < ? AND file_id IS NULL',
+      until,
+      tokenHash,
+      until,
+    );
   }
 
   /** Makes the file of an upload whose bytes are all here, as a crash may leave one. */

@@ -1,4 +1,3 @@
-import { constants } from 'node:os';
 import { errnoOf, WorkcrateError, type ErrorCode } from '../errors.ts';
 
 const known: Record<string, [ErrorCode, string]> = {
@@ -26,17 +25,11 @@ const known: Record<string, [ErrorCode, string]> = {
 /** Names the cause of a failed file operation where it can be told, so that callers can act on it. */
 function storageFailure(error: unknown): WorkcrateError {
   if (error instanceof WorkcrateError) return error;
-  const [code, message] = known[nameOf(error)] ?? [
+  const [code, message] = known[errnoOf(error) ?? ''] ?? [
     'storage_failed',
     'The storage failed. See the server log.',
   ];
   return new WorkcrateError(code, message, { cause: error });
-}
-
-/** Node knows EDQUOT by its number alone. */
-function nameOf(error: unknown): string {
-  const number = error instanceof Error ? (error as NodeJS.ErrnoException).errno : undefined;
-  return number === -constants.errno.EDQUOT ? 'EDQUOT' : (errnoOf(error) ?? '');
 }
 
 /** Runs a file operation; its failures come out as WorkcrateErrors. */
