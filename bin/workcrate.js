@@ -1,15 +1,34 @@
 #!/usr/bin/env node
-// Only what Node 12 can read: an old Node must get this far to be told.
+// Only what Node 12 can read: an old Node must get this far to be told, or to hand over to a newer one.
+import { spawn } from 'child_process';
+import { existsSync } from 'fs';
+import { fileURLToPath } from 'url';
+
 const needed = 26;
 const found = process.versions.node;
 
+/** The Node that `npm ci` puts beside a checkout. */
+const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
+
 if (Number(found.split('.')[0]) >= needed) void import('./start.js');
+else if (existsSync(own)) handOver();
 else {
-  const command = process.argv[2] || 'serve';
   process.stderr.write(
     `workcrate: this is Node ${found}, and workcrate needs Node ${needed}. ` +
-      `Get it with \`npm install --global node@${needed}\`, ` +
-      `or run \`npx -p node@${needed} -p workcrate workcrate ${command}\`.\n`,
+      `In a checkout \`npm ci\` brings it; elsewhere \`npm install --global node@${needed}\` does.\n`,
   );
   process.exitCode = 1;
+}
+
+function handOver() {
+  const words = [fileURLToPath(import.meta.url)].concat(process.argv.slice(2));
+  const child = spawn(own, words, { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    process.stderr.write(`workcrate: cannot run ${own}: ${error.message}\n`);
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => {
+    process.exitCode = signal === null ? code : 1;
+  });
 }

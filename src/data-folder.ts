@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { errnoOf, WorkcrateError, type ErrorCode } from './errors.ts';
@@ -19,6 +19,8 @@ export function lockFolder(folder: string): Disposable {
 
 function takeLock(folder: string): Disposable {
   using opened = new DisposableStack();
+  // SQLite would let everybody read it.
+  closeSync(openSync(join(folder, 'lock.db'), 'a', 0o600));
   const lock = opened.adopt(new DatabaseSync(join(folder, 'lock.db'), { timeout: 0 }), (it) => it.close());
   lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   writeFileSync(join(folder, 'pid'), `${process.pid}\n`, { mode: 0o600 });
@@ -34,7 +36,7 @@ function isBusy(error: unknown): boolean {
 function inUse(folder: string, cause: unknown): WorkcrateError {
   return new WorkcrateError(
     'data_in_use',
-    `The data folder ${folder} is in use by another workcrate${holderOf(folder)}. Stop that one, or choose another folder with --data.`,
+    `The data folder ${folder} is in use by another workcrate${holderOf(folder)}. Stop that one, or start this one with another folder and port: --data DIR --port 0.`,
     { cause },
   );
 }

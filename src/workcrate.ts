@@ -117,7 +117,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
     metrics,
     log,
   });
-  url = await listen(server, config.host, config.port);
+  url = await listen(server, config.host, config.port, log);
   started.defer(() => closeServer(server));
   started.defer(() => mcp.close());
   const running = started.move();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { run, temporaryFolder } from './program.testing.ts';
@@ -31,7 +31,19 @@ it('the launcher refuses a Node older than 26 and says how to get one', async ()
   const { code, stdout, stderr } = await run(['stdio'], { program });
   assert.equal(
     stderr,
-    'workcrate: this is Node 20.20.2, and workcrate needs Node 26. Get it with `npm install --global node@26`, or run `npx -p node@26 -p workcrate workcrate stdio`.\n',
+    'workcrate: this is Node 20.20.2, and workcrate needs Node 26. In a checkout `npm ci` brings it; elsewhere `npm install --global node@26` does.\n',
   );
   assert.deepEqual([code, stdout], [1, '']);
+});
+
+it('the launcher of a checkout hands over to the Node that npm ci put beside it', async () => {
+  await using place = await installed();
+  const beside = join(place.path, 'node_modules/node/bin');
+  await mkdir(beside, { recursive: true });
+  await symlink(process.execPath, join(beside, 'node'));
+  const pretend = join(place.path, 'pretend.cjs');
+  await writeFile(pretend, "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });");
+  const program = [process.execPath, '--require', pretend, place.launch];
+  const { code, stdout, stderr } = await run(['serve', '--port', '0'], { program });
+  assert.deepEqual([code, stdout, stderr], [0, 'reached serve --port 0\n', '']);
 });

@@ -3,9 +3,10 @@ import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import type { Config } from '../config.ts';
 import { errnoOf } from '../errors.ts';
+import { reachDatabase } from '../database/open.ts';
 import { bestFooting } from '../paths/paths.ts';
 import { sendfileAvailable } from '../transfer/transfer.ts';
-import { isLoopback } from '../web/trusted-names.ts';
+import { bracketed, isLoopback } from '../web/trusted-names.ts';
 import type { CommandInput } from './command.ts';
 
 interface Finding {
@@ -40,7 +41,7 @@ function node(): Finding {
   const what = `Node ${process.versions.node} on ${process.platform} ${process.arch}`;
   return major >= 26
     ? { state: 'ok', what }
-    : { state: 'broken', what, remedy: 'Install Node 26: npm install --global node@26' };
+    : { state: 'broken', what, remedy: 'Install Node 26, such as with npm install --global node@26' };
 }
 
 function sendfile(config: Config): Finding {
@@ -99,11 +100,16 @@ async function address({ host, port }: Config): Promise<Finding> {
       what: `cannot listen on port ${port} of ${host}: ${failure.message}`,
       remedy: 'Choose another with --host or --port',
     };
-  return {
-    state: 'note',
-    what: `port ${port} on ${host} is in use`,
-    remedy: 'If that is not workcrate, choose another with --port',
-  };
+  if (await isWorkcrate(host, port))
+    return { state: 'note', what: `port ${port} on ${host} is in use by a workcrate that runs` };
+  const remedy = 'Stop that, or choose another port with --port';
+  return { state: 'broken', what: `port ${port} on ${host} is in use by another program`, remedy };
+}
+
+async function isWorkcrate(host: string, port: number): Promise<boolean> {
+  const url = `http://${bracketed(host)}:${port}/`;
+  const answer = await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => null);
+  return (await answer?.text())?.startsWith('Workcrate.') ?? false;
 }
 
 async function tryToListen(host: string, port: number): Promise<Error | null> {
@@ -118,13 +124,9 @@ async function database(config: Config): Promise<Finding> {
   if (config.database === null || !/^postgres/i.test(config.database))
     return { state: 'ok', what: `database: SQLite ${process.versions.sqlite ?? ''} in the data folder` };
   try {
-    await import('pg');
-    return { state: 'ok', what: 'database: PostgreSQL, and its driver is installed' };
-  } catch {
-    return {
-      state: 'broken',
-      what: 'database: PostgreSQL is set, but its driver is missing',
-      remedy: 'npm install pg',
-    };
+    await reachDatabase(config.database);
+    return { state: 'ok', what: 'database: PostgreSQL answers' };
+  } catch (error) {
+    return { state: 'broken', what: `database: ${(error as Error).message}` };
   }
 }

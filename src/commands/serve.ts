@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts';
 import { startWorkcrate } from '../workcrate.ts';
 import type { CommandInput } from './command.ts';
 import { stopSignal } from './stopping.ts';
@@ -6,14 +7,14 @@ import { stopSignal } from './stopping.ts';
 export async function serve({ config }: CommandInput): Promise<number> {
   const stopped = stopSignal();
   await using workcrate = await startWorkcrate(config, { sharesMachine: false });
-  process.stdout.write(greeting(workcrate.url, config.data));
+  process.stdout.write(greeting(workcrate.url, config));
   workcrate.log.info('stopping', { signal: await stopped });
   return 0;
 }
 
-function greeting(url: string, data: string): string {
+function greeting(url: string, { data, publicUrl }: Config): string {
   return `workcrate listening on ${url}
-  data folder:   ${data}
+  data folder:   ${data}${publicUrl === null ? '' : `\n  links:         ${publicUrl}/files/…`}
   Claude Code:   claude mcp add --transport http workcrate ${url}/mcp
   VS Code:       code --add-mcp '{"name":"workcrate","type":"http","url":"${url}/mcp"}'
   other clients: MCP over Streamable HTTP at ${url}/mcp

@@ -1,9 +1,13 @@
+/** One Ctrl-C can come twice, from the terminal and from npm; a person takes longer to press it again. */
+const sameSignalMs = 1000;
+
 /** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
 export async function stopSignal(): Promise<NodeJS.Signals> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
-      process.once(signal, () => process.exit(1));
+      const first = performance.now();
+      process.on(signal, () => performance.now() - first < sameSignalMs || process.exit(1));
       resolve(signal);
     });
   return promise;

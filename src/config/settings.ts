@@ -47,7 +47,7 @@ function defaultData(environment: Environment): string {
 
 /** Every setting there is, in the order in which `--help` shows them. */
 export const settings = {
-  host: setting(text, '127.0.0.1', 'address to listen on; loopback only, until users are configured', {
+  host: setting(text, '127.0.0.1', 'address to listen on; loopback only', {
     aliases: ['MCP_HOST'],
   }),
   port: setting(integer(0, 65_535), 9180, 'port to listen on; 0 takes a free one', { aliases: ['MCP_PORT'] }),
@@ -61,8 +61,12 @@ export const settings = {
   database: setting(optionalText, null, 'postgres://… URL; default: SQLite in the data folder', {
     secret: true,
   }),
-  storage: setting(oneOf('disk', 'memory'), 'disk', 'where bytes are kept; memory forgets them at the end'),
-  tools: setting(list, ['all'], 'groups of tools to offer: all, or some of files'),
+  storage: setting(
+    oneOf('disk', 'memory'),
+    'disk',
+    'where bytes are kept: disk, or memory, which forgets them at the end',
+  ),
+  tools: setting(list, ['all'], 'groups of tools to offer: all, or their names (files)'),
   fileTtl: setting(integer(1, 3650 * day), 3600, 'seconds that a file and its links live', {
     aliases: ['MCP_FILE_TTL'],
   }),
@@ -84,11 +88,15 @@ export const settings = {
   webhookSecret: setting(optionalText, null, 'key of the signature on webhook calls', { secret: true }),
   guessLimit: setting(integer(1, 1e6), 60, 'unknown tokens that one address may try in a minute'),
   idleTimeout: setting(integer(1, 3600), 60, 'seconds after which a transfer without progress is ended'),
-  sendfile: setting(oneOf('auto', 'off'), 'auto', 'send files by the kernel where that is possible'),
+  sendfile: setting(
+    oneOf('auto', 'off'),
+    'auto',
+    'send files by the kernel where that is possible: auto or off',
+  ),
   logLevel: setting(
     oneOf('debug', 'info', 'warn', 'error', 'off'),
     'info',
-    'least severe level logged to stderr',
+    'least severe level logged to stderr: debug, info, warn, error or off',
   ),
   conformance: setting(flag, false, 'also serve the fixtures of the MCP conformance suite; for tests only'),
 } as const;

@@ -13,9 +13,7 @@ const BACKENDS: { location: RegExp; open(location: string): Database | Promise<D
 
 /** Opens a `postgres://` URL or a SQLite file, and brings its schema up to date. */
 export async function openDatabase(location: string): Promise<Database> {
-  const backend = BACKENDS.find((candidate) => candidate.location.test(location));
-  if (backend === undefined) throw unsupported();
-  const database = await backend.open(location);
+  const database = await openBackend(location);
   try {
     await migrate(database);
   } catch (error) {
@@ -23,6 +21,22 @@ export async function openDatabase(location: string): Promise<Database> {
     throw error;
   }
   return database;
+}
+
+/** Finds out whether a database answers, and leaves it as it is. */
+export async function reachDatabase(location: string): Promise<void> {
+  const database = await openBackend(location);
+  try {
+    await database.query('SELECT 1');
+  } finally {
+    await database.close();
+  }
+}
+
+async function openBackend(location: string): Promise<Database> {
+  const backend = BACKENDS.find((candidate) => candidate.location.test(location));
+  if (backend === undefined) throw unsupported();
+  return backend.open(location);
 }
 
 function unsupported(): WorkcrateError {

@@ -73,7 +73,7 @@ function requestUpload(options: LinkToolsOptions): Tool {
       const uploadUrl = `${options.baseUrl()}/uploads/${token}`;
       const expiresAt = new Date(upload.expiresAt).toISOString();
       return {
-        text: `Send the file, once, before ${expiresAt.slice(0, 16)}Z: curl -f -T FILE ${uploadUrl}`,
+        text: `Send the file, once, before ${expiresAt.slice(0, 16)}Z: curl --fail-with-body -T FILE ${uploadUrl}`,
         structured: { uploadUrl, token, expiresAt },
       };
     },
@@ -151,8 +151,17 @@ function throttled(report: (done: number, total: number) => void): (done: number
 }
 
 const reference = z.strictObject({
-  token: z.string().min(1).max(200).describe('The token or the link_id of a link'),
+  token: z.string().min(1).max(4096).optional().describe('The token of a link, or its URL'),
+  link_id: z.string().min(1).max(200).optional().describe('Or its link_id, as link_status tells it'),
 });
+
+/** A URL ends with its token. */
+function referenceOf({ token, link_id }: z.output<typeof reference>): string {
+  const given = token ?? link_id;
+  if (given === undefined || (token !== undefined && link_id !== undefined))
+    throw new WorkcrateError('invalid_input', 'Give either token or link_id.');
+  return given.slice(given.lastIndexOf('/') + 1);
+}
 
 function linkStatus({ links }: LinkToolsOptions): Tool {
   return defineTool({
@@ -173,11 +182,11 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
       expiresAt: z.string(),
     }),
     annotations: { readOnlyHint: true, openWorldHint: false },
-    async handle({ token }, { caller }) {
-      const { link, state, download } = await links.status(caller, token);
+    async handle(input, { caller }) {
+      const { link, state, download } = await links.status(caller, referenceOf(input));
       const shown = state === 'active' && !download ? ('gone' as const) : state;
       return {
-        text: `Link ${link.id} is ${shown}: ${link.downloads} complete downloads, ${link.bytesSent} bytes sent.`,
+        text: `Link ${link.id} is ${shown}. Complete downloads: ${link.downloads}; bytes sent: ${link.bytesSent}.`,
         structured: {
           link_id: link.id,
           state: shown,
@@ -203,8 +212,8 @@ function revokeLink({ links }: LinkToolsOptions): Tool {
     input: reference,
     output: z.object({ link_id: z.string(), revoked: z.boolean() }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-    async handle({ token }, { caller }) {
-      const link = await links.revoke(caller, token);
+    async handle(input, { caller }) {
+      const link = await links.revoke(caller, referenceOf(input));
       return { text: `Link ${link.id} is revoked.`, structured: { link_id: link.id, revoked: true } };
     },
   });

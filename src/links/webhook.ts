@@ -71,7 +71,8 @@ export function createWebhook(options: WebhookOptions) {
       await answer.body?.cancel();
       return answer.ok ? null : `answered ${answer.status}`;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      const { message, cause } = error instanceof Error ? error : { message: String(error), cause: null };
+      return cause instanceof Error ? `${message}: ${cause.message}` : message;
     }
   }
 

@@ -41,8 +41,6 @@ export function createWebServer(options: WebOptions): Server {
   };
   server.on('request', answer);
   server.on('checkContinue', answer);
-  // Such as a connection for which no descriptor is left. Without a listener it would end the process.
-  server.on('error', (error) => options.log.error('http.server_error', { error }));
   return server;
 }
 
@@ -142,7 +140,7 @@ function lingerThenClose(req: IncomingMessage): void {
 }
 
 /** Listens, and gives the base URL with the port that was taken. */
-export async function listen(server: Server, host: string, port: number): Promise<string> {
+export async function listen(server: Server, host: string, port: number, log: Log): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
   server.listen({ host, port, backlog: 1024 }, resolve);
@@ -153,6 +151,8 @@ export async function listen(server: Server, host: string, port: number): Promis
   } finally {
     server.off('error', reject);
   }
+  // Such as a connection for which no descriptor is left. Without a listener it would end the process.
+  server.on('error', (error) => log.error('http.server_error', { error }));
   return `http://${bracketed(host)}:${(server.address() as AddressInfo).port}`;
 }
 
