@@ -26,6 +26,7 @@ export type ErrorCode =
   | 'database_failed'
   | 'database_newer'
   | 'data_in_use'
+  | 'data_mismatch'
   | 'config_invalid'
   | 'port_in_use'
   | 'bind_refused'

@@ -5,6 +5,7 @@ import { lockFolder } from './data-folder.ts';
 import { openDatabase } from './database/open.ts';
 import { WorkcrateError } from './errors.ts';
 import { createFiles } from './files/files.ts';
+import { demandSameStore } from './files/store-id.ts';
 import { createLocalFiles } from './files/local-files.ts';
 import { localCaller } from './identity.ts';
 import { createDownloadRoute } from './links/download-route.ts';
@@ -40,7 +41,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
 
   started.use(lockFolder(config.data));
   const filesDir = config.filesDir ?? join(config.data, 'files');
-  if (config.storage === 'disk') started.use(lockFolder(filesDir));
+  if (config.storage === 'disk' && filesDir !== config.data) started.use(lockFolder(filesDir));
   const database = await openDatabase(config.database ?? join(config.data, 'workcrate.db'));
   started.defer(() => database.close());
   const storage = await openStorage(config.storage, filesDir);
@@ -69,6 +70,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   started.defer(() => links.flush());
 
   if (database.kind === 'sqlite') await dropLeases(database);
+  await demandSameStore(database, storage);
   log.info('start.orphans_removed', { count: await files.sweepOrphans() });
   const sweeper = startSweeper({
     files,

@@ -98,6 +98,21 @@ describe(`single use (${backends})`, () => {
     assert.equal((await got.arrayBuffer()).byteLength, 200_000);
   });
 
+  it('C6: rubbish sent after the last byte does not open it again, and a reset does so once', async () => {
+    for (const [ending, copies] of [
+      ['rubbish', 1],
+      ['reset', 2],
+    ] as const) {
+      const link = await share(server, 'a whole file', { single_use: true });
+      let complete = 0;
+      for (let round = 0; round < 4; round++) {
+        if ((await readAndEnd(link.downloadUrl, ending)).includes('a whole file')) complete++;
+        await wait(100);
+      }
+      assert.equal(complete, copies, ending);
+    }
+  });
+
   it('C6: it stays used up after a restart, and an unused one stays usable', async () => {
     if (server.config.storage === 'memory') return;
     const [used, unused] = [
@@ -110,6 +125,21 @@ describe(`single use (${backends})`, () => {
     assert.equal(await (await fetch(unused.downloadUrl)).text(), 'b');
   });
 });
+
+/** Reads the whole answer, then ends the connection in a way that no honest client does. */
+async function readAndEnd(url: string, ending: 'rubbish' | 'reset'): Promise<string> {
+  const { hostname, port, pathname } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) }).on('error', () => {});
+  socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+  let text = '';
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+  await wait(150);
+  if (ending === 'reset') socket.resetAndDestroy();
+  else socket.write('\0rubbish\r\n\r\n');
+  await wait(100);
+  socket.destroy();
+  return text;
+}
 
 /** Reads at least so many bytes, then pulls the cable. */
 async function readSome(url: string, bytes: number): Promise<Buffer> {

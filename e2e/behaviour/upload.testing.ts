@@ -105,7 +105,7 @@ export async function onDisk({ config }: TestServer): Promise<{ staged: string[]
   const objects = await readdir(join(folder, 'objects'), { recursive: true });
   return {
     staged: await readdir(join(folder, 'staging')),
-    objects: objects.filter((name) => name.endsWith('.bin')),
+    objects: objects.filter((name) => name.startsWith('files') && name.endsWith('.bin')),
   };
 }
 

@@ -97,7 +97,7 @@ async function fetchLink(program: Program, ledger: Ledger, path: string, file: s
 
 async function storedIds(data: string): Promise<string[]> {
   const names = await readdir(join(data, 'files/objects'), { recursive: true });
-  const objects = names.filter((name) => name.endsWith('.bin'));
+  const objects = names.filter((name) => name.startsWith('files') && name.endsWith('.bin'));
   return objects.map((name) => `file_${name.slice(name.lastIndexOf('/') + 1, -'.bin'.length)}`).toSorted();
 }
 

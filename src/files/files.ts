@@ -6,7 +6,7 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
 import type { OpenObject, Storage } from '../storage/storage.ts';
 import { digesting, digestOf, type Digest } from './digest.ts';
-import { bounded } from './bounded.ts';
+import { bounded, tooLarge } from './bounded.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { cleanFilename } from '../filenames.ts';
 import { charge, type Quotas } from './quota.ts';
@@ -97,6 +97,8 @@ export function createFiles(options: FilesOptions) {
         inHand.delete(stagingId);
       }
     },
+
+    demandRoom: (caller: Caller, size: number) => demandRoom(options, caller, size),
 
     /** A file of the caller's that has not expired, or null. */
     async find(caller: Caller, id: string): Promise<StoredFile | null> {
@@ -198,4 +200,13 @@ function describe(
     createdAt: now,
     expiresAt: now + file.keepSeconds * 1000,
   };
+}
+
+/** Refuses what is known to be too large or over quota before a byte of it is copied. */
+async function demandRoom({ database, quotas, maxFileSize }: FilesOptions, { user }: Caller, size: number) {
+  if (size > maxFileSize) throw tooLarge(maxFileSize);
+  await database.transaction(async (tx) => {
+    await charge(tx, user, { bytes: size, files: 1 }, quotas);
+    await charge(tx, user, { bytes: -size, files: -1 }, quotas);
+  });
 }

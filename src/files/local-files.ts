@@ -3,7 +3,7 @@ import { isAbsolute, relative } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
-import { belowRoot, parsePath, type Components, type OpenFile } from '../paths/paths.ts';
+import { belowRoot, parsePath, type OpenFile } from '../paths/paths.ts';
 import type { Files, StoredFile } from './files.ts';
 
 /** Copies files of this machine into storage, for clients that run on it: only from the allowed roots. */
@@ -20,6 +20,7 @@ export function createLocalFiles({
     /** A path is absolute, or below the first root. */
     async take(caller: Caller, path: string, keepSeconds: number, signal: AbortSignal): Promise<StoredFile> {
       using opened = openAudited(caller, path);
+      await files.demandRoom(caller, opened.stats.size);
       const bytes = createReadStream('', { fd: opened.fd, autoClose: false, start: 0 });
       const file = { name: path, origin: 'share', keepSeconds };
       return await files.add(caller, file, bytes as AsyncIterable<Uint8Array>, signal);
@@ -30,7 +31,8 @@ export function createLocalFiles({
   function openAudited(caller: Caller, path: string): OpenFile {
     try {
       const { root, below } = locate(path, roots);
-      return belowRoot(root, { links: 'within' }).open(visible(parsePath(below)));
+      // Hidden files hold keys and settings more often than results.
+      return belowRoot(root, { links: 'within', hidden: 'refuse' }).open(parsePath(below));
     } catch (error) {
       if (isWorkcrateError(error, 'path_refused'))
         log.warn('security.path_refused', { user: caller.user, path, kind: error.details['kind'] });
@@ -55,13 +57,6 @@ function locate(path: string, roots: readonly string[]): { root: string; below: 
   );
 }
 
-/** Hidden files hold keys and settings more often than results; they have to be named as a root to be had. */
-function visible(path: Components): Components {
-  if (path.some((name) => name.startsWith('.')))
-    throw outside('Hidden files and folders are not shared. Copy the file to a plain name first.', 'hidden');
-  return path;
-}
-
-function outside(message: string, kind = 'outside'): WorkcrateError {
-  return new WorkcrateError('path_refused', message, { details: { kind } });
+function outside(message: string): WorkcrateError {
+  return new WorkcrateError('path_refused', message, { details: { kind: 'outside' } });
 }

@@ -2,7 +2,7 @@ import { create } from 'content-disposition';
 import type { Download } from './download.ts';
 
 /** Types that a browser would run as a page of ours if it opened them. */
-const active = /^(?:text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml)\b/i;
+const active = /^(?:text\/html|text\/xml|application\/xml|[a-z]+\/[a-z0-9.-]+\+xml)\b/i;
 
 export function etagOf(download: Download): string {
   return `"${download.sha256}"`;

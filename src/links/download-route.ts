@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { WorkcrateError } from '../errors.ts';
+import { errnoOf, WorkcrateError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { sendSegments, socketInTurn, type Sent } from '../transfer/transfer.ts';
@@ -26,6 +26,9 @@ export function createDownloadRoute(options: DownloadRouteOptions) {
   return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new WorkcrateError('method_not_allowed', 'Files are fetched with GET or HEAD.');
+    // A pipelined request waits for those before it, and the link has to be good when its turn has come.
+    const turn = socketInTurn(res);
+    if ((turn instanceof Promise ? await turn : turn) === null) return;
     const { link, download } = await options.links.resolve(token);
     if (link.singleUse && req.method === 'GET') await sendOnce(options, req, res, link, download);
     else await sendFreely(options, req, res, link, download);
@@ -66,7 +69,7 @@ async function sendOnce(
   await using lease = await leaseSoon(links, link);
   if (!lease) throw busy();
   const delivered = await links.delivered(link);
-  const closing = closingDownload(download, () => links.deliver(link, download.size, true));
+  const closing = closingDownload(download, () => links.use(link, lease));
   const plan = planDownload(req.headers, closing, ([range, ...more]) =>
     range && more.length === 0 && range.start <= delivered ? [range] : null,
   );
@@ -77,11 +80,11 @@ async function sendOnce(
   } finally {
     const used = sent.complete && plan.range?.end === download.size;
     if (plan.range !== null && !used)
-      await links.deliver(link, Math.max(delivered, plan.range.start + sent.sent), false);
+      await links.deliver(link, lease, Math.max(delivered, plan.range.start + sent.sent));
   }
   const finished = account(options, link, download, plan, sent, true);
   if (!finished) return;
-  if (await breaksOff(socket)) await links.deliver(link, download.size, false);
+  if (await breaksOff(socket)) await links.reopen(link, lease);
   else await options.completed(link, download);
 }
 
@@ -133,13 +136,14 @@ const settleMs = 3000;
  * with bytes unread, so its download is not complete.
  */
 async function breaksOff(socket: Socket): Promise<boolean> {
-  if (socket.destroyed) return socket.errored !== null;
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), settleMs).unref();
-  const closed = (failed: boolean): void => resolve(failed);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, settleMs).unref();
+  const closed = (): void => resolve();
   socket.once('close', closed);
+  if (socket.destroyed) resolve();
   try {
-    return await promise;
+    await promise;
+    return ['ECONNRESET', 'EPIPE'].includes(errnoOf(socket.errored) ?? '');
   } finally {
     clearTimeout(timer);
     socket.off('close', closed);
@@ -153,9 +157,6 @@ async function send(
   download: Download,
   plan: DownloadPlan,
 ): Promise<Sent> {
-  // A client that pipelines requests must not make us hold a file open for each.
-  const turn = socketInTurn(res);
-  if ((turn instanceof Promise ? await turn : turn) === null) return { sent: 0, complete: false };
   const opened = plan.range === null && plan.length === 0 ? null : await download.open();
   metrics.transfers.out++;
   try {

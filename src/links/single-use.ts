@@ -18,13 +18,33 @@ export function createSingleUse(options: LinksOptions) {
       return now.delivered;
     },
 
-    /** Notes how far the link was delivered; `whole` uses it up. */
-    async deliver(link: Link, upTo: number, whole: boolean): Promise<void> {
-      await database.query(
-        'UPDATE links SET delivered = ?, consumed_at = ? WHERE token_hash = ?',
-        upTo,
-        whole ? clock() : null,
+    /** Uses the link up; `link_not_found` if the lease has been lost meanwhile. */
+    async use(link: Link, lease: Lease): Promise<void> {
+      const used = await database.query(
+        'UPDATE links SET consumed_at = ? WHERE token_hash = ? AND lease_holder = ? AND consumed_at IS NULL RETURNING id',
+        clock(),
         link.tokenHash,
+        lease.holder,
+      );
+      if (used.length === 0) throw linkNotFound();
+    },
+
+    /** Notes how far the link was delivered, short of its end. */
+    async deliver(link: Link, lease: Lease, upTo: number): Promise<void> {
+      await database.query(
+        'UPDATE links SET delivered = ?, consumed_at = NULL WHERE token_hash = ? AND lease_holder = ?',
+        upTo,
+        link.tokenHash,
+        lease.holder,
+      );
+    },
+
+    /** Opens a used link again, once: a client that resets the connection each time would have no end of copies. */
+    async reopen(link: Link, lease: Lease): Promise<void> {
+      await database.query(
+        'UPDATE links SET consumed_at = NULL, reopened = 1 WHERE token_hash = ? AND lease_holder = ? AND reopened = 0',
+        link.tokenHash,
+        lease.holder,
       );
     },
   };

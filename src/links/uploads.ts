@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Queries } from '../database/database.ts';
 import { isWorkcrateError } from '../errors.ts';
 import { cleanFilename } from '../filenames.ts';
-import { mediaTypeOf, tooLarge, type StoredFile } from '../files/files.ts';
+import { mediaTypeOf, type StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { begin, complete, reset, salvaging, take, type Delivery, type Received } from './intake.ts';
 import { takeLease } from './lease.ts';
@@ -88,13 +88,9 @@ export function createUploads(options: LinksOptions) {
 
     /** Promises to take one file. Refuses at once what is known to be too large or over quota. */
     async request(caller: Caller, request: UploadRequest): Promise<{ token: string; upload: Upload }> {
-      if ((request.size ?? 0) > files.maxFileSize) throw tooLarge(files.maxFileSize);
+      await files.demandRoom(caller, request.size ?? 0);
       const { token, upload } = mint(caller, request, clock(), options.uploadTtl);
-      await database.transaction(async (tx) => {
-        await files.charge(tx, caller.user, request.size ?? 0, 1);
-        await files.charge(tx, caller.user, -(request.size ?? 0), -1);
-        await insert(tx, upload);
-      });
+      await insert(database, upload);
       return { token, upload };
     },
 
@@ -169,8 +165,8 @@ function mint(caller: Caller, request: UploadRequest, now: number, ttlSeconds: n
   return { token, upload };
 }
 
-async function insert(tx: Queries, upload: Upload): Promise<void> {
-  await tx.query(
+async function insert(database: Queries, upload: Upload): Promise<void> {
+  await database.query(
     `INSERT INTO uploads (token_hash, id, owner, name, media_type, declared_size, declared_sha256, keep_seconds, created_at, expires_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     upload.tokenHash,

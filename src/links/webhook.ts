@@ -14,6 +14,7 @@ export interface WebhookOptions {
 }
 
 const mostAttempts = 8;
+const mostWaiting = 10_000;
 const timeoutMs = 10_000;
 const pollMs = 1000;
 
@@ -25,13 +26,17 @@ export function createWebhook(options: WebhookOptions) {
   const { database, url, secret, clock, log } = options;
   const stop = new AbortController();
   let running = Promise.resolve();
+  let pending = false;
   const timer = url === null ? null : setInterval(deliverSoon, pollMs).unref();
 
   function deliverSoon(): void {
+    if (pending) return;
+    pending = true;
     running = running.then(deliverDue).catch((error: unknown) => log.error('webhook.failed', { error }));
   }
 
   async function deliverDue(): Promise<void> {
+    pending = false;
     const due = await database.query<{ id: string; body: string; attempts: number }>(
       'SELECT id, body, attempts FROM outbox WHERE next_at <= ? ORDER BY next_at LIMIT 20',
       clock(),
@@ -42,6 +47,14 @@ export function createWebhook(options: WebhookOptions) {
       if (failure === null) await forget(event.id);
       else await postpone(event, failure);
     }
+  }
+
+  /** A receiver that is away for long must not fill the database. */
+  async function isFull(): Promise<boolean> {
+    const [row] = await database.query<{ count: number }>('SELECT COUNT(*) AS count FROM outbox');
+    const full = (row?.count ?? 0) >= mostWaiting;
+    if (full) log.error('webhook.dropped', { waiting: mostWaiting });
+    return full;
   }
 
   const forget = (id: string) => database.query('DELETE FROM outbox WHERE id = ?', id);
@@ -78,7 +91,7 @@ export function createWebhook(options: WebhookOptions) {
 
   return {
     async completed(link: Link, download: Download): Promise<void> {
-      if (url === null) return;
+      if (url === null || (await isFull())) return;
       const { filename, size, sha256 } = download;
       const at = new Date(clock()).toISOString();
       const body = JSON.stringify({

@@ -15,6 +15,7 @@ const reasons = {
   too_long: 'a name may take 255 bytes and a path 4096',
   too_deep: 'it passes through more than 256 folders',
   link: 'it leads through a link that may not be followed; name the file itself',
+  hidden: 'it is hidden, or leads to what is; copy the file to a plain name',
   link_loop: 'its links lead round in a circle',
   not_regular: 'it is not a regular file',
   not_folder: 'it is not a folder',

@@ -15,6 +15,8 @@ export type { OpenFile } from './reading.ts';
 export interface RootOptions {
   /** `within` follows relative links that stay below the root. */
   readonly links?: 'refuse' | 'within';
+  /** `refuse` passes through no name that begins with a dot, not by a link either. */
+  readonly hidden?: 'allow' | 'refuse';
   /** A folder of more entries is not listed: `too_large`. */
   readonly mostEntries?: number;
   readonly footing?: FootingName;
@@ -46,8 +48,8 @@ export interface Root {
  * each call, and so need not exist yet and may be replaced.
  */
 export function belowRoot(directory: string, options: RootOptions = {}): Root {
-  const { links = 'refuse', mostEntries = 100_000, footing = bestFooting() } = options;
-  const ground = { directory: resolve(directory), footing: footings[footing], links };
+  const { links = 'refuse', hidden = 'allow', mostEntries = 100_000, footing = bestFooting() } = options;
+  const ground = { directory: resolve(directory), footing: footings[footing], links, hidden };
   return {
     open: (path) => attempt(path, () => openFile(ground, path)),
     create: (path) => attempt(path, () => createFile(ground, path)),

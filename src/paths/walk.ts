@@ -11,6 +11,7 @@ export interface Ground {
   readonly directory: string;
   readonly footing: Footing;
   readonly links: 'refuse' | 'within';
+  readonly hidden: 'allow' | 'refuse';
 }
 
 /** A name in a folder that is held, whether or not anything stands there. */
@@ -70,6 +71,7 @@ function follow(ground: Ground, trail: Trail, ahead: string[], reach: Footing['r
       trail.back();
       continue;
     }
+    if (ground.hidden === 'refuse' && name.startsWith('.')) throw new Fault('hidden');
     const next = reach(trail.end, name);
     if (!next.stats.isSymbolicLink()) {
       trail.step(next);

@@ -18,12 +18,16 @@ export async function* keysBelow(
   }
 }
 
+/** What others put here, such as a file manager its own files, is passed over. */
+const folderForm = /^[a-z0-9][a-z0-9_-]*$/;
+const fileForm = /^[a-z0-9][a-z0-9_-]*\.bin$/;
+
 /** Folders carry their slash, so that `a/b` sorts against `a-b` as the whole keys do. */
 async function sortedParts(folder: string): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries
-      .filter((entry) => entry.isDirectory() || entry.name.endsWith('.bin'))
+      .filter((entry) => (entry.isDirectory() ? folderForm : fileForm).test(entry.name))
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name.slice(0, -'.bin'.length)))
       .sort();
   } catch (error) {

@@ -23,11 +23,15 @@ export async function diskStaging(folder: string, pathOfKey: (key: string) => st
     append: (id, offset, bytes, signal) => append(pathOf(id), offset, bytes, signal),
     commit: (id, key) => storing(() => commit(pathOf(id), key, pathOfKey(key), dirname(folder), folders)),
     discard: (id) => storing(() => removeIfThere(pathOf(id))),
-    list: () => storing(async () => (await readdir(folder)).filter(isPart).map((name) => name.slice(0, -5))),
+    list: () => storing(() => stagedIds(folder)),
   };
 }
 
-const isPart = (name: string): boolean => name.endsWith('.part');
+async function stagedIds(folder: string): Promise<string[]> {
+  const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
+  const ids = files.filter(({ name }) => name.endsWith('.part')).map(({ name }) => name.slice(0, -5));
+  return ids.filter((id) => idForm.test(id));
+}
 
 async function sizeOf(path: string): Promise<number> {
   try {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
@@ -36,6 +36,27 @@ it('refuses keys and ids that could leave its folder', async () => {
   for (const key of ['../x', 'a/../b', '/a', 'a//b', 'a/', 'A', 'a.b', 'a\0', ''])
     await assert.rejects(async () => storage.stat(key), { code: 'invalid_input' }, key);
   await assert.rejects(async () => storage.staging.size('../x'), { code: 'invalid_input' });
+});
+
+it('passes over what others have put into its folders', async () => {
+  await using place = await temporary();
+  const storage = await diskStorage(place.folder);
+  await storage.staging.append('x', 0, one());
+  await storage.staging.commit('x', 'a/b');
+  for (const stray of [
+    'objects/Foo.bin',
+    'objects/a/._b.bin',
+    'objects/x (1).bin',
+    'objects/.bin',
+    'staging/Foo.part',
+  ])
+    await writeFile(join(place.folder, stray), '');
+  await mkdir(join(place.folder, 'staging/y.part'));
+  assert.deepEqual(
+    (await storage.list()).objects.map((object) => object.key),
+    ['a/b'],
+  );
+  assert.deepEqual(await storage.staging.list(), []);
 });
 
 it('holds what it knows after it was opened again', async () => {

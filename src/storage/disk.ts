@@ -9,7 +9,7 @@ import { storing } from './failures.ts';
 import type { OpenObject, Storage, StoredObject } from './storage.ts';
 import { syncFolder } from './sync-folder.ts';
 
-const keyForm = /^[a-z0-9][a-z0-9/_-]{0,199}$/;
+const keyForm = /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*$/;
 
 /**
  * Keeps objects as files below `directory`: `objects/KEY.bin` and `staging/ID.part`. The ending keeps an
@@ -35,7 +35,7 @@ export async function diskStorage(directory: string): Promise<Storage> {
 }
 
 function checkKey(key: string): string {
-  if (!keyForm.test(key) || key.includes('//') || key.endsWith('/'))
+  if (key.length > 200 || !keyForm.test(key))
     throw new WorkcrateError('invalid_input', `${JSON.stringify(key)} is no storage key.`);
   return key;
 }
@@ -71,8 +71,9 @@ async function listPage(
 }
 
 async function removeObject(openFiles: OpenFiles, path: string): Promise<void> {
-  openFiles.forget(path);
   const removed = await absentAsNull(unlink(path).then(() => true));
+  // Only now: a reader that came before the removal may have had it held again.
+  openFiles.forget(path);
   if (removed) await syncFolder(dirname(path));
 }
 

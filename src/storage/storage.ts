@@ -34,7 +34,7 @@ export interface PresignedUrl {
 }
 
 /**
- * Where bytes are kept. Keys are `[a-z0-9][a-z0-9/_-]*`, at most 200 characters. Objects never change.
+ * Where bytes are kept. Keys are parts of the form `[a-z0-9][a-z0-9_-]*` with `/` between, at most 200 characters. Objects never change.
  *
  * Every failure is a WorkcrateError: `storage_full`, `storage_read_only`, `out_of_descriptors` where the
  * cause is known, else `storage_failed`. Absence is null, never an error.

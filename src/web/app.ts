@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { asWorkcrateError, publicMessage } from '../errors.ts';
 import type { McpEndpoint } from '../mcp/http.ts';
 import type { Metrics } from '../metrics.ts';
 
@@ -19,8 +20,8 @@ export function createApp({ mcp, metrics, ready }: AppOptions): Hono {
       await ready();
       return context.text('ok\n');
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      return context.json({ error: `not ready: ${reason}` }, 503);
+      const reason = asWorkcrateError(error);
+      return context.json({ error: `not ready: ${publicMessage(reason)}`, code: reason.code }, 503);
     }
   });
   app.get('/metrics', async (context) =>

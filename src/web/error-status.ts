@@ -26,6 +26,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   database_failed: 503,
   database_newer: 500,
   data_in_use: 500,
+  data_mismatch: 500,
   config_invalid: 500,
   port_in_use: 500,
   bind_refused: 500,

@@ -1,5 +1,5 @@
 import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
@@ -34,7 +34,9 @@ const limits = {
 export function createWebServer(options: WebOptions): Server {
   const viaApp = getRequestListener(options.app.fetch);
   const server = new WebServer(limits);
+  const waiting = new WeakMap<Socket, number>();
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
+    if (!mayWait(waiting, req.socket, res)) return void req.socket.destroy();
     res.once('finish', () => lingerThenClose(req));
     const answered = respond(options, viaApp, req, res);
     server.await(answered.catch((error: unknown) => refuse(options, req, res, error)));
@@ -42,6 +44,16 @@ export function createWebServer(options: WebOptions): Server {
   server.on('request', answer);
   server.on('checkContinue', answer);
   return server;
+}
+
+/** Requests that one connection may have unanswered; nobody who reads the answers comes near it. */
+const mostPipelined = 100;
+
+function mayWait(waiting: WeakMap<Socket, number>, socket: Socket, res: ServerResponse): boolean {
+  const count = (waiting.get(socket) ?? 0) + 1;
+  waiting.set(socket, count);
+  res.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1));
+  return count <= mostPipelined;
 }
 
 const settleMs = 5000;
@@ -97,6 +109,9 @@ function endUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
   res.once('close', () => clearTimeout(timer));
 }
 
+/** What may stand in the log of a path: a token pasted in the wrong place may not. */
+const routes = ['/files', '/uploads', '/mcp', '/livez', '/readyz', '/metrics'];
+
 /** What the operator has to see to; all else is for the client. */
 const ownFaults = /^(?:internal|storage_|out_of_descriptors|database_failed)/;
 
@@ -109,7 +124,7 @@ function refuse(
 ): void {
   const error = asWorkcrateError(cause);
   metrics.errors.inc({ code: error.code });
-  const route = `/${(req.url ?? '').split('/')[1]?.slice(0, 20)}`;
+  const route = routes.find((known) => req.url?.startsWith(known)) ?? 'other';
   const level = ownFaults.test(error.code) ? 'error' : 'info';
   log[level]('http.refused', {
     method: req.method,

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isIPv4 } from 'node:net';
 import { WorkcrateError } from '../errors.ts';
 
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
@@ -14,10 +15,12 @@ export function createNameCheck(publicUrl: string | null, host: string) {
   return (headers: IncomingHttpHeaders): void => {
     // Nearly every request names the same host, and taking a URL apart is most of the work here.
     if (headers.host !== trustedHost || trustedHost === null) trustedHost = checkHost(headers.host);
+    // An image or script that a foreign page asks for carries no Origin, only this.
+    if (headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate')
+      throw foreign();
     if (headers.origin === undefined) return;
     const from = hostnameOf(headers.origin);
-    if (from === null || !names.has(from))
-      throw new WorkcrateError('origin_refused', 'Pages of other origins may not use this server.');
+    if (from === null || !names.has(from)) throw foreign();
   };
 
   function checkHost(host: string | undefined): string {
@@ -31,8 +34,12 @@ export function createNameCheck(publicUrl: string | null, host: string) {
   }
 }
 
+function foreign(): WorkcrateError {
+  return new WorkcrateError('origin_refused', 'Pages of other origins may not use this server.');
+}
+
 export function isLoopback(host: string): boolean {
-  return /^127(?:\.\d{1,3}){3}$/.test(host) || host === '::1' || host === 'localhost';
+  return (isIPv4(host) && host.startsWith('127.')) || host === '::1' || host === 'localhost';
 }
 
 export const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);

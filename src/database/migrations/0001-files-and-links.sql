@@ -33,7 +33,8 @@ CREATE TABLE links (
   lease_until BIGINT,
   downloads BIGINT NOT NULL DEFAULT 0,
   bytes_sent BIGINT NOT NULL DEFAULT 0,
-  last_used_at BIGINT
+  last_used_at BIGINT,
+  reopened BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX links_by_owner ON links (owner, created_at);
 CREATE INDEX links_by_expiry ON links (expires_at);
@@ -94,3 +95,8 @@ CREATE TABLE outbox (
   created_at BIGINT NOT NULL
 );
 CREATE INDEX outbox_by_next ON outbox (next_at);
+
+-- One row: which files folder or bucket belongs to this database.
+CREATE TABLE store (
+  id TEXT PRIMARY KEY
+);
