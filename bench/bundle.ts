@@ -9,7 +9,9 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openDatabase } from '../src/database/open.ts';
 import { digestOf, type StoredFile } from '../src/files/files.ts';
+import { demandSameStore } from '../src/files/store-id.ts';
 import { insertFile } from '../src/files/stored-file.ts';
+import { openStorage } from '../src/storage/open.ts';
 import { startProgram, temporaryFolder } from './program.ts';
 
 const gigabyte = 1024 ** 3;
@@ -45,6 +47,7 @@ console.table({
 
 async function plant(path: string): Promise<string[]> {
   const database = await openDatabase(join(path, 'workcrate.db'));
+  await demandSameStore(database, await openStorage('disk', join(path, 'files')));
   const digest = await digestOf(zeros(gigabyte));
   const files = Array.from({ length: count }, (_, at) => sparseFile(at));
   await database.transaction(async (tx) => {
