@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { fail, readConfigFile, type FileValue } from './config/file.ts';
-import { flag } from './config/kinds.ts';
+import { bytes, flag } from './config/kinds.ts';
 import {
   environmentName,
   fileKey,
@@ -113,6 +113,7 @@ export function settingsHelp(): string {
 function defaultShown(setting: Setting<unknown>): string {
   const value = setting.fallback({ HOME: '~' });
   if (value === null || value === false) return '';
+  if (setting.kind === bytes) return ` [${Number(value) / 1024 ** 3}GB]`;
   const plain = Array.isArray(value) ? value.join(',') : (value as string | number);
   return plain === '' ? '' : ` [${plain}]`;
 }
