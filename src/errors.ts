@@ -76,9 +76,9 @@ export function publicMessage(error: WorkcrateError): string {
     : error.message;
 }
 
-/** Whether the cause belongs in the log, since the caller can do nothing about it and is not told. */
+/** What the operator has to see to; its cause belongs in the log, since the caller is not told. */
 export function isOurFault({ code }: WorkcrateError): boolean {
-  return code === 'internal' || code.startsWith('storage_') || code.startsWith('database_');
+  return /^(?:internal$|out_of_descriptors$|storage_|database_)/.test(code);
 }
 
 /** Anything that is not a WorkcrateError is our own fault, and its text stays in the log. */

@@ -2,7 +2,7 @@ import type { Queries } from '../database/database.ts';
 import { isWorkcrateError } from '../errors.ts';
 import { digesting, tooLarge, type Digest, type StoredFile } from '../files/files.ts';
 import { offsetConflict } from '../storage/storage.ts';
-import type { LinksOptions } from './links.ts';
+import type { LinksOptions } from './link.ts';
 import { receive } from './receive.ts';
 import { accept, sizeMismatch, type LeasedUpload, type Upload } from './upload.ts';
 import { heldBy, hold } from './upload-quota.ts';

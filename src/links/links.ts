@@ -19,7 +19,6 @@ import { createSingleUse } from './single-use.ts';
 import { createStatistics } from './statistics.ts';
 import { hashToken, isToken } from './tokens.ts';
 
-export type { LinksOptions } from './link.ts';
 export { dropLeases } from './lease.ts';
 export { createUploads, type Uploads } from './uploads.ts';
 export { createWebhook } from './webhook.ts';

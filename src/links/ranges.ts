@@ -14,7 +14,7 @@ const one = /^(?:(\d{1,300})-(\d{0,300})|-(\d{1,300}))$/;
  * The ranges that a header asks for: null means the whole content (no header, or one that must be ignored:
  * another unit, bad grammar, too many), an empty list that none can be satisfied (416).
  *
- * By hand, since range-parser answers 416 to a suffix longer than the file, and skips what is malformed.
+ * By hand, since range-parser answers 416 to a suffix longer than the file, which means all of it.
  */
 export function requestedRanges(header: string | undefined, size: number): ByteRange[] | null {
   const specs = form

@@ -6,7 +6,7 @@ import { mediaTypeOf, type StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { begin, complete, reset, salvaging, take, type Delivery, type Received } from './intake.ts';
 import { takeLease } from './lease.ts';
-import type { LinksOptions } from './links.ts';
+import type { LinksOptions } from './link.ts';
 import { hashToken, isToken, newToken } from './tokens.ts';
 import {
   uploadBusy,

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { asWorkcrateError, errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { asWorkcrateError, errnoOf, isOurFault, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { answerError } from './answer.ts';
@@ -112,9 +112,6 @@ function endUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
 /** What may stand in the log of a path: a token pasted in the wrong place may not. */
 const routes = ['/files', '/uploads', '/mcp', '/livez', '/readyz', '/metrics'];
 
-/** What the operator has to see to; all else is for the client. */
-const ownFaults = /^(?:internal|storage_|out_of_descriptors|database_failed)/;
-
 /** Answers with the error where that is still possible, and breaks the connection where it is not. */
 function refuse(
   { metrics, log }: WebOptions,
@@ -125,7 +122,7 @@ function refuse(
   const error = asWorkcrateError(cause);
   metrics.errors.inc({ code: error.code });
   const route = routes.find((known) => req.url?.startsWith(known)) ?? 'other';
-  const level = ownFaults.test(error.code) ? 'error' : 'info';
+  const level = isOurFault(error) ? 'error' : 'info';
   log[level]('http.refused', {
     method: req.method,
     route,
