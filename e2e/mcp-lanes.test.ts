@@ -3,9 +3,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import { noSandbox } from './code.testing.ts';
 import { connect, lanes, type Connection } from './conformance/lanes.testing.ts';
 
 const tools = [
+  'execute_code',
+  'execute_bash',
+  'get_execution',
+  'search_executions',
+  'list_artifacts',
+  'get_artifact',
   'request_upload',
   'share_file',
   'bundle_files',
@@ -29,7 +36,7 @@ for (const lane of lanes)
       assert.equal(client.getServerVersion()?.name, 'workcrate');
     });
 
-    it('the seven tools are listed', async () => {
+    it('all tools are listed', async () => {
       const listed = (await connection.client.listTools()).tools.map(({ name }) => name);
       assert.deepEqual(
         listed.filter((name) => !/^test_|^json_/.test(name)),
@@ -89,6 +96,30 @@ for (const lane of lanes)
       await assert.rejects(slow);
       assert.deepEqual(steps.slice(0, 3), [1, 2, 3]);
       await eventually(async () => (await call('test_was_cancelled', { call: id })).data.cancelled);
+    });
+
+    it('D2: code runs, and the result is for people and for programs', { skip: noSandbox }, async () => {
+      const { data, raw } = await call('execute_code', { language: 'python', code: 'print(6 * 7)' });
+      assert.deepEqual([data.stdout, data.exit_code, data.end_reason], ['42\n', 0, 'exit']);
+      assert.match(textOf(raw), /^42\n/);
+    });
+
+    it('D10: output comes while code runs, and cancelling kills it', { skip: noSandbox }, async () => {
+      const cancel = new AbortController();
+      const [word, heard] = [randomUUID(), [] as string[]];
+      const onprogress = ({ message }: { message?: string | undefined }): void => {
+        if (heard.push(message ?? '') > 0) cancel.abort();
+      };
+      const run = connection.client.callTool(
+        { name: 'execute_bash', arguments: { command: `echo ${word}; sleep 60; echo late` } },
+        { signal: cancel.signal, onprogress },
+      );
+      await assert.rejects(run);
+      assert.ok(heard[0]!.includes(word));
+      await eventually(async () => {
+        const { executions } = (await call('search_executions', { text: word })).data;
+        return executions[0]?.end_reason === 'cancelled';
+      });
     });
 
     if (lane.transport === 'HTTP')

@@ -31,6 +31,7 @@ export interface TestServer extends AsyncDisposable {
   readonly config: Config;
   /** Every line logged, as text. */
   readonly logged: string[];
+  readonly client: Client;
   call(tool: string, input: Record<string, unknown>): Promise<ToolReply>;
   /** Stops it and starts another on the same data. */
   restart(overrides?: Partial<Config>): Promise<void>;
@@ -49,13 +50,18 @@ export interface ToolReply {
 export async function startServer(overrides: Partial<Config> = {}): Promise<TestServer> {
   const data = await mkdtemp(join(tmpdir(), 'workcrate-e2e-'));
   const defaults = loadConfig({ data, port: '0', storage: storageKind }, {}).config;
-  const settings = { ...defaults, database: await databaseUrl(), guessLimit: 1e6, ...overrides };
+  // Most tests run no code, and a sandbox takes a moment to be made ready.
+  const usual = { sandbox: 'off', guessLimit: 1e6, database: await databaseUrl() } as const;
+  const settings: Config = { ...defaults, ...usual, ...overrides };
   const logged: string[] = [];
   const log = createLog('debug', (line) => void logged.push(line));
   let running = await start(settings, log);
   return {
     get url() {
       return running.url;
+    },
+    get client() {
+      return running.client;
     },
     data,
     config: settings,

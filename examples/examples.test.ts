@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { noSandbox } from '../e2e/code.testing.ts';
 
 it('C1, C10: 1 GiB goes in and out through an MCP client with less than 1 KB of tool text', () => {
   const script = join(import.meta.dirname, 'round-trip.ts');
@@ -11,4 +12,11 @@ it('C1, C10: 1 GiB goes in and out through an MCP client with less than 1 KB of 
     result.stdout,
     /^1073741824 bytes in .* equal sha256 [0-9a-f]{64}\nthe model read \d{1,3} bytes/,
   );
+});
+
+it('D2, A4: a plot that Python has drawn is fetched by its link', { skip: noSandbox }, () => {
+  const script = join(import.meta.dirname, 'plot.ts');
+  const result = spawnSync(process.execPath, [script], { encoding: 'utf8' });
+  assert.equal(result.status, 0, result.stderr);
+  assert.match(result.stdout, /^exec_[0-9a-f]{12} took \d+ ms; the plot is .*\.svg, sha256 [0-9a-f]{64}\n$/);
 });

@@ -7,14 +7,10 @@
  */
 import assert from 'node:assert/strict';
 import { createCipheriv, createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { loadConfig } from '../src/config.ts';
-import { startWorkcrate } from '../src/workcrate.ts';
+import { startOwn } from './own-server.ts';
 
 const { values, positionals } = parseArgs({
   options: { size: { type: 'string', default: String(1024 ** 3) } },
@@ -79,17 +75,4 @@ function* madeUp(total: number, hash: ReturnType<typeof createHash>): Generator<
     hash.update(chunk);
     yield chunk;
   }
-}
-
-async function startOwn() {
-  const data = await mkdtemp(join(tmpdir(), 'workcrate-example-'));
-  const { config } = loadConfig({ data, port: '0', 'log-level': 'warn' }, {});
-  const workcrate = await startWorkcrate(config, { sharesMachine: false });
-  return {
-    url: workcrate.url,
-    async [Symbol.asyncDispose]() {
-      await workcrate[Symbol.asyncDispose]();
-      await rm(data, { recursive: true });
-    },
-  };
 }

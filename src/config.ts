@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { fail, readConfigFile, type FileValue } from './config/file.ts';
-import { bytes, flag } from './config/kinds.ts';
+import { bytes, flag, range, type Range } from './config/kinds.ts';
 import {
   environmentName,
   fileKey,
@@ -84,6 +84,8 @@ function settle(config: Config): Config {
     host: config.host === 'localhost' ? '127.0.0.1' : config.host,
     data: resolve(config.data),
     filesDir: config.filesDir === null ? null : resolve(config.filesDir),
+    toolsPath: resolve(config.toolsPath),
+    skillsPath: resolve(config.skillsPath),
     shareRoots: config.shareRoots.map((root) => resolve(root)),
   };
 }
@@ -97,7 +99,8 @@ function shown(name: SettingName, config: Config): string {
   const value = config[name];
   const { secret } = settings[name] as Setting<unknown>;
   if (secret && value !== null) return `# ${fileKey(name)}: (set, not shown)`;
-  return `${fileKey(name)}: ${JSON.stringify(value ?? '')}`;
+  const { kind } = settings[name] as Setting<unknown>;
+  return `${fileKey(name)}: ${JSON.stringify(kind === range ? shownRange(value as Range) : (value ?? ''))}`;
 }
 
 /** One line of help per setting. */
@@ -113,9 +116,16 @@ export function settingsHelp(): string {
 function defaultShown(setting: Setting<unknown>): string {
   const value = setting.fallback({ HOME: '~' });
   if (value === null || value === false) return '';
-  if (setting.kind === bytes) return ` [${Number(value) / 1024 ** 3}GB]`;
+  if (setting.kind === bytes) return ` [${shownBytes(Number(value))}]`;
+  if (setting.kind === range) return ` [${shownRange(value as Range)}]`;
   const plain = Array.isArray(value) ? value.join(',') : (value as string | number);
   return plain === '' ? '' : ` [${plain}]`;
+}
+
+const shownRange = ({ from, to }: Range): string => `${from}-${to}`;
+
+function shownBytes(size: number): string {
+  return size < 1024 ** 3 ? `${size / 1024 ** 2}MB` : `${size / 1024 ** 3}GB`;
 }
 
 function variables(name: SettingName, setting: Setting<unknown>): string {

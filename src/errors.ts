@@ -35,6 +35,11 @@ export type ErrorCode =
   | 'too_many_requests'
   | 'method_not_allowed'
   | 'unsupported'
+  | 'artifact_too_large'
+  | 'artifact_failed'
+  | 'sandbox_unavailable'
+  | 'sandbox_busy'
+  | 'sandbox_failed'
   | 'cancelled'
   | 'stalled'
   | 'internal';
@@ -78,7 +83,7 @@ export function publicMessage(error: WorkcrateError): string {
 
 /** What the operator has to see to; its cause belongs in the log, since the caller is not told. */
 export function isOurFault({ code }: WorkcrateError): boolean {
-  return /^(?:internal$|out_of_descriptors$|storage_|database_)/.test(code);
+  return /^(?:internal$|out_of_descriptors$|storage_|database_|sandbox_failed$|artifact_failed$)/.test(code);
 }
 
 /** Anything that is not a WorkcrateError is our own fault, and its text stays in the log. */

@@ -55,6 +55,24 @@ export function createMetrics() {
       labelNames: ['tool', 'result'] as const,
       registers,
     }),
+    executions: new Counter({
+      name: 'workcrate_executions_total',
+      help: 'Runs of code, by language and how they ended',
+      labelNames: ['language', 'reason'] as const,
+      registers,
+    }),
+    /** Shows how busy the sandbox is whenever somebody asks. */
+    watchSandbox(occupancy: () => Readonly<Record<'running' | 'queued' | 'warm', number>>): void {
+      const runs: Gauge<'state'> = new Gauge({
+        name: 'workcrate_runs',
+        help: 'Runs under way and waiting, and interpreters that wait for one',
+        labelNames: ['state'] as const,
+        registers,
+        collect() {
+          for (const [state, count] of Object.entries(occupancy())) runs.set({ state }, count);
+        },
+      });
+    },
     swept: new Counter({
       name: 'workcrate_swept_total',
       help: 'What sweeps have deleted',

@@ -1,3 +1,4 @@
+import type { Executions } from './executions/executions.ts';
 import type { Files } from './files/files.ts';
 import type { Links, Uploads } from './links/links.ts';
 import type { Log } from './log.ts';
@@ -7,17 +8,31 @@ export interface SweeperOptions {
   readonly files: Files;
   readonly links: Links;
   readonly uploads: Uploads;
+  readonly executions: Executions;
   readonly metrics: Metrics;
   readonly log: Log;
   readonly intervalSeconds: number;
 }
 
-/** Deletes what has expired, every so often: links first, then uploads, then files and their bytes. */
-export function startSweeper({ files, links, uploads, metrics, log, intervalSeconds }: SweeperOptions) {
+/** Deletes what has expired, every so often: links first, then uploads, files and their bytes, records of runs. */
+export function startSweeper({
+  files,
+  links,
+  uploads,
+  executions,
+  metrics,
+  log,
+  intervalSeconds,
+}: SweeperOptions) {
   let running: Promise<void> | null = null;
 
   async function sweep(): Promise<void> {
-    const counts = { links: await links.sweep(), uploads: await uploads.sweep(), files: await files.sweep() };
+    const counts = {
+      links: await links.sweep(),
+      uploads: await uploads.sweep(),
+      files: await files.sweep(),
+      ...(await executions.sweep()),
+    };
     for (const [kind, count] of Object.entries(counts)) metrics.swept.inc({ kind }, count);
     log.info('sweep.done', counts);
   }

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import type { Server } from 'node:http';
+import { artifactRoutes } from './artifacts/route.ts';
 import type { Config } from './config.ts';
 import { lockFolder } from './data-folder.ts';
 import { openDatabase } from './database/open.ts';
 import { WorkcrateError } from './errors.ts';
+import { executionRoutes } from './executions/route.ts';
 import { createFiles } from './files/files.ts';
 import { demandSameStore } from './files/store-id.ts';
 import { createLocalFiles } from './files/local-files.ts';
@@ -17,6 +19,7 @@ import { createServerFactory } from './mcp/server.ts';
 import { selectTools } from './mcp/tools.ts';
 import { createMetrics } from './metrics.ts';
 import { openStorage } from './storage/open.ts';
+import { startRunning } from './running.ts';
 import { startSweeper } from './sweeper.ts';
 import { createApp } from './web/app.ts';
 import { createGuessLimit } from './web/guess-limit.ts';
@@ -72,10 +75,13 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   if (database.kind === 'sqlite') await dropLeases(database);
   await demandSameStore(database, storage);
   log.info('start.orphans_removed', { count: await files.sweepOrphans() });
+  const code = await startRunning({ config, database, files, metrics, clock, log });
+  const { executions, artifacts, where } = started.use(code);
   const sweeper = startSweeper({
     files,
     links,
     uploads,
+    executions,
     metrics,
     log,
     intervalSeconds: config.sweepInterval,
@@ -87,24 +93,29 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const baseUrl = (): string => config.publicUrl ?? url;
   const localFiles = createLocalFiles({ files, roots: config.shareRoots, log });
   const { fileTtl, maxTtl } = config;
-  const tools = selectTools({ files, links, uploads, localFiles, fileTtl, maxTtl, baseUrl }, config.tools);
+  const [timeoutMs, maxTimeoutMs] = [config.runTimeout * 1000, config.runMaxTimeout * 1000];
+  const offered = { files, links, uploads, localFiles, executions, artifacts };
+  const terms = { fileTtl, maxTtl, timeoutMs, maxTimeoutMs, linkSeconds: fileTtl, baseUrl };
+  const tools = selectTools({ ...offered, ...terms }, config.tools);
   const extend = config.conformance ? (await import('./mcp/conformance/fixtures.ts')).addFixtures : undefined;
-  const { sharesMachine } = lane;
-  const factory = createServerFactory({ tools, metrics, log, sharesMachine, caller: localCaller, extend });
-  const httpFactory = createServerFactory({
-    tools,
-    metrics,
-    log,
-    sharesMachine: false,
-    caller: localCaller,
-    extend,
-  });
-  const mcp = createMcpEndpoint(httpFactory, log);
+  const factoryFor = (sharesMachine: boolean) =>
+    createServerFactory({ tools, metrics, log, sharesMachine, caller: localCaller, extend });
+  const factory = factoryFor(lane.sharesMachine);
+  const mcp = createMcpEndpoint(factoryFor(false), log);
 
   const idleMs = config.idleTimeout * 1000;
   const sendfile = config.sendfile === 'auto';
   const server = createWebServer({
-    app: createApp({ mcp, metrics, ready: () => ready(database, storage) }),
+    app: createApp({
+      mcp,
+      metrics,
+      ready: () => ready(database, storage),
+      rooms: [
+        executionRoutes({ executions, caller: localCaller, log }),
+        // Last: the names of users are first in its paths.
+        artifactRoutes({ artifacts, log }),
+      ],
+    }),
     downloads: createDownloadRoute({ links, metrics, log, sendfile, idleMs, completed: webhook.completed }),
     uploads: createUploadRoute({
       uploads,
@@ -122,8 +133,8 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   url = await listen(server, config.host, config.port, log);
   started.defer(() => closeServer(server));
   started.defer(() => mcp.close());
-  const running = started.move();
-  return { url, factory, log, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  const all = started.move();
+  return { url, factory, log, codeRunsIn: where, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 function refuseOpenBind(host: string): void {

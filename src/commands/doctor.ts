@@ -8,8 +8,9 @@ import { bestFooting } from '../paths/paths.ts';
 import { sendfileAvailable } from '../transfer/transfer.ts';
 import { bracketed, isLoopback } from '../web/trusted-names.ts';
 import type { CommandInput } from './command.ts';
+import { sandboxFindings } from './doctor-sandbox.ts';
 
-interface Finding {
+export interface Finding {
   readonly state: 'ok' | 'note' | 'broken';
   readonly what: string;
   /** What to do about it. */
@@ -26,6 +27,7 @@ export async function doctor({ config }: CommandInput): Promise<number> {
     ...(config.filesDir === null ? [] : [folder('files folder', config.filesDir, '--files-dir')]),
     await address(config),
     await database(config),
+    ...(await sandboxFindings(config)),
   ];
   for (const { state, what, remedy } of findings)
     process.stdout.write(`${state.padEnd(7)}${what}${remedy ? `\n       → ${remedy}` : ''}\n`);

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { startWorkcrate } from '../workcrate.ts';
+import { startWorkcrate, type Workcrate } from '../workcrate.ts';
 import type { CommandInput } from './command.ts';
 import { stopSignal } from './stopping.ts';
 
@@ -7,14 +7,15 @@ import { stopSignal } from './stopping.ts';
 export async function serve({ config }: CommandInput): Promise<number> {
   const stopped = stopSignal();
   await using workcrate = await startWorkcrate(config, { sharesMachine: false });
-  process.stdout.write(greeting(workcrate.url, config));
+  process.stdout.write(greeting(workcrate, config));
   workcrate.log.info('stopping', { signal: await stopped });
   return 0;
 }
 
-function greeting(url: string, { data, publicUrl }: Config): string {
+function greeting({ url, codeRunsIn }: Workcrate, { data, publicUrl }: Config): string {
   return `workcrate listening on ${url}
   data folder:   ${data}${publicUrl === null ? '' : `\n  links:         ${publicUrl}/files/…`}
+  code runs in:  ${codeRunsIn}
   Claude Code:   claude mcp add --transport http workcrate ${url}/mcp
   VS Code:       code --add-mcp '{"name":"workcrate","type":"http","url":"${url}/mcp"}'
   other clients: MCP over Streamable HTTP at ${url}/mcp

@@ -31,9 +31,10 @@ export interface ServerParts {
 }
 
 const instructions =
-  'Workcrate keeps files and hands them out by link, so that no file passes through the conversation. ' +
+  'Workcrate runs code in a sandbox and hands files out by link, so that no file passes through the conversation. ' +
+  'To run Python, Node or Bash, call execute_code; have it write files for people to /artifacts, then call get_artifact and pass the downloadUrl on. ' +
   'To bring a file in, call request_upload and send the bytes to the uploadUrl with the curl command given. ' +
-  'To hand a file to a person, call share_file and pass the downloadUrl on.';
+  'To hand a stored file to a person, call share_file and pass the downloadUrl on.';
 
 /** The tools stay the same for as long as the process runs, so no client needs to listen for changes. */
 const capabilities = { tools: { listChanged: false } };
@@ -108,7 +109,7 @@ async function call(
 }
 
 function cancelled(cause: unknown): WorkcrateError {
-  return new WorkcrateError('cancelled', 'The call was cancelled. Nothing was kept.', { cause });
+  return new WorkcrateError('cancelled', 'The call was cancelled.', { cause });
 }
 
 /** The code stands in the text too, since many clients show the model nothing else. */

@@ -1,15 +1,24 @@
+import { artifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
 import { WorkcrateError } from '../errors.ts';
+import { executionTools, type ExecutionToolsOptions } from '../executions/tools.ts';
 import { fileTools } from '../files/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
 import type { Tool } from './tool.ts';
 
+export type ToolsOptions = LinkToolsOptions & ExecutionToolsOptions & ArtifactToolsOptions;
+
 /** Every tool there is. */
-function allTools(options: LinkToolsOptions): Tool[] {
-  return [...linkTools(options), ...fileTools(options.files)];
+function allTools(options: ToolsOptions): Tool[] {
+  return [
+    ...executionTools(options),
+    ...artifactTools(options),
+    ...linkTools(options),
+    ...fileTools(options.files),
+  ];
 }
 
 /** The tools of the groups that are switched on; a group that does not exist is an error, not a silence. */
-export function selectTools(options: LinkToolsOptions, groups: readonly string[]): Tool[] {
+export function selectTools(options: ToolsOptions, groups: readonly string[]): Tool[] {
   const tools = allTools(options);
   const known = new Set(tools.map((tool) => tool.group));
   const unknown = groups.filter((group) => group !== 'all' && !known.has(group));

@@ -25,7 +25,7 @@ export function entryOf(name: string, stats: Stats): Entry {
 
 export function entriesOf(folder: Held, mostEntries: number): Listing {
   if (!folder.stats.isDirectory()) throw new Fault('not_folder');
-  const names = namesIn(folder, mostEntries);
+  const names = boundedNames(folder, mostEntries);
   const readable = names.filter((name) => isUtf8(name)).sort((a, b) => a.compare(b));
   const entries = readable.flatMap((bytes) => {
     const name = bytes.toString('utf8');
@@ -35,17 +35,23 @@ export function entriesOf(folder: Held, mostEntries: number): Listing {
   return { entries, unreadable: names.length - readable.length };
 }
 
-/** Read piece by piece, so that a folder filled by somebody hostile is given up on before it fills memory. */
-function namesIn(folder: Held, mostEntries: number): Buffer[] {
+/** A folder filled by somebody hostile is given up on before it fills memory. */
+function boundedNames(folder: Held, mostEntries: number): Buffer[] {
+  const names: Buffer[] = [];
+  for (const name of namesIn(folder)) {
+    if (names.length === mostEntries) throw tooMany(mostEntries);
+    names.push(name);
+  }
+  return names;
+}
+
+/** The names in a folder as bytes, read piece by piece. */
+export function* namesIn(folder: Held): Generator<Buffer, void> {
   // Node's types know Buffer names of readdir only.
   const options = { encoding: 'buffer' as BufferEncoding, bufferSize: 1024 };
   using reader = opendirSync(folder.at('.'), options);
-  const names: Buffer[] = [];
-  for (let next = reader.readSync(); next !== null; next = reader.readSync()) {
-    if (names.length === mostEntries) throw tooMany(mostEntries);
-    names.push((next as unknown as Dirent<Buffer>).name);
-  }
-  return names;
+  for (let next = reader.readSync(); next !== null; next = reader.readSync())
+    yield (next as unknown as Dirent<Buffer>).name;
 }
 
 function tooMany(mostEntries: number): WorkcrateError {

@@ -5,12 +5,14 @@ import { pathError } from './faults.ts';
 import { bestFooting, footings, type FootingName } from './footing.ts';
 import { here, type Components } from './names.ts';
 import { list, openFile, stat, type OpenFile } from './reading.ts';
+import { tree, type TreeEnd, type TreeEntry, type TreeOptions } from './tree.ts';
 
 export type { Entry, Listing } from './entries.ts';
 export type { RefusalKind } from './faults.ts';
 export { bestFooting, type FootingName } from './footing.ts';
 export { here, joined, parseName, parsePath, type Components } from './names.ts';
 export type { OpenFile } from './reading.ts';
+export type { TreeEnd, TreeEntry, TreeOptions } from './tree.ts';
 
 export interface RootOptions {
   /** `within` follows relative links that stay below the root. */
@@ -35,6 +37,8 @@ export interface Root {
   stat(path: Components): Entry;
   /** Describes what stands in a folder, links as links. */
   list(path?: Components): Listing;
+  /** Describes what stands in a folder and in all folders below it, bounded, step by step. */
+  tree(path: Components, options: TreeOptions): Generator<TreeEntry, TreeEnd>;
   /** Makes a folder and those above it that are missing. One that exists is left as it is. */
   makeFolder(path: Components): void;
   /** Moves a file, folder or link; takes the place of a file or of an empty folder, as rename(2) does. */
@@ -55,6 +59,7 @@ export function belowRoot(directory: string, options: RootOptions = {}): Root {
     create: (path) => attempt(path, () => createFile(ground, path)),
     stat: (path) => attempt(path, () => stat(ground, path)),
     list: (path = here) => attempt(path, () => list(ground, path, mostEntries)),
+    tree: (path, options) => attemptEach(path, tree(ground, path, options)),
     makeFolder: (path) => attempt(path, () => makeFolder(ground, path)),
     rename: (from, to) => attempt(from, () => renameEntry(ground, from, to)),
     remove: (path) => attempt(path, () => removeEntry(ground, path)),
@@ -64,6 +69,14 @@ export function belowRoot(directory: string, options: RootOptions = {}): Root {
 function attempt<T>(path: Components, act: () => T): T {
   try {
     return act();
+  } catch (error) {
+    throw pathError(error, path.join('/'));
+  }
+}
+
+function* attemptEach<T, End>(path: Components, steps: Generator<T, End>): Generator<T, End> {
+  try {
+    return yield* steps;
   } catch (error) {
     throw pathError(error, path.join('/'));
   }

@@ -9,6 +9,14 @@ const plainHeaders = {
   'X-Content-Type-Options': 'nosniff',
 };
 
+/** The same as a `Response`, for the rooms' routes. */
+export function jsonResponse(value: unknown, status = 200): Response {
+  const headers = { ...plainHeaders, 'Content-Type': 'application/json; charset=utf-8' };
+  return new Response(`${JSON.stringify(value)}\n`, { status, headers });
+}
+
+export const statusOf = ({ code }: WorkcrateError): number => errorStatus[code];
+
 export function answerJson(
   res: ServerResponse,
   status: number,

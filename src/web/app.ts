@@ -8,10 +8,12 @@ export interface AppOptions {
   readonly metrics: Metrics;
   /** Rejects while the server cannot do its work. */
   readonly ready: () => Promise<void>;
+  /** Routes of rooms, in the order in which they are tried. */
+  readonly rooms: readonly Hono[];
 }
 
 /** Every route but /files and /uploads, which are answered before any framework (server.ts). */
-export function createApp({ mcp, metrics, ready }: AppOptions): Hono {
+export function createApp({ mcp, metrics, ready, rooms }: AppOptions): Hono {
   const app = new Hono();
   app.all('/mcp', (context) => mcp.fetch(context.req.raw));
   app.get('/livez', (context) => context.text('ok\n'));
@@ -30,6 +32,7 @@ export function createApp({ mcp, metrics, ready }: AppOptions): Hono {
   app.get('/', (context) =>
     context.text('Workcrate. MCP is at /mcp; /livez, /readyz and /metrics tell how it is.\n'),
   );
+  for (const room of rooms) app.route('/', room);
   app.notFound((context) =>
     context.json({ error: 'There is nothing here. MCP is at /mcp.', code: 'not_found' }, 404),
   );

@@ -110,7 +110,7 @@ function endUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
 }
 
 /** What may stand in the log of a path: a token pasted in the wrong place may not. */
-const routes = ['/files', '/uploads', '/mcp', '/livez', '/readyz', '/metrics'];
+const routes = ['/files', '/uploads', '/mcp', '/executions', '/livez', '/readyz', '/metrics'];
 
 /** Answers with the error where that is still possible, and breaks the connection where it is not. */
 function refuse(

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { noSandbox, run, useCodeServer } from '../code.testing.ts';
+import { backends } from '../server.testing.ts';
+
+const mega = 1024 ** 2;
+
+describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
+  const server = useCodeServer({ artifactSizeLimitMb: 1 });
+  const rest = async (path: string) => {
+    const answer = await fetch(`${server().url}${path}`);
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+  };
+
+  it('A2, A8: somebody without artifacts has none', async () => {
+    assert.deepEqual((await server().call('list_artifacts', {})).data, { artifacts: [], count: 0 });
+    const nobody = await rest('/nobody/artifacts');
+    assert.deepEqual(nobody, { status: 200, body: { artifacts: [], count: 0 } });
+  });
+
+  it('A1, A6: only regular files that stand directly in /artifacts are there', async () => {
+    const code = `cd /artifacts; echo plain > b.txt; echo plain > a.txt; mkdir folder; echo x > folder/in; touch .hidden
+      ln -s /etc/passwd link; mkfifo pipe; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'`;
+    assert.equal((await run(server(), 'bash', code)).stderr, '');
+    assert.deepEqual((await server().call('list_artifacts', {})).data.artifacts, ['a.txt', 'b.txt']);
+    for (const name of ['folder', 'link', 'pipe', 'socket', 'nothing']) {
+      const { code: error, text } = await server().call('get_artifact', { name });
+      assert.deepEqual([error, text], ['not_found', `Artifact not found: ${name} (not_found)`]);
+      assert.deepEqual(await rest(`/local/artifacts/${name}`), {
+        status: 404,
+        body: { error: `Artifact not found: ${name}` },
+      });
+    }
+  });
+
+  it('A4: any bytes come back as they were, by link and as base64', async () => {
+    await run(server(), 'python', 'open("/artifacts/bytes.bin", "wb").write(bytes(range(256)) * 100)');
+    const bytes = Buffer.from(Array.from({ length: 25_600 }, (_, at) => at % 256));
+    const { data: link } = await server().call('get_artifact', { name: 'bytes.bin' });
+    assert.deepEqual(Buffer.from(await (await fetch(link.downloadUrl)).arrayBuffer()), bytes);
+    const { data } = await server().call('get_artifact', { name: 'bytes.bin', delivery: 'base64' });
+    assert.deepEqual(data, { artifact_id: 'bytes.bin', data: bytes.toString('base64'), encoding: 'base64' });
+    assert.deepEqual((await rest('/local/artifacts/bytes.bin')).body, data);
+  });
+
+  it('A5: a path is no name', async () => {
+    const slash = `Invalid artifact path 'a/b': must be a filename, not a path (no '/' or '\\' allowed)`;
+    assert.deepEqual(await rest('/local/artifacts/a%2Fb'), { status: 400, body: { error: slash } });
+    assert.equal((await server().call('get_artifact', { name: 'a/b' })).text, `${slash} (invalid_input)`);
+    const dot = `Invalid artifact path '.hidden': cannot start with '.'`;
+    assert.deepEqual(await rest('/local/artifacts/.hidden'), { status: 400, body: { error: dot } });
+  });
+
+  it('A7: the limit holds for what passes through the context, not for a link', async () => {
+    await run(
+      server(),
+      'bash',
+      `cd /artifacts; truncate -s ${mega} fits; truncate -s ${mega + 1} over; : > empty`,
+    );
+    const over = `Artifact 'over' is ${mega + 1} bytes, exceeds limit of ${mega} bytes`;
+    assert.deepEqual(await rest('/local/artifacts/over'), { status: 400, body: { error: over } });
+    assert.equal((await rest('/local/artifacts/fits')).status, 200);
+    assert.equal((await rest('/local/artifacts/empty')).body['data'], '');
+    const { data } = await server().call('get_artifact', { name: 'over' });
+    assert.equal((await (await fetch(data.downloadUrl)).arrayBuffer()).byteLength, mega + 1);
+  });
+
+  it('A9: any name that the kernel allows can be made, listed and fetched', async () => {
+    const names = [
+      'a b',
+      `it's "q"`,
+      '$(id)`id`;|&',
+      'line\nbreak',
+      '-rf',
+      '\u202etxt.exe',
+      'é',
+      'e\u0301',
+      '%2e%2e',
+      'x'.repeat(255),
+    ];
+    const code = `import json\nfor name in json.loads(input()): open("/artifacts/" + name, "w").write(name)`;
+    await run(server(), 'python', code, { stdin: JSON.stringify(names) });
+    const { artifacts } = (await server().call('list_artifacts', {})).data;
+    for (const name of names) {
+      assert.ok(artifacts.includes(name), name);
+      const { data } = await server().call('get_artifact', { name });
+      assert.equal(await (await fetch(data.downloadUrl)).text(), name);
+      const { body } = await rest(`/local/artifacts/${encodeURIComponent(name)}`);
+      assert.equal(Buffer.from(body['data'] as string, 'base64').toString(), name);
+    }
+  });
+
+  it('A10: another user has other artifacts', async () => {
+    assert.deepEqual((await rest('/somebody/artifacts')).body, { artifacts: [], count: 0 });
+    assert.equal((await rest('/somebody/artifacts/a.txt')).status, 404);
+  });
+
+  it('A13: each list, get and error is logged with the user', () => {
+    const lines = server().logged.filter((line) => line.includes('artifact'));
+    for (const word of ['list', 'get', 'not_found'])
+      assert.ok(
+        lines.some((line) => line.includes(word) && line.includes('"user":"local"')),
+        word,
+      );
+  });
+
+  it('a small picture is shown where that is asked for', async () => {
+    const png =
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    await run(server(), 'bash', `echo ${png} | base64 -d > /artifacts/dot.png`);
+    const { raw } = await server().call('get_artifact', { name: 'dot.png', show: true });
+    const image = raw.content.find((block) => (block as { type: string }).type === 'image');
+    assert.deepEqual(image, { type: 'image', mimeType: 'image/png', data: png });
+  });
+});

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { noSandbox, run, useCodeServer } from '../code.testing.ts';
+import { eventually, processesWith } from '../processes.testing.ts';
+import { backends } from '../server.testing.ts';
+
+describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
+  const server = useCodeServer();
+
+  it('D1: what does not fit the schema is an error, and nothing runs', async () => {
+    const before = (await server().call('search_executions', {})).data.executions.length;
+    for (const input of [
+      { language: 'python', code: '' },
+      { language: 'ruby', code: 'puts 1' },
+      { language: 'python' },
+      { language: 'python', code: 'print(1)', timeout_ms: -5 },
+      { language: 'python', code: 'print(1)', timeout_ms: 'long' },
+      { language: 'python', code: 'print(1)', more: true },
+    ]) {
+      const { failed, text } = await server().call('execute_code', input);
+      assert.ok(failed && /Invalid arguments/.test(text), JSON.stringify(input));
+    }
+    assert.equal((await server().call('search_executions', {})).data.executions.length, before);
+  });
+
+  it('D2: a result tells what came out and how it ended', async () => {
+    const code =
+      'import sys\nprint(input())\nprint("oh", file=sys.stderr)\nopen("made.txt", "w").write("x")\nsys.exit(3)';
+    const { execution_id, duration_ms, artifacts, ...rest } = await run(server(), 'python', code, {
+      stdin: 'in\n',
+    });
+    assert.match(execution_id, /^exec_[0-9a-f]{12}$/);
+    assert.ok(duration_ms >= 0);
+    assert.deepEqual([artifacts.created, artifacts.modified, artifacts.deleted], [['made.txt'], [], []]);
+    assert.deepEqual(rest, {
+      language: 'python',
+      stdout: 'in\n',
+      stderr: 'oh\n',
+      exit_code: 3,
+      signal: null,
+      timed_out: false,
+      truncated: false,
+      end_reason: 'exit',
+      unenforced: rest.unenforced,
+      full_stdout: null,
+      full_stderr: null,
+    });
+  });
+
+  it('D2: a program killed by a signal has no exit code', async () => {
+    const { exit_code, signal, end_reason } = await run(server(), 'bash', 'kill -SEGV $$');
+    assert.deepEqual([exit_code, signal, end_reason], [null, 'SIGSEGV', 'signal']);
+  });
+
+  it('D3: each execution has a folder of its own, in which no script stands', async () => {
+    const first = await run(server(), 'bash', 'pwd; ls -A; touch kept');
+    const second = await run(server(), 'bash', 'pwd; ls -A');
+    assert.equal(first.stdout, `/workspace/${first.execution_id}\n`);
+    assert.equal(second.stdout, `/workspace/${second.execution_id}\n`);
+    const { stdout } = await run(server(), 'bash', 'ls /workspace', { working_dir: '/workspace' });
+    assert.ok(stdout.includes(first.execution_id) && !stdout.includes(second.execution_id), stdout);
+  });
+
+  it('D3: two runs that share a working_dir do not collide', async () => {
+    const both = ['a', 'b'].map((name) =>
+      run(
+        server(),
+        'python',
+        `import time\ntime.sleep(0.2)\nopen("${name}", "w").write("${name}")\nprint("${name}")`,
+        {
+          working_dir: 'shared',
+        },
+      ),
+    );
+    assert.deepEqual(
+      (await Promise.all(both)).map(({ stdout }) => stdout),
+      ['a\n', 'b\n'],
+    );
+    const { stdout } = await run(server(), 'bash', 'ls -A', { working_dir: '/workspace/shared' });
+    assert.equal(stdout, 'a\nb\n');
+  });
+
+  it('D4: out of time, all of it is gone, its last words and what it had written are there', async () => {
+    const code = `trap 'echo last words; exit 9' TERM; (setsid sleep 98765 &); echo begun; sleep 60 & wait`;
+    const ended = await run(server(), 'bash', code, { timeout_ms: 300 });
+    assert.deepEqual([ended.timed_out, ended.end_reason], [true, 'timeout']);
+    assert.equal(ended.stdout, 'begun\nlast words\n');
+    assert.deepEqual(processesWith('98765'), []);
+  });
+
+  it('D5: the environment holds six names', async () => {
+    const names = 'PATH HOME LANG TERM TMPDIR USER'.split(' ').sort();
+    const python = await run(server(), 'python', 'import os\nprint(sorted(os.environ))');
+    assert.equal(python.stdout.replaceAll(/[[\]',\n]/g, ''), names.join(' '));
+    const node = await run(server(), 'node', 'console.log(Object.keys(process.env).sort().join(" "))');
+    assert.equal(node.stdout, `${names.join(' ')}\n`);
+    const { stdout } = await run(server(), 'bash', 'env | cut -d= -f1 | sort | grep -vx _; echo "$HOME"');
+    assert.equal(stdout, `${names.join('\n')}\n/home/user\n`);
+  });
+
+  it('D6: folders of the machine are no working_dir, and a name that begins alike is not such a folder', async () => {
+    for (const working_dir of ['~/.ssh', '~/.aws/x', '/etc', '/etc/../etc', '/var/lib', server().data]) {
+      const { code } = await server().call('execute_code', { language: 'bash', code: 'id', working_dir });
+      assert.equal(code, 'path_refused', working_dir);
+    }
+    await run(server(), 'bash', 'ln -s /etc /workspace/way-out');
+    const linked = { language: 'bash', code: 'id', working_dir: '/workspace/way-out' };
+    assert.equal((await server().call('execute_code', linked)).code, 'path_refused');
+    const alike = { language: 'bash', code: 'id', working_dir: '/etcetera' };
+    assert.equal((await server().call('execute_code', alike)).code, 'path_not_found');
+  });
+
+  it('D7: long output is cut in the middle, and the whole can be had by link', async () => {
+    const code = 'print("é" * 30000 + "end")';
+    const { stdout, truncated, full_stdout } = await run(server(), 'python', code);
+    assert.equal(truncated, true);
+    assert.equal(stdout, `${'é'.repeat(4000)}\n[... truncated 22004 chars ...]\n${'é'.repeat(3996)}end\n`);
+    const whole = await (await fetch(full_stdout.downloadUrl)).text();
+    assert.equal(whole, `${'é'.repeat(30_000)}end\n`);
+  });
+
+  it('D9: an execution is a line of the day and a row that is found again', async () => {
+    const forged = 'print(\'x"}\\n{"execution_id":"exec_000000000000","forged":true}\')';
+    const { execution_id } = await run(server(), 'python', `# needle-é\n${forged}`);
+    const found = (
+      await server().call('search_executions', { text: 'NEEDLE-é', language: 'python', status: 'ok' })
+    ).data;
+    assert.deepEqual(
+      found.executions.map((it: { execution_id: string }) => it.execution_id),
+      [execution_id],
+    );
+    const { data } = await server().call('get_execution', { execution_id });
+    assert.ok(data.code.includes('needle') && data.stdout.includes('forged') && data.limits.memory_bytes > 0);
+    const [day] = globSync(join(server().data, 'logs', 'executions-*.jsonl'));
+    const lines = readFileSync(day!, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    assert.equal(lines.filter((line) => JSON.stringify(line).includes(execution_id)).length, 1);
+    assert.equal(lines.filter((line) => 'forged' in line).length, 0);
+    const answer = await fetch(`${server().url}/executions/${execution_id}`);
+    assert.equal(((await answer.json()) as { execution_id: string }).execution_id, execution_id);
+    assert.equal((await fetch(`${server().url}/executions/exec_ffffffffffff`)).status, 404);
+  });
+
+  it('D10: the tools say that they may change things and reach out', async () => {
+    const { tools } = await server().client.listTools();
+    for (const name of ['execute_code', 'execute_bash']) {
+      const { annotations } = tools.find((tool) => tool.name === name)!;
+      assert.deepEqual([annotations?.destructiveHint, annotations?.openWorldHint], [true, true]);
+    }
+  });
+
+  it('D10: output comes as progress, and cancelling kills the run', async () => {
+    const cancel = new AbortController();
+    const heard: string[] = [];
+    const slow = server().client.callTool(
+      {
+        name: 'execute_code',
+        arguments: { language: 'bash', code: 'echo first; (setsid sleep 87654 &) ; sleep 60' },
+      },
+      {
+        signal: cancel.signal,
+        onprogress({ message }) {
+          heard.push(message ?? '');
+          cancel.abort();
+        },
+      },
+    );
+    await assert.rejects(slow);
+    assert.match(heard.join(''), /first/);
+    await eventually(async () => {
+      const { data } = await server().call('search_executions', { text: '87654', status: 'cancelled' });
+      return data.executions.length === 1 && processesWith('87654').length === 0;
+    });
+  });
+
+  it('A11: execute_bash works in /workspace, which lasts, as /artifacts does', async () => {
+    await server().call('execute_bash', {
+      command: 'pwd > where; echo a > /artifacts/a.txt; touch /tmp/gone',
+    });
+    const { data } = await server().call('execute_bash', {
+      command: 'cat where /artifacts/a.txt; ls /tmp; ls -d /tools /skills; touch /tools/x; sleep 30',
+      timeout: 1,
+    });
+    assert.equal(data.stdout, '/workspace\na\n/skills\n/tools\n');
+    assert.match(data.stderr, /Read-only file system/);
+    assert.equal(data.end_reason, 'timeout');
+  });
+
+  it('D15: neither the data of the server nor its processes are there', async () => {
+    const { data } = server();
+    const code = `import os\nprint(os.path.exists(${JSON.stringify(data)}), os.path.exists("/root"), len([p for p in os.listdir("/proc") if p.isdigit()]))`;
+    assert.equal((await run(server(), 'python', code)).stdout, 'False False 2\n');
+  });
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
+import type { Config } from '../src/config.ts';
+import { sandboxFindings } from '../src/commands/doctor-sandbox.ts';
+import { loadConfig } from '../src/config.ts';
+import { startServer, type TestServer, type ToolReply } from './server.testing.ts';
+
+/** False where bubblewrap works, else why not, for `skip`. */
+export const noSandbox: string | false = await whyNot();
+
+async function whyNot(): Promise<string | false> {
+  const [first] = await sandboxFindings(loadConfig({}, {}).config);
+  return first!.state === 'ok' ? false : `${first!.what}: ${first!.remedy}`;
+}
+
+/** A server whose sandbox is ready, for the tests of a suite. */
+export function useCodeServer(overrides: Partial<Config> = {}): () => TestServer {
+  let server: TestServer | null = null;
+  before(async () => void (server = await startServer({ ...few, sandbox: 'bubblewrap', ...overrides })));
+  after(() => server?.[Symbol.asyncDispose]());
+  return () => server!;
+}
+
+const few = { warmPython: 1, warmNode: 0, warmBash: 1 };
+
+/** Runs code that has to run; what it did is for the test to judge. */
+export async function run(
+  server: TestServer,
+  language: 'python' | 'node' | 'bash',
+  code: string,
+  more: Record<string, unknown> = {},
+): Promise<ToolReply['data']> {
+  const reply = await server.call('execute_code', { language, code, ...more });
+  assert.equal(reply.failed, false, reply.text);
+  return reply.data;
+}

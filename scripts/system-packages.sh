@@ -1,0 +1,177 @@
+#!/bin/sh
+# The system's packages that npm does not bring. Called before `npm start` and `npm test`:
+#
+#   sh scripts/system-packages.sh start    what a sandbox needs
+#   sh scripts/system-packages.sh test     that, and what some tests need
+#
+# Where all is there, nothing is run or said. Root on a Debian gets what is missing by apt-get; everybody else is
+# told the command. Nothing here keeps the server from starting, but a signal does. WORKCRATE_NO_INSTALL=1 turns
+# it off. All that is said goes to stderr.
+set -uf
+
+# command:package, as Debian names it.
+needed='bwrap:bubblewrap python3:python3 setpriv:util-linux unshare:util-linux mount:mount'
+wanted='dockerd:docker.io strace:strace'
+
+purpose=${1:-start}
+policy=/usr/sbin/policy-rc.d
+child=
+
+main() {
+  [ "${WORKCRATE_NO_INSTALL:-}" = 1 ] && return
+  [ "$purpose" = start ] && sandbox_is_elsewhere && return
+  look_into_sbin
+  missing "$needed"
+  lacking=$packages
+  packages=
+  [ "$purpose" = test ] && missing "$wanted"
+  [ -z "$lacking$packages" ] || provide "$lacking" "$packages"
+}
+
+sandbox_is_elsewhere() {
+  case ${WORKCRATE_SANDBOX:-} in off | docker) ;; *) return 1 ;; esac
+}
+
+# Debian leaves sbin off the PATH of ordinary users and of `su`, so it is added beside each bin.
+look_into_sbin() {
+  IFS=:
+  for folder in $PATH; do
+    case $folder in */bin) PATH=$PATH:${folder%bin}sbin ;; esac
+  done
+  unset IFS
+}
+
+# Sets $packages to those whose command is not there, each named once.
+missing() {
+  packages=
+  for pair in $1; do
+    command -v "${pair%%:*}" >/dev/null 2>&1 && continue
+    case " $packages " in *" ${pair#*:} "*) ;; *) packages="${packages:+$packages }${pair#*:}" ;; esac
+  done
+}
+
+provide() {
+  if [ "$(uname -s)" = Darwin ]; then
+    say_macos
+  elif command -v apt-get >/dev/null && command -v timeout >/dev/null && [ "$(id -u)" = 0 ]; then
+    install_all "$1" "$2"
+  else
+    name "$1" "$2"
+  fi
+}
+
+# What some tests need goes in one by one, after the rest: one that apt-get does not know must not stop the others.
+install_all() {
+  trap 'stop 130' INT
+  trap 'stop 143' TERM HUP
+  if [ -n "$1" ]; then
+    say "installing $1 by apt-get, for code to run in a sandbox (WORKCRATE_NO_INSTALL=1 leaves it out)"
+    install "$1"
+    missing "$needed"
+    [ -z "$packages" ] || { name "$packages" "$2" 'that failed; ' && return; }
+  fi
+  left=
+  for package in $2; do
+    install_for_tests "$package"
+  done
+  name '' "$left"
+}
+
+install_for_tests() {
+  if [ "$1" = docker.io ]; then
+    # Where systemd runs, the package would have the engine started at every boot: that is for its owner to want.
+    [ -d /run/systemd/system ] && left=$1 && return
+    forbid_services
+  fi
+  say "installing $1 by apt-get, for the tests that use it (WORKCRATE_NO_INSTALL=1 leaves it out)"
+  install "$1" || left="${left:+$left }$1"
+  allow_services
+}
+
+# The errors of the first try are not shown, since lists that are out of date are no reason to worry anybody.
+install() {
+  have_lists && apt 300 install --no-install-recommends --no-remove -y $1 2>/dev/null && return
+  apt 120 update
+  apt 300 install --no-install-recommends --no-remove -y $1
+}
+
+have_lists() {
+  set +f
+  set -- /var/lib/apt/lists/*_Packages*
+  set -f
+  [ -e "$1" ]
+}
+
+# In the background, so that a signal is seen at once and not when apt-get has ended.
+apt() {
+  seconds=$1
+  shift
+  DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 timeout -k 10 "$seconds" apt-get -q \
+    -o DPkg::Lock::Timeout=60 -o Acquire::Retries=1 -o Acquire::http::Timeout=20 "$@" </dev/null >/dev/null &
+  child=$!
+  wait "$child"
+}
+
+stop() {
+  trap '' INT TERM HUP
+  [ -z "$child" ] || { kill "$child" && wait "$child"; } 2>/dev/null
+  exit "$1"
+}
+
+# Debian asks this file whether a package may start its daemon. One that is there already is left as it is.
+forbid_services() {
+  [ -e "$policy" ] && return
+  trap allow_services EXIT
+  forbidding=1
+  printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"
+}
+
+allow_services() {
+  [ -z "${forbidding:-}" ] || rm -f "$policy"
+  forbidding=
+}
+
+# Names what a sandbox needs, and what tests need, as this system calls it.
+name() {
+  manager
+  [ -z "$1" ] || say "${3:-}code does not run in a sandbox until you install:$manager$(names "$1")"
+  [ -z "$2" ] || say "the tests that use them are skipped until you install:$manager$(names "$2")"
+}
+
+manager() {
+  become=
+  [ "$(id -u)" = 0 ] || become='sudo '
+  manager=
+  if command -v apt-get >/dev/null; then
+    have_lists || manager=" ${become}apt-get update &&"
+    manager="$manager ${become}apt-get install --no-install-recommends"
+  elif command -v dnf >/dev/null; then manager=" ${become}dnf install"
+  elif command -v pacman >/dev/null; then manager=" ${become}pacman -S"
+  elif command -v apk >/dev/null; then manager=" ${become}apk add"
+  fi
+}
+
+names() {
+  for package in $1; do
+    case $manager:$package in
+      *dnf*:docker.io) package=moby-engine ;;
+      *pacman*:docker.io | *apk*:docker.io) package=docker ;;
+      *pacman*:python3) package=python ;;
+      *dnf*:mount | *pacman*:mount | *apk*:mount) package=util-linux ;;
+    esac
+    printf ' %s' "$package"
+  done
+}
+
+# Nothing that bubblewrap needs is there.
+say_macos() {
+  command -v docker >/dev/null ||
+    say 'on macOS code runs in docker only (WORKCRATE_SANDBOX=docker): brew install --cask docker'
+}
+
+say() {
+  printf 'workcrate: %s\n' "$1" >&2
+}
+
+main
+exit 0

@@ -1,0 +1,97 @@
+import { fstatSync, read, type BigIntStats } from 'node:fs';
+import { promisify } from 'node:util';
+import { WorkcrateError } from '../errors.ts';
+import type { OpenFile, Root } from '../paths/paths.ts';
+import { parseName } from '../paths/paths.ts';
+import {
+  artifactFailed,
+  artifactNotFound,
+  artifactTooLarge,
+  isAbsence,
+  notAFilename,
+  startsWithDot,
+} from './failures.ts';
+
+/** A multiple of three, so that the base64 of the pieces is that of the whole. */
+const pieceBytes = 3 * 256 * 1024;
+const readAt = promisify(read);
+
+/** A file that a user's runs left in /artifacts, held open. */
+export interface Artifact extends Disposable {
+  readonly name: string;
+  readonly size: number;
+  /** The whole file in pieces; fails if it changes meanwhile. */
+  bytes(): AsyncGenerator<Buffer, void>;
+}
+
+/** Refuses what cannot be the name of an artifact, before anything is looked up. */
+export function demandName(name: string): void {
+  if (/[/\\]/.test(name)) throw notAFilename(name);
+  if (name.startsWith('.')) throw startsWithDot(name);
+}
+
+/** Opening reads no byte. The file is judged as it was before that, and again as it is now. */
+export function openArtifact(folder: Root, name: string, limit: number): Artifact {
+  const found = attempt('size', name, () => folder.stat(parseName(name)));
+  if (found.type !== 'file') throw artifactNotFound(name);
+  using opened = new DisposableStack();
+  const file = opened.use(attempt('encode', name, () => folder.open(parseName(name))));
+  const stats = fstatSync(file.fd, { bigint: true });
+  for (const { nlink, size } of [file.stats, stats]) judge(name, Number(nlink), Number(size), limit);
+  const held = opened.move();
+  const size = Number(stats.size);
+  return { name, size, bytes: () => piecesOf(file, stats), [Symbol.dispose]: () => held.dispose() };
+}
+
+/** A second name may be one that somebody else's file has elsewhere; then not even its size is told. */
+function judge(name: string, links: number, size: number, limit: number): void {
+  if (links !== 1) throw artifactNotFound(name);
+  if (size > limit) throw artifactTooLarge(name, size, limit);
+}
+
+function attempt<T>(what: 'size' | 'encode', name: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw isAbsence(error) ? artifactNotFound(name, error) : artifactFailed(what, error);
+  }
+}
+
+export async function base64Of(artifact: Artifact): Promise<string> {
+  const pieces: string[] = [];
+  for await (const piece of artifact.bytes()) pieces.push(piece.toString('base64'));
+  return pieces.join('');
+}
+
+async function* piecesOf({ fd }: OpenFile, stats: BigIntStats): AsyncGenerator<Buffer, void> {
+  const size = Number(stats.size);
+  for (let done = 0; done < size; done += pieceBytes) {
+    // A new one each time: storage gathers several before it writes them.
+    const piece = Buffer.allocUnsafe(Math.min(pieceBytes, size - done));
+    await fill(fd, piece, done);
+    yield piece;
+  }
+  const now = fstatSync(fd, { bigint: true });
+  if (now.size !== stats.size || now.mtimeNs !== stats.mtimeNs) throw changed();
+}
+
+async function fill(fd: number, piece: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < piece.length;) {
+    const { bytesRead } = await reading(fd, piece, done, position + done);
+    if (bytesRead === 0) throw changed();
+    done += bytesRead;
+  }
+}
+
+async function reading(fd: number, into: Buffer, offset: number, position: number) {
+  try {
+    return await readAt(fd, into, offset, into.length - offset, position);
+  } catch (error) {
+    throw artifactFailed('encode', error);
+  }
+}
+
+function changed(): WorkcrateError {
+  const reason = 'it changed while it was being read; try again when the program that writes it has ended';
+  return artifactFailed('encode', new WorkcrateError('artifact_failed', reason));
+}

@@ -1,0 +1,129 @@
+import { isWorkcrateError } from '../errors.ts';
+import { belowRoot, here, type Components, type TreeEnd, type TreeEntry } from '../paths/paths.ts';
+import { inByteOrder } from './byte-order.ts';
+import { inTurns } from './in-turns.ts';
+
+/** What tells one state of a file from another, in nanoseconds where it is a time. */
+interface Mark {
+  readonly size: bigint;
+  readonly modified: bigint;
+  readonly inode: bigint;
+  /** When anything of it was last changed. No program can set this. */
+  readonly changed: bigint;
+}
+
+/** The regular files below a folder at one time. */
+export interface Snapshot {
+  readonly files: ReadonlyMap<string, Mark>;
+  /** False where a bound or a closed folder kept files out of sight. */
+  readonly sawAll: boolean;
+  /** Files and folders whose names are not UTF-8, and so can be told to nobody. */
+  readonly unreadable: number;
+  /** In nanoseconds since 1970, and rather too early than too late. */
+  readonly takenAt: bigint;
+}
+
+/** Paths from the folder on, parted by "/", in the order of their bytes. */
+export interface Changes {
+  readonly created: string[];
+  readonly modified: string[];
+  readonly deleted: string[];
+  /** How many of each are left out of the lists, which hold at most 1,000. */
+  readonly omitted: { readonly created: number; readonly modified: number; readonly deleted: number };
+  /** False where there may be changes that were not seen or cannot be named. */
+  readonly complete: boolean;
+}
+
+export interface SnapshotBounds {
+  readonly mostEntries?: number;
+  readonly mostDepth?: number;
+}
+
+/** Written by the interpreters, not by the code that they run. */
+const ownFiles = new Set(['.node_repl_history', '.python_history', '.bash_history']);
+const isOwnFolder = (name: string): boolean => name === '__pycache__';
+
+function isOwnFile(path: string): boolean {
+  return path.endsWith('.pyc') || ownFiles.has(path.slice(path.lastIndexOf('/') + 1));
+}
+
+/** The kernel stamps files by a clock that may be a tick behind. */
+const clockLagMs = 20;
+
+/**
+ * Notes what stands below a folder. `directory` is trusted; `below` is a way from there that a run may have
+ * laid or swapped for links, and whatever is not a folder at its end holds nothing.
+ */
+export async function snapshot(
+  directory: string,
+  below: Components = here,
+  { mostEntries = 20_000, mostDepth = 64 }: SnapshotBounds = {},
+): Promise<Snapshot> {
+  const takenAt = BigInt(Date.now() - clockLagMs) * 1_000_000n;
+  const files = new Map<string, Mark>();
+  const enters = (name: string): boolean => !isOwnFolder(name);
+  const all = belowRoot(directory).tree(below, { mostEntries, mostDepth, enters });
+  const { cut, unentered, unreadable } = await seen(all, files);
+  return { files, sawAll: !cut && unentered === 0, unreadable, takenAt };
+}
+
+async function seen(all: Generator<TreeEntry, TreeEnd>, files: Map<string, Mark>): Promise<TreeEnd> {
+  try {
+    return await inTurns(all, ({ path, stats }) => {
+      if (!stats.isFile() || isOwnFile(path)) return;
+      const { size, mtimeNs: modified, ino: inode, ctimeNs: changed } = stats;
+      files.set(path, { size, modified, inode, changed });
+    });
+  } catch (error) {
+    // Nothing there, or a link or file in its place: it holds no files. Otherwise they are out of sight.
+    const isGone =
+      isWorkcrateError(error, 'path_not_found') ||
+      (isWorkcrateError(error, 'path_refused') &&
+        ['link', 'not_folder'].includes(`${error.details['kind']}`));
+    if (!isGone && !isWorkcrateError(error)) throw error;
+    return { cut: false, unreadable: 0, unentered: isGone ? 0 : 1 };
+  }
+}
+
+/** What a run did to the files of a folder, by the snapshots before and after it. */
+export function difference(before: Snapshot, after: Snapshot): Changes {
+  const created = createdBetween(before, after);
+  const modified = modifiedBetween(before, after);
+  const deleted = deletedBetween(before, after);
+  return {
+    created: first(created),
+    modified: first(modified),
+    deleted: first(deleted),
+    omitted: { created: rest(created), modified: rest(modified), deleted: rest(deleted) },
+    complete: before.sawAll && after.sawAll && before.unreadable + after.unreadable === 0,
+  };
+}
+
+/** A file that the first snapshot may have missed is new only if something was done to it since. */
+function createdBetween(before: Snapshot, after: Snapshot): string[] {
+  const isNew = ([path, now]: [string, Mark]): boolean =>
+    !before.files.has(path) && (before.sawAll || now.changed >= before.takenAt);
+  return [...after.files].filter(isNew).map(([path]) => path);
+}
+
+function modifiedBetween(before: Snapshot, after: Snapshot): string[] {
+  const isChanged = ([path, now]: [string, Mark]): boolean => {
+    const then = before.files.get(path);
+    return then !== undefined && !isSame(then, now);
+  };
+  return [...after.files].filter(isChanged).map(([path]) => path);
+}
+
+/** What was not seen need not be gone. */
+function deletedBetween(before: Snapshot, after: Snapshot): string[] {
+  return after.sawAll ? [...before.files.keys()].filter((path) => !after.files.has(path)) : [];
+}
+
+function isSame(a: Mark, b: Mark): boolean {
+  return a.size === b.size && a.modified === b.modified && a.inode === b.inode;
+}
+
+const mostListed = 1000;
+
+const first = (names: string[]): string[] => inByteOrder(names).slice(0, mostListed);
+const rest = (names: string[]): number => Math.max(0, names.length - mostListed);

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Hono } from 'hono';
+import { ann, hostileNames, stage, strangers } from './artifacts.testing.ts';
+import { artifactRoutes } from './route.ts';
+
+async function served(options: { sizeLimit?: number } = {}) {
+  const set = await stage(options);
+  const app = new Hono();
+  app.get('/metrics', (context) => context.text('metrics'));
+  app.route('/', artifactRoutes(set));
+  app.notFound((context) => context.text('nothing here', 404));
+  const get = async (path: string) => {
+    const answer = await app.request(path);
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as unknown };
+  };
+  return { ...set, app, get };
+}
+
+test('A8: the list is {artifacts, count}, the same for somebody who has none', async () => {
+  await using web = await served();
+  web.put('b.txt', 'x');
+  web.put('a.txt', 'x');
+  const { status, headers, body } = await web.get('/ann/artifacts');
+  assert.deepEqual([status, body], [200, { artifacts: ['a.txt', 'b.txt'], count: 2 }]);
+  assert.equal(headers.get('content-type'), 'application/json; charset=utf-8');
+  assert.equal(headers.get('cache-control'), 'no-store');
+  assert.equal(headers.get('x-content-type-options'), 'nosniff');
+  assert.deepEqual((await web.get('/nobody/artifacts')).body, { artifacts: [], count: 0 });
+});
+
+test('A8: an artifact is {artifact_id, data, encoding}, whatever its name', async () => {
+  await using web = await served();
+  for (const name of hostileNames) {
+    web.put(name, `bytes of ${name}`);
+    const { status, body, headers } = await web.get(`/ann/artifacts/${encodeURIComponent(name)}`);
+    const data = Buffer.from(`bytes of ${name}`).toString('base64');
+    assert.deepEqual([status, body], [200, { artifact_id: name, data, encoding: 'base64' }]);
+    assert.equal(headers.get('cache-control'), 'no-store');
+  }
+});
+
+test('A8: errors are {error} and nothing else, with the status of their code', async () => {
+  await using web = await served({ sizeLimit: 4 });
+  await using others = await strangers(web.folder, web.secret);
+  web.put('large', '12345');
+  const path = (name: string): string =>
+    `Invalid artifact path '${name}': must be a filename, not a path (no '/' or '\\' allowed)`;
+  const cases: [string, number, string][] = [
+    ['missing', 404, 'Artifact not found: missing'],
+    ['a%00b', 404, 'Artifact not found: a\0b'],
+    ['large', 400, "Artifact 'large' is 5 bytes, exceeds limit of 4 bytes"],
+    ['a%2Fb', 400, path('a/b')],
+    ['..%2F..%2Fsecret', 400, path('../../secret')],
+    ['a/b', 400, path('a/b')],
+    ['a%0A/b', 400, path('a\n/b')],
+    ['a%5Cb', 400, path('a\\b')],
+    ['.hidden', 400, "Invalid artifact path '.hidden': cannot start with '.'"],
+    ['%2ehidden', 400, "Invalid artifact path '.hidden': cannot start with '.'"],
+    ['%252e%252e%252fsecret', 404, 'Artifact not found: %2e%2e%2fsecret'],
+    ['%zz', 400, "Invalid artifact path '%zz': its percent encoding is broken"],
+    ['100%', 400, "Invalid artifact path '100%': its percent encoding is broken"],
+    ['%ff', 400, "Invalid artifact path '%ff': its percent encoding is broken"],
+    ['%c0%af', 400, "Invalid artifact path '%c0%af': its percent encoding is broken"],
+    ...others.names.map((name): [string, number, string] => [name, 404, `Artifact not found: ${name}`]),
+  ];
+  for (const [name, status, error] of cases) {
+    const answer = await web.get(`/ann/artifacts/${name}`);
+    assert.deepEqual([answer.status, answer.body], [status, { error }]);
+    assert.equal(answer.headers.get('cache-control'), 'no-store');
+    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+  }
+});
+
+test('A8: a failure is a 500 in the words of A3', async () => {
+  const web = await served();
+  await web[Symbol.asyncDispose]();
+  const reason = 'The database failed. The log of the server says why.';
+  const list = await web.get('/ann/artifacts');
+  assert.deepEqual([list.status, list.body], [500, { error: `Failed to list artifacts: ${reason}` }]);
+  const one = await web.get('/ann/artifacts/x');
+  assert.deepEqual([one.status, one.body], [500, { error: `Failed to check artifact size: ${reason}` }]);
+});
+
+test('A10: the user is the one in the path, decoded once, and nobody else', async () => {
+  await using web = await served();
+  web.put('mine', 'x');
+  const { artifacts: folder } = await web.places.of('bob & co/é');
+  writeFileSync(join(folder, 'his'), 'x');
+  const bob = `/${encodeURIComponent('bob & co/é')}/artifacts`;
+  assert.deepEqual((await web.get(bob)).body, { artifacts: ['his'], count: 1 });
+  assert.deepEqual((await web.get(`${bob}/mine`)).status, 404);
+  for (const user of ['..%2Fann', 'ANN', '%2561nn', '1'])
+    assert.deepEqual((await web.get(`/${user}/artifacts`)).body, { artifacts: [], count: 0 }, user);
+  for (const user of ['%zz', '%00', 'ann%00', 'x'.repeat(257)]) {
+    const { status, body } = await web.get(`/${user}/artifacts`);
+    assert.deepEqual([status, body], [400, { error: 'Invalid user id' }], user);
+  }
+});
+
+test('A13: a request that is refused before its user or name is known is logged too', async () => {
+  await using web = await served();
+  await web.get(`/${ann.user}/artifacts/%zz`);
+  await web.get('/%00/artifacts');
+  assert.deepEqual(
+    web.logged().map(({ event, user }) => [event, user]),
+    [
+      ['artifact.refused', 'ann'],
+      ['artifact.refused', '%00'],
+    ],
+  );
+});
+
+test('A8: other routes and other paths are left to others', async () => {
+  await using web = await served();
+  assert.equal(await (await web.app.request('/metrics')).text(), 'metrics');
+  for (const path of ['/ann/artifacts/', '/ann/artifact', '/artifacts', '/a/ann/artifacts'])
+    assert.equal(await (await web.app.request(path)).text(), 'nothing here', path);
+  assert.equal((await web.app.request('/ann/artifacts', { method: 'POST' })).status, 404);
+});

@@ -1,0 +1,77 @@
+import { Hono } from 'hono';
+import { asWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
+import type { Caller } from '../identity.ts';
+import type { Log } from '../log.ts';
+import { jsonResponse, statusOf } from '../web/answer.ts';
+import type { Artifacts } from './artifacts.ts';
+import { brokenEncoding } from './failures.ts';
+
+export interface ArtifactRoutesOptions {
+  readonly artifacts: Artifacts;
+  readonly log: Log;
+}
+
+/** `/{user_id}/artifacts` and what is below it (A8). To be added last: other routes win over the names of users. */
+export function artifactRoutes({ artifacts, log }: ArtifactRoutesOptions): Hono {
+  const routes = new Hono();
+  routes.get('/:user_id/artifacts', ({ req }) =>
+    answered(async () => {
+      const { caller } = parsed(req.url, log);
+      const names = await artifacts.list(caller);
+      return { artifacts: names, count: names.length };
+    }),
+  );
+  // With slashes too, so that a path is refused as one (A5).
+  routes.get('/:user_id/artifacts/:artifact_id{[^]+}', ({ req }) =>
+    answered(async () => {
+      const { caller, name } = parsed(req.url, log);
+      return { artifact_id: name, data: await artifacts.encode(caller, name), encoding: 'base64' };
+    }),
+  );
+  return routes;
+}
+
+async function answered(act: () => Promise<unknown>): Promise<Response> {
+  try {
+    return jsonResponse(await act());
+  } catch (cause) {
+    const error = asWorkcrateError(cause);
+    return jsonResponse({ error: publicMessage(error) }, statusOf(error));
+  }
+}
+
+/** From the URL itself, since the framework leaves a broken encoding as it is. */
+function parsed(url: string, log: Log): { caller: Caller; name: string } {
+  const [, user = '', , ...rest] = new URL(url).pathname.split('/');
+  try {
+    return { caller: callerOf(user), name: nameOf(rest.join('/')) };
+  } catch (error) {
+    log.info('artifact.refused', { user: user.slice(0, mostUserLength), error });
+    throw error;
+  }
+}
+
+const mostUserLength = 256;
+
+/** On loopback without auth there is one trust domain, and the user is the one named in the path. */
+function callerOf(segment: string): Caller {
+  const user = decoded(segment);
+  if (user === null || user === '' || user.length > mostUserLength || user.includes('\0'))
+    throw new WorkcrateError('invalid_input', 'Invalid user id');
+  return { user };
+}
+
+function nameOf(segment: string): string {
+  const name = decoded(segment);
+  if (name === null) throw brokenEncoding(segment);
+  return name;
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (error instanceof URIError) return null;
+    throw error;
+  }
+}

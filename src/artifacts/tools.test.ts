@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { appendFileSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import { createFiles } from '../files/files.ts';
+import { createLinks } from '../links/links.ts';
+import { createServerFactory } from '../mcp/server.ts';
+import { createMetrics } from '../metrics.ts';
+import { memoryStorage } from '../storage/memory.ts';
+import { ann, stage } from './artifacts.testing.ts';
+import { artifactTools } from './tools.ts';
+
+const unlimited = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
+const baseUrl = 'http://127.0.0.1:1';
+
+/** The tools behind a real client, which checks every answer against the schema that it was told. */
+async function connected(options: { sizeLimit?: number; maxFileSize?: number } = {}) {
+  const set = await stage(options);
+  const { database, log, artifacts } = set;
+  const storage = memoryStorage();
+  const clock = Date.now;
+  const maxFileSize = options.maxFileSize ?? 1e9;
+  const files = createFiles({ database, storage, quotas: unlimited, maxFileSize, clock, log });
+  const links = createLinks({ database, storage, files, uploadTtl: 60, maxBundleFiles: 10, clock, log });
+  const tools = artifactTools({ artifacts, files, links, fileTtl: 60, maxTtl: 600, baseUrl: () => baseUrl });
+  const metrics = createMetrics();
+  const factory = createServerFactory({ tools, metrics, log, sharesMachine: false, caller: ann });
+  const server = await factory({} as Parameters<typeof factory>[0]);
+  const client = new Client({ name: 'test', version: '1' });
+  const [here, there] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(there), client.connect(here)]);
+  await client.listTools();
+  return {
+    ...set,
+    client,
+    files,
+    links,
+    async call(name: string, input: Record<string, unknown> = {}) {
+      const result = await client.callTool({ name, arguments: input });
+      const content = result.content as { type: string; text?: string; data?: string; mimeType?: string }[];
+      // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
+      return { failed: result.isError === true, content, data: result.structuredContent as any };
+    },
+    async fetched(token: string): Promise<Buffer> {
+      const { download } = await links.resolve(token);
+      const [file] = await files.list(ann, { limit: 1, after: null });
+      assert.equal(download.sha256, file?.sha256);
+      await using object = await files.open(file!);
+      return await buffer(object!.read(0, object!.size));
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await set[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('A1, A2: list_artifacts gives names and their count, and as text each name on one line', async () => {
+  await using mcp = await connected();
+  const none = await mcp.call('list_artifacts');
+  assert.deepEqual(none.data, { artifacts: [], count: 0 });
+  assert.match(none.content[0]!.text!, /no artifacts/);
+  for (const name of ['b', 'a\nc']) mcp.put(name, 'x');
+  const some = await mcp.call('list_artifacts');
+  assert.deepEqual(some.data, { artifacts: ['a\nc', 'b'], count: 2 });
+  assert.equal(some.content[0]!.text, '"a\\nc"\n"b"');
+  for (let at = 0; at < 150; at++) mcp.put(`f${at}`, '');
+  const many = await mcp.call('list_artifacts');
+  assert.equal(many.data.count, 152);
+  assert.match(many.content[0]!.text!, /\nand 52 more$/);
+});
+
+test('A4, C1: get_artifact gives a link to a copy in the one shape of links, and no byte of it', async () => {
+  await using mcp = await connected();
+  const bytes = randomBytes(3_000_001);
+  mcp.put('plot.svg', bytes);
+  const { data, content } = await mcp.call('get_artifact', { name: 'plot.svg', ttl_seconds: 30 });
+  const { token, expiresAt, ...rest } = data;
+  assert.deepEqual(rest, {
+    filename: 'plot.svg',
+    size: bytes.length,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    mediaType: 'image/svg+xml',
+    downloadUrl: `${baseUrl}/files/${token}`,
+  });
+  assert.ok(Date.parse(expiresAt) <= Date.now() + 30_000);
+  assert.deepEqual(
+    content.map(({ type }) => type),
+    ['text', 'resource_link'],
+  );
+  assert.match(content[0]!.text!, /curl -f -o plot\.svg http/);
+  appendFileSync(join(mcp.folder, 'plot.svg'), 'the artifact may change, the link does not');
+  assert.deepEqual(await mcp.fetched(token), bytes);
+  const [file] = await mcp.files.list(ann, { limit: 1, after: null });
+  assert.equal(file?.origin, 'artifact');
+});
+
+test('C1: single_use goes through to the link', async () => {
+  await using mcp = await connected();
+  mcp.put('x', '');
+  const { data } = await mcp.call('get_artifact', { name: 'x', single_use: true });
+  assert.equal((await mcp.links.status(ann, data.token)).link.singleUse, true);
+});
+
+test('A4: with delivery base64 the bytes are in the structured content and nothing is stored', async () => {
+  await using mcp = await connected();
+  const bytes = randomBytes(1000);
+  mcp.put('x.bin', bytes);
+  const { data, content } = await mcp.call('get_artifact', { name: 'x.bin', delivery: 'base64' });
+  assert.deepEqual(data, { artifact_id: 'x.bin', data: bytes.toString('base64'), encoding: 'base64' });
+  assert.deepEqual(content, [
+    { type: 'text', text: '"x.bin", 1000 bytes: as base64 in the structured content.' },
+  ]);
+  assert.deepEqual(await mcp.files.list(ann, { limit: 1, after: null }), []);
+});
+
+const pictures: Record<string, Buffer> = {
+  'image/png': Buffer.from('\x89PNG\r\n\x1a\n and more', 'latin1'),
+  'image/jpeg': Buffer.from('\xff\xd8\xff\xe0 and more', 'latin1'),
+  'image/gif': Buffer.from('GIF89a and more', 'latin1'),
+  'image/webp': Buffer.from('RIFF\x10\0\0\0WEBPVP8 ', 'latin1'),
+};
+
+for (const [mimeType, bytes] of Object.entries(pictures))
+  test(`show gives ${mimeType} as image content beside link or base64, by its bytes and not its name`, async () => {
+    await using mcp = await connected();
+    mcp.put('picture.txt', bytes);
+    for (const delivery of ['link', 'base64']) {
+      const plain = await mcp.call('get_artifact', { name: 'picture.txt', delivery });
+      assert.ok(plain.content.every(({ type }) => type !== 'image'));
+      const shown = await mcp.call('get_artifact', { name: 'picture.txt', delivery, show: true });
+      assert.deepEqual(shown.content.at(-1), { type: 'image', data: bytes.toString('base64'), mimeType });
+      assert.deepEqual(Object.keys(shown.data).sort(), Object.keys(plain.data).sort());
+    }
+  });
+
+test('show leaves out what is no such picture or larger than 1 MB, and says so; the link is there', async () => {
+  await using mcp = await connected();
+  const png = pictures['image/png']!;
+  mcp.put('exact.png', Buffer.concat([png, Buffer.alloc(1024 ** 2 - png.length)]));
+  mcp.put('large.png', Buffer.concat([png, Buffer.alloc(1024 ** 2 + 1 - png.length)]));
+  mcp.put('false.png', 'not a picture');
+  mcp.put('empty.png', '');
+  mcp.put('plot.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
+  const last = async (name: string) => {
+    const { content, data } = await mcp.call('get_artifact', { name, show: true });
+    assert.ok(data.downloadUrl);
+    return content.at(-1)!;
+  };
+  assert.equal((await last('exact.png')).type, 'image');
+  assert.equal((await last('large.png')).text, 'Not shown: it is larger than 1048576 bytes.');
+  for (const name of ['false.png', 'empty.png', 'plot.svg'])
+    assert.equal((await last(name)).text, 'Not shown: it is no PNG, JPEG, GIF or WebP.');
+});
+
+test('A7: the limit is for base64 and what is shown; a link has the limit of files', async () => {
+  await using mcp = await connected({ sizeLimit: 10, maxFileSize: 1000 });
+  mcp.put('x', Buffer.alloc(11));
+  const refused = await mcp.call('get_artifact', { name: 'x', delivery: 'base64' });
+  assert.equal(refused.failed, true);
+  assert.equal(
+    refused.content[0]!.text,
+    "Artifact 'x' is 11 bytes, exceeds limit of 10 bytes (artifact_too_large)",
+  );
+  const linked = await mcp.call('get_artifact', { name: 'x', show: true });
+  assert.equal(linked.data.size, 11);
+  assert.equal(linked.content.at(-1)!.text, 'Not shown: it is larger than 10 bytes.');
+  mcp.put('sparse', '');
+  truncateSync(join(mcp.folder, 'sparse'), 1024 ** 4);
+  const huge = await mcp.call('get_artifact', { name: 'sparse' });
+  assert.match(huge.content[0]!.text!, /\(too_large\)$/);
+});
+
+test('A5, A6: the words of the specification come through, with their code', async () => {
+  await using mcp = await connected();
+  for (const [name, text] of [
+    [
+      'a/b',
+      "Invalid artifact path 'a/b': must be a filename, not a path (no '/' or '\\' allowed) (invalid_input)",
+    ],
+    ['.x', "Invalid artifact path '.x': cannot start with '.' (invalid_input)"],
+    ['x', 'Artifact not found: x (not_found)'],
+    ['', 'Artifact not found:  (not_found)'],
+  ] as const)
+    for (const delivery of ['link', 'base64']) {
+      const { failed, content } = await mcp.call('get_artifact', { name, delivery });
+      assert.deepEqual([failed, content[0]!.text], [true, text]);
+    }
+});
+
+test('A13: a link is logged as a get with its user and size', async () => {
+  await using mcp = await connected();
+  mcp.put('x', 'abc');
+  await mcp.call('get_artifact', { name: 'x' });
+  const line = mcp.logged().find(({ event }) => event === 'artifact.get');
+  assert.deepEqual(
+    [line?.['user'], line?.['name'], line?.['size'], line?.['delivery'], line?.['result']],
+    ['ann', 'x', 3, 'link', 'ok'],
+  );
+});

@@ -1,0 +1,88 @@
+import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { createLog } from '../log.ts';
+import { sandboxOptions } from '../running.ts';
+import { openSandbox } from '../sandbox/open.ts';
+import { claims, type Place, type Sandbox } from '../sandbox/sandbox.ts';
+import type { Finding } from './doctor.ts';
+
+/** Runs a program in the sandbox that is set, and tells which walls and limits hold on this machine. */
+export async function sandboxFindings(config: Config): Promise<Finding[]> {
+  if (config.sandbox === 'off')
+    return [{ state: 'note', what: 'no code is run: the sandbox is switched off' }];
+  const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
+  const folder = mkdtempSync(join(tmpdir(), 'workcrate-doctor-'));
+  try {
+    await using sandbox = await openSandbox({
+      ...sandboxOptions(config, createLog('off')),
+      kind,
+      warm: none,
+    });
+    const ran = await tryRuns(sandbox, placeIn(folder, config));
+    return [...ran.map((what): Finding => ({ state: 'ok', what })), ...notHeld(sandbox)];
+  } catch (error) {
+    const state = config.sandbox === 'auto' ? 'note' : 'broken';
+    return [{ state, what: `code cannot be run in ${kind}`, remedy: (error as Error).message }];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const none = { python: 0, node: 0, bash: 0 };
+
+function placeIn(folder: string, config: Config): Place {
+  const uid = process.getuid?.() === 0 ? config.sandboxUids.to : null;
+  const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
+  for (const path of [place.workspace, place.artifacts]) {
+    mkdirSync(path);
+    if (uid !== null) chownSync(path, uid, uid);
+  }
+  return place;
+}
+
+const versions = {
+  python: 'import sys; print(sys.version.split()[0])',
+  node: 'console.log(process.versions.node)',
+  bash: 'echo $BASH_VERSION',
+};
+
+async function tryRuns(sandbox: Sandbox, place: Place): Promise<string[]> {
+  const found = [];
+  for (const language of sandbox.languages) {
+    const run = await sandbox.start({
+      id: 'exec_000000000000',
+      user: 'doctor',
+      place,
+      language,
+      code: versions[language],
+      workingDir: '/workspace',
+      stdin: '',
+      timeoutMs: 20_000,
+      signal: new AbortController().signal,
+    });
+    const [version, , { reason, exitCode }] = await Promise.all([
+      text(run.stdout),
+      text(run.stderr),
+      run.ended,
+    ]);
+    found.push(`${sandbox.kind} runs ${language} ${exitCode === 0 ? version.trim() : `badly (${reason})`}`);
+  }
+  return found;
+}
+
+async function text(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts = await Array.fromAsync(bytes);
+  return Buffer.concat(parts).toString();
+}
+
+function notHeld({ kind, holds }: Sandbox): Finding[] {
+  const missing = claims.filter((claim) => holds[claim] !== true);
+  if (missing.length === 0) return [{ state: 'ok', what: `${kind} holds every wall and limit` }];
+  return missing.map((claim) => ({
+    state: 'note',
+    what: `${kind} does not hold: ${claim.replace('_', ' ')}`,
+    remedy: String(holds[claim]),
+  }));
+}

@@ -1,0 +1,149 @@
+import { linkAnswer, linkShape } from '../links/link-result.ts';
+import type { Links, SharedLink } from '../links/links.ts';
+import { publicMessage } from '../errors.ts';
+import type { Caller } from '../identity.ts';
+import { z } from 'zod';
+import { languages } from '../sandbox/sandbox.ts';
+import type { ToolAnswer } from '../mcp/tool.ts';
+import type { Ended } from './execute.ts';
+import { reasons, type Execution } from './record.ts';
+import { differenceShape, shownDifference } from './shown.ts';
+import type { Spooled } from './spool.ts';
+
+/** What a run came to (D2). */
+export const endedShape = z.object({
+  execution_id: z.string(),
+  language: z.enum(languages),
+  stdout: z.string(),
+  stderr: z.string(),
+  exit_code: z.number().nullable(),
+  signal: z.string().nullable(),
+  duration_ms: z.number(),
+  timed_out: z.boolean(),
+  truncated: z.boolean(),
+  end_reason: z.enum(reasons),
+  artifacts: differenceShape.describe('Files below the working folder, and /artifacts/… for those in there'),
+  unenforced: z.array(z.string()).describe('Walls and limits that this server cannot hold'),
+  full_stdout: linkShape.nullable().describe('All of stdout, where it was cut'),
+  full_stderr: linkShape.nullable().describe('All of stderr, where it was cut'),
+});
+
+export interface AnswerOptions {
+  readonly links: Pick<Links, 'share'>;
+  readonly linkSeconds: number;
+  readonly baseUrl: () => string;
+}
+
+type Answer = ToolAnswer<z.input<typeof endedShape>>;
+
+/** A program that failed is a result like any other. */
+export async function answerOf(options: AnswerOptions, caller: Caller, ended: Ended): Promise<Answer> {
+  const { execution, spooled } = ended;
+  const stdout = await fullOutput(options, caller, 'stdout', spooled.stdout);
+  const stderr = await fullOutput(options, caller, 'stderr', spooled.stderr);
+  return {
+    text: [...outputLines(execution), ...endLines(execution), ...stdout.lines, ...stderr.lines].join('\n'),
+    structured: {
+      execution_id: execution.id,
+      language: execution.language,
+      stdout: execution.stdout,
+      stderr: execution.stderr,
+      exit_code: execution.exitCode,
+      signal: execution.signal,
+      duration_ms: execution.durationMs ?? 0,
+      timed_out: execution.reason === 'timeout',
+      truncated: execution.truncated,
+      end_reason: execution.reason,
+      artifacts: shownDifference(execution.artifacts),
+      unenforced: [...execution.limits.unenforced],
+      full_stdout: stdout.link?.structured ?? null,
+      full_stderr: stderr.link?.structured ?? null,
+    },
+    content: [...(stdout.link?.content ?? []), ...(stderr.link?.content ?? [])],
+  };
+}
+
+interface FullOutput {
+  readonly link: ReturnType<typeof linkAnswer> | null;
+  readonly lines: readonly string[];
+}
+
+async function fullOutput(
+  { links, linkSeconds, baseUrl }: AnswerOptions,
+  caller: Caller,
+  stream: 'stdout' | 'stderr',
+  spooled: Spooled | null,
+): Promise<FullOutput> {
+  if (spooled === null) return { link: null, lines: [] };
+  const { file, failure, dropped } = spooled;
+  if (file === null)
+    return {
+      link: null,
+      lines: [`The full ${stream} could not be kept: ${failure ? publicMessage(failure) : ''}`],
+    };
+  const shared: SharedLink = await links.share(caller, file.id, {
+    ttlSeconds: linkSeconds,
+    singleUse: false,
+  });
+  const link = linkAnswer(shared, baseUrl());
+  const cut =
+    dropped > 0 ? [`Of ${stream} only the start was kept; ${dropped} bytes after it were dropped.`] : [];
+  return { link, lines: [`Full ${stream}: ${link.text}`, ...cut] };
+}
+
+export function outputLines({ stdout, stderr }: Execution): string[] {
+  const trimmed = (text: string): string[] => (text === '' ? [] : [text.replace(/\n$/, '')]);
+  return [...trimmed(stdout), ...(stderr === '' ? [] : ['--- stderr ---', ...trimmed(stderr)])];
+}
+
+/** How it ended and what it changed, in a line each. */
+export function endLines(execution: Execution): string[] {
+  const { id, durationMs, artifacts, limits } = execution;
+  const { created, modified, deleted, complete } = artifacts;
+  return [
+    `[${id}: ${endOf(execution)}${durationMs === null ? '' : ` after ${durationMs} ms`}]`,
+    ...namesLine('Created', created),
+    ...namesLine('Modified', modified),
+    ...namesLine('Deleted', deleted),
+    ...(complete ? [] : ['There may be more changes: not all files could be compared or named.']),
+    ...(limits.unenforced.length === 0 ? [] : [`Not enforced here: ${limits.unenforced.join(', ')}.`]),
+  ];
+}
+
+function endOf({ reason, exitCode, signal, limits }: Execution): string {
+  switch (reason) {
+    case 'exit':
+      return `exit code ${exitCode}`;
+    case 'signal':
+      return `ended by ${signal ?? 'a signal'}`;
+    case 'timeout':
+      return `timed out at ${limits.timeoutMs} ms and was ended`;
+    case 'oom':
+      return `out of memory, of which there are ${limits.memoryBytes} bytes`;
+    case 'pids':
+      return `out of processes, of which there may be ${limits.processes}`;
+    case 'disk':
+      return `out of disk, of which there are ${limits.diskBytes} bytes`;
+    case 'cancelled':
+      return 'cancelled';
+    case 'lost':
+      return 'lost with the sandbox around it';
+    case 'refused':
+      return 'could not be started';
+    case 'running':
+      return 'still running';
+  }
+}
+
+const mostNamed = 20;
+
+function namesLine(what: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : '';
+  return [`${what}: ${names.slice(0, mostNamed).map(shownName).join(', ')}${more}`];
+}
+
+/** Quoted unless plain, so that no name can pass for a line of ours. */
+function shownName(name: string): string {
+  return /^[\p{L}\p{N}._/+@=-][\p{L}\p{N}._/+@= -]*$/u.test(name) ? name : JSON.stringify(name);
+}

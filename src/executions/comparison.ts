@@ -1,0 +1,71 @@
+import { here, type Components } from '../paths/paths.ts';
+import type { Place } from '../sandbox/sandbox.ts';
+import type { Difference } from './record.ts';
+import type { InsideFolder } from './working-dir.ts';
+
+const kinds = ['created', 'modified', 'deleted'] as const;
+
+/** How the files of a folder are compared (artifacts/changes.ts). */
+export interface Changes {
+  /** `directory` is trusted, the way from there is not. */
+  snapshot(directory: string, below: Components): unknown;
+  difference(
+    before: unknown,
+    after: unknown,
+  ): Difference & { readonly omitted: Readonly<Record<(typeof kinds)[number], number>> };
+}
+
+/** Names of each kind in a result. */
+const mostNames = 1000;
+
+interface Compared {
+  readonly base: string;
+  readonly below: Components;
+  /** What stands before the names of its files. */
+  readonly prefix: string;
+}
+
+/** Looks at the working folder and at /artifacts, and gives a function that tells what has changed since. */
+export async function startComparison(
+  changes: Changes,
+  place: Place,
+  folder: InsideFolder,
+): Promise<() => Promise<Difference>> {
+  const compared = comparedFolders(place, folder);
+  const look = (): Promise<unknown[]> =>
+    Promise.all(compared.map(({ base, below }) => changes.snapshot(base, below)));
+  const before = await look();
+  return async () => {
+    const after = await look();
+    return merged(compared.map(({ prefix }, at) => named(changes.difference(before[at], after[at]), prefix)));
+  };
+}
+
+/** /artifacts is looked at too, unless the working folder is in it; /tmp is gone with the run. */
+function comparedFolders(place: Place, { root, below }: InsideFolder): Compared[] {
+  const working = root === 'tmp' ? [] : [{ base: place[root], below, prefix: '' }];
+  if (root === 'artifacts') return working;
+  return [...working, { base: place.artifacts, below: here, prefix: '/artifacts/' }];
+}
+
+function named(found: ReturnType<Changes['difference']>, prefix: string): Difference {
+  const names = (kind: (typeof kinds)[number]): string[] => found[kind].map((name) => prefix + name);
+  const omitted = kinds.some((kind) => found.omitted[kind] > 0);
+  return {
+    created: names('created'),
+    modified: names('modified'),
+    deleted: names('deleted'),
+    complete: found.complete && !omitted,
+  };
+}
+
+function merged(parts: readonly Difference[]): Difference {
+  const names = (kind: (typeof kinds)[number]): string[] => parts.flatMap((part) => part[kind]);
+  const fits = kinds.every((kind) => names(kind).length <= mostNames);
+  return {
+    created: names('created').slice(0, mostNames),
+    modified: names('modified').slice(0, mostNames),
+    deleted: names('deleted').slice(0, mostNames),
+    complete: fits && parts.every((part) => part.complete),
+  };
+}

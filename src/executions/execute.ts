@@ -1,0 +1,177 @@
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { Caller } from '../identity.ts';
+import { parseName } from '../paths/paths.ts';
+import type { Language, Place, Run, Sandbox } from '../sandbox/sandbox.ts';
+import { startComparison } from './comparison.ts';
+import type { ExecutionsOptions } from './executions.ts';
+import { follow } from './follow.ts';
+import { makeOwned, removeIfEmpty } from './own-folder.ts';
+import type { Report } from './progress.ts';
+import {
+  insertRunning,
+  newExecutionId,
+  noDifference,
+  updateEnded,
+  type Difference,
+  type Execution,
+} from './record.ts';
+import { beginning, endedAs, notRun } from './stages.ts';
+import type { Spooled } from './spool.ts';
+import { parseWorkingDir, settleFolder, type InsideFolder } from './working-dir.ts';
+
+export interface ExecutionRequest {
+  readonly tool: string;
+  readonly language: Language;
+  readonly code: string;
+  readonly stdin: string;
+  /** As the caller gave it; null is a folder of the execution's own. */
+  readonly workingDir: string | null;
+  /** Null is the usual time. More than the most is the most. */
+  readonly timeoutMs: number | null;
+}
+
+export interface Watching {
+  readonly signal: AbortSignal;
+  readonly progress: Report;
+}
+
+/** A run that is over, and what became of outputs that were too long to be shown. */
+export interface Ended {
+  readonly execution: Execution;
+  readonly spooled: { readonly stdout: Spooled | null; readonly stderr: Spooled | null };
+}
+
+export interface Room extends ExecutionsOptions {
+  readonly note: (execution: Execution) => Promise<void>;
+}
+
+/** One run from the request to the record. `stop` ends it as the caller's own signal does. */
+export async function execute(
+  room: Room,
+  caller: Caller,
+  request: ExecutionRequest,
+  watching: Watching,
+  stop: AbortController,
+): Promise<Ended> {
+  const sandbox = sandboxFor(room, request.language);
+  watching.signal.throwIfAborted();
+  const place = await room.places.of(caller.user);
+  const id = newExecutionId();
+  const folder = folderFor(room, caller, place, id, request);
+  try {
+    const compare = await startComparison(room.changes, place, folder);
+    const begun = beginning(room, sandbox, caller, id, folder, request);
+    return await runRecorded(room, { sandbox, place, request, begun, compare }, watching, stop);
+  } finally {
+    if (request.workingDir === null) removeIfEmpty(place.workspace, parseName(id));
+  }
+}
+
+function sandboxFor({ sandbox }: Room, language: Language): Sandbox {
+  if (typeof sandbox === 'string')
+    throw new WorkcrateError('sandbox_unavailable', `No code can be run here. ${sandbox}`);
+  if (!sandbox.languages.includes(language))
+    throw new WorkcrateError(
+      'sandbox_unavailable',
+      `${language} is not installed where code runs. There is: ${sandbox.languages.join(', ')}.`,
+    );
+  return sandbox;
+}
+
+function folderFor(
+  room: Room,
+  caller: Caller,
+  place: Place,
+  id: string,
+  { workingDir }: ExecutionRequest,
+): InsideFolder {
+  if (workingDir === null) {
+    makeOwned(place.workspace, parseName(id), place.uid);
+    return { root: 'workspace', below: parseName(id) };
+  }
+  try {
+    return settleFolder(place, parseWorkingDir(workingDir, room.serverFolders));
+  } catch (error) {
+    // More often an attempt than a mistake, so it is noted.
+    if (isWorkcrateError(error, 'path_refused'))
+      room.log.warn('security.path_refused', {
+        user: caller.user,
+        path: workingDir.slice(0, 4096),
+        kind: error.details['kind'],
+      });
+    throw error;
+  }
+}
+
+interface Prepared {
+  readonly sandbox: Sandbox;
+  readonly place: Place;
+  readonly request: ExecutionRequest;
+  readonly begun: Execution;
+  readonly compare: () => Promise<Difference>;
+}
+
+/** From here on there is a row, and whatever happens it gets its end. */
+async function runRecorded(
+  room: Room,
+  prepared: Prepared,
+  watching: Watching,
+  stop: AbortController,
+): Promise<Ended> {
+  const { begun } = prepared;
+  // In this order: SQLite writes at once, and the run need not wait for it.
+  const cancelled = AbortSignal.any([watching.signal, stop.signal]);
+  const starting = start(prepared, cancelled);
+  const inserting = insertRunning(room.database, begun);
+  // Nothing goes on that is not recorded.
+  inserting.catch(() => stop.abort());
+  const run = await starting.catch(async (error: unknown) => {
+    await inserting;
+    await close(room, notRun(begun, cancelled.aborted ? 'cancelled' : 'refused', error));
+    throw error;
+  });
+  const following = follow(room, begun, run, watching.progress);
+  try {
+    await Promise.all([following, inserting]);
+  } catch (error) {
+    stop.abort();
+    const [row] = await Promise.allSettled([inserting, following, run.ended]);
+    if (row.status === 'fulfilled') await close(room, notRun(begun, 'lost', error));
+    throw error;
+  }
+  const { end, outputs } = await following;
+  const execution = endedAs(begun, end, outputs, await compared(room, prepared));
+  await close(room, execution);
+  return { execution, spooled: { stdout: outputs.stdout.spooled, stderr: outputs.stderr.spooled } };
+}
+
+function start({ sandbox, place, request, begun }: Prepared, signal: AbortSignal): Promise<Run> {
+  return sandbox.start({
+    id: begun.id,
+    user: begun.owner,
+    place,
+    language: begun.language,
+    code: begun.code,
+    workingDir: begun.workingDir,
+    stdin: request.stdin,
+    timeoutMs: begun.limits.timeoutMs,
+    signal,
+  });
+}
+
+/** What cannot be compared any more must not cost the result. */
+async function compared({ log }: Room, { begun, compare }: Prepared): Promise<Difference> {
+  try {
+    return await compare();
+  } catch (error) {
+    log.error('execution.not_compared', { id: begun.id, error });
+    return { ...noDifference, complete: false };
+  }
+}
+
+async function close(room: Room, execution: Execution): Promise<void> {
+  await Promise.all([room.note(execution), updateEnded(room.database, execution)]);
+  room.ended(execution);
+  const { id, owner: user, language, reason, durationMs: ms } = execution;
+  room.log.info('execution.ended', { id, user, language, reason, ms });
+}

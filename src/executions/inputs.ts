@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { languages } from '../sandbox/sandbox.ts';
+import { idForm, reasons } from './record.ts';
+import { cursorForm } from './search.ts';
+
+const mostCodeBytes = 1024 ** 2;
+const mostStdinBytes = 10 * 1024 ** 2;
+
+/** The length first: a long text need not be encoded to be refused. */
+const textUpTo = (bytes: number, message: string) =>
+  z
+    .string()
+    .max(bytes, message)
+    .refine((text) => Buffer.byteLength(text) <= bytes, message);
+
+export const codeText = textUpTo(mostCodeBytes, 'code may take 1 MB; put data into a file or stdin').min(1);
+
+export const stdinText = textUpTo(
+  mostStdinBytes,
+  'stdin may take 10 MB; bring a file in with request_upload',
+);
+
+export const executionId = z
+  .string()
+  .regex(idForm, 'an execution_id looks like exec_ and 12 hex digits; search_executions shows them');
+
+/** A day is its start, in UTC. */
+const time = z
+  .union(
+    [z.iso.datetime({ offset: true }), z.iso.date()],
+    'give a time such as 2026-01-31T12:00:00Z, or a day',
+  )
+  .transform((text) => Date.parse(text));
+
+const statuses = ['ok', 'failed', ...reasons] as const;
+
+export const searchInput = z.strictObject({
+  text: z.string().min(1).max(500).optional().describe('Anything in the code or the output'),
+  language: z.enum(languages).optional(),
+  status: z.enum(statuses).optional().describe('ok, failed, or how it ended'),
+  since: time.optional().describe('Started at or after this time'),
+  until: time.optional().describe('Started before this time'),
+  limit: z.number().int().min(1).max(100).default(20),
+  after: z.string().regex(cursorForm, 'after takes the `next` of the page before').optional(),
+});

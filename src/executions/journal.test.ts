@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createJournal } from './journal.ts';
+import { noDifference, type Execution } from './record.ts';
+import type { shownExecution } from './shown.ts';
+
+const day = 86_400_000;
+const noon = Date.parse('2026-05-04T12:00:00Z');
+
+type Line = ReturnType<typeof shownExecution>;
+
+function execution(given: Partial<Execution>): Execution {
+  return {
+    id: 'exec_000000000000',
+    owner: 'ada',
+    tool: 'execute_code',
+    language: 'bash',
+    code: 'true',
+    workingDir: '/workspace',
+    reason: 'exit',
+    succeeded: true,
+    exitCode: 0,
+    signal: null,
+    startedAt: noon,
+    durationMs: 1,
+    stdout: '',
+    stderr: '',
+    stdoutBytes: 0,
+    stderrBytes: 0,
+    truncated: false,
+    stdoutFile: null,
+    stderrFile: null,
+    artifacts: noDifference,
+    limits: { unenforced: [] as string[] } as unknown as Execution['limits'],
+    ...given,
+  };
+}
+
+function folder(): Disposable & { path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'workcrate-journal-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
+}
+
+const hostile = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(
+        '\n',
+        '\r\n',
+        '\u2028',
+        '\u2029',
+        '\u0085',
+        '\ud800',
+        '\0',
+        '\u001b[2J',
+        '{"id":"forged"}',
+      ),
+    ),
+  )
+  .map((parts) => parts.join(''));
+
+test('D9: no code, output or file name can forge a line', async () => {
+  using logs = folder();
+  const path = join(logs.path, 'executions-2026-05-04.jsonl');
+  let lines = 0;
+  await using journal = createJournal(logs.path, () => noon);
+  await fc.assert(
+    fc.asyncProperty(hostile, hostile, hostile, async (code, stdout, name) => {
+      const artifacts = { ...noDifference, created: [name] };
+      await journal.append(execution({ code, stdout, stderr: code, artifacts }));
+      const text = readFileSync(path, 'utf8');
+      assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\p{Zl}\p{Zp}]/u);
+      const all = text.trimEnd().split('\n');
+      assert.equal(all.length, ++lines);
+      const last = JSON.parse(all.at(-1)!) as Line;
+      assert.deepEqual([last.code, last.stdout, last.artifacts.created], [code, stdout, [name]]);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('D9: lines stand in the order in which they came, in a file that only the owner may read', async () => {
+  using logs = folder();
+  await using journal = createJournal(join(logs.path, 'logs'), () => noon);
+  const ids = Array.from({ length: 200 }, (_, n) => `exec_${n.toString(16).padStart(12, '0')}`);
+  await Promise.all(ids.map((id) => journal.append(execution({ id }))));
+  const path = join(logs.path, 'logs', 'executions-2026-05-04.jsonl');
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as Line).execution_id),
+    ids,
+  );
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  assert.equal(statSync(join(logs.path, 'logs')).mode & 0o777, 0o700);
+});
+
+test('D9: each day (UTC) has its file, and those of days long gone are removed', async () => {
+  using logs = folder();
+  let now = Date.parse('2026-05-04T23:59:59.999Z');
+  await using journal = createJournal(logs.path, () => now);
+  await journal.append(execution({}));
+  now += 1;
+  await journal.append(execution({}));
+  appendFileSync(join(logs.path, 'executions-notes.txt'), 'kept');
+  const first = ['executions-2026-05-04.jsonl', 'executions-2026-05-05.jsonl', 'executions-notes.txt'];
+  assert.deepEqual(readdirSync(logs.path).sort(), first);
+  assert.equal(await journal.sweep(Date.parse('2026-05-05') - 1), 0);
+  assert.equal(await journal.sweep(Date.parse('2026-05-05')), 1);
+  assert.equal(await journal.sweep(Date.parse('2026-05-05') + 2 * day), 1);
+  assert.deepEqual(readdirSync(logs.path), ['executions-notes.txt']);
+});
+
+test('D9: a line that a crash has torn stays by itself', async () => {
+  using logs = folder();
+  const path = join(logs.path, 'executions-2026-05-04.jsonl');
+  appendFileSync(path, '{"id":"exec_torn');
+  await using journal = createJournal(logs.path, () => noon);
+  await journal.append(execution({}));
+  await journal.append(execution({}));
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  assert.equal(lines.length, 3);
+  assert.equal((JSON.parse(lines[1]!) as Line).execution_id, 'exec_000000000000');
+});

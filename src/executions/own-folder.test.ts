@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isWorkcrateError } from '../errors.ts';
+import { parseName, parsePath } from '../paths/paths.ts';
+import { openDescriptors, playground } from '../paths/playground.testing.ts';
+import { makeOwned, removeIfEmpty } from './own-folder.ts';
+
+const skip = process.getuid?.() === 0 ? false : 'only root can give folders away';
+const uid = 200_000;
+
+test('D3: what is made is given away, what the user has made is left as it is', { skip }, () => {
+  using ground = playground();
+  makeOwned(ground.root, parsePath('a/b'), uid);
+  makeOwned(ground.root, parsePath('a/b/c'), uid + 1);
+  const owners = ['a', 'a/b', 'a/b/c'].map((path) => statSync(join(ground.root, path)).uid);
+  assert.deepEqual(owners, [uid, uid, uid + 1]);
+});
+
+test('D3: nobody who swaps links makes the server give its own folders away', { skip }, async (t) => {
+  using ground = playground();
+  mkdirSync(join(ground.root, 'outer/folder'), { recursive: true });
+  const attacker = fork(join(import.meta.dirname, '../paths/swap-links.testing.ts'), [ground.root]);
+  t.after(() => attacker.connected && attacker.disconnect());
+  await once(attacker, 'message');
+  const before = openDescriptors();
+  let refusals = 0;
+  for (let n = 0; n < 4000; n++) {
+    try {
+      makeOwned(ground.root, parsePath(n % 2 ? 'folder/made' : 'outer/folder/made'), uid);
+    } catch (error) {
+      assert.ok(isWorkcrateError(error), String(error));
+      refusals++;
+    }
+  }
+  assert.ok(refusals > 0, 'the attacker was never in the way');
+  assert.equal(openDescriptors(), before);
+  assert.equal(statSync(ground.outside).uid, 0);
+  assert.deepEqual(readdirSync(ground.outside), ['secret']);
+  attacker.disconnect();
+  await once(attacker, 'exit');
+});
+
+test('D3: only an empty folder is removed', () => {
+  using ground = playground();
+  mkdirSync(join(ground.root, 'empty'));
+  symlinkSync('../outside', join(ground.root, 'link'));
+  writeFileSync(join(ground.root, 'text'), '');
+  for (const name of ['empty', 'folder', 'link', 'text', 'missing'])
+    removeIfEmpty(ground.root, parseName(name));
+  assert.deepEqual(readdirSync(ground.root).sort(), ['file', 'folder', 'link', 'text']);
+});

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { NO_POSTGRES, startPostgres } from '../database/postgres.testing.ts';
+import type { Execution } from './executions.ts';
+import { insertRunning, newExecutionId, noDifference, updateEnded } from './record.ts';
+import { ada, bob, openRoom, type RoomOptions, type TestRoom } from './room.testing.ts';
+import type { shownExecution } from './shown.ts';
+
+const server = await startPostgres();
+after(() => server?.stop());
+
+const backends = {
+  SQLite: { skip: false as const, location: async () => ':memory:' },
+  PostgreSQL: { skip: server === null && NO_POSTGRES, location: () => server!.url() },
+};
+
+type Line = ReturnType<typeof shownExecution> & { user: string };
+
+const day = 86_400_000;
+const now = Date.parse('2026-05-04T12:00:00Z');
+
+function execution(given: Partial<Execution> = {}): Execution {
+  return {
+    id: newExecutionId(),
+    owner: 'ada',
+    tool: 'execute_code',
+    language: 'python',
+    code: 'print(1)',
+    workingDir: '/workspace',
+    reason: 'exit',
+    succeeded: given.exitCode === undefined && given.reason === undefined,
+    exitCode: 0,
+    signal: null,
+    startedAt: now,
+    durationMs: 5,
+    stdout: '',
+    stderr: '',
+    stdoutBytes: 0,
+    stderrBytes: 0,
+    truncated: false,
+    stdoutFile: null,
+    stderrFile: null,
+    artifacts: noDifference,
+    limits: { timeoutMs: 1, unenforced: [] as string[] } as unknown as Execution['limits'],
+    ...given,
+  };
+}
+
+async function keep({ database }: TestRoom, given: Partial<Execution>): Promise<Execution> {
+  const made = execution(given);
+  await insertRunning(database, made);
+  if (made.reason !== 'running') await updateEnded(database, made);
+  return made;
+}
+
+for (const [name, { skip, location }] of Object.entries(backends)) {
+  const open = async (options: RoomOptions = {}): Promise<TestRoom> =>
+    openRoom({ location: await location(), clock: () => now, sandbox: 'None here.', ...options });
+  const ids = async (room: TestRoom, search: object, caller = ada): Promise<string[]> => {
+    const page = await room.executions.search(caller, { limit: 100, ...search });
+    return page.executions.map(({ id }) => id);
+  };
+
+  describe(`executions on ${name}`, { skip }, () => {
+    test('D9: code and output that a database cannot hold are stored in another form', async () => {
+      await using room = await open();
+      const { id } = await keep(room, {
+        code: 'a\0b\ud800',
+        stdout: '\0\udfff',
+        stderr: 'x\0',
+        workingDir: '/workspace/\n',
+      });
+      const found = await room.executions.get(ada, id);
+      assert.deepEqual(
+        [found.code, found.stdout, found.stderr],
+        ['a\u2400b\ufffd', '\u2400\ufffd', 'x\u2400'],
+      );
+      assert.deepEqual(await ids(room, { text: 'A\0B' }), [id]);
+    });
+
+    test('D9, A10: nobody gets or finds what another ran', async () => {
+      await using room = await open();
+      const { id } = await keep(room, {});
+      assert.equal((await room.executions.get(ada, id)).id, id);
+      await assert.rejects(room.executions.get(bob, id), { code: 'not_found' });
+      assert.deepEqual(await ids(room, {}, bob), []);
+      assert.deepEqual(await ids(room, { after: `${now + 1}-${id}` }, bob), []);
+    });
+
+    test('D9: search by text takes it literally, in any case, from code, stdout and stderr', async () => {
+      await using room = await open();
+      const a = await keep(room, { id: 'exec_00000000000a', code: 'Straße = 100%_!' });
+      const b = await keep(room, { id: 'exec_00000000000b', stdout: 'STRASSE\n東京 ÜBER' });
+      const c = await keep(room, { id: 'exec_00000000000c', stderr: "it's 1000 \\ x" });
+      assert.deepEqual(await ids(room, { text: '100%' }), [a.id]);
+      assert.deepEqual(await ids(room, { text: '%_!' }), [a.id]);
+      assert.deepEqual(await ids(room, { text: '100' }), [c.id, a.id]);
+      assert.deepEqual(await ids(room, { text: 'über' }), [b.id]);
+      assert.deepEqual(await ids(room, { text: "IT'S" }), [c.id]);
+      assert.deepEqual(await ids(room, { text: '\\' }), [c.id]);
+      assert.deepEqual(await ids(room, { text: '_' }), [a.id]);
+    });
+
+    test('D9: search by language, status and time', async () => {
+      await using room = await open();
+      const ok = await keep(room, { startedAt: now - 3 });
+      const failed = await keep(room, { startedAt: now - 2, exitCode: 1, language: 'bash' });
+      const late = await keep(room, { startedAt: now - 1, reason: 'timeout', exitCode: null });
+      const running = await keep(room, { startedAt: now, reason: 'running' });
+      assert.deepEqual(await ids(room, {}), [running.id, late.id, failed.id, ok.id]);
+      assert.deepEqual(await ids(room, { status: 'ok' }), [ok.id]);
+      assert.deepEqual(await ids(room, { status: 'failed' }), [late.id, failed.id]);
+      assert.deepEqual(await ids(room, { status: 'timeout' }), [late.id]);
+      assert.deepEqual(await ids(room, { status: 'running' }), [running.id]);
+      assert.deepEqual(await ids(room, { language: 'bash' }), [failed.id]);
+      assert.deepEqual(await ids(room, { since: now - 2, until: now }), [late.id, failed.id]);
+    });
+
+    test('D9: pages hold every execution once, although some are new, gone, or of the same time', async () => {
+      await using room = await open();
+      const made: string[] = [];
+      for (let n = 0; n < 25; n++) made.push((await keep(room, { startedAt: now - Math.floor(n / 10) })).id);
+      const seen: string[] = [];
+      for (let after: string | undefined; ;) {
+        const page = await room.executions.search(ada, { limit: 4, after });
+        seen.push(...page.executions.map(({ id }) => id));
+        if (page.next === null) break;
+        after = page.next;
+        await room.database.query('DELETE FROM executions WHERE id = ?', seen.at(-1)!);
+        await keep(room, { startedAt: now + 1 });
+      }
+      assert.deepEqual(seen.toSorted(), made.toSorted());
+    });
+
+    test('D9: successes are forgotten after 30 days and failures after 90, and so are journals', async () => {
+      await using room = await open();
+      const old = { startedAt: now - 31 * day };
+      const older = { startedAt: now - 91 * day, exitCode: 1 };
+      const kept = [
+        await keep(room, { startedAt: now - 29 * day }),
+        await keep(room, { ...old, exitCode: 1 }),
+        await keep(room, { ...older, reason: 'running' }),
+      ];
+      for (let n = 0; n < 3; n++) await keep(room, old);
+      await keep(room, older);
+      const logs = join(room.data, 'logs');
+      await mkdir(logs);
+      const days = [89, 90, 91, 92].map((ago) => new Date(now - ago * day).toISOString().slice(0, 10));
+      for (const each of days) await writeFile(join(logs, `executions-${each}.jsonl`), '');
+      assert.deepEqual(await room.executions.sweep(), { executions: 4, journals: 2 });
+      assert.deepEqual(
+        await ids(room, {}),
+        kept.map(({ id }) => id),
+      );
+      assert.equal((await readdir(logs)).length, 2);
+      assert.deepEqual(await room.executions.sweep(), { executions: 0, journals: 0 });
+    });
+
+    test('D9: runs that a crash has cut off are lost, with a line in the journal', async () => {
+      await using room = await open();
+      const cut = await keep(room, { reason: 'running', code: 'Sleep()', startedAt: now - day });
+      const whole = await keep(room, {});
+      assert.equal(await room.executions.recover(), 1);
+      assert.equal((await room.executions.get(ada, cut.id)).reason, 'lost');
+      assert.equal((await room.executions.get(ada, whole.id)).reason, 'exit');
+      assert.deepEqual(await ids(room, { text: 'sleep', status: 'failed' }), [cut.id]);
+      const [file] = await readdir(join(room.data, 'logs'));
+      const line = await readFile(join(room.data, 'logs', file!), 'utf8');
+      assert.equal((JSON.parse(line) as Line).execution_id, cut.id);
+      assert.equal(await room.executions.recover(), 0);
+    });
+
+    test('D9: a run of just now is lost on SQLite alone, which no other server uses', async () => {
+      await using room = await open();
+      await keep(room, { reason: 'running' });
+      assert.equal(await room.executions.recover(), name === 'SQLite' ? 1 : 0);
+    });
+
+    test('D9: what was answered is found at once, in the row and in the journal', async () => {
+      await using room = await openRoom({ location: await location() });
+      const { execution: ran } = await room.run({ code: 'printf "a\\0b\\n"; exit 1', language: 'bash' });
+      assert.equal(ran.stdout, 'a\0b\n');
+      const found = await room.executions.get(ada, ran.id);
+      assert.equal(found.stdout, 'a\u2400b\n');
+      assert.deepEqual({ ...found, stdout: '' }, { ...ran, stdout: '' });
+      const [file] = await readdir(join(room.data, 'logs'));
+      assert.match(file!, /^executions-\d{4}-\d\d-\d\d\.jsonl$/);
+      const line = JSON.parse(await readFile(join(room.data, 'logs', file!), 'utf8')) as Line;
+      assert.deepEqual(
+        [line.execution_id, line.user, line.stdout, line.exit_code],
+        [ran.id, 'ada', 'a\0b\n', 1],
+      );
+    });
+  });
+}

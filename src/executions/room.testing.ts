@@ -1,0 +1,114 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { difference, snapshot } from '../artifacts/changes.ts';
+import { openDatabase } from '../database/open.ts';
+import { createFiles, type Quotas } from '../files/files.ts';
+import type { Caller } from '../identity.ts';
+import { createLinks } from '../links/links.ts';
+import { createLog } from '../log.ts';
+import { createPlaces } from '../places/places.ts';
+import { memoryStorage } from '../storage/memory.ts';
+import type { Changes } from './comparison.ts';
+import { createExecutions, type ExecutionRequest, type ExecutionsOptions } from './executions.ts';
+import { plainSandbox } from './plain-sandbox.testing.ts';
+import { executionTools } from './tools.ts';
+
+export const ada: Caller = { user: 'ada' };
+export const bob: Caller = { user: 'bob' };
+
+export const plenty: Quotas = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
+
+export interface RoomOptions extends Partial<Omit<ExecutionsOptions, 'files' | 'places'>> {
+  readonly location?: string;
+  readonly quotas?: Quotas;
+  readonly uids?: { from: number; to: number };
+}
+
+export type TestRoom = Awaited<ReturnType<typeof openRoom>>;
+
+/** The room on a real database and real interpreters, in folders of its own. */
+export async function openRoom({ location, quotas = plenty, uids, ...given }: RoomOptions = {}) {
+  await using opened = new AsyncDisposableStack();
+  const data = opened.adopt(await mkdtemp(join(tmpdir(), 'workcrate-executions-')), (folder) =>
+    rm(folder, { recursive: true, force: true }),
+  );
+  const database = given.database ?? (await openDatabase(location ?? ':memory:'));
+  opened.defer(() => database.close());
+  const lines: Record<string, unknown>[] = [];
+  const log = createLog('debug', (line) => lines.push(JSON.parse(line) as Record<string, unknown>));
+  const clock = given.clock ?? Date.now;
+  const storage = memoryStorage();
+  const files = createFiles({ database, storage, quotas, maxFileSize: 1e9, clock, log });
+  const links = createLinks({
+    database,
+    storage,
+    files,
+    uploadTtl: 60,
+    maxBundleFiles: 10,
+    clock,
+    log,
+  });
+  await mkdir(join(data, 'places'));
+  const places = createPlaces({ database, folder: join(data, 'places'), uids: uids ?? null, clock });
+  const sandbox = given.sandbox ?? opened.use(plainSandbox());
+  const changes = { snapshot, difference } as Changes;
+  const executions = opened.use(
+    createExecutions({
+      database,
+      files,
+      places,
+      changes,
+      data,
+      serverFolders: [data],
+      timeoutMs: 20_000,
+      maxTimeoutMs: 30_000,
+      outputBytes: 64 * 1024 ** 2,
+      keepOutputSeconds: 3600,
+      retention: { successDays: 30, failureDays: 90 },
+      ended: () => {},
+      ...given,
+      sandbox,
+      clock,
+      log,
+    }),
+  );
+  const tools = executionTools({
+    executions,
+    links,
+    linkSeconds: 3600,
+    baseUrl: () => 'http://127.0.0.1:9180',
+    timeoutMs: 20_000,
+    maxTimeoutMs: 30_000,
+  });
+  const all = opened.move();
+  return {
+    data,
+    database,
+    files,
+    links,
+    places,
+    executions,
+    tools,
+    log: lines,
+    run: (request: Partial<ExecutionRequest>, caller = ada) =>
+      executions.run(caller, { ...plain, ...request }, watching()),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+const plain: ExecutionRequest = {
+  tool: 'execute_code',
+  language: 'bash',
+  code: 'true',
+  stdin: '',
+  workingDir: null,
+  timeoutMs: null,
+};
+
+export const watching = (signal = new AbortController().signal) => ({ signal, progress: () => {} });
+
+/** Waits for something that is bound to come, for half a minute. */
+export async function until(is: () => boolean | Promise<boolean>): Promise<void> {
+  for (let n = 0; n < 3000 && !(await is()); n++) await new Promise((resolve) => setTimeout(resolve, 10));
+}

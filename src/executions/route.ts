@@ -1,0 +1,51 @@
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../errors.ts';
+import type { Caller } from '../identity.ts';
+import type { Log } from '../log.ts';
+import { jsonResponse, statusOf } from '../web/answer.ts';
+import type { Executions } from './executions.ts';
+import { executionId, searchInput } from './inputs.ts';
+import { shownExecution, shownPage } from './shown.ts';
+
+export interface ExecutionRoutesOptions {
+  readonly executions: Pick<Executions, 'get' | 'search'>;
+  readonly caller: Caller;
+  readonly log: Log;
+}
+
+/** A query holds nothing but text. */
+const query = searchInput.extend({ limit: z.coerce.number().int().min(1).max(100).default(20) });
+
+/** `GET /executions` and `GET /executions/{id}`: what search_executions and get_execution give. */
+export function executionRoutes({ executions, caller, log }: ExecutionRoutesOptions): Hono {
+  const routes = new Hono();
+  const answered = async (act: () => Promise<unknown>): Promise<Response> => {
+    try {
+      return jsonResponse(await act());
+    } catch (cause) {
+      const error = asWorkcrateError(cause);
+      if (isOurFault(error)) log.error('http.refused', { route: '/executions', code: error.code, error });
+      return jsonResponse(
+        { error: publicMessage(error), code: error.code, ...error.details },
+        statusOf(error),
+      );
+    }
+  };
+  routes.get('/executions', (context) =>
+    answered(async () => shownPage(await executions.search(caller, parsed(query, context.req.query())))),
+  );
+  routes.get('/executions/:id', (context) =>
+    answered(async () => {
+      const id = parsed(executionId, context.req.param('id'));
+      return shownExecution(await executions.get(caller, id));
+    }),
+  );
+  return routes;
+}
+
+function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new WorkcrateError('invalid_input', z.prettifyError(result.error));
+}

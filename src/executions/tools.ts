@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { WorkcrateError } from '../errors.ts';
+import { defineTool, type Tool } from '../mcp/tool.ts';
+import { languages } from '../sandbox/sandbox.ts';
+import { answerOf, endedShape, endLines, outputLines, type AnswerOptions } from './answer.ts';
+import type { Execution, Executions } from './executions.ts';
+import { codeText, executionId, searchInput, stdinText } from './inputs.ts';
+import { executionShape, pageShape, shownExecution, shownPage } from './shown.ts';
+import { truncated } from './truncation.ts';
+
+export interface ExecutionToolsOptions extends AnswerOptions {
+  readonly executions: Executions;
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+}
+
+/** Code may do anything that the sandbox lets it. */
+const running = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
+const looking = { readOnlyHint: true, openWorldHint: false };
+
+/** Tools that run code, and that look up what was run. */
+export function executionTools(options: ExecutionToolsOptions): Tool[] {
+  return [executeCode(options), executeBash(options), getExecution(options), searchExecutions(options)];
+}
+
+function executeCode(options: ExecutionToolsOptions): Tool {
+  return defineTool({
+    name: 'execute_code',
+    group: 'code',
+    title: 'Run code',
+    description:
+      'Runs Python, Node or Bash code in a sandbox and gives its output, exit code and the files it changed. Each run is a new process; /workspace and /artifacts are kept between runs. Write files for people to /artifacts.',
+    input: z.strictObject({
+      language: z.enum(languages),
+      code: codeText,
+      timeout_ms: z
+        .number()
+        .int()
+        .min(1)
+        .optional()
+        .describe(`Default ${options.timeoutMs}, at most ${options.maxTimeoutMs}`),
+      working_dir: z
+        .string()
+        .min(1)
+        .max(4096)
+        .optional()
+        .describe('Below /workspace, /artifacts or /tmp; default: a folder of its own in /workspace'),
+      stdin: stdinText.optional(),
+      session_id: z.string().min(1).max(200).optional().describe('There are no sessions yet: leave it out'),
+    }),
+    output: endedShape,
+    annotations: running,
+    async handle(input, { caller, signal, progress }) {
+      if (input.session_id !== undefined)
+        throw new WorkcrateError(
+          'not_found',
+          'There is no such session: this server has none. Leave session_id out.',
+        );
+      const request = {
+        tool: 'execute_code',
+        language: input.language,
+        code: input.code,
+        stdin: input.stdin ?? '',
+        workingDir: input.working_dir ?? null,
+        timeoutMs: input.timeout_ms ?? null,
+      };
+      return answerOf(options, caller, await options.executions.run(caller, request, { signal, progress }));
+    },
+  });
+}
+
+function executeBash(options: ExecutionToolsOptions): Tool {
+  return defineTool({
+    name: 'execute_bash',
+    group: 'code',
+    title: 'Run a shell command',
+    description:
+      'Runs a Bash command in a sandbox, in /workspace, and gives its output, exit code and the files it changed. /workspace and /artifacts are kept between calls; /tools and /skills can be read. Write files for people to /artifacts.',
+    input: z.strictObject({
+      command: codeText,
+      timeout: z
+        .number()
+        .min(0.001)
+        .optional()
+        .describe(`Seconds; default ${options.timeoutMs / 1000}, at most ${options.maxTimeoutMs / 1000}`),
+    }),
+    output: endedShape,
+    annotations: running,
+    async handle({ command, timeout }, { caller, signal, progress }) {
+      const request = {
+        tool: 'execute_bash',
+        language: 'bash' as const,
+        code: command,
+        stdin: '',
+        workingDir: '/workspace',
+        timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
+      };
+      return answerOf(options, caller, await options.executions.run(caller, request, { signal, progress }));
+    },
+  });
+}
+
+function getExecution({ executions }: ExecutionToolsOptions): Tool {
+  return defineTool({
+    name: 'get_execution',
+    group: 'code',
+    title: 'See what was run',
+    description:
+      'Gives the code, output, changed files, limits and end of an earlier run. Where output was cut, share_file makes a link of its stdout_file or stderr_file, for as long as that is kept.',
+    input: z.strictObject({ execution_id: executionId }),
+    output: executionShape,
+    annotations: looking,
+    async handle({ execution_id }, { caller }) {
+      const execution = await executions.get(caller, execution_id);
+      return { text: toldOf(execution), structured: shownExecution(execution) };
+    },
+  });
+}
+
+function toldOf(execution: Execution): string {
+  const { language, workingDir, startedAt, code, stdoutFile, stderrFile } = execution;
+  return [
+    `${language} in ${workingDir} at ${new Date(startedAt).toISOString()}:`,
+    truncated(code),
+    '--- stdout ---',
+    ...outputLines(execution),
+    ...endLines(execution),
+    ...(stdoutFile === null ? [] : [`All of stdout: share_file with file_id ${stdoutFile}`]),
+    ...(stderrFile === null ? [] : [`All of stderr: share_file with file_id ${stderrFile}`]),
+  ].join('\n');
+}
+
+function searchExecutions({ executions }: ExecutionToolsOptions): Tool {
+  return defineTool({
+    name: 'search_executions',
+    group: 'code',
+    title: 'Search earlier runs',
+    description: 'Lists your earlier runs, newest first, by page: by text, language, outcome and time.',
+    input: searchInput,
+    output: pageShape,
+    annotations: looking,
+    async handle(input, { caller }) {
+      const page = await executions.search(caller, input);
+      const lines = page.executions.map(
+        ({ id, startedAt, language, reason, exitCode, code }) =>
+          `${id}  ${new Date(startedAt).toISOString()}  ${language}  ${reason}${exitCode === null ? '' : ` ${exitCode}`}  ${JSON.stringify(code.slice(0, 80))}`,
+      );
+      return { text: lines.join('\n') || 'Nothing was found.', structured: shownPage(page) };
+    },
+  });
+}

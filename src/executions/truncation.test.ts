@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createTruncation, truncated } from './truncation.ts';
+
+const bounds = { most: 100, head: 40, tail: 40 };
+const marker = /^([^]{0,40})\n\[\.\.\. truncated (\d+) chars \.\.\.\]\n([^]{0,40})$/;
+
+/** Texts around the bound, with characters of one and of two units. */
+const text = fc
+  .array(fc.constantFrom('a', '\n', 'é', '東', '🧪', '𝄞'), { maxLength: 300 })
+  .map((characters) => characters.join(''));
+
+/** The same text in pieces that may part a character. */
+const pieces = fc.tuple(text, fc.array(fc.nat(400), { maxLength: 20 })).map(([whole, places]) => {
+  const cuts = [0, ...places.toSorted((a, b) => a - b), whole.length];
+  return { whole, parts: cuts.slice(1).map((cut, at) => whole.slice(cuts[at], cut)) };
+});
+
+test('D7: a text up to the bound is shown whole, a longer one by its head and tail', () => {
+  fc.assert(
+    fc.property(text, (whole) => {
+      const shown = truncated(whole, bounds);
+      if (whole.length <= bounds.most) return assert.equal(shown, whole);
+      const [, head = '', count, tail = ''] = marker.exec(shown) ?? [];
+      assert.ok(whole.startsWith(head) && whole.endsWith(tail));
+      assert.equal(head.length + Number(count) + tail.length, whole.length);
+      assert.ok(head.length >= 39 && tail.length >= 39);
+    }),
+  );
+});
+
+test('D7: no character is broken at the cut', () => {
+  fc.assert(fc.property(text, (whole) => assert.ok(truncated(whole, bounds).isWellFormed())));
+});
+
+test('D7: in which pieces a text comes makes no difference', () => {
+  fc.assert(
+    fc.property(pieces, ({ whole, parts }) => {
+      const truncation = createTruncation(bounds);
+      parts.forEach(truncation.add);
+      assert.equal(truncation.text(), truncated(whole, bounds));
+      assert.equal(truncation.total(), whole.length);
+    }),
+  );
+});
+
+test('D7: 10,000 characters are shown, of 10,001 the first and last 4,000', () => {
+  assert.equal(truncated('x'.repeat(10_000)), 'x'.repeat(10_000));
+  const shown = truncated(`${'a'.repeat(5000)}b${'c'.repeat(5000)}`);
+  assert.equal(shown, `${'a'.repeat(4000)}\n[... truncated 2001 chars ...]\n${'c'.repeat(4000)}`);
+});

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { isWorkcrateError } from '../errors.ts';
+import { insidePath, parseWorkingDir, settleFolder } from './working-dir.ts';
+
+const server = ['/data/workcrate', '/Homes/ada', '/tmp/server'];
+const parse = (path: string): string => insidePath(parseWorkingDir(path, server));
+
+const allowed: Record<string, string> = {
+  data: '/workspace/data',
+  './data/': '/workspace/data',
+  'a//b': '/workspace/a/b',
+  '.': '/workspace',
+  './~a': '/workspace/~a',
+  etc: '/workspace/etc',
+  'ünï 東京': '/workspace/ünï 東京',
+  'new\nline': '/workspace/new\nline',
+  '100%': '/workspace/100%',
+  '/workspace': '/workspace',
+  '/workspace/': '/workspace',
+  '//workspace//a/./b/': '/workspace/a/b',
+  '/artifacts/plots': '/artifacts/plots',
+  '/workspace/etc': '/workspace/etc',
+  '/tmp': '/tmp',
+  '/tmp/': '/tmp',
+};
+
+for (const [given, meant] of Object.entries(allowed))
+  test(`D6: ${JSON.stringify(given)} is ${meant}`, () => assert.equal(parse(given), meant));
+
+const protectedPaths = [
+  ...'/etc /etc/ //etc /etc/passwd /./etc /etc/. /workspace/../etc /tmp/../etc/x /x/../etc'.split(' '),
+  ...'/var /var/log /root /root/.ssh /home /home/ada/.aws /proc/self /sys /dev/shm /boot /run'.split(' '),
+  ...'/usr/bin /bin /sbin /lib /lib64 /lib32'.split(' '),
+  ...'~ ~/ ~/.ssh ~/.gnupg ~/.aws ~/.config ~/.config/x ~/x ~root ~root/.ssh ~/../etc'.split(' '),
+  ...'/data/workcrate /data/workcrate/ /data/workcrate/files /data/x/../workcrate'.split(' '),
+  ...'/Homes/ada /Homes/ada/.ssh /tmp/server /tmp/server/logs'.split(' '),
+];
+
+for (const path of protectedPaths)
+  test(`D6: ${path} is refused as protected`, () => assert.throws(() => parse(path), refused('protected')));
+
+const hostile: [string, string][] = [
+  ['..', 'traversal'],
+  ['../x', 'traversal'],
+  ['a/../../x', 'traversal'],
+  ['/workspace/a/..', 'traversal'],
+  ['/workspace/..', 'traversal'],
+  ['/artifacts/../workspace', 'traversal'],
+  ['a\0b', 'nul'],
+  ['/etc\0/workspace', 'nul'],
+  ['/workspace/\0', 'nul'],
+  ['/workspace/%2e%2e/x', 'encoded'],
+  ['%2e%2e%2fetc', 'encoded'],
+  ['/workspace/a%2f..%2f..%2fetc', 'encoded'],
+  ['/workspace/\uff0e\uff0e/etc', 'look_alike'],
+  ['a\u2215b', 'look_alike'],
+  ['a\\b', 'backslash'],
+  ['C:/x', 'drive'],
+  ['\ud800', 'not_unicode'],
+  ['x'.repeat(256), 'too_long'],
+  ['a/'.repeat(300), 'too_deep'],
+];
+
+for (const [path, kind] of hostile)
+  test(`D6: ${JSON.stringify(path.slice(0, 40))} is refused as ${kind}`, () =>
+    assert.throws(() => parse(path), refused(kind)));
+
+for (const path of [
+  '/',
+  '//',
+  '/.',
+  '/etcetera',
+  '/varnish/x',
+  '/data',
+  '/data/workcrate2',
+  '/tmp/x',
+  '/nowhere',
+])
+  test(`D6: ${path} is not there inside, and the answer says what is`, () =>
+    assert.throws(() => parse(path), { code: 'path_not_found', message: /\/workspace/ }));
+
+test('D6: whatever is given is in one of the three folders or refused', () => {
+  const part = fc.oneof(
+    fc.constantFrom(
+      '..',
+      '.',
+      '',
+      '~',
+      'etc',
+      'workspace',
+      'artifacts',
+      'tmp',
+      '%2e%2e',
+      '\0',
+      'a',
+      '\u2025',
+    ),
+    fc.string({ unit: 'binary', maxLength: 5 }),
+  );
+  fc.assert(
+    fc.property(fc.array(part, { minLength: 1, maxLength: 8 }), (parts) => {
+      try {
+        const meant = parse(parts.join('/'));
+        assert.match(meant, /^\/(?:workspace|artifacts|tmp)(?:\/|$)/);
+        assert.ok(!meant.split('/').includes('..'));
+      } catch (error) {
+        assert.ok(isWorkcrateError(error, 'path_refused') || isWorkcrateError(error, 'path_not_found'));
+      }
+    }),
+  );
+});
+
+test('D6: links within are followed, links out refused, and nothing is made through one', () => {
+  const home = mkdtempSync(join(tmpdir(), 'workcrate-dir-'));
+  try {
+    const place = { uid: null, workspace: join(home, 'workspace'), artifacts: join(home, 'artifacts') };
+    const settle = (path: string): string => insidePath(settleFolder(place, parseWorkingDir(path, [])));
+    for (const folder of ['workspace/real/deep', 'artifacts', 'secret'])
+      mkdirSync(join(home, folder), { recursive: true });
+    writeFileSync(join(place.workspace, 'file'), '');
+    const links = {
+      in: 'real/deep',
+      abs: '/etc',
+      out: '../secret',
+      loop: 'loop',
+      dead: 'nothing',
+      round: '../workspace',
+    };
+    for (const [name, target] of Object.entries(links)) symlinkSync(target, join(place.workspace, name));
+    assert.equal(settle('in'), '/workspace/real/deep');
+    assert.equal(settle('new/er'), '/workspace/new/er');
+    assert.ok(existsSync(join(place.workspace, 'new/er')));
+    assert.equal(settle('/artifacts/plots'), '/artifacts/plots');
+    assert.ok(existsSync(join(place.artifacts, 'plots')));
+    for (const path of [
+      'abs',
+      'abs/x',
+      'out',
+      'out/new',
+      'loop',
+      'dead',
+      'dead/x',
+      'in/new',
+      'round',
+      '/workspace/out',
+    ])
+      assert.throws(() => settle(path), { code: 'path_refused' }, path);
+    assert.throws(() => settle('file'), refused('not_folder'));
+    assert.throws(() => settle('file/x'), isWorkcrateError);
+    assert.ok(!existsSync(join(home, 'secret/new')) && !existsSync(join(place.workspace, 'nothing')));
+  } finally {
+    rmSync(home, { recursive: true });
+  }
+});
+
+function refused(kind: string): (error: unknown) => boolean {
+  return (error) => isWorkcrateError(error, 'path_refused') && error.details['kind'] === kind;
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { belowRoot, here, parsePath, type TreeEnd, type TreeEntry } from './paths.ts';
+import { allFootings, openDescriptors, playground, refusedAs } from './playground.testing.ts';
+
+const wide = { mostEntries: 1000, mostDepth: 10 };
+const whole: TreeEnd = { cut: false, unreadable: 0, unentered: 0 };
+
+function walked(steps: Generator<TreeEntry, TreeEnd>): { paths: string[]; end: TreeEnd } {
+  const paths: string[] = [];
+  for (let next = steps.next(); ; next = steps.next()) {
+    if (next.done) return { paths: paths.sort(), end: next.value };
+    paths.push(next.value.path);
+  }
+}
+
+for (const footing of allFootings) {
+  test(`E4: a tree gives all that stands below, links as links, and follows none (${footing})`, () => {
+    using play = playground();
+    symlinkSync('../outside', join(play.root, 'out'));
+    symlinkSync('.', join(play.root, 'folder', 'loop'));
+    execFileSync('mkfifo', [join(play.root, 'fifo')]);
+    for (const links of ['refuse', 'within'] as const) {
+      const { paths, end } = walked(belowRoot(play.root, { footing, links }).tree(here, wide));
+      assert.deepEqual(paths, ['fifo', 'file', 'folder', 'folder/file', 'folder/loop', 'out']);
+      assert.deepEqual(end, whole);
+    }
+  });
+
+  test(`a tree begins at a folder, and at nothing else (${footing})`, () => {
+    using play = playground();
+    symlinkSync('folder', join(play.root, 'in'));
+    const root = belowRoot(play.root, { footing });
+    assert.deepEqual(walked(root.tree(parsePath('folder'), wide)).paths, ['file']);
+    assert.throws(() => root.tree(parsePath('file'), wide).next(), refusedAs('not_folder'));
+    assert.throws(() => root.tree(parsePath('in'), wide).next(), refusedAs('link'));
+    assert.throws(() => root.tree(parsePath('missing'), wide).next(), { code: 'path_not_found' });
+  });
+
+  test(`a tree keeps to its bounds, and tells what it left out (${footing})`, () => {
+    using play = playground();
+    const root = belowRoot(play.root, { footing });
+    writeFileSync(Buffer.concat([Buffer.from(`${play.root}/`), Buffer.of(0xff)]), '');
+    const full = { ...whole, unreadable: 1 };
+    assert.deepEqual(walked(root.tree(here, { ...wide, mostEntries: 4 })).end, full);
+    assert.deepEqual(walked(root.tree(here, { ...wide, mostEntries: 3 })), {
+      paths: ['file', 'folder'],
+      end: { ...full, cut: true },
+    });
+    const flat = walked(root.tree(here, { ...wide, mostDepth: 0 }));
+    assert.deepEqual(flat, { paths: ['file', 'folder'], end: { ...full, unentered: 1 } });
+    const chosen = walked(root.tree(here, { ...wide, enters: (name) => name !== 'folder' }));
+    assert.deepEqual(chosen, { paths: ['file', 'folder'], end: full });
+  });
+
+  test(`E4: a tree does not go into hidden folders where they are refused (${footing})`, () => {
+    using play = playground();
+    mkdirSync(join(play.root, '.git'));
+    writeFileSync(join(play.root, '.git', 'config'), 'key');
+    const root = belowRoot(play.root, { footing, hidden: 'refuse' });
+    assert.deepEqual(walked(root.tree(here, wide)).paths, ['.git', 'file', 'folder', 'folder/file']);
+  });
+
+  test(`a folder that goes away while a tree is walked is left out, and no descriptor stays (${footing})`, () => {
+    using play = playground();
+    const before = openDescriptors();
+    const steps = belowRoot(play.root, { footing }).tree(here, wide);
+    steps.next();
+    rmSync(join(play.root, 'folder'), { recursive: true });
+    assert.ok(!walked(steps).paths.includes('folder/file'));
+    assert.equal(openDescriptors(), before);
+  });
+
+  test(`a tree that is given up halfway leaves no descriptor open (${footing})`, () => {
+    using play = playground();
+    const before = openDescriptors();
+    for (const entry of belowRoot(play.root, { footing }).tree(here, wide))
+      if (entry.path === 'folder/file') break;
+    assert.equal(openDescriptors(), before);
+  });
+}

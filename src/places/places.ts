@@ -1,0 +1,96 @@
+import { chmodSync, chownSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { Database } from '../database/database.ts';
+import { errnoOf, WorkcrateError } from '../errors.ts';
+import type { Place } from '../sandbox/sandbox.ts';
+
+export interface PlacesOptions {
+  readonly database: Database;
+  /** The folder in which every user gets a folder. */
+  readonly folder: string;
+  /** The uids that runs may have where the server is root, else null. */
+  readonly uids: { readonly from: number; readonly to: number } | null;
+  readonly clock: Clock;
+}
+
+export type Places = ReturnType<typeof createPlaces>;
+
+/** Whose /workspace and /artifacts stand where, and under which uid. No name of a user is part of a path. */
+export function createPlaces(options: PlacesOptions) {
+  const known = new Map<string, Place>();
+  return {
+    /** The user's folders, made where they are missing. */
+    async of(user: string): Promise<Place> {
+      const found = known.get(user) ?? (await make(options, user));
+      known.set(user, found);
+      return found;
+    },
+    /** The user's folders, or null for somebody who never had any. */
+    async find(user: string): Promise<Place | null> {
+      const number = await numberOf(options, user);
+      return number === null ? null : placeOf(options, number);
+    },
+  };
+}
+
+async function numberOf({ database }: PlacesOptions, user: string): Promise<number | null> {
+  const [row] = await database.query<{ number: number }>('SELECT number FROM places WHERE owner = ?', user);
+  return row?.number ?? null;
+}
+
+async function make(options: PlacesOptions, user: string): Promise<Place> {
+  const place = placeOf(options, (await numberOf(options, user)) ?? (await take(options, user)));
+  const { uid, workspace, artifacts } = place;
+  for (const folder of [workspace, artifacts]) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (uid !== null) giveTo(folder, uid);
+    chmodSync(folder, 0o700);
+  }
+  return place;
+}
+
+/** By its path: the folder above belongs to the server alone, so nobody can have put a link here. */
+function giveTo(folder: string, uid: number): void {
+  try {
+    chownSync(folder, uid, uid);
+  } catch (cause) {
+    throw new WorkcrateError(
+      'sandbox_unavailable',
+      `No folder can be given to user id ${uid} here (${errnoOf(cause) ?? 'failed'}), as in a container that maps no such id. Name ids that there are with --sandbox-uids.`,
+      { cause },
+    );
+  }
+}
+
+/** Every attempt that fails is one at which somebody else has got a number. */
+const mostAttempts = 1000;
+
+/** The next number that is free. Of several who try the same one at once, one gets it. */
+async function take(options: PlacesOptions, user: string): Promise<number> {
+  const { database, clock } = options;
+  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+    const [taken] = await database.query<{ number: number }>(
+      `INSERT INTO places (owner, number, created_at)
+       SELECT ?, COALESCE(MAX(number), 0) + 1, CAST(? AS BIGINT) FROM places WHERE true
+       ON CONFLICT DO NOTHING RETURNING number`,
+      user,
+      clock(),
+    );
+    // Nothing came of it where another had the number, or where this user has one by now.
+    const number = taken?.number ?? (await numberOf(options, user));
+    if (number !== null) return number;
+  }
+  throw new WorkcrateError('database_failed', 'Too many users came at once. Try again.');
+}
+
+function placeOf({ folder, uids }: PlacesOptions, number: number): Place {
+  const uid = uids === null ? null : uids.from + number - 1;
+  if (uids !== null && uid! > uids.to)
+    throw new WorkcrateError(
+      'sandbox_unavailable',
+      `There are more users than user ids from ${uids.from} to ${uids.to}. Give more with --sandbox-uids.`,
+    );
+  const home = join(folder, String(number));
+  return { uid, workspace: join(home, 'workspace'), artifacts: join(home, 'artifacts') };
+}

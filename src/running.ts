@@ -1,0 +1,127 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { createArtifacts } from './artifacts/artifacts.ts';
+import * as changes from './artifacts/changes.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Database } from './database/database.ts';
+import { isWorkcrateError } from './errors.ts';
+import { createExecutions } from './executions/executions.ts';
+import type { Files } from './files/files.ts';
+import { localCaller } from './identity.ts';
+import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import { createPlaces, type Places } from './places/places.ts';
+import { openSandbox } from './sandbox/open.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
+
+export interface RunningOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly files: Files;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type Running = Awaited<ReturnType<typeof startRunning>>;
+
+/** The part of the composition root that is about code: places → sandbox → executions, artifacts. */
+export async function startRunning({ config, database, files, metrics, clock, log }: RunningOptions) {
+  await using started = new AsyncDisposableStack();
+  const uids = process.getuid?.() === 0 ? config.sandboxUids : null;
+  const places = createPlaces({ database, folder: join(config.data, 'places'), uids, clock });
+  const sandbox = await sandboxFor(config, places, log);
+  if (typeof sandbox !== 'string') {
+    started.use(sandbox);
+    metrics.watchSandbox(() => sandbox.occupancy());
+    tellWhatIsNotHeld(sandbox, log);
+  }
+  const executions = createExecutions({
+    database,
+    files,
+    places,
+    sandbox,
+    changes,
+    data: config.data,
+    serverFolders: [config.data, ...(config.filesDir === null ? [] : [config.filesDir]), homedir()],
+    timeoutMs: config.runTimeout * 1000,
+    maxTimeoutMs: config.runMaxTimeout * 1000,
+    outputBytes: config.runOutput,
+    keepOutputSeconds: config.fileTtl,
+    retention: { successDays: config.keepSuccesses, failureDays: config.keepFailures },
+    ended: ({ language, reason }) => metrics.executions.inc({ language, reason }),
+    clock,
+    log,
+  });
+  started.use(executions);
+  log.info('start.executions_lost', { count: await executions.recover() });
+  const sizeLimit = config.artifactSizeLimitMb * 1024 ** 2;
+  const artifacts = createArtifacts({ places, sizeLimit, log });
+  const running = started.move();
+  return {
+    executions,
+    artifacts,
+    where: whereOf(sandbox),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/**
+ * What was asked for by name has to work, or the server does not start. Otherwise code runs where it can, and
+ * elsewhere the reason is given to whoever tries: files and links need no sandbox.
+ */
+async function sandboxFor(config: Config, places: Places, log: Log): Promise<Sandbox | string> {
+  if (config.sandbox === 'off') return 'It is switched off (--sandbox off).';
+  const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
+  try {
+    const sandbox = await openSandbox({ ...sandboxOptions(config, log), kind });
+    await sandbox.warm(localCaller.user, await places.of(localCaller.user));
+    return sandbox;
+  } catch (error) {
+    if (config.sandbox !== 'auto' || !isWorkcrateError(error, 'sandbox_unavailable')) throw error;
+    log.warn('sandbox.unavailable', { error });
+    return error.message;
+  }
+}
+
+export function sandboxOptions(config: Config, log: Log) {
+  return {
+    limits: {
+      memoryBytes: config.runMemory,
+      processes: config.runProcesses,
+      cpus: config.runCpus,
+      fileBytes: config.runFileSize,
+      diskBytes: config.runDisk,
+      tmpBytes: config.runTmp,
+      graceMs: 5000,
+    },
+    network: config.sandboxNetwork,
+    mostRuns: config.maxRuns,
+    tools: config.toolsPath,
+    skills: config.skillsPath,
+    warm: { python: config.warmPython, node: config.warmNode, bash: config.warmBash },
+    log,
+    allowed: config.allowSandbox,
+    python: config.python,
+    docker: { socket: config.dockerSocket, image: config.executorImage, runtime: config.dockerRuntime },
+    instance: config.data,
+  };
+}
+
+/** For people who start the server. */
+function whereOf(sandbox: Sandbox | string): string {
+  if (typeof sandbox === 'string') return `nothing. ${sandbox}`;
+  const missing = Object.values(sandbox.holds).filter((held) => held !== true).length;
+  return missing === 0
+    ? sandbox.kind
+    : `${sandbox.kind}, but ${missing} of its bounds do not hold: see workcrate doctor`;
+}
+
+function tellWhatIsNotHeld({ kind, holds }: Sandbox, log: Log): void {
+  const missing = Object.entries(holds).filter(([, held]) => held !== true);
+  log[missing.length === 0 ? 'info' : 'warn']('sandbox.opened', {
+    kind,
+    not_held: Object.fromEntries(missing),
+  });
+}

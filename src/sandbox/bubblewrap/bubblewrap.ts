@@ -1,0 +1,123 @@
+import { WorkcrateError } from '../../errors.ts';
+import { openCgroups } from '../cgroups/cgroups.ts';
+import { runQueue } from '../queue.ts';
+import type { Holds, Limits, Place, Sandbox, SandboxOptions } from '../sandbox.ts';
+import { seccompProgram } from '../seccomp/seccomp.ts';
+import { memoryOfEach } from './fork-server.ts';
+import { sweepStages } from './launch.ts';
+import { findPython } from './python.ts';
+import { createPool, type Pool } from './pool.ts';
+import { demandPrograms } from './remedies.ts';
+import { runOn } from './run.ts';
+
+export interface BubblewrapOptions extends SandboxOptions {
+  /** A path, or null for the system's. */
+  readonly python: string | null;
+}
+
+/** Users whose interpreters are kept waiting; of more, whoever ran nothing for longest has a cold start. */
+const mostPools = 16;
+
+/** Linux namespaces by bubblewrap, with interpreters that are forked before they are asked for. */
+export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<Sandbox> {
+  const isRoot = process.getuid?.() === 0;
+  demandPrograms(isRoot);
+  if (isRoot) sweepStages();
+  const seccomp = seccompProgram();
+  if (seccomp === null)
+    throw new WorkcrateError('sandbox_unavailable', `There is no filter of syscalls for ${process.arch}.`);
+  const python = await findPython(options.python);
+  const cgroups = openCgroups({ name: 'workcrate' });
+  await cgroups.sweep();
+  const queue = runQueue(options.mostRuns);
+  const pools = new Map<string, Pool>();
+  const { limits, log } = options;
+  let closing = false;
+
+  const poolOf = (user: string, place: Place): Pool => {
+    const found =
+      pools.get(user) ??
+      createPool(place, { ...options, python: python.path, pythonPrefix: python.prefix, seccomp, cgroups });
+    pools.set(user, found);
+    if (pools.size > mostPools) void closeOldest(pools);
+    return found;
+  };
+
+  /** Behind what is being done, not beside it. */
+  const fillBehind = (pool: Pool): void => {
+    const complain = (error: unknown): void =>
+      void (closing || log.error('sandbox.pool_not_filled', { error }));
+    setImmediate(() => void pool.fill().catch(complain));
+  };
+
+  return {
+    kind: 'bubblewrap',
+    languages: ['python', 'node', 'bash'],
+    holds: holdsOf(cgroups.holds, options.network, limits),
+    limits,
+    async warm(user, place) {
+      const pool = poolOf(user, place);
+      await pool.ready();
+      fillBehind(pool);
+    },
+    async start(request) {
+      const leave = await queue.enter(request.signal);
+      try {
+        const pool = poolOf(request.user, request.place);
+        const taken = await pool.take(request.language);
+        return runOn(taken, request, limits, () => {
+          leave();
+          fillBehind(pool);
+        });
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+    occupancy: () => ({
+      running: queue.running(),
+      queued: queue.queued(),
+      warm: [...pools.values()].reduce((sum, pool) => sum + pool.warm, 0),
+    }),
+    async [Symbol.asyncDispose]() {
+      closing = true;
+      queue.close();
+      await Promise.all([...pools.values()].map((pool) => pool.close()));
+      await cgroups.close();
+    },
+  };
+}
+
+async function closeOldest(pools: Map<string, Pool>): Promise<void> {
+  const idle = [...pools].filter(([, pool]) => pool.running === 0);
+  const [user, pool] = idle.sort(([, a], [, b]) => a.lastUsed - b.lastUsed)[0] ?? [];
+  if (user === undefined) return;
+  pools.delete(user);
+  await pool!.close();
+}
+
+function holdsOf(
+  cgroups: Pick<Holds, 'memory' | 'processes' | 'cpu'>,
+  network: 'none' | 'host',
+  limits: Limits,
+): Holds {
+  const gigabytes = (memoryOfEach(limits) / 1024 ** 3).toFixed(1);
+  const each = `each process is held to ${gigabytes} GB, not all of a run together`;
+  return {
+    unprivileged: true,
+    filesystem: true,
+    network: network === 'none' ? true : 'runs have the network of the host (--sandbox-network host)',
+    host_processes: true,
+    whole_tree: true,
+    syscalls: true,
+    environment: true,
+    fresh: true,
+    memory: cgroups.memory === true ? true : `${each}: ${cgroups.memory}`,
+    // The kernel counts the processes of a user namespace too, and every run has one of its own.
+    processes: true,
+    cpu: cgroups.cpu,
+    file_size: true,
+    disk: true,
+    tmp: true,
+  };
+}

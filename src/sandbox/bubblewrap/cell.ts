@@ -1,0 +1,85 @@
+import type { Log } from '../../log.ts';
+import type { Cgroups, Group } from '../cgroups/cgroups.ts';
+import type { Language, Limits, Place } from '../sandbox.ts';
+import { startForkServer, type ForkServer, type Made } from './fork-server.ts';
+import { hostPidOf } from './host-pid.ts';
+import type { MountOptions } from './mounts.ts';
+import { openEnds } from './pipes.ts';
+import { plugIn, type Worker } from './worker.ts';
+
+export interface CellOptions extends Omit<MountOptions, 'place'> {
+  readonly python: string;
+  readonly network: 'none' | 'host';
+  readonly limits: Limits;
+  readonly seccomp: Buffer;
+  readonly cgroups: Cgroups;
+  readonly log: Log;
+}
+
+/** One user's skeleton with the fork server in it. All that it makes dies with it, and it with this process. */
+export interface Cell {
+  /** Resolves when it is gone. */
+  readonly ended: Promise<void>;
+  /** Makes an interpreter that waits for a run. */
+  make(id: string, language: Language): Promise<Worker>;
+  /** SIGTERM to every process of a run. */
+  term(id: string): void;
+  /** SIGKILL to every process of a run. */
+  kill(id: string): void;
+  close(): Promise<void>;
+}
+
+export async function startCell(place: Place, options: CellOptions): Promise<Cell> {
+  const groups = new Map<string, Group>();
+  const drop = (id: string): void => {
+    const removed = groups.get(id)?.remove();
+    groups.delete(id);
+    removed?.catch((error: unknown) => options.log.error('sandbox.group_stays', { error }));
+  };
+  const server = await startForkServer(place, options, drop);
+  void server.ended.then(() => groups.keys().forEach(drop));
+
+  const bound = async (id: string, { pid }: Made): Promise<Group | null> => {
+    if (options.cgroups.kind === 'none') return null;
+    const group = options.cgroups.make(id, options.limits);
+    groups.set(id, group);
+    await group.add(hostPidOf(server.pid, pid));
+    return group;
+  };
+
+  return {
+    ended: server.ended,
+    async make(id, language) {
+      const made = await server.make(id, language);
+      try {
+        const group = await bound(id, made);
+        return await opened(server, id, language, made, group);
+      } catch (error) {
+        server.send({ kill: id });
+        throw error;
+      }
+    },
+    term: (id) => server.send({ term: id }),
+    kill: (id) => server.send({ kill: id }),
+    close: () => server.close(),
+  };
+}
+
+/** From here on the worker can go on by itself. */
+async function opened(
+  server: ForkServer,
+  id: string,
+  language: Language,
+  { ends }: Made,
+  group: Group | null,
+): Promise<Worker> {
+  const worker = plugIn(openEnds(server.pid, ends), id, language, group);
+  server.send({ opened: id });
+  try {
+    await worker.ready;
+    return worker;
+  } catch (error) {
+    worker.release();
+    throw error;
+  }
+}

@@ -1,0 +1,137 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import type { WorkcrateError } from '../../errors.ts';
+import type { Language, Limits, Place } from '../sandbox.ts';
+import type { CellOptions } from './cell.ts';
+import { cellCommand, makeStage, outerEnvironment } from './launch.ts';
+import { mountsOf } from './mounts.ts';
+import { cannotStart } from './remedies.ts';
+
+/** A run whose init waits for the server to have its ends of the pipes. */
+export interface Made {
+  readonly made: string;
+  /** As the fork server knows it. */
+  readonly pid: number;
+  /** The server's ends of the pipes, as numbers of the fork server's. */
+  readonly ends: readonly number[];
+}
+
+type Event = { readonly up: true } | Made | { readonly gone: string };
+
+/** The process that inside/forkserver.py runs in, spoken to in lines of JSON. */
+export interface ForkServer {
+  /** As this machine knows it. */
+  readonly pid: number;
+  readonly ended: Promise<void>;
+  send(command: Readonly<Record<string, string>>): void;
+  make(id: string, language: Language): Promise<Made>;
+  close(): Promise<void>;
+}
+
+const startMs = 15_000;
+
+/** `gone` is told of every run that has been reaped. */
+export async function startForkServer(
+  place: Place,
+  options: CellOptions,
+  gone: (id: string) => void,
+): Promise<ForkServer> {
+  const stage = place.uid === null ? null : makeStage();
+  const mounts = mountsOf({ ...options, place });
+  const [command, ...args] = cellCommand(stage, { ...options, mounts, uid: place.uid });
+  const child = spawn(command!, args, { stdio: ['pipe', 'pipe', 'pipe', 'pipe'], env: outerEnvironment });
+  const ended = endOf(child).finally(() => stage?.[Symbol.dispose]());
+  const complaints = lastWords(child.stderr!);
+  const { up, made, makes } = listen(child, ended, complaints, gone);
+
+  const send = (given: object): void => void child.stdin!.write(`${JSON.stringify(given)}\n`);
+  send(settingsOf(options));
+  const late = setTimeout(() => child.kill('SIGKILL'), startMs);
+  const [pid] = await Promise.all([pidTold(child.stdio[3] as Readable, up), up]).finally(() =>
+    clearTimeout(late),
+  );
+  return {
+    pid,
+    ended,
+    send,
+    make(id, language) {
+      const promise = made(id);
+      send({ make: id, language });
+      return promise.finally(() => makes.delete(id));
+    },
+    async close() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** Follows what the fork server tells; once it has ended, whatever is waited for fails. */
+function listen(
+  child: ChildProcess,
+  ended: Promise<void>,
+  complaints: () => string,
+  gone: (id: string) => void,
+) {
+  const up = Promise.withResolvers<void>();
+  const makes = new Map<string, PromiseWithResolvers<Made>>();
+  let failure: WorkcrateError | null = null;
+  child.stdin!.on('error', () => {});
+  createInterface({ input: child.stdout! }).on('line', (line) => {
+    const event = JSON.parse(line) as Event;
+    if ('up' in event) up.resolve();
+    else if ('made' in event) makes.get(event.made)?.resolve(event);
+    else gone(event.gone);
+  });
+  const fail = (): void => {
+    failure = cannotStart(complaints());
+    up.reject(failure);
+    for (const { reject } of makes.values()) reject(failure);
+  };
+  void ended.then(fail);
+  const made = (id: string): Promise<Made> => {
+    const waiting = Promise.withResolvers<Made>();
+    if (failure !== null) waiting.reject(failure);
+    makes.set(id, waiting);
+    return waiting.promise;
+  };
+  return { up: up.promise, made, makes };
+}
+
+/** Of a program that cannot be started at all there is no other end. */
+function endOf(child: ChildProcess): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  child.once('error', () => resolve());
+  child.once('close', () => resolve());
+  return promise;
+}
+
+/** Bubblewrap tells the pid of the fork server as this machine knows it. */
+async function pidTold(status: Readable, up: Promise<void>): Promise<number> {
+  const lines = createInterface({ input: status });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  lines.once('line', resolve);
+  const line = await Promise.race([promise, up.then(() => promise)]);
+  return (JSON.parse(line) as { 'child-pid': number })['child-pid'];
+}
+
+function settingsOf({ network, limits, seccomp, cgroups }: CellOptions) {
+  // A little above what the cgroup allows, since that one counts how often it had to refuse.
+  const processes = limits.processes + (cgroups.holds.processes === true ? 8 : 0);
+  const rlimits: Record<string, number> = { CORE: 0, FSIZE: limits.fileBytes, NPROC: processes };
+  if (cgroups.holds.memory !== true) rlimits['DATA'] = memoryOfEach(limits);
+  // Node would size its heap by the memory of the machine, and be killed instead of collecting garbage.
+  const node = [`--max-old-space-size=${Math.max(64, Math.floor((limits.memoryBytes * 0.75) / 1024 ** 2))}`];
+  return { network, tmp: limits.tmpBytes, seccomp: seccomp.toString('base64'), rlimits, node };
+}
+
+/** Without a cgroup the kernel holds each process by itself, and Node lays claim to 2 GB before it does anything. */
+export const memoryOfEach = ({ memoryBytes }: Limits): number => memoryBytes + 2 * 1024 ** 3;
+
+/** The end of what was complained of, for the error. */
+function lastWords(stderr: Readable): () => string {
+  let words = '';
+  stderr.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-2000)));
+  return () => words.trim();
+}

@@ -1,0 +1,130 @@
+"""Makes runs, each in namespaces of its own. Trusted: no code of a user ever runs in this process.
+
+Started by bubblewrap as pid 1 of a skeleton (programs, the user's folders, no network), where it is root of a
+user namespace and nobody outside. Commands come as JSON lines on stdin, events go as JSON lines to stdout:
+
+    {"make": ID, "language": "python"}  ->  {"made": ID, "pid": PID, "ends": [...]}, later {"gone": ID}
+    {"opened": ID}                          the server has opened its ends of the pipes
+    {"term": ID}                            SIGTERM to every process of the run
+    {"kill": ID}                            the end of every process of the run
+
+A run is an init (this program, forked) and the interpreter below it. Five pipes join it to the server: task
+(a byte to go on, then folder, NUL, code), in, out, err, and status, on which the init alone can write. The
+server opens its ends by their numbers in /proc.
+"""
+
+import base64
+import ctypes
+import gc
+import json
+import os
+import select
+import signal
+
+from workcrate_inside.init import be_init
+from workcrate_inside.kernel import CLONE_NEWPID, Program, checked, join_empty_keyring, libc
+from workcrate_inside.python import run_python
+
+
+class ForkServer:
+    def __init__(self, settings):
+        self.settings = settings
+        self.runs = {}
+        self.unopened = {}
+        code = base64.b64decode(settings["seccomp"])
+        self.filter = ctypes.create_string_buffer(code, len(code))
+        self.program = Program(len(code) // 8, ctypes.addressof(self.filter))
+        self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+
+    def make(self, run, language):
+        """True in a child that is to become Python."""
+        pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(5)]
+        # The server writes to the first two and reads from the others.
+        theirs = [pipe[1] if number < 2 else pipe[0] for number, pipe in enumerate(pipes)]
+        ours = [pipe[0] if number < 2 else pipe[1] for number, pipe in enumerate(pipes)]
+        checked(libc.unshare(CLONE_NEWPID), "unshare pid")
+        pid = os.fork()
+        if pid == 0:
+            be_init(ours, language, self.settings, self.program)
+            return True
+        checked(libc.setns(self.own_pids, CLONE_NEWPID), "setns")
+        for end in ours:
+            os.close(end)
+        self.runs[run] = pid
+        self.unopened[run] = theirs
+        tell({"made": run, "pid": pid, "ends": theirs})
+        return False
+
+    def obey(self, command):
+        if "make" in command:
+            return self.make(command["make"], command["language"])
+        for end in self.unopened.pop(command.get("opened"), ()):
+            os.close(end)
+        for word, number in (("term", signal.SIGTERM), ("kill", signal.SIGKILL)):
+            pid = self.runs.get(command.get(word))
+            if pid is not None:
+                os.kill(pid, number)
+        return False
+
+    def reap(self):
+        while True:
+            try:
+                pid, _ = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            for run in [run for run, known in self.runs.items() if known == pid]:
+                del self.runs[run]
+                self.obey({"opened": run})
+                tell({"gone": run})
+
+
+def tell(event):
+    os.write(1, json.dumps(event).encode() + b"\n")
+
+
+def lines_of(descriptor):
+    """Lines as they come; between them, None whenever a child has ended."""
+    woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    waiting.register(woken, select.POLLIN)
+    rest = b""
+    while True:
+        ready = [number for number, _ in waiting.poll()]
+        if woken in ready:
+            os.read(woken, 4096)
+            yield None
+        if descriptor in ready:
+            part = os.read(descriptor, 65536)
+            if not part:
+                return
+            *whole, rest = (rest + part).split(b"\n")
+            yield from (json.loads(line) for line in whole)
+
+
+def serve():
+    """True in a child that is to become Python; False when the server is gone."""
+    join_empty_keyring()
+    os.environ.pop("PWD", None)
+    commands = lines_of(0)
+    server = ForkServer(next(command for command in commands if command))
+    gc.disable()
+    gc.freeze()
+    tell({"up": True})
+    for command in commands:
+        if command is None:
+            server.reap()
+        elif server.obey(command):
+            return True
+    return False
+
+
+if __name__ == "__main__":
+    if serve():
+        run_python(3)
+    else:
+        os._exit(0)

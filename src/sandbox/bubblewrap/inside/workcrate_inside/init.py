@@ -1,0 +1,120 @@
+"""The first process of a run: makes its namespaces, starts the interpreter, tells how that ended."""
+
+import fcntl
+import gc
+import json
+import os
+import signal
+
+from .kernel import PR_SET_DUMPABLE, prctl
+from .namespaces import become_user, drop_rights, enter_namespaces, set_limits
+
+INSIDE = "/opt/workcrate/inside"
+
+# The code is not in a file and not among the arguments; errors read as those of bash -c.
+BASH = (
+    'IFS= read -r -d "" -u 3 REPLY; cd -- "$REPLY" || exit 126; IFS= read -r -d "" -u 3 BASH_EXECUTION_STRING;'
+    ' exec 3<&-; unset REPLY OLDPWD; export -n PWD SHLVL OLDPWD; eval "$BASH_EXECUTION_STRING"'
+)
+
+
+def command_of(language, settings):
+    if language == "bash":
+        return ["/bin/bash", "-c", BASH, "bash"]
+    return ["/opt/workcrate/bin/node"] + settings["node"] + [INSIDE + "/driver.cjs"]
+
+
+def plug_in(ends):
+    """Puts the pipes where they belong, closes all else, and waits for the server to say that it has its ends."""
+    high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 1000) for end in ends]
+    task, status = high[0], high[4]
+    for number, end in enumerate(high[1:4]):
+        os.dup2(end, number)
+    os.dup2(task, 3)
+    os.closerange(4, 1000)
+    for end in high[:4]:
+        os.close(end)
+    # By now this process is in its cgroup.
+    if os.read(3, 1) != b"!":
+        os._exit(1)
+    return status
+
+
+def be_init(ends, language, settings, program):
+    """Returns only in the interpreter-to-be of Python; all else ends in here."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    os.setsid()
+    status = plug_in(ends)
+    try:
+        enter_namespaces(settings)
+        become_user()
+        # Only now: the kernel counts processes by user namespace, and holds a new one to its maker's limit.
+        set_limits(settings["rlimits"])
+        drop_rights(program)
+        prctl(PR_SET_DUMPABLE, 0)
+        # A signal from outside reaches an init only if it has a handler.
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(-1, signal.SIGTERM))
+        child = os.fork()
+    except BaseException as error:
+        os.write(status, json.dumps({"failed": str(error)}).encode() + b"\n")
+        os._exit(1)
+    if child == 0:
+        return become(language, settings, status)
+    for descriptor in (0, 1, 2, 3):
+        os.close(descriptor)
+    os.write(status, b'{"ready":true}\n')
+    wait_for(child, status)
+
+
+def become(language, settings, status):
+    os.close(status)
+    prctl(PR_SET_DUMPABLE, 1)
+    os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if language == "python":
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        gc.enable()
+        return
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.set_inheritable(3, True)
+    command = command_of(language, settings)
+    try:
+        os.execv(command[0], command)
+    except OSError as error:
+        os.write(2, ("cannot start %s: %s\n" % (language, error)).encode())
+        os._exit(127)
+
+
+def wait_for(child, status):
+    while True:
+        pid, result = os.waitpid(-1, 0)
+        if pid == child:
+            break
+    code = os.waitstatus_to_exitcode(result)
+    crowd = count_tasks() if code > 0 else 0
+    kill_the_rest()
+    os.write(status, json.dumps({"code": code, "crowd": crowd}).encode() + b"\n")
+    os._exit(0)
+
+
+def count_tasks():
+    """How many processes and threads a run that failed leaves: as many as it may have, if it ran out of them."""
+    tasks = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            tasks += len(os.listdir("/proc/%s/task" % pid))
+        except OSError:
+            pass
+    return tasks
+
+
+def kill_the_rest():
+    """What the interpreter left behind has ended before the end of the run is told."""
+    try:
+        os.kill(-1, signal.SIGKILL)
+        while True:
+            os.waitpid(-1, 0)
+    except (ProcessLookupError, ChildProcessError):
+        pass

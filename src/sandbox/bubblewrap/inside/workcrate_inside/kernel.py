@@ -1,0 +1,42 @@
+"""The few calls of the kernel that Python 3.11 has no name for."""
+
+import ctypes
+import os
+
+CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 0x4000, 0x40000
+PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 4, 22, 24, 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+KEYCTL = {"x86_64": 250, "aarch64": 219}
+CAPSET = {"x86_64": 126, "aarch64": 91}
+
+libc = ctypes.CDLL(None, use_errno=True)
+machine = os.uname().machine
+
+
+class Program(ctypes.Structure):
+    """A filter of syscalls, as prctl takes it. Whoever makes one keeps the filter alive."""
+
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+
+def checked(result, what):
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, "%s: %s" % (what, os.strerror(number)))
+    return result
+
+
+def prctl(option, *values):
+    checked(libc.prctl(option, *[ctypes.c_ulong(value) for value in (values + (0, 0, 0, 0))[:4]]), "prctl")
+
+
+def mount(kind, target, options=None, flags=MS_NOSUID | MS_NODEV):
+    data = options.encode() if options else None
+    checked(libc.mount(kind.encode(), target.encode(), kind.encode(), flags, data), "mount " + target)
+
+
+def join_empty_keyring():
+    """Whatever keys the session that started the server holds stay out of reach."""
+    libc.syscall(KEYCTL[machine], 1, None)

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import type { Log } from '../../log.ts';
+import { languages, type Language, type Place } from '../sandbox.ts';
+import { startCell, type Cell, type CellOptions } from './cell.ts';
+import type { Worker } from './worker.ts';
+
+export interface PoolOptions extends CellOptions {
+  readonly warm: Readonly<Record<Language, number>>;
+  readonly log: Log;
+}
+
+/** A worker together with the cell that it can be stopped through. */
+export interface Taken {
+  readonly worker: Worker;
+  readonly cell: Cell;
+}
+
+/** One user's interpreters: some wait, each for one run; whoever finds none waits while one is forked. */
+export interface Pool {
+  readonly warm: number;
+  /** Runs that have been taken and are not over. */
+  readonly running: number;
+  lastUsed: number;
+  /** Resolves when runs can be made; rejects where they cannot. */
+  ready(): Promise<void>;
+  fill(): Promise<void>;
+  take(language: Language): Promise<Taken>;
+  close(): Promise<void>;
+}
+
+export function createPool(place: Place, options: PoolOptions): Pool {
+  let starting: Promise<Cell> | null = null;
+  const waiting: Record<Language, Taken[]> = { python: [], node: [], bash: [] };
+  const making: Record<Language, number> = { python: 0, node: 0, bash: 0 };
+  let running = 0;
+  let closed = false;
+
+  /** The cell that there is, or another where the last has died. */
+  const cellNow = (): Promise<Cell> => {
+    starting ??= start();
+    return starting;
+  };
+
+  const start = async (): Promise<Cell> => {
+    try {
+      const cell = await startCell(place, options);
+      void cell.ended.then(() => forget(cell));
+      return cell;
+    } catch (error) {
+      starting = null;
+      throw error;
+    }
+  };
+
+  const forget = (cell: Cell): void => {
+    starting = null;
+    for (const language of languages)
+      waiting[language] = waiting[language].filter((taken) => taken.cell !== cell);
+  };
+
+  const make = async (language: Language): Promise<Taken> => {
+    const cell = await cellNow();
+    return { cell, worker: await cell.make(randomBytes(8).toString('hex'), language) };
+  };
+
+  const fillOne = async (language: Language): Promise<void> => {
+    making[language]++;
+    try {
+      const taken = await make(language);
+      if (closed) return taken.cell.kill(taken.worker.id);
+      waiting[language].push(taken);
+      void taken.worker.outcome.then(() => remove(waiting[language], taken));
+    } finally {
+      making[language]--;
+    }
+  };
+
+  const missing = (language: Language): number =>
+    closed ? 0 : options.warm[language] - waiting[language].length - making[language];
+
+  const fill = async (): Promise<void> => {
+    // One after the other: filling up must not take the processor from what runs.
+    for (const language of languages) while (missing(language) > 0) await fillOne(language);
+  };
+
+  let filling: Promise<void> | null = null;
+  const fillOnce = (): Promise<void> => (filling ??= fill().finally(() => (filling = null)));
+
+  return {
+    get warm() {
+      return languages.reduce((sum, language) => sum + waiting[language].length, 0);
+    },
+    get running() {
+      return running;
+    },
+    lastUsed: Date.now(),
+    async ready() {
+      await cellNow();
+    },
+    fill: fillOnce,
+    async take(language) {
+      this.lastUsed = Date.now();
+      const taken = waiting[language].shift() ?? (await make(language));
+      running++;
+      void taken.worker.outcome.then(() => running--);
+      return taken;
+    },
+    async close() {
+      closed = true;
+      const cell = await starting?.catch(() => null);
+      await cell?.close();
+    },
+  };
+}
+
+function remove<T>(list: T[], item: T): void {
+  const at = list.indexOf(item);
+  if (at >= 0) list.splice(at, 1);
+}

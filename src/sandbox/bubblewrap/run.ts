@@ -1,0 +1,62 @@
+import type { EndReason, Limits, Run, RunEnd, RunRequest } from '../sandbox.ts';
+import { signalName } from '../signals.ts';
+import { stopping, type StopReason } from '../stopping.ts';
+import { watchDisk } from '../disk.ts';
+import type { Taken } from './pool.ts';
+import type { Outcome } from './worker.ts';
+
+/** Gives a worker its task, and sees to its end. `over` is called once nothing of it is alive. */
+export function runOn({ worker, cell }: Taken, request: RunRequest, limits: Limits, over: () => void): Run {
+  const started = performance.now();
+  const stop = stopping({
+    timeoutMs: request.timeoutMs,
+    graceMs: limits.graceMs,
+    signal: request.signal,
+    term: () => cell.term(worker.id),
+    kill: () => cell.kill(worker.id),
+  });
+  const watch = watchDisk(request.place, limits.diskBytes, () => stop.killNow('disk'));
+  worker.begin(request.workingDir, request.code, request.stdin);
+
+  const finish = async (): Promise<RunEnd> => {
+    const outcome = await worker.outcome;
+    stop[Symbol.dispose]();
+    watch[Symbol.dispose]();
+    worker.release();
+    const events = worker.group?.events() ?? null;
+    over();
+    return {
+      ...endOf(outcome, stop.reason, events ?? eventsWithoutGroup(outcome, limits)),
+      durationMs: Math.round((performance.now() - started) * 1000) / 1000,
+    };
+  };
+  return { stdout: worker.stdout, stderr: worker.stderr, ended: finish() };
+}
+
+interface Events {
+  readonly oomKilled: number;
+  readonly pidsRefused: number;
+}
+
+/** Where no cgroup counts refusals: who fails with all the processes it may have has run out of them. */
+function eventsWithoutGroup(outcome: Outcome, { processes }: Limits): Events {
+  const ranOut = outcome !== null && outcome.crowd + 1 >= processes;
+  return { oomKilled: 0, pidsRefused: ranOut ? 1 : 0 };
+}
+
+function endOf(outcome: Outcome, stopped: StopReason | null, events: Events): Omit<RunEnd, 'durationMs'> {
+  const code = outcome?.code ?? null;
+  const exitCode = code !== null && code >= 0 ? code : null;
+  const signal = code !== null && code < 0 ? signalName(-code) : null;
+  const killed = code === null ? 'SIGKILL' : signal;
+  const reason = stopped ?? (exitCode === 0 ? 'exit' : reasonOf(code, events));
+  return { reason, exitCode, signal: reason === 'lost' ? null : killed };
+}
+
+/** A program that failed after it was refused memory or processes failed because of that. */
+function reasonOf(code: number | null, events: Events): EndReason {
+  if (events.oomKilled > 0) return 'oom';
+  if (events.pidsRefused > 0) return 'pids';
+  if (code === null) return 'lost';
+  return code < 0 ? 'signal' : 'exit';
+}

@@ -1,0 +1,76 @@
+import { createInterface } from 'node:readline';
+import type { Socket } from 'node:net';
+import { WorkcrateError } from '../../errors.ts';
+import type { Group } from '../cgroups/cgroups.ts';
+import type { Language } from '../sandbox.ts';
+import type { Ends } from './pipes.ts';
+
+/** What the init of a run says last, or null if it was killed. */
+export type Outcome = {
+  /** The exit code, or a signal as a negative number. */
+  readonly code: number;
+  /** Processes and threads that were left when it failed. */
+  readonly crowd: number;
+} | null;
+
+/** An interpreter that waits in namespaces of its own for the one run of its life. */
+export interface Worker {
+  readonly id: string;
+  readonly language: Language;
+  readonly group: Group | null;
+  readonly stdout: Socket;
+  readonly stderr: Socket;
+  /** Resolves when it waits; rejects where its namespaces could not be made. */
+  readonly ready: Promise<void>;
+  /** Resolves when every process of it is dead. */
+  readonly outcome: Promise<Outcome>;
+  begin(folder: string, code: string, stdin: string): void;
+  /** Closes what the server holds of it. */
+  release(): void;
+}
+
+/** Says that the server has its ends of the pipes; with that, the other side goes on. */
+export function plugIn(ends: Ends, id: string, language: Language, group: Group | null): Worker {
+  const { task, stdin, stdout, stderr, status } = ends;
+  const { ready, outcome } = follow(status);
+  ready.catch(() => {});
+  task.write('!');
+  return {
+    id,
+    language,
+    group,
+    stdout,
+    stderr,
+    ready,
+    outcome,
+    begin(folder, code, input) {
+      task.end(`${folder}\0${code}`);
+      stdin.end(input);
+    },
+    release() {
+      for (const socket of [task, stdin, status]) socket.destroy();
+    },
+  };
+}
+
+/** Lines that only the init of the run can write: it is not dumpable, so nobody inside gets at its descriptor. */
+function follow(status: Socket) {
+  const ready = Promise.withResolvers<void>();
+  const outcome = Promise.withResolvers<Outcome>();
+  const lines = createInterface({ input: status });
+  lines.on('line', (line) => {
+    const said = JSON.parse(line) as { ready?: true; failed?: string; code?: number; crowd?: number };
+    if (said.ready) ready.resolve();
+    if (said.code !== undefined) outcome.resolve({ code: said.code, crowd: said.crowd ?? 0 });
+    if (said.failed !== undefined) ready.reject(notMade(said.failed));
+  });
+  lines.on('close', () => {
+    ready.reject(notMade('it ended before it was ready'));
+    outcome.resolve(null);
+  });
+  return { ready: ready.promise, outcome: outcome.promise };
+}
+
+function notMade(why: string): WorkcrateError {
+  return new WorkcrateError('sandbox_failed', `No sandbox could be made for the run: ${why}.`);
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe } from 'node:test';
+import { contractLimits, proves, useBench, type MakeSandbox } from './harness.contract.ts';
+
+const mega = 1024 * 1024;
+
+export function limitsContract(make: MakeSandbox): void {
+  describe('limits', () => {
+    const limits = {
+      ...contractLimits,
+      memoryBytes: 128 * mega,
+      processes: 24,
+      cpus: 0.5,
+      diskBytes: 24 * mega,
+    };
+    const bench = useBench(make, { limits });
+
+    proves(bench, 'memory', 'D14: a run that takes more ends as oom', async () => {
+      const got = await bench.run(
+        'python',
+        'print("begun", flush=True)\nkeep = [bytearray(b"x") * (8 << 20) for _ in range(64)]\nprint("had it all")',
+      );
+      assert.deepEqual([got.reason, got.exitCode, got.out], ['oom', null, 'begun\n'], got.err);
+    });
+
+    proves(bench, 'memory', 'D14: it counts for all processes together', async () => {
+      const got = await bench.run(
+        'bash',
+        `for i in 1 2 3 4 5 6 7 8; do python3 -c 'import time; x = bytearray(b"x") * (40 << 20); print("had it", flush=True); time.sleep(3)' & done; wait; exit 5`,
+      );
+      // One that is killed leaves room for the next, so how many had it for a while says nothing.
+      assert.equal(got.reason, 'oom', got.out);
+    });
+
+    proves(bench, 'memory', 'D14: what is in /tmp counts too, or /tmp is full before', async () => {
+      const got = await bench.run(
+        'bash',
+        'for i in $(seq 40); do head -c 8000000 /dev/zero > /tmp/f$i || break; done; du -sm /tmp | cut -f1',
+      );
+      assert.ok(got.reason !== 'exit' || Number(got.out) <= 128, got.out);
+    });
+
+    proves(bench, 'processes', 'D14: a run that takes more ends as pids', async () => {
+      const got = await bench.run(
+        'python',
+        `import os, time
+for n in range(200):
+    if os.fork() == 0:
+        time.sleep(60)
+        os._exit(0)
+    print(n, flush=True)`,
+      );
+      assert.equal(got.reason, 'pids', got.err);
+      const most = got.out.trim().split('\n').length;
+      assert.ok(most <= limits.processes && most >= limits.processes - 4, `${most} children`);
+    });
+
+    proves(bench, 'processes', 'D15: a fork bomb ends with its run', async () => {
+      const got = await bench.run('bash', 'b() { b | b & }; b; sleep 1; exit 0', { timeoutMs: 5000 });
+      assert.notEqual(got.reason, 'lost');
+      assert.equal((await bench.run('bash', 'echo fine')).out, 'fine\n');
+    });
+
+    proves(bench, 'cpu', 'D14: two that spin get no more than their share', async () => {
+      const got = await bench.run(
+        'python',
+        `import os, time
+end = time.monotonic() + 1.5
+child = os.fork()
+while time.monotonic() < end: pass
+if child == 0: os._exit(0)
+os.wait()
+t = os.times()
+print(t.user + t.system + t.children_user + t.children_system)`,
+      );
+      assert.ok(Number(got.out) < 0.5 * 1.5 + 0.35, `${got.out.trim()} s of 1.5`);
+    });
+
+    proves(bench, 'file_size', 'D14: no file grows beyond it', async () => {
+      const { inside, host } = await bench.folder();
+      const code = 'open("big", "wb").write(bytes(40 << 20))';
+      const got = await bench.run('python', code, { workingDir: inside });
+      assert.notEqual(got.exitCode, 0);
+      assert.match(got.err, /File too large/);
+      assert.ok((await stat(join(host, 'big'))).size <= limits.fileBytes);
+      const sparse = await bench.run('bash', 'truncate -s 1T sparse', { workingDir: inside });
+      assert.notEqual(sparse.exitCode, 0);
+      await rm(host, { recursive: true });
+    });
+
+    proves(bench, 'disk', 'D14: a run that fills the folders of its user ends as disk', async () => {
+      const { inside, host } = await bench.folder('carl');
+      const code = 'for i in {1..200}; do head -c 4000000 /dev/zero > f$i; sleep 0.05; done; echo all';
+      const got = await bench.run('bash', code, { user: 'carl', workingDir: inside });
+      assert.deepEqual([got.reason, got.out], ['disk', '']);
+      await rm(host, { recursive: true });
+      assert.equal((await bench.run('bash', 'sleep 0.6; echo again', { user: 'carl' })).out, 'again\n');
+    });
+
+    for (const folder of ['/tmp', '/home/user', '/dev/shm'])
+      proves(bench, 'tmp', `D14: ${folder} has a size of its own`, async () => {
+        const got = await bench.run(
+          'bash',
+          `for i in 1 2 3 4 5 6; do head -c 4000000 /dev/zero > ${folder}/f$i || break; done; echo $i`,
+        );
+        assert.deepEqual([got.reason, got.out], ['exit', '5\n'], got.err);
+        assert.match(got.err, /No space left on device/);
+      });
+  });
+}

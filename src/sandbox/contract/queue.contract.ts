@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { buffer } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import type { Run } from '../sandbox.ts';
+import { useBench, type MakeSandbox } from './harness.contract.ts';
+
+export function queueContract(make: MakeSandbox): void {
+  describe('many runs', () => {
+    const bench = useBench(make, { mostRuns: 2 });
+    const sleeper = 'print("up", flush=True)\nimport time\ntime.sleep(600)';
+
+    it('as many as may run do, ten times as many wait, and the next is refused', async () => {
+      const running = new AbortController();
+      const waiting = new AbortController();
+      const first = await Promise.all(
+        [1, 2].map(() => bench.start('python', sleeper, { signal: running.signal })),
+      );
+      const outputs = first.map(drain);
+      assert.equal(bench.sandbox.occupancy().running, 2);
+
+      const queued = Array.from({ length: 20 }, () =>
+        bench.start('python', sleeper, { signal: waiting.signal }).catch((error: unknown) => error),
+      );
+      await until(() => bench.sandbox.occupancy().queued === 20);
+      await assert.rejects(bench.start('bash', 'true'), { code: 'sandbox_busy' });
+
+      waiting.abort();
+      for (const error of await Promise.all(queued))
+        assert.equal((error as { code: string }).code, 'cancelled');
+      assert.equal(bench.sandbox.occupancy().queued, 0);
+      running.abort();
+      await Promise.all(outputs);
+      for (const run of first) assert.equal((await run.ended).reason, 'cancelled');
+    });
+
+    it('those who wait get their turn, in order', async () => {
+      const { inside } = await bench.folder();
+      const runs = Array.from({ length: 8 }, (_, i) =>
+        bench.run('bash', `echo ${i}`, { workingDir: inside }),
+      );
+      assert.equal((await Promise.all(runs)).map(({ out }) => out.trim()).join(''), '01234567');
+      await until(() => bench.sandbox.occupancy().running === 0);
+    });
+
+    it('making ready ahead does no harm, however often', async () => {
+      const place = await bench.place('anna');
+      await Promise.all([1, 2, 3].map(() => bench.sandbox.warm('anna', place)));
+      assert.equal((await bench.run('python', 'print(1)')).out, '1\n');
+    });
+  });
+}
+
+async function drain({ stdout, stderr }: Run): Promise<void> {
+  await Promise.all([buffer(stdout), buffer(stderr)]);
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
+}

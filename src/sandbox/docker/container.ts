@@ -1,0 +1,102 @@
+import { statSync } from 'node:fs';
+import { seccompProgram } from '../seccomp/seccomp.ts';
+import type { Place, SandboxOptions } from '../sandbox.ts';
+import { supervisorCommand } from './supervisor.ts';
+
+export interface DockerOptions extends SandboxOptions {
+  /** The engine's unix socket. */
+  readonly socket: string;
+  /** Has python3, bash and env in it. */
+  readonly image: string;
+  /** Such as runsc; null is the engine's own. */
+  readonly runtime: string | null;
+  /** Tells the containers of this server from those of others. */
+  readonly instance: string;
+}
+
+export const instanceLabel = 'workcrate.instance';
+
+/** Nobody, for a container that holds no user's folders. */
+const nobody = 65_534;
+const openFiles = 16_384;
+
+/** The body of a container's creation: every wall there is, around one supervisor. */
+export function containerOf(options: DockerOptions, place: Place | null): object {
+  const uid = uidOf(place);
+  return {
+    Image: options.image,
+    Entrypoint: supervisorCommand(seccompProgram() ?? Buffer.alloc(0)),
+    Cmd: [],
+    User: `${uid}:${uid}`,
+    WorkingDir: '/',
+    Hostname: 'sandbox',
+    Labels: { [instanceLabel]: options.instance },
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    Tty: false,
+    HostConfig: { ...walls(options), ...limitsOf(options, uid), Mounts: mountsOf(options, place) },
+  };
+}
+
+/** Never 0: as root, a user's own; else the server's. */
+function uidOf(place: Place | null): number {
+  const own = process.getuid?.() ?? 0;
+  return place?.uid ?? (own === 0 ? nobody : own);
+}
+
+function walls({ runtime, network }: DockerOptions): object {
+  return {
+    ...(runtime === null ? {} : { Runtime: runtime }),
+    NetworkMode: network,
+    IpcMode: 'private',
+    CapDrop: ['ALL'],
+    SecurityOpt: ['no-new-privileges'],
+    ReadonlyRootfs: true,
+    Init: false,
+    // Output is read as it comes; the engine would keep a second copy of all of it.
+    LogConfig: { Type: 'none' },
+  };
+}
+
+function limitsOf({ limits }: DockerOptions, uid: number): object {
+  const { memoryBytes, processes, cpus, fileBytes, tmpBytes } = limits;
+  const folder = (mode: string) => `rw,exec,nosuid,nodev,size=${tmpBytes},mode=${mode},uid=${uid},gid=${uid}`;
+  const most = (name: string, value: number) => ({ Name: name, Soft: value, Hard: value });
+  return {
+    Memory: memoryBytes,
+    MemorySwap: memoryBytes,
+    // The supervisor is one more.
+    PidsLimit: processes + 1,
+    NanoCpus: Math.round(cpus * 1e9),
+    ShmSize: tmpBytes,
+    Tmpfs: { '/tmp': folder('1777'), '/home/user': folder('700') },
+    Ulimits: [most('fsize', fileBytes), most('core', 0), most('nofile', openFiles)],
+  };
+}
+
+interface Mount {
+  readonly Type: 'bind';
+  readonly Source: string;
+  readonly Target: string;
+  readonly ReadOnly: boolean;
+}
+
+function mountsOf({ tools, skills }: DockerOptions, place: Place | null): Mount[] {
+  const mounts = [bind(process.execPath, '/opt/workcrate/bin/node', true)];
+  if (place !== null)
+    mounts.push(bind(place.workspace, '/workspace', false), bind(place.artifacts, '/artifacts', false));
+  if (isFolder(tools)) mounts.push(bind(tools, '/tools', true));
+  if (isFolder(skills)) mounts.push(bind(skills, '/skills', true));
+  return mounts;
+}
+
+function bind(source: string, target: string, readOnly: boolean): Mount {
+  return { Type: 'bind', Source: source, Target: target, ReadOnly: readOnly };
+}
+
+function isFolder(path: string | null): path is string {
+  return path !== null && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}

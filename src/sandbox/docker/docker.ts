@@ -1,0 +1,127 @@
+import { text } from 'node:stream/consumers';
+import { WorkcrateError } from '../../errors.ts';
+import { runQueue } from '../queue.ts';
+import type { Holds, Language, Run, RunRequest, Sandbox } from '../sandbox.ts';
+import { seccompProgram } from '../seccomp/seccomp.ts';
+import { startBox, type Box } from './box.ts';
+import { instanceLabel, type DockerOptions } from './container.ts';
+import { dockerEngine, type Engine } from './engine.ts';
+import { runIn, type Following } from './run.ts';
+import { waitingBoxes } from './waiting.ts';
+
+export type { DockerOptions } from './container.ts';
+
+const probeMs = 30_000;
+
+/** The facts of an engine that matter here. */
+interface EngineInfo {
+  readonly MemoryLimit?: boolean;
+  readonly PidsLimit?: boolean;
+  readonly CpuCfsQuota?: boolean;
+}
+
+/**
+ * Each run has a container of its own, which was started before the run was asked for and is thrown away
+ * after it. Rejects with `sandbox_unavailable` where the engine or the image is missing.
+ */
+export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
+  const engine = dockerEngine(options.socket);
+  const info = await engine.call<EngineInfo>('GET', '/info');
+  await removeLeftovers(engine, options);
+  const languages = await probe(engine, options);
+
+  const queue = runQueue(options.mostRuns);
+  const waiting = waitingBoxes(options, (place) => startBox(engine, options, place));
+  const under = new Set<Following>();
+
+  return {
+    kind: 'docker',
+    languages,
+    holds: holdsOf(options, info),
+    limits: options.limits,
+    warm: (user, place) => waiting.warm(user, place),
+    async start(request) {
+      const leave = await queue.enter(request.signal);
+      try {
+        const box = await waiting.take(request.user, request.place);
+        return follow(box, request, leave);
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+    occupancy: () => ({ running: queue.running(), queued: queue.queued(), warm: waiting.count() }),
+    async [Symbol.asyncDispose]() {
+      queue.close();
+      await waiting[Symbol.asyncDispose]();
+      for (const { stop } of under) stop.killNow('cancelled');
+      await Promise.all([...under].map(({ over }) => over));
+    },
+  };
+
+  function follow(box: Box, request: RunRequest, leave: () => void): Run {
+    const following = runIn(engine, box, request, options);
+    under.add(following);
+    void following.over.finally(() => {
+      under.delete(following);
+      leave();
+    });
+    // Behind the run, so that it does not wait for it.
+    waiting.refill(request.user, request.place);
+    return following.run;
+  }
+}
+
+/** Containers of this server that it could not remove, since it was killed. */
+async function removeLeftovers(engine: Engine, { instance, log }: DockerOptions): Promise<void> {
+  const filters = encodeURIComponent(JSON.stringify({ label: [`${instanceLabel}=${instance}`] }));
+  const found = await engine.call<{ Id: string }[]>('GET', `/containers/json?all=1&filters=${filters}`);
+  for (const { Id } of found) await engine.call('DELETE', `/containers/${Id}?force=1&v=1`);
+  if (found.length > 0) log.info('sandbox.leftovers_removed', { containers: found.length });
+}
+
+/** Runs once, so that an image that cannot is found out now, and tells which languages there are. */
+async function probe(engine: Engine, options: DockerOptions): Promise<readonly Language[]> {
+  const box = await startBox(engine, options, null);
+  const code = 'node --version > /dev/null && echo node';
+  const timer = setTimeout(() => void box.kill(), probeMs);
+  try {
+    const run = box.begin({ language: 'bash', code, workingDir: '/', stdin: '', mostMs: probeMs });
+    const [out, err, report] = await Promise.all([text(run.stdout), text(run.stderr), run.report]);
+    if (report === null) throw imageUnfit(options.image, err);
+    if (report.code === 127 && out === '') options.log.warn('sandbox.language_missing', { why: err.trim() });
+    const bash: Language[] = err.startsWith('bash cannot be started') ? [] : ['bash'];
+    return ['python', ...(out === 'node\n' ? (['node'] as const) : []), ...bash];
+  } finally {
+    clearTimeout(timer);
+    await box.remove();
+  }
+}
+
+function imageUnfit(image: string, said: string): WorkcrateError {
+  const why = said.trim() === '' ? 'It said nothing.' : said.trim().slice(-500);
+  return new WorkcrateError(
+    'sandbox_unavailable',
+    `The image ${image} cannot run code: it needs python3 (3.9 or newer, with ctypes), bash and env. ${why}`,
+  );
+}
+
+function holdsOf({ network }: DockerOptions, info: EngineInfo): Holds {
+  const unlimited = (what: string) => `this engine cannot limit ${what}: the kernel lacks that cgroup.`;
+  return {
+    unprivileged: true,
+    filesystem: true,
+    network: network === 'none' ? true : 'the network is allowed by --sandbox-network host.',
+    host_processes: true,
+    whole_tree: true,
+    syscalls: seccompProgram() === null ? 'on this processor only the filter of the engine holds.' : true,
+    environment: true,
+    fresh: true,
+    memory: info.MemoryLimit === false ? unlimited('memory') : true,
+    processes: info.PidsLimit === false ? unlimited('processes') : true,
+    cpu: info.CpuCfsQuota === false ? unlimited('cores') : true,
+    file_size: true,
+    disk: true,
+    tmp: true,
+  };
+}

@@ -1,0 +1,97 @@
+import { request, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { errnoOf, WorkcrateError } from '../../errors.ts';
+
+/** Nothing that is asked of the engine takes longer on a machine that is well. */
+const mostWaitingMs = 60_000;
+/** Runs have connections of their own to the engine, so they do not wait for each other. */
+const unpooled = false;
+
+/** The HTTP interface of a Docker engine, at its unix socket. Paths have no version: every engine knows its own. */
+export interface Engine {
+  /** Rejects with EngineError where the engine answers with an error. */
+  call<T = unknown>(method: string, path: string, body?: object): Promise<T>;
+  /** A connection to the outputs and the input of a container, which need not run yet. */
+  attach(container: string): Promise<Socket>;
+}
+
+/** The engine's own complaint. */
+export class EngineError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'EngineError';
+    this.status = status;
+  }
+}
+
+export function dockerEngine(socketPath: string): Engine {
+  return {
+    async call<T>(method: string, path: string, body?: object): Promise<T> {
+      const { response } = await send(socketPath, method, path, body);
+      const isJson = response.headers['content-type']?.startsWith('application/json') === true;
+      const answer: unknown = isJson ? await json(response) : void response.resume();
+      if (response.statusCode! < 400) return answer as T;
+      throw new EngineError(response.statusCode!, messageOf(answer));
+    },
+    async attach(container) {
+      const path = `/containers/${container}/attach?stream=1&stdin=1&stdout=1&stderr=1`;
+      const { response, socket } = await send(socketPath, 'POST', path, undefined, true);
+      if (socket !== null) return socket;
+      throw new EngineError(response.statusCode!, messageOf(await json(response)));
+    },
+  };
+}
+
+interface Answer {
+  readonly response: IncomingMessage;
+  /** Where the connection was handed over. */
+  readonly socket: Socket | null;
+}
+
+async function send(
+  socketPath: string,
+  method: string,
+  path: string,
+  body?: object,
+  upgrade = false,
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const headers = {
+    host: 'docker',
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(upgrade ? { connection: 'Upgrade', upgrade: 'tcp' } : {}),
+  };
+  const asking = request({ socketPath, method, path, headers, agent: unpooled });
+  asking.setTimeout(upgrade ? 0 : mostWaitingMs, () =>
+    asking.destroy(new Error('The engine does not answer.')),
+  );
+  asking.once('response', (response) => resolve({ response, socket: null }));
+  asking.once('upgrade', (response, socket, head) => {
+    if (head.length > 0) socket.unshift(head);
+    resolve({ response, socket: socket as Socket });
+  });
+  asking.once('error', (error) => reject(unreachable(socketPath, error)));
+  asking.end(body === undefined ? undefined : JSON.stringify(body));
+  return promise;
+}
+
+function messageOf(answer: unknown): string {
+  const message = (answer as { message?: unknown } | undefined)?.message;
+  return typeof message === 'string' ? message : 'The engine gave no reason.';
+}
+
+function unreachable(socketPath: string, cause: Error): WorkcrateError {
+  const why: Record<string, string> = {
+    ENOENT: 'Nothing is there: is Docker installed and running?',
+    ECONNREFUSED: 'Nobody listens there: start Docker.',
+    EACCES: 'This user may not: add it to the group "docker".',
+  };
+  return new WorkcrateError(
+    'sandbox_unavailable',
+    `The Docker engine cannot be reached at ${socketPath}. ${why[errnoOf(cause) ?? ''] ?? cause.message} Another socket can be named with --docker-socket.`,
+    { cause },
+  );
+}

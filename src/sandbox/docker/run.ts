@@ -1,0 +1,102 @@
+import { watchDisk } from '../disk.ts';
+import type { EndReason, Run, RunEnd, RunRequest } from '../sandbox.ts';
+import { signalName } from '../signals.ts';
+import { stopping, type Stopping } from '../stopping.ts';
+import type { Box } from './box.ts';
+import type { DockerOptions } from './container.ts';
+import type { Engine } from './engine.ts';
+import type { Report } from './supervisor.ts';
+
+/** How long after its timeout and grace a container gives up by itself, should the server be gone. */
+const abandonedMs = 10_000;
+
+export interface Following {
+  readonly run: Run;
+  readonly stop: Stopping;
+  /** Once the container is gone. */
+  readonly over: Promise<void>;
+}
+
+/** Gives a container its run and sees to its end. */
+export function runIn(
+  engine: Engine,
+  box: Box,
+  request: RunRequest,
+  { limits, log }: DockerOptions,
+): Following {
+  const began = performance.now();
+  const mostMs = request.timeoutMs + limits.graceMs + abandonedMs;
+  const run = box.begin({ ...request, mostMs });
+  const killed = Promise.withResolvers<null>();
+  const killBox = async () => {
+    run.release();
+    // Where it cannot be killed the engine is gone, and nothing more can be done from here.
+    await box.kill().finally(() => killed.resolve(null));
+  };
+  const stop = stopping({
+    timeoutMs: request.timeoutMs,
+    graceMs: limits.graceMs,
+    signal: request.signal,
+    term: () => void box.term().catch((error: unknown) => log.warn('sandbox.term_failed', { error })),
+    kill: () => void killBox().catch((error: unknown) => log.warn('sandbox.kill_failed', { error })),
+  });
+  const watch = watchDisk(request.place, limits.diskBytes, () => stop.killNow('disk'));
+
+  const finish = async (): Promise<RunEnd> => {
+    const report = await Promise.race([run.report, killed.promise]);
+    stop[Symbol.dispose]();
+    watch[Symbol.dispose]();
+    const end = await endOf(engine, box, report, stop);
+    return { ...end, durationMs: performance.now() - began };
+  };
+  const ended = finish();
+  return {
+    run: { stdout: run.stdout, stderr: run.stderr, ended },
+    stop,
+    over: cleanedUp(box, ended, log),
+  };
+}
+
+async function cleanedUp(box: Box, ended: Promise<RunEnd>, log: DockerOptions['log']): Promise<void> {
+  await ended;
+  try {
+    await box.remove();
+  } catch (error) {
+    log.warn('sandbox.container_left', { container: box.id, error });
+  }
+}
+
+async function endOf(
+  engine: Engine,
+  box: Box,
+  report: Report | null,
+  stop: Stopping,
+): Promise<Omit<RunEnd, 'durationMs'>> {
+  if (report === null) {
+    const reason = stop.reason ?? (await silentEnd(engine, box));
+    return { reason, exitCode: null, signal: reason === 'lost' ? null : 'SIGKILL' };
+  }
+  const exitCode = report.code >= 0 ? report.code : null;
+  const signal = report.code < 0 ? signalName(-report.code) : null;
+  return { reason: stop.reason ?? reasonOf(report), exitCode, signal };
+}
+
+/** A program that failed after it was refused memory or processes failed because of that. */
+function reasonOf({ code, oomKilled, pidsRefused }: Report): EndReason {
+  if (code !== 0 && oomKilled > 0) return 'oom';
+  if (code !== 0 && pidsRefused > 0) return 'pids';
+  return code < 0 ? 'signal' : 'exit';
+}
+
+/** The supervisor itself is gone. */
+async function silentEnd(engine: Engine, box: Box): Promise<EndReason> {
+  try {
+    const { State } = await engine.call<{ State: { OOMKilled: boolean } }>(
+      'GET',
+      `/containers/${box.id}/json`,
+    );
+    return State.OOMKilled ? 'oom' : 'lost';
+  } catch {
+    return 'lost';
+  }
+}

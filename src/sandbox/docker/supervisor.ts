@@ -1,0 +1,173 @@
+import { nodeDriver, pythonDriver } from '../drivers.ts';
+import type { Language } from '../sandbox.ts';
+
+/** What the supervisor reads from its input: this as a line, then the code. What follows is the run's input. */
+export interface Task {
+  readonly language: Language;
+  readonly workingDir: string;
+  /** In bytes. */
+  readonly codeLength: number;
+  /** Hex. It comes before what the supervisor says at the end, and the run cannot know it. */
+  readonly mark: string;
+  /** When to give up by itself, should the server be gone. */
+  readonly mostSeconds: number;
+}
+
+/** What the supervisor says at the end, as the trailer of stderr. */
+export interface Report {
+  /** The exit code, or minus the number of the signal. */
+  readonly code: number;
+  readonly oomKilled: number;
+  readonly pidsRefused: number;
+}
+
+/**
+ * The first process of every container. A worker is forked from it at once, before it is told anything, and
+ * waits; when a task comes, the worker becomes the interpreter. As process 1 it cannot be signalled from
+ * inside, hands SIGTERM on to all, and is the parent of every orphan: when the worker ends it kills the
+ * rest, waits until they are gone, and only then reports. Not dumpable, its memory, with the mark in it,
+ * is closed to the run, although their uid is the same.
+ */
+const supervisor = `
+import ctypes, json, os, signal, sys, time
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+def set_dumpable(flag):
+    libc.prctl(4, flag, 0, 0, 0)
+
+def read_line():
+    line = b''
+    while not line.endswith(b'\\n'):
+        byte = os.read(0, 1)
+        if not byte: os._exit(0)
+        line += byte
+    return line
+
+def read_exactly(count):
+    parts = []
+    while count > 0:
+        part = os.read(0, min(count, 65536))
+        if not part: os._exit(0)
+        parts.append(part)
+        count -= len(part)
+    return b''.join(parts)
+
+def install_filter(program):
+    class Program(ctypes.Structure):
+        _fields_ = [('length', ctypes.c_ushort), ('filter', ctypes.c_char_p)]
+    if program and libc.prctl(22, 2, ctypes.byref(Program(len(program) // 8, program)), 0, 0) != 0:
+        os.write(2, b'The filter of system calls could not be installed.\\n')
+        os._exit(125)
+
+def signal_all(number):
+    try: os.kill(-1, number)
+    except ProcessLookupError: pass
+
+def reap_all():
+    while True:
+        signal_all(signal.SIGKILL)
+        try: os.wait()
+        except ChildProcessError: return
+
+def counted(name, *paths):
+    for path in paths:
+        try:
+            for line in open(path):
+                if line.split()[0] == name: return int(line.split()[1])
+        except (OSError, IndexError, ValueError): pass
+    return 0
+
+def events():
+    group = '/sys/fs/cgroup/'
+    return {
+        'oomKilled': counted('oom_kill', group + 'memory.events', group + 'memory/memory.oom_control'),
+        'pidsRefused': counted('max', group + 'pids.events', group + 'pids/pids.events'),
+    }
+
+def say(fd, mark, text):
+    os.set_blocking(fd, True)
+    data = mark + text + b'\\n'
+    while data: data = data[os.write(fd, data):]
+
+def supervise(worker, to_worker):
+    set_dumpable(0)
+    # What process 1 has no handler for cannot reach it from inside, and Python has one for this.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, lambda *_: signal_all(signal.SIGTERM))
+    task = json.loads(read_line())
+    code = read_exactly(task['codeLength'])
+    mark = bytes.fromhex(task.pop('mark'))
+    end = time.monotonic() + task['mostSeconds']
+    # The run can send this signal too, but not make it late.
+    signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= end and os._exit(1))
+    signal.setitimer(signal.ITIMER_REAL, task['mostSeconds'], 1)
+    with open(to_worker, 'wb') as pipe:
+        try: pipe.write(json.dumps(task).encode() + b'\\n' + code)
+        except BrokenPipeError: pass
+    os.dup2(os.open('/dev/null', os.O_RDONLY), 0)
+    pid = 0
+    while pid != worker: pid, status = os.wait()
+    reap_all()
+    report = {'code': os.waitstatus_to_exitcode(status), **events()}
+    say(1, mark, b'')
+    say(2, mark, json.dumps(report).encode())
+    os._exit(0)
+
+def wait_for_task(from_supervisor):
+    with open(from_supervisor, 'rb') as pipe:
+        line = pipe.readline()
+        if not line: os._exit(0)
+        task, code = json.loads(line), pipe.read()
+    os.setsid()
+    install_filter(bytes.fromhex(sys.argv[1]))
+    try: os.chdir(task['workingDir'])
+    except OSError as error:
+        os.write(2, f'The working directory cannot be entered: {error.strerror}\\n'.encode())
+        os._exit(126)
+    file = os.memfd_create('main', 0)
+    os.set_inheritable(file, True)
+    with open(file, 'wb', closefd=False) as main: main.write(code)
+    return task['language'], f'/dev/fd/{file}'
+
+def become(language, path):
+    commands = {'node': ['node', '-e', sys.argv[2], path], 'bash': ['bash', path]}
+    if language == 'python': return
+    # Python ignores these, and so would all others after it.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ): signal.signal(number, signal.SIG_DFL)
+    try: os.execvp(commands[language][0], commands[language])
+    except OSError as error:
+        os.write(2, f'{language} cannot be started in this image: {error.strerror}\\n'.encode())
+        os._exit(127)
+
+reading, writing = os.pipe()
+worker = os.fork()
+if worker != 0:
+    os.close(reading)
+    supervise(worker, writing)
+os.close(writing)
+language, path = wait_for_task(reading)
+become(language, path)
+driver, sys.argv = sys.argv[3], ['-c', path]
+import types
+sys.modules['__main__'] = main = types.ModuleType('__main__')
+main.__builtins__ = __builtins__
+exec(compile(driver, '<driver>', 'exec'), main.__dict__)
+`;
+
+/** Fixed, whatever the image says: `env -i` comes first. */
+const environment = {
+  PATH: '/opt/workcrate/bin:/usr/local/bin:/usr/bin:/bin',
+  HOME: '/home/user',
+  LANG: 'C.UTF-8',
+  TERM: 'dumb',
+  TMPDIR: '/tmp',
+  USER: 'user',
+};
+
+/** What a container runs. The filter is a program for seccomp, empty for none. */
+export function supervisorCommand(filter: Buffer): string[] {
+  const names = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+  const program = ['python3', '-c', supervisor, filter.toString('hex'), nodeDriver, pythonDriver];
+  return ['/usr/bin/env', '-i', ...names, ...program];
+}

@@ -1,0 +1,91 @@
+import { sandboxClosed } from '../queue.ts';
+import type { Place } from '../sandbox.ts';
+import type { Box } from './box.ts';
+import type { DockerOptions } from './container.ts';
+
+export interface WaitingBoxes extends AsyncDisposable {
+  count(): number;
+  warm(user: string, place: Place): Promise<void>;
+  /** The one that waits for the user, else a new one. */
+  take(user: string, place: Place): Promise<Box>;
+  /** Starts the next one without waiting for it. */
+  refill(user: string, place: Place): void;
+}
+
+/** One container waits for each user of late, for as many users as may run at once. */
+export function waitingBoxes(
+  { warm, mostRuns, log }: DockerOptions,
+  start: (place: Place) => Promise<Box>,
+): WaitingBoxes {
+  /** The user that was served longest ago is the first. */
+  const waiting = new Map<string, Promise<Box | null>>();
+  const wanted = Object.values(warm).some((count) => count > 0);
+  const going = new Set<Promise<unknown>>();
+  let closed = false;
+
+  const track = async <T>(work: Promise<T>): Promise<T> => {
+    going.add(work);
+    try {
+      return await work;
+    } finally {
+      going.delete(work);
+    }
+  };
+  const make = async (place: Place): Promise<Box | null> => {
+    try {
+      return await start(place);
+    } catch (error) {
+      // The next run tries again, and says it to whoever asked for it.
+      log.warn('sandbox.not_warm', { error });
+      return null;
+    }
+  };
+  const discard = async (made: Promise<Box | null>) => {
+    try {
+      await (await made)?.remove();
+    } catch (error) {
+      log.warn('sandbox.container_left', { error });
+    }
+  };
+  const dropOldest = () => {
+    const [[user, made]] = [...waiting] as [[string, Promise<Box | null>]];
+    waiting.delete(user);
+    void track(discard(made));
+  };
+  const refill = (user: string, place: Place): Promise<unknown> => {
+    if (closed || !wanted) return Promise.resolve();
+    const there = waiting.get(user);
+    if (there !== undefined) return there;
+    const made = track(make(place));
+    waiting.set(user, made);
+    if (waiting.size > mostRuns) dropOldest();
+    return made;
+  };
+
+  const takeOne = async (user: string, place: Place): Promise<Box> => {
+    if (closed) throw sandboxClosed();
+    const made = waiting.get(user) ?? Promise.resolve(null);
+    waiting.delete(user);
+    const found = await made;
+    const box = found?.alive === true ? found : await start(place);
+    if (found !== null && found !== box) void track(discard(made));
+    if (!closed) return box;
+    await discard(Promise.resolve(box));
+    throw sandboxClosed();
+  };
+
+  return {
+    count: () => waiting.size,
+    async warm(user, place) {
+      await refill(user, place);
+    },
+    take: (user, place) => track(takeOne(user, place)),
+    refill: (user, place) => void refill(user, place),
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      for (const made of waiting.values()) void track(discard(made));
+      waiting.clear();
+      await Promise.all(going);
+    },
+  };
+}

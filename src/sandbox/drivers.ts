@@ -1,0 +1,78 @@
+/**
+ * Small programs that run a file of code as if it were the interpreter's own script, but from the working
+ * directory: modules beside it can be imported, and no script file stands there (D3). The file's path is
+ * the first argument. Backends give them to `python3 -c` and `node -e`; bash takes the file as it is.
+ */
+
+/** A traceback shows the lines of the code and nothing of the driver. */
+export const pythonDriver = `
+def run(path):
+    import sys
+    with open(path, 'rb') as file: code = file.read()
+    main = sys.modules['__main__'].__dict__
+    del main['run']
+    sys.argv = ['main.py']
+    try:
+        exec(compile(code, 'main.py', 'exec', dont_inherit=True), main)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        trace = error.__traceback__.tb_next
+        if sys.excepthook is not sys.__excepthook__:
+            sys.excepthook(type(error), error, trace)
+        else:
+            import linecache, traceback
+            lines = code.decode('utf-8', 'replace').splitlines(True)
+            linecache.cache['main.py'] = (len(code), None, lines, 'main.py')
+            traceback.print_exception(type(error), error, trace)
+        sys.exit(1)
+import sys
+run(sys.argv[1])
+`;
+
+/**
+ * Code with \`import\`, \`export\` or \`await\` at its top level is an ES module, all other CommonJS. That is
+ * found out by compiling, as Node does for files.
+ */
+export const nodeDriver = `
+{
+  const { readFileSync } = require('node:fs');
+  const { Module, registerHooks } = require('node:module');
+  const { join } = require('node:path');
+  const { pathToFileURL } = require('node:url');
+  const source = readFileSync(process.argv[1], 'utf8');
+  const filename = join(process.cwd(), 'main.js');
+  process.argv = [process.argv[0], filename];
+  const moduleSyntax = /outside a module|Unexpected token 'export'|await is only valid|reserved word|missing \\) after argument list|Unexpected identifier/;
+  const isModule = () => {
+    try {
+      require('node:vm').compileFunction(source, ['exports', 'require', 'module', '__filename', '__dirname'], { filename });
+      return false;
+    } catch (error) {
+      return error instanceof SyntaxError && /\\b(?:import|export|await)\\b/.test(source) && moduleSyntax.test(error.message);
+    }
+  };
+  if (isModule()) {
+    const url = pathToFileURL(filename).href;
+    const hooks = registerHooks({
+      resolve: (name, context, next) => (name === url ? { url, format: 'module', shortCircuit: true } : next(name, context)),
+      load: (at, context, next) => (at === url ? { source, format: 'module', shortCircuit: true } : next(at, context)),
+    });
+    let settled = false;
+    import(url).then(() => void (settled = true));
+    process.once('beforeExit', () => {
+      if (settled) return;
+      console.error('Warning: Detected unsettled top-level await');
+      process.exitCode ??= 13;
+    });
+    setImmediate(() => hooks.deregister());
+  } else {
+    const main = new Module(filename, null);
+    main.filename = filename;
+    main.paths = Module._nodeModulePaths(process.cwd());
+    process.mainModule = require.main = main;
+    main._compile(source, filename, 'commonjs');
+    main.loaded = true;
+  }
+}
+`;

@@ -1,0 +1,43 @@
+import { WorkcrateError } from '../errors.ts';
+import type { Sandbox, SandboxOptions } from './sandbox.ts';
+
+export interface OpenOptions extends SandboxOptions {
+  readonly kind: 'bubblewrap' | 'docker' | 'subprocess';
+  /** Backends without walls that the operator has allowed by name. */
+  readonly allowed: readonly string[];
+  readonly python: string | null;
+  readonly docker: { readonly socket: string; readonly image: string; readonly runtime: string | null };
+  /** Tells the containers of this server from those of others. */
+  readonly instance: string;
+}
+
+/** Every backend there is. Each is loaded where it is asked for. */
+export async function openSandbox(options: OpenOptions): Promise<Sandbox> {
+  switch (options.kind) {
+    case 'bubblewrap': {
+      const { bubblewrapSandbox } = await import('./bubblewrap/bubblewrap.ts');
+      return bubblewrapSandbox(options);
+    }
+    case 'docker': {
+      const { dockerSandbox } = await import('./docker/docker.ts');
+      return dockerSandbox({ ...options, ...options.docker });
+    }
+    case 'subprocess': {
+      demandAllowed(options);
+      const { subprocessSandbox } = await import('./subprocess.ts');
+      return subprocessSandbox(options);
+    }
+  }
+}
+
+function demandAllowed({ allowed, log }: OpenOptions): void {
+  if (!allowed.includes('subprocess'))
+    throw new WorkcrateError(
+      'config_invalid',
+      'The subprocess backend has no walls: code runs with the rights of a user of this machine. If that is what you want, add --allow-sandbox subprocess.',
+    );
+  log.warn('sandbox.no_walls', {
+    message:
+      'Code runs without walls: it can read this machine and reach the network (--sandbox subprocess).',
+  });
+}

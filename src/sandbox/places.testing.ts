@@ -1,0 +1,34 @@
+import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Place } from './sandbox.ts';
+
+/** Folders of users for tests, in a folder that only the server can look into unless its mode says else. */
+export async function testPlaces(
+  mode = 0o700,
+): Promise<{ place(user: string): Promise<Place> } & AsyncDisposable> {
+  const folder = await mkdtemp(join(tmpdir(), 'workcrate-places-'));
+  await chmod(folder, mode);
+  const places = new Map<string, Promise<Place>>();
+  const root = process.getuid?.() === 0;
+  return {
+    async place(user) {
+      const made =
+        places.get(user) ??
+        makePlace(join(folder, String(places.size + 1)), root ? 230_000 + places.size : null);
+      places.set(user, made);
+      return made;
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+async function makePlace(folder: string, uid: number | null): Promise<Place> {
+  const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
+  for (const path of [place.workspace, place.artifacts]) {
+    await mkdir(path, { recursive: true, mode: 0o755 });
+    if (uid !== null) await chown(path, uid, uid);
+    await chmod(path, 0o700);
+  }
+  return place;
+}

@@ -1,0 +1,25 @@
+import { describe } from 'node:test';
+import { endingContract } from './contract/ending.contract.ts';
+import type { MakeSandbox } from './contract/harness.contract.ts';
+import { languagesContract } from './contract/languages.contract.ts';
+import { limitsContract } from './contract/limits.contract.ts';
+import { outputContract } from './contract/output.contract.ts';
+import { queueContract } from './contract/queue.contract.ts';
+import { wallsContract } from './contract/walls.contract.ts';
+
+export { contractOptions, type MadeSandbox, type MakeSandbox } from './contract/harness.contract.ts';
+
+/**
+ * What every sandbox backend must do. A backend's test supplies a factory and nothing else. What it claims
+ * in `holds` is proven; what it does not hold is a skipped test with its reason.
+ */
+export function sandboxContract(name: string, make: MakeSandbox): void {
+  describe(`sandbox contract: ${name}`, { timeout: 220_000 }, () => {
+    languagesContract(make);
+    outputContract(make);
+    endingContract(make);
+    wallsContract(make);
+    limitsContract(make);
+    queueContract(make);
+  });
+}

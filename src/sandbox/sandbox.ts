@@ -1,0 +1,153 @@
+import type { Log } from '../log.ts';
+
+/** The languages that can be run. `node` is the Node that the server runs on. */
+export const languages = ['python', 'node', 'bash'] as const;
+export type Language = (typeof languages)[number];
+
+/**
+ * Why a run ended. `exit` and `signal` are its own doing; the others are ours or the machine's: out of
+ * time, memory, processes or disk, cancelled by the caller, or lost with the sandbox around it.
+ */
+export const endReasons = ['exit', 'signal', 'timeout', 'oom', 'pids', 'disk', 'cancelled', 'lost'] as const;
+export type EndReason = (typeof endReasons)[number];
+
+/** Bounds of every run. One that a backend cannot hold is named in `holds`, never silently dropped. */
+export interface Limits {
+  /** Of all processes of a run together, /tmp included. */
+  readonly memoryBytes: number;
+  readonly processes: number;
+  /** Cores' worth of time. */
+  readonly cpus: number;
+  /** The largest single file that a run can write. */
+  readonly fileBytes: number;
+  /** The most that a user's /workspace and /artifacts may take together while a run goes on. */
+  readonly diskBytes: number;
+  /** The size of /tmp, and of the home folder and /dev/shm each. */
+  readonly tmpBytes: number;
+  /** Between SIGTERM and SIGKILL. */
+  readonly graceMs: number;
+}
+
+/** What a backend may hold: walls first, then the limits. */
+export const claims = [
+  /** Never uid 0, and no way to become it. */
+  'unprivileged',
+  /** Nothing of the host but programs and libraries can be read, nothing but the user's own place written. */
+  'filesystem',
+  /** No interface but an own loopback, where the network is not allowed. */
+  'network',
+  /** No process of the host or of another run can be seen or signalled. */
+  'host_processes',
+  /** Nothing outlives its run: no daemon, no session of its own, no grandchild. */
+  'whole_tree',
+  /** No syscall for keys, tracing, mounting, new namespaces or the kernel's newer interfaces. */
+  'syscalls',
+  /** PATH HOME LANG TERM TMPDIR USER and nothing else. */
+  'environment',
+  /** Nothing of one run is left for another, apart from /workspace and /artifacts. */
+  'fresh',
+  'memory',
+  'processes',
+  'cpu',
+  'file_size',
+  'disk',
+  'tmp',
+] as const;
+export type Claim = (typeof claims)[number];
+
+/** `true` where it is held, else why not and what would help. */
+export type Holds = Readonly<Record<Claim, true | string>>;
+
+/** A user's folders on this machine. Their content is hostile; the folders themselves are the server's. */
+export interface Place {
+  /** The unprivileged uid and gid of the user's runs where the server is root, else null. */
+  readonly uid: number | null;
+  /** `/workspace` inside. */
+  readonly workspace: string;
+  /** `/artifacts` inside. */
+  readonly artifacts: string;
+}
+
+export interface RunRequest {
+  /** `exec_` and 12 hex digits. */
+  readonly id: string;
+  readonly user: string;
+  readonly place: Place;
+  readonly language: Language;
+  /** Any text, NUL included, and so never part of a command line. */
+  readonly code: string;
+  /** As seen inside, absolute, in `/workspace`, `/artifacts` or `/tmp`. It is there when the run starts. */
+  readonly workingDir: string;
+  readonly stdin: string;
+  readonly timeoutMs: number;
+  /** Cancels: SIGTERM, grace, SIGKILL. */
+  readonly signal: AbortSignal;
+}
+
+export interface RunEnd {
+  readonly reason: EndReason;
+  /** Null where a signal or the loss of the sandbox ended it. */
+  readonly exitCode: number | null;
+  /** Such as `SIGSEGV`. */
+  readonly signal: string | null;
+  readonly durationMs: number;
+}
+
+/**
+ * One run. Both outputs have to be read to their ends, or the run stands still until its timeout. A chunk is good
+ * until the next one is asked for.
+ */
+export interface Run {
+  readonly stdout: AsyncIterable<Uint8Array>;
+  readonly stderr: AsyncIterable<Uint8Array>;
+  /**
+   * Resolves, and never rejects, once no process of the run can do anything any more. What it had written
+   * by then comes out of `stdout` and `stderr`, which then end.
+   */
+  readonly ended: Promise<RunEnd>;
+}
+
+/** How many runs are waited for, under way and ready, for an operator. */
+export interface Occupancy {
+  readonly running: number;
+  readonly queued: number;
+  /** Interpreters that wait inside their sandbox for a run. */
+  readonly warm: number;
+}
+
+/**
+ * Runs code behind walls. Backends: bubblewrap/, docker/, subprocess.ts, chosen in open.ts.
+ *
+ * Every failure to start is a WorkcrateError: `sandbox_unavailable` where the machine lacks something (the
+ * message says what to install), `sandbox_busy` where too many wait already, `cancelled` where the signal came
+ * before the turn did, `sandbox_failed` otherwise.
+ * A start that fails has run nothing. A run is started at most once.
+ */
+export interface Sandbox extends AsyncDisposable {
+  readonly kind: 'bubblewrap' | 'docker' | 'subprocess';
+  /** What can be run here. */
+  readonly languages: readonly Language[];
+  readonly holds: Holds;
+  readonly limits: Limits;
+  /** Makes ready for a user ahead of the first run. May be called at any time, and does nothing where it is ready. */
+  warm(user: string, place: Place): Promise<void>;
+  /** Waits where `mostRuns` are under way. */
+  start(request: RunRequest): Promise<Run>;
+  occupancy(): Occupancy;
+  /** Kills whatever still runs. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** What every backend is given. */
+export interface SandboxOptions {
+  readonly limits: Limits;
+  readonly network: 'none' | 'host';
+  /** Runs at once; further ones wait, up to ten times as many. */
+  readonly mostRuns: number;
+  /** Folders that are `/tools` and `/skills` inside, read-only, where they exist. */
+  readonly tools: string | null;
+  readonly skills: string | null;
+  /** How many interpreters to keep waiting for each user, where the backend can. */
+  readonly warm: Readonly<Record<Language, number>>;
+  readonly log: Log;
+}

@@ -1,0 +1,109 @@
+/** One line of a program. A label names the instruction after it; `null` as a target goes on with the next. */
+export type Line =
+  | { readonly op: 'label'; readonly name: string }
+  /** Takes the 32-bit word at this offset of `struct seccomp_data`. */
+  | { readonly op: 'load'; readonly offset: number }
+  | Comparison
+  | { readonly op: 'return'; readonly value: number };
+
+/** Asks of the word taken last; both targets stand further down, since BPF has no way back. */
+interface Comparison {
+  readonly op: 'equal' | 'at least' | 'any bit';
+  readonly value: number;
+  readonly yes: string | null;
+  readonly no: string | null;
+}
+
+const load = 0x20;
+const jumpAlways = 0x05;
+const giveBack = 0x06;
+const comparisons = { equal: 0x15, 'at least': 0x35, 'any bit': 0x45 } as const;
+const instructionBytes = 8;
+/** A comparison has one byte for each distance; an unconditional jump has 32 bits. */
+const furthest = 255;
+const mostInstructions = 4096;
+
+/** Makes an array of `struct sock_filter`, little endian. */
+export function assemble(lines: readonly Line[]): Buffer {
+  const far = farComparisons(lines);
+  const { labels, starts, length } = layOut(lines, far);
+  if (length > mostInstructions)
+    throw new RangeError(`${length} instructions are more than the kernel takes`);
+  const program = Buffer.alloc(length * instructionBytes);
+  for (const [index, line] of lines.entries()) {
+    const start = starts[index]!;
+    for (const [step, words] of encode(line, start, labels, far.has(line)).entries())
+      writeInstruction(program, start + step, words);
+  }
+  return program;
+}
+
+type Instruction = readonly [code: number, yes: number, no: number, value: number];
+
+function encode(line: Line, start: number, labels: Map<string, number>, far: boolean): Instruction[] {
+  if (line.op === 'label') return [];
+  if (line.op === 'load') return [[load, 0, 0, line.offset]];
+  if (line.op === 'return') return [[giveBack, 0, 0, line.value]];
+  const code = comparisons[line.op];
+  const next = start + size(line, far);
+  const yes = target(line.yes, labels, next);
+  const no = target(line.no, labels, next);
+  if (!far) return [[code, yes - next, no - next, line.value]];
+  return [
+    [code, 0, 1, line.value],
+    [jumpAlways, 0, 0, yes - (start + 2)],
+    [jumpAlways, 0, 0, no - (start + 3)],
+  ];
+}
+
+/** The comparisons that need a jump of their own. To lengthen one can put another out of reach, hence the loop. */
+function farComparisons(lines: readonly Line[]): Set<Line> {
+  const far = new Set<Line>();
+  for (let before = -1; before !== far.size;) {
+    before = far.size;
+    const { labels, starts } = layOut(lines, far);
+    for (const [index, line] of lines.entries())
+      if ('yes' in line && !isNear(line, starts[index]! + 1, labels)) far.add(line);
+  }
+  return far;
+}
+
+function isNear({ yes, no }: Comparison, next: number, labels: Map<string, number>): boolean {
+  return [yes, no].every((name) => target(name, labels, next) - next <= furthest);
+}
+
+function layOut(
+  lines: readonly Line[],
+  far: ReadonlySet<Line>,
+): { labels: Map<string, number>; starts: number[]; length: number } {
+  const labels = new Map<string, number>();
+  const starts: number[] = [];
+  let length = 0;
+  for (const line of lines) {
+    if (line.op === 'label') labels.set(line.name, length);
+    starts.push(length);
+    length += size(line, far.has(line));
+  }
+  return { labels, starts, length };
+}
+
+function size(line: Line, far: boolean): number {
+  if (line.op === 'label') return 0;
+  return far ? 3 : 1;
+}
+
+function target(name: string | null, labels: Map<string, number>, next: number): number {
+  if (name === null) return next;
+  const position = labels.get(name);
+  if (position === undefined || position < next)
+    throw new RangeError(`nothing further down is called ${name}`);
+  return position;
+}
+
+function writeInstruction(program: Buffer, position: number, [code, yes, no, value]: Instruction): void {
+  const at = position * instructionBytes;
+  program.writeUInt16LE(code, at);
+  program.writeUInt8(yes, at + 2);
+  program.writeUInt8(no, at + 3);
+  program.writeUInt32LE(value, at + 4);
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { constants } from 'node:os';
+import { test } from 'node:test';
+import { interpret } from './interpreter.testing.ts';
+import { seccompProgram } from './seccomp.ts';
+import { machines, syscalls, type Machine, type Syscall } from './syscalls.ts';
+
+const allow = 0x7fff_0000;
+const kill = 0x8000_0000;
+const { EAFNOSUPPORT, ENOSYS, EPERM } = constants.errno;
+const byArgument = new Set(['clone', 'ioctl', 'personality', 'socket', 'socketpair']);
+const unknown = new Set(['clone3', 'io_uring_enter', 'io_uring_register', 'io_uring_setup']);
+/** What the kernel ignores of an int, all set. */
+const highHalf = 0xffff_ffff_0000_0000n;
+
+/** Name, which argument, its value, the verdict. */
+const rows: readonly (readonly [Syscall, number, bigint, number])[] = [
+  ['clone', 0, 17n, allow],
+  ['clone', 0, 0x003d_0f00n, allow],
+  ['clone', 0, 0x4111n, allow],
+  ...[0x80n, 0x2_0000n, 0x200_0000n, 0x400_0000n, 0x800_0000n, 0x1000_0000n, 0x2000_0000n, 0x4000_0000n].map(
+    (flag) => ['clone', 0, flag | 17n, failing(EPERM)] as const,
+  ),
+  ['ioctl', 1, 0x5401n, allow],
+  ['ioctl', 1, 0x5412n, failing(EPERM)],
+  ['ioctl', 1, 0x541cn, failing(EPERM)],
+  ['ioctl', 0, 0x5412n, allow],
+  ['personality', 0, 0n, allow],
+  ['personality', 0, 8n, allow],
+  ['personality', 0, 0xffff_ffffn, allow],
+  ['personality', 0, 0x4_0000n, failing(EPERM)],
+  ...[1n, 2n, 10n, 16n].map((family) => ['socket', 0, family, allow] as const),
+  ...[0n, 3n, 17n, 38n, 40n, 44n].map((family) => ['socket', 0, family, failing(EAFNOSUPPORT)] as const),
+  ['socketpair', 0, 1n, allow],
+  ['socketpair', 0, 2n, failing(EAFNOSUPPORT)],
+  ['socketpair', 0, 30n, failing(EAFNOSUPPORT)],
+];
+
+for (const machine of Object.keys(machines) as Machine[]) {
+  const program = seccompProgram(machine)!;
+  const arch = machines[machine].audit;
+  const numberOf = (name: Syscall) => syscalls[name][machines[machine].column];
+
+  test(`D15: on ${machine} each forbidden call is refused and every other number is allowed`, () => {
+    const expected = new Map<number | null, number>();
+    for (const name of Object.keys(syscalls) as Syscall[])
+      if (!byArgument.has(name)) expected.set(numberOf(name), failing(unknown.has(name) ? ENOSYS : EPERM));
+    const judged = new Set<number | null>([...byArgument].map((name) => numberOf(name as Syscall)));
+    for (let number = 0; number < 1000; number++)
+      if (!judged.has(number))
+        assert.equal(
+          interpret(program, { arch, number }).verdict,
+          expected.get(number) ?? allow,
+          `${number}`,
+        );
+  });
+
+  test(`D15: on ${machine} arguments decide by the half that the kernel looks at`, () => {
+    for (const [name, position, value, verdict] of rows)
+      for (const upper of [0n, highHalf]) {
+        const args = Array.from({ length: 6 }, (_, index) => (index === position ? value | upper : 0n));
+        const call = { arch, number: numberOf(name)!, args };
+        assert.equal(interpret(program, call).verdict, verdict, `${name} 0x${value.toString(16)}`);
+      }
+  });
+
+  test(`D15: on ${machine} a call of another architecture kills`, () => {
+    for (const other of [0x4000_0003, 0x4000_0028, 0, machine === 'x64' ? 0xc000_00b7 : 0xc000_003e])
+      assert.equal(interpret(program, { arch: other, number: 0 }).verdict, kill);
+  });
+
+  test(`D15: on ${machine} the program is small and decides in a few steps`, () => {
+    assert.ok(program.length <= 8 * 128, `${program.length} bytes`);
+    const steps = Array.from({ length: 1000 }, (_, number) => interpret(program, { arch, number }).steps);
+    assert.ok(Math.max(...steps) <= 16, `${Math.max(...steps)} steps`);
+  });
+}
+
+test('D15: x32 calls do not exist on x86_64', () => {
+  const program = seccompProgram('x64')!;
+  for (const number of [0x4000_0000, 0x4000_0065, 0x7fff_ffff, 0xffff_ffff])
+    assert.equal(interpret(program, { arch: machines.x64.audit, number }).verdict, failing(ENOSYS));
+});
+
+test('D15: there is no program for a machine whose numbers are not known', () => {
+  assert.equal(seccompProgram('riscv64'), null);
+  assert.equal(seccompProgram('toString'), null);
+});
+
+function failing(errno: number): number {
+  return 0x0005_0000 | errno;
+}

@@ -1,0 +1,79 @@
+import { assemble, type Line } from './bpf.ts';
+import { policy, verdicts, type ArgumentRule } from './policy.ts';
+import { machines, syscalls, type Machine, type Syscall } from './syscalls.ts';
+
+/** Offsets in `struct seccomp_data`. Both machines are little endian, so an argument's low half comes first. */
+const numberAt = 0;
+const archAt = 4;
+const argumentsAt = 16;
+
+/** From this number on, up to the next range, a call goes to this label. */
+interface Range {
+  readonly from: number;
+  readonly to: string;
+}
+
+/**
+ * The filter that every run is under, as an array of `struct sock_filter`. Null on a machine whose numbers
+ * we do not know: there nothing is filtered, which the backend has to declare.
+ */
+export function seccompProgram(arch: string = process.arch): Buffer | null {
+  return isKnown(arch) ? assemble([...program(arch)]) : null;
+}
+
+function isKnown(arch: string): arch is Machine {
+  return Object.hasOwn(machines, arch);
+}
+
+function* program(machine: Machine): Generator<Line> {
+  yield { op: 'load', offset: archAt };
+  yield { op: 'equal', value: machines[machine].audit, yes: null, no: 'kill' };
+  yield { op: 'load', offset: numberAt };
+  yield* search(ranges(machine));
+  for (const [name, rule] of Object.entries(policy)) if (typeof rule !== 'string') yield* judge(name, rule);
+  for (const [name, value] of Object.entries(verdicts)) {
+    yield { op: 'label', name };
+    yield { op: 'return', value };
+  }
+}
+
+function ranges(machine: Machine): Range[] {
+  const targets = new Map(
+    Object.entries(policy).map(([name, rule]) => numbered(machine, name as Syscall, rule)),
+  );
+  const { foreignFrom } = machines[machine];
+  const found: Range[] = [{ from: 0, to: 'allow' }];
+  for (const number of [...targets.keys()].filter((key) => key !== null).sort((a, b) => a - b)) {
+    // A neighbour has put an end to its own range already.
+    if (found.at(-1)?.from === number) found.pop();
+    found.push({ from: number, to: targets.get(number) ?? 'allow' }, { from: number + 1, to: 'allow' });
+  }
+  if (foreignFrom !== null) found.push({ from: foreignFrom, to: 'unknown' });
+  return found.filter(({ to }, index) => to !== found[index - 1]?.to);
+}
+
+function numbered(machine: Machine, name: Syscall, rule: string | ArgumentRule): [number | null, string] {
+  return [syscalls[name][machines[machine].column], typeof rule === 'string' ? rule : name];
+}
+
+/** Halves the ranges until one is left: some seven comparisons for any call. */
+function* search(ranges: readonly Range[]): Generator<Line> {
+  const middle = ranges.length >> 1;
+  const [left, right] = [ranges.slice(0, middle), ranges.slice(middle)];
+  const from = right[0]!.from;
+  const yes = right.length === 1 ? right[0]!.to : `from ${from}`;
+  yield { op: 'at least', value: from, yes, no: left.length === 1 ? left[0]!.to : null };
+  if (left.length > 1) yield* search(left);
+  if (right.length === 1) return;
+  yield { op: 'label', name: yes };
+  yield* search(right);
+}
+
+function* judge(name: string, rule: ArgumentRule): Generator<Line> {
+  yield { op: 'label', name };
+  yield { op: 'load', offset: argumentsAt + 8 * rule.argument };
+  for (const [index, value] of rule.values.entries()) {
+    const isLast = index === rule.values.length - 1;
+    yield { op: rule.when, value, yes: rule.match, no: isLast ? rule.otherwise : null };
+  }
+}

@@ -1,0 +1,218 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync, statSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { dirname } from 'node:path';
+import { WorkcrateError } from '../errors.ts';
+import { killFamily, signalFamily, type Family } from './subprocess/descendants.ts';
+import { watchDisk } from './disk.ts';
+import { closeChildEnds, outputPipes, type Pipe } from './subprocess/pipes.ts';
+import { runQueue } from './queue.ts';
+import {
+  languages,
+  type Run,
+  type RunEnd,
+  type RunRequest,
+  type Sandbox,
+  type SandboxOptions,
+} from './sandbox.ts';
+import { stopping, type Stopping } from './stopping.ts';
+import { commandOf, findPrograms, subprocessHolds, type Programs } from './subprocess/command.ts';
+import { createGround, openToAll, type Ground, type RunFolder } from './subprocess/ground.ts';
+
+/** How long outputs may go on after the end of a run, where a process that got away holds them open. */
+const lingeringMs = 1000;
+
+/** What is the same for all runs. */
+interface Context {
+  readonly options: SandboxOptions;
+  readonly programs: Programs;
+  readonly ground: Ground;
+  /** Users whose folders were looked at. */
+  readonly seen: Set<string>;
+  /** Runs under way, to be killed when the sandbox closes. */
+  readonly under: Set<Stopping>;
+}
+
+/**
+ * Runs the interpreters as they are, as children of the server: no walls, apart from an emptied environment,
+ * another uid where the server is root, and what util-linux can limit. Only for code that is trusted.
+ */
+export async function subprocessSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const programs = await findPrograms();
+  const ground = await createGround();
+  const queue = runQueue(options.mostRuns);
+  const context: Context = { options, programs, ground, under: new Set(), seen: new Set() };
+  const endings = new Set<Promise<unknown>>();
+
+  return {
+    kind: 'subprocess',
+    languages,
+    holds: subprocessHolds(programs, options),
+    limits: options.limits,
+    warm: async () => {},
+    async start(request) {
+      const leave = await queue.enter(request.signal);
+      try {
+        const { run, over } = await begin(context, request);
+        const ending = over.finally(() => {
+          leave();
+          endings.delete(ending);
+        });
+        endings.add(ending);
+        return run;
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+    occupancy: () => ({ running: queue.running(), queued: queue.queued(), warm: 0 }),
+    async [Symbol.asyncDispose]() {
+      queue.close();
+      for (const stop of context.under) stop.killNow('cancelled');
+      await Promise.all(endings);
+      await ground[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** `over` also waits for the cleaning up. */
+async function begin(context: Context, request: RunRequest): Promise<{ run: Run; over: Promise<void> }> {
+  const uid = uidOf(request);
+  await warnWhereClosed(context, request);
+  const folder = await context.ground.folderFor(request, uid);
+  try {
+    const pipes = await outputPipes(context.ground.path, request.id);
+    const child = await spawned(context, request, folder, uid, pipes);
+    const outputs = pipes.map(({ ours }) => ours) as [Socket, Socket];
+    const ended = follow(context, request, child, { leader: child.pid!, uid, mark: `TMPDIR=${folder.tmp}` });
+    const over = cleanedUp(ended, outputs, folder);
+    return { run: { stdout: chunksOf(outputs[0]), stderr: chunksOf(outputs[1]), ended }, over };
+  } catch (error) {
+    await folder.remove();
+    throw error;
+  }
+}
+
+async function cleanedUp(
+  ended: Promise<RunEnd>,
+  outputs: readonly Socket[],
+  folder: RunFolder,
+): Promise<void> {
+  await ended;
+  for (const output of outputs) endSoon(output);
+  await folder.remove();
+}
+
+/** A run of another uid is put into its folder, but cannot name it where a folder above is closed to it. */
+async function warnWhereClosed({ options, seen }: Context, { user, place }: RunRequest): Promise<void> {
+  if (place.uid === null || seen.has(user)) return;
+  seen.add(user);
+  if (await openToAll(dirname(place.workspace))) return;
+  const message =
+    'Runs cannot open their files by whole paths: a folder above is closed to them (chmod o+x).';
+  options.log.warn('sandbox.place_closed', { folder: place.workspace, message });
+}
+
+function uidOf({ place }: RunRequest): number {
+  const uid = place.uid ?? process.getuid?.() ?? 0;
+  if (uid !== 0) return uid;
+  throw new WorkcrateError(
+    'sandbox_failed',
+    'Code is never run as root, and this user has no uid of its own.',
+  );
+}
+
+async function spawned(
+  { options, programs, ground }: Context,
+  request: RunRequest,
+  folder: RunFolder,
+  uid: number,
+  pipes: readonly [Pipe, Pipe],
+): Promise<ChildProcess> {
+  const stdin = openSync(folder.stdin, 'r');
+  try {
+    const [file, ...args] = commandOf(programs, { options, request, uid, code: folder.code });
+    const child = spawn(file!, args, {
+      cwd: existing(folder.hostPathOf(request.workingDir)),
+      env: environmentOf(ground, folder),
+      stdio: [stdin, pipes[0].childEnd, pipes[1].childEnd],
+      detached: true,
+      ...(programs.setpriv === null && request.place.uid !== null ? { uid, gid: uid } : {}),
+    });
+    await begun(child);
+    return child;
+  } catch (error) {
+    for (const { ours } of pipes) ours.destroy();
+    throw error;
+  } finally {
+    closeSync(stdin);
+    closeChildEnds(pipes);
+  }
+}
+
+/** Its absence would look as if the interpreter were missing. */
+function existing(folder: string): string {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
+  throw new WorkcrateError('sandbox_failed', 'The working directory of the run is not there.');
+}
+
+function environmentOf(ground: Ground, { home, tmp }: RunFolder): NodeJS.ProcessEnv {
+  const PATH = `${ground.programs}:/usr/local/bin:/usr/bin:/bin`;
+  return { PATH, HOME: home, LANG: 'C.UTF-8', TERM: 'dumb', TMPDIR: tmp, USER: 'user' };
+}
+
+async function begun(child: ChildProcess): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  child.once('spawn', resolve);
+  child.once('error', (cause) =>
+    reject(new WorkcrateError('sandbox_failed', 'The interpreter could not be started.', { cause })),
+  );
+  return promise;
+}
+
+async function follow(
+  context: Context,
+  request: RunRequest,
+  child: ChildProcess,
+  family: Family,
+): Promise<RunEnd> {
+  const began = performance.now();
+  const { limits } = context.options;
+  const { promise: exited, resolve } = Promise.withResolvers<[number | null, NodeJS.Signals | null]>();
+  child.once('exit', (code, signal) => resolve([code, signal]));
+  using stop = stopping({
+    timeoutMs: request.timeoutMs,
+    graceMs: limits.graceMs,
+    signal: request.signal,
+    term: () => void signalFamily(family, 'SIGTERM'),
+    kill: () => killFamily(family),
+  });
+  using _watch = watchDisk(request.place, limits.diskBytes, () => stop.killNow('disk'));
+  context.under.add(stop);
+  const [exitCode, signal] = await exited;
+  context.under.delete(stop);
+  killFamily(family);
+  const reason = stop.reason ?? (signal === null ? 'exit' : signal === 'SIGXFSZ' ? 'disk' : 'signal');
+  return { reason, exitCode, signal, durationMs: performance.now() - began };
+}
+
+async function* chunksOf(output: Socket): AsyncGenerator<Uint8Array> {
+  try {
+    yield* output;
+  } catch (error) {
+    // Cut off by endSoon: what was there has come out.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  }
+}
+
+/** Ends an output that nothing comes out of any more although somebody is there to read it. */
+function endSoon(output: Socket): void {
+  let bytes = output.bytesRead;
+  const timer = setInterval(() => {
+    const quiet = output.bytesRead === bytes && output.readableLength === 0;
+    bytes = output.bytesRead;
+    if (quiet) output.destroy();
+  }, lingeringMs);
+  timer.unref();
+  output.once('close', () => clearInterval(timer));
+}

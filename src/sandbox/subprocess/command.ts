@@ -1,0 +1,88 @@
+import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
+import { WorkcrateError } from '../../errors.ts';
+import { nodeDriver, pythonDriver } from '../drivers.ts';
+import type { Holds, Language, RunRequest, SandboxOptions } from '../sandbox.ts';
+
+/** Programs of util-linux by their paths, null where they are missing. */
+export interface Programs {
+  readonly setpriv: string | null;
+  readonly prlimit: string | null;
+}
+
+export async function findPrograms(): Promise<Programs> {
+  for (const name of ['mkfifo', 'rm', 'du'])
+    if ((await find(name)) === null)
+      throw new WorkcrateError('sandbox_unavailable', `${name} is missing. Install coreutils.`);
+  return { setpriv: await find('setpriv'), prlimit: await find('prlimit') };
+}
+
+async function find(name: string): Promise<string | null> {
+  for (const folder of ['/usr/bin', '/bin', '/usr/local/bin', '/usr/sbin']) {
+    const path = join(folder, name);
+    if (
+      await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path;
+  }
+  return null;
+}
+
+interface Command {
+  readonly options: SandboxOptions;
+  readonly request: RunRequest;
+  readonly uid: number;
+  /** The file that holds the code. */
+  readonly code: string;
+}
+
+/** Each program replaces itself by the next, so that the child is the interpreter in the end. */
+export function commandOf(programs: Programs, { options, request, uid, code }: Command): string[] {
+  const { fileBytes } = options.limits;
+  const privileges = request.place.uid === null ? [] : dropTo(uid);
+  return [
+    ...(programs.setpriv === null
+      ? []
+      : [programs.setpriv, ...privileges, '--no-new-privs', '--pdeathsig', 'KILL', '--']),
+    ...(programs.prlimit === null ? [] : [programs.prlimit, '--core=0', `--fsize=${fileBytes}`, '--']),
+    ...interpreters[request.language],
+    code,
+  ];
+}
+
+function dropTo(uid: number): string[] {
+  return ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--bounding-set=-all'];
+}
+
+/** The file of code follows as the next argument. */
+const interpreters: Readonly<Record<Language, readonly string[]>> = {
+  python: ['python3', '-c', pythonDriver],
+  node: ['node', '-e', nodeDriver],
+  bash: ['bash', '--'],
+};
+
+export function subprocessHolds({ setpriv, prlimit }: Programs, { network }: SandboxOptions): Holds {
+  const instead = 'Use bubblewrap or docker.';
+  return {
+    unprivileged: setpriv === null ? 'without setpriv (util-linux), programs like su work inside' : true,
+    filesystem: `whatever this uid may read or write of the machine, a run may too, and there is no /workspace or /artifacts: only the working directory. ${instead}`,
+    network:
+      network === 'host'
+        ? 'the network is allowed'
+        : `the network of the machine is open to runs. ${instead}`,
+    host_processes: `runs see all processes, and signal those of their uid. ${instead}`,
+    whole_tree: `a process that leaves its session and changes its environment is not found again. ${instead}`,
+    syscalls: `no system call is refused. ${instead}`,
+    environment: true,
+    fresh: `home and TMPDIR are fresh, but /tmp, /dev/shm and what else the machine lets everybody write are shared. ${instead}`,
+    memory: `there is no limit of memory. ${instead}`,
+    processes: `there is no limit of processes. ${instead}`,
+    cpu: `there is no limit of cores. ${instead}`,
+    file_size: prlimit === null ? 'prlimit is missing. Install util-linux.' : true,
+    disk: true,
+    tmp: `the temporary folder has no size of its own. ${instead}`,
+  };
+}

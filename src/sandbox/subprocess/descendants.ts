@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+
+/** How often what is found is killed, in case it forks meanwhile. */
+const mostPasses = 20;
+
+/** How the processes of a run are told from others, where no namespace holds them. */
+export interface Family {
+  /** The first process, which leads its group and session. */
+  readonly leader: number;
+  readonly uid: number;
+  /** An entry of the environment that no other run has. It finds daemons, which have another parent by now. */
+  readonly mark: string;
+}
+
+interface Entry {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+}
+
+/** Sends a signal to every process of the family that can be found, once. True where there was one. */
+export function signalFamily(family: Family, signal: NodeJS.Signals): boolean {
+  const members = membersOf(family);
+  for (const pid of members) sendSignal(pid, signal);
+  return members.size > 0;
+}
+
+/** Kills until nothing is found any more, within bounds. */
+export function killFamily(family: Family): void {
+  sendSignal(-family.leader, 'SIGKILL');
+  for (let pass = 0; pass < mostPasses && signalFamily(family, 'SIGKILL'); pass++);
+}
+
+function membersOf(family: Family): ReadonlySet<number> {
+  const entries = entriesOf(family.uid);
+  const members = new Set<number>();
+  for (const { pid, group, session } of entries)
+    if ([pid, group, session].includes(family.leader) || isMarked(pid, family.mark)) members.add(pid);
+  // Children of members are members; each round adds a generation.
+  for (let before = -1; before < members.size;) {
+    before = members.size;
+    for (const { pid, parent } of entries) if (members.has(parent)) members.add(pid);
+  }
+  return members;
+}
+
+function entriesOf(uid: number): Entry[] {
+  const pids = attempt(() => readdirSync('/proc'), []).filter((name) => /^\d+$/.test(name));
+  return pids
+    .filter((pid) => attempt(() => statSync(`/proc/${pid}`).uid === uid, false))
+    .map(entryOf)
+    .filter((entry) => entry !== null);
+}
+
+function entryOf(pid: string): Entry | null {
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');
+  // The name in parentheses may hold anything, parentheses too.
+  const [state, parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (session === undefined || state === 'Z' || state === 'X') return null;
+  return { pid: Number(pid), parent: Number(parent), group: Number(group), session: Number(session) };
+}
+
+function isMarked(pid: number, mark: string): boolean {
+  return attempt(() => readFileSync(`/proc/${pid}/environ`, 'latin1'), '')
+    .split('\0')
+    .includes(mark);
+}
+
+/** A process may end while it is looked at. */
+function attempt<T>(look: () => T, otherwise: T): T {
+  try {
+    return look();
+  } catch {
+    return otherwise;
+  }
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  attempt(() => process.kill(pid, signal), false);
+}

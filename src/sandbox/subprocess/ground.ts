@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { chmod, chown, copyFile, mkdir, mkdtemp, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { RunRequest } from '../sandbox.ts';
+
+/** The folder in which every run has a folder. */
+export interface Ground extends AsyncDisposable {
+  readonly path: string;
+  /** Holds `node`, first in the PATH of runs. */
+  readonly programs: string;
+  folderFor(request: RunRequest, uid: number): Promise<RunFolder>;
+}
+
+/** What a run needs outside of the user's folders. It is gone when the run is. */
+export interface RunFolder {
+  readonly home: string;
+  readonly tmp: string;
+  /** Files that hold the code and the input. */
+  readonly code: string;
+  readonly stdin: string;
+  hostPathOf(inside: string): string;
+  remove(): Promise<void>;
+}
+
+export async function createGround(): Promise<Ground> {
+  const path = await mkdtemp(join(tmpdir(), 'workcrate-runs-'));
+  // Runs have other uids: they may pass through, but see nothing of each other.
+  await chmod(path, 0o711);
+  const programs = join(path, 'bin');
+  await mkdir(programs, { mode: 0o755 });
+  await provideNode(join(programs, 'node'));
+  return {
+    path,
+    programs,
+    folderFor: (request, uid) => folderFor(path, request, uid),
+    [Symbol.asyncDispose]: () => removeTree(path),
+  };
+}
+
+/** A Node below a home folder that is closed to others is copied, since runs have another uid. */
+async function provideNode(at: string): Promise<void> {
+  if (process.getuid?.() !== 0 || (await openToAll(process.execPath))) return symlink(process.execPath, at);
+  await copyFile(process.execPath, at, constants.COPYFILE_FICLONE);
+  await chmod(at, 0o755);
+}
+
+/** Whether every uid can get there. */
+export async function openToAll(path: string): Promise<boolean> {
+  const { mode } = await stat(path);
+  if ((mode & 0o001) === 0) return false;
+  return dirname(path) === path || openToAll(dirname(path));
+}
+
+async function folderFor(
+  ground: string,
+  { id, place, code, stdin }: RunRequest,
+  uid: number,
+): Promise<RunFolder> {
+  const folder = await mkdtemp(join(ground, `${id}-`));
+  const [home, tmp] = [join(folder, 'home'), join(folder, 'tmp')];
+  await mkdir(home, { mode: 0o700 });
+  await mkdir(tmp, { mode: 0o700 });
+  await writeFile(join(folder, 'main'), code, { mode: 0o644 });
+  await writeFile(join(folder, 'stdin'), stdin, { mode: 0o644 });
+  if (place.uid !== null) for (const path of [folder, home, tmp]) await chown(path, uid, uid);
+  const roots = { '/workspace': place.workspace, '/artifacts': place.artifacts, '/tmp': tmp };
+  return {
+    home,
+    tmp,
+    code: join(folder, 'main'),
+    stdin: join(folder, 'stdin'),
+    hostPathOf: (inside) => hostPathOf(roots, inside),
+    remove: () => removeTree(folder),
+  };
+}
+
+function hostPathOf(roots: Readonly<Record<string, string>>, inside: string): string {
+  const root = Object.keys(roots).find((root) => inside === root || inside.startsWith(`${root}/`));
+  return root === undefined ? inside : join(roots[root]!, inside.slice(root.length));
+}
+
+/** By `rm`, which is safe from a tree that is swapped below it by a process that got away. */
+async function removeTree(path: string): Promise<void> {
+  await promisify(execFile)('rm', ['-rf', '--one-file-system', '--', path]);
+}
