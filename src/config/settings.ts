@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import {
   bytes,
   flag,
@@ -44,6 +45,11 @@ const gigabyte = 1024 ** 3;
 function defaultData(environment: Environment): string {
   const base = environment.XDG_DATA_HOME || join(environment.HOME || homedir(), '.local', 'share');
   return join(base, 'workcrate');
+}
+
+function defaultPython({ PATH = '' }: Environment): string | null {
+  const folders = ['/usr/bin', ...PATH.split(':').filter(isAbsolute)];
+  return folders.map((folder) => join(folder, 'python3')).find((path) => existsSync(path)) ?? null;
 }
 
 /** Every setting there is, in the order in which `--help` shows them. */
@@ -99,8 +105,8 @@ export const settings = {
   ),
   python: setting(
     optionalText,
-    null,
-    'the python3 that runs use; default: /usr/bin/python3, else the one on PATH',
+    defaultPython,
+    "the python3 that runs use; the system's before others on PATH",
   ),
   toolsPath: setting(text, './tools', 'folder that is /tools in runs, read-only', {
     aliases: ['MCP_TOOLS_PATH'],

@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Mount } from './mounts.ts';
 import { systemArguments } from './mounts.ts';
 
@@ -18,15 +18,18 @@ export interface Stage extends Disposable {
   readonly folder: string;
 }
 
-/** Everything that the profile has in its environment, inside and around. */
-const environment = {
-  PATH: '/opt/workcrate/bin:/usr/local/bin:/usr/bin:/bin',
-  HOME: '/home/user',
-  LANG: 'C.UTF-8',
-  TERM: 'dumb',
-  TMPDIR: '/tmp',
-  USER: 'user',
-};
+/** All that a run has in its environment. A Python from elsewhere is the one that its children find too. */
+function environmentOf(python: string) {
+  const own = python.startsWith('/usr/') ? [] : [dirname(python)];
+  return {
+    PATH: ['/opt/workcrate/bin', ...own, '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
+    HOME: '/home/user',
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    TMPDIR: '/tmp',
+    USER: 'user',
+  };
+}
 
 /** An unprivileged uid has to get through here, so it is not below a TMPDIR of root's. */
 const stages = '/tmp';
@@ -95,7 +98,7 @@ function bubblewrap(profile: Profile, sourceOf: (mount: Mount) => string): strin
     ...words('--unshare-pid --as-pid-1 --unshare-ipc --unshare-uts --unshare-cgroup-try'),
     ...(network === 'none' ? ['--unshare-net'] : []),
     ...words('--hostname sandbox --die-with-parent --new-session --json-status-fd 3 --clearenv'),
-    ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...Object.entries(environmentOf(python)).flatMap(([name, value]) => ['--setenv', name, value]),
     ...systemArguments(),
     ...words('--proc /proc --dev /dev --dir /tmp --dir /home/user --dir /tools --dir /skills'),
     ...(network === 'host' ? hostNames : []),

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { contractOptions } from '../sandbox.contract.ts';
+import { testPlaces } from '../places.testing.ts';
+import type { Language, Place, Sandbox, SandboxOptions } from '../sandbox.ts';
+import { bubblewrapSandbox } from './bubblewrap.ts';
+
+interface Bench extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  place(user: string): Promise<Place>;
+  run(language: Language, code: string, user?: string): Promise<string>;
+}
+
+async function bench(options: Partial<SandboxOptions> & { python?: string | null }): Promise<Bench> {
+  const places = await testPlaces();
+  const sandbox = await bubblewrapSandbox({ ...contractOptions, python: null, ...options });
+  return {
+    sandbox,
+    place: (user) => places.place(user),
+    async run(language, code, user = 'ann') {
+      const place = await places.place(user);
+      const { signal } = new AbortController();
+      const request = {
+        id: 'exec_000000000001',
+        workingDir: '/workspace',
+        stdin: '',
+        timeoutMs: 20_000,
+        signal,
+      };
+      const run = await sandbox.start({ ...request, user, place, language, code });
+      const [out] = await Promise.all([text(run.stdout), text(run.stderr), run.ended]);
+      return out;
+    },
+    async [Symbol.asyncDispose]() {
+      await sandbox[Symbol.asyncDispose]();
+      await places[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function text(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  return Buffer.concat(await Array.fromAsync(bytes)).toString();
+}
+
+async function filled(sandbox: Sandbox, count: number): Promise<void> {
+  for (let tries = 0; sandbox.occupancy().warm < count; tries++) {
+    assert.ok(tries < 200, `${sandbox.occupancy().warm} wait`);
+    await pause(25);
+  }
+}
+
+const warm = { python: 2, node: 0, bash: 1 };
+
+describe('interpreters that wait', () => {
+  it('are there before the first run, and again behind each', async () => {
+    await using it = await bench({ warm });
+    await it.sandbox.warm('ann', await it.place('ann'));
+    await filled(it.sandbox, 3);
+    for (let count = 0; count < 5; count++) assert.equal(await it.run('python', 'print(1)'), '1\n');
+    await filled(it.sandbox, 3);
+    assert.deepEqual(it.sandbox.occupancy(), { running: 0, queued: 0, warm: 3 });
+  });
+
+  it('run once: what one leaves in its interpreter, another never sees', async () => {
+    await using it = await bench({ warm });
+    const mark =
+      'import builtins, os\nprint(getattr(builtins, "mark", None))\nbuiltins.mark = 1\nos.environ["MARK"] = "1"';
+    const seen = await Promise.all(Array.from({ length: 12 }, () => it.run('python', mark)));
+    assert.deepEqual(new Set(seen), new Set(['None\n']));
+  });
+
+  it('a burst that finds none has them forked', async () => {
+    await using it = await bench({ warm: { python: 1, node: 0, bash: 0 }, mostRuns: 8 });
+    const languages: Language[] = ['python', 'bash', 'node'];
+    const code = { python: 'print("out")', bash: 'echo out', node: 'console.log("out")' };
+    const runs = Array.from({ length: 30 }, (_, at) => languages[at % 3]!);
+    const outs = await Promise.all(runs.map((language) => it.run(language, code[language])));
+    assert.deepEqual(new Set(outs), new Set(['out\n']));
+  });
+
+  it('D15: each user has others, that see the folders of that user alone', async () => {
+    await using it = await bench({ warm });
+    await it.run('bash', 'echo of ann > /workspace/secret', 'ann');
+    assert.equal(
+      await it.run(
+        'bash',
+        'ls -A /workspace; cat /workspace/secret; find / -name secret 2>/dev/null; true',
+        'bob',
+      ),
+      '',
+    );
+    assert.equal(await it.run('bash', 'cat /workspace/secret', 'ann'), 'of ann\n');
+  });
+
+  it('of more users than are kept waiting, all can run', async () => {
+    await using it = await bench({ warm: { python: 1, node: 0, bash: 0 } });
+    for (let count = 0; count < 20; count++)
+      assert.equal(await it.run('python', `print(${count})`, `user ${count}`), `${count}\n`);
+    assert.ok(it.sandbox.occupancy().warm <= 17);
+  });
+});
