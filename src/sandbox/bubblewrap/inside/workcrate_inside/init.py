@@ -55,7 +55,7 @@ def be_init(ends, language, settings, program):
         drop_rights(program)
         prctl(PR_SET_DUMPABLE, 0)
         # A signal from outside reaches an init only if it has a handler.
-        signal.signal(signal.SIGTERM, lambda *_: os.kill(-1, signal.SIGTERM))
+        signal.signal(signal.SIGTERM, lambda *_: signal_all(signal.SIGTERM))
         child = os.fork()
     except BaseException as error:
         os.write(status, json.dumps({"failed": str(error)}).encode() + b"\n")
@@ -77,7 +77,9 @@ def become(language, settings, status):
         signal.signal(signal.SIGINT, signal.default_int_handler)
         gc.enable()
         return
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # Python ignores these, and so would all others after it.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
     os.set_inheritable(3, True)
     command = command_of(language, settings)
     try:
@@ -112,9 +114,17 @@ def count_tasks():
 
 def kill_the_rest():
     """What the interpreter left behind has ended before the end of the run is told."""
+    signal_all(signal.SIGKILL)
     try:
-        os.kill(-1, signal.SIGKILL)
         while True:
             os.waitpid(-1, 0)
-    except (ProcessLookupError, ChildProcessError):
+    except ChildProcessError:
+        pass
+
+
+def signal_all(number):
+    """Every process of the run but this one."""
+    try:
+        os.kill(-1, number)
+    except ProcessLookupError:
         pass
