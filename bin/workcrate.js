@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=4
 // Only what Node 12 can read: an old Node must get this far to be told, or to hand over to a newer one.
 import { spawn } from 'child_process';
 import { existsSync } from 'fs';
@@ -21,7 +21,8 @@ else {
 }
 
 function handOver() {
-  const words = [fileURLToPath(import.meta.url)].concat(process.argv.slice(2));
+  // A small nursery: a gigabyte that passes through leaves 20 MB less behind (decision 012).
+  const words = ['--max-semi-space-size=4', fileURLToPath(import.meta.url)].concat(process.argv.slice(2));
   const child = spawn(own, words, { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { noSandbox, run, useCodeServer } from '../code.testing.ts';
 import { eventually, processesWith } from '../processes.testing.ts';
-import { backends } from '../server.testing.ts';
+import { backends, upload } from '../server.testing.ts';
 
 describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
   const server = useCodeServer();
@@ -175,6 +175,38 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
       const { data } = await server().call('search_executions', { text: '87654', status: 'cancelled' });
       return data.executions.length === 1 && processesWith('87654').length === 0;
     });
+  });
+
+  it('D2: stored files stand in the working directory, and the record names them', async () => {
+    const csv = await upload(server(), 'data set.csv', 'a,b\n1,2\n');
+    const code = 'print(open("data set.csv").read(), end="")\nopen("data set.csv", "a").write("3,4\\n")';
+    const ran = await run(server(), 'python', code, { files: [csv] });
+    assert.deepEqual([ran.stdout, ran.artifacts.modified], ['a,b\n1,2\n', ['data set.csv']]);
+    const { inputs } = (await server().call('get_execution', { execution_id: ran.execution_id })).data;
+    assert.deepEqual(
+      [inputs.length, inputs[0].file_id, inputs[0].name, inputs[0].size],
+      [1, csv, 'data set.csv', 8],
+    );
+  });
+
+  it('D1: files that are not there, or there already, run nothing and leave nothing', async () => {
+    const one = await upload(server(), 'one.txt', '1');
+    const twice = await upload(server(), 'twice.txt', '2');
+    const call = async (files: string[]) =>
+      (
+        await server().call('execute_code', {
+          language: 'bash',
+          code: 'id',
+          working_dir: '/workspace/given',
+          files,
+        })
+      ).code;
+    await run(server(), 'bash', 'echo mine > twice.txt', { working_dir: '/workspace/given' });
+    assert.equal(await call([one, `file_${'0'.repeat(24)}`]), 'not_found');
+    assert.equal(await call([one, twice]), 'already_exists');
+    assert.equal(await call([one, one]), 'invalid_input');
+    const { stdout } = await run(server(), 'bash', 'ls; cat twice.txt', { working_dir: '/workspace/given' });
+    assert.equal(stdout, 'twice.txt\nmine\n');
   });
 
   it('A11: execute_bash works in /workspace, which lasts, as /artifacts does', async () => {

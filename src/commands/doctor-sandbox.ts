@@ -1,12 +1,14 @@
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { createLog } from '../log.ts';
+import { giveTo } from '../places/places.ts';
 import { sandboxOptions } from '../running.ts';
 import { openSandbox } from '../sandbox/open.ts';
-import { claims, type Place, type Sandbox } from '../sandbox/sandbox.ts';
+import { claims, languages, type Place, type Sandbox } from '../sandbox/sandbox.ts';
 import type { Finding } from './doctor.ts';
+import { textOf } from '../sandbox/whole-output.ts';
 
 /** Runs a program in the sandbox that is set, and tells which walls and limits hold on this machine. */
 export async function sandboxFindings(config: Config): Promise<Finding[]> {
@@ -21,7 +23,11 @@ export async function sandboxFindings(config: Config): Promise<Finding[]> {
       warm: none,
     });
     const ran = await tryRuns(sandbox, placeIn(folder, config));
-    return [...ran.map((what): Finding => ({ state: 'ok', what })), ...notHeld(sandbox)];
+    return [
+      ...ran.map((what): Finding => ({ state: 'ok', what })),
+      ...notThere(sandbox),
+      ...notHeld(sandbox),
+    ];
   } catch (error) {
     const state = config.sandbox === 'auto' ? 'note' : 'broken';
     return [{ state, what: `code cannot be run in ${kind}`, remedy: (error as Error).message }];
@@ -37,7 +43,7 @@ function placeIn(folder: string, config: Config): Place {
   const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
   for (const path of [place.workspace, place.artifacts]) {
     mkdirSync(path);
-    if (uid !== null) chownSync(path, uid, uid);
+    if (uid !== null) giveTo(path, uid);
   }
   return place;
 }
@@ -63,8 +69,8 @@ async function tryRuns(sandbox: Sandbox, place: Place): Promise<string[]> {
       signal: new AbortController().signal,
     });
     const [version, , { reason, exitCode }] = await Promise.all([
-      text(run.stdout),
-      text(run.stderr),
+      textOf(run.stdout),
+      textOf(run.stderr),
       run.ended,
     ]);
     found.push(`${sandbox.kind} runs ${language} ${exitCode === 0 ? version.trim() : `badly (${reason})`}`);
@@ -72,9 +78,13 @@ async function tryRuns(sandbox: Sandbox, place: Place): Promise<string[]> {
   return found;
 }
 
-async function text(bytes: AsyncIterable<Uint8Array>): Promise<string> {
-  const parts = await Array.fromAsync(bytes);
-  return Buffer.concat(parts).toString();
+function notThere({ kind, languages: there }: Sandbox): Finding[] {
+  return languages
+    .filter((language) => !there.includes(language))
+    .map((language) => ({
+      state: 'note',
+      what: `${kind} does not run ${language}: it cannot be started there`,
+    }));
 }
 
 function notHeld({ kind, holds }: Sandbox): Finding[] {

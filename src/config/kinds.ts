@@ -31,12 +31,15 @@ export interface Range {
 }
 
 /** Numbers of users: never 0, which is root, and below what the kernel keeps for itself. */
-export const range = kind<Range>('two user ids from 1 to 4294967293 such as 200000-265535', (value) => {
-  const match = /^(\d{1,10})-(\d{1,10})$/.exec(value);
-  const [from, to] = [Number(match?.[1]), Number(match?.[2])];
-  if (!(from >= 1 && to >= from && to <= 4_294_967_293)) throw new BadValue();
-  return { from, to };
-});
+export const range = kind<Range>(
+  'two user ids from 1 to 4294967293 such as 1900000000-1900065535',
+  (value) => {
+    const match = /^(\d{1,10})-(\d{1,10})$/.exec(value);
+    const [from, to] = [Number(match?.[1]), Number(match?.[2])];
+    if (!(from >= 1 && to >= from && to <= 4_294_967_293)) throw new BadValue();
+    return { from, to };
+  },
+);
 
 export function oneOf<const T extends string>(...choices: T[]): Kind<T> {
   return kind(`one of ${choices.join(', ')}`, (value) => {

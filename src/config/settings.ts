@@ -97,7 +97,11 @@ export const settings = {
     'what code runs in: bubblewrap, docker, subprocess or off; auto is bubblewrap where it works, else off',
   ),
   allowSandbox: setting(list, [], 'backends without walls that may be used: subprocess'),
-  sandboxUids: setting(range, { from: 200_000, to: 265_535 }, 'as root: uids for runs, one for each user'),
+  sandboxUids: setting(
+    range,
+    { from: 1_900_000_000, to: 1_900_065_535 },
+    'as root: uids for runs, one for each user',
+  ),
   sandboxNetwork: setting(
     oneOf('none', 'host'),
     'none',

@@ -41,6 +41,7 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         truncated: false,
         stdoutFile: null,
         stderrFile: null,
+        inputs: [],
         artifacts: { created: [], modified: [], deleted: [], complete: true },
         limits: null,
       },
@@ -126,7 +127,14 @@ test('D2: limits that a backend does not hold are named', async () => {
 test('D10: a run that the client cancels is killed, and its record says so', async () => {
   await using room = await openRoom();
   const cancel = new AbortController();
-  const request = { tool: 't', language: 'bash', stdin: '', workingDir: null, timeoutMs: null } as const;
+  const request = {
+    tool: 't',
+    language: 'bash',
+    stdin: '',
+    workingDir: null,
+    timeoutMs: null,
+    files: [],
+  } as const;
   const { workspace } = await room.places.of('ada');
   const code = 'echo partly; echo $$ > ../pid; sleep 100 & wait';
   const running = room.executions.run(ada, { ...request, code }, watching(cancel.signal));
@@ -197,6 +205,7 @@ test('D10: a run that is cancelled while it waits for its turn is recorded as ca
     stdin: '',
     workingDir: null,
     timeoutMs: null,
+    files: [],
   } as const;
   const running = room.executions.run(ada, request, watching(cancel.signal));
   setTimeout(() => cancel.abort(), 20);

@@ -5,6 +5,7 @@ import type { Language, Place, Run, Sandbox } from '../sandbox/sandbox.ts';
 import { startComparison } from './comparison.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import { follow } from './follow.ts';
+import { giveFiles } from './given-files.ts';
 import { makeOwned, removeIfEmpty } from './own-folder.ts';
 import type { Report } from './progress.ts';
 import {
@@ -28,6 +29,8 @@ export interface ExecutionRequest {
   readonly workingDir: string | null;
   /** Null is the usual time. More than the most is the most. */
   readonly timeoutMs: number | null;
+  /** Ids of stored files that are to stand in the working folder. */
+  readonly files: readonly string[];
 }
 
 export interface Watching {
@@ -59,8 +62,11 @@ export async function execute(
   const id = newExecutionId();
   const folder = folderFor(room, caller, place, id, request);
   try {
+    const { files } = room;
+    const giving = { files, caller, place, folder, limits: sandbox.limits, signal: watching.signal };
+    const inputs = await giveFiles(giving, request.files);
     const compare = await startComparison(room.changes, place, folder);
-    const begun = beginning(room, sandbox, caller, id, folder, request);
+    const begun = { ...beginning(room, sandbox, caller, id, folder, request), inputs };
     return await runRecorded(room, { sandbox, place, request, begun, compare }, watching, stop);
   } finally {
     if (request.workingDir === null) removeIfEmpty(place.workspace, parseName(id));

@@ -20,7 +20,7 @@ export type { Execution } from './record.ts';
 
 export interface ExecutionsOptions {
   readonly database: Database;
-  readonly files: Pick<Files, 'add' | 'maxFileSize'>;
+  readonly files: Pick<Files, 'add' | 'find' | 'maxFileSize' | 'open'>;
   readonly places: Pick<Places, 'of'>;
   /** What code runs in, or why there is nothing and what would help, as a sentence. */
   readonly sandbox: Sandbox | string;

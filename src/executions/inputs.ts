@@ -17,8 +17,14 @@ export const codeText = textUpTo(mostCodeBytes, 'code may take 1 MB; put data in
 
 export const stdinText = textUpTo(
   mostStdinBytes,
-  'stdin may take 10 MB; bring a file in with request_upload',
+  'stdin may take 10 MB; bring a file in with request_upload and name it in files',
 );
+
+export const givenFiles = z
+  .array(z.string().regex(/^file_[0-9a-f]{24}$/, 'a file_id looks like file_ and 24 hex digits'))
+  .max(100)
+  .optional()
+  .describe('file_ids of stored files to put into the working directory first');
 
 export const executionId = z
   .string()

@@ -34,6 +34,7 @@ function execution(given: Partial<Execution>): Execution {
     truncated: false,
     stdoutFile: null,
     stderrFile: null,
+    inputs: [],
     artifacts: noDifference,
     limits: { unenforced: [] as string[] } as unknown as Execution['limits'],
     ...given,

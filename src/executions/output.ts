@@ -1,4 +1,5 @@
-import { createTruncation } from './truncation.ts';
+import { isAscii } from 'node:buffer';
+import { createTruncation, keptCharacters } from './truncation.ts';
 import type { Spool, Spooled } from './spool.ts';
 
 /** One output of a run, as it is shown and recorded. */
@@ -13,8 +14,8 @@ export interface Output {
 export interface OutputOptions {
   /** Called once, when there is more than can be shown. */
   readonly spool: () => Spool;
-  /** Told of all text as it comes. */
-  readonly heard: (text: string) => void;
+  /** Told of text as it comes, and of how many characters were passed over before it. */
+  readonly heard: (text: string, passed: number) => void;
 }
 
 /**
@@ -31,15 +32,23 @@ export async function takeOutput(
   let early: Uint8Array[] = [];
   let spool: Spool | null = null;
 
-  function read(text: string): void {
+  function read(text: string, passed = 0): void {
     if (text === '') return;
+    shown.pass(passed);
     shown.add(text);
-    heard(text);
+    heard(text, passed);
   }
 
+  let unfinished = false;
   for await (const chunk of chunks) {
     bytes += chunk.length;
-    for (const piece of inPieces(chunk)) read(decoder.decode(piece, { stream: true }));
+    const passed = shown.truncated() && !unfinished ? passable(chunk) : 0;
+    let before = passed;
+    for (const piece of inPieces(chunk.subarray(passed))) {
+      read(decoder.decode(piece, { stream: true }), before);
+      before = 0;
+    }
+    unfinished = chunk.length > 0 && chunk.at(-1)! >= 0x80;
     if (spool === null && shown.truncated()) {
       spool = openSpool();
       for (const held of early) await spool.write(held);
@@ -56,6 +65,15 @@ export async function takeOutput(
     truncated: shown.truncated(),
     spooled: await endOfSpool(spool, shown.truncated(), openSpool, early),
   };
+}
+
+/**
+ * How many bytes at the start of a chunk are characters that nobody is going to see. Only counting them keeps
+ * a flood from leaving a gigabyte of strings behind.
+ */
+function passable(chunk: Uint8Array): number {
+  const most = chunk.length - keptCharacters;
+  return most > 0 && isAscii(chunk) ? most : 0;
 }
 
 /** Short strings are gone with the next small collection; those of whole chunks would pile up in a flood. */

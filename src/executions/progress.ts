@@ -23,9 +23,9 @@ export function createOutputProgress(report: Report) {
   }
 
   return {
-    heard(text: string): void {
-      total += text.length;
-      pending += text;
+    heard(text: string, passed = 0): void {
+      total += passed + text.length;
+      pending = passed > 0 ? text : pending + text;
       if (pending.length > 4 * mostCharacters) pending = endOf(pending, mostCharacters + 1);
       const waited = performance.now() - last;
       timer ??= setTimeout(send, Math.max(firstMs, intervalMs - waited)).unref();

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Queries, Row } from '../database/database.ts';
+import type { GivenFile } from './given-files.ts';
 import { endReasons, type Language, type Limits, type Sandbox } from '../sandbox/sandbox.ts';
 
 /** `refused` is a run that never started. */
@@ -47,6 +48,8 @@ export interface Execution {
   readonly truncated: boolean;
   readonly stdoutFile: string | null;
   readonly stderrFile: string | null;
+  /** Stored files that it was given. */
+  readonly inputs: readonly GivenFile[];
   readonly artifacts: Difference;
   readonly limits: RunLimits;
 }
@@ -59,8 +62,8 @@ export function newExecutionId(): string {
 
 export async function insertRunning(database: Queries, execution: Execution): Promise<void> {
   await database.query(
-    `INSERT INTO executions (id, owner, tool, language, code, working_dir, reason, succeeded, started_at, limits, haystack)
-     VALUES (?, ?, ?, ?, ?, ?, 'running', 0, ?, ?, ?)`,
+    `INSERT INTO executions (id, owner, tool, language, code, working_dir, reason, succeeded, started_at, inputs, limits, haystack)
+     VALUES (?, ?, ?, ?, ?, ?, 'running', 0, ?, ?, ?, ?)`,
     execution.id,
     execution.owner,
     execution.tool,
@@ -68,6 +71,7 @@ export async function insertRunning(database: Queries, execution: Execution): Pr
     storable(execution.code),
     storable(execution.workingDir),
     execution.startedAt,
+    JSON.stringify(execution.inputs),
     JSON.stringify(execution.limits),
     searchable(execution.code),
   );
@@ -119,6 +123,7 @@ export function executionFromRow(row: Row): Execution {
     truncated: row['truncated'] === 1,
     stdoutFile: row['stdout_file'] as string | null,
     stderrFile: row['stderr_file'] as string | null,
+    inputs: JSON.parse(row['inputs'] as string) as GivenFile[],
     artifacts: { ...noDifference, ...(JSON.parse(row['artifacts'] as string) as Difference) },
     limits: JSON.parse(row['limits'] as string) as RunLimits,
   };

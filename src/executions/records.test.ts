@@ -42,6 +42,7 @@ function execution(given: Partial<Execution> = {}): Execution {
     truncated: false,
     stdoutFile: null,
     stderrFile: null,
+    inputs: [],
     artifacts: noDifference,
     limits: { timeoutMs: 1, unenforced: [] as string[] } as unknown as Execution['limits'],
     ...given,

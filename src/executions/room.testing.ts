@@ -104,6 +104,7 @@ const plain: ExecutionRequest = {
   stdin: '',
   workingDir: null,
   timeoutMs: null,
+  files: [],
 };
 
 export const watching = (signal = new AbortController().signal) => ({ signal, progress: () => {} });

@@ -47,5 +47,6 @@ export function executionRoutes({ executions, caller, log }: ExecutionRoutesOpti
 function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new WorkcrateError('invalid_input', z.prettifyError(result.error));
+  const wrong = result.error.issues.map(({ path, message }) => [...path.map(String), message].join(': '));
+  throw new WorkcrateError('invalid_input', wrong.join('; '));
 }

@@ -43,6 +43,7 @@ export const executionShape = z.object({
   truncated: z.boolean(),
   stdout_file: z.string().nullable().describe('The file_id of all of stdout, where it was cut'),
   stderr_file: z.string().nullable().describe('The file_id of all of stderr, where it was cut'),
+  inputs: z.array(z.object({ file_id: z.string(), name: z.string(), size: z.number(), sha256: z.string() })),
   artifacts: differenceShape,
   limits: limitsShape,
 });
@@ -69,6 +70,7 @@ export function shownExecution(execution: Execution): z.input<typeof executionSh
     stdout_file: execution.stdoutFile,
     stderr_file: execution.stderrFile,
     artifacts: shownDifference(execution.artifacts),
+    inputs: execution.inputs.map(({ fileId, ...rest }) => ({ file_id: fileId, ...rest })),
     limits: shownLimits(execution),
   };
 }

@@ -17,22 +17,17 @@ export interface Budget {
 
 export type Spool = ReturnType<typeof createSpool>;
 
-const blockBytes = 512 * 1024;
-
 /**
- * Hands bytes on to whoever keeps them, block by block: a writer waits until the block before was taken.
- * Chunks are copied, so that their memory is the writer's again. Where keeping fails, the writer goes on
- * and nothing more is kept.
+ * Hands bytes on to whoever keeps them: a writer waits until they are taken, and then their memory is its own
+ * again. Where keeping fails, the writer goes on and nothing more is kept.
  */
 export function createSpool(keep: (bytes: AsyncIterable<Uint8Array>) => Promise<StoredFile>, budget: Budget) {
   let offered = Promise.withResolvers<Uint8Array | null>();
   let taken = Promise.withResolvers<void>();
   let over = false;
   let dropped = 0;
-  let block = Buffer.allocUnsafeSlow(blockBytes);
-  let filled = 0;
 
-  async function* blocks(): AsyncGenerator<Uint8Array> {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let next = await offered.promise; next !== null; next = await offered.promise) {
       offered = Promise.withResolvers();
       yield next;
@@ -40,7 +35,7 @@ export function createSpool(keep: (bytes: AsyncIterable<Uint8Array>) => Promise<
     }
   }
 
-  const kept = keep(blocks())
+  const kept = keep(chunks())
     .then(
       (file) => ({ file, failure: null }),
       (error: unknown) => ({ file: null, failure: asWorkcrateError(error) }),
@@ -50,32 +45,17 @@ export function createSpool(keep: (bytes: AsyncIterable<Uint8Array>) => Promise<
       taken.resolve();
     });
 
-  async function handOver(): Promise<void> {
-    const full = block.subarray(0, filled);
-    filled = 0;
-    if (over || full.length === 0) return;
-    block = Buffer.allocUnsafeSlow(blockBytes);
-    taken = Promise.withResolvers();
-    offered.resolve(full);
-    await taken.promise;
-  }
-
   return {
     async write(chunk: Uint8Array): Promise<void> {
       const most = Math.min(chunk.length, budget.left);
       budget.left -= most;
       dropped += chunk.length - most;
-      for (let at = 0; at < most;) {
-        if (over) return;
-        const part = chunk.subarray(at, Math.min(most, at + blockBytes - filled));
-        block.set(part, filled);
-        filled += part.length;
-        at += part.length;
-        if (filled === blockBytes) await handOver();
-      }
+      if (over || most === 0) return;
+      taken = Promise.withResolvers();
+      offered.resolve(chunk.subarray(0, most));
+      await taken.promise;
     },
     async end(): Promise<Spooled> {
-      await handOver();
       offered.resolve(null);
       return { ...(await kept), dropped };
     },

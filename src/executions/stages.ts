@@ -36,6 +36,7 @@ export function beginning(
     truncated: false,
     stdoutFile: null,
     stderrFile: null,
+    inputs: [],
     artifacts: noDifference,
     limits: {
       ...sandbox.limits,

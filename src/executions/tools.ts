@@ -4,7 +4,7 @@ import { defineTool, type Tool } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { answerOf, endedShape, endLines, outputLines, type AnswerOptions } from './answer.ts';
 import type { Execution, Executions } from './executions.ts';
-import { codeText, executionId, searchInput, stdinText } from './inputs.ts';
+import { codeText, executionId, givenFiles, searchInput, stdinText } from './inputs.ts';
 import { executionShape, pageShape, shownExecution, shownPage } from './shown.ts';
 import { truncated } from './truncation.ts';
 
@@ -46,6 +46,7 @@ function executeCode(options: ExecutionToolsOptions): Tool {
         .optional()
         .describe('Below /workspace, /artifacts or /tmp; default: a folder of its own in /workspace'),
       stdin: stdinText.optional(),
+      files: givenFiles,
       session_id: z.string().min(1).max(200).optional().describe('There are no sessions yet: leave it out'),
     }),
     output: endedShape,
@@ -63,6 +64,7 @@ function executeCode(options: ExecutionToolsOptions): Tool {
         stdin: input.stdin ?? '',
         workingDir: input.working_dir ?? null,
         timeoutMs: input.timeout_ms ?? null,
+        files: input.files ?? [],
       };
       return answerOf(options, caller, await options.executions.run(caller, request, { signal, progress }));
     },
@@ -83,10 +85,11 @@ function executeBash(options: ExecutionToolsOptions): Tool {
         .min(0.001)
         .optional()
         .describe(`Seconds; default ${options.timeoutMs / 1000}, at most ${options.maxTimeoutMs / 1000}`),
+      files: givenFiles,
     }),
     output: endedShape,
     annotations: running,
-    async handle({ command, timeout }, { caller, signal, progress }) {
+    async handle({ command, timeout, files = [] }, { caller, signal, progress }) {
       const request = {
         tool: 'execute_bash',
         language: 'bash' as const,
@@ -94,6 +97,7 @@ function executeBash(options: ExecutionToolsOptions): Tool {
         stdin: '',
         workingDir: '/workspace',
         timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
+        files,
       };
       return answerOf(options, caller, await options.executions.run(caller, request, { signal, progress }));
     },

@@ -7,6 +7,9 @@ export interface Bounds {
 
 const shownBounds: Bounds = { most: 10_000, head: 4000, tail: 4000 };
 
+/** What has to be added after characters that were only counted. */
+export const keptCharacters = shownBounds.tail;
+
 /**
  * Takes text piece by piece and holds no more of it than will be shown. Lengths are UTF-16 units, as
  * everywhere in JavaScript, but no character is cut in two.
@@ -36,6 +39,11 @@ export function createTruncation({ most, head, tail }: Bounds = shownBounds) {
 
   return {
     add,
+    /** Counts characters that come once there is too much, and before at least a whole tail of others. */
+    pass(count: number): void {
+      total += count;
+      if (count > 0) end = '';
+    },
     total: (): number => total,
     truncated: (): boolean => total > most,
     text(): string {

@@ -51,7 +51,7 @@ async function make(options: PlacesOptions, user: string): Promise<Place> {
 }
 
 /** By its path: the folder above belongs to the server alone, so nobody can have put a link here. */
-function giveTo(folder: string, uid: number): void {
+export function giveTo(folder: string, uid: number): void {
   try {
     chownSync(folder, uid, uid);
   } catch (cause) {

@@ -13,6 +13,9 @@ interface Measured {
   readonly used: number;
 }
 
+/** What places took that were found too full: their users may tidy up, and have so much, but no more. */
+const tooFull = new Map<string, number>();
+
 /**
  * Calls `over` once when a user's folders take more than they may. The whole tree is measured only when the
  * file system has filled by so much that it could have been them, so a long quiet run costs next to nothing.
@@ -21,17 +24,38 @@ interface Measured {
 export function watchDisk(place: Place, diskBytes: number, over: () => void): Disposable {
   const stop = new AbortController();
   let last: Measured | null = null;
+  let wasOver = false;
 
   const look = async () => {
     const used = await usedBytes(place.workspace);
-    if (last !== null && last.bytes + Math.max(0, used - last.used) <= diskBytes) return;
+    const most = Math.max(diskBytes, tooFull.get(place.workspace) ?? 0);
+    if (last !== null && last.bytes + Math.max(0, used - last.used) <= most) return;
     last = { bytes: await folderBytes(place, stop.signal), used };
-    if (last.bytes > diskBytes) over();
+    remember(place, last.bytes, diskBytes);
+    if (last.bytes > most) wasOver = true;
+    if (wasOver) over();
   };
   void repeat(look, stop.signal);
   return {
-    [Symbol.dispose]: () => stop.abort(),
+    [Symbol.dispose]() {
+      stop.abort();
+      // It went on writing until it was killed.
+      if (wasOver) void measureAgain(place, diskBytes);
+    },
   };
+}
+
+function remember({ workspace }: Place, bytes: number, diskBytes: number): void {
+  if (bytes > diskBytes) tooFull.set(workspace, bytes);
+  else tooFull.delete(workspace);
+}
+
+async function measureAgain(place: Place, diskBytes: number): Promise<void> {
+  try {
+    remember(place, await folderBytes(place, AbortSignal.timeout(mostMeasuringMs)), diskBytes);
+  } catch {
+    // Then the next run is measured against what was known.
+  }
 }
 
 /** The next look waits for the one before, and for twice as long again as that took. */

@@ -61,37 +61,49 @@ async function append(
   return position;
 }
 
-/** Gathers chunks up to a size. When the source fails, what it gave before that is still passed on. */
-async function* batches(
-  bytes: AsyncIterable<Uint8Array>,
-  signal?: AbortSignal,
-): AsyncGenerator<Uint8Array[]> {
-  let batch: Uint8Array[] = [];
+/**
+ * Gathers chunks in one buffer, which is used again once it has been written. When the source fails, what it gave
+ * before that is still passed on.
+ */
+async function* batches(bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+  let buffer = Buffer.alloc(0);
   let held = 0;
   try {
     for await (const chunk of bytes) {
       signal?.throwIfAborted();
-      batch.push(chunk);
-      held += chunk.length;
-      if (held < batchBytes) continue;
-      yield batch;
-      [batch, held] = [[], 0];
+      for (let at = 0; at < chunk.length;) {
+        if (held === batchBytes) {
+          yield buffer;
+          held = 0;
+        }
+        const part = chunk.subarray(at, at + batchBytes - held);
+        if (held + part.length > buffer.length) buffer = grown(buffer, held, held + part.length);
+        buffer.set(part, held);
+        held += part.length;
+        at += part.length;
+      }
     }
   } catch (error) {
-    if (held > 0) yield batch;
+    if (held > 0) yield buffer.subarray(0, held);
     throw error;
   }
-  if (held > 0) yield batch;
+  if (held > 0) yield buffer.subarray(0, held);
+}
+
+/** A short upload needs a short buffer. */
+function grown(buffer: Buffer, held: number, needed: number): Buffer<ArrayBuffer> {
+  const larger = Buffer.allocUnsafeSlow(Math.min(batchBytes, Math.max(2 * needed, 4096)));
+  larger.set(buffer.subarray(0, held));
+  return larger;
 }
 
 /** A write may take less than it was given, which is how a disk tells that it is almost full. */
-async function writeAll(file: FileHandle, batch: Uint8Array[], position: number): Promise<number> {
-  const whole = batch.length === 1 ? batch[0]! : Buffer.concat(batch);
-  for (let done = 0; done < whole.length;) {
-    const { bytesWritten } = await file.write(whole, done, whole.length - done, position + done);
+async function writeAll(file: FileHandle, batch: Uint8Array, position: number): Promise<number> {
+  for (let done = 0; done < batch.length;) {
+    const { bytesWritten } = await file.write(batch, done, batch.length - done, position + done);
     done += bytesWritten;
   }
-  return position + whole.length;
+  return position + batch.length;
 }
 
 async function commit(

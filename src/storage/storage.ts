@@ -83,6 +83,7 @@ export interface Staging {
    * Adds bytes at `offset`, which must be `size(id)`, else `offset_conflict`. Offset 0 starts afresh and
    * drops what was there. Resolves with the new size once that is durable. If `bytes` throws or `signal`
    * fires, what came before is kept durably and the error is passed on, so that a later append goes on.
+   * No chunk is held on to once the next is asked for: its memory may be used again.
    */
   append(id: string, offset: number, bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<number>;
 

@@ -30,7 +30,8 @@ CREATE TABLE executions (
   truncated BIGINT NOT NULL DEFAULT 0,
   stdout_file TEXT,
   stderr_file TEXT,
-  -- JSON: {created, modified, deleted}, the limits, and which of them were not held.
+  -- JSON: the stored files that it was given; {created, modified, deleted}; the limits and which were not held.
+  inputs TEXT NOT NULL DEFAULT '[]',
   artifacts TEXT NOT NULL DEFAULT '{}',
   limits TEXT NOT NULL DEFAULT '{}',
   -- What search looks through, in lower case: code and output.

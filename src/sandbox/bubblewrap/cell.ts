@@ -79,7 +79,7 @@ async function opened(
     await worker.ready;
     return worker;
   } catch (error) {
-    worker.release();
+    worker.abandon();
     throw error;
   }
 }

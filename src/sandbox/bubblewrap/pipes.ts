@@ -5,9 +5,15 @@ import { Socket } from 'node:net';
 export interface Ends {
   readonly task: Socket;
   readonly stdin: Socket;
-  readonly stdout: Socket;
-  readonly stderr: Socket;
-  readonly status: Socket;
+  readonly stdout: Reading;
+  readonly stderr: Reading;
+  readonly status: Reading;
+}
+
+/** What comes out of a pipe. A chunk is good until the next one is asked for. */
+export interface Reading {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  close(): void;
 }
 
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -21,18 +27,47 @@ export function openEnds(pid: number, numbers: readonly number[]): Ends {
   return {
     task: writingEnd(path(0)),
     stdin: writingEnd(path(1)),
-    stdout: readingEnd(path(2)),
-    stderr: readingEnd(path(3)),
-    status: readingEnd(path(4)),
+    stdout: readingEnd(path(2), outputBytes),
+    stderr: readingEnd(path(3), outputBytes),
+    status: readingEnd(path(4), statusBytes),
   };
-}
-
-function readingEnd(path: string): Socket {
-  return new Socket({ fd: openSync(path, O_RDONLY | O_NONBLOCK), readable: true, writable: false });
 }
 
 function writingEnd(path: string): Socket {
   const socket = new Socket({ fd: openSync(path, O_WRONLY | O_NONBLOCK), readable: false, writable: true });
   // A run that ends without reading what it is sent is no failure.
   return socket.on('error', () => {});
+}
+
+const outputBytes = 64 * 1024;
+const statusBytes = 1024;
+
+/** Reads into one buffer again and again: a fresh one for each chunk of a gigabyte makes the process large. */
+function readingEnd(path: string, chunkBytes: number): Reading {
+  let buffer: Buffer | null = null;
+  let arrived = Promise.withResolvers<Uint8Array | null>();
+  const socket = new Socket({
+    fd: openSync(path, O_RDONLY | O_NONBLOCK),
+    readable: true,
+    writable: false,
+    onread: {
+      buffer: () => (buffer ??= Buffer.allocUnsafeSlow(chunkBytes)),
+      callback(length, bytes) {
+        arrived.resolve(bytes.subarray(0, length));
+        return false;
+      },
+    },
+  });
+  const over = (): void => arrived.resolve(null);
+  socket.on('error', over).on('end', over).on('close', over);
+
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (let next = await arrived.promise; next !== null; next = await arrived.promise) {
+      arrived = Promise.withResolvers();
+      yield next;
+      if (socket.destroyed || socket.readableEnded) return;
+      socket.resume();
+    }
+  }
+  return { chunks: chunks(), close: () => void socket.destroy() };
 }

@@ -5,6 +5,7 @@ import { contractOptions } from '../sandbox.contract.ts';
 import { testPlaces } from '../places.testing.ts';
 import type { Language, Place, Sandbox, SandboxOptions } from '../sandbox.ts';
 import { bubblewrapSandbox } from './bubblewrap.ts';
+import { textOf } from '../whole-output.ts';
 
 interface Bench extends AsyncDisposable {
   readonly sandbox: Sandbox;
@@ -29,7 +30,7 @@ async function bench(options: Partial<SandboxOptions> & { python?: string | null
         signal,
       };
       const run = await sandbox.start({ ...request, user, place, language, code });
-      const [out] = await Promise.all([text(run.stdout), text(run.stderr), run.ended]);
+      const [out] = await Promise.all([textOf(run.stdout), textOf(run.stderr), run.ended]);
       return out;
     },
     async [Symbol.asyncDispose]() {
@@ -37,10 +38,6 @@ async function bench(options: Partial<SandboxOptions> & { python?: string | null
       await places[Symbol.asyncDispose]();
     },
   };
-}
-
-async function text(bytes: AsyncIterable<Uint8Array>): Promise<string> {
-  return Buffer.concat(await Array.fromAsync(bytes)).toString();
 }
 
 async function filled(sandbox: Sandbox, count: number): Promise<void> {

@@ -1,9 +1,7 @@
-import { createInterface } from 'node:readline';
-import type { Socket } from 'node:net';
 import { WorkcrateError } from '../../errors.ts';
 import type { Group } from '../cgroups/cgroups.ts';
 import type { Language } from '../sandbox.ts';
-import type { Ends } from './pipes.ts';
+import type { Ends, Reading } from './pipes.ts';
 
 /** What the init of a run says last, or null if it was killed. */
 export type Outcome = {
@@ -18,15 +16,17 @@ export interface Worker {
   readonly id: string;
   readonly language: Language;
   readonly group: Group | null;
-  readonly stdout: Socket;
-  readonly stderr: Socket;
+  readonly stdout: AsyncIterable<Uint8Array>;
+  readonly stderr: AsyncIterable<Uint8Array>;
   /** Resolves when it waits; rejects where its namespaces could not be made. */
   readonly ready: Promise<void>;
   /** Resolves when every process of it is dead. */
   readonly outcome: Promise<Outcome>;
   begin(folder: string, code: string, stdin: string): void;
-  /** Closes what the server holds of it. */
+  /** Closes what the server holds of it, but for outputs that are being read. */
   release(): void;
+  /** Closes those too. */
+  abandon(): void;
 }
 
 /** Says that the server has its ends of the pipes; with that, the other side goes on. */
@@ -35,39 +35,51 @@ export function plugIn(ends: Ends, id: string, language: Language, group: Group 
   const { ready, outcome } = follow(status);
   ready.catch(() => {});
   task.write('!');
+  const release = (): void => {
+    status.close();
+    for (const socket of [task, stdin]) socket.destroy();
+  };
   return {
     id,
     language,
     group,
-    stdout,
-    stderr,
+    stdout: stdout.chunks,
+    stderr: stderr.chunks,
     ready,
     outcome,
     begin(folder, code, input) {
       task.end(`${folder}\0${code}`);
       stdin.end(input);
     },
-    release() {
-      for (const socket of [task, stdin, status]) socket.destroy();
+    release,
+    abandon() {
+      release();
+      for (const output of [stdout, stderr]) output.close();
     },
   };
 }
 
 /** Lines that only the init of the run can write: it is not dumpable, so nobody inside gets at its descriptor. */
-function follow(status: Socket) {
+function follow(status: Reading) {
   const ready = Promise.withResolvers<void>();
   const outcome = Promise.withResolvers<Outcome>();
-  const lines = createInterface({ input: status });
-  lines.on('line', (line) => {
+  const hear = (line: string): void => {
     const said = JSON.parse(line) as { ready?: true; failed?: string; code?: number; crowd?: number };
     if (said.ready) ready.resolve();
     if (said.code !== undefined) outcome.resolve({ code: said.code, crowd: said.crowd ?? 0 });
     if (said.failed !== undefined) ready.reject(notMade(said.failed));
-  });
-  lines.on('close', () => {
+  };
+  const listen = async (): Promise<void> => {
+    let rest = '';
+    for await (const chunk of status.chunks) {
+      const lines = (rest + Buffer.from(chunk).toString()).split('\n');
+      rest = lines.pop()!;
+      lines.forEach(hear);
+    }
     ready.reject(notMade('it ended before it was ready'));
     outcome.resolve(null);
-  });
+  };
+  void listen();
   return { ready: ready.promise, outcome: outcome.promise };
 }
 

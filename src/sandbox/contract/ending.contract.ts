@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
+import { bytesOf } from '../whole-output.ts';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { languages, type Language } from '../sandbox.ts';
@@ -165,7 +165,7 @@ while [ ! -e up-one ] || [ ! -e up-two ]; do sleep 0.02; done; echo ready; while
     it('closing the sandbox ends what runs, and nothing starts after that', async () => {
       const other = await openBench(make);
       const run = await other.start('python', 'print("begun", flush=True)\nimport time\ntime.sleep(600)');
-      const outputs = Promise.all([buffer(run.stdout), buffer(run.stderr)]);
+      const outputs = Promise.all([bytesOf(run.stdout), bytesOf(run.stderr)]);
       await other.sandbox[Symbol.asyncDispose]();
       const end = await run.ended;
       assert.equal(end.exitCode, null);

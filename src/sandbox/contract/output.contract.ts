@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { buffer } from 'node:stream/consumers';
+import { bytesOf } from '../whole-output.ts';
 import { languages } from '../sandbox.ts';
 import { useBench, type MakeSandbox } from './harness.contract.ts';
 
@@ -47,7 +47,7 @@ for t in threads: t.join()`,
       const run = await bench.start('python', 'print("now", flush=True)\nimport time\ntime.sleep(60)', {
         signal: stop.signal,
       });
-      const err = buffer(run.stderr);
+      const err = bytesOf(run.stderr);
       for await (const chunk of run.stdout) {
         assert.equal(Buffer.from(chunk).toString(), 'now\n');
         stop.abort();
@@ -83,7 +83,7 @@ for t in threads: t.join()`,
         timeoutMs: 1500,
       });
       assert.equal((await run.ended).reason, 'timeout');
-      const [out] = await Promise.all([buffer(run.stdout), buffer(run.stderr)]);
+      const [out] = await Promise.all([bytesOf(run.stdout), bytesOf(run.stderr)]);
       assert.ok(out.length > 0 && out.length < 16 * 1024 * 1024, `${out.length} bytes`);
       assert.ok(out.every((byte) => byte === 120));
     });
@@ -92,8 +92,8 @@ for t in threads: t.join()`,
       const run = await bench.start('bash', 'echo out; echo err >&2; exit 4');
       const end = await run.ended;
       assert.deepEqual([end.reason, end.exitCode], ['exit', 4]);
-      assert.equal((await buffer(run.stdout)).toString(), 'out\n');
-      assert.equal((await buffer(run.stderr)).toString(), 'err\n');
+      assert.equal((await bytesOf(run.stdout)).toString(), 'out\n');
+      assert.equal((await bytesOf(run.stderr)).toString(), 'err\n');
     });
 
     it('a run that closes its outputs goes on', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { buffer } from 'node:stream/consumers';
+import { bytesOf } from '../whole-output.ts';
 import { describe, it } from 'node:test';
 import type { Run } from '../sandbox.ts';
 import { useBench, type MakeSandbox } from './harness.contract.ts';
@@ -51,7 +51,7 @@ export function queueContract(make: MakeSandbox): void {
 }
 
 async function drain({ stdout, stderr }: Run): Promise<void> {
-  await Promise.all([buffer(stdout), buffer(stderr)]);
+  await Promise.all([bytesOf(stdout), bytesOf(stderr)]);
 }
 
 async function until(condition: () => boolean): Promise<void> {

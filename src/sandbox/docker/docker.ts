@@ -1,4 +1,4 @@
-import { text } from 'node:stream/consumers';
+import { textOf } from '../whole-output.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { runQueue } from '../queue.ts';
 import type { Holds, Language, Run, RunRequest, Sandbox } from '../sandbox.ts';
@@ -87,7 +87,7 @@ async function probe(engine: Engine, options: DockerOptions): Promise<readonly L
   const timer = setTimeout(() => void box.kill(), probeMs);
   try {
     const run = box.begin({ language: 'bash', code, workingDir: '/', stdin: '', mostMs: probeMs });
-    const [out, err, report] = await Promise.all([text(run.stdout), text(run.stderr), run.report]);
+    const [out, err, report] = await Promise.all([textOf(run.stdout), textOf(run.stderr), run.report]);
     if (report === null) throw imageUnfit(options.image, err);
     if (report.code === 127 && out === '') options.log.warn('sandbox.language_missing', { why: err.trim() });
     const bash: Language[] = err.startsWith('bash cannot be started') ? [] : ['bash'];

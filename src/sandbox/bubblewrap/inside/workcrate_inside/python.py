@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 import types
+import weakref
 
 from .kernel import libc
 
@@ -74,11 +75,7 @@ def leave(code, main, ours):
         if "threading" in sys.modules:
             sys.modules["threading"]._shutdown()
         atexit._run_exitfuncs()
-        brought = [module for name, module in list(sys.modules.items()) if name not in ours]
-        for module in [main] + brought:
-            vars(module).clear()
-        del brought
-        gc.collect()
+        take_down(main, ours)
     except BaseException as error:
         traceback.print_exception(error)
     for stream in (sys.stdout, sys.stderr):
@@ -90,10 +87,27 @@ def leave(code, main, ours):
     os._exit(code)
 
 
-def show(error):
-    """Without the frames of this program. A hook of the user's own is respected."""
-    error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
-    if sys.excepthook is not sys.__excepthook__:
-        return sys.excepthook(type(error), error, error.__traceback__)
-    sys.stdout.flush()
-    traceback.print_exception(error)
+def take_down(main, ours):
+    """As CPython does: first what the main module holds, then the modules, then what is still held of those."""
+    forget_names(main)
+    left = []
+    for name in [name for name in sys.modules if name not in ours]:
+        module = sys.modules.pop(name)
+        if isinstance(module, types.ModuleType):
+            left.append(weakref.ref(module))
+    module = None
+    gc.collect()
+    for reference in reversed(left):
+        module = reference()
+        if module is not None:
+            forget_names(module)
+    gc.collect()
+
+
+def forget_names(module):
+    """Names with an underscore go first, and all are there as None for whoever is called on the way."""
+    names = vars(module)
+    for hidden in (True, False):
+        for name in list(names):
+            if name != "__builtins__" and (name.startswith("_") and name[1:2] != "_") == hidden:
+                names[name] = None
