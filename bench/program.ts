@@ -26,6 +26,7 @@ export async function startProgram({ data, flags = [], under = [] }: Start): Pro
   const words = [
     ...under,
     process.execPath,
+    '--max-semi-space-size=4',
     join(import.meta.dirname, '..', 'bin', 'workcrate.js'),
     'serve',
     '--port',
