@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../database/database.ts';
@@ -24,6 +24,7 @@ export function createPlaces(options: PlacesOptions) {
     async of(user: string): Promise<Place> {
       const found = known.get(user) ?? (await make(options, user));
       known.set(user, found);
+      openUp(found);
       return found;
     },
     /** The user's folders, or null for somebody who never had any. */
@@ -48,6 +49,12 @@ async function make(options: PlacesOptions, user: string): Promise<Place> {
     chmodSync(folder, 0o700);
   }
   return place;
+}
+
+/** A run may have closed its own folder to itself, and to every run after it. */
+function openUp({ workspace, artifacts }: Place): void {
+  for (const folder of [workspace, artifacts])
+    if ((statSync(folder).mode & 0o700) !== 0o700) chmodSync(folder, 0o700);
 }
 
 /** By its path: the folder above belongs to the server alone, so nobody can have put a link here. */

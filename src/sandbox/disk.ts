@@ -3,23 +3,31 @@ import { statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Place } from './sandbox.ts';
+import { unlinkedBytes } from './unlinked.ts';
 
 const lookEveryMs = 250;
 const mostMeasuringMs = 20_000;
+/** However quiet the disk is, the folders are measured again after so long, and after so many times what that took. */
+const measureEveryMs = 1000;
+const patience = 20;
+/** Below this nobody else could write either. */
+const leastFree = (total: number): number => Math.min(1024 ** 3, total * 0.02);
 
 /** What a place took when it was measured, and how full its file system was then. */
 interface Measured {
   readonly bytes: number;
   readonly used: number;
+  /** When it has to be measured again. */
+  readonly until: number;
 }
 
 /** What places took that were found too full: their users may tidy up, and have so much, but no more. */
 const tooFull = new Map<string, number>();
 
 /**
- * Calls `over` once when a user's folders take more than they may. The whole tree is measured only when the
- * file system has filled by so much that it could have been them, so a long quiet run costs next to nothing.
- * `du` does not follow links and does not mind a tree that changes below it.
+ * Calls `over` once when a user's folders take more than they may, or the disk is about to be full. Asking how
+ * full the file system is costs nothing, so that is done often; the folders are measured when it has filled by
+ * so much that it could have been them, and now and then in any case, since others may have made room meanwhile.
  */
 export function watchDisk(place: Place, diskBytes: number, over: () => void): Disposable {
   const stop = new AbortController();
@@ -27,12 +35,13 @@ export function watchDisk(place: Place, diskBytes: number, over: () => void): Di
   let wasOver = false;
 
   const look = async () => {
-    const used = await usedBytes(place.workspace);
+    const { used, isFull } = await fullness(place.workspace);
     const most = Math.max(diskBytes, tooFull.get(place.workspace) ?? 0);
-    if (last !== null && last.bytes + Math.max(0, used - last.used) <= most) return;
-    last = { bytes: await folderBytes(place, stop.signal), used };
-    remember(place, last.bytes, diskBytes);
-    if (last.bytes > most) wasOver = true;
+    if (isFull || mayBeOver(last, used, most)) {
+      last = await measured(place, used, stop.signal);
+      remember(place, last.bytes, diskBytes);
+      wasOver ||= isFull || last.bytes > most;
+    }
     if (wasOver) over();
   };
   void repeat(look, stop.signal);
@@ -43,6 +52,18 @@ export function watchDisk(place: Place, diskBytes: number, over: () => void): Di
       if (wasOver) void measureAgain(place, diskBytes);
     },
   };
+}
+
+function mayBeOver(last: Measured | null, used: number, most: number): boolean {
+  if (last === null || performance.now() >= last.until) return true;
+  return last.bytes + Math.max(0, used - last.used) > most;
+}
+
+async function measured(place: Place, used: number, signal: AbortSignal): Promise<Measured> {
+  const began = performance.now();
+  const bytes = (await folderBytes(place, signal)) + (await unlinkedBytes(place.uid, place.workspace));
+  const ended = performance.now();
+  return { bytes, used, until: ended + Math.max(measureEveryMs, patience * (ended - began)) };
 }
 
 function remember({ workspace }: Place, bytes: number, diskBytes: number): void {
@@ -73,19 +94,24 @@ async function repeat(look: () => Promise<void>, signal: AbortSignal): Promise<v
   }
 }
 
-async function usedBytes(folder: string): Promise<number> {
-  const { blocks, bfree, bsize } = await statfs(folder);
-  return (blocks - bfree) * bsize;
+async function fullness(folder: string): Promise<{ used: number; isFull: boolean }> {
+  const { blocks, bfree, bavail, bsize } = await statfs(folder);
+  return { used: (blocks - bfree) * bsize, isFull: bavail * bsize < leastFree(blocks * bsize) };
 }
 
-/** What the folders take on disk. Files that vanish meanwhile make du fail, but not its sum. */
+/**
+ * What the folders take on disk. `du` does not follow links, and does not mind a tree that changes below it:
+ * files that vanish meanwhile make it fail, but not its sum.
+ */
 async function folderBytes({ workspace, artifacts }: Place, signal: AbortSignal): Promise<number> {
   const args = ['-sxc', '--block-size=1', '--', workspace, artifacts];
   const options = { signal, timeout: mostMeasuringMs, env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' } };
   const { stdout } = await promisify(execFile)('du', args, options).catch((error: unknown) =>
     hasOutput(error) ? error : Promise.reject(error as Error),
   );
-  return Number(/^(\d+)\ttotal$/m.exec(stdout)?.[1] ?? 0);
+  const total = /^(\d+)\ttotal$/m.exec(stdout)?.[1];
+  if (total === undefined) throw new Error('du did not come to an end.');
+  return Number(total);
 }
 
 function hasOutput(error: unknown): error is { stdout: string } {

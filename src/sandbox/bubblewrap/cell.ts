@@ -22,6 +22,8 @@ export interface Cell {
   readonly ended: Promise<void>;
   /** Makes an interpreter that waits for a run. */
   make(id: string, language: Language): Promise<Worker>;
+  /** Resolves when every process of a run has been killed and reaped. */
+  gone(id: string): Promise<void>;
   /** SIGTERM to every process of a run. */
   term(id: string): void;
   /** SIGKILL to every process of a run. */
@@ -36,8 +38,14 @@ export async function startCell(place: Place, options: CellOptions): Promise<Cel
     groups.delete(id);
     removed?.catch((error: unknown) => options.log.error('sandbox.group_stays', { error }));
   };
-  const server = await startForkServer(place, options, drop);
-  void server.ended.then(() => groups.keys().forEach(drop));
+  const alive = new Map<string, PromiseWithResolvers<void>>();
+  const buried = (id: string): void => {
+    drop(id);
+    alive.get(id)?.resolve();
+    alive.delete(id);
+  };
+  const server = await startForkServer(place, options, buried);
+  void server.ended.then(() => [...alive.keys()].forEach(buried));
 
   const bound = async (id: string, { pid }: Made): Promise<Group | null> => {
     if (options.cgroups.kind === 'none') return null;
@@ -50,6 +58,7 @@ export async function startCell(place: Place, options: CellOptions): Promise<Cel
   return {
     ended: server.ended,
     async make(id, language) {
+      alive.set(id, Promise.withResolvers());
       const made = await server.make(id, language);
       try {
         const group = await bound(id, made);
@@ -59,6 +68,7 @@ export async function startCell(place: Place, options: CellOptions): Promise<Cel
         throw error;
       }
     },
+    gone: (id) => alive.get(id)?.promise ?? Promise.resolve(),
     term: (id) => server.send({ term: id }),
     kill: (id) => server.send({ kill: id }),
     close: () => server.close(),

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import type { WorkcrateError } from '../../errors.ts';
+import { errnoOf, type WorkcrateError } from '../../errors.ts';
 import type { Language, Limits, Place } from '../sandbox.ts';
 import type { CellOptions } from './cell.ts';
 import { cellCommand, makeStage, outerEnvironment } from './launch.ts';
@@ -30,6 +30,7 @@ export interface ForkServer {
 }
 
 const startMs = 15_000;
+const mostOpenFiles = 8192;
 
 /** `gone` is told of every run that has been reaped. */
 export async function startForkServer(
@@ -40,14 +41,19 @@ export async function startForkServer(
   const stage = place.uid === null ? null : makeStage();
   const mounts = mountsOf({ ...options, place });
   const [command, ...args] = cellCommand(stage, { ...options, mounts, uid: place.uid });
-  const child = spawn(command!, args, { stdio: ['pipe', 'pipe', 'pipe', 'pipe'], env: outerEnvironment });
+  const child = spawn(command!, args, {
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    env: outerEnvironment,
+    // A group of its own: bubblewrap has several processes until it is set up, and all have to be reached.
+    detached: true,
+  });
   const ended = endOf(child).finally(() => stage?.[Symbol.dispose]());
   const complaints = lastWords(child.stderr!);
   const { up, made, makes } = listen(child, ended, complaints, gone);
 
   const send = (given: object): void => void child.stdin!.write(`${JSON.stringify(given)}\n`);
   send(settingsOf(options));
-  const late = setTimeout(() => child.kill('SIGKILL'), startMs);
+  const late = setTimeout(() => killGroup(child), startMs);
   const [pid] = await Promise.all([pidTold(child.stdio[3] as Readable, up), up]).finally(() =>
     clearTimeout(late),
   );
@@ -61,7 +67,7 @@ export async function startForkServer(
       return promise.finally(() => makes.delete(id));
     },
     async close() {
-      child.kill('SIGKILL');
+      killGroup(child);
       await ended;
     },
   };
@@ -99,6 +105,14 @@ function listen(
   return { up: up.promise, made, makes };
 }
 
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if (errnoOf(error) !== 'ESRCH') throw error;
+  }
+}
+
 /** Of a program that cannot be started at all there is no other end. */
 function endOf(child: ChildProcess): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -119,7 +133,12 @@ async function pidTold(status: Readable, up: Promise<void>): Promise<number> {
 function settingsOf({ network, limits, seccomp, cgroups }: CellOptions) {
   // A little above what the cgroup allows, since that one counts how often it had to refuse.
   const processes = limits.processes + (cgroups.holds.processes === true ? 8 : 0);
-  const rlimits: Record<string, number> = { CORE: 0, FSIZE: limits.fileBytes, NPROC: processes };
+  const rlimits: Record<string, number> = {
+    CORE: 0,
+    FSIZE: limits.fileBytes,
+    NOFILE: mostOpenFiles,
+    NPROC: processes,
+  };
   if (cgroups.holds.memory !== true) rlimits['DATA'] = memoryOfEach(limits);
   // Node would size its heap by the memory of the machine, and be killed instead of collecting garbage.
   const node = [`--max-old-space-size=${Math.max(64, Math.floor((limits.memoryBytes * 0.75) / 1024 ** 2))}`];

@@ -20,6 +20,8 @@ export function runOn({ worker, cell }: Taken, request: RunRequest, limits: Limi
 
   const finish = async (): Promise<RunEnd> => {
     const outcome = await worker.outcome;
+    // An init that was killed could not see to the others, and its pipe closes before the kernel does that.
+    if (outcome === null) await cell.gone(worker.id);
     stop[Symbol.dispose]();
     watch[Symbol.dispose]();
     worker.release();

@@ -9,6 +9,20 @@ from .kernel import *
 
 USER_ID = 1000
 
+# What tells of the machine and of its users' keys.
+HIDDEN = ("/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/sysrq-trigger", "/proc/timer_list")
+
+# What the kernel counts by user, outside as well: one run must not take all of it from the others.
+COUNTED = {
+    "max_user_namespaces": 0,
+    "max_mnt_namespaces": 0,
+    "max_net_namespaces": 0,
+    "max_pid_namespaces": 0,
+    "max_fanotify_groups": 0,
+    "max_inotify_instances": 32,
+    "max_inotify_watches": 16384,
+}
+
 
 def write_file(path, text):
     with open(path, "w") as file:
@@ -22,11 +36,14 @@ def enter_namespaces(settings):
     checked(libc.unshare(flags), "unshare")
     checked(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "mount private")
     mount("proc", "/proc", None, MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    for name in HIDDEN:
+        if os.path.exists(name):
+            checked(libc.mount(b"/dev/null", name.encode(), None, MS_BIND, None), "hide " + name)
     size = "size=%d,nr_inodes=%d," % (settings["tmp"], settings["tmp"] // 1024 + 1000)
     mount("tmpfs", "/tmp", size + "mode=1777")
     mount("tmpfs", "/home/user", size + "mode=700")
     mount("tmpfs", "/dev/shm", size + "mode=1777")
-    mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620", MS_NOSUID | MS_NOEXEC)
+    mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620,max=64", MS_NOSUID | MS_NOEXEC)
     if network:
         raise_loopback()
 
@@ -49,7 +66,9 @@ def become_user():
     write_file("/proc/self/setgroups", "deny")
     write_file("/proc/self/uid_map", "%d 0 1" % USER_ID)
     write_file("/proc/self/gid_map", "%d 0 1" % USER_ID)
-    write_file("/proc/sys/user/max_user_namespaces", "0")
+    for name, most in COUNTED.items():
+        if os.path.exists("/proc/sys/user/" + name):
+            write_file("/proc/sys/user/" + name, str(most))
 
 
 def drop_rights(program):
