@@ -95,8 +95,10 @@ async function repeat(look: () => Promise<void>, signal: AbortSignal): Promise<v
 }
 
 async function fullness(folder: string): Promise<{ used: number; isFull: boolean }> {
-  const { blocks, bfree, bavail, bsize } = await statfs(folder);
-  return { used: (blocks - bfree) * bsize, isFull: bavail * bsize < leastFree(blocks * bsize) };
+  const { blocks, bfree, bavail, bsize, files, ffree } = await statfs(folder);
+  // Some file systems count no inodes.
+  const isFull = bavail * bsize < leastFree(blocks * bsize) || (files > 0 && ffree < files * 0.02);
+  return { used: (blocks - bfree) * bsize, isFull };
 }
 
 /**

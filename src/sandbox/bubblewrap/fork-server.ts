@@ -6,7 +6,7 @@ import type { Language, Limits, Place } from '../sandbox.ts';
 import type { CellOptions } from './cell.ts';
 import { cellCommand, makeStage, outerEnvironment } from './launch.ts';
 import { mountsOf } from './mounts.ts';
-import { cannotStart } from './remedies.ts';
+import { cannotStart, notMade } from './remedies.ts';
 
 /** A run whose init waits for the server to have its ends of the pipes. */
 export interface Made {
@@ -17,7 +17,11 @@ export interface Made {
   readonly ends: readonly number[];
 }
 
-type Event = { readonly up: true } | Made | { readonly gone: string };
+type Event =
+  | { readonly up: true }
+  | Made
+  | { readonly unmade: string; readonly error: string }
+  | { readonly gone: string };
 
 /** The process that inside/forkserver.py runs in, spoken to in lines of JSON. */
 export interface ForkServer {
@@ -64,7 +68,11 @@ export async function startForkServer(
     make(id, language) {
       const promise = made(id);
       send({ make: id, language });
-      return promise.finally(() => makes.delete(id));
+      const late = setTimeout(() => makes.get(id)?.reject(notMade('it took too long')), startMs);
+      return promise.finally(() => {
+        clearTimeout(late);
+        makes.delete(id);
+      });
     },
     async close() {
       killGroup(child);
@@ -88,6 +96,7 @@ function listen(
     const event = JSON.parse(line) as Event;
     if ('up' in event) up.resolve();
     else if ('made' in event) makes.get(event.made)?.resolve(event);
+    else if ('unmade' in event) makes.get(event.unmade)?.reject(notMade(event.error));
     else gone(event.gone);
   });
   const fail = (): void => {
@@ -134,7 +143,12 @@ function settingsOf({ network, limits, seccomp, cgroups }: CellOptions) {
   // A little above what the cgroup allows, since that one counts how often it had to refuse.
   const processes = limits.processes + (cgroups.holds.processes === true ? 8 : 0);
   const rlimits: Record<string, number> = {
-    CORE: 0,
+    // Not 0, with which the kernel would still start a program of the host's that gathers core dumps.
+    CORE: 1,
+    MSGQUEUE: 819_200,
+    NICE: 0,
+    RTPRIO: 0,
+    SIGPENDING: 4096,
     FSIZE: limits.fileBytes,
     NOFILE: mostOpenFiles,
     NPROC: processes,

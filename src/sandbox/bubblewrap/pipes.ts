@@ -13,6 +13,8 @@ export interface Ends {
 /** What comes out of a pipe. A chunk is good until the next one is asked for. */
 export interface Reading {
   readonly chunks: AsyncIterable<Uint8Array>;
+  /** Nobody who may write is left: what is in the pipe still comes, and nothing after it. */
+  end(): void;
   close(): void;
 }
 
@@ -41,6 +43,8 @@ function writingEnd(path: string): Socket {
 
 const outputBytes = 64 * 1024;
 const statusBytes = 1024;
+const mostInPipe = 1024 ** 2;
+const silentMs = 200;
 
 /** Reads into one buffer again and again: a fresh one for each chunk of a gigabyte makes the process large. */
 function readingEnd(path: string, chunkBytes: number): Reading {
@@ -61,13 +65,31 @@ function readingEnd(path: string, chunkBytes: number): Reading {
   const over = (): void => arrived.resolve(null);
   socket.on('error', over).on('end', over).on('close', over);
 
+  /** How much may still come once it is to end; a full pipe is less. */
+  let left = Number.POSITIVE_INFINITY;
+  let silence: NodeJS.Timeout | undefined;
+  const endWhenSilent = (): void => {
+    if (Number.isFinite(left)) silence = setTimeout(() => socket.destroy(), silentMs).unref();
+  };
+
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let next = await arrived.promise; next !== null; next = await arrived.promise) {
+      clearTimeout(silence);
       arrived = Promise.withResolvers();
+      left -= next.length;
       yield next;
+      if (left < 0) socket.destroy();
       if (socket.destroyed || socket.readableEnded) return;
       socket.resume();
+      endWhenSilent();
     }
   }
-  return { chunks: chunks(), close: () => void socket.destroy() };
+  return {
+    chunks: chunks(),
+    end() {
+      left = mostInPipe;
+      endWhenSilent();
+    },
+    close: () => void socket.destroy(),
+  };
 }

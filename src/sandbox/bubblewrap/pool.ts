@@ -100,10 +100,15 @@ export function createPool(place: Place, options: PoolOptions): Pool {
     fill: fillOnce,
     async take(language) {
       this.lastUsed = Date.now();
-      const taken = waiting[language].shift() ?? (await make(language));
       running++;
-      void taken.worker.outcome.then(() => running--);
-      return taken;
+      try {
+        const taken = waiting[language].shift() ?? (await make(language));
+        void taken.worker.outcome.then(() => running--);
+        return taken;
+      } catch (error) {
+        running--;
+        throw error;
+      }
     },
     async close() {
       closed = true;

@@ -46,6 +46,17 @@ print(subprocess.check_output(["echo", "child"], text=True).strip())`,
     out: '',
     err: /ValueError: in atexit/,
   },
+  'a traceback shows the code and nothing else': {
+    code: 'def f():\n    raise ValueError("x")\nf()',
+    out: '',
+    err: /^Traceback \(most recent call last\):\n {2}File "main.py", line 3, in <module>\n {4}f\(\)\n {2}File "main.py", line 2, in f\n {4}raise ValueError\("x"\)\nValueError: x\n$/,
+    exit: 1,
+  },
+  'a hook of one’s own gets the error': {
+    code: 'import sys\nsys.excepthook = lambda kind, error, trace: print("hook", kind.__name__, error)\n1 / 0',
+    out: 'hook ZeroDivisionError division by zero\n',
+    exit: 1,
+  },
   'what is not flushed is written': { code: 'import sys\nsys.stdout.write("no newline")', out: 'no newline' },
   'a module of one’s own that holds a file is taken down too': {
     code: 'open("own.py", "w").write(\'f = open("/tmp/held", "w")\\nf.write("held")\\nclass C:\\n    def __del__(self): print("own deleted")\\nc = C()\\n\')\nimport own\nprint("main")',

@@ -53,3 +53,7 @@ const remedies: readonly (readonly [RegExp, string])[] = [
 function unavailable(message: string): WorkcrateError {
   return new WorkcrateError('sandbox_unavailable', message);
 }
+
+export function notMade(why: string): WorkcrateError {
+  return new WorkcrateError('sandbox_failed', `No sandbox could be made for the run: ${why}.`);
+}

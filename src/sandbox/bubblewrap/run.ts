@@ -13,7 +13,11 @@ export function runOn({ worker, cell }: Taken, request: RunRequest, limits: Limi
     graceMs: limits.graceMs,
     signal: request.signal,
     term: () => cell.term(worker.id),
-    kill: () => cell.kill(worker.id),
+    kill() {
+      // All of them: the init alone has to be given processor time to die and take the others along.
+      worker.group?.kill();
+      cell.kill(worker.id);
+    },
   });
   const watch = watchDisk(request.place, limits.diskBytes, () => stop.killNow('disk'));
   worker.begin(request.workingDir, request.code, request.stdin);
@@ -25,6 +29,7 @@ export function runOn({ worker, cell }: Taken, request: RunRequest, limits: Limi
     stop[Symbol.dispose]();
     watch[Symbol.dispose]();
     worker.release();
+    worker.endOutputs();
     const events = worker.group?.events() ?? null;
     over();
     return {

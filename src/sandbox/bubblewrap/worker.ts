@@ -1,7 +1,7 @@
-import { WorkcrateError } from '../../errors.ts';
 import type { Group } from '../cgroups/cgroups.ts';
 import type { Language } from '../sandbox.ts';
 import type { Ends, Reading } from './pipes.ts';
+import { notMade } from './remedies.ts';
 
 /** What the init of a run says last, or null if it was killed. */
 export type Outcome = {
@@ -27,6 +27,8 @@ export interface Worker {
   release(): void;
   /** Closes those too. */
   abandon(): void;
+  /** What has been written comes out, and then they end, though somebody else may have got hold of a pipe. */
+  endOutputs(): void;
 }
 
 /** Says that the server has its ends of the pipes; with that, the other side goes on. */
@@ -52,6 +54,9 @@ export function plugIn(ends: Ends, id: string, language: Language, group: Group 
       stdin.end(input);
     },
     release,
+    endOutputs() {
+      for (const output of [stdout, stderr]) output.end();
+    },
     abandon() {
       release();
       for (const output of [stdout, stderr]) output.close();
@@ -81,8 +86,4 @@ function follow(status: Reading) {
   };
   void listen();
   return { ready: ready.promise, outcome: outcome.promise };
-}
-
-function notMade(why: string): WorkcrateError {
-  return new WorkcrateError('sandbox_failed', `No sandbox could be made for the run: ${why}.`);
 }

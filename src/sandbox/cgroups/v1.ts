@@ -2,12 +2,16 @@ import { errnoOf } from '../../errors.ts';
 import { cpuPeriodUs, cpuQuotaUs, together, type Branch, type Controller, type Resource } from './branch.ts';
 import { killListed, numberIn, readControl, valueOf, writeControl, writeIfThere } from './control-files.ts';
 
+const socketBytes = 64 * 1024 * 1024;
+
 const controllers: Readonly<Record<Resource, Controller>> = {
   memory: {
     limit(group, { memoryBytes }) {
       writeControl(group, 'memory.limit_in_bytes', `${memoryBytes}`);
       // Memory and swap together, so that swap gives no way around. It may not be less than the other.
       writeIfThere(group, 'memory.memsw.limit_in_bytes', `${memoryBytes}`);
+      // Buffers of sockets are not counted with the rest here.
+      writeIfThere(group, 'memory.kmem.tcp.limit_in_bytes', `${Math.min(memoryBytes, socketBytes)}`);
     },
     events: (group) => ({
       oomKilled: valueOf(readControl(group, 'memory.oom_control'), 'oom_kill') ?? 0,

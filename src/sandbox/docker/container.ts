@@ -63,7 +63,9 @@ function walls({ runtime, network }: DockerOptions): object {
 
 function limitsOf({ limits }: DockerOptions, uid: number): object {
   const { memoryBytes, processes, cpus, fileBytes, tmpBytes } = limits;
-  const folder = (mode: string) => `rw,exec,nosuid,nodev,size=${tmpBytes},mode=${mode},uid=${uid},gid=${uid}`;
+  const inodes = Math.floor(tmpBytes / 1024) + 1000;
+  const folder = (mode: string) =>
+    `rw,exec,nosuid,nodev,size=${tmpBytes},nr_inodes=${inodes},mode=${mode},uid=${uid},gid=${uid}`;
   const most = (name: string, value: number) => ({ Name: name, Soft: value, Hard: value });
   return {
     Memory: memoryBytes,

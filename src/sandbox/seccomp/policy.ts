@@ -19,15 +19,34 @@ export interface ArgumentRule {
   readonly argument: number;
   readonly when: 'equal' | 'any bit';
   readonly values: readonly number[];
-  readonly match: Verdict;
-  readonly otherwise: Verdict;
+  readonly match: Verdict | ArgumentRule;
+  readonly otherwise: Verdict | ArgumentRule;
 }
 
 /** Of CLONE_NEW…: time, mount, cgroup, uts, ipc, user, pid and net. */
 const newNamespaces = 0x7e02_0080;
 const unixSocket = 1;
-/** Unix, IPv4, IPv6, netlink. Not vsock above all: no namespace holds it, and it reaches the hypervisor. */
-const families = [unixSocket, 2, 10, 16];
+/** Unix, IPv4, IPv6. Not vsock above all: no namespace holds it, and it reaches the hypervisor. */
+const families = [unixSocket, 2, 10];
+/** By it programs ask which interfaces there are; its other protocols are doors to the kernel. */
+const netlink = 16;
+/** The init of a run has the uid of the run, which may not keep it from dying. */
+const init = 1;
+const notTheInit = (argument: number): ArgumentRule => ({
+  argument,
+  when: 'equal',
+  values: [init],
+  match: 'refuse',
+  otherwise: 'allow',
+});
+/** Huge pages are counted by no memory limit of ours. */
+const without = (argument: number, bit: number): ArgumentRule => ({
+  argument,
+  when: 'any bit',
+  values: [bit],
+  match: 'refuse',
+  otherwise: 'allow',
+});
 /** PER_LINUX, PER_LINUX32, and the question which it is. */
 const personalities = [0, 8, 0xffff_ffff];
 /** TIOCSTI and TIOCLINUX type into the terminal of whoever started the server. */
@@ -48,6 +67,8 @@ export const policy: Readonly<Record<Syscall, Verdict | ArgumentRule>> = {
   // Large parts of the kernel that runs can do without.
   bpf: 'refuse',
   fanotify_init: 'refuse',
+  // The whole machine has so many of these that one run can take all.
+  io_setup: 'unknown',
   io_uring_enter: 'unknown',
   io_uring_register: 'unknown',
   io_uring_setup: 'unknown',
@@ -97,9 +118,33 @@ export const policy: Readonly<Record<Syscall, Verdict | ArgumentRule>> = {
   swapon: 'refuse',
   syslog: 'refuse',
   vhangup: 'refuse',
+  // Who runs when.
+  ioprio_set: { argument: 0, when: 'equal', values: [3], match: 'refuse', otherwise: notTheInit(1) },
+  prlimit64: notTheInit(0),
+  sched_setaffinity: notTheInit(0),
+  sched_setattr: notTheInit(0),
+  sched_setparam: notTheInit(0),
+  sched_setscheduler: notTheInit(0),
+  setpriority: { argument: 0, when: 'equal', values: [2], match: 'refuse', otherwise: notTheInit(1) },
+  // Memory.
+  memfd_create: without(1, 0x4),
+  mmap: without(3, 0x4_0000),
+  shmget: without(2, 0x800),
   // By argument.
   ioctl: { argument: 1, when: 'equal', values: typing, match: 'refuse', otherwise: 'allow' },
   personality: { argument: 0, when: 'equal', values: personalities, match: 'allow', otherwise: 'refuse' },
-  socket: { argument: 0, when: 'equal', values: families, match: 'allow', otherwise: 'noFamily' },
+  socket: {
+    argument: 0,
+    when: 'equal',
+    values: families,
+    match: 'allow',
+    otherwise: {
+      argument: 0,
+      when: 'equal',
+      values: [netlink],
+      match: { argument: 2, when: 'equal', values: [0], match: 'allow', otherwise: 'noFamily' },
+      otherwise: 'noFamily',
+    },
+  },
   socketpair: { argument: 0, when: 'equal', values: [unixSocket], match: 'allow', otherwise: 'noFamily' },
 };

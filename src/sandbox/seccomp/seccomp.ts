@@ -72,8 +72,15 @@ function* search(ranges: readonly Range[]): Generator<Line> {
 function* judge(name: string, rule: ArgumentRule): Generator<Line> {
   yield { op: 'label', name };
   yield { op: 'load', offset: argumentsAt + 8 * rule.argument };
+  const match = targetOf(rule.match, `${name}, if so`);
+  const otherwise = targetOf(rule.otherwise, `${name}, if not`);
   for (const [index, value] of rule.values.entries()) {
     const isLast = index === rule.values.length - 1;
-    yield { op: rule.when, value, yes: rule.match, no: isLast ? rule.otherwise : null };
+    yield { op: rule.when, value, yes: match, no: isLast ? otherwise : null };
   }
+  if (typeof rule.match !== 'string') yield* judge(match, rule.match);
+  if (typeof rule.otherwise !== 'string') yield* judge(otherwise, rule.otherwise);
 }
+
+const targetOf = (next: string | ArgumentRule, label: string): string =>
+  typeof next === 'string' ? next : label;

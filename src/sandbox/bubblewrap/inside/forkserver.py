@@ -38,16 +38,22 @@ class ForkServer:
 
     def make(self, run, language):
         """True in a child that is to become Python."""
-        pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(5)]
+        pipes = []
+        try:
+            for _ in range(5):
+                pipes.append(os.pipe2(os.O_CLOEXEC))
+            pid = self.fork()
+        except OSError as error:
+            for end in sum(pipes, ()):
+                os.close(end)
+            tell({"unmade": run, "error": str(error)})
+            return False
         # The server writes to the first two and reads from the others.
         theirs = [pipe[1] if number < 2 else pipe[0] for number, pipe in enumerate(pipes)]
         ours = [pipe[0] if number < 2 else pipe[1] for number, pipe in enumerate(pipes)]
-        checked(libc.unshare(CLONE_NEWPID), "unshare pid")
-        pid = os.fork()
         if pid == 0:
             be_init(ours, language, self.settings, self.program)
             return True
-        checked(libc.setns(self.own_pids, CLONE_NEWPID), "setns")
         for end in ours:
             os.close(end)
         self.runs[run] = pid
@@ -55,15 +61,26 @@ class ForkServer:
         tell({"made": run, "pid": pid, "ends": theirs})
         return False
 
+    def fork(self):
+        """Into a pid namespace of its own; this process stays in the one it is in."""
+        checked(libc.unshare(CLONE_NEWPID), "unshare pid")
+        pid = -1
+        try:
+            pid = os.fork()
+        finally:
+            if pid != 0:
+                checked(libc.setns(self.own_pids, CLONE_NEWPID), "setns")
+        return pid
+
     def obey(self, command):
         if "make" in command:
             return self.make(command["make"], command["language"])
         for end in self.unopened.pop(command.get("opened"), ()):
             os.close(end)
-        for word, number in (("term", signal.SIGTERM), ("kill", signal.SIGKILL)):
-            pid = self.runs.get(command.get(word))
-            if pid is not None:
-                os.kill(pid, number)
+        if command.get("term") in self.runs:
+            os.kill(self.runs[command["term"]], signal.SIGTERM)
+        if command.get("kill") in self.runs:
+            kill_tree(self.runs[command["kill"]])
         return False
 
     def reap(self):
@@ -78,6 +95,27 @@ class ForkServer:
                 del self.runs[run]
                 self.obey({"opened": run})
                 tell({"gone": run})
+
+
+def kill_tree(init):
+    """The init and all below it at once: alone, it would need processor time to take the others along."""
+    parents = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % pid) as file:
+                parents[int(pid)] = int(file.read().rpartition(")")[2].split()[1])
+        except OSError:
+            pass
+    os.kill(init, signal.SIGKILL)
+    for pid in parents:
+        above = pid
+        while above in parents and above != init:
+            above = parents[above]
+        if above == init and pid != init:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
 
 def tell(event):

@@ -66,6 +66,15 @@ def exit_code(asked):
     return 1
 
 
+def show(error):
+    """Without the frames of this program. A hook of the user's own is respected."""
+    error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+    if sys.excepthook is not sys.__excepthook__:
+        return sys.excepthook(type(error), error, error.__traceback__)
+    sys.stdout.flush()
+    traceback.print_exception(type(error), error, error.__traceback__)
+
+
 def leave(code, main, ours):
     """Does what the interpreter does at its end, but takes down what the run brought and nothing else.
 
@@ -77,7 +86,7 @@ def leave(code, main, ours):
         atexit._run_exitfuncs()
         take_down(main, ours)
     except BaseException as error:
-        traceback.print_exception(error)
+        traceback.print_exception(type(error), error, error.__traceback__)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
