@@ -40,9 +40,10 @@ export async function startCell(place: Place, options: CellOptions): Promise<Cel
   };
   const alive = new Map<string, PromiseWithResolvers<void>>();
   const buried = (id: string): void => {
-    drop(id);
     alive.get(id)?.resolve();
     alive.delete(id);
+    // Whoever has waited still asks the group what happened in it.
+    setImmediate(drop, id);
   };
   const server = await startForkServer(place, options, buried);
   void server.ended.then(() => [...alive.keys()].forEach(buried));

@@ -149,7 +149,7 @@ function settingsOf({ network, limits, seccomp, cgroups }: CellOptions) {
     NICE: 0,
     RTPRIO: 0,
     SIGPENDING: 4096,
-    FSIZE: limits.fileBytes,
+    FSIZE: Math.min(limits.fileBytes, limits.diskBytes),
     NOFILE: mostOpenFiles,
     NPROC: processes,
   };

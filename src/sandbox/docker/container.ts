@@ -74,7 +74,7 @@ function limitsOf({ limits }: DockerOptions, uid: number): object {
     PidsLimit: processes + 1,
     NanoCpus: Math.round(cpus * 1e9),
     ShmSize: tmpBytes,
-    Tmpfs: { '/tmp': folder('1777'), '/home/user': folder('700') },
+    Tmpfs: { '/tmp': folder('1777'), '/home/user': folder('700'), '/dev/shm': folder('1777') },
     Ulimits: [most('fsize', fileBytes), most('core', 0), most('nofile', openFiles)],
   };
 }

@@ -53,7 +53,7 @@ function runModule() {
       at === url ? { source, format: 'module', shortCircuit: true } : next(at, context),
   });
   let settled = false;
-  import(url).then(() => void (settled = true));
+  void import(url).then(() => (settled = true));
   process.once('beforeExit', () => {
     if (settled) return;
     console.error('Warning: Detected unsettled top-level await');

@@ -1,0 +1,193 @@
+import { hasTried, said, told, type Attack, type Seen } from './attack.testing.ts';
+
+const python = 'python' as const;
+
+/** Either it was stopped for want of disk, or it came to its end and tells. */
+function stoppedOrTold(seen: Seen): string | null {
+  return hasTried(seen.run) || seen.run.end.reason !== 'disk' ? told(seen) : said(seen);
+}
+
+/** Files without end. */
+export const fileLimitAttacks: readonly Attack[] = [
+  {
+    name: 'makes a sparse file of 1 TB',
+    wall: 'file_size',
+    mustNotHappen: 'a file is larger than the limit, holes or not',
+    withoutWalls: 'held',
+    language: python,
+    code: `tb = 1 << 40
+for path in ('sparse', '../artifacts/sparse', os.environ['TMPDIR'] + '/sparse', os.environ['HOME'] + '/sparse'):
+    file = os.open(path, os.O_RDWR | os.O_CREAT)
+    attempt('truncate ' + path, lambda: os.ftruncate(file, tb))
+    attempt('write ' + path, lambda: os.pwrite(file, b'x', tb))
+    attempt('allocate ' + path, lambda: os.posix_fallocate(file, 0, tb))
+    attempt('copy ' + path, lambda: os.copy_file_range(os.open('/bin/cat', os.O_RDONLY), file, 100, 0, tb))
+    if os.fstat(file).st_size >= tb: through(path)`,
+  },
+  {
+    name: 'writes one file that has no end',
+    wall: 'file_size',
+    mustNotHappen: 'a file is larger than the limit',
+    withoutWalls: 'held',
+    language: 'bash',
+    code: 'trap "" XFSZ; head -c 60M /dev/zero > big; size=$(stat -c %s big); [ "$size" -gt 34000000 ] && through "$size bytes"',
+  },
+  {
+    name: 'fills the disk with files',
+    wall: 'disk',
+    mustNotHappen: "a user's folders grow without end",
+    withoutWalls: 'either',
+    language: python,
+    code: `for number in range(20):
+    with open('file%d' % number, 'wb') as file: file.write(bytes(20_000_000))
+    time.sleep(0.1)
+through('wrote 400 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'fills the disk with files that have no name any more',
+    wall: 'disk',
+    mustNotHappen: 'open files that were unlinked take what no one counts',
+    withoutWalls: 'either',
+    language: python,
+    code: `held = []
+for number in range(12):
+    held.append(open('file', 'wb', buffering=0)); os.unlink('file')
+    held[-1].write(bytes(20_000_000))
+    time.sleep(0.1)
+taken = sum(os.fstat(file.fileno()).st_blocks * 512 for file in held)
+if taken > 150_000_000: through('%d bytes' % taken)`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'fills the disk with space that is reserved and not written',
+    wall: 'disk',
+    mustNotHappen: "a user's folders grow without end",
+    withoutWalls: 'either',
+    language: python,
+    code: `for number in range(20):
+    with open('file%d' % number, 'wb') as file: os.posix_fallocate(file.fileno(), 0, 20_000_000)
+    time.sleep(0.1)
+through('reserved 400 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'fills the disk at the end of 1,000 folders',
+    wall: 'disk',
+    mustNotHappen: 'what lies deep is not counted',
+    withoutWalls: 'either',
+    language: python,
+    code: `for _ in range(1000): os.mkdir('d'); os.chdir('d')
+for number in range(20):
+    with open('file%d' % number, 'wb') as file: file.write(bytes(20_000_000))
+    time.sleep(0.1)
+through('wrote 400 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'fills the disk with 10,000 small files and folders',
+    wall: 'disk',
+    mustNotHappen: 'many small files are not counted',
+    withoutWalls: 'either',
+    timeoutMs: 20_000,
+    language: python,
+    code: `for folder in range(10):
+    os.mkdir('f%d' % folder)
+    for number in range(1000):
+        fd = os.open('f%d/%d' % (folder, number), os.O_WRONLY | os.O_CREAT); os.write(fd, bytes(8000)); os.close(fd)
+time.sleep(3)
+through('10,000 files of 8 KB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'fills the folder of another mount: /artifacts',
+    wall: 'disk',
+    mustNotHappen: 'only one of the two folders is counted',
+    withoutWalls: 'either',
+    language: python,
+    code: `for number in range(20):
+    with open('../artifacts/file%d' % number, 'wb') as file: file.write(bytes(20_000_000))
+    time.sleep(0.1)
+through('wrote 400 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'closes the folder that it fills',
+    wall: 'disk',
+    mustNotHappen: 'a folder that was closed by its owner is not counted',
+    withoutWalls: 'either',
+    language: python,
+    code: `os.mkdir('closed')
+for number in range(20):
+    os.chmod('closed', 0o700)
+    with open('closed/file%d' % number, 'wb') as file:
+        os.chmod('closed', 0)
+        file.write(bytes(20_000_000))
+    time.sleep(0.1)
+through('wrote 400 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'fills the disk while another user makes room',
+    wall: 'disk',
+    mustNotHappen: 'what others free hides what it takes',
+    withoutWalls: 'either',
+    beside: {
+      user: 'bob',
+      language: python,
+      code: `for name in ('a', 'b', 'c'):
+    with open(name, 'wb') as file: file.write(bytes(20_000_000)); os.fsync(file.fileno())
+time.sleep(1)
+for name in ('a', 'b', 'c'): os.unlink(name)`,
+    },
+    language: python,
+    code: `with open('one', 'wb') as file: file.write(bytes(20_000_000))
+time.sleep(1.2)
+for name in ('two', 'three', 'four'):
+    with open(name, 'wb') as file: file.write(bytes(20_000_000))
+time.sleep(1)
+through('80 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'fills /tmp, its home and /dev/shm',
+    wall: 'tmp',
+    mustNotHappen: 'one of them takes more than its size',
+    withoutWalls: { notRun: 'it would fill the memory of the machine' },
+    language: python,
+    code: `for folder in ('/tmp', '/home/user', '/dev/shm'):
+    taken = 0
+    try:
+        for number in range(4):
+            with open('%s/file%d' % (folder, number), 'wb', buffering=0) as file:
+                for _ in range(15): taken += file.write(bytes(1_000_000))
+    except OSError: pass
+    if taken > 20_000_000: through('%d bytes in %s' % (taken, folder))
+    for number in range(4):
+        try: os.unlink('%s/file%d' % (folder, number))
+        except OSError: pass`,
+  },
+  {
+    name: 'makes 100,000 files in /tmp, its home and /dev/shm',
+    wall: 'tmp',
+    mustNotHappen: 'memory is taken by files that have no bytes',
+    withoutWalls: { notRun: 'it would fill the memory of the machine' },
+    language: python,
+    code: `for folder in ('/tmp', '/home/user', '/dev/shm'):
+    made = 0
+    try:
+        while made < 100_000: os.mknod('%s/%d' % (folder, made)); made += 1
+    except OSError: pass
+    if made == 100_000: through(folder)`,
+  },
+  {
+    name: 'writes to what else is memory: /, /dev, /run, /mnt',
+    wall: 'tmp',
+    mustNotHappen: 'a file system of the skeleton takes bytes',
+    withoutWalls: 'either',
+    language: python,
+    code: `for folder in ('/', '/dev', '/run', '/mnt', '/opt', '/home', '/dev/pts', '/var', '/run/lock'):
+    attempt(folder, lambda: (os.mknod(folder + '/' + MARK), os.unlink(folder + '/' + MARK)))
+    attempt(folder, lambda: (os.mkdir(folder + '/' + MARK), os.rmdir(folder + '/' + MARK)))`,
+  },
+];

@@ -1,0 +1,162 @@
+import { execFile } from 'node:child_process';
+import { randomBytes, randomInt } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { isWorkcrateError } from '../../src/errors.ts';
+import type { Run, Sandbox } from '../../src/sandbox/sandbox.ts';
+import {
+  composed,
+  NotTried,
+  told,
+  type Attack,
+  type Played,
+  type Seen,
+  type Step,
+} from './attack.testing.ts';
+import type { Scene } from './scene.testing.ts';
+import { endSurvivors, survivors } from './survivors.testing.ts';
+
+/** How an attack went. `failed` is one that could not even be tried, which is a fault of the suite. */
+export type Verdict =
+  | { readonly state: 'held' }
+  | { readonly state: 'through'; readonly how: string }
+  | { readonly state: 'failed'; readonly how: string }
+  | { readonly state: 'not run'; readonly why: string };
+
+export interface Stage {
+  readonly scene: Scene;
+  readonly sandbox: Sandbox;
+}
+
+const mostKept = 256 * 1024;
+const usualTimeoutMs = 10_000;
+/** A container costs some twenty times as much as a fork. The scorecard says so. */
+export const mostInContainers = 25;
+
+/** Plays an attack with all that belongs to it, and judges by what it says and by what can be seen from outside. */
+export async function perform(attack: Attack, stage: Stage): Promise<Verdict> {
+  const why = reasonNotToRun(attack, stage);
+  if (why !== null) return { state: 'not run', why };
+  try {
+    const how = await played(attack, stage);
+    return how === null ? { state: 'held' } : { state: 'through', how };
+  } catch (error) {
+    const how = error instanceof NotTried ? `not tried: ${error.message}` : String((error as Error).stack);
+    return { state: 'failed', how };
+  } finally {
+    await endSurvivors(stage.scene.nonce);
+    await cleaned(stage);
+  }
+}
+
+function reasonNotToRun({ withoutWalls, lacks }: Attack, { sandbox, scene }: Stage): string | null {
+  if (sandbox.kind === 'subprocess' && typeof withoutWalls === 'object') return withoutWalls.notRun;
+  return lacks?.(scene) ?? null;
+}
+
+async function played(attack: Attack, stage: Stage): Promise<string | null> {
+  const { scene } = stage;
+  const words =
+    attack.repeat === undefined
+      ? await playedOnce(attack, stage)
+      : [await repeated(attack, attack.repeat, stage)];
+  const left = await survivors(scene.nonce);
+  const alive = left.length === 0 ? null : `${left.length} processes are left after the end`;
+  const found = [...words, scene.alarm(), alive].filter((word) => word !== null);
+  return found.length === 0 ? null : found.join('; ');
+}
+
+async function playedOnce(attack: Attack, stage: Stage): Promise<(string | null)[]> {
+  const before = attack.before === undefined ? null : await play(attack.before, stage);
+  const beside = attack.beside === undefined ? null : play(attack.beside, stage);
+  const watch = attack.watch?.(stage.scene);
+  const run = await play(attack, stage);
+  const watched = (await watch?.stop()) ?? null;
+  const seen: Seen = {
+    run,
+    before,
+    beside: await beside,
+    after: attack.after === undefined ? null : await play(attack.after, stage),
+    ...stage,
+  };
+  return [await (attack.judge ?? told)(seen), watched, leaked(attack, seen)];
+}
+
+/** No output may hold a secret, whatever the attack was after. */
+function leaked(attack: Attack, { run, before, beside, after, scene }: Seen): string | null {
+  const parts = [
+    { step: attack, of: run },
+    { step: attack.before, of: before },
+    { step: attack.beside, of: beside },
+    { step: attack.after, of: after },
+  ];
+  const known = parts.flatMap(({ step, of }) =>
+    Object.entries(scene.secrets)
+      .filter(([what, secret]) => secret !== null && !(what === 'bob' && step?.user === 'bob'))
+      .filter(([, secret]) => `${of?.stdout}${of?.stderr}`.includes(secret as string))
+      .map(([what]) => `it read the secret of ${what}`),
+  );
+  return known.length === 0 ? null : [...new Set(known)].join('; ');
+}
+
+/** The order does not matter, only that some go on while others are killed. Gives what one of them got. */
+async function repeated(attack: Attack, how: NonNullable<Attack['repeat']>, stage: Stage) {
+  let left = stage.sandbox.kind === 'docker' ? Math.min(how.times, mostInContainers) : how.times;
+  let found: string | null = null;
+  const some = async (): Promise<void> => {
+    while (left-- > 0 && found === null) {
+      const cancel = how.cancelWithinMs === undefined ? {} : { cancelMs: randomInt(how.cancelWithinMs) };
+      const run = await play({ ...attack, ...cancel }, stage).catch(nullIfNotBegun);
+      if (run === null) continue;
+      found ??= await attack.judge!({ run, before: null, beside: null, after: null, ...stage });
+    }
+  };
+  await Promise.all(Array.from({ length: how.atOnce }, some));
+  return found;
+}
+
+/** Cancelled before it had a place to run in: the port says that nothing has run then. */
+function nullIfNotBegun(error: unknown): null {
+  if (isWorkcrateError(error, 'cancelled')) return null;
+  throw error;
+}
+
+/** Runs one step to its end. */
+async function play(step: Step, { scene, sandbox }: Stage): Promise<Played> {
+  const user = step.user ?? 'mallory';
+  const run = await sandbox.start({
+    id: `exec_${randomBytes(6).toString('hex')}`,
+    user,
+    place: scene.places[user],
+    language: step.language,
+    code: composed(step, scene),
+    workingDir: '/workspace',
+    stdin: step.stdin ?? '',
+    timeoutMs: step.timeoutMs ?? usualTimeoutMs,
+    signal: step.cancelMs === undefined ? new AbortController().signal : AbortSignal.timeout(step.cancelMs),
+  });
+  return finished(run);
+}
+
+async function finished(run: Run): Promise<Played> {
+  const [out, err, end] = await Promise.all([gathered(run.stdout), gathered(run.stderr), run.ended]);
+  return { stdout: out.text, stderr: err.text, bytes: out.bytes + err.bytes, end };
+}
+
+async function gathered(output: AsyncIterable<Uint8Array>): Promise<{ text: string; bytes: number }> {
+  const kept: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of output) {
+    if (bytes < mostKept) kept.push(Uint8Array.from(chunk));
+    bytes += chunk.length;
+  }
+  return { text: Buffer.concat(kept).toString('latin1'), bytes };
+}
+
+/** Whatever was made, however it is called. Nothing of it runs any more. */
+async function cleaned({ scene }: Stage): Promise<void> {
+  const { workspace, artifacts } = scene.places.mallory;
+  if ([workspace, artifacts].every((folder) => readdirSync(folder).length === 0)) return;
+  const code = 'chmod -R u+rwx -- "$@" 2> /dev/null; find "$@" -mindepth 1 -delete';
+  await promisify(execFile)('/bin/sh', ['-c', code, 'sh', workspace, artifacts]);
+}
