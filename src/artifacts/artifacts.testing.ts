@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../database/open.ts';
 import { createLog } from '../log.ts';
 import { createPlaces } from '../places/places.ts';
-import { createArtifacts } from './artifacts.ts';
+import { base64Of, createArtifacts } from './artifacts.ts';
+import type { Caller } from '../identity.ts';
 
 export const ann = { user: 'ann' };
 
@@ -22,6 +23,9 @@ export async function stage({ sizeLimit = 50 * 1024 ** 2 } = {}) {
   const { artifacts: folder } = await places.of(ann.user);
   const lines: string[] = [];
   const log = createLog('debug', (line) => void lines.push(line));
+  const artifacts = createArtifacts({ places, sizeLimit, log });
+  const encode = (caller: Caller, name: string): Promise<string> =>
+    artifacts.use(caller, { name, delivery: 'base64' }, base64Of);
   return {
     home,
     secret,
@@ -29,7 +33,7 @@ export async function stage({ sizeLimit = 50 * 1024 ** 2 } = {}) {
     database,
     places,
     log,
-    artifacts: createArtifacts({ places, sizeLimit, log }),
+    artifacts: { ...artifacts, encode },
     logged: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>),
     put: (name: string, bytes: string | Uint8Array) => writeFileSync(join(folder, name), bytes),
     async [Symbol.asyncDispose]() {

@@ -3,7 +3,7 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
 import { belowRoot, here, type Root } from '../paths/paths.ts';
 import type { Places } from '../places/places.ts';
-import { base64Of, demandName, openArtifact, type Artifact } from './artifact.ts';
+import { demandName, openArtifact, type Artifact } from './artifact.ts';
 import { inByteOrder } from './byte-order.ts';
 import { artifactFailed, artifactNotFound } from './failures.ts';
 import { inTurns } from './in-turns.ts';
@@ -27,7 +27,8 @@ export interface Wanted {
 
 export type Artifacts = ReturnType<typeof createArtifacts>;
 
-/** A folder of more is not listed. */
+/** Beyond either, a folder is not listed. */
+const mostNames = 10_000;
 const mostEntries = 100_000;
 
 /** What a user's runs left in /artifacts. Whatever stands there was put there by somebody hostile. */
@@ -72,10 +73,6 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
         note({ count: names.length, unreadable });
         return names;
       }),
-
-    /** The bytes of an artifact as base64, without line breaks. */
-    encode: (caller: Caller, name: string): Promise<string> =>
-      use(caller, { name, delivery: 'base64' }, base64Of),
   };
 }
 
@@ -86,14 +83,20 @@ async function namesIn(folder: Root | null): Promise<{ names: string[]; unreadab
     const all = folder.tree(here, { mostEntries, mostDepth: 0 });
     const { cut, unreadable } = await inTurns(all, ({ path, stats }) => {
       // A file of several names cannot be had, so it is not offered either.
-      if (stats.isFile() && stats.nlink === 1n && !path.startsWith('.')) names.push(path);
+      if (path === null || !stats.isFile() || stats.nlink !== 1n || path.startsWith('.')) return;
+      if (names.push(path) > mostNames) throw tooMany(mostNames, 'artifacts');
     });
-    if (cut) throw new WorkcrateError('too_large', `/artifacts holds more than ${mostEntries} entries`);
+    if (cut) throw tooMany(mostEntries, 'entries in /artifacts');
     return { names: inByteOrder(names), unreadable };
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return { names: [], unreadable: 0 };
     throw error;
   }
+}
+
+function tooMany(most: number, things: string): WorkcrateError {
+  const advice = 'Remove some, or move them to a folder of their own';
+  return new WorkcrateError('too_large', `there are more than ${most} ${things}. ${advice}.`);
 }
 
 async function failingAs<T>(attempt: 'list' | 'size', act: () => Promise<T>): Promise<T> {

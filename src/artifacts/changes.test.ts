@@ -191,6 +191,19 @@ test('D8: a tree deeper than the bound is told down to it', async () => {
   assert.deepEqual(changes, { ...nothing, created: [deep(64)], complete: false });
 });
 
+test('D8: 4 MB of names are looked at, however deep and long they are', async () => {
+  using shop = workshop();
+  const deep = Array.from({ length: 15 }, () => 'd'.repeat(255)).join('/');
+  const before = await snapshot(shop.folder);
+  for (let at = 0; at < 1200; at++) shop.put(`${deep}/f${at}`);
+  const after = await snapshot(shop.folder);
+  const names = [...after.files.keys()];
+  const bytes = names.reduce((sum, name) => sum + Buffer.byteLength(name), 0);
+  assert.ok(bytes > 3 * 1024 ** 2 && bytes <= 4 * 1024 ** 2, `${bytes}`);
+  assert.equal(after.sawAll, false);
+  assert.equal(difference(before, after).complete, false);
+});
+
 test('D8: a second process that swaps folders and files for links leads to nothing outside', async () => {
   using shop = workshop();
   const stock = join(shop.home, 'stock');

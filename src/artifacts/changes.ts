@@ -37,6 +37,8 @@ export interface Changes {
 export interface SnapshotBounds {
   readonly mostEntries?: number;
   readonly mostDepth?: number;
+  /** Bytes of all paths together. */
+  readonly mostBytes?: number;
 }
 
 /** Written by the interpreters, not by the code that they run. */
@@ -57,12 +59,12 @@ const clockLagMs = 20;
 export async function snapshot(
   directory: string,
   below: Components = here,
-  { mostEntries = 20_000, mostDepth = 64 }: SnapshotBounds = {},
+  { mostEntries = 20_000, mostDepth = 64, mostBytes = 4 * 1024 ** 2 }: SnapshotBounds = {},
 ): Promise<Snapshot> {
   const takenAt = BigInt(Date.now() - clockLagMs) * 1_000_000n;
   const files = new Map<string, Mark>();
   const enters = (name: string): boolean => !isOwnFolder(name);
-  const all = belowRoot(directory).tree(below, { mostEntries, mostDepth, enters });
+  const all = belowRoot(directory).tree(below, { mostEntries, mostDepth, mostBytes, enters });
   const { cut, unentered, unreadable } = await seen(all, files);
   return { files, sawAll: !cut && unentered === 0, unreadable, takenAt };
 }
@@ -70,7 +72,7 @@ export async function snapshot(
 async function seen(all: Generator<TreeEntry, TreeEnd>, files: Map<string, Mark>): Promise<TreeEnd> {
   try {
     return await inTurns(all, ({ path, stats }) => {
-      if (!stats.isFile() || isOwnFile(path)) return;
+      if (path === null || !stats.isFile() || isOwnFile(path)) return;
       const { size, mtimeNs: modified, ino: inode, ctimeNs: changed } = stats;
       files.set(path, { size, modified, inode, changed });
     });

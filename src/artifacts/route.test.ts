@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { appendFileSync, readdirSync, readlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { Socket, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { ann, hostileNames, stage, strangers } from './artifacts.testing.ts';
+import type { Artifacts } from './artifacts.ts';
 import { artifactRoutes } from './route.ts';
 
 async function served(options: { sizeLimit?: number } = {}) {
@@ -83,6 +88,141 @@ test('A8: a failure is a 500 in the words of A3', async () => {
   const one = await web.get('/ann/artifacts/x');
   assert.deepEqual([one.status, one.body], [500, { error: `Failed to check artifact size: ${reason}` }]);
 });
+
+test('A8: an artifact is given in pieces as it is read, and others have their turn in between', async () => {
+  await using web = await served();
+  const size = 20 * 1024 ** 2;
+  web.put('large', '');
+  truncateSync(join(web.folder, 'large'), size);
+  const answer = await web.app.request('/ann/artifacts/large');
+  let turns = 0;
+  let isOver = false;
+  const turn = (): void => void (turns++, isOver || setImmediate(turn));
+  setImmediate(turn);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of answer.body!) pieces.push(piece as Uint8Array);
+  isOver = true;
+  assert.ok(pieces.length >= 20, `${pieces.length}`);
+  assert.ok(pieces.every(({ length }) => length <= 1.5 * 1024 ** 2));
+  assert.ok(turns >= 10, `${turns}`);
+  const body = Buffer.concat(pieces);
+  assert.equal(answer.headers.get('content-length'), String(body.length));
+  const { data, ...rest } = JSON.parse(body.toString()) as { data: string };
+  assert.deepEqual(rest, { artifact_id: 'large', encoding: 'base64' });
+  assert.ok(Buffer.from(data, 'base64').equals(Buffer.alloc(size)));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(web.logged().at(-1)?.['result'], 'ok');
+});
+
+test('A8: whoever takes only a part, or HEAD, leaves no file open', async () => {
+  await using web = await served();
+  web.put('large', Buffer.alloc(5 * 1024 ** 2));
+  const before = descriptors();
+  const answer = await web.app.request('/ann/artifacts/large');
+  const reader = answer.body!.getReader();
+  await reader.read();
+  assert.equal(descriptors(), before + 1);
+  await reader.cancel();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(web.logged().at(-1)?.['result'], 'cancelled');
+  const head = await web.app.request('/ann/artifacts/large', { method: 'HEAD' });
+  assert.deepEqual([head.status, await head.text()], [200, '']);
+  assert.ok(Number(head.headers.get('content-length')) > 6 * 1024 ** 2);
+  assert.equal((await web.app.request('/ann/artifacts/x', { method: 'HEAD' })).status, 404);
+  assert.equal(descriptors(), before);
+});
+
+test('A3, A8: a file that changes is a 500 before the first byte, and breaks the connection after it', async () => {
+  await using web = await served();
+  await using http = await listening(web.app);
+  const before = descriptors();
+  web.put('large', Buffer.alloc(20 * 1024 ** 2));
+  const answer = await fetch(`${http.url}/ann/artifacts/large`);
+  assert.equal(answer.status, 200);
+  truncateSync(join(web.folder, 'large'), 1);
+  await assert.rejects(answer.text());
+  assert.match(String(web.logged().at(-1)?.['result']), /artifact_failed/);
+  const failing = new Hono();
+  failing.route('/', artifactRoutes({ ...web, artifacts: changing(web, 'small') }));
+  web.put('small', 'x');
+  const refused = await failing.request('/ann/artifacts/small');
+  assert.equal(refused.status, 500);
+  assert.match(((await refused.json()) as { error: string }).error, /^Failed to encode artifact: it changed/);
+  await closed(before);
+});
+
+test('A8: a client that goes away halfway, or before the answer, leaves no file open', async () => {
+  await using web = await served();
+  await using http = await listening(web.app);
+  web.put('large', Buffer.alloc(20 * 1024 ** 2));
+  const before = descriptors();
+  for (let turn = 0; turn < 20; turn++) {
+    const leaving = new AbortController();
+    const asking = fetch(`${http.url}/ann/artifacts/large`, { signal: leaving.signal });
+    if (turn % 2 === 0) await asking;
+    else for (let wait = 0; wait < turn; wait++) await new Promise((resolve) => setImmediate(resolve));
+    leaving.abort();
+    await asking.catch(() => {});
+  }
+  await closed(before);
+});
+
+test('A8: an answer to a connection that is gone already leaves no file open', async () => {
+  await using web = await served();
+  web.put('large', Buffer.alloc(5 * 1024 ** 2));
+  const before = descriptors();
+  const outgoing = new ServerResponse(new IncomingMessage(new Socket()));
+  outgoing.destroy();
+  await once(outgoing, 'close');
+  await web.app.request('/ann/artifacts/large', {}, { outgoing });
+  await closed(before);
+  assert.equal(web.logged().at(-1)?.['result'], 'cancelled');
+});
+
+/** How often the artifact is open. */
+function descriptors(): number {
+  return readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).endsWith('/large');
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+async function closed(count: number): Promise<void> {
+  for (let wait = 0; wait < 1000 && descriptors() > count; wait++)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal(descriptors(), count);
+}
+
+/** The artifacts of a user who writes to one at the moment at which it has been opened. */
+function changing({ artifacts, folder }: Awaited<ReturnType<typeof served>>, name: string): Artifacts {
+  return {
+    ...artifacts,
+    use: (caller, wanted, act) =>
+      artifacts.use(caller, wanted, (artifact) => {
+        appendFileSync(join(folder, name), 'more');
+        return act(artifact);
+      }),
+  };
+}
+
+async function listening(app: Hono) {
+  const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false })).listen(
+    0,
+    '127.0.0.1',
+  );
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
 
 test('A10: the user is the one in the path, decoded once, and nobody else', async () => {
   await using web = await served();

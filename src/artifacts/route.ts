@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { Hono } from 'hono';
 import { asWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
@@ -5,6 +6,7 @@ import type { Log } from '../log.ts';
 import { jsonResponse, statusOf } from '../web/answer.ts';
 import type { Artifacts } from './artifacts.ts';
 import { brokenEncoding } from './failures.ts';
+import { streamed, streamedHead } from './streamed.ts';
 
 export interface ArtifactRoutesOptions {
   readonly artifacts: Artifacts;
@@ -18,22 +20,23 @@ export function artifactRoutes({ artifacts, log }: ArtifactRoutesOptions): Hono 
     answered(async () => {
       const { caller } = parsed(req.url, log);
       const names = await artifacts.list(caller);
-      return { artifacts: names, count: names.length };
+      return jsonResponse({ artifacts: names, count: names.length });
     }),
   );
   // With slashes too, so that a path is refused as one (A5).
-  routes.get('/:user_id/artifacts/:artifact_id{[^]+}', ({ req }) =>
+  routes.get('/:user_id/artifacts/:artifact_id{[^]+}', ({ req, env }) =>
     answered(async () => {
-      const { caller, name } = parsed(req.url, log);
-      return { artifact_id: name, data: await artifacts.encode(caller, name), encoding: 'base64' };
+      const connection = (env as { outgoing?: ServerResponse } | undefined)?.outgoing ?? null;
+      const streaming = { artifacts, ...parsed(req.url, log), connection };
+      return req.method === 'HEAD' ? streamedHead(streaming) : streamed(streaming);
     }),
   );
   return routes;
 }
 
-async function answered(act: () => Promise<unknown>): Promise<Response> {
+async function answered(act: () => Promise<Response>): Promise<Response> {
   try {
-    return jsonResponse(await act());
+    return await act();
   } catch (cause) {
     const error = asWorkcrateError(cause);
     return jsonResponse({ error: publicMessage(error) }, statusOf(error));

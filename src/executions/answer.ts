@@ -102,9 +102,7 @@ export function endLines(execution: Execution): string[] {
   const { created, modified, deleted, complete } = artifacts;
   return [
     `[${id}: ${endOf(execution)}${durationMs === null ? '' : ` after ${durationMs} ms`}]`,
-    ...namesLine('Created', created),
-    ...namesLine('Modified', modified),
-    ...namesLine('Deleted', deleted),
+    ...namesLines({ Created: created, Modified: modified, Deleted: deleted }),
     ...(complete ? [] : ['There may be more changes: not all files could be compared or named.']),
     ...(limits.unenforced.length === 0 ? [] : [`Not enforced here: ${limits.unenforced.join(', ')}.`]),
   ];
@@ -135,15 +133,22 @@ function endOf({ reason, exitCode, signal, limits }: Execution): string {
   }
 }
 
+/** In all lines together: who needs more has the structured content. */
 const mostNamed = 20;
+const mostNameLength = 200;
 
-function namesLine(what: string, names: readonly string[]): string[] {
-  if (names.length === 0) return [];
-  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : '';
-  return [`${what}: ${names.slice(0, mostNamed).map(shownName).join(', ')}${more}`];
+function namesLines(lists: Readonly<Record<string, readonly string[]>>): string[] {
+  const filled = Object.entries(lists).filter(([, names]) => names.length > 0);
+  const most = Math.floor(mostNamed / filled.length);
+  return filled.map(([what, names]) => {
+    const more = names.length > most ? ` and ${names.length - most} more` : '';
+    return `${what}: ${names.slice(0, most).map(shownName).join(', ')}${more}`;
+  });
 }
 
 /** Quoted unless plain, so that no name can pass for a line of ours. */
 function shownName(name: string): string {
-  return /^[\p{L}\p{N}._/+@=-][\p{L}\p{N}._/+@= -]*$/u.test(name) ? name : JSON.stringify(name);
+  const start = name.slice(0, mostNameLength);
+  const isPlain = /^[\p{L}\p{N}._/+@=-][\p{L}\p{N}._/+@= -]*$/u.test(start);
+  return `${isPlain ? start : JSON.stringify(start)}${start === name ? '' : '…'}`;
 }

@@ -15,8 +15,9 @@ export interface Changes {
   ): Difference & { readonly omitted: Readonly<Record<(typeof kinds)[number], number>> };
 }
 
-/** Names of each kind in a result. */
+/** Names of each kind in a result, and the bytes that all of them take as JSON. */
 const mostNames = 1000;
+const mostBytes = 64 * 1024;
 
 interface Compared {
   readonly base: string;
@@ -60,12 +61,20 @@ function named(found: ReturnType<Changes['difference']>, prefix: string): Differ
 }
 
 function merged(parts: readonly Difference[]): Difference {
-  const names = (kind: (typeof kinds)[number]): string[] => parts.flatMap((part) => part[kind]);
-  const fits = kinds.every((kind) => names(kind).length <= mostNames);
-  return {
-    created: names('created').slice(0, mostNames),
-    modified: names('modified').slice(0, mostNames),
-    deleted: names('deleted').slice(0, mostNames),
-    complete: fits && parts.every((part) => part.complete),
+  let left = mostBytes;
+  const fits = (name: string): boolean => (left -= Buffer.byteLength(JSON.stringify(name))) >= 0;
+  const listed = (kind: (typeof kinds)[number]): string[] => {
+    const names = parts.flatMap((part) => part[kind]).slice(0, mostNames);
+    return names.slice(0, countWhile(names, fits));
   };
+  const names = { created: listed('created'), modified: listed('modified'), deleted: listed('deleted') };
+  const isWhole = kinds.every(
+    (kind) => names[kind].length === parts.reduce((count, part) => count + part[kind].length, 0),
+  );
+  return { ...names, complete: isWhole && parts.every((part) => part.complete) };
+}
+
+function countWhile(names: readonly string[], holds: (name: string) => boolean): number {
+  const end = names.findIndex((name) => !holds(name));
+  return end === -1 ? names.length : end;
 }

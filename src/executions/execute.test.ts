@@ -235,6 +235,33 @@ test('D9: a journal that cannot be written costs nobody the result', async () =>
   assert.ok(room.log.some(({ event }) => event === 'execution.not_in_journal'));
 });
 
+test('D8: long names do not fill the record: 64 KB of them are listed, and it says that there are more', async () => {
+  const long = (kind: string): string[] =>
+    Array.from({ length: 900 }, (_, at) => `${kind}${at}-${'\x01é'.repeat(100)}`);
+  const names = { created: ['first', ...long('c')], modified: long('m'), deleted: long('d') };
+  const omitted = { created: 0, modified: 0, deleted: 0 };
+  const changes: Changes = {
+    snapshot: () => null,
+    difference: () => ({ ...names, omitted, complete: true }),
+  };
+  await using room = await openRoom({ changes });
+  const { execution } = await room.run({ workingDir: '/artifacts' });
+  const { created, modified, deleted, complete } = execution.artifacts;
+  const bytes = Buffer.byteLength(JSON.stringify([created, modified, deleted]));
+  assert.ok(created[0] === 'first' && bytes > 32 * 1024 && bytes < 66 * 1024, `${bytes}`);
+  assert.equal(complete, false);
+  assert.deepEqual((await room.executions.get(ada, execution.id)).artifacts, execution.artifacts);
+});
+
+test('D8: names that take less than 64 KB are all listed', async () => {
+  const names = Array.from({ length: 900 }, (_, at) => `plain-${at}`);
+  const omitted = { created: 0, modified: 0, deleted: 0 };
+  const found = { created: names, modified: names, deleted: names, omitted, complete: true };
+  await using room = await openRoom({ changes: { snapshot: () => null, difference: () => found } });
+  const { execution } = await room.run({ workingDir: '/artifacts' });
+  assert.deepEqual(execution.artifacts, { created: names, modified: names, deleted: names, complete: true });
+});
+
 test('D8: files that cannot be compared cost nobody the result', async () => {
   let looks = 0;
   const changes: Changes = {
@@ -267,7 +294,7 @@ test('D9: the log tells of each run and holds neither code nor output', async ()
   assert.doesNotMatch(JSON.stringify(room.log), /secret|cr"/);
 });
 
-test('D6: what leads out by a link is refused and noted, and nothing runs', async () => {
+test('D6: what leads through a link is refused and noted, and nothing runs', async () => {
   await using room = await openRoom();
   const { workspace } = await room.places.of('ada');
   mkdirSync(join(workspace, 'inner'));
@@ -280,6 +307,7 @@ test('D6: what leads out by a link is refused and noted, and nothing runs', asyn
     '/workspace/out/ssl',
     'up',
     'up/logs',
+    '/workspace/in',
     '/etc',
     '~/.ssh',
   ]) {
@@ -287,7 +315,7 @@ test('D6: what leads out by a link is refused and noted, and nothing runs', asyn
     assert.equal(room.log.at(-1)?.['event'], 'security.path_refused');
   }
   assert.deepEqual((await room.executions.search(ada, { limit: 10 })).executions, []);
-  const { execution } = await room.run({ workingDir: '/workspace/in', code: 'pwd' });
+  const { execution } = await room.run({ workingDir: '/workspace/inner', code: 'pwd' });
   assert.equal(execution.workingDir, '/workspace/inner');
 });
 

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { parseName } from '../paths/paths.ts';
@@ -96,7 +97,9 @@ function folderFor(
     return { root: 'workspace', below: parseName(id) };
   }
   try {
-    return settleFolder(place, parseWorkingDir(workingDir, room.serverFolders));
+    const folder = parseWorkingDir(workingDir, room.serverFolders);
+    settleFolder(place, folder);
+    return folder;
   } catch (error) {
     // More often an attempt than a mistake, so it is noted.
     if (isWorkcrateError(error, 'path_refused'))
@@ -125,10 +128,10 @@ async function runRecorded(
   stop: AbortController,
 ): Promise<Ended> {
   const { begun } = prepared;
-  // In this order: SQLite writes at once, and the run need not wait for it.
   const cancelled = AbortSignal.any([watching.signal, stop.signal]);
   const starting = start(prepared, cancelled);
-  const inserting = insertRunning(room.database, begun);
+  // A turn later: SQLite writes at once, and the run, which has its task by then, need not wait for it.
+  const inserting = turn().then(() => insertRunning(room.database, begun));
   // Nothing goes on that is not recorded.
   inserting.catch(() => stop.abort());
   const run = await starting.catch(async (error: unknown) => {

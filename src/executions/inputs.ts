@@ -4,20 +4,24 @@ import { idForm, reasons } from './record.ts';
 import { cursorForm } from './search.ts';
 
 const mostCodeBytes = 1024 ** 2;
-const mostStdinBytes = 10 * 1024 ** 2;
+/** With the code and the rest of a call it has to fit into a request, which may take 4 MB. */
+const mostStdinBytes = 2 * 1024 ** 2;
 
 /** The length first: a long text need not be encoded to be refused. */
 const textUpTo = (bytes: number, message: string) =>
   z
     .string()
-    .max(bytes, message)
+    .max(bytes, { error: message, abort: true })
     .refine((text) => Buffer.byteLength(text) <= bytes, message);
 
-export const codeText = textUpTo(mostCodeBytes, 'code may take 1 MB; put data into a file or stdin').min(1);
+export const codeText = textUpTo(
+  mostCodeBytes,
+  'code may take 1 MB; put data into stdin, or into a stored file that is named in files',
+).min(1);
 
 export const stdinText = textUpTo(
   mostStdinBytes,
-  'stdin may take 10 MB; bring a file in with request_upload and name it in files',
+  'stdin may take 2 MB; bring more in as a file with request_upload, name its file_id in files and read it from the working directory',
 );
 
 export const givenFiles = z
@@ -41,7 +45,14 @@ const time = z
 const statuses = ['ok', 'failed', ...reasons] as const;
 
 export const searchInput = z.strictObject({
-  text: z.string().min(1).max(500).optional().describe('Anything in the code or the output'),
+  text: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe(
+      'Anything in the start of the code or the output: 16,384 characters of the code, 8,192 of each output',
+    ),
   language: z.enum(languages).optional(),
   status: z.enum(statuses).optional().describe('ok, failed, or how it ended'),
   since: time.optional().describe('Started at or after this time'),

@@ -73,12 +73,12 @@ export async function insertRunning(database: Queries, execution: Execution): Pr
     execution.startedAt,
     JSON.stringify(execution.inputs),
     JSON.stringify(execution.limits),
-    searchable(execution.code),
+    haystackOf(execution),
   );
 }
 
 export async function updateEnded(database: Queries, execution: Execution): Promise<void> {
-  const { code, stdout, stderr } = execution;
+  const { stdout, stderr } = execution;
   await database.query(
     `UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?,
        stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?,
@@ -97,7 +97,7 @@ export async function updateEnded(database: Queries, execution: Execution): Prom
     execution.stdoutFile,
     execution.stderrFile,
     JSON.stringify(execution.artifacts),
-    searchable(`${code}\n${stdout}\n${stderr}`),
+    haystackOf(execution),
     execution.id,
   );
 }
@@ -132,6 +132,15 @@ export function executionFromRow(row: Row): Execution {
 /** What both databases take: PostgreSQL refuses NUL, and UTF-8 knows no half of a surrogate pair. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\u2400');
+}
+
+/** How much of each can be searched: every row that is looked at takes its time. */
+const mostSearchedCode = 16 * 1024;
+const mostSearchedOutput = 8 * 1024;
+
+function haystackOf({ code, stdout, stderr }: Execution): string {
+  const outputs = [stdout, stderr].map((text) => text.slice(0, mostSearchedOutput));
+  return searchable([code.slice(0, mostSearchedCode), ...outputs].join('\n'));
 }
 
 /** The form in which text is searched, and searched for. */

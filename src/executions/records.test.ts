@@ -56,6 +56,16 @@ async function keep({ database }: TestRoom, given: Partial<Execution>): Promise<
   return made;
 }
 
+/** Plain rows at the times 1 to `count`. */
+async function fill({ database }: TestRoom, count: number): Promise<void> {
+  await database.query(
+    `INSERT INTO executions (id, owner, tool, language, code, working_dir, reason, succeeded, started_at, haystack)
+     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
+     SELECT 'exec_' || CAST(100000000000 + n AS TEXT), 'ada', 'execute_code', 'bash', 'x', '/workspace', 'exit', 1, n, 'hay'
+     FROM numbers`,
+  );
+}
+
 for (const [name, { skip, location }] of Object.entries(backends)) {
   const open = async (options: RoomOptions = {}): Promise<TestRoom> =>
     openRoom({ location: await location(), clock: () => now, sandbox: 'None here.', ...options });
@@ -102,6 +112,74 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual(await ids(room, { text: "IT'S" }), [c.id]);
       assert.deepEqual(await ids(room, { text: '\\' }), [c.id]);
       assert.deepEqual(await ids(room, { text: '_' }), [a.id]);
+    });
+
+    test('D9: text is found in the start of the code and of what is shown, and no more of it is kept to be searched', async () => {
+      await using room = await open();
+      const code = `code-start${'a'.repeat(16_000)}code-middle${'a'.repeat(1_000_000)}code-end`;
+      const output = `${'a'.repeat(8000)}output-middle${'a'.repeat(1000)}`;
+      const { id } = await keep(room, {
+        code,
+        stdout: `stdout-start${output}`,
+        stderr: `stderr-start${output}`,
+      });
+      for (const text of ['code-start', 'code-middle', 'stdout-start', 'stderr-start', 'output-middle'])
+        assert.deepEqual(await ids(room, { text }), [id], text);
+      assert.deepEqual(await ids(room, { text: 'code-end' }), []);
+      assert.deepEqual(await ids(room, { text: `${'a'.repeat(499)}b` }), []);
+      await keep(room, { code, reason: 'running' });
+      const kept = await room.database.query<{ length: number }>(
+        'SELECT LENGTH(haystack) AS length FROM executions',
+      );
+      for (const { length } of kept) assert.ok(length < 33_000, `${length}`);
+    });
+
+    test('D9: a search looks at few rows at a time, and others have their turn in between', async () => {
+      await using room = await open();
+      await fill(room, 1000);
+      for (const search of [{ text: 'nowhere' }, { status: 'oom' as const }]) {
+        let turns = 0;
+        let isOver = false;
+        const turn = (): void => void (turns++, isOver || setImmediate(turn));
+        setImmediate(turn);
+        assert.deepEqual(await ids(room, search), []);
+        isOver = true;
+        assert.ok(turns >= 1000 / 100, `${turns}`);
+      }
+    });
+
+    test('D9: a search that has looked at 50,000 rows gives what it has, and can be gone on with', async () => {
+      await using room = await open();
+      await fill(room, 50_100);
+      await room.database.query("UPDATE executions SET haystack = 'needle' WHERE started_at IN (3, 50090)");
+      const search = { text: 'needle', limit: 5 };
+      const first = await room.executions.search(ada, search);
+      const found = ({ executions }: typeof first) => executions.map(({ startedAt }) => startedAt);
+      assert.deepEqual(found(first), [50_090]);
+      const second = await room.executions.search(ada, { ...search, after: first.next! });
+      assert.deepEqual([found(second), second.next], [[3], null]);
+    });
+
+    test('D9: pages by text hold every match once, although rows are new, gone, or of the same time', async () => {
+      await using room = await open();
+      const made: string[] = [];
+      for (let n = 0; n < 150; n++) {
+        const { id } = await keep(room, {
+          startedAt: now - Math.floor(n / 40),
+          code: n % 3 === 0 ? 'Needle' : 'hay',
+        });
+        if (n % 3 === 0) made.push(id);
+      }
+      const seen: string[] = [];
+      for (let after: string | undefined; ;) {
+        const page = await room.executions.search(ada, { text: 'needle', limit: 7, after });
+        seen.push(...page.executions.map(({ id }) => id));
+        if (page.next === null) break;
+        after = page.next;
+        await room.database.query('DELETE FROM executions WHERE id = ?', seen.at(-1)!);
+        await keep(room, { startedAt: now + 1, code: 'needle' });
+      }
+      assert.deepEqual(seen.toSorted(), made.toSorted());
     });
 
     test('D9: search by language, status and time', async () => {

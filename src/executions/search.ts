@@ -1,10 +1,11 @@
+import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { Database, SqlValue } from '../database/database.ts';
 import type { Caller } from '../identity.ts';
 import type { Language } from '../sandbox/sandbox.ts';
 import { searchable, type Reason } from './record.ts';
 
 export interface Search {
-  /** Anything that stands in the code or the output, in any case. */
+  /** Anything that stands in the start of the code or the output, in any case. */
   readonly text?: string | undefined;
   readonly language?: Language | undefined;
   /** `failed` is all that has ended and is not `ok`. */
@@ -47,20 +48,93 @@ interface Condition {
 
 const where = (sql: string, ...values: SqlValue[]): Condition => ({ sql, values });
 
-/** The caller's executions, newest first. */
+/**
+ * The caller's executions, newest first. SQLite works in the thread of the server, and a row may hold a
+ * megabyte before what is looked at; so others have their turn after every few rows, and a page may end early.
+ */
 export async function searchExecutions(
   database: Database,
   caller: Caller,
   search: Search,
 ): Promise<FoundPage> {
-  const conditions = conditionsOf(caller, search);
+  const { hits, next } = await hitsOf(database, caller, search);
+  const executions: Found[] = [];
+  for (let at = 0; at < hits.length; at += windowRows) {
+    if (at > 0) await othersFirst();
+    executions.push(...(await shownRows(database, caller, hits.slice(at, at + windowRows))));
+  }
+  return { executions, next: next && cursorOf(next) };
+}
+
+/** Rows that one query looks at, and that a whole search does. */
+const windowRows = 25;
+const mostRows = 50_000;
+
+interface Place {
+  readonly startedAt: number;
+  readonly id: string;
+}
+
+const cursorOf = ({ startedAt, id }: Place): string => `${startedAt}-${id}`;
+
+/** Where a page's rows stand, and the last row before the next page if there is one. */
+async function hitsOf(
+  database: Database,
+  caller: Caller,
+  { limit, after, ...search }: Search,
+): Promise<{ hits: Place[]; next: Place | null }> {
+  const hits: Place[] = [];
+  let from = after === undefined ? null : placeAt(after);
+  for (let seen = 0; seen < mostRows; seen += windowRows) {
+    if (seen > 0) await othersFirst();
+    const rows = await windowAfter(database, caller, search, from);
+    for (const { isHit, ...place } of rows) {
+      if (isHit && hits.length === limit) return { hits, next: hits.at(-1)! };
+      if (isHit) hits.push(place);
+    }
+    if (rows.length < windowRows) return { hits, next: null };
+    from = rows.at(-1)!;
+  }
+  return { hits, next: from };
+}
+
+function placeAt(cursor: string): Place | null {
+  const [, startedAt, id] = cursorForm.exec(cursor) ?? [];
+  return startedAt === undefined || id === undefined ? null : { startedAt: Number(startedAt), id };
+}
+
+/** The next rows in the order of the index, whether or not they are looked for. */
+async function windowAfter(
+  database: Database,
+  caller: Caller,
+  search: Omit<Search, 'limit' | 'after'>,
+  from: Place | null,
+): Promise<(Place & { isHit: boolean })[]> {
+  const wanted = wantedBy(search);
+  const range = rangeOf(caller, search, from);
+  const rows = await database.query(
+    `SELECT id, started_at, CASE WHEN ${all(wanted)} THEN 1 ELSE 0 END AS hit
+     FROM executions WHERE ${all(range)} ORDER BY started_at DESC, id DESC LIMIT ${windowRows}`,
+    ...[...wanted, ...range].flatMap(({ values }) => values),
+  );
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    startedAt: row['started_at'] as number,
+    isHit: row['hit'] === 1,
+  }));
+}
+
+const all = (conditions: readonly Condition[]): string => conditions.map(({ sql }) => sql).join(' AND ');
+
+async function shownRows(database: Database, caller: Caller, places: readonly Place[]): Promise<Found[]> {
   const rows = await database.query(
     `SELECT id, tool, language, SUBSTR(code, 1, 200) AS code, reason, succeeded, exit_code, started_at, duration_ms
-     FROM executions WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}
-     ORDER BY started_at DESC, id DESC LIMIT ${search.limit + 1}`,
-    ...conditions.flatMap(({ values }) => values),
+     FROM executions WHERE owner = ? AND id IN (${places.map(() => '?').join(', ')})
+     ORDER BY started_at DESC, id DESC`,
+    caller.user,
+    ...places.map(({ id }) => id),
   );
-  const executions = rows.slice(0, search.limit).map((row) => ({
+  return rows.map((row) => ({
     id: row['id'] as string,
     tool: row['tool'] as string,
     language: row['language'] as Language,
@@ -71,20 +145,28 @@ export async function searchExecutions(
     startedAt: row['started_at'] as number,
     durationMs: row['duration_ms'] as number | null,
   }));
-  const last = rows.length > search.limit ? executions.at(-1) : undefined;
-  return { executions, next: last === undefined ? null : `${last.startedAt}-${last.id}` };
 }
 
-function conditionsOf(caller: Caller, { text, language, status, since, until, after }: Search): Condition[] {
-  const cursor = after === undefined ? null : cursorForm.exec(after);
+/** What the index decides. */
+function rangeOf({ user }: Caller, { since, until }: Pick<Search, 'since' | 'until'>, from: Place | null) {
   return [
-    where('owner = ?', caller.user),
-    ...(text ? [where("haystack LIKE ? ESCAPE '!'", `%${literally(searchable(text))}%`)] : []),
-    ...(language === undefined ? [] : [where('language = ?', language)]),
-    ...(status === undefined ? [] : [ofStatus(status)]),
+    where('owner = ?', user),
     ...(since === undefined ? [] : [where('started_at >= ?', since)]),
     ...(until === undefined ? [] : [where('started_at < ?', until)]),
-    ...(cursor === null ? [] : [where('(started_at, id) < (?, ?)', Number(cursor[1]), cursor[2]!)]),
+    ...(from === null ? [] : [where('(started_at, id) < (?, ?)', from.startedAt, from.id)]),
+  ];
+}
+
+/**
+ * What the rows have to be looked at for. Not LIKE, which in SQLite takes as many steps as text and pattern
+ * have characters multiplied.
+ */
+function wantedBy({ text, language, status }: Pick<Search, 'text' | 'language' | 'status'>): Condition[] {
+  return [
+    where('1 = 1'),
+    ...(language === undefined ? [] : [where('language = ?', language)]),
+    ...(status === undefined ? [] : [ofStatus(status)]),
+    ...(text ? [where("REPLACE(haystack, ?, '') <> haystack", searchable(text))] : []),
   ];
 }
 
@@ -92,9 +174,4 @@ function ofStatus(status: NonNullable<Search['status']>): Condition {
   if (status === 'ok') return where('succeeded = 1');
   if (status === 'failed') return where("succeeded = 0 AND reason <> 'running'");
   return where('reason = ?', status);
-}
-
-/** So that `%` and `_` are found rather than obeyed. */
-function literally(text: string): string {
-  return text.replace(/[!%_]/g, '!$&');
 }

@@ -103,7 +103,8 @@ test('D1: bad input is a schema error, nothing runs and nothing is recorded', as
     { language: 'bash', code: '1', timeout_ms: 1.5 },
     { language: 'bash', code: '1', timeout_ms: '5' },
     { language: 'bash', code: '1', working_dir: '' },
-    { language: 'bash', code: '1', stdin: 'x'.repeat(10 * 1024 ** 2 + 1) },
+    { language: 'bash', code: '1', stdin: 'x'.repeat(2 * 1024 ** 2 + 1) },
+    { language: 'bash', code: '1', stdin: 'é'.repeat(1024 ** 2 + 1) },
     { language: 'bash', code: '1', nonsense: true },
   ];
   for (const input of bad) {
@@ -144,12 +145,14 @@ test('D1: stdin, working_dir and a time beyond the most are taken, a session is 
   assert.match(session.text, /Leave session_id out.*\(not_found\)/);
 });
 
-test('D1: 10 MB of stdin reach the program', async () => {
+test('D1: 2 MB of stdin reach the program, and whoever has more is told of files', async () => {
   await using tools = await openTools();
-  const stdin = 'x'.repeat(10 * 1024 ** 2);
+  const stdin = 'x'.repeat(2 * 1024 ** 2);
   const code = 'let n = 0; process.stdin.on("data", (d) => (n += d.length)).on("end", () => console.log(n))';
   const { data } = await tools.call('execute_code', { language: 'node', code, stdin });
   assert.equal(data.stdout, `${stdin.length}\n`);
+  const more = await tools.call('execute_code', { language: 'node', code, stdin: `${stdin}x` });
+  assert.match(more.text, /stdin may take 2 MB.*request_upload.*files/);
 });
 
 test('A11: execute_bash runs in /workspace, which is kept, with its time in seconds', async () => {
@@ -267,6 +270,9 @@ test('D9: get_execution and search_executions tell of earlier runs', async () =>
     (await tools.call('search_executions', { until: '2020-01-01T00:00:00Z' })).data.executions,
     [],
   );
+  await tools.call('execute_bash', { command: 'echo needle' });
+  const page = await tools.call('search_executions', { text: 'needle', limit: 1 });
+  assert.match(page.text, new RegExp(`needle[^]*\\nGo on with after: ${page.data.next}$`));
   assert.match((await tools.call('get_execution', { execution_id: 'exec_000000000000' })).text, /not_found/);
 });
 
@@ -277,6 +283,34 @@ test('D2: what is not enforced, and names that are not plain, are told as they a
   const { text, data } = await tools.call('execute_bash', { command });
   assert.match(text, /Created: "a\\n\[exec_0: exit code 0\]", plain\.txt\nNot enforced here: memory\.$/);
   assert.deepEqual(data.unenforced, ['memory']);
+});
+
+test('D2: the text names 20 files in all, the start of long names, and how many more there are', async () => {
+  const names = (kind: string): string[] =>
+    Array.from({ length: 30 }, (_, at) => `${kind}${at}${'x'.repeat(400)}`);
+  const omitted = { created: 0, modified: 0, deleted: 0 };
+  let found = {
+    created: names('c'),
+    modified: [] as string[],
+    deleted: [] as string[],
+    omitted,
+    complete: true,
+  };
+  await using tools = await openTools({ changes: { snapshot: () => null, difference: () => found } });
+  const input = { language: 'bash', code: 'true', working_dir: '/artifacts' };
+  const one = (await tools.call('execute_code', input)).text;
+  assert.equal(one.match(/x+…/g)?.length, 20);
+  assert.match(one, /^Created: c0x+…, .* and 10 more$/m);
+  found = { ...found, modified: names('m'), deleted: names('d') };
+  const three = (await tools.call('execute_code', input)).text;
+  assert.equal(three.match(/x+…/g)?.length, 18);
+  for (const line of [
+    /^Created: c0.* and 24 more$/m,
+    /^Modified: m0.* and 24 more$/m,
+    /^Deleted: d0.* and 24 more$/m,
+  ])
+    assert.match(three, line);
+  assert.ok(three.length < 5000, `${three.length}`);
 });
 
 test('D6: a refused working_dir is an error with its code', async () => {

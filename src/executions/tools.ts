@@ -139,7 +139,8 @@ function searchExecutions({ executions }: ExecutionToolsOptions): Tool {
     name: 'search_executions',
     group: 'code',
     title: 'Search earlier runs',
-    description: 'Lists your earlier runs, newest first, by page: by text, language, outcome and time.',
+    description:
+      'Lists your earlier runs, newest first, by page: by text in the start of the code or the output, language, outcome and time. As long as there is a `next` there may be more, even after a page with few or none.',
     input: searchInput,
     output: pageShape,
     annotations: looking,
@@ -149,7 +150,9 @@ function searchExecutions({ executions }: ExecutionToolsOptions): Tool {
         ({ id, startedAt, language, reason, exitCode, code }) =>
           `${id}  ${new Date(startedAt).toISOString()}  ${language}  ${reason}${exitCode === null ? '' : ` ${exitCode}`}  ${JSON.stringify(code.slice(0, 80))}`,
       );
-      return { text: lines.join('\n') || 'Nothing was found.', structured: shownPage(page) };
+      if (lines.length === 0) lines.push(page.next === null ? 'Nothing was found.' : 'Nothing yet.');
+      if (page.next !== null) lines.push(`Go on with after: ${page.next}`);
+      return { text: lines.join('\n'), structured: shownPage(page) };
     },
   });
 }

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isWorkcrateError } from '../errors.ts';
+import { asWorkcrateError, isWorkcrateError } from '../errors.ts';
+import type { Place } from '../sandbox/sandbox.ts';
+import { exchanging, noExchange } from './exchange.testing.ts';
 import { insidePath, parseWorkingDir, settleFolder } from './working-dir.ts';
 
 const server = ['/data/workcrate', '/Homes/ada', '/tmp/server'];
@@ -115,11 +117,11 @@ test('D6: whatever is given is in one of the three folders or refused', () => {
   );
 });
 
-test('D6: links within are followed, links out refused, and nothing is made through one', () => {
+test('D6: what leads through a link is refused, wherever that leads, and nothing is made through one', () => {
   const home = mkdtempSync(join(tmpdir(), 'workcrate-dir-'));
   try {
     const place = { uid: null, workspace: join(home, 'workspace'), artifacts: join(home, 'artifacts') };
-    const settle = (path: string): string => insidePath(settleFolder(place, parseWorkingDir(path, [])));
+    const settle = settlingIn(place);
     for (const folder of ['workspace/real/deep', 'artifacts', 'secret'])
       mkdirSync(join(home, folder), { recursive: true });
     writeFileSync(join(place.workspace, 'file'), '');
@@ -132,12 +134,17 @@ test('D6: links within are followed, links out refused, and nothing is made thro
       round: '../workspace',
     };
     for (const [name, target] of Object.entries(links)) symlinkSync(target, join(place.workspace, name));
-    assert.equal(settle('in'), '/workspace/real/deep');
+    assert.equal(settle('real/deep'), '/workspace/real/deep');
+    assert.throws(() => settle('in'), {
+      code: 'path_refused',
+      message: /"\/workspace\/in" .*name the folder that the link leads to/,
+    });
     assert.equal(settle('new/er'), '/workspace/new/er');
     assert.ok(existsSync(join(place.workspace, 'new/er')));
     assert.equal(settle('/artifacts/plots'), '/artifacts/plots');
     assert.ok(existsSync(join(place.artifacts, 'plots')));
     for (const path of [
+      'in',
       'abs',
       'abs/x',
       'out',
@@ -149,7 +156,7 @@ test('D6: links within are followed, links out refused, and nothing is made thro
       'round',
       '/workspace/out',
     ])
-      assert.throws(() => settle(path), { code: 'path_refused' }, path);
+      assert.throws(() => settle(path), refused('link'), path);
     assert.throws(() => settle('file'), refused('not_folder'));
     assert.throws(() => settle('file/x'), isWorkcrateError);
     assert.ok(!existsSync(join(home, 'secret/new')) && !existsSync(join(place.workspace, 'nothing')));
@@ -157,6 +164,63 @@ test('D6: links within are followed, links out refused, and nothing is made thro
     rmSync(home, { recursive: true });
   }
 });
+
+test(
+  'D6: a folder that is exchanged for a link tells nothing of this machine',
+  { skip: noExchange },
+  async () => {
+    const home = mkdtempSync(join(tmpdir(), 'workcrate-dir-'));
+    try {
+      const place = { uid: null, workspace: join(home, 'workspace'), artifacts: join(home, 'artifacts') };
+      for (const folder of ['workspace/prey/deep', 'artifacts', 'out-of-bounds/deep'])
+        mkdirSync(join(home, folder), { recursive: true });
+      symlinkSync('../out-of-bounds', join(place.workspace, 'link'));
+      const settle = settlingIn(place);
+      const seen = new Map<string, number>();
+      {
+        await using _attacker = await exchanging(
+          join(place.workspace, 'prey'),
+          join(place.workspace, 'link'),
+        );
+        for (let turn = 0; turn < 20_000; turn++) {
+          const outcome = told(() => settle(turn % 2 === 0 ? 'prey' : 'prey/deep'));
+          seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+        }
+      }
+      const outcomes = [...seen.keys()];
+      assert.deepEqual(
+        outcomes.filter((outcome) => outcome.includes('out-of-bounds') || outcome.includes(home)),
+        [],
+      );
+      assert.deepEqual(
+        outcomes.filter((outcome) => outcome.startsWith('/')).sort(),
+        ['/workspace/prey', '/workspace/prey/deep'],
+        'no other folder is ever settled on',
+      );
+      assert.ok(outcomes.some((outcome) => /leads through a link/.test(outcome)));
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  },
+);
+
+function settlingIn(place: Place): (path: string) => string {
+  return (path) => {
+    const folder = parseWorkingDir(path, []);
+    settleFolder(place, folder);
+    return insidePath(folder);
+  };
+}
+
+/** All that a caller could get to see. */
+function told(act: () => string): string {
+  try {
+    return act();
+  } catch (error) {
+    const { message, details } = asWorkcrateError(error);
+    return `${message} ${JSON.stringify(details)}`;
+  }
+}
 
 function refused(kind: string): (error: unknown) => boolean {
   return (error) => isWorkcrateError(error, 'path_refused') && error.details['kind'] === kind;

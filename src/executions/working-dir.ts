@@ -1,5 +1,4 @@
-import { realpathSync } from 'node:fs';
-import { join, posix, relative, sep } from 'node:path';
+import { posix } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { belowRoot, here, parsePath, type Components } from '../paths/paths.ts';
 import type { Place } from '../sandbox/sandbox.ts';
@@ -48,33 +47,32 @@ function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
-/** The folder that is meant once links are followed, none of which may lead out; made where it is missing. */
-export function settleFolder(place: Place, folder: InsideFolder): InsideFolder {
+/** Makes sure that the folder is there: made where it is missing, and refused where a link is on the way. */
+export function settleFolder(place: Place, folder: InsideFolder): void {
   const { root, below } = folder;
-  if (root === 'tmp' || below.length === 0) return folder;
-  const base = place[root];
-  const entry = statWithin(base, below);
-  if (entry === null) {
-    makeOwned(base, below, place.uid);
-    return folder;
+  if (root === 'tmp' || below.length === 0) return;
+  try {
+    if (standsThere(place[root], folder)) return;
+    makeOwned(place[root], below, place.uid);
+  } catch (error) {
+    // Where a link leads is not looked up: it could be exchanged meanwhile, and the answer would tell.
+    throw isRefusedLink(error) ? throughLink(insidePath(folder), error) : error;
   }
-  if (entry.type !== 'folder') throw notFolder(insidePath(folder));
-  return { root, below: withoutLinks(base, below) };
 }
 
-function statWithin(base: string, below: Components) {
+function standsThere(base: string, folder: InsideFolder): boolean {
   try {
-    return belowRoot(base, { links: 'within' }).stat(below);
+    const { type } = belowRoot(base, { links: 'refuse' }).stat(folder.below);
+    if (type !== 'folder') throw notFolder(insidePath(folder));
+    return true;
   } catch (error) {
-    if (isWorkcrateError(error, 'path_not_found')) return null;
+    if (isWorkcrateError(error, 'path_not_found')) return false;
     throw error;
   }
 }
 
-/** Only names the folder. Whoever opens it follows no link, so an exchange after this leads nowhere. */
-function withoutLinks(base: string, below: Components): Components {
-  const real = relative(realpathSync(base), realpathSync(join(base, ...below)));
-  return real === '' ? here : parsePath(real.split(sep).join('/'));
+function isRefusedLink(error: unknown): boolean {
+  return isWorkcrateError(error, 'path_refused') && error.details['kind'] === 'link';
 }
 
 function protectedPath(path: string): WorkcrateError {
@@ -85,8 +83,13 @@ function notFolder(path: string): WorkcrateError {
   return refused(path, 'not_folder', 'it is not a folder');
 }
 
-function refused(path: string, kind: string, reason: string): WorkcrateError {
+function throughLink(path: string, cause: unknown): WorkcrateError {
+  return refused(path, 'link', 'it leads through a link; name the folder that the link leads to', cause);
+}
+
+function refused(path: string, kind: string, reason: string, cause?: unknown): WorkcrateError {
   return new WorkcrateError('path_refused', `The working_dir ${shown(path)} was refused: ${reason}.`, {
+    cause,
     details: { kind },
   });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { belowRoot, here, parsePath, type TreeEnd, type TreeEntry } from './paths.ts';
@@ -13,7 +13,7 @@ function walked(steps: Generator<TreeEntry, TreeEnd>): { paths: string[]; end: T
   const paths: string[] = [];
   for (let next = steps.next(); ; next = steps.next()) {
     if (next.done) return { paths: paths.sort(), end: next.value };
-    paths.push(next.value.path);
+    if (next.value.path !== null) paths.push(next.value.path);
   }
 }
 
@@ -56,6 +56,24 @@ for (const footing of allFootings) {
     assert.deepEqual(chosen, { paths: ['file', 'folder'], end: full });
   });
 
+  test(`a tree is cut where its paths take more bytes than they may (${footing})`, () => {
+    using play = playground();
+    const root = belowRoot(play.root, { footing });
+    // file, folder, folder/file
+    assert.deepEqual(walked(root.tree(here, { ...wide, mostBytes: 21 })).end, whole);
+    const less = walked(root.tree(here, { ...wide, mostBytes: 20 }));
+    assert.deepEqual(less, { paths: ['file', 'folder'], end: { ...whole, cut: true } });
+  });
+
+  test(`a tree takes a step for every name, even one that it cannot give (${footing})`, () => {
+    using play = playground();
+    for (let at = 0; at < 50; at++)
+      writeFileSync(Buffer.concat([Buffer.from(`${play.root}/${at}`), Buffer.of(0xff)]), '');
+    const steps = [...belowRoot(play.root, { footing }).tree(here, wide)];
+    assert.equal(steps.length, 53);
+    assert.equal(steps.filter(({ path }) => path === null).length, 50);
+  });
+
   test(`E4: a tree does not go into hidden folders where they are refused (${footing})`, () => {
     using play = playground();
     mkdirSync(join(play.root, '.git'));
@@ -82,3 +100,23 @@ for (const footing of allFootings) {
     assert.equal(openDescriptors(), before);
   });
 }
+
+test('a tree enters no folder whose path is longer than 4,096 bytes', () => {
+  using play = playground();
+  const name = 'é'.repeat(127);
+  const chain = (levels: number): string => Array<string>(levels).fill(name).join('/');
+  const [upper, lower] = [join(play.root, chain(10)), join(play.outside, chain(7))];
+  for (const folder of [upper, lower]) mkdirSync(folder, { recursive: true });
+  // Seventeen levels of 254 bytes: the path of the last but one takes 4,079, that of the last 4,334.
+  writeFileSync(join(lower, 'unseen'), '');
+  writeFileSync(join(lower, '..', 'seen'), '');
+  // No path can name the last one. It is moved there, and back again so that it can be removed.
+  renameSync(join(play.outside, name), join(upper, name));
+  const tree = belowRoot(play.root, { footing: 'descriptors' }).tree(here, { ...wide, mostDepth: 64 });
+  const { paths, end } = walked(tree);
+  renameSync(join(upper, name), join(play.outside, name));
+  assert.deepEqual(end, { ...whole, unentered: 1 });
+  assert.equal(paths.filter((path) => path.endsWith(name)).length, 17);
+  assert.ok(paths.includes(`${chain(16)}/seen`));
+  assert.ok(!paths.some((path) => path.endsWith('/unseen')));
+});

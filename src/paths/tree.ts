@@ -12,24 +12,39 @@ export interface TreeOptions {
   readonly mostEntries: number;
   /** How many folders deep; 0 is the first folder alone. */
   readonly mostDepth: number;
+  /** How many bytes the paths of all entries may take together. */
+  readonly mostBytes?: number;
   /** Whether to go into a folder of that name. */
   readonly enters?: (name: string) => boolean;
 }
 
-export interface TreeEntry {
+export type TreeEntry = NamedEntry | PassedOver;
+
+interface NamedEntry {
   /** From the first folder on, parted by "/". */
   readonly path: string;
   /** Of the entry itself: a link is a link. */
   readonly stats: BigIntStats;
 }
 
+/** A step without an entry: its name is not UTF-8, or it was gone. It took time all the same. */
+interface PassedOver {
+  readonly path: null;
+  readonly stats: null;
+}
+
+const passedOver: PassedOver = { path: null, stats: null };
+
+/** A folder whose own path takes more is not entered: in deep folders of long names a few files fill memory. */
+const mostFolderBytes = 4096;
+
 /** What was left out. */
 export interface TreeEnd {
-  /** There were more than `mostEntries`. */
+  /** There were more than `mostEntries`, or their paths took more than `mostBytes`. */
   readonly cut: boolean;
   /** Entries whose names are not UTF-8: no string can name them again. */
   readonly unreadable: number;
-  /** Folders that lie too deep or cannot be read. */
+  /** Folders that lie too deep, have too long a path or cannot be read. */
   readonly unentered: number;
 }
 
@@ -38,6 +53,7 @@ interface Search {
   readonly options: TreeOptions;
   readonly end: { -readonly [Key in keyof TreeEnd]: TreeEnd[Key] };
   seen: number;
+  bytes: number;
 }
 
 /**
@@ -45,7 +61,8 @@ interface Search {
  * the caller can do other things in between. What vanishes meanwhile is left out.
  */
 export function* tree(ground: Ground, path: Components, options: TreeOptions): Generator<TreeEntry, TreeEnd> {
-  const search: Search = { ground, options, end: { cut: false, unreadable: 0, unentered: 0 }, seen: 0 };
+  const end = { cut: false, unreadable: 0, unentered: 0 };
+  const search: Search = { ground, options, end, seen: 0, bytes: 0 };
   using trail = walk(ground, path);
   if (!trail.end.stats.isDirectory()) throw new Fault('not_folder');
   yield* below(search, trail.end, '', 0);
@@ -62,9 +79,14 @@ function* below(search: Search, folder: Held, prefix: string, depth: number): Ge
   }
   for (const name of folders) {
     if (end.cut) return;
+    const path = `${prefix}${name}`;
+    if (Buffer.byteLength(path) > mostFolderBytes) {
+      end.unentered++;
+      continue;
+    }
     try {
       using next = ground.footing.reach(folder, name);
-      if (next.stats.isDirectory()) yield* below(search, next, `${prefix}${name}/`, depth + 1);
+      if (next.stats.isDirectory()) yield* below(search, next, `${path}/`, depth + 1);
     } catch (error) {
       if (!(error instanceof Fault) && errnoOf(error) === null) throw error;
       if (errnoOf(error) !== 'ENOENT') end.unentered++;
@@ -76,22 +98,27 @@ function* below(search: Search, folder: Held, prefix: string, depth: number): Ge
 function* entriesIn(search: Search, folder: Held, prefix: string): Generator<TreeEntry, string[]> {
   const { end, options } = search;
   const folders: string[] = [];
+  const prefixBytes = Buffer.byteLength(prefix);
   for (const bytes of namesIn(folder)) {
-    end.cut = search.seen++ === options.mostEntries;
+    search.bytes += prefixBytes + bytes.length;
+    end.cut = search.seen++ === options.mostEntries || search.bytes > (options.mostBytes ?? Infinity);
     if (end.cut) break;
+    const entry = entryAt(search, folder, prefix, bytes);
+    yield entry;
     const name = bytes.toString('utf8');
-    const isNamed = isUtf8(bytes);
-    if (!isNamed) end.unreadable++;
-    const stats = isNamed ? statsAt(folder, name) : undefined;
-    if (stats === undefined) continue;
-    yield { path: prefix + name, stats };
-    if (stats.isDirectory() && mayEnter(search, name)) folders.push(name);
+    if (entry.stats?.isDirectory() && mayEnter(search, name)) folders.push(name);
   }
   return folders;
 }
 
-function statsAt(folder: Held, name: string): BigIntStats | undefined {
-  return lstatSync(folder.at(name), { bigint: true, throwIfNoEntry: false });
+function entryAt({ end }: Search, folder: Held, prefix: string, bytes: Buffer): TreeEntry {
+  if (!isUtf8(bytes)) {
+    end.unreadable++;
+    return passedOver;
+  }
+  const name = bytes.toString('utf8');
+  const stats = lstatSync(folder.at(name), { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? passedOver : { path: prefix + name, stats };
 }
 
 function mayEnter({ ground, options }: Search, name: string): boolean {

@@ -78,13 +78,18 @@ export function createPool(place: Place, options: PoolOptions): Pool {
   const missing = (language: Language): number =>
     closed ? 0 : options.warm[language] - waiting[language].length - making[language];
 
+  /**
+   * All that are missing at once: most of the time that one takes, the kernel waits before it moves it into its
+   * cgroup. A Node has to start, and takes the processor from what runs, so there is one at a time.
+   */
   const fill = async (): Promise<void> => {
-    // One after the other: filling up must not take the processor from what runs.
-    for (const language of languages) while (missing(language) > 0) await fillOne(language);
+    const started: Promise<void>[] = [];
+    for (const language of languages)
+      while (missing(language) > 0 && (language !== 'node' || making.node === 0))
+        started.push(fillOne(language));
+    await Promise.all(started);
+    if (missing('node') > 0 && making.node === 0) await fill();
   };
-
-  let filling: Promise<void> | null = null;
-  const fillOnce = (): Promise<void> => (filling ??= fill().finally(() => (filling = null)));
 
   return {
     get warm() {
@@ -97,7 +102,7 @@ export function createPool(place: Place, options: PoolOptions): Pool {
     async ready() {
       await cellNow();
     },
-    fill: fillOnce,
+    fill,
     async take(language) {
       this.lastUsed = Date.now();
       running++;
