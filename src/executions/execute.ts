@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { parseName } from '../paths/paths.ts';
@@ -19,6 +18,7 @@ import {
 } from './record.ts';
 import { beginning, endedAs, notRun } from './stages.ts';
 import type { Spooled } from './spool.ts';
+import type { writeTogether } from './together.ts';
 import { parseWorkingDir, settleFolder, type InsideFolder } from './working-dir.ts';
 
 export interface ExecutionRequest {
@@ -46,6 +46,7 @@ export interface Ended {
 }
 
 export interface Room extends ExecutionsOptions {
+  readonly write: ReturnType<typeof writeTogether>;
   readonly note: (execution: Execution) => Promise<void>;
 }
 
@@ -130,8 +131,8 @@ async function runRecorded(
   const { begun } = prepared;
   const cancelled = AbortSignal.any([watching.signal, stop.signal]);
   const starting = start(prepared, cancelled);
-  // A turn later: SQLite writes at once, and the run, which has its task by then, need not wait for it.
-  const inserting = turn().then(() => insertRunning(room.database, begun));
+  // That happens a turn later, when the run has its task: SQLite would keep it waiting.
+  const inserting = room.write((queries) => insertRunning(queries, begun));
   // Nothing goes on that is not recorded.
   inserting.catch(() => stop.abort());
   const run = await starting.catch(async (error: unknown) => {
@@ -179,7 +180,7 @@ async function compared({ log }: Room, { begun, compare }: Prepared): Promise<Di
 }
 
 async function close(room: Room, execution: Execution): Promise<void> {
-  await Promise.all([room.note(execution), updateEnded(room.database, execution)]);
+  await Promise.all([room.note(execution), room.write((queries) => updateEnded(queries, execution))]);
   room.ended(execution);
   const { id, owner: user, language, reason, durationMs: ms } = execution;
   room.log.info('execution.ended', { id, user, language, reason, ms });

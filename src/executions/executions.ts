@@ -12,6 +12,7 @@ import { execute, type Ended, type ExecutionRequest, type Watching } from './exe
 import { createJournal } from './journal.ts';
 import { executionFromRow, type Execution } from './record.ts';
 import { markLost, sweepExecutions, type Retention, type SweptExecutions } from './retention.ts';
+import { writeTogether } from './together.ts';
 import { searchExecutions, type FoundPage, type Search } from './search.ts';
 
 export type { Changes } from './comparison.ts';
@@ -46,6 +47,7 @@ export type Executions = ReturnType<typeof createExecutions>;
 /** Runs code for users, and remembers what they ran and what came of it. */
 export function createExecutions(options: ExecutionsOptions) {
   const { database, clock, log } = options;
+  const write = writeTogether(database);
   const journal = createJournal(join(options.data, 'logs'), clock);
 
   /** A journal that cannot be written must not cost anybody the result: the row has it too. */
@@ -57,7 +59,7 @@ export function createExecutions(options: ExecutionsOptions) {
     }
   }
 
-  const room = { ...options, note };
+  const room = { ...options, note, write };
   const underWay = new Map<Promise<Ended>, AbortController>();
 
   return {

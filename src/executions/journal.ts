@@ -1,4 +1,4 @@
-import { constants, mkdirSync } from 'node:fs';
+import { constants, mkdirSync, writeSync } from 'node:fs';
 import { open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
@@ -7,6 +7,12 @@ import type { Execution } from './record.ts';
 import { shownExecution } from './shown.ts';
 
 const dayMs = 86_400_000;
+
+/** At once: it goes to memory, and must not wait behind slower work in the pool of threads. */
+function appendAll(fd: number, bytes: Buffer): void {
+  for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
+}
+
 const nameForm = /^executions-(\d{4}-\d{2}-\d{2})\.jsonl$/;
 
 export type Journal = ReturnType<typeof createJournal>;
@@ -49,7 +55,7 @@ export function createJournal(folder: string, clock: Clock) {
     const { torn } = target;
     // Whatever is left of a write that fails stays a line of its own.
     target.torn = true;
-    await target.file.appendFile(torn ? `\n${lines}` : lines);
+    appendAll(target.file.fd, Buffer.from(torn ? `\n${lines}` : lines));
     target.torn = false;
   }
 

@@ -17,6 +17,7 @@ export interface BubblewrapOptions extends SandboxOptions {
 
 /** Users whose interpreters are kept waiting; of more, whoever ran nothing for longest has a cold start. */
 const mostPools = 16;
+const answerMs = 4;
 
 /** Linux namespaces by bubblewrap, with interpreters that are forked before they are asked for. */
 export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<Sandbox> {
@@ -43,11 +44,11 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     return found;
   };
 
-  /** Behind what is being done, not beside it. */
+  /** A moment later, when whoever waits for the run that made the gap has its answer. */
   const fillBehind = (pool: Pool): void => {
     const complain = (error: unknown): void =>
       void (closing || log.error('sandbox.pool_not_filled', { error }));
-    setImmediate(() => void pool.fill().catch(complain));
+    setTimeout(() => void pool.fill().catch(complain), answerMs).unref();
   };
 
   return {

@@ -1,7 +1,8 @@
 import type { Log } from '../../log.ts';
-import type { Cgroups, Group } from '../cgroups/cgroups.ts';
+import type { Cgroups } from '../cgroups/cgroups.ts';
 import type { Language, Limits, Place } from '../sandbox.ts';
 import { startForkServer, type ForkServer, type Made } from './fork-server.ts';
+import { recycledGroups, type RunGroup } from './groups.ts';
 import { hostPidOf } from './host-pid.ts';
 import type { MountOptions } from './mounts.ts';
 import { openEnds } from './pipes.ts';
@@ -32,27 +33,24 @@ export interface Cell {
 }
 
 export async function startCell(place: Place, options: CellOptions): Promise<Cell> {
-  const groups = new Map<string, Group>();
-  const drop = (id: string): void => {
-    const removed = groups.get(id)?.remove();
-    groups.delete(id);
-    removed?.catch((error: unknown) => options.log.error('sandbox.group_stays', { error }));
-  };
+  const groups = recycledGroups(options.cgroups, options.limits, options.log);
   const alive = new Map<string, PromiseWithResolvers<void>>();
   const buried = (id: string): void => {
     alive.get(id)?.resolve();
     alive.delete(id);
     // Whoever has waited still asks the group what happened in it.
-    setImmediate(drop, id);
+    setImmediate(groups.giveBack, id);
   };
   const server = await startForkServer(place, options, buried);
-  void server.ended.then(() => [...alive.keys()].forEach(buried));
+  const bury = (): void => {
+    [...alive.keys()].forEach(buried);
+    setImmediate(groups.close);
+  };
+  void server.ended.then(bury);
 
-  const bound = async (id: string, { pid }: Made): Promise<Group | null> => {
-    if (options.cgroups.kind === 'none') return null;
-    const group = options.cgroups.make(id, options.limits);
-    groups.set(id, group);
-    await group.add(hostPidOf(server.pid, pid));
+  const bound = async (id: string, { pid }: Made): Promise<RunGroup | null> => {
+    const group = groups.take(id);
+    await group?.add(hostPidOf(server.pid, pid));
     return group;
   };
 
@@ -82,7 +80,7 @@ async function opened(
   id: string,
   language: Language,
   { ends }: Made,
-  group: Group | null,
+  group: RunGroup | null,
 ): Promise<Worker> {
   const worker = plugIn(openEnds(server.pid, ends), id, language, group);
   server.send({ opened: id });

@@ -32,6 +32,8 @@ export function createPool(place: Place, options: PoolOptions): Pool {
   let starting: Promise<Cell> | null = null;
   const waiting: Record<Language, Taken[]> = { python: [], node: [], bash: [] };
   const making: Record<Language, number> = { python: 0, node: 0, bash: 0 };
+  /** Runs that found none, and take the next that is made. */
+  const impatient: Record<Language, PromiseWithResolvers<Taken>[]> = { python: [], node: [], bash: [] };
   let running = 0;
   let closed = false;
 
@@ -68,11 +70,26 @@ export function createPool(place: Place, options: PoolOptions): Pool {
     try {
       const taken = await make(language);
       if (closed) return taken.cell.kill(taken.worker.id);
+      const first = impatient[language].shift();
+      if (first !== undefined) return first.resolve(taken);
       waiting[language].push(taken);
       void taken.worker.outcome.then(() => remove(waiting[language], taken));
+    } catch (error) {
+      // Whoever counted on it tries for itself.
+      const first = impatient[language].shift();
+      if (first !== undefined) make(language).then(first.resolve, first.reject);
+      throw error;
     } finally {
       making[language]--;
     }
+  };
+
+  /** One that is being made for the pool comes sooner than one that is begun now. */
+  const next = (language: Language): Promise<Taken> => {
+    if (making[language] <= impatient[language].length) return make(language);
+    const wanted = Promise.withResolvers<Taken>();
+    impatient[language].push(wanted);
+    return wanted.promise;
   };
 
   const missing = (language: Language): number =>
@@ -107,7 +124,7 @@ export function createPool(place: Place, options: PoolOptions): Pool {
       this.lastUsed = Date.now();
       running++;
       try {
-        const taken = waiting[language].shift() ?? (await make(language));
+        const taken = waiting[language].shift() ?? (await next(language));
         void taken.worker.outcome.then(() => running--);
         return taken;
       } catch (error) {

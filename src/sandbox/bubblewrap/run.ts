@@ -30,10 +30,11 @@ export function runOn({ worker, cell }: Taken, request: RunRequest, limits: Limi
     watch[Symbol.dispose]();
     worker.release();
     worker.endOutputs();
-    const events = worker.group?.events() ?? null;
+    const events =
+      outcome?.code === 0 ? none : (worker.group?.events() ?? eventsWithoutGroup(outcome, limits));
     over();
     return {
-      ...endOf(outcome, stop.reason, events ?? eventsWithoutGroup(outcome, limits)),
+      ...endOf(outcome, stop.reason, events),
       durationMs: Math.round((performance.now() - started) * 1000) / 1000,
     };
   };
@@ -44,6 +45,9 @@ interface Events {
   readonly oomKilled: number;
   readonly pidsRefused: number;
 }
+
+/** Of a run that went well nobody asks. */
+const none: Events = { oomKilled: 0, pidsRefused: 0 };
 
 /** Where no cgroup counts refusals: who fails with all the processes it may have has run out of them. */
 function eventsWithoutGroup(outcome: Outcome, { processes }: Limits): Events {

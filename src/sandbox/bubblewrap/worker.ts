@@ -1,5 +1,5 @@
-import type { Group } from '../cgroups/cgroups.ts';
 import type { Language } from '../sandbox.ts';
+import type { RunGroup } from './groups.ts';
 import type { Ends, Reading } from './pipes.ts';
 import { notMade } from './remedies.ts';
 
@@ -15,7 +15,7 @@ export type Outcome = {
 export interface Worker {
   readonly id: string;
   readonly language: Language;
-  readonly group: Group | null;
+  readonly group: RunGroup | null;
   readonly stdout: AsyncIterable<Uint8Array>;
   readonly stderr: AsyncIterable<Uint8Array>;
   /** Resolves when it waits; rejects where its namespaces could not be made. */
@@ -32,7 +32,7 @@ export interface Worker {
 }
 
 /** Says that the server has its ends of the pipes; with that, the other side goes on. */
-export function plugIn(ends: Ends, id: string, language: Language, group: Group | null): Worker {
+export function plugIn(ends: Ends, id: string, language: Language, group: RunGroup | null): Worker {
   const { task, stdin, stdout, stderr, status } = ends;
   const { ready, outcome } = follow(status);
   ready.catch(() => {});

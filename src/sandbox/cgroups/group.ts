@@ -45,7 +45,8 @@ export function groupAt(branches: readonly Branch[], name: string): Group {
   const places = branches.map((branch) => ({ branch, folder: join(branch.directory, name) }));
   return {
     async add(pid) {
-      await Promise.all(places.map(({ folder }) => enter(folder, pid)));
+      // One after the other: each keeps a thread of the pool, and after the first the kernel is quick.
+      for (const { folder } of places) await enter(folder, pid);
     },
     events: () => Object.assign({ ...nothing }, ...places.map(({ branch, folder }) => branch.events(folder))),
     kill() {
