@@ -34,7 +34,13 @@ const usualTimeoutMs = 10_000;
 export const mostInContainers = 25;
 
 /** Plays an attack with all that belongs to it, and judges by what it says and by what can be seen from outside. */
+/** Once more where it could not be tried, as on a machine that is too busy. What got through got through. */
 export async function perform(attack: Attack, stage: Stage): Promise<Verdict> {
+  const verdict = await performOnce(attack, stage);
+  return verdict.state === 'failed' ? performOnce(attack, stage) : verdict;
+}
+
+async function performOnce(attack: Attack, stage: Stage): Promise<Verdict> {
   const why = reasonNotToRun(attack, stage);
   if (why !== null) return { state: 'not run', why };
   try {

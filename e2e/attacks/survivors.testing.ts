@@ -20,7 +20,7 @@ function text(pid: string, file: string): string {
 
 /** Those that are left although they were given a moment. */
 export async function survivors(word: string): Promise<number[]> {
-  for (let attempt = 0; attempt < 20 && bearing(word).length > 0; attempt++) await setTimeout(25);
+  for (let attempt = 0; attempt < 80 && bearing(word).length > 0; attempt++) await setTimeout(25);
   return bearing(word);
 }
 

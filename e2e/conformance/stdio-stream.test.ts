@@ -45,7 +45,10 @@ for (const command of ['serve', 'stdio'])
     child.stderr.on('data', (chunk) => (said += chunk));
     const [code] = await once(child, 'close');
     assert.equal(code, 2);
-    assert.match(said, /^workcrate: There is no group of tools magic\. There are: all, files\.$/m);
+    assert.match(
+      said,
+      /^workcrate: There is no group of tools magic\. There are: all, code, artifacts, files\.$/m,
+    );
   });
 
 const callOf = (name: string, input: Record<string, unknown>, meta: Record<string, unknown> = {}) => ({

@@ -4,6 +4,8 @@ import { serve, temporaryFolder } from '../cli/program.testing.ts';
 import { noSandbox } from '../code.testing.ts';
 import { eventually, processesWith } from '../processes.testing.ts';
 
+const env = { WORKCRATE_SANDBOX: 'bubblewrap' };
+
 for (const [signal, word, reason] of [
   ['SIGKILL', '61803.1', 'lost'],
   ['SIGTERM', '61803.2', 'cancelled'],
@@ -14,7 +16,7 @@ for (const [signal, word, reason] of [
     async () => {
       await using folder = await temporaryFolder();
       const settings = ['--data', folder.path];
-      await using server = await serve(settings);
+      await using server = await serve(settings, { env });
       const code = `(setsid sleep ${word} &); trap '' TERM; sleep ${word}`;
       const running = server.call('execute_code', { language: 'bash', code });
       running.catch(() => {});
@@ -23,7 +25,7 @@ for (const [signal, word, reason] of [
       await server.end(signal);
       await eventually(() => processesWith(word).length === 0);
 
-      await using next = await serve(settings);
+      await using next = await serve(settings, { env });
       const { data } = await next.call('search_executions', { text: word });
       assert.deepEqual(
         data.executions.map((execution: { end_reason: string }) => execution.end_reason),

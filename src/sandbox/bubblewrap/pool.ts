@@ -95,6 +95,9 @@ export function createPool(place: Place, options: PoolOptions): Pool {
   const missing = (language: Language): number =>
     closed ? 0 : options.warm[language] - waiting[language].length - making[language];
 
+  const startable = (language: Language): number =>
+    language === 'node' ? Math.min(missing('node'), 1 - making.node) : missing(language);
+
   /**
    * All that are missing at once: most of the time that one takes, the kernel waits before it moves it into its
    * cgroup. A Node has to start, and takes the processor from what runs, so there is one at a time.
@@ -102,8 +105,7 @@ export function createPool(place: Place, options: PoolOptions): Pool {
   const fill = async (): Promise<void> => {
     const started: Promise<void>[] = [];
     for (const language of languages)
-      while (missing(language) > 0 && (language !== 'node' || making.node === 0))
-        started.push(fillOne(language));
+      for (let count = startable(language); count > 0; count--) started.push(fillOne(language));
     await Promise.all(started);
     if (missing('node') > 0 && making.node === 0) await fill();
   };

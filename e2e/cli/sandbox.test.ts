@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { noSandbox } from '../code.testing.ts';
+import { run, serve, temporaryFolder } from './program.testing.ts';
+
+const hello = { language: 'bash', code: 'echo hello' };
+
+it('D14: subprocess is refused unless it is allowed by name', async () => {
+  await using folder = await temporaryFolder();
+  const { code, stderr } = await run([
+    'serve',
+    '--port',
+    '0',
+    '--data',
+    folder.path,
+    '--sandbox',
+    'subprocess',
+  ]);
+  assert.equal(code, 2);
+  assert.match(stderr, /has no walls: .* add --allow-sandbox subprocess/);
+});
+
+it('D14: subprocess that is allowed runs code, and is warned of at every start', async () => {
+  await using folder = await temporaryFolder();
+  const allowed = ['--sandbox', 'subprocess', '--allow-sandbox', 'subprocess', '--data', folder.path];
+  for (let start = 0; start < 2; start++) {
+    await using program = await serve(allowed);
+    assert.match(program.output.stdout, /code runs in: {2}subprocess, but \d+ of its bounds do not hold/);
+    assert.match(program.output.stderr, /"level":"warn","event":"sandbox\.no_walls"/);
+    const { data } = await program.call('execute_code', hello);
+    assert.equal(data.stdout, 'hello\n');
+    assert.ok(data.unenforced.includes('filesystem') && data.unenforced.includes('network'));
+  }
+});
+
+it('D14: a backend that was asked for by name and is not there keeps the server from starting', async () => {
+  await using folder = await temporaryFolder();
+  const missing = ['--sandbox', 'docker', '--docker-socket', `${folder.path}/no.sock`, '--data', folder.path];
+  const { code, stderr } = await run(['serve', '--port', '0', ...missing]);
+  assert.notEqual(code, 0);
+  assert.match(stderr, /no\.sock/);
+});
+
+it('without a sandbox everything else works, and code is refused with the reason', async () => {
+  await using folder = await temporaryFolder();
+  await using program = await serve(['--sandbox', 'off', '--data', folder.path]);
+  assert.match(program.output.stdout, /code runs in: {2}nothing\. It is switched off \(--sandbox off\)\./);
+  const { failed, text } = await program.call('execute_code', hello);
+  assert.ok(failed && /switched off .*sandbox_unavailable/.test(text), text);
+  assert.equal((await program.call('list_files', {})).failed, false);
+});
+
+it('doctor tells what of the sandbox works here', { skip: noSandbox }, async () => {
+  await using folder = await temporaryFolder();
+  const env = { WORKCRATE_SANDBOX: 'bubblewrap' };
+  const { code, stdout } = await run(['doctor', '--port', '0', '--data', folder.path], { env });
+  assert.equal(code, 0);
+  for (const language of ['python 3', 'node 26', 'bash'])
+    assert.ok(stdout.includes(`bubblewrap runs ${language}`), stdout);
+  assert.match(stdout, /bubblewrap (?:holds every wall and limit|does not hold: \w+)/);
+});
