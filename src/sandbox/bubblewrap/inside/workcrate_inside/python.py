@@ -78,7 +78,7 @@ def show(error):
 def leave(code, main, ours):
     """Does what the interpreter does at its end, but takes down what the run brought and nothing else.
 
-    Taking down all that was forked along as well costs 5 ms, most of it copies of pages that nobody needs.
+    Taking down all that was forked along as well takes longer than the run: pages are copied that nobody needs.
     """
     try:
         if "threading" in sys.modules:
