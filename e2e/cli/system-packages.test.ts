@@ -83,7 +83,7 @@ async function machine(commands: readonly string[], managers: Record<string, str
   await cp(script, join(folder.path, 'script.sh'));
   await writeFile(record, '');
   for (const path of [folder.path, bin]) await chmod(path, 0o755);
-  const env = { PATH: bin, RECORD: record };
+  const env = { PATH: bin, RECORD: record, WORKCRATE_SANDBOX: '' };
   const command = ['/bin/sh', join(folder.path, 'script.sh')];
   return {
     ...folder,

@@ -7,7 +7,7 @@ import { unlinkedBytes } from './unlinked.ts';
 const lookEveryMs = 50;
 /** However quiet the disk is, the folders are measured again after so long, and after so many times what that took. */
 const measureEveryMs = 400;
-const patience = 5;
+const patience = 3;
 /** Below this nobody else could write either. */
 const leastFree = (total: number): number => Math.min(1024 ** 3, total * 0.02);
 
