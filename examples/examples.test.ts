@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { noSandbox } from '../e2e/code.testing.ts';
@@ -18,5 +19,10 @@ it('D2, A4: a plot that Python has drawn is fetched by its link', { skip: noSand
   const script = join(import.meta.dirname, 'plot.ts');
   const result = spawnSync(process.execPath, [script], { encoding: 'utf8' });
   assert.equal(result.status, 0, result.stderr);
-  assert.match(result.stdout, /^exec_[0-9a-f]{12} took \d+ ms; the plot is .*\.svg, sha256 [0-9a-f]{64}\n$/);
+  const told =
+    /^exec_[0-9a-f]{12} took \d+ ms; the plot is (.*)\/oscillation\.svg, sha256 [0-9a-f]{64}\n$/.exec(
+      result.stdout,
+    );
+  assert.ok(told, result.stdout);
+  rmSync(told[1]!, { recursive: true });
 });

@@ -6,7 +6,7 @@
  * Without a URL it starts a server of its own, on a data folder that it removes at the end.
  */
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -43,7 +43,7 @@ await client.close();
 
 assert.equal(answer.headers.get('content-type'), 'image/svg+xml');
 assert.match(picture, /^<svg [^]*<polyline points="0,20\.0 [^]*<\/svg>$/);
-const saved = join(tmpdir(), 'oscillation.svg');
+const saved = join(await mkdtemp(join(tmpdir(), 'workcrate-plot-')), 'oscillation.svg');
 await writeFile(saved, picture);
 console.log(
   `${ran['execution_id'] as string} took ${ran['duration_ms'] as number} ms; the plot is ${saved}, sha256 ${sha256 as string}`,

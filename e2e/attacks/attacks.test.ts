@@ -28,7 +28,8 @@ const [root, docker] = await Promise.all([
 ]);
 const [other, subprocess] = await Promise.all([
   play(ordinary, 'bubblewrap', 10),
-  play(here, 'subprocess', 30),
+  // Without walls, its attacks would be on the tests themselves where they have the same uid.
+  isRoot ? play(here, 'subprocess', 30) : null,
 ]);
 const server = await playOnServer();
 await engine?.[Symbol.asyncDispose]();
@@ -67,7 +68,7 @@ describe('A9, A10, D9: attacks through the whole server', () => {
 
 it('the judges see what gets through where there are no walls', { skip: !isRoot && 'needs two uids' }, () => {
   const wrong = attacks
-    .map(({ name, withoutWalls }) => ({ name, withoutWalls, is: subprocess.verdicts.get(name)?.state }))
+    .map(({ name, withoutWalls }) => ({ name, withoutWalls, is: subprocess?.verdicts.get(name)?.state }))
     .filter(({ withoutWalls }) => withoutWalls === 'through' || withoutWalls === 'held')
     .filter(({ withoutWalls, is }) => is !== withoutWalls);
   assert.deepEqual(wrong, []);
