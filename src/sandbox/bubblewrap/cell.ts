@@ -58,12 +58,14 @@ export async function startCell(place: Place, options: CellOptions): Promise<Cel
     ended: server.ended,
     async make(id, language) {
       alive.set(id, Promise.withResolvers());
-      const made = await server.make(id, language);
       try {
+        const made = await server.make(id, language);
         const group = await bound(id, made);
         return await opened(server, id, language, made, group);
       } catch (error) {
+        // Also one that comes late after all; one that was never made has nobody to bury.
         server.send({ kill: id });
+        alive.delete(id);
         throw error;
       }
     },

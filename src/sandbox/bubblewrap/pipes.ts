@@ -49,6 +49,8 @@ const silentMs = 200;
 /** Reads into one buffer again and again: a fresh one for each chunk of a gigabyte makes the process large. */
 function readingEnd(path: string, chunkBytes: number): Reading {
   let buffer: Buffer | null = null;
+  /** Whether the reader has had the last chunk; until it has, silence says nothing about the pipe. */
+  let isTaken = true;
   let arrived = Promise.withResolvers<Uint8Array | null>();
   const socket = new Socket({
     fd: openSync(path, O_RDONLY | O_NONBLOCK),
@@ -57,6 +59,7 @@ function readingEnd(path: string, chunkBytes: number): Reading {
     onread: {
       buffer: () => (buffer ??= Buffer.allocUnsafeSlow(chunkBytes)),
       callback(length, bytes) {
+        isTaken = false;
         arrived.resolve(bytes.subarray(0, length));
         return false;
       },
@@ -69,7 +72,7 @@ function readingEnd(path: string, chunkBytes: number): Reading {
   let left = Number.POSITIVE_INFINITY;
   let silence: NodeJS.Timeout | undefined;
   const endWhenSilent = (): void => {
-    if (Number.isFinite(left)) silence = setTimeout(() => socket.destroy(), silentMs).unref();
+    if (isTaken && Number.isFinite(left)) silence = setTimeout(() => socket.destroy(), silentMs).unref();
   };
 
   async function* chunks(): AsyncGenerator<Uint8Array> {
@@ -78,6 +81,7 @@ function readingEnd(path: string, chunkBytes: number): Reading {
       arrived = Promise.withResolvers();
       left -= next.length;
       yield next;
+      isTaken = true;
       if (left < 0) socket.destroy();
       if (socket.destroyed || socket.readableEnded) return;
       socket.resume();

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { contractOptions } from '../sandbox.contract.ts';
@@ -96,4 +97,19 @@ describe('interpreters that wait', () => {
       assert.equal(await it.run('python', `print(${count})`, `user ${count}`), `${count}\n`);
     assert.ok(it.sandbox.occupancy().warm <= 17);
   });
+});
+
+it('a pool that is closed while runs wait for it sends them away, and starts nothing more', async () => {
+  const it = await bench({ warm: { python: 3, node: 0, bash: 0 }, mostRuns: 8 });
+  await it.sandbox.warm('ann', await it.place('ann'));
+  const runs = Array.from({ length: 8 }, () => it.run('python', 'import time\ntime.sleep(30)'));
+  const settled = Promise.allSettled(runs);
+  await pause(15);
+  await it[Symbol.asyncDispose]();
+  await settled;
+  assert.equal(it.sandbox.occupancy().warm, 0);
+  assert.equal(
+    readdirSync('/tmp').some((name) => name.startsWith(`workcrate-cell-${process.pid}-`)),
+    false,
+  );
 });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../log.ts';
+import { sandboxClosed } from '../queue.ts';
 import { languages, type Language, type Place } from '../sandbox.ts';
 import { startCell, type Cell, type CellOptions } from './cell.ts';
 import type { Worker } from './worker.ts';
@@ -61,6 +62,8 @@ export function createPool(place: Place, options: PoolOptions): Pool {
   };
 
   const make = async (language: Language): Promise<Taken> => {
+    // Not in a pool that was closed meanwhile: nobody would end what is started there.
+    if (closed) throw sandboxClosed();
     const cell = await cellNow();
     return { cell, worker: await cell.make(randomBytes(8).toString('hex'), language) };
   };
@@ -136,6 +139,8 @@ export function createPool(place: Place, options: PoolOptions): Pool {
     },
     async close() {
       closed = true;
+      for (const wanted of languages.flatMap((language) => impatient[language].splice(0)))
+        wanted.reject(sandboxClosed());
       const cell = await starting?.catch(() => null);
       await cell?.close();
     },

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { bytesOf } from '../whole-output.ts';
 import { languages } from '../sandbox.ts';
 import { useBench, type MakeSandbox } from './harness.contract.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -40,6 +41,19 @@ for t in threads: t.join()`,
       assert.equal(sha256(got.stdout), sha256('o'.repeat(16 * 1024 * 1024)));
       assert.equal(sha256(got.stderr), sha256('e'.repeat(16 * 1024 * 1024)));
       assert.deepEqual([got.reason, got.exitCode], ['exit', 0]);
+    });
+
+    it('D7: a reader that is slow gets all of it, also after the run has ended', async () => {
+      const size = 120_000;
+      const run = await bench.start('bash', `head -c ${size} /dev/zero`);
+      const err = bytesOf(run.stderr);
+      let bytes = 0;
+      for await (const chunk of run.stdout) {
+        bytes += chunk.length;
+        await sleep(600);
+      }
+      assert.deepEqual([bytes, (await run.ended).reason], [size, 'exit']);
+      await err;
     });
 
     it('D10: output comes while the run goes on', async () => {
