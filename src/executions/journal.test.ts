@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { sampleExecution } from './execution.testing.ts';
 import { createJournal } from './journal.ts';
 import { noDifference, type Execution } from './record.ts';
 import type { shownExecution } from './shown.ts';
@@ -13,33 +14,8 @@ const noon = Date.parse('2026-05-04T12:00:00Z');
 
 type Line = ReturnType<typeof shownExecution>;
 
-function execution(given: Partial<Execution>): Execution {
-  return {
-    id: 'exec_000000000000',
-    owner: 'ada',
-    tool: 'execute_code',
-    language: 'bash',
-    code: 'true',
-    workingDir: '/workspace',
-    reason: 'exit',
-    succeeded: true,
-    exitCode: 0,
-    signal: null,
-    startedAt: noon,
-    durationMs: 1,
-    stdout: '',
-    stderr: '',
-    stdoutBytes: 0,
-    stderrBytes: 0,
-    truncated: false,
-    stdoutFile: null,
-    stderrFile: null,
-    inputs: [],
-    artifacts: noDifference,
-    limits: { unenforced: [] as string[] } as unknown as Execution['limits'],
-    ...given,
-  };
-}
+const execution = (given: Partial<Execution> = {}): Execution =>
+  sampleExecution(noon, { id: 'exec_000000000000', ...given });
 
 function folder(): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), 'workcrate-journal-'));

@@ -3,8 +3,9 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { NO_POSTGRES, startPostgres } from '../database/postgres.testing.ts';
+import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './executions.ts';
-import { insertRunning, newExecutionId, noDifference, updateEnded } from './record.ts';
+import { insertRunning, updateEnded } from './record.ts';
 import { ada, bob, openRoom, type RoomOptions, type TestRoom } from './room.testing.ts';
 import type { shownExecution } from './shown.ts';
 
@@ -21,33 +22,7 @@ type Line = ReturnType<typeof shownExecution> & { user: string };
 const day = 86_400_000;
 const now = Date.parse('2026-05-04T12:00:00Z');
 
-function execution(given: Partial<Execution> = {}): Execution {
-  return {
-    id: newExecutionId(),
-    owner: 'ada',
-    tool: 'execute_code',
-    language: 'python',
-    code: 'print(1)',
-    workingDir: '/workspace',
-    reason: 'exit',
-    succeeded: given.exitCode === undefined && given.reason === undefined,
-    exitCode: 0,
-    signal: null,
-    startedAt: now,
-    durationMs: 5,
-    stdout: '',
-    stderr: '',
-    stdoutBytes: 0,
-    stderrBytes: 0,
-    truncated: false,
-    stdoutFile: null,
-    stderrFile: null,
-    inputs: [],
-    artifacts: noDifference,
-    limits: { timeoutMs: 1, unenforced: [] as string[] } as unknown as Execution['limits'],
-    ...given,
-  };
-}
+const execution = (given: Partial<Execution> = {}): Execution => sampleExecution(now, given);
 
 async function keep({ database }: TestRoom, given: Partial<Execution>): Promise<Execution> {
   const made = execution(given);

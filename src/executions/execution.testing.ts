@@ -1,0 +1,30 @@
+import { newExecutionId, noDifference, type Execution } from './record.ts';
+
+/** A run that went well, at this time, but for what is given. */
+export function sampleExecution(startedAt: number, given: Partial<Execution> = {}): Execution {
+  return {
+    id: newExecutionId(),
+    owner: 'ada',
+    tool: 'execute_code',
+    language: 'python',
+    code: 'print(1)',
+    workingDir: '/workspace',
+    reason: 'exit',
+    succeeded: given.exitCode === undefined && given.reason === undefined,
+    exitCode: 0,
+    signal: null,
+    startedAt,
+    durationMs: 5,
+    stdout: '',
+    stderr: '',
+    stdoutBytes: 0,
+    stderrBytes: 0,
+    truncated: false,
+    stdoutFile: null,
+    stderrFile: null,
+    inputs: [],
+    artifacts: noDifference,
+    limits: { timeoutMs: 1, unenforced: [] as string[] } as unknown as Execution['limits'],
+    ...given,
+  };
+}
