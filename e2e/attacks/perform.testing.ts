@@ -33,11 +33,21 @@ const usualTimeoutMs = 10_000;
 /** A container costs some twenty times as much as a fork. The scorecard says so. */
 export const mostInContainers = 25;
 
-/** Plays an attack with all that belongs to it, and judges by what it says and by what can be seen from outside. */
-/** Once more where it could not be tried, as on a machine that is too busy. What got through got through. */
+/** A machine that is busy may take longer to begin with an attack than the attack is given. */
+const timesLonger = [1, 3, 9];
+
+/**
+ * Plays an attack with all that belongs to it, and judges by what it says and by what can be seen from outside.
+ * What could not be tried is tried again with more time. What got through got through.
+ */
 export async function perform(attack: Attack, stage: Stage): Promise<Verdict> {
-  const verdict = await performOnce(attack, stage);
-  return verdict.state === 'failed' ? performOnce(attack, stage) : verdict;
+  let verdict: Verdict | null = null;
+  for (const times of timesLonger) {
+    const timeoutMs = (attack.timeoutMs ?? usualTimeoutMs) * times;
+    verdict = await performOnce({ ...attack, timeoutMs }, stage);
+    if (verdict.state !== 'failed') break;
+  }
+  return verdict!;
 }
 
 async function performOnce(attack: Attack, stage: Stage): Promise<Verdict> {
@@ -107,17 +117,28 @@ function leaked(attack: Attack, { run, before, beside, after, scene }: Seen): st
 
 /** The order does not matter, only that some go on while others are killed. Gives what one of them got. */
 async function repeated(attack: Attack, how: NonNullable<Attack['repeat']>, stage: Stage) {
-  let left = stage.sandbox.kind === 'docker' ? Math.min(how.times, mostInContainers) : how.times;
+  const times = stage.sandbox.kind === 'docker' ? Math.min(how.times, mostInContainers) : how.times;
+  let left = times;
   let found: string | null = null;
+  let tried = 0;
+  let untried: unknown = null;
   const some = async (): Promise<void> => {
     while (left-- > 0 && found === null) {
       const cancel = how.cancelWithinMs === undefined ? {} : { cancelMs: randomInt(how.cancelWithinMs) };
       const run = await play({ ...attack, ...cancel }, stage).catch(nullIfNotBegun);
       if (run === null) continue;
-      found ??= await attack.judge!({ run, before: null, beside: null, after: null, ...stage });
+      try {
+        found ??= await attack.judge!({ run, before: null, beside: null, after: null, ...stage });
+        tried++;
+      } catch (error) {
+        untried ??= error;
+      }
     }
   };
   await Promise.all(Array.from({ length: how.atOnce }, some));
+  // One of many that came too late to try says nothing, as long as the others did.
+  if (found === null && untried !== null && (!(untried instanceof NotTried) || tried < times / 4))
+    throw untried;
   return found;
 }
 
