@@ -47,7 +47,7 @@ console.table({
 
 async function plant(path: string): Promise<string[]> {
   const database = await openDatabase(join(path, 'workcrate.db'));
-  await demandSameStore(database, await openStorage('disk', join(path, 'files')));
+  await demandSameStore(database, await openStorage({ kind: 'disk', directory: join(path, 'files') }));
   const digest = await digestOf(zeros(gigabyte));
   const files = Array.from({ length: count }, (_, at) => sparseFile(at));
   await database.transaction(async (tx) => {

@@ -30,6 +30,8 @@ export type ErrorCode =
   | 'config_invalid'
   | 'port_in_use'
   | 'bind_refused'
+  | 'unauthorized'
+  | 'forbidden'
   | 'host_refused'
   | 'origin_refused'
   | 'too_many_requests'

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Server } from 'node:http';
 import { artifactRoutes } from './artifacts/route.ts';
 import type { Config } from './config.ts';
@@ -20,6 +19,7 @@ import { selectTools } from './mcp/tools.ts';
 import { createMetrics } from './metrics.ts';
 import { openStorage } from './storage/open.ts';
 import { startRunning } from './running.ts';
+import { databaseLocation, storageOptions } from './stores.ts';
 import { startSweeper } from './sweeper.ts';
 import { createApp } from './web/app.ts';
 import { createGuessLimit } from './web/guess-limit.ts';
@@ -43,11 +43,11 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const metrics = createMetrics();
 
   started.use(lockFolder(config.data));
-  const filesDir = config.filesDir ?? join(config.data, 'files');
-  if (config.storage === 'disk' && filesDir !== config.data) started.use(lockFolder(filesDir));
-  const database = await openDatabase(config.database ?? join(config.data, 'workcrate.db'));
+  const store = storageOptions(config);
+  if (store.kind === 'disk' && store.directory !== config.data) started.use(lockFolder(store.directory));
+  const database = await openDatabase(databaseLocation(config));
   started.defer(() => database.close());
-  const storage = await openStorage(config.storage, filesDir);
+  const storage = await openStorage(store);
   started.defer(() => storage.close());
 
   const files = createFiles({

@@ -9,6 +9,7 @@ import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
 import { openStorage } from '../../src/storage/open.ts';
+import { filesFolder, storageOptions } from '../../src/stores.ts';
 import type { TestServer } from '../server.testing.ts';
 
 export const sha256 = (bytes: Uint8Array | string): string =>
@@ -101,7 +102,7 @@ export async function rawConnection(url: string) {
 
 /** The names of all files in staging and objects. Only on disk can they be looked at. */
 export async function onDisk({ config }: TestServer): Promise<{ staged: string[]; objects: string[] }> {
-  const folder = config.filesDir ?? join(config.data, 'files');
+  const folder = filesFolder(config);
   const objects = await readdir(join(folder, 'objects'), { recursive: true });
   return {
     staged: await readdir(join(folder, 'staging')),
@@ -113,10 +114,9 @@ export async function onDisk({ config }: TestServer): Promise<{ staged: string[]
 export async function problems({ config }: TestServer): Promise<string[]> {
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await databaseOf(config), (it) => it.close());
-  const folder = config.filesDir ?? join(config.data, 'files');
-  const storage = opened.adopt(await openStorage(config.storage, folder), (it) => it.close());
+  const storage = opened.adopt(await openStorage(storageOptions(config)), (it) => it.close());
   const found = await verifyFiles({ database, storage, readData: true, findOrphans: true, report: () => {} });
-  return found.problems.filter((problem) => config.storage === 'disk' || problem.startsWith('usage'));
+  return found.problems.filter((problem) => config.storage !== 'memory' || problem.startsWith('usage'));
 }
 
 /** Waits until this many bytes are kept or promised in all. */

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { lockFolder } from '../data-folder.ts';
 import { openDatabase } from '../database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { verifyFiles } from '../files/verify.ts';
 import { openStorage } from '../storage/open.ts';
+import { databaseLocation, storageOptions } from '../stores.ts';
 import type { CommandInput } from './command.ts';
 
 /** `workcrate check`: does storage hold what the database says? Exit code 1 if not. */
 export async function check({ config, flags }: CommandInput): Promise<number> {
-  const location = config.database ?? join(config.data, 'workcrate.db');
+  const location = databaseLocation(config);
   if (config.database === null && !existsSync(location))
     throw new WorkcrateError(
       'not_found',
@@ -18,8 +18,7 @@ export async function check({ config, flags }: CommandInput): Promise<number> {
   using lock = lockUnlessServed(config.data);
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await openDatabase(location), (it) => it.close());
-  const directory = config.filesDir ?? join(config.data, 'files');
-  const storage = opened.adopt(await openStorage(config.storage, directory), (it) => it.close());
+  const storage = opened.adopt(await openStorage(storageOptions(config)), (it) => it.close());
   const result = await verifyFiles({
     database,
     storage,

@@ -49,6 +49,14 @@ export function oneOf<const T extends string>(...choices: T[]): Kind<T> {
   });
 }
 
+/** Any of the choices, each at most once. */
+export function someOf<const T extends string>(...choices: T[]): Kind<readonly T[]> {
+  const one = oneOf(...choices);
+  return kind(`any of ${choices.join(', ')}, separated by commas`, (value) => [
+    ...new Set(list.parse(value).map((item) => one.parse(item))),
+  ]);
+}
+
 export const flag = kind('true or false', (value) => {
   if (['true', '1', 'yes', 'on'].includes(value)) return true;
   if (['false', '0', 'no', 'off'].includes(value)) return false;

@@ -11,6 +11,7 @@ import {
   optionalText,
   optionalUrl,
   range,
+  someOf,
   text,
   type Kind,
 } from './kinds.ts';
@@ -39,6 +40,7 @@ function setting<T>(
 }
 
 const day = 86_400;
+const megabyte = 1024 ** 2;
 const gigabyte = 1024 ** 3;
 
 /** Where data stands unless told: the place that the XDG convention names. */
@@ -54,7 +56,7 @@ function defaultPython({ PATH = '' }: Environment): string | null {
 
 /** Every setting there is, in the order in which `--help` shows them. */
 export const settings = {
-  host: setting(text, '127.0.0.1', 'address to listen on; loopback only', {
+  host: setting(text, '127.0.0.1', 'address to listen on; others than loopback need --auth', {
     aliases: ['MCP_HOST'],
   }),
   port: setting(integer(0, 65_535), 9180, 'port to listen on; 0 takes a free one', { aliases: ['MCP_PORT'] }),
@@ -65,14 +67,88 @@ export const settings = {
   filesDir: setting(optionalText, null, 'folder for the bytes of files; default: files in the data folder', {
     aliases: ['MCP_FILES_DIR'],
   }),
+  placesDir: setting(
+    optionalText,
+    null,
+    'folder for /workspace and /artifacts of users; several servers need a shared one; default: places in the data folder',
+  ),
   database: setting(optionalText, null, 'postgres://… URL; default: SQLite in the data folder', {
     secret: true,
   }),
   storage: setting(
-    oneOf('disk', 'memory'),
+    oneOf('disk', 'memory', 's3', 'azure'),
     'disk',
-    'where bytes are kept: disk, or memory, which forgets them at the end',
+    'where bytes are kept: disk, s3, azure, or memory, which forgets them at the end',
   ),
+  s3Bucket: setting(optionalText, null, 's3: the bucket'),
+  s3Prefix: setting(optionalText, null, 's3: what the keys of all objects begin with'),
+  s3Endpoint: setting(optionalBaseUrl, null, 's3: URL of the store; default: that of AWS for the region', {
+    aliases: ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'],
+  }),
+  s3Region: setting(text, 'us-east-1', 's3: the region', { aliases: ['AWS_REGION', 'AWS_DEFAULT_REGION'] }),
+  s3PathStyle: setting(
+    oneOf('auto', 'on', 'off'),
+    'auto',
+    's3: bucket in the path and not in the host name; auto: with an endpoint of its own',
+  ),
+  s3AccessKeyId: setting(optionalText, null, 's3: id of the access key', {
+    aliases: ['AWS_ACCESS_KEY_ID'],
+    secret: true,
+  }),
+  s3SecretAccessKey: setting(optionalText, null, 's3: the secret access key', {
+    aliases: ['AWS_SECRET_ACCESS_KEY'],
+    secret: true,
+  }),
+  s3SessionToken: setting(optionalText, null, 's3: token of temporary credentials', {
+    aliases: ['AWS_SESSION_TOKEN'],
+    secret: true,
+  }),
+  azureContainer: setting(optionalText, null, 'azure: the container'),
+  azurePrefix: setting(optionalText, null, 'azure: what the names of all blobs begin with'),
+  azureAccount: setting(optionalText, null, 'azure: the storage account', {
+    aliases: ['AZURE_STORAGE_ACCOUNT'],
+  }),
+  azureKey: setting(optionalText, null, 'azure: key of the account', {
+    aliases: ['AZURE_STORAGE_KEY'],
+    secret: true,
+  }),
+  azureSas: setting(optionalText, null, 'azure: shared access signature, in place of the key', {
+    aliases: ['AZURE_STORAGE_SAS_TOKEN'],
+    secret: true,
+  }),
+  azureConnectionString: setting(optionalText, null, 'azure: account, key and endpoint in one', {
+    aliases: ['AZURE_STORAGE_CONNECTION_STRING'],
+    secret: true,
+  }),
+  azureEndpoint: setting(
+    optionalBaseUrl,
+    null,
+    'azure: URL of the blob service; default: that of the account',
+    {
+      aliases: ['AZURE_STORAGE_SERVICE_ENDPOINT'],
+    },
+  ),
+  partSize: setting(
+    bytes,
+    8 * megabyte,
+    's3, azure: size of the parts of a large object; a transfer holds up to four in memory',
+  ),
+  downloads: setting(
+    oneOf('stream', 'redirect', 'accel'),
+    'stream',
+    'how large files are sent: stream, redirect to a presigned URL (s3, azure), accel by nginx (disk)',
+  ),
+  redirectFrom: setting(bytes, megabyte, 'redirect, accel: smallest file that is not streamed'),
+  accelPrefix: setting(text, '/workcrate-objects/', 'accel: the internal location of nginx'),
+  auth: setting(
+    someOf('keys', 'oauth'),
+    [],
+    'who may use the server: holders of keys (workcrate user), of oauth tokens, or both; default: everybody here',
+  ),
+  oauthIssuer: setting(optionalUrl, null, 'oauth: issuer whose tokens are taken'),
+  oauthAudience: setting(optionalText, null, 'oauth: audience of the tokens; default: the URL of /mcp'),
+  oauthUserClaim: setting(text, 'sub', 'oauth: claim that says who the user is'),
+  oauthScopes: setting(list, [], 'oauth: scopes that every token has besides its own'),
   tools: setting(list, ['all'], 'groups of tools to offer: all, or their names (files, code, artifacts)'),
   fileTtl: setting(integer(1, 3650 * day), 3600, 'seconds that a file and its links live', {
     aliases: ['MCP_FILE_TTL'],
@@ -155,6 +231,13 @@ export const settings = {
     'auto',
     'send files by the kernel where that is possible: auto or off',
   ),
+  stopDelay: setting(
+    integer(0, 600),
+    0,
+    'seconds for which a server that is told to stop goes on, so that balancers see it is not ready',
+  ),
+  drainTimeout: setting(integer(0, 3600), 30, 'seconds that transfers and runs get to end at a stop'),
+  tracing: setting(flag, false, 'make OpenTelemetry spans; needs @opentelemetry/api and an SDK'),
   logLevel: setting(
     oneOf('debug', 'info', 'warn', 'error', 'off'),
     'info',

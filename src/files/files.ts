@@ -11,12 +11,14 @@ import { mediaTypeOf } from './media-type.ts';
 import { cleanFilename } from '../filenames.ts';
 import { charge, type Quotas } from './quota.ts';
 import { fileFromRow, insertFile, type StoredFile } from './stored-file.ts';
+import { idOfKey, isKnown, keyFor } from './storage-key.ts';
 import { sweepFiles, sweepOrphans } from './sweep.ts';
 
 export { digesting, digestOf, type Digest } from './digest.ts';
 export { isMediaType, mediaTypeOf } from './media-type.ts';
 export { tooLarge } from './bounded.ts';
 export { fileFromRow, type StoredFile } from './stored-file.ts';
+export { keyFor } from './storage-key.ts';
 export type { Quotas } from './quota.ts';
 
 /** What is said of a file that is about to be kept. */
@@ -53,13 +55,12 @@ export function createFiles(options: FilesOptions) {
     accept: (digest: Digest) => void = () => {},
   ): Promise<StoredFile> {
     if (known) accept(known);
-    const id = randomBytes(12).toString('hex');
-    const storageKey = `files/${id.slice(0, 2)}/${id}`;
-    await storage.staging.commit(stagingId, storageKey);
+    const storageKey = keyFor(stagingId);
+    await commit(options, stagingId, storageKey);
     try {
       const digest = known ?? (await digestStored(storage, storageKey));
       accept(digest);
-      const stored = describe(caller, file, `file_${id}`, storageKey, digest, clock());
+      const stored = describe(caller, file, idOfKey(storageKey), storageKey, digest, clock());
       await database.transaction(async (tx) => {
         await settle(tx, stored);
         await insertFile(tx, stored);
@@ -88,7 +89,7 @@ export function createFiles(options: FilesOptions) {
       inHand.add(stagingId);
       try {
         const through = digesting(bounded(bytes, options.maxFileSize));
-        await storage.staging.append(stagingId, 0, through.bytes, signal);
+        await storage.staging.append(stagingId, 0, through.bytes, { signal, key: keyFor(stagingId) });
         return await keep(caller, file, stagingId, through.digest(), (tx, stored) =>
           charge(tx, caller.user, { bytes: stored.size, files: 1 }, quotas),
         );
@@ -160,6 +161,20 @@ export function createFiles(options: FilesOptions) {
     /** Deletes bytes that no row knows, as a crash leaves them. Only while nobody else writes. */
     sweepOrphans: () => sweepOrphans(options, inHand),
   };
+}
+
+/**
+ * Where a write to the database could not be answered, bytes may stand there without a row; then they give way to the
+ * next try.
+ */
+async function commit({ database, storage }: FilesOptions, stagingId: string, key: string): Promise<void> {
+  try {
+    await storage.staging.commit(stagingId, key);
+  } catch (error) {
+    if (!isWorkcrateError(error, 'already_exists') || (await isKnown(database, key))) throw error;
+    await storage.remove(key);
+    await storage.staging.commit(stagingId, key);
+  }
 }
 
 async function forget(

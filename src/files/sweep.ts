@@ -1,5 +1,6 @@
 import type { FilesOptions } from './files.ts';
 import { charge } from './quota.ts';
+import { isKnown } from './storage-key.ts';
 import { fileFromRow, type StoredFile } from './stored-file.ts';
 
 const batch = 500;
@@ -46,24 +47,25 @@ export async function sweepOrphans(options: FilesOptions, inHand: ReadonlySet<st
   let count = 0;
   for (let after: string | null = ''; after !== null;) {
     const page = await storage.list({ prefix: 'files/', after });
-    for (const object of page.objects) {
-      const known = await database.query('SELECT id FROM files WHERE id = ?', idOfKey(object.key));
-      if (known.length === 0 && (await removeBytes(options, object.key))) count++;
-    }
+    for (const { key } of page.objects.filter((object) => isOldEnough(options, object)))
+      if (!(await isKnown(database, key)) && (await removeBytes(options, key))) count++;
     after = page.next;
   }
   return count + (await sweepStaging(options, inHand));
 }
 
-export const idOfKey = (key: string): string => `file_${key.slice(key.lastIndexOf('/') + 1)}`;
+/** In a storage that other processes use too, bytes without a row may be about to get theirs. */
+const sharedGraceMs = 24 * 60 * 60 * 1000;
+
+const isOldEnough = ({ storage, clock }: FilesOptions, { modified }: { modified: number }): boolean =>
+  !storage.isShared || modified < clock() - sharedGraceMs;
 
 /** Staged bytes go on living only for an upload that may still be gone on with. */
-async function sweepStaging(
-  { database, storage, clock }: FilesOptions,
-  inHand: ReadonlySet<string>,
-): Promise<number> {
+async function sweepStaging(options: FilesOptions, inHand: ReadonlySet<string>): Promise<number> {
+  const { database, storage, clock } = options;
   let count = 0;
-  for (const id of await storage.staging.list()) {
+  const staged = await storage.staging.list();
+  for (const { id } of staged.filter((one) => isOldEnough(options, one))) {
     const open = await database.query(
       'SELECT id FROM uploads WHERE id = ? AND completed_at IS NULL AND expires_at > ?',
       id,

@@ -2,7 +2,7 @@ import type { Database, Row } from '../database/database.ts';
 import type { Storage } from '../storage/storage.ts';
 import { digestOf } from './digest.ts';
 import { fileFromRow, type StoredFile } from './stored-file.ts';
-import { idOfKey } from './sweep.ts';
+import { isKnown } from './storage-key.ts';
 
 export interface Verification {
   files: number;
@@ -65,8 +65,8 @@ async function orphans({ database, storage }: VerifyOptions): Promise<string[]> 
   for (let after: string | null = ''; after !== null;) {
     const page = await storage.list({ prefix: 'files/', after });
     for (const { key } of page.objects) {
-      const known = await database.query('SELECT id FROM files WHERE id = ?', idOfKey(key));
-      if (known.length === 0) found.push(`${key}: no file knows this object; the next start removes it`);
+      if (!(await isKnown(database, key)))
+        found.push(`${key}: no file knows this object; the next start removes it`);
     }
     after = page.next;
   }
@@ -76,7 +76,7 @@ async function orphans({ database, storage }: VerifyOptions): Promise<string[]> 
 /** Staged bytes belong to an upload that is still open; those of a broken-off one are left over. */
 async function leftovers({ database, storage }: VerifyOptions): Promise<string[]> {
   const found: string[] = [];
-  for (const id of await storage.staging.list()) {
+  for (const { id } of await storage.staging.list()) {
     const open = await database.query('SELECT id FROM uploads WHERE id = ? AND completed_at IS NULL', id);
     if (open.length === 0)
       found.push(`${id}: no upload goes on with these bytes; the next start removes them`);

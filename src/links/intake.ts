@@ -1,6 +1,6 @@
 import type { Queries } from '../database/database.ts';
 import { isWorkcrateError } from '../errors.ts';
-import { digesting, tooLarge, type Digest, type StoredFile } from '../files/files.ts';
+import { digesting, keyFor, tooLarge, type Digest, type StoredFile } from '../files/files.ts';
 import { offsetConflict } from '../storage/storage.ts';
 import type { LinksOptions } from './link.ts';
 import { receive } from './receive.ts';
@@ -40,7 +40,9 @@ export async function take(options: Options, upload: LeasedUpload, delivery: Del
   const most = length ?? files.maxFileSize;
   const bytes = receive(delivery.bytes(), start, most, (upTo) => reserve(options, upload, upTo));
   const hashed = start === 0 ? digesting(bytes) : null;
-  const size = await storage.staging.append(upload.id, start, hashed?.bytes ?? bytes);
+  const size = await storage.staging.append(upload.id, start, hashed?.bytes ?? bytes, {
+    key: keyFor(upload.id),
+  });
   if (whole || size === length)
     return { size, file: await complete(options, upload, hashed?.digest() ?? null) };
   if (length === null) await hold(options, upload, () => size);

@@ -2,7 +2,7 @@ import { link, mkdir, open, readdir, rename, stat, unlink, type FileHandle } fro
 import { dirname, join } from 'node:path';
 import { errnoOf, WorkcrateError } from '../errors.ts';
 import { alreadyExists, offsetConflict, storing } from './failures.ts';
-import type { Staging, StoredObject } from './storage.ts';
+import type { Staged, Staging, StoredObject } from './storage.ts';
 import { syncFolder } from './sync-folder.ts';
 
 const idForm = /^[a-z0-9][a-z0-9_-]{0,99}$/;
@@ -20,17 +20,23 @@ export async function diskStaging(folder: string, pathOfKey: (key: string) => st
   };
   return {
     size: (id) => storing(() => sizeOf(pathOf(id))),
-    append: (id, offset, bytes, signal) => append(pathOf(id), offset, bytes, signal),
+    append: (id, offset, bytes, options) => append(pathOf(id), offset, bytes, options?.signal),
     commit: (id, key) => storing(() => commit(pathOf(id), key, pathOfKey(key), dirname(folder), folders)),
     discard: (id) => storing(() => removeIfThere(pathOf(id))),
-    list: () => storing(() => stagedIds(folder)),
+    list: () => storing(() => staged(folder)),
   };
 }
 
-async function stagedIds(folder: string): Promise<string[]> {
+async function staged(folder: string): Promise<Staged[]> {
   const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
   const ids = files.filter(({ name }) => name.endsWith('.part')).map(({ name }) => name.slice(0, -5));
-  return ids.filter((id) => idForm.test(id));
+  return Promise.all(ids.filter((id) => idForm.test(id)).map((id) => stagedSince(folder, id)));
+}
+
+/** One that was committed or discarded meanwhile is new enough to be left alone. */
+async function stagedSince(folder: string, id: string): Promise<Staged> {
+  const found = await stat(join(folder, `${id}.part`)).catch(() => null);
+  return { id, modified: found?.mtimeMs ?? Date.now() };
 }
 
 async function sizeOf(path: string): Promise<number> {

@@ -23,6 +23,8 @@ export async function diskStorage(directory: string): Promise<Storage> {
   const openFiles = createOpenFiles();
   return {
     kind: 'disk',
+    isShared: false,
+    holdsRemoved: true,
     staging,
     stat: (key) => storing(() => statObject(key, pathOf(key))),
     open: (key) => storing(async () => openObject(openFiles, pathOf(key))),

@@ -18,6 +18,8 @@ export function memoryStorage(): Storage {
   });
   return {
     kind: 'memory',
+    isShared: false,
+    holdsRemoved: true,
     staging: memoryStaging(objects, describe),
     stat: async (key) => (objects.has(key) ? describe(key, objects.get(key)!) : null),
     open: async (key) => (objects.has(key) ? openBytes(objects.get(key)!.bytes) : null),
@@ -37,7 +39,7 @@ function memoryStaging(
   const sizeOf = (id: string): number => (staged.get(id) ?? []).reduce((sum, chunk) => sum + chunk.length, 0);
   return {
     size: async (id) => sizeOf(id),
-    async append(id, offset, bytes, signal) {
+    async append(id, offset, bytes, { signal } = {}) {
       const size = sizeOf(id);
       if (offset !== 0 && offset !== size) throw offsetConflict(size);
       const chunks = offset === 0 ? [] : staged.get(id)!;
@@ -56,7 +58,7 @@ function memoryStaging(
       return describe(key, held);
     },
     discard: async (id) => void staged.delete(id),
-    list: async () => [...staged.keys()],
+    list: async () => [...staged.keys()].map((id) => ({ id, modified: Date.now() })),
   };
 }
 

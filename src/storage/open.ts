@@ -1,13 +1,25 @@
+import type { AzureOptions } from './azure/azure.ts';
 import { diskStorage } from './disk.ts';
 import { memoryStorage } from './memory.ts';
+import type { S3Options } from './s3/s3.ts';
 import type { Storage } from './storage.ts';
 
-/** Every storage backend there is. */
-export async function openStorage(kind: 'disk' | 'memory', directory: string): Promise<Storage> {
-  switch (kind) {
+export type StorageOptions =
+  | { readonly kind: 'disk'; readonly directory: string }
+  | { readonly kind: 'memory' }
+  | ({ readonly kind: 's3' } & S3Options)
+  | ({ readonly kind: 'azure' } & AzureOptions);
+
+/** Every storage backend there is. Those that need the network are loaded when they are asked for. */
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  switch (options.kind) {
     case 'disk':
-      return diskStorage(directory);
+      return diskStorage(options.directory);
     case 'memory':
       return memoryStorage();
+    case 's3':
+      return (await import('./s3/s3.ts')).s3Storage(options);
+    case 'azure':
+      return (await import('./azure/azure.ts')).azureStorage(options);
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Storage } from './storage.ts';
 
@@ -104,7 +105,7 @@ export function storageContract(name: string, make: () => Promise<Storage & Asyn
           yield new Uint8Array(10);
         }
       };
-      await assert.rejects(storage.staging.append(id, 0, endless(), stop.signal), /enough/);
+      await assert.rejects(storage.staging.append(id, 0, endless(), { signal: stop.signal }), /enough/);
       assert.equal(await storage.staging.size(id), 30);
       await storage.staging.discard(id);
     });
@@ -112,11 +113,11 @@ export function storageContract(name: string, make: () => Promise<Storage & Asyn
     it('lists staged ids apart from objects, and forgets discarded ones', async () => {
       const id = `listed-${count++}`;
       await storage.staging.append(id, 0, chunksOf(Buffer.from('x')));
-      assert.ok((await storage.staging.list()).includes(id));
+      assert.ok((await stagedIds(storage)).includes(id));
       assert.ok(!(await allKeys(storage, '')).some((key) => key.includes(id)));
       await storage.staging.discard(id);
       await storage.staging.discard(id);
-      assert.ok(!(await storage.staging.list()).includes(id));
+      assert.ok(!(await stagedIds(storage)).includes(id));
     });
 
     it('lists keys in their own order, by prefix and page', async () => {
@@ -132,25 +133,89 @@ export function storageContract(name: string, make: () => Promise<Storage & Asyn
       );
     });
 
-    it('keeps an open object readable to its end although it is removed meanwhile', async () => {
+    it('keeps an open object readable although it is removed meanwhile, or says that it is gone', async () => {
       const key = fresh();
       const bytes = randomBytes(2 * 1024 * 1024);
       await put(key, bytes);
       await using object = (await storage.open(key))!;
       await storage.remove(key);
       assert.equal(await storage.stat(key), null);
-      assert.ok((await collect(object.read(0, bytes.length))).equals(bytes));
+      const reading = collect(object.read(0, bytes.length));
+      if (storage.holdsRemoved) assert.ok((await reading).equals(bytes));
+      else await assert.rejects(reading, { code: 'storage_failed' });
+    });
+
+    it('takes a large object in pieces of any size, meant for its key or for another', async () => {
+      const bytes = randomBytes(23 * 1024 * 1024 + 5);
+      for (const isMeant of [true, false]) {
+        const [key, id] = [fresh(), `large-${count++}`];
+        let at = 0;
+        for (const to of [1, 6_000_000, 6_000_001, 17_500_000, bytes.length]) {
+          const options = isMeant ? { key } : {};
+          at = await storage.staging.append(id, at, chunksOf(bytes.subarray(at, to)), options);
+          assert.equal(at, to);
+          assert.equal(await storage.staging.size(id), to);
+        }
+        const made = await storage.staging.commit(id, key);
+        assert.deepEqual([made.key, made.size], [key, bytes.length]);
+        assert.ok((await readRange(storage, key, 0, bytes.length)).equals(bytes));
+        await storage.remove(key);
+      }
+    });
+
+    it('an object that is being staged for a key is not there before it is committed', async () => {
+      const [key, id] = [fresh(), `unseen-${count++}`];
+      await storage.staging.append(id, 0, chunksOf(randomBytes(9 * 1024 * 1024)), { key });
+      assert.equal(await storage.stat(key), null);
+      assert.equal(await storage.open(key), null);
+      assert.ok(!(await allKeys(storage, key)).includes(key));
+      await storage.staging.discard(id);
+      assert.equal(await storage.staging.size(id), 0);
     });
 
     it('shows itself fit for use, leaving nothing behind', async () => {
-      const before = await storage.staging.list();
+      const before = await stagedIds(storage);
       await storage.probe();
-      assert.deepEqual(await storage.staging.list(), before);
+      assert.deepEqual(await stagedIds(storage), before);
     });
 
-    it('presigns a URL or says null', async () => {
-      const signed = await storage.presign('GET', fresh(), Date.now() + 60_000);
-      if (signed !== null) assert.match(signed.url, /^https?:\/\//);
+    it('presigns a URL that gives the object under the name asked for, or says null', async () => {
+      const key = fresh();
+      await put(key, Buffer.from('by a link of its own'));
+      const response = { contentType: 'text/x-test', contentDisposition: 'attachment; filename="a b.txt"' };
+      const signed = await storage.presign('GET', key, Date.now() + 60_000, response);
+      if (signed === null) return;
+      const got = await fetch(signed.url, { headers: signed.headers });
+      assert.deepEqual([got.status, await got.text()], [200, 'by a link of its own']);
+      assert.equal(got.headers.get('content-type'), response.contentType);
+      assert.equal(got.headers.get('content-disposition'), response.contentDisposition);
+      const part = await fetch(signed.url, { headers: { ...signed.headers, Range: 'bytes=3-5' } });
+      assert.deepEqual([part.status, await part.text()], [206, 'a l']);
+    });
+
+    it('a presigned URL is good for its object, its method and its time alone', async () => {
+      const [key, other] = [fresh(), fresh()];
+      await put(key, Buffer.from('mine'));
+      await put(other, Buffer.from('not mine'));
+      const signed = await storage.presign('GET', key, Date.now() + 60_000);
+      if (signed === null) return;
+      const bent = await fetch(signed.url.replace(key, other));
+      assert.ok([401, 403].includes(bent.status), `${bent.status}`);
+      assert.ok(!(await bent.text()).includes('not mine'));
+      const written = await fetch(signed.url, { method: 'PUT', body: 'x', headers: signed.headers });
+      assert.ok(written.status >= 400, `${written.status}`);
+      const late = (await storage.presign('GET', key, Date.now() + 1000))!;
+      await pause(2500);
+      assert.ok([401, 403].includes((await fetch(late.url, { headers: late.headers })).status));
+    });
+
+    it('presigns a URL by which an object can be sent, or says null', async () => {
+      const key = fresh();
+      const signed = await storage.presign('PUT', key, Date.now() + 60_000);
+      if (signed === null) return;
+      const sent = await fetch(signed.url, { method: 'PUT', body: 'sent past us', headers: signed.headers });
+      assert.ok(sent.ok, `${sent.status}: ${await sent.text()}`);
+      assert.equal((await readRange(storage, key, 0, 12)).toString(), 'sent past us');
     });
   });
 }
@@ -158,6 +223,9 @@ export function storageContract(name: string, make: () => Promise<Storage & Asyn
 async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 100_000) yield bytes.subarray(at, at + 100_000);
 }
+
+const stagedIds = async (storage: Storage): Promise<string[]> =>
+  (await storage.staging.list()).map(({ id }) => id).sort();
 
 async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(chunks, (chunk) => Uint8Array.from(chunk)));

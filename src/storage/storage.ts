@@ -8,7 +8,10 @@ export interface StoredObject {
   readonly modified: number;
 }
 
-/** An object held open: it stays readable to the end even if it is removed meanwhile. Close it. */
+/**
+ * An object held open. Close it. Where the storage `holdsRemoved`, it stays readable to the end even if it is removed
+ * meanwhile; elsewhere reading it then fails, and never gives other bytes.
+ */
 export interface OpenObject extends AsyncDisposable {
   readonly size: number;
   /**
@@ -41,6 +44,12 @@ export interface PresignedUrl {
  */
 export interface Storage {
   readonly kind: string;
+
+  /** Whether other processes may use the same storage at the same time. */
+  readonly isShared: boolean;
+
+  /** Whether an open object outlives its removal. */
+  readonly holdsRemoved: boolean;
 
   /** The object, or null where there is none. */
   stat(key: string): Promise<StoredObject | null>;
@@ -85,7 +94,12 @@ export interface Staging {
    * fires, what came before is kept durably and the error is passed on, so that a later append goes on.
    * No chunk is held on to once the next is asked for: its memory may be used again.
    */
-  append(id: string, offset: number, bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<number>;
+  append(
+    id: string,
+    offset: number,
+    bytes: AsyncIterable<Uint8Array>,
+    options?: AppendOptions,
+  ): Promise<number>;
 
   /**
    * Turns the staged bytes into the object `key`, whole or not at all, durable when it resolves. A key
@@ -97,6 +111,21 @@ export interface Staging {
   /** Drops what is held; no error where nothing is. */
   discard(id: string): Promise<void>;
 
-  /** The ids held, for the sweep of what nobody will go on with. */
-  list(): Promise<string[]>;
+  /** What is held, for the sweep of what nobody will go on with. */
+  list(): Promise<Staged[]>;
+}
+
+export interface AppendOptions {
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * The key that the bytes are meant for, the same at every append of an id. A store that cannot rename writes
+   * there at once; committing to another key may cost it a copy.
+   */
+  readonly key?: string;
+}
+
+export interface Staged {
+  readonly id: string;
+  /** When bytes were last added, in milliseconds. */
+  readonly modified: number;
 }

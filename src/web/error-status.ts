@@ -30,6 +30,8 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   config_invalid: 500,
   port_in_use: 500,
   bind_refused: 500,
+  unauthorized: 401,
+  forbidden: 403,
   host_refused: 403,
   origin_refused: 403,
   too_many_requests: 429,
