@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,11 +8,46 @@ import { startPostgres, type TestPostgres } from '../src/database/postgres.testi
 import { createLog, type Log } from '../src/log.ts';
 import { startWorkcrate } from '../src/workcrate.ts';
 
-/** Which backends the behaviour suite runs on: `WORKCRATE_TEST_DATABASE=postgres`, `WORKCRATE_TEST_STORAGE=memory`. */
+/** Which backends the behaviour suite runs on: `WORKCRATE_TEST_DATABASE=postgres`, `WORKCRATE_TEST_STORAGE=s3`. */
 const databaseKind = process.env['WORKCRATE_TEST_DATABASE'] ?? 'sqlite';
-const storageKind = process.env['WORKCRATE_TEST_STORAGE'] === 'memory' ? 'memory' : 'disk';
+const storageKind = (process.env['WORKCRATE_TEST_STORAGE'] ?? 'disk') as Config['storage'];
 
 export const backends = `${databaseKind} + ${storageKind}`;
+
+/** A part of the store for each server under test. The store itself is started by scripts/test.ts. */
+function storageSettings(): Partial<Config> {
+  const prefix = `e2e-${randomBytes(8).toString('hex')}`;
+  switch (storageKind) {
+    case 's3': {
+      const store = JSON.parse(process.env['WORKCRATE_TEST_S3']!) as TestS3;
+      return {
+        storage: 's3',
+        s3Bucket: store.bucket,
+        s3Prefix: prefix,
+        s3Endpoint: store.endpoint,
+        s3Region: store.region,
+        s3AccessKeyId: store.accessKeyId,
+        s3SecretAccessKey: store.secretAccessKey,
+      };
+    }
+    case 'azure': {
+      const store = JSON.parse(process.env['WORKCRATE_TEST_AZURE']!) as TestAzure;
+      return {
+        storage: 'azure',
+        azureContainer: store.container,
+        azurePrefix: prefix,
+        azureEndpoint: store.endpoint,
+        azureAccount: store.account,
+        azureKey: store.key,
+      };
+    }
+    default:
+      return { storage: storageKind };
+  }
+}
+
+type TestS3 = Record<'endpoint' | 'bucket' | 'region' | 'accessKeyId' | 'secretAccessKey', string>;
+type TestAzure = Record<'endpoint' | 'container' | 'account' | 'key', string>;
 
 let postgres: Promise<TestPostgres | null> | null = null;
 
@@ -49,7 +85,7 @@ export interface ToolReply {
 /** A real server in this process, on a free port and a folder of its own, with a real MCP client. */
 export async function startServer(overrides: Partial<Config> = {}): Promise<TestServer> {
   const data = await mkdtemp(join(tmpdir(), 'workcrate-e2e-'));
-  const defaults = loadConfig({ data, port: '0', storage: storageKind }, {}).config;
+  const defaults = { ...loadConfig({ data, port: '0' }, {}).config, ...storageSettings() };
   // Most tests run no code, and a sandbox takes a moment to be made ready.
   const usual = { sandbox: 'off', guessLimit: 1e6, database: await databaseUrl() } as const;
   const settings: Config = { ...defaults, ...usual, ...overrides };

@@ -84,6 +84,7 @@ function settle(config: Config): Config {
     host: config.host === 'localhost' ? '127.0.0.1' : config.host,
     data: resolve(config.data),
     filesDir: config.filesDir === null ? null : resolve(config.filesDir),
+    placesDir: config.placesDir === null ? null : resolve(config.placesDir),
     toolsPath: resolve(config.toolsPath),
     skillsPath: resolve(config.skillsPath),
     shareRoots: config.shareRoots.map((root) => resolve(root)),

@@ -30,7 +30,8 @@ export type Running = Awaited<ReturnType<typeof startRunning>>;
 export async function startRunning({ config, database, files, metrics, clock, log }: RunningOptions) {
   await using started = new AsyncDisposableStack();
   const uids = process.getuid?.() === 0 ? config.sandboxUids : null;
-  const places = createPlaces({ database, folder: join(config.data, 'places'), uids, clock });
+  const folder = config.placesDir ?? join(config.data, 'places');
+  const places = createPlaces({ database, folder, uids, clock });
   const sandbox = await sandboxFor(config, places, log);
   if (typeof sandbox !== 'string') {
     started.use(sandbox);
@@ -44,7 +45,7 @@ export async function startRunning({ config, database, files, metrics, clock, lo
     sandbox,
     changes,
     data: config.data,
-    serverFolders: [config.data, ...(config.filesDir === null ? [] : [config.filesDir]), homedir()],
+    serverFolders: [config.data, folder, ...(config.filesDir === null ? [] : [config.filesDir]), homedir()],
     timeoutMs: config.runTimeout * 1000,
     maxTimeoutMs: config.runMaxTimeout * 1000,
     outputBytes: config.runOutput,

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { backends, startServer, type TestServer } from '../server.testing.ts';
 import {
-  onDisk,
+  inStorage,
   patch,
   pieces,
   problems,
@@ -33,7 +33,7 @@ async function assertOnlyTaken(server: TestServer, answers: Answer[]): Promise<v
   );
   assert.deepEqual(await problems(server), []);
   if (server.config.storage === 'memory') return;
-  const { staged, objects } = await onDisk(server);
+  const { staged, objects } = await inStorage(server);
   assert.deepEqual([staged, objects.length], [[], taken.length]);
 }
 
@@ -176,7 +176,8 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     assert.equal((await patch(url, 0, randomBytes(800))).status, 204);
     assert.equal((await patch(url, 800, pieces(randomBytes(300)))).status, 507);
     assert.deepEqual(await problems(server), []);
-    if (server.config.storage === 'disk') assert.deepEqual(await onDisk(server), { staged: [], objects: [] });
+    if (server.config.storage !== 'memory')
+      assert.deepEqual(await inStorage(server), { staged: [], objects: [] });
     assert.equal((await send('PUT', url, randomBytes(1000))).status, 201);
   });
 

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { appendFile, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { backends, startServer, type TestServer } from '../server.testing.ts';
 import {
   offsetOf,
-  onDisk,
+  inStorage,
+  openedBeside,
   patch,
   problems,
   rawConnection,
   send,
   sha256,
+  stageMore,
   uploadUrl,
   whenFree,
 } from './upload.testing.ts';
@@ -104,10 +104,10 @@ describe(`broken uploads (${backends})`, () => {
     it(`C10: ${method} completes an upload whose bytes had all come before a crash made a file of them`, async (t) => {
       if (server.config.storage === 'memory') return t.skip('memory does not outlive a crash');
       const url = await uploadUrl(server, { size: 10, sha256: sha256('0123456789') });
-      const before = (await onDisk(server)).staged;
+      const before = (await inStorage(server)).staged;
       assert.equal((await patch(url, 0, '0123')).status, 204);
-      const part = (await onDisk(server)).staged.find((name) => !before.includes(name))!;
-      await appendFile(join(server.data, 'files/staging', part), '456789');
+      const part = (await inStorage(server)).staged.find((name) => !before.includes(name))!;
+      await stageMore(server, part, 4, '456789');
       const asked = await Promise.all(Array.from({ length: 5 }, () => send(method, url)));
       assert.deepEqual(
         asked.filter(({ status }) => status !== 200 && status !== 423),
@@ -116,16 +116,16 @@ describe(`broken uploads (${backends})`, () => {
       assert.ok(asked.some(({ status }) => status === 200));
       const { json } = await send('GET', url);
       assert.deepEqual([json.state, json.offset, json.file.sha256], ['complete', 10, sha256('0123456789')]);
-      assert.ok(!(await onDisk(server)).staged.includes(part));
+      assert.ok(!(await inStorage(server)).staged.includes(part));
     });
 
   it('C10: bytes that are all here but are the wrong ones are refused when they are asked about', async (t) => {
     if (server.config.storage === 'memory') return t.skip('memory does not outlive a crash');
     const url = await uploadUrl(server, { size: 4, sha256: sha256('0123') });
-    const before = (await onDisk(server)).staged;
+    const before = (await inStorage(server)).staged;
     assert.equal((await patch(url, 0, '01')).status, 204);
-    const part = (await onDisk(server)).staged.find((name) => !before.includes(name))!;
-    await appendFile(join(server.data, 'files/staging', part), 'xx');
+    const part = (await inStorage(server)).staged.find((name) => !before.includes(name))!;
+    await stageMore(server, part, 2, 'xx');
     assert.equal((await send('HEAD', url)).status, 422);
     assert.equal(await offsetOf(url), 0);
     assert.equal((await send('PUT', url, '0123')).status, 201);
@@ -206,8 +206,11 @@ it('C10: an upload under way when the server stops is gone on with after the res
   const done = await patch(url, offset, bytes.subarray(offset));
   assert.equal(done.headers.get('workcrate-sha256'), sha256(bytes));
   assert.deepEqual(await problems(server), []);
-  const [name] = (await onDisk(server)).objects;
-  assert.ok((await readFile(join(server.data, 'files/objects', name!))).equals(bytes));
+  await using storage = await openedBeside(server);
+  const [key] = (await inStorage(server)).objects;
+  await using object = (await storage.open(key!))!;
+  const kept = await Array.fromAsync(object.read(0, object.size), (chunk) => Uint8Array.from(chunk));
+  assert.ok(Buffer.concat(kept).equals(bytes));
 });
 
 it('C10: an upload in parts may take longer than its link lives, as long as parts keep coming', async () => {

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { after, beforeEach, describe, it } from 'node:test';
 import { backends, startServer, type TestServer } from '../server.testing.ts';
 import {
-  onDisk,
+  inStorage,
   patch,
   pieces,
   problems,
@@ -22,7 +22,8 @@ const limits = { maxFileSize: most };
 async function assertNothingKept(server: TestServer): Promise<void> {
   assert.deepEqual((await server.call('list_files', {})).data.files, []);
   assert.deepEqual(await problems(server), []);
-  if (server.config.storage === 'disk') assert.deepEqual(await onDisk(server), { staged: [], objects: [] });
+  if (server.config.storage !== 'memory')
+    assert.deepEqual(await inStorage(server), { staged: [], objects: [] });
 }
 
 const wrong: {

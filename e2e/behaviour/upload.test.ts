@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { backends, startServer, type TestServer } from '../server.testing.ts';
-import { onDisk, pieces, problems, rawConnection, send, sha256, uploadUrl } from './upload.testing.ts';
+import { inStorage, pieces, problems, rawConnection, send, sha256, uploadUrl } from './upload.testing.ts';
 
 describe(`uploads (${backends})`, () => {
   let server: TestServer;
@@ -120,9 +120,8 @@ describe(`uploads (${backends})`, () => {
 
   it('C10: after all this nothing is left half-written, and what is counted is what is kept', async (t) => {
     assert.deepEqual(await problems(server), []);
-    if (server.config.storage === 'memory')
-      return t.skip('there is no folder to look into: storage is memory');
-    assert.deepEqual((await onDisk(server)).staged, []);
+    if (server.config.storage === 'memory') return t.skip('storage is in the memory of the server');
+    assert.deepEqual((await inStorage(server)).staged, []);
   });
 });
 
@@ -138,6 +137,6 @@ it('C10: an upload link that has expired answers 404, and what was sent goes wit
   await pause(1200);
   assert.deepEqual(await problems(server), []);
   assert.equal((await server.call('list_files', {})).data.files.length, 0);
-  if (server.config.storage === 'memory') return t.skip('there is no folder to look into: storage is memory');
-  assert.deepEqual(await onDisk(server), { staged: [], objects: [] });
+  if (server.config.storage === 'memory') return t.skip('storage is in the memory of the server');
+  assert.deepEqual(await inStorage(server), { staged: [], objects: [] });
 });

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
+import { keyFor } from '../../src/files/files.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { filesFolder, storageOptions } from '../../src/stores.ts';
@@ -98,6 +99,29 @@ export async function rawConnection(url: string) {
     },
     [Symbol.dispose]: () => void socket.destroy(),
   };
+}
+
+/** Storage as the server has it, opened beside it: that cannot be done with one in memory. */
+export async function openedBeside({ config }: TestServer) {
+  const storage = await openStorage(storageOptions(config));
+  return Object.assign(storage, { [Symbol.asyncDispose]: () => storage.close() });
+}
+
+/** The ids and keys of all that is staged and kept. */
+export async function inStorage(server: TestServer): Promise<{ staged: string[]; objects: string[] }> {
+  await using storage = await openedBeside(server);
+  const { objects } = await storage.list({ prefix: 'files/' });
+  const staged = await storage.staging.list();
+  return { staged: staged.map(({ id }) => id), objects: objects.map(({ key }) => key) };
+}
+
+/** Adds bytes to what is staged, as a server that was killed before it answered leaves them. */
+export async function stageMore(server: TestServer, id: string, offset: number, text: string): Promise<void> {
+  await using storage = await openedBeside(server);
+  const bytes = async function* (): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(text);
+  };
+  await storage.staging.append(id, offset, bytes(), { key: keyFor(id) });
 }
 
 /** The names of all files in staging and objects. Only on disk can they be looked at. */

