@@ -3,9 +3,25 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { spawnModule } from './child.testing.ts';
 import type { Backend } from './backend.testing.ts';
-import { openDatabase } from './open.ts';
+import { migrateTo } from './migrate.ts';
+import { openBackend, openDatabase } from './open.ts';
 
-const TABLES = ['files', 'links', 'bundles', 'bundle_files', 'uploads', 'usage', 'outbox'];
+const TABLES = [
+  'files',
+  'links',
+  'bundles',
+  'bundle_files',
+  'uploads',
+  'usage',
+  'outbox',
+  'places',
+  'executions',
+  'users',
+  'api_keys',
+];
+
+/** The last migration of every release. */
+const released = { '0.1.0': 1 };
 
 const OPEN_AND_CLOSE = `
   import { openDatabase } from './open.ts';
@@ -25,6 +41,26 @@ export function migrationContract(backend: Backend): void {
     assert.equal(records[0]?.[0]?.['name'], 'files-and-links');
     assert.deepEqual(records[0], records[1]);
   });
+
+  for (const [release, version] of Object.entries(released))
+    test(`a database of release ${release} is brought up to date, by four processes at once, with all that is in it`, async (t) => {
+      const location = await backend.newLocation(t);
+      const old = await openBackend(location);
+      await migrateTo(old, version);
+      await old.query(
+        `INSERT INTO files (id, owner, name, media_type, size, sha256, crc32, origin, storage_key, created_at, expires_at)
+         VALUES ('file_1', 'local', 'a', 'text/plain', 3, 'aa', 1, 'upload', 'files/1', 1, 2)`,
+      );
+      const before = await old.query('SELECT * FROM files');
+      await old.close();
+      const children = Array.from({ length: 4 }, () => spawnModule(OPEN_AND_CLOSE, location));
+      for (const [code] of await Promise.all(children.map((child) => once(child, 'exit'))))
+        assert.equal(code, 0);
+      const database = await openDatabase(location);
+      t.after(() => database.close());
+      assert.deepEqual(await database.query('SELECT * FROM files'), before);
+      for (const table of TABLES) await database.query(`SELECT * FROM ${table}`);
+    });
 
   test('four processes that open a new database at once all succeed', async (t) => {
     const location = await backend.newLocation(t);

@@ -21,8 +21,18 @@ const FOLDER = join(import.meta.dirname, '../../src/database/migrations');
 const LOCK = 7_263_541_009;
 
 /** Brings the schema up to date, whole or not at all. Several processes may do so at once. */
-export async function migrate(database: Database): Promise<void> {
+export const migrate = async (database: Database): Promise<void> => apply(database, await readMigrations());
+
+/** Makes the schema of an earlier release, for tests of the way from there. */
+export async function migrateTo(database: Database, version: number): Promise<void> {
   const known = await readMigrations();
+  await apply(
+    database,
+    known.filter((migration) => migration.version <= version),
+  );
+}
+
+async function apply(database: Database, known: Migration[]): Promise<void> {
   await database.transaction(async (tx) => {
     // SQLite's transactions exclude each other anyway.
     if (database.kind === 'postgres') await tx.query('SELECT pg_advisory_xact_lock(CAST(? AS BIGINT))', LOCK);
@@ -30,7 +40,7 @@ export async function migrate(database: Database): Promise<void> {
     refuseNewer(known, applied);
     refuseChanged(known, applied);
     const done = new Set(applied.map(({ version }) => version));
-    for (const migration of known) if (!done.has(migration.version)) await apply(tx, migration);
+    for (const migration of known) if (!done.has(migration.version)) await applyOne(tx, migration);
   });
 }
 
@@ -79,7 +89,7 @@ function refuseChanged(known: Migration[], applied: Applied[]): void {
   );
 }
 
-async function apply(tx: Queries, { version, name, statements, sha256 }: Migration): Promise<void> {
+async function applyOne(tx: Queries, { version, name, statements, sha256 }: Migration): Promise<void> {
   for (const statement of statements) await tx.query(statement);
   const record = 'INSERT INTO schema_migrations (version, name, applied_at, sha256) VALUES (?, ?, ?, ?)';
   await tx.query(record, version, name, Date.now(), sha256);

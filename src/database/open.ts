@@ -33,7 +33,8 @@ export async function reachDatabase(location: string): Promise<void> {
   }
 }
 
-async function openBackend(location: string): Promise<Database> {
+/** Opens it as it is, whatever its schema. */
+export async function openBackend(location: string): Promise<Database> {
   const backend = BACKENDS.find((candidate) => candidate.location.test(location));
   if (backend === undefined) throw unsupported();
   return backend.open(location);
