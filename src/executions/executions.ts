@@ -59,6 +59,7 @@ export function createExecutions(options: ExecutionsOptions) {
     }
   }
 
+  const recover = (): Promise<number> => markLost(database, clock() - longestLife(options), note);
   const room = { ...options, note, write };
   const underWay = new Map<Promise<Ended>, AbortController>();
 
@@ -95,10 +96,14 @@ export function createExecutions(options: ExecutionsOptions) {
       searchExecutions(database, caller, search),
 
     /** Says of runs that a crash has cut off that they are lost, and gives their number. Call at the start. */
-    recover: (): Promise<number> => markLost(database, clock() - longestLife(options), note),
+    recover,
 
     /** Forgets what is older than its record is kept. */
-    sweep: (): Promise<SweptExecutions> => sweepExecutions(database, journal, clock, options.retention),
+    async sweep(): Promise<SweptExecutions> {
+      // What ran on a server that never came back is found by the others.
+      if (database.kind === 'postgres') await recover();
+      return sweepExecutions(database, journal, clock, options.retention);
+    },
 
     /** Cancels what is under way, and waits until that is recorded. */
     async [Symbol.asyncDispose](): Promise<void> {

@@ -232,6 +232,16 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.equal(await room.executions.recover(), name === 'SQLite' ? 1 : 0);
     });
 
+    test('D9: what a server that never came back has left running is found lost by the sweep of another', async () => {
+      await using room = await open();
+      const cut = await keep(room, { reason: 'running', startedAt: now - day });
+      const fresh = await keep(room, { reason: 'running' });
+      await room.executions.sweep();
+      const { reason } = await room.executions.get(ada, cut.id);
+      assert.equal(reason, name === 'SQLite' ? 'running' : 'lost');
+      assert.equal((await room.executions.get(ada, fresh.id)).reason, 'running');
+    });
+
     test('D9: what was answered is found at once, in the row and in the journal', async () => {
       await using room = await openRoom({ location: await location() });
       const { execution: ran } = await room.run({ code: 'printf "a\\0b\\n"; exit 1', language: 'bash' });
