@@ -195,7 +195,8 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       const kept = [
         await keep(room, { startedAt: now - 29 * day }),
         await keep(room, { ...old, exitCode: 1 }),
-        await keep(room, { ...older, reason: 'running' }),
+        // Where others may run code too, one as old as that would be taken for lost first.
+        await keep(room, { startedAt: name === 'SQLite' ? older.startedAt : now, reason: 'running' }),
       ];
       for (let n = 0; n < 3; n++) await keep(room, old);
       await keep(room, older);
@@ -204,10 +205,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       const days = [89, 90, 91, 92].map((ago) => new Date(now - ago * day).toISOString().slice(0, 10));
       for (const each of days) await writeFile(join(logs, `executions-${each}.jsonl`), '');
       assert.deepEqual(await room.executions.sweep(), { executions: 4, journals: 2 });
-      assert.deepEqual(
-        await ids(room, {}),
-        kept.map(({ id }) => id),
-      );
+      assert.deepEqual((await ids(room, {})).toSorted(), kept.map(({ id }) => id).toSorted());
       assert.equal((await readdir(logs)).length, 2);
       assert.deepEqual(await room.executions.sweep(), { executions: 0, journals: 0 });
     });

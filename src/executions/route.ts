@@ -10,7 +10,8 @@ import { shownExecution, shownPage } from './shown.ts';
 
 export interface ExecutionRoutesOptions {
   readonly executions: Pick<Executions, 'get' | 'search'>;
-  readonly caller: Caller;
+  /** Who made a request, by what the framework knows of it. */
+  readonly callerOf: (env: unknown) => Caller;
   readonly log: Log;
 }
 
@@ -18,7 +19,7 @@ export interface ExecutionRoutesOptions {
 const query = searchInput.extend({ limit: z.coerce.number().int().min(1).max(100).default(20) });
 
 /** `GET /executions` and `GET /executions/{id}`: what search_executions and get_execution give. */
-export function executionRoutes({ executions, caller, log }: ExecutionRoutesOptions): Hono {
+export function executionRoutes({ executions, callerOf, log }: ExecutionRoutesOptions): Hono {
   const routes = new Hono();
   const answered = async (act: () => Promise<unknown>): Promise<Response> => {
     try {
@@ -33,12 +34,15 @@ export function executionRoutes({ executions, caller, log }: ExecutionRoutesOpti
     }
   };
   routes.get('/executions', (context) =>
-    answered(async () => shownPage(await executions.search(caller, parsed(query, context.req.query())))),
+    answered(async () => {
+      const wanted = parsed(query, context.req.query());
+      return shownPage(await executions.search(callerOf(context.env), wanted));
+    }),
   );
   routes.get('/executions/:id', (context) =>
     answered(async () => {
       const id = parsed(executionId, context.req.param('id'));
-      return shownExecution(await executions.get(caller, id));
+      return shownExecution(await executions.get(callerOf(context.env), id));
     }),
   );
   return routes;
