@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../database/database.ts';
-import { WorkcrateError } from '../errors.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Storage } from '../storage/storage.ts';
 
 const key = 'store-id';
@@ -10,22 +10,45 @@ const key = 'store-id';
  * that no row knows are deleted at a start: with the wrong database, that would be all of them.
  */
 export async function demandSameStore(database: Database, storage: Storage): Promise<void> {
-  const [row] = await database.query<{ id: string }>('SELECT id FROM store');
-  const there = await readId(storage);
-  if (row && row.id === there) return;
-  if (await holdsFiles(storage)) throw mismatch();
-  const id = row?.id ?? there ?? randomBytes(16).toString('hex');
-  if (there !== id) await writeId(storage, id);
-  if (!row) await database.query('INSERT INTO store (id) VALUES (?)', id);
+  if (await isTied(database, storage)) return;
+  // Another server may have tied them, and taken in files, since the first look.
+  if (await holdsFiles(storage)) {
+    if (await isTied(database, storage)) return;
+    throw mismatch();
+  }
+  const known = await idInDatabase(database);
+  if (known !== null) await storage.remove(key);
+  const id = await idInStorage(storage, known);
+  await database.query('INSERT INTO store (id) VALUES (?) ON CONFLICT DO NOTHING', id);
 }
 
-async function writeId(storage: Storage, id: string): Promise<void> {
+async function isTied(database: Database, storage: Storage): Promise<boolean> {
+  const id = await idInDatabase(database);
+  return id !== null && id === (await readId(storage));
+}
+
+async function idInDatabase(database: Database): Promise<string | null> {
+  const [row] = await database.query<{ id: string }>('SELECT id FROM store');
+  return row?.id ?? null;
+}
+
+/** The id that is there, made where there is none. Of several who make one at once, one does. */
+async function idInStorage(storage: Storage, known: string | null): Promise<string> {
+  const there = await readId(storage);
+  if (there !== null) return there;
   const bytes = async function* (): AsyncGenerator<Uint8Array> {
-    yield Buffer.from(id);
+    yield Buffer.from(known ?? randomBytes(16).toString('hex'));
   };
-  await storage.remove(key);
-  await storage.staging.append(key, 0, bytes());
-  await storage.staging.commit(key, key);
+  const staged = `${key}-${randomBytes(12).toString('hex')}`;
+  try {
+    await storage.staging.append(staged, 0, bytes());
+    await storage.staging.commit(staged, key);
+  } catch (error) {
+    if (!isWorkcrateError(error, 'already_exists')) throw error;
+  } finally {
+    await storage.staging.discard(staged);
+  }
+  return (await readId(storage))!;
 }
 
 async function readId(storage: Storage): Promise<string | null> {
@@ -43,7 +66,7 @@ async function holdsFiles(storage: Storage): Promise<boolean> {
 function mismatch(): WorkcrateError {
   return new WorkcrateError(
     'data_mismatch',
-    'The files folder belongs to another database than the one given. Start with the database that it belongs to, ' +
-      'or choose an empty folder with --files-dir. Nothing was changed.',
+    'The stored files belong to another database than the one given. Start with the database that they belong to, ' +
+      'or choose an empty place for files (--files-dir, --s3-prefix, --azure-prefix). Nothing was changed.',
   );
 }

@@ -93,14 +93,12 @@ export async function reset(options: Options, upload: LeasedUpload): Promise<voi
 }
 
 /** Failures after which what was sent is of no use. After all others, the sender may go on with it. */
-const refusals = [
-  'too_large',
-  'size_mismatch',
-  'hash_mismatch',
-  'quota_exceeded',
-  'storage_full',
-  'storage_failed',
-] as const;
+const refusals = ['too_large', 'size_mismatch', 'hash_mismatch', 'quota_exceeded', 'storage_full'] as const;
+
+/** A disk that fails is no place for more; a store that others use too is out of reach for a while. */
+const isOfNoUse = ({ storage }: Options, error: unknown): boolean =>
+  refusals.some((code) => isWorkcrateError(error, code)) ||
+  (!storage.isShared && isWorkcrateError(error, 'storage_failed'));
 
 /** Leaves of a transfer that fails what can be gone on with, or nothing. */
 export async function salvaging<T>(
@@ -111,7 +109,7 @@ export async function salvaging<T>(
   try {
     return await work();
   } catch (error) {
-    if (refusals.some((code) => isWorkcrateError(error, code))) await reset(options, upload);
+    if (isOfNoUse(options, error)) await reset(options, upload);
     else if (upload.declaredSize === null) await holdWhatCame(options, upload);
     throw error;
   }
