@@ -12,7 +12,8 @@ import { cleanFilename } from '../filenames.ts';
 import { charge, type Quotas } from './quota.ts';
 import { fileFromRow, insertFile, type StoredFile } from './stored-file.ts';
 import { idOfKey, isKnown, keyFor } from './storage-key.ts';
-import { sweepFiles, sweepOrphans } from './sweep.ts';
+import { sweepOrphans } from './orphans.ts';
+import { sweepFiles } from './sweep.ts';
 
 export { digesting, digestOf, type Digest } from './digest.ts';
 export { isMediaType, mediaTypeOf } from './media-type.ts';
@@ -38,6 +39,8 @@ export interface FilesOptions {
   readonly log: Log;
 }
 
+const dayMs = 24 * 60 * 60 * 1000;
+
 export type Files = ReturnType<typeof createFiles>;
 
 /** Keeps files: bytes in storage, what is known of them in the database, in that order. */
@@ -45,6 +48,7 @@ export function createFiles(options: FilesOptions) {
   const { database, storage, quotas, clock } = options;
   /** Staged bytes that this process is working on; the sweep leaves them alone. */
   const inHand = new Set<string>();
+  let nextOrphans = 0;
 
   async function keep(
     caller: Caller,
@@ -156,10 +160,19 @@ export function createFiles(options: FilesOptions) {
       charge(tx, owner, { bytes, files }, quotas),
 
     /** Deletes what has expired, and gives the number of files deleted. */
-    sweep: () => sweepFiles(options),
+    async sweep(): Promise<number> {
+      if (storage.isShared && clock() >= nextOrphans) {
+        nextOrphans = clock() + dayMs;
+        options.log.info('sweep.orphans_removed', { count: await sweepOrphans(options, inHand) });
+      }
+      return sweepFiles(options);
+    },
 
-    /** Deletes bytes that no row knows, as a crash leaves them. Only while nobody else writes. */
-    sweepOrphans: () => sweepOrphans(options, inHand),
+    /**
+     * Deletes bytes that no row knows, as a crash leaves them. At a start, while nobody else writes; a storage that
+     * others use too, and that may be large and far away, is gone through by the sweep once a day.
+     */
+    sweepOrphans: async (): Promise<number> => (storage.isShared ? 0 : sweepOrphans(options, inHand)),
   };
 }
 

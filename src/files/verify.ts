@@ -2,7 +2,7 @@ import type { Database, Row } from '../database/database.ts';
 import type { Storage } from '../storage/storage.ts';
 import { digestOf } from './digest.ts';
 import { fileFromRow, type StoredFile } from './stored-file.ts';
-import { isKnown } from './storage-key.ts';
+import { abandoned, orphans } from './orphans.ts';
 
 export interface Verification {
   files: number;
@@ -32,7 +32,7 @@ export async function verifyFiles(options: VerifyOptions): Promise<Verification>
     result.bytes += file.size;
     options.report(result.files);
   }
-  if (options.findOrphans) result.problems.push(...(await orphans(options)), ...(await leftovers(options)));
+  if (options.findOrphans) result.problems.push(...(await leftovers(options)));
   result.problems.push(...(await miscounts(options.database)));
   return result;
 }
@@ -60,27 +60,16 @@ async function isStillThere(database: Database, file: StoredFile): Promise<boole
   return (await database.query('SELECT id FROM files WHERE id = ?', file.id)).length > 0;
 }
 
-async function orphans({ database, storage }: VerifyOptions): Promise<string[]> {
+/** Bytes that are kept for nobody. */
+async function leftovers(options: VerifyOptions): Promise<string[]> {
+  const stores = { ...options, clock: Date.now };
+  const remover = options.storage.isShared ? 'a sweep' : 'the next start';
   const found: string[] = [];
-  for (let after: string | null = ''; after !== null;) {
-    const page = await storage.list({ prefix: 'files/', after });
-    for (const { key } of page.objects) {
-      if (!(await isKnown(database, key)))
-        found.push(`${key}: no file knows this object; the next start removes it`);
-    }
-    after = page.next;
-  }
-  return found;
-}
-
-/** Staged bytes belong to an upload that is still open; those of a broken-off one are left over. */
-async function leftovers({ database, storage }: VerifyOptions): Promise<string[]> {
-  const found: string[] = [];
-  for (const { id } of await storage.staging.list()) {
-    const open = await database.query('SELECT id FROM uploads WHERE id = ? AND completed_at IS NULL', id);
-    if (open.length === 0)
-      found.push(`${id}: no upload goes on with these bytes; the next start removes them`);
-  }
+  for await (const key of orphans(stores))
+    found.push(`${key}: no file knows this object; ${remover} removes it`);
+  // Those of an upload that has expired go with its row.
+  for await (const { id } of abandoned(stores, 0))
+    found.push(`${id}: no upload goes on with these bytes; ${remover} removes them`);
   return found;
 }
 

@@ -1,0 +1,63 @@
+import type { Clock } from '../clock.ts';
+import type { Database } from '../database/database.ts';
+import type { Staged, Storage } from '../storage/storage.ts';
+import type { FilesOptions } from './files.ts';
+import { idOfKey } from './storage-key.ts';
+import { removeBytes } from './sweep.ts';
+
+interface Stores {
+  readonly database: Database;
+  readonly storage: Storage;
+  readonly clock: Clock;
+}
+
+/** Deletes bytes that no row knows and nobody is going to give one, and gives their number. */
+export async function sweepOrphans(options: FilesOptions, inHand: ReadonlySet<string>): Promise<number> {
+  let count = 0;
+  for await (const key of orphans(options)) if (await removeBytes(options, key)) count++;
+  for await (const { id } of abandoned(options, options.clock())) {
+    if (inHand.has(id)) continue;
+    await options.storage.staging.discard(id);
+    count++;
+  }
+  return count;
+}
+
+/** The keys of objects that no row knows. */
+export async function* orphans(stores: Stores): AsyncGenerator<string> {
+  for (let after: string | null = ''; after !== null;) {
+    const page = await stores.storage.list({ prefix: 'files/', after, limit: 500 });
+    const keys = page.objects.filter((object) => isOldEnough(stores, object)).map(({ key }) => key);
+    yield* await unknown(stores.database, keys);
+    after = page.next;
+  }
+}
+
+async function unknown(database: Database, keys: readonly string[]): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const ids = keys.map(idOfKey);
+  const marks = ids.map(() => '?').join(', ');
+  const rows = await database.query<{ id: string }>(`SELECT id FROM files WHERE id IN (${marks})`, ...ids);
+  const known = new Set(rows.map(({ id }) => id));
+  return keys.filter((key) => !known.has(idOfKey(key)));
+}
+
+/** Staged bytes go on living only for an upload that may still be gone on with at this time. */
+export async function* abandoned(stores: Stores, at: number): AsyncGenerator<Staged> {
+  const { database, storage } = stores;
+  for (const staged of await storage.staging.list()) {
+    if (!isOldEnough(stores, staged)) continue;
+    const open = await database.query(
+      'SELECT id FROM uploads WHERE id = ? AND completed_at IS NULL AND expires_at > ?',
+      staged.id,
+      at,
+    );
+    if (open.length === 0) yield staged;
+  }
+}
+
+/** In a storage that other processes use too, bytes without a row may be about to get theirs. */
+const sharedGraceMs = 24 * 60 * 60 * 1000;
+
+const isOldEnough = ({ storage, clock }: Stores, { modified }: { readonly modified: number }): boolean =>
+  !storage.isShared || modified < clock() - sharedGraceMs;
