@@ -1,28 +1,32 @@
 import { parseArgs } from 'node:util';
-import type { Command } from './commands/command.ts';
+import type { CommandInput } from './commands/command.ts';
 import { helpText } from './commands/help.ts';
 import { flagOptions, loadConfig, printConfig } from './config.ts';
 import { isWorkcrateError, WorkcrateError } from './errors.ts';
 import { packageVersion } from './version.ts';
 
+/** What stands behind a command is for it alone; most take nothing. */
+type Run = (input: CommandInput & { readonly words: readonly string[] }) => Promise<number>;
+
 /** Each is loaded when it is asked for: loading the server takes most of a start, and `check` needs none. */
-const commands: Record<string, () => Promise<Command>> = {
+const commands: Record<string, () => Promise<Run>> = {
   serve: async () => (await import('./commands/serve.ts')).serve,
   stdio: async () => (await import('./commands/stdio.ts')).stdio,
   check: async () => (await import('./commands/check.ts')).check,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
+  user: async () => (await import('./commands/user.ts')).user,
 };
 
 async function main(argv: string[]): Promise<number> {
-  const { command, flags } = parse(argv);
+  const { command, words, flags } = parse(argv);
   if (flags['version'] !== undefined) return print(`${packageVersion}\n`);
   if (flags['help'] !== undefined) return print(helpText());
   if (command === null && flags['print-config'] === undefined)
-    throw usage('say what to do: serve, stdio, check or doctor');
+    throw usage('say what to do: serve, stdio, check, doctor or user');
   const loaded = loadConfig(flags);
   if (flags['print-config'] !== undefined) return print(printConfig(loaded));
   const run = await commands[command!]!();
-  return run({ ...loaded, flags });
+  return run({ ...loaded, flags, words });
 }
 
 function print(text: string): number {
@@ -30,16 +34,22 @@ function print(text: string): number {
   return 0;
 }
 
-function parse(argv: string[]): { command: string | null; flags: Record<string, string | undefined> } {
+interface Parsed {
+  readonly command: string | null;
+  readonly words: readonly string[];
+  readonly flags: Record<string, string | undefined>;
+}
+
+function parse(argv: string[]): Parsed {
   const { values, positionals } = parseFlags(argv);
-  const [command = null, ...more] = positionals;
+  const [command = null, ...words] = positionals;
   if (command !== null && !Object.hasOwn(commands, command))
     throw usage(
       `there is no command ${JSON.stringify(command)}; there are ${Object.keys(commands).join(', ')}`,
     );
-  if (more.length > 0) throw usage(`${JSON.stringify(more[0])} is one word too many`);
+  if (words.length > 0 && command !== 'user') throw usage(`${JSON.stringify(words[0])} is one word too many`);
   const flags = Object.entries(values).map(([name, value]) => [name, String(value)]);
-  return { command, flags: Object.fromEntries(flags) as Record<string, string> };
+  return { command, words, flags: Object.fromEntries(flags) as Record<string, string> };
 }
 
 function parseFlags(argv: string[]) {
@@ -59,6 +69,9 @@ const ownFlags = {
   version: { type: 'boolean', short: 'v' },
   'print-config': { type: 'boolean' },
   'read-data': { type: 'boolean' },
+  scopes: { type: 'string' },
+  expires: { type: 'string' },
+  json: { type: 'boolean' },
 } as const;
 
 function usage(problem: string): WorkcrateError {

@@ -77,6 +77,7 @@ async function sandboxFor(config: Config, places: Places, log: Log): Promise<San
   const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
   try {
     const sandbox = await openSandbox({ ...sandboxOptions(config, log), kind });
+    // Also with --auth, where there is no such user: it shows whether anything can be run here.
     await sandbox.warm(localCaller.user, await places.of(localCaller.user));
     return sandbox;
   } catch (error) {

@@ -1,7 +1,9 @@
 import type { Server } from 'node:http';
 import { artifactRoutes } from './artifacts/route.ts';
+import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { lockFolder } from './data-folder.ts';
+import type { Database } from './database/database.ts';
 import { openDatabase } from './database/open.ts';
 import { WorkcrateError } from './errors.ts';
 import { executionRoutes } from './executions/route.ts';
@@ -21,8 +23,11 @@ import { openStorage } from './storage/open.ts';
 import { startRunning } from './running.ts';
 import { databaseLocation, storageOptions } from './stores.ts';
 import { startSweeper } from './sweeper.ts';
+import { openUsers } from './users/open.ts';
 import { createApp } from './web/app.ts';
+import { createGate } from './web/gate.ts';
 import { createGuessLimit } from './web/guess-limit.ts';
+import { createResource } from './web/resource.ts';
 import { createWebServer, listen } from './web/server.ts';
 import { createNameCheck, isLoopback } from './web/trusted-names.ts';
 
@@ -36,7 +41,7 @@ export type Workcrate = Awaited<ReturnType<typeof startWorkcrate>>;
 
 /** The composition root: config → database, storage → rooms → app. Nothing else constructs a backend. */
 export async function startWorkcrate(config: Config, lane: Lane) {
-  refuseOpenBind(config.host);
+  refuseOpenBind(config);
   await using started = new AsyncDisposableStack();
   const log = lane.log ?? createLog(config.logLevel);
   const clock = Date.now;
@@ -101,7 +106,9 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const factoryFor = (sharesMachine: boolean) =>
     createServerFactory({ tools, metrics, log, sharesMachine, caller: localCaller, extend });
   const factory = factoryFor(lane.sharesMachine);
-  const mcp = createMcpEndpoint(factoryFor(false), log);
+
+  const { gate, guesses, resource } = started.use(openGate(config, { database, baseUrl, clock, log }));
+  const mcp = createMcpEndpoint({ factory: factoryFor(false), metadataUrl: resource.metadataUrl, log });
 
   const idleMs = config.idleTimeout * 1000;
   const sendfile = config.sendfile === 'auto';
@@ -109,11 +116,13 @@ export async function startWorkcrate(config: Config, lane: Lane) {
     app: createApp({
       mcp,
       metrics,
+      gate,
+      resourceMetadata: resource.metadata,
       ready: () => ready(database, storage),
       rooms: [
-        executionRoutes({ executions, caller: localCaller, log }),
+        executionRoutes({ executions, callerOf: (env) => gate.who(env) ?? localCaller, log }),
         // Last: the names of users are first in its paths.
-        artifactRoutes({ artifacts, log }),
+        artifactRoutes({ artifacts, signedIn: gate.who, log }),
       ],
     }),
     downloads: createDownloadRoute({ links, metrics, log, sendfile, idleMs, completed: webhook.completed }),
@@ -126,7 +135,8 @@ export async function startWorkcrate(config: Config, lane: Lane) {
       urlOf: (token) => `${baseUrl()}/uploads/${token}`,
     }),
     checkNames: createNameCheck(config.publicUrl, config.host),
-    guesses: createGuessLimit(config.guessLimit, clock),
+    gate,
+    guesses,
     metrics,
     log,
   });
@@ -137,12 +147,29 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   return { url, factory, log, codeRunsIn: where, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-function refuseOpenBind(host: string): void {
-  if (isLoopback(host)) return;
+interface Ground {
+  readonly database: Database;
+  readonly baseUrl: () => string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Who may come in, and what those who may not are told. */
+function openGate(config: Config, { baseUrl, ...ground }: Ground) {
+  const users = openUsers(config, { ...ground, resource: () => `${baseUrl()}/mcp` });
+  const guesses = createGuessLimit(config.guessLimit, ground.clock);
+  const resource = createResource(users, baseUrl);
+  const gate = createGate({ users, guesses, terms: resource.terms, log: ground.log });
+  return { gate, guesses, resource, [Symbol.asyncDispose]: async () => users?.[Symbol.asyncDispose]() };
+}
+
+function refuseOpenBind({ host, auth }: Config): void {
+  if (isLoopback(host) || auth.length > 0) return;
   throw new WorkcrateError(
     'bind_refused',
-    `Workcrate does not listen on ${host}: without users, anyone who can reach it could use it. Listen on 127.0.0.1 ` +
-      'and put a proxy with authentication in front; --public-url then makes the links point at that.',
+    `Workcrate does not listen on ${host}: without --auth, anyone who can reach it could use it. Have callers sign in ` +
+      'with --auth keys (workcrate user add NAME gives a key). Or: Listen on 127.0.0.1 and put a proxy with ' +
+      'authentication in front; --public-url then makes the links point at that.',
   );
 }
 

@@ -31,7 +31,7 @@ it('--version prints the version of the package', async () => {
 });
 
 const mistakes: [string[], RegExp][] = [
-  [[], /say what to do: serve, stdio, check or doctor/],
+  [[], /say what to do: serve, stdio, check, doctor/],
   [['sreve'], /no command "sreve"; there are serve, stdio, check, doctor/],
   [['constructor'], /no command "constructor"/],
   [['serve\nforged'], /no command "serve\\nforged"/],

@@ -15,7 +15,7 @@ async function served(options: { sizeLimit?: number } = {}) {
   const set = await stage(options);
   const app = new Hono();
   app.get('/metrics', (context) => context.text('metrics'));
-  app.route('/', artifactRoutes(set));
+  app.route('/', artifactRoutes({ ...set, signedIn: () => null }));
   app.notFound((context) => context.text('nothing here', 404));
   const get = async (path: string) => {
     const answer = await app.request(path);
@@ -143,7 +143,7 @@ test('A3, A8: a file that changes is a 500 before the first byte, and breaks the
   await assert.rejects(answer.text());
   assert.match(String(web.logged().at(-1)?.['result']), /artifact_failed/);
   const failing = new Hono();
-  failing.route('/', artifactRoutes({ ...web, artifacts: changing(web, 'small') }));
+  failing.route('/', artifactRoutes({ ...web, signedIn: () => null, artifacts: changing(web, 'small') }));
   web.put('small', 'x');
   const refused = await failing.request('/ann/artifacts/small');
   assert.equal(refused.status, 500);

@@ -10,15 +10,17 @@ import { streamed, streamedHead } from './streamed.ts';
 
 export interface ArtifactRoutesOptions {
   readonly artifacts: Artifacts;
+  /** Who made a request, by what the framework knows of it; null where nobody has to sign in. */
+  readonly signedIn: (env: unknown) => Caller | null;
   readonly log: Log;
 }
 
 /** `/{user_id}/artifacts` and what is below it (A8). To be added last: other routes win over the names of users. */
-export function artifactRoutes({ artifacts, log }: ArtifactRoutesOptions): Hono {
+export function artifactRoutes({ artifacts, signedIn, log }: ArtifactRoutesOptions): Hono {
   const routes = new Hono();
-  routes.get('/:user_id/artifacts', ({ req }) =>
+  routes.get('/:user_id/artifacts', ({ req, env }) =>
     answered(async () => {
-      const { caller } = parsed(req.url, log);
+      const { caller } = parsed(req.url, signedIn(env), log);
       const names = await artifacts.list(caller);
       return jsonResponse({ artifacts: names, count: names.length });
     }),
@@ -27,7 +29,7 @@ export function artifactRoutes({ artifacts, log }: ArtifactRoutesOptions): Hono 
   routes.get('/:user_id/artifacts/:artifact_id{[^]+}', ({ req, env }) =>
     answered(async () => {
       const connection = (env as { outgoing?: ServerResponse } | undefined)?.outgoing ?? null;
-      const streaming = { artifacts, ...parsed(req.url, log), connection };
+      const streaming = { artifacts, ...parsed(req.url, signedIn(env), log), connection };
       return req.method === 'HEAD' ? streamedHead(streaming) : streamed(streaming);
     }),
   );
@@ -44,10 +46,10 @@ async function answered(act: () => Promise<Response>): Promise<Response> {
 }
 
 /** From the URL itself, since the framework leaves a broken encoding as it is. */
-function parsed(url: string, log: Log): { caller: Caller; name: string } {
+function parsed(url: string, who: Caller | null, log: Log): { caller: Caller; name: string } {
   const [, user = '', , ...rest] = new URL(url).pathname.split('/');
   try {
-    return { caller: callerOf(user), name: nameOf(rest.join('/')) };
+    return { caller: callerOf(user, who), name: nameOf(rest.join('/')) };
   } catch (error) {
     log.info('artifact.refused', { user: user.slice(0, mostUserLength), error });
     throw error;
@@ -56,9 +58,17 @@ function parsed(url: string, log: Log): { caller: Caller; name: string } {
 
 const mostUserLength = 256;
 
-/** On loopback without auth there is one trust domain, and the user is the one named in the path. */
-function callerOf(segment: string): Caller {
+/**
+ * On loopback without auth there is one trust domain, and the user is the one named in the path. Who has signed in
+ * must be the one in the path; whether there is anybody else of that name is not told.
+ */
+function callerOf(segment: string, who: Caller | null): Caller {
   const user = decoded(segment);
+  if (who !== null && user !== who.user)
+    throw new WorkcrateError(
+      'forbidden',
+      'Only your own artifacts can be had: the path has to begin with your name.',
+    );
   if (user === null || user === '' || user.length > mostUserLength || user.includes('\0'))
     throw new WorkcrateError('invalid_input', 'Invalid user id');
   return { user };

@@ -11,6 +11,9 @@ Commands
   stdio     serve MCP to the client that started it, with links over HTTP on loopback
   check     verify the data folder; --read-data also compares every stored byte with its hash
   doctor    tell what works on this machine, and what to install for the rest
+  user      say who may use the server, with --auth keys; also while it runs
+              add NAME [--scopes code,artifacts,files,operator] [--expires 90d]   prints a key, once
+              list [--json], rotate NAME (new key, old ones end), remove NAME
 
 Options
   -h, --help             this text

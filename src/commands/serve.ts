@@ -12,11 +12,12 @@ export async function serve({ config }: CommandInput): Promise<number> {
   return 0;
 }
 
-function greeting({ url, codeRunsIn }: Workcrate, { data, publicUrl }: Config): string {
+function greeting({ url, codeRunsIn }: Workcrate, { data, publicUrl, auth }: Config): string {
+  const header = auth.length === 0 ? '' : ` --header "Authorization: Bearer $WORKCRATE_KEY"`;
   return `workcrate listening on ${url}
   data folder:   ${data}${publicUrl === null ? '' : `\n  links:         ${publicUrl}/files/…`}
   code runs in:  ${codeRunsIn}
-  Claude Code:   claude mcp add --transport http workcrate ${url}/mcp
+  Claude Code:   claude mcp add --transport http workcrate ${url}/mcp${header}
   VS Code:       code --add-mcp '{"name":"workcrate","type":"http","url":"${url}/mcp"}'
   other clients: MCP over Streamable HTTP at ${url}/mcp
   stop with Ctrl-C

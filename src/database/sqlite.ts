@@ -44,6 +44,9 @@ export function sqliteDatabase(file: string): Database {
     }
   };
 
+  const writtenByOthers = (): number =>
+    run<{ data_version: number }>('SELECT data_version FROM pragma_data_version', [])[0]!.data_version;
+
   const transact = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {
     await patiently(() => run('BEGIN IMMEDIATE', []));
     try {
@@ -58,8 +61,8 @@ export function sqliteDatabase(file: string): Database {
 
   return {
     kind: 'sqlite',
-    // One process at a time has the data folder, and its writes all pass here.
-    version: () => version,
+    // Both only grow: what is written here, and what others commit, as `workcrate user` does beside a server.
+    version: () => (closing === null ? version + writtenByOthers() : version),
     async query<T extends Row>(sql: string, ...values: SqlValue[]) {
       refuseClosed();
       if (!turns.free()) return turns.take(() => patiently(() => run<T>(sql, values)));

@@ -56,11 +56,17 @@ async function exceeded(
     'SELECT bytes, files FROM usage WHERE owner = ?',
     owner,
   );
-  const whose = owner === everybody ? 'This server' : 'You';
+  const advice = 'Delete files that are no longer needed (delete_file), or wait until they expire.';
+  const details = { mostBytes, mostFiles };
+  // How much others hold is nobody's business.
+  if (owner === everybody)
+    return new WorkcrateError('quota_exceeded', `Over quota. This server has no room left. ${advice}`, {
+      details,
+    });
   return new WorkcrateError(
     'quota_exceeded',
-    `Over quota. ${whose} may keep ${mostBytes} bytes in ${mostFiles} files, and ${held?.bytes} bytes in ` +
-      `${held?.files} files are kept or promised. Delete files that are no longer needed (delete_file), or wait until they expire.`,
-    { details: { mostBytes, mostFiles } },
+    `Over quota. You may keep ${mostBytes} bytes in ${mostFiles} files, and ${held?.bytes} bytes in ` +
+      `${held?.files} files are kept or promised. ${advice}`,
+    { details },
   );
 }

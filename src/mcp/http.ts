@@ -1,22 +1,35 @@
 import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@modelcontextprotocol/server';
+import type { SignedIn } from '../identity.ts';
 import type { Log } from '../log.ts';
+import { asAuthInfo } from './authentication.ts';
 import { createSessionLane } from './sessions.ts';
 
+export interface McpEndpointOptions {
+  readonly factory: McpServerFactory;
+  /** Where clients read how to get a token, or null where there is nothing to read. */
+  readonly metadataUrl: () => string | null;
+  readonly log: Log;
+}
+
 export interface McpEndpoint {
-  fetch(request: Request): Promise<Response>;
+  /** Answers a request of somebody who has signed in, or of anybody (null) where nobody has to. */
+  fetch(request: Request, who: SignedIn | null): Promise<Response>;
   close(): Promise<void>;
 }
 
 /** MCP over HTTP for every version in use: 2026-07-28 without sessions, the older ones with. */
-export function createMcpEndpoint(factory: McpServerFactory, log: Log): McpEndpoint {
+export function createMcpEndpoint({ factory, metadataUrl, log }: McpEndpointOptions): McpEndpoint {
   const modern = createMcpHandler(factory, {
     legacy: 'reject',
     onerror: (error) => log.debug('mcp.rejected', { error }),
   });
   const legacy = createSessionLane(factory, log);
   return {
-    fetch: async (request) =>
-      (await isLegacyRequest(request)) ? legacy.fetch(request) : modern.fetch(request),
+    async fetch(request, who) {
+      const authInfo = who === null ? {} : { authInfo: asAuthInfo(who, metadataUrl()) };
+      if (await isLegacyRequest(request)) return legacy.fetch(request, who?.user ?? null, authInfo);
+      return modern.fetch(request, authInfo);
+    },
     async close() {
       await Promise.all([modern.close(), legacy.close()]);
     },

@@ -1,5 +1,6 @@
 import {
   McpServer,
+  requireScopes,
   type CallToolResult,
   type McpServerFactory,
   type RequestStateCodec,
@@ -10,6 +11,7 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { packageVersion } from '../version.ts';
+import { callerOf } from './authentication.ts';
 import { createStateCodec } from './request-state.ts';
 import { asCallResult, type Tool, type ToolContext } from './tool.ts';
 
@@ -18,6 +20,7 @@ export interface McpOptions {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly sharesMachine: boolean;
+  /** Who calls where nobody has to sign in. */
   readonly caller: Caller;
   /** Adds what is not a tool of ours, such as the fixtures of the conformance suite. */
   readonly extend?: ((server: McpServer, parts: ServerParts) => void) | undefined;
@@ -56,9 +59,11 @@ export function createServerFactory(options: McpOptions): McpServerFactory {
 
 function register(server: McpServer, tool: Tool, options: McpOptions): void {
   const { title, description, input, output, annotations } = tool;
+  // Asks nothing of those who need not sign in.
+  const scopeChallenge = requireScopes(tool.group);
   server.registerTool(
     tool.name,
-    { title, description, inputSchema: input, outputSchema: output, annotations },
+    { title, description, inputSchema: input, outputSchema: output, annotations, scopeChallenge },
     (given, context) => call(tool, given, toolContext(context, options), options),
   );
 }
@@ -67,7 +72,7 @@ function toolContext(context: ServerContext, { caller, sharesMachine, log }: Mcp
   const { signal, notify, _meta } = context.mcpReq;
   const progressToken = _meta?.progressToken;
   return {
-    caller,
+    caller: callerOf(context, caller),
     signal,
     sharesMachine,
     progress(done, total, message) {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   WebStandardStreamableHTTPServerTransport,
+  type AuthInfo,
   type McpServer,
   type McpServerFactory,
   type Server,
@@ -11,14 +12,22 @@ import { createEventStore } from './event-store.ts';
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer | Server;
+  /** Who opened it; null where nobody has to sign in. Nobody else finds it. */
+  readonly owner: string | null;
   usedAt: number;
 }
 
 const mostSessions = 1000;
+/** So that nobody who has signed in can take the sessions of all others away. */
+const mostOfOne = 100;
 const idleMs = 60 * 60 * 1000;
 
+interface Authentication {
+  readonly authInfo?: AuthInfo;
+}
+
 export interface SessionLane {
-  fetch(request: Request): Promise<Response>;
+  fetch(request: Request, owner: string | null, authentication: Authentication): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -42,41 +51,50 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
     server.close().catch((error: unknown) => log.warn('session.close_failed', { error }));
   }
 
-  async function start(request: Request): Promise<Response> {
+  async function start(
+    request: Request,
+    owner: string | null,
+    authentication: Authentication,
+  ): Promise<Response> {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       eventStore: createEventStore(),
       retryInterval: 1000,
       onsessioninitialized(id) {
-        makeRoom();
-        sessions.set(id, { transport, server, usedAt: Date.now() });
+        makeRoom(owner);
+        sessions.set(id, { transport, server, owner, usedAt: Date.now() });
       },
       onsessionclosed: (id) => void sessions.delete(id),
     });
     transport.onerror = (error) => log.debug('mcp.rejected', { error });
-    const server = await factory({ era: 'legacy', requestInfo: request });
+    const server = await factory({ era: 'legacy', requestInfo: request, ...authentication });
     await server.connect(transport);
-    const response = await transport.handleRequest(request);
+    const response = await transport.handleRequest(request, authentication);
     // Anything but a handshake was refused, and no session came of it.
     if (transport.sessionId === undefined) await server.close();
     return response;
   }
 
   /** The session used least lately gives way, so that abandoned ones cannot shut out new clients. */
-  function makeRoom(): void {
-    if (sessions.size < mostSessions) return;
-    const [oldest] = [...sessions].sort(([, a], [, b]) => a.usedAt - b.usedAt);
+  function makeRoom(owner: string | null): void {
+    const own = owner === null ? [] : [...sessions].filter(([, session]) => session.owner === owner);
+    if (own.length >= mostOfOne) closeOldest(own);
+    else if (sessions.size >= mostSessions) closeOldest([...sessions]);
+  }
+
+  function closeOldest(among: [string, Session][]): void {
+    const [oldest] = among.sort(([, a], [, b]) => a.usedAt - b.usedAt);
     if (oldest) close(...oldest);
   }
 
   return {
-    async fetch(request) {
+    async fetch(request, owner, authentication) {
       const id = request.headers.get('mcp-session-id');
-      if (id === null) return start(request);
+      if (id === null) return start(request, owner, authentication);
       const session = sessions.get(id);
-      if (!session) return unknownSession();
+      if (!session || session.owner !== owner) return unknownSession();
       session.usedAt = Date.now();
-      return session.transport.handleRequest(request);
+      return session.transport.handleRequest(request, authentication);
     },
     async close() {
       clearInterval(timer);

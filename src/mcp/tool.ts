@@ -20,10 +20,15 @@ export interface ToolAnswer<Output> {
   readonly content?: readonly ContentBlock[];
 }
 
+/** Every group of tools there is. A caller needs the scope of this name for the tools of a group. */
+export const toolGroups = ['code', 'artifacts', 'files'] as const;
+
+export type ToolGroup = (typeof toolGroups)[number];
+
 /** A tool is data plus a handler. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
   readonly name: string;
-  readonly group: string;
+  readonly group: ToolGroup;
   readonly title: string;
   readonly description: string;
   readonly input: Input;

@@ -3,7 +3,7 @@ import { WorkcrateError } from '../errors.ts';
 import { executionTools, type ExecutionToolsOptions } from '../executions/tools.ts';
 import { fileTools } from '../files/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
-import type { Tool } from './tool.ts';
+import { toolGroups, type Tool } from './tool.ts';
 
 export type ToolsOptions = LinkToolsOptions & ExecutionToolsOptions & ArtifactToolsOptions;
 
@@ -20,12 +20,12 @@ function allTools(options: ToolsOptions): Tool[] {
 /** The tools of the groups that are switched on; a group that does not exist is an error, not a silence. */
 export function selectTools(options: ToolsOptions, groups: readonly string[]): Tool[] {
   const tools = allTools(options);
-  const known = new Set(tools.map((tool) => tool.group));
-  const unknown = groups.filter((group) => group !== 'all' && !known.has(group));
+  const known: readonly string[] = toolGroups;
+  const unknown = groups.filter((group) => group !== 'all' && !known.includes(group));
   if (unknown.length > 0)
     throw new WorkcrateError(
       'config_invalid',
-      `There is no group of tools ${unknown.join(', ')}. There are: all, ${[...known].join(', ')}.`,
+      `There is no group of tools ${unknown.join(', ')}. There are: all, ${known.join(', ')}.`,
     );
   return groups.includes('all') ? tools : tools.filter((tool) => groups.includes(tool.group));
 }

@@ -2,20 +2,41 @@ import { Hono } from 'hono';
 import { asWorkcrateError, publicMessage } from '../errors.ts';
 import type { McpEndpoint } from '../mcp/http.ts';
 import type { Metrics } from '../metrics.ts';
+import { operatorScope } from '../users/users.ts';
+import { jsonResponse } from './answer.ts';
+import type { Gate } from './gate.ts';
 
 export interface AppOptions {
   readonly mcp: McpEndpoint;
   readonly metrics: Metrics;
+  readonly gate: Pick<Gate, 'who' | 'demand'>;
+  /** How to get a token (RFC 9728), or null where none are taken. */
+  readonly resourceMetadata: () => Promise<object | null>;
   /** Rejects while the server cannot do its work. */
   readonly ready: () => Promise<void>;
   /** Routes of rooms, in the order in which they are tried. */
   readonly rooms: readonly Hono[];
 }
 
+/** What a caller's key or token must be good for, where that is more than having one. Tools ask for theirs themselves. */
+const scopesOfRoutes = [
+  ['/metrics', operatorScope],
+  ['/status', operatorScope],
+  ['/executions/*', 'code'],
+  ['/:user_id/artifacts/*', 'artifacts'],
+] as const;
+
+const metadataPaths = ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'];
+
 /** Every route but /files and /uploads, which are answered before any framework (server.ts). */
-export function createApp({ mcp, metrics, ready, rooms }: AppOptions): Hono {
+export function createApp({ mcp, metrics, gate, resourceMetadata, ready, rooms }: AppOptions): Hono {
   const app = new Hono();
-  app.all('/mcp', (context) => mcp.fetch(context.req.raw));
+  for (const [path, scope] of scopesOfRoutes) app.use(path, gate.demand(scope));
+  app.all('/mcp', (context) => mcp.fetch(context.req.raw, gate.who(context.env)));
+  app.on('GET', metadataPaths, async (context) => {
+    const metadata = await resourceMetadata();
+    return metadata === null ? context.notFound() : jsonResponse(metadata);
+  });
   app.get('/livez', (context) => context.text('ok\n'));
   app.get('/readyz', async (context) => {
     try {

@@ -5,7 +5,7 @@ const windowMs = 60_000;
 /** More addresses than this are not told apart for the rest of a minute; memory stays bounded. */
 const mostAddresses = 10_000;
 
-/** Slows down whoever tries tokens: after so many unknown ones in a minute, an address has to wait. */
+/** Slows down whoever tries tokens or keys: after so many unknown ones in a minute, an address has to wait. */
 export function createGuessLimit(perMinute: number, clock: Clock) {
   let misses = new Map<string, number>();
   let windowStart = clock();
@@ -24,7 +24,7 @@ export function createGuessLimit(perMinute: number, clock: Clock) {
       const retryAfter = Math.max(1, Math.ceil((windowStart + windowMs - clock()) / 1000));
       throw new WorkcrateError(
         'too_many_requests',
-        `Too many unknown links from this address. Try again in ${retryAfter} s.`,
+        `Too many unknown links or keys from this address. Try again in ${retryAfter} s.`,
         { details: { retryAfter } },
       );
     },

@@ -7,6 +7,7 @@ import { asWorkcrateError, errnoOf, isOurFault, isWorkcrateError, WorkcrateError
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { answerError } from './answer.ts';
+import type { Gate } from './gate.ts';
 import type { GuessLimit } from './guess-limit.ts';
 import { bracketed } from './trusted-names.ts';
 
@@ -17,6 +18,7 @@ export interface WebOptions {
   readonly downloads: TokenRoute;
   readonly uploads: TokenRoute;
   readonly checkNames: (headers: IncomingMessage['headers']) => void;
+  readonly gate: Pick<Gate, 'admit' | 'headersFor'>;
   readonly guesses: GuessLimit;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -96,6 +98,7 @@ async function respond(
       throw error;
     }
   }
+  if (!(await options.gate.admit(req, res))) return;
   if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
   endUnlessComplete(req, res);
   await viaApp(req, res);
@@ -110,11 +113,22 @@ function endUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
 }
 
 /** What may stand in the log of a path: a token pasted in the wrong place may not. */
-const routes = ['/files', '/uploads', '/mcp', '/executions', '/livez', '/readyz', '/metrics'];
+const routes = [
+  '/files',
+  '/uploads',
+  '/mcp',
+  '/executions',
+  '/livez',
+  '/readyz',
+  '/metrics',
+  '/status',
+  '/openapi.json',
+  '/.well-known/oauth-protected-resource',
+];
 
 /** Answers with the error where that is still possible, and breaks the connection where it is not. */
 function refuse(
-  { metrics, log }: WebOptions,
+  { gate, metrics, log }: WebOptions,
   req: IncomingMessage,
   res: ServerResponse,
   cause: unknown,
@@ -131,7 +145,7 @@ function refuse(
   });
   if (res.headersSent || res.destroyed) return void res.destroy();
   const allow = error.code === 'method_not_allowed' ? { Allow: allowed(route) } : {};
-  answerError(res, error, allow);
+  answerError(res, error, { ...allow, ...gate.headersFor(req, error) });
 }
 
 const allowed = (route: string): string =>

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4 } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { WorkcrateError } from '../errors.ts';
 
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
@@ -9,7 +10,7 @@ const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
  * a foreign Origin how a cross-site request does. Both are checked on every route.
  */
 export function createNameCheck(publicUrl: string | null, host: string) {
-  const names = new Set([...loopbackNames, bracketed(host)]);
+  const names = new Set([...loopbackNames, ...boundTo(host).map(bracketed)]);
   if (publicUrl !== null) names.add(new URL(publicUrl).hostname);
   let trustedHost: string | null = null;
   return (headers: IncomingHttpHeaders): void => {
@@ -34,6 +35,15 @@ export function createNameCheck(publicUrl: string | null, host: string) {
   }
 }
 
+/** The addresses at which a server listens: those of this machine where it listens on all of them. */
+function boundTo(host: string): string[] {
+  if (!isUnspecified(host)) return [host];
+  const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  return [host, ...all.map(({ address }) => URL.parse(`http://${bracketed(address)}`)?.hostname ?? address)];
+}
+
+const isUnspecified = (host: string): boolean => host === '0.0.0.0' || host === '::';
+
 function foreign(): WorkcrateError {
   return new WorkcrateError('origin_refused', 'Pages of other origins may not use this server.');
 }
@@ -42,7 +52,7 @@ export function isLoopback(host: string): boolean {
   return (isIPv4(host) && host.startsWith('127.')) || host === '::1' || host === 'localhost';
 }
 
-export const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+export const bracketed = (host: string): string => (/^[^[].*:/.test(host) ? `[${host}]` : host);
 
 function hostnameOf(url: string): string | null {
   return URL.parse(url)?.hostname ?? null;

@@ -15,7 +15,7 @@ const named = z.strictObject({ call: z.string() });
 
 const slow = defineTool({
   name: 'test_cancellable',
-  group: 'conformance',
+  group: 'code',
   title: 'Work slowly',
   description: 'Reports progress every 20 ms, for 10 s or until it is cancelled',
   input: named,
@@ -33,7 +33,7 @@ const slow = defineTool({
 
 const wasCancelled = defineTool({
   name: 'test_was_cancelled',
-  group: 'conformance',
+  group: 'code',
   title: 'Ask whether a call was cancelled',
   description: 'Tells whether cancellation reached a call of test_cancellable',
   input: named,

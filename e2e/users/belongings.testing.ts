@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openDatabase } from '../../src/database/open.ts';
+import { createPlaces } from '../../src/places/places.ts';
+import { databaseLocation } from '../../src/stores.ts';
+import { send, type Member, type Team } from './team.testing.ts';
+
+/** Something of one user's that another may come to know the name of, and the like of it that nobody has. */
+export interface Reference {
+  readonly what: string;
+  readonly real: string;
+  readonly madeUp: string;
+}
+
+export interface Belongings {
+  readonly references: readonly Reference[];
+  /** Words that stand in everything that the user has, and nowhere else. */
+  readonly mark: string;
+  /** How it all stands, to be compared. */
+  look(): Promise<unknown>;
+}
+
+const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
+const token = (): string => randomBytes(32).toString('base64url');
+
+/** Gives a user one of everything that there is. */
+export async function belongingsOf(team: Team, owner: Member): Promise<Belongings> {
+  const mark = `mark${hex(8)}`;
+  const file = await send(owner, `${mark}.txt`, `bytes ${mark}`);
+  const shared = (await owner.call('share_file', { file_id: file })).data;
+  const bundled = (await owner.call('bundle_files', { file_ids: [file], filename: `${mark}.zip` })).data;
+  const upload = (await owner.call('request_upload', { filename: `${mark}-to-come` })).data;
+  const linkId = (await owner.call('link_status', { token: shared.token })).data.link_id as string;
+  const execution = `exec_${hex(6)}`;
+  const started = await leave(team, owner.name, mark, execution);
+  const look = async (): Promise<unknown> => [
+    (await owner.call('list_files')).data,
+    (await owner.call('list_artifacts')).data,
+    (await owner.call('link_status', { token: shared.token })).data.state,
+    (await owner.call('link_status', { token: bundled.token })).data.state,
+    await (await fetch(upload.uploadUrl)).json(),
+    (await owner.call('search_executions')).data,
+  ];
+  const pair = (what: string, real: string, madeUp: string): Reference => ({ what, real, madeUp });
+  const references = [
+    pair('file', file, `file_${hex(12)}`),
+    pair('token of a link', shared.token, token()),
+    pair('URL of a link', shared.downloadUrl, `${team.url}/files/${token()}`),
+    pair('id of a link', linkId, hex(8)),
+    pair('token of a bundle', bundled.token, token()),
+    pair('token of an upload', upload.token, token()),
+    pair('URL of an upload', upload.uploadUrl, `${team.url}/uploads/${token()}`),
+    pair('execution', execution, `exec_${hex(6)}`),
+    pair('place in a list', `${started}-${execution}`, `${started}-exec_${hex(6)}`),
+    pair('artifact', `${mark}.svg`, `mark${hex(8)}.svg`),
+    pair('path of an artifact', `../../2/artifacts/${mark}.svg`, `../../2/artifacts/mark${hex(8)}.svg`),
+    pair('name of a file', `${mark}.txt`, `mark${hex(8)}.txt`),
+    pair('words', mark, `mark${hex(8)}`),
+    pair('user', owner.name, `${owner.name.slice(0, -1)}0`),
+  ];
+  return { references, mark, look };
+}
+
+/** What a run would leave behind, put there without one: a sandbox is not on every machine. */
+async function leave({ config }: Team, user: string, mark: string, execution: string): Promise<number> {
+  await using opened = new AsyncDisposableStack();
+  const database = opened.adopt(await openDatabase(databaseLocation(config)), (it) => it.close());
+  const folder = join(config.data, 'places');
+  const { artifacts } = await createPlaces({ database, folder, uids: null, clock: Date.now }).of(user);
+  await writeFile(join(artifacts, `${mark}.svg`), `<svg>${mark}</svg>`);
+  const now = Date.now();
+  await database.query(
+    `INSERT INTO executions (id, owner, tool, language, code, working_dir, reason, succeeded, exit_code, started_at, duration_ms, stdout, haystack)
+     VALUES (?, ?, 'execute_code', 'bash', ?, '/workspace', 'exit', 1, 0, ?, 5, ?, ?)`,
+    execution,
+    user,
+    `echo ${mark}`,
+    now,
+    mark,
+    `echo ${mark}`,
+  );
+  return now;
+}

@@ -1,0 +1,131 @@
+import { mkdirSync, existsSync } from 'node:fs';
+import { openDatabase } from '../database/open.ts';
+import type { Database } from '../database/database.ts';
+import { WorkcrateError } from '../errors.ts';
+import { databaseLocation } from '../stores.ts';
+import { expiryOf } from '../users/expiry.ts';
+import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
+import { demandUserName } from '../users/names.ts';
+import { removeUser } from '../users/remove.ts';
+import { demandScopes, usualScopes } from '../users/scopes.ts';
+import type { CommandInput } from './command.ts';
+
+interface UserInput extends CommandInput {
+  /** What stands behind `user`. */
+  readonly words: readonly string[];
+}
+
+const actions = { add, list, remove, rotate };
+
+/** `workcrate user add|list|remove|rotate`: who holds which key. Works beside a running server. */
+export async function user(input: UserInput): Promise<number> {
+  const [action = '', name, ...more] = input.words;
+  if (!Object.hasOwn(actions, action)) throw usage();
+  const takesName = action !== 'list';
+  if ((name !== undefined) !== takesName || more.length > 0) throw usage();
+  await using opened = new AsyncDisposableStack();
+  const database = opened.adopt(await openUnlocked(input, action === 'add'), (it) => it.close());
+  process.stdout.write(await actions[action as keyof typeof actions](database, input, name ?? ''));
+  return 0;
+}
+
+function usage(): WorkcrateError {
+  return new WorkcrateError(
+    'config_invalid',
+    'workcrate user takes: add NAME [--scopes A,B] [--expires 90d], list [--json], rotate NAME or remove NAME.',
+  );
+}
+
+/** Without the lock on the data folder: a server may hold it, and each change is one transaction. */
+async function openUnlocked({ config }: UserInput, make: boolean): Promise<Database> {
+  const location = databaseLocation(config);
+  if (config.database === null && make) mkdirSync(config.data, { recursive: true, mode: 0o700 });
+  if (config.database === null && !make && !existsSync(location))
+    throw new WorkcrateError(
+      'not_found',
+      `There is no data in ${config.data} yet. Name the folder with --data.`,
+    );
+  return openDatabase(location);
+}
+
+/** What was said of a key. */
+function termsOf({ flags }: UserInput, now: number): Partial<KeyTerms> {
+  const { scopes, expires } = flags;
+  return {
+    ...(scopes === undefined ? {} : { scopes: demandScopes(scopes.split(',').map((word) => word.trim())) }),
+    ...(expires === undefined ? {} : { expiresAt: expiryOf(expires, now) }),
+  };
+}
+
+async function add(database: Database, input: UserInput, name: string): Promise<string> {
+  const now = Date.now();
+  const terms = { scopes: usualScopes, expiresAt: null, ...termsOf(input, now) };
+  const key = await addUser(database, demandUserName(name), terms, now);
+  const remedy = input.config.auth.includes('keys')
+    ? ''
+    : 'The server asks for keys when started with --auth keys.\n';
+  return `${shown(key)}It is good for ${terms.scopes.join(', ')}, ${until(terms.expiresAt)}.\n${remedy}`;
+}
+
+async function rotate(database: Database, input: UserInput, name: string): Promise<string> {
+  const now = Date.now();
+  const key = await rotateKey(database, name, termsOf(input, now), now);
+  return `${shown(key)}All earlier keys of ${name} have ended.\n`;
+}
+
+const shown = (key: string): string =>
+  `${key}\n\nThat is the key. It is shown this once, and stored nowhere.\n`;
+
+const until = (expiresAt: number | null): string =>
+  expiresAt === null ? 'without end' : `until ${minute(expiresAt)}`;
+
+async function remove(database: Database, _input: UserInput, name: string): Promise<string> {
+  const { keys, links, uploads } = await removeUser(database, name, Date.now());
+  return (
+    `Removed ${name}. Ended at once: ${count(keys, 'key')}, ${count(links, 'link')}, ${count(uploads, 'upload')} under way or to come.\n` +
+    `Files and artifacts stay: files until they expire. Whoever gets the name ${name} again gets those that are left.\n`
+  );
+}
+
+const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
+
+async function list(database: Database, { flags }: UserInput): Promise<string> {
+  const keys = await listKeys(database);
+  if (flags['json'] !== undefined) return `${JSON.stringify(keys.map(asJson), null, 2)}\n`;
+  if (keys.length === 0) return 'There are no users. workcrate user add NAME makes one.\n';
+  return table([['USER', 'KEY', 'SCOPES', 'MADE', 'EXPIRES', 'LAST USED'], ...keys.map(asRow)]);
+}
+
+function asJson({ user, id, scopes, createdAt, expiresAt, lastUsedAt }: ListedKey) {
+  const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
+  const times = { created_at: iso(createdAt), expires_at: iso(expiresAt), last_used_at: iso(lastUsedAt) };
+  return { user, key_id: id, scopes, ...times };
+}
+
+function asRow({ user, id, scopes, createdAt, expiresAt, lastUsedAt }: ListedKey): string[] {
+  const over = expiresAt !== null && expiresAt <= Date.now() ? ' (over)' : '';
+  const expires = expiresAt === null ? 'never' : `${minute(expiresAt)}${over}`;
+  return [
+    user,
+    id,
+    scopes.join(','),
+    minute(createdAt),
+    expires,
+    lastUsedAt === null ? 'never' : minute(lastUsedAt),
+  ];
+}
+
+const minute = (time: number): string => `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')}Z`;
+
+function table(rows: readonly string[][]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, at) => cell.padEnd(widths[at]!))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}

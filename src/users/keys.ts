@@ -1,0 +1,132 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { Database, Queries } from '../database/database.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { SignedIn } from '../identity.ts';
+
+export interface KeyTerms {
+  readonly scopes: readonly string[];
+  /** In milliseconds; null for a key that does not expire. */
+  readonly expiresAt: number | null;
+}
+
+/** A key as its owner and operators may see it. */
+export interface ListedKey extends KeyTerms {
+  readonly user: string;
+  readonly id: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+}
+
+const keyForm = /^wck_[A-Za-z0-9_-]{43}$/;
+
+/** Whether a string can be a key at all, so that nothing else is looked up. */
+export const isKey = (text: string): boolean => keyForm.test(text);
+
+export const hashKey = (key: string): string => hash('sha256', key, 'hex');
+
+/** The caller that a key stands for and when it was last used, or null. Asked anew for every call, so that a key that is taken back is dead at once. */
+export async function findKey(
+  database: Queries,
+  keyHash: string,
+  now: number,
+): Promise<{ who: SignedIn; lastUsedAt: number | null } | null> {
+  const [row] = await database.query<KeyRow>('SELECT * FROM api_keys WHERE key_hash = ?', keyHash);
+  if (!row || (row.expires_at !== null && row.expires_at <= now)) return null;
+  const { user, scopes, id, expiresAt, lastUsedAt } = keyFromRow(row);
+  return { who: { user, scopes, credential: id, expiresAt }, lastUsedAt };
+}
+
+/** Makes a user, and gives the key: the only time that it is known. */
+export async function addUser(
+  database: Database,
+  name: string,
+  terms: KeyTerms,
+  now: number,
+): Promise<string> {
+  return database.transaction(async (tx) => {
+    const made = await tx.query(
+      'INSERT INTO users (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING name',
+      name,
+      now,
+    );
+    if (made.length > 0) return insertKey(tx, name, terms, now);
+    throw new WorkcrateError(
+      'already_exists',
+      `There is a user ${name} already. workcrate user rotate ${name} gives a new key and ends the old one.`,
+    );
+  });
+}
+
+/** Gives a user a new key and ends all others. What is not said anew stays as it was, its length of life too. */
+export async function rotateKey(
+  database: Database,
+  name: string,
+  terms: Partial<KeyTerms>,
+  now: number,
+): Promise<string> {
+  return database.transaction(async (tx) => {
+    const rows = await tx.query<{ name: string }>(
+      'UPDATE users SET name = name WHERE name = ? RETURNING name',
+      name,
+    );
+    if (rows.length === 0) throw unknownUser(name);
+    const old = await tx.query<KeyRow>('DELETE FROM api_keys WHERE user_name = ? RETURNING *', name);
+    const last = old.map(keyFromRow).sort((a, b) => b.createdAt - a.createdAt)[0];
+    const { scopes = last?.scopes ?? [], expiresAt = last ? sameSpan(last, now) : null } = terms;
+    return insertKey(tx, name, { scopes, expiresAt }, now);
+  });
+}
+
+const sameSpan = ({ createdAt, expiresAt }: ListedKey, now: number): number | null =>
+  expiresAt === null ? null : now + expiresAt - createdAt;
+
+/** Every key, by the names of users. */
+export async function listKeys(database: Queries): Promise<ListedKey[]> {
+  const rows = await database.query<KeyRow>('SELECT * FROM api_keys ORDER BY user_name, created_at, id');
+  return rows.map(keyFromRow);
+}
+
+export function unknownUser(name: string): WorkcrateError {
+  return new WorkcrateError('not_found', `There is no user ${name}. workcrate user list shows who there is.`);
+}
+
+async function insertKey(
+  tx: Queries,
+  user: string,
+  { scopes, expiresAt }: KeyTerms,
+  now: number,
+): Promise<string> {
+  const key = `wck_${randomBytes(32).toString('base64url')}`;
+  await tx.query(
+    `INSERT INTO api_keys (key_hash, id, user_name, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)`,
+    hashKey(key),
+    `key_${randomBytes(6).toString('hex')}`,
+    user,
+    scopes.join(' '),
+    now,
+    expiresAt,
+  );
+  return key;
+}
+
+// oxlint-disable-next-line typescript/consistent-type-definitions -- a row has to fit an index signature
+type KeyRow = {
+  key_hash: string;
+  id: string;
+  user_name: string;
+  scopes: string;
+  created_at: number;
+  expires_at: number | null;
+  last_used_at: number | null;
+};
+
+function keyFromRow(row: KeyRow): ListedKey {
+  return {
+    user: row.user_name,
+    id: row.id,
+    scopes: row.scopes.split(' ').filter((scope) => scope !== ''),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+  };
+}

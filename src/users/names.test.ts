@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { demandUserName, isUserName, userOfClaim } from './names.ts';
+
+const issuer = 'https://issuer.example';
+
+test('names of users are plain, and none is a route, local or a derived one', () => {
+  for (const name of ['ada', 'a', '0', 'ada.lovelace@example.org', 'ci+build_7', 'x'.repeat(64)])
+    assert.equal(demandUserName(name), name);
+  for (const name of [
+    '',
+    'Ada',
+    '.well-known',
+    '-a',
+    'a/b',
+    'a b',
+    'ä',
+    'x'.repeat(65),
+    'local',
+    'files',
+    'mcp',
+    '*',
+    'a\n',
+  ])
+    assert.throws(() => demandUserName(name), { code: 'config_invalid' }, name);
+  assert.throws(() => demandUserName(userOfClaim(issuer, 'Ada')), { code: 'config_invalid' });
+});
+
+/** Anything, but often what is nearly a name, or looks like one that was derived. */
+const claim = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9._@+-]{0,10}$/),
+  fc.stringMatching(/^oauth-[0-9a-f]{32}$/),
+  fc.constantFrom('local', 'files', 'Local', 'ada', 'ADA', 'ada ', '7'),
+  fc.integer(),
+);
+
+test('A10: no two claims are one user, and the same claim is always the same', () => {
+  fc.assert(
+    fc.property(claim, claim, (one, other) => {
+      assert.equal(userOfClaim(issuer, one), userOfClaim(issuer, one));
+      assert.equal(userOfClaim(issuer, one) === userOfClaim(issuer, other), one === other);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('A10: a claim gives its own text or a name that nobody can choose', () => {
+  fc.assert(
+    fc.property(claim, (value) => {
+      const name = userOfClaim(issuer, value);
+      if (name === value) assert.ok(isUserName(name));
+      else assert.ok(!isUserName(name) && /^oauth-[0-9a-f]{32}$/.test(name));
+      // A name that was given to one is not taken from another who claims it.
+      assert.notEqual(
+        userOfClaim(issuer, userOfClaim(issuer, `${value} `)),
+        userOfClaim(issuer, `${value} `),
+      );
+    }),
+  );
+});
+
+test('the same odd claim of another issuer is another user', () => {
+  assert.notEqual(userOfClaim(issuer, 'A B'), userOfClaim('https://other.example', 'A B'));
+});

@@ -1,0 +1,86 @@
+import { hash } from 'node:crypto';
+import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import type { Clock } from '../clock.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { SignedIn } from '../identity.ts';
+import { createIssuer } from './issuer.ts';
+import { userOfClaim } from './names.ts';
+
+export interface OAuthOptions {
+  readonly issuer: string;
+  /** What tokens have to be for. A function, since the port may be known only later. */
+  readonly audience: () => string;
+  readonly userClaim: string;
+  /** Scopes that every token has besides its own. */
+  readonly scopes: readonly string[];
+  readonly clock: Clock;
+}
+
+/** Signatures by a key that only the issuer has. None, and secrets shared with it, are not among them. */
+const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
+/** By so much may the clocks of issuer and server differ. */
+const leewaySeconds = 10;
+const mostTokens = 1000;
+/** So long is a token taken for good without looking at its signature and the issuer's keys again. */
+const rememberMs = 60_000;
+
+/** Tells who a token of the issuer stands for; rejects with `unauthorized`, or `IssuerDown` where it cannot tell. */
+export function createTokenCheck(options: OAuthOptions) {
+  const { clock } = options;
+  const known = new Map<string, { who: SignedIn; until: number }>();
+  const issuer = createIssuer(options.issuer, () => known.clear());
+
+  async function judge(token: string, credential: string): Promise<SignedIn> {
+    const audience = options.audience();
+    const terms = { algorithms, audience, requiredClaims: ['exp', 'iss'], clockTolerance: leewaySeconds };
+    const keys: JWTVerifyGetKey = async (...asked) => (await issuer()).keys(...asked);
+    const { payload } = await jwtVerify(token, keys, { ...terms, currentDate: new Date(clock()) });
+    const { id } = await issuer();
+    if (payload.iss !== id) throw new errors.JWTClaimValidationFailed('unexpected "iss"', payload, 'iss');
+    return signedIn(options, id, payload, credential);
+  }
+
+  return {
+    async signIn(token: string): Promise<SignedIn> {
+      const credential = hash('sha256', token, 'hex');
+      const remembered = known.get(credential);
+      if (remembered && clock() < remembered.until) return remembered.who;
+      const who = await judge(token, credential.slice(0, 16)).catch(refusing);
+      if (known.size >= mostTokens) known.delete(known.keys().next().value!);
+      known.set(credential, { who, until: Math.min(who.expiresAt!, clock() + rememberMs) });
+      return who;
+    },
+    /** The issuer as it calls itself, as far as it can be asked. */
+    issuer: async (): Promise<string> => (await issuer()).id,
+  };
+}
+
+function signedIn(
+  { userClaim, scopes }: OAuthOptions,
+  issuer: string,
+  payload: JWTPayload,
+  credential: string,
+): SignedIn {
+  const claim = payload[userClaim];
+  const fits = (typeof claim === 'string' && claim !== '') || typeof claim === 'number';
+  if (!fits) throw new errors.JWTClaimValidationFailed(`no "${userClaim}"`, payload, userClaim);
+  return {
+    user: userOfClaim(issuer, claim),
+    scopes: [...new Set([...scopesOf(payload), ...scopes])],
+    credential,
+    expiresAt: (payload.exp! + leewaySeconds) * 1000,
+  };
+}
+
+/** `scope` is text by RFC 9068; some issuers write `scp`, as text or as a list. */
+function scopesOf({ scope, scp }: JWTPayload): string[] {
+  return [scope, scp].flat().flatMap((part) => (typeof part === 'string' ? part.split(' ') : []));
+}
+
+/** What is wrong with a token is for the log; whoever sent it is told no more than that it is no good. */
+function refusing(cause: unknown): never {
+  if (!(cause instanceof errors.JOSEError)) throw cause;
+  throw new WorkcrateError('unauthorized', 'The token is not valid here, or it has expired. Get a new one.', {
+    cause,
+  });
+}

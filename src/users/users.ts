@@ -1,0 +1,68 @@
+import type { Clock } from '../clock.ts';
+import type { Database } from '../database/database.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { SignedIn } from '../identity.ts';
+import type { Log } from '../log.ts';
+import { IssuerDown } from './fetching.ts';
+import { withoutSlash } from './issuer.ts';
+import { findKey, hashKey, isKey } from './keys.ts';
+import { createLastUse } from './last-use.ts';
+import { createTokenCheck, type OAuthOptions } from './oauth.ts';
+
+export { IssuerDown } from './fetching.ts';
+export { operatorScope, scopes, usualScopes } from './scopes.ts';
+
+export interface UsersOptions {
+  readonly database: Database;
+  /** Whether keys are taken. */
+  readonly keys: boolean;
+  /** Whose tokens are taken, or null for none. */
+  readonly oauth: Omit<OAuthOptions, 'clock'> | null;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type Users = ReturnType<typeof createUsers>;
+
+/** Tells who a caller is by the key or token that it shows. */
+export function createUsers({ database, keys, oauth, clock, log }: UsersOptions) {
+  const lastUse = createLastUse({ database, clock, log });
+  const tokens = oauth === null ? null : createTokenCheck({ ...oauth, clock });
+
+  async function byKey(key: string): Promise<SignedIn> {
+    const keyHash = hashKey(key);
+    const found = await findKey(database, keyHash, clock());
+    if (!found) throw unknownKey();
+    lastUse.note(keyHash, found.lastUsedAt);
+    return found.who;
+  }
+
+  return {
+    /** Whether there is an issuer of tokens. */
+    takesTokens: tokens !== null,
+    /** Rejects with `unauthorized`, or with `IssuerDown` where the issuer has to be asked and cannot be. */
+    async signIn(shown: string): Promise<SignedIn> {
+      if (keys && isKey(shown)) return byKey(shown);
+      if (tokens !== null) return tokens.signIn(shown);
+      throw unknownKey();
+    },
+    /** The issuer as it calls itself, or as the operator does while it is down; null without OAuth. */
+    async issuer(): Promise<string | null> {
+      if (tokens === null) return null;
+      try {
+        return await tokens.issuer();
+      } catch (error) {
+        if (error instanceof IssuerDown) return withoutSlash(oauth!.issuer);
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: () => lastUse[Symbol.asyncDispose](),
+  };
+}
+
+function unknownKey(): WorkcrateError {
+  return new WorkcrateError(
+    'unauthorized',
+    'The key is not known here, has expired or was taken back. An operator gives new ones: workcrate user rotate NAME.',
+  );
+}

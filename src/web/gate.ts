@@ -1,0 +1,136 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { MiddlewareHandler } from 'hono';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { SignedIn } from '../identity.ts';
+import type { Log } from '../log.ts';
+import { IssuerDown, type Users } from '../users/users.ts';
+import { answerJson, jsonResponse, statusOf } from './answer.ts';
+import { challengeOf, missingScope, type ChallengeTerms } from './challenge.ts';
+import type { GuessLimit } from './guess-limit.ts';
+
+export interface GateOptions {
+  /** Null where nobody has to sign in. */
+  readonly users: Pick<Users, 'signIn'> | null;
+  readonly guesses: GuessLimit;
+  readonly terms: () => ChallengeTerms;
+  readonly log: Log;
+}
+
+export type Gate = ReturnType<typeof createGate>;
+
+/** Routes that need no caller. Spelled in any other way, they need one. */
+const open = new Set([
+  '/livez',
+  '/readyz',
+  '/openapi.json',
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-protected-resource/mcp',
+]);
+
+/**
+ * Lets nobody in who has not signed in, where people have to. It stands before the routes, which ask it again who
+ * it was that it let in: a request that came past it has nobody behind it, and is refused there.
+ */
+export function createGate({ users, guesses, terms, log }: GateOptions) {
+  const admitted = new WeakMap<object, SignedIn>();
+  let told: IssuerDown | null = null;
+
+  async function signIn(req: IncomingMessage, token: string): Promise<SignedIn> {
+    try {
+      return await users!.signIn(token);
+    } catch (error) {
+      if (isWorkcrateError(error, 'unauthorized')) countMiss(req, error);
+      throw error;
+    }
+  }
+
+  /** Only failures are held up: behind a proxy, all callers come from one address. */
+  function countMiss({ socket }: IncomingMessage, { cause }: WorkcrateError): void {
+    const address = socket.remoteAddress ?? '';
+    const { code: reason = 'unknown' } = (cause ?? {}) as { code?: unknown };
+    log.info('auth.refused', { address, reason });
+    // The issuer did give it, once.
+    if (reason === 'ERR_JWT_EXPIRED') return;
+    guesses.check(address);
+    guesses.miss(address);
+  }
+
+  function who(env: unknown): SignedIn | null {
+    if (users === null) return null;
+    const { incoming } = (env ?? {}) as { incoming?: object };
+    const found = incoming && admitted.get(incoming);
+    if (!found) throw notSignedIn();
+    return found;
+  }
+
+  return {
+    /** False where the request has been answered already. */
+    async admit(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+      const [path, ...query] = (req.url ?? '').split('?');
+      if (users === null || open.has(path!)) return true;
+      refuseInQuery(query.join('&'));
+      const token = bearerOf(req);
+      if (token === null) throw notSignedIn();
+      try {
+        admitted.set(req, await signIn(req, token));
+        return true;
+      } catch (error) {
+        if (!(error instanceof IssuerDown)) throw error;
+        // The same failure meets many callers.
+        if (error !== told) log.error('auth.issuer_down', { error });
+        told = error;
+        answerJson(res, 503, issuerDown, { 'Retry-After': 5 });
+        return false;
+      }
+    },
+
+    /** Who made a request, by what the framework knows of it. Null where nobody has to sign in. */
+    who,
+
+    /** Keeps a route for those whose key or token has the scope. */
+    demand(scope: string): MiddlewareHandler {
+      return async ({ env }, next) => {
+        const caller = who(env);
+        if (caller === null || caller.scopes.includes(scope)) return next();
+        const error = missingScope(scope);
+        const body = { error: error.message, code: error.code, ...error.details };
+        const refused = jsonResponse(body, statusOf(error));
+        refused.headers.set('WWW-Authenticate', challengeOf(error, 'something', terms())!);
+        return refused;
+      };
+    },
+
+    /** Headers that go with an error, where they tell how to sign in. */
+    headersFor(req: IncomingMessage, error: WorkcrateError): Record<string, string> {
+      const shown = bearerOf(req) === null ? 'nothing' : 'something';
+      const challenge = users === null ? null : challengeOf(error, shown, terms());
+      return challenge === null ? {} : { 'WWW-Authenticate': challenge };
+    },
+  };
+}
+
+function notSignedIn(): WorkcrateError {
+  return new WorkcrateError(
+    'unauthorized',
+    'Sign in with a key or token: send the header Authorization: Bearer …',
+  );
+}
+
+const issuerDown = {
+  error: 'The issuer of tokens cannot be reached, so that none can be checked. Try again in a moment.',
+  code: 'issuer_unavailable',
+};
+
+/** The key or token of a request, whatever it is worth; null where it brings none. */
+function bearerOf({ headers: { authorization = '' } }: IncomingMessage): string | null {
+  return /^Bearer(?: +(.*))?$/i.exec(authorization) ? authorization.slice(6).trim() : null;
+}
+
+/** A URL is written to logs and histories, and so may hold no key. */
+function refuseInQuery(query: string): void {
+  if (!/(?:^|&)access_token=|wck_[\w-]{43}/i.test(query)) return;
+  throw new WorkcrateError(
+    'invalid_input',
+    'A token in the URL is not taken, and should be seen as given away. Send it in the header Authorization: Bearer …',
+  );
+}
