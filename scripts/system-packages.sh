@@ -11,7 +11,10 @@ set -uf
 
 # command:package, as Debian names it.
 needed='bwrap:bubblewrap python3:python3 setpriv:util-linux unshare:util-linux mount:mount'
-wanted='dockerd:docker.io strace:strace'
+wanted='dockerd:docker.io strace:strace ceph-mon:ceph-mon ceph-osd:ceph-osd radosgw:radosgw pg_ctlcluster:postgresql
+  nginx:nginx-light prometheus:prometheus sqlite3:sqlite3 openssl:openssl'
+# Those that would be started at every boot.
+daemons='docker.io ceph-mon ceph-osd radosgw postgresql nginx-light prometheus'
 
 purpose=${1:-start}
 policy=/usr/sbin/policy-rc.d
@@ -60,7 +63,6 @@ provide() {
   fi
 }
 
-# What some tests need goes in one by one, after the rest: one that apt-get does not know must not stop the others.
 install_all() {
   trap 'stop 130' INT
   trap 'stop 143' TERM HUP
@@ -71,21 +73,33 @@ install_all() {
     [ -z "$packages" ] || { name "$packages" "$2" 'that failed; ' && return; }
   fi
   left=
-  for package in $2; do
-    install_for_tests "$package"
-  done
+  [ -z "$2" ] || install_for_tests "$2"
   name '' "$left"
 }
 
+# All together, which is quickest, or else one by one: one that apt-get does not know must not stop the others.
 install_for_tests() {
-  if [ "$1" = docker.io ]; then
-    # Where systemd runs, the package would have the engine started at every boot: that is for its owner to want.
-    [ -d /run/systemd/system ] && left=$1 && return
-    forbid_services
+  leave_daemons "$1"
+  [ -n "$chosen" ] || return
+  forbid_services
+  say "installing $chosen by apt-get, for the tests that use them (WORKCRATE_NO_INSTALL=1 leaves it out)"
+  if ! install "$chosen"; then
+    for package in $chosen; do
+      apt 300 install --no-install-recommends --no-remove -y "$package" || left="${left:+$left }$package"
+    done
   fi
-  say "installing $1 by apt-get, for the tests that use it (WORKCRATE_NO_INSTALL=1 leaves it out)"
-  install "$1" || left="${left:+$left }$1"
   allow_services
+}
+
+# Where systemd runs, a package would have its daemon started at every boot: that is for its owner to want.
+leave_daemons() {
+  chosen=
+  for package in $1; do
+    case " $daemons " in
+      *" $package "*) [ -d /run/systemd/system ] && left="${left:+$left }$package" && continue ;;
+    esac
+    chosen="${chosen:+$chosen }$package"
+  done
 }
 
 # The errors of the first try are not shown, since lists that are out of date are no reason to worry anybody.
@@ -157,6 +171,7 @@ names() {
       *dnf*:docker.io) package=moby-engine ;;
       *pacman*:docker.io | *apk*:docker.io) package=docker ;;
       *pacman*:python3) package=python ;;
+      *dnf*:radosgw) package=ceph-radosgw ;;
       *dnf*:mount | *pacman*:mount | *apk*:mount) package=util-linux ;;
     esac
     printf ' %s' "$package"

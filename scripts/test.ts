@@ -1,6 +1,7 @@
-import { globSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { startStores } from './stores.ts';
 
 /**
  * Runs the tests and ends with `N passed, N failed, N skipped`. The behaviour suite runs once more for each
@@ -13,6 +14,8 @@ interface Round {
   readonly title: string;
   readonly files: string[];
   readonly env: Record<string, string>;
+  /** Why it cannot be run here. */
+  readonly skip?: string | false;
 }
 
 const words = process.argv.slice(2);
@@ -21,16 +24,38 @@ const chosen = (pattern: string): string[] =>
     .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
     .sort();
 
+const everything = chosen('{src,e2e,examples}/**/*.test.ts');
+const behaviour = chosen('e2e/behaviour/*.test.ts');
+
+const needsStores = everything.some((file) => /storage|behaviour|several|deploy/.test(file));
+await using stores = needsStores ? await startStores() : null;
+const shared = stores?.env ?? {};
+const debian15 = '/usr/lib/postgresql/15/bin';
+
 const rounds: Round[] = [
-  { title: 'everything, on SQLite and disk', files: chosen('{src,e2e,examples}/**/*.test.ts'), env: {} },
+  { title: 'everything, on SQLite and disk', files: everything, env: {} },
   {
-    title: 'behaviour, on PostgreSQL and disk',
-    files: chosen('e2e/behaviour/*.test.ts'),
-    env: { WORKCRATE_TEST_DATABASE: 'postgres' },
+    title: 'behaviour, on PostgreSQL 15 and S3 (Ceph RGW)',
+    files: behaviour,
+    env: {
+      WORKCRATE_TEST_DATABASE: 'postgres',
+      WORKCRATE_TEST_POSTGRES: '15',
+      WORKCRATE_TEST_STORAGE: 's3',
+    },
+    skip:
+      (!existsSync(debian15) && "Debian's postgresql-15 is not installed") ||
+      (!('WORKCRATE_TEST_S3' in shared) && 'no Ceph RGW can be started here, for the reason printed above'),
+  },
+  {
+    title: 'behaviour, on PostgreSQL 18 and Azure Blob (Azurite)',
+    files: behaviour,
+    env: { WORKCRATE_TEST_DATABASE: 'postgres', WORKCRATE_TEST_STORAGE: 'azure' },
+    skip:
+      !('WORKCRATE_TEST_AZURE' in shared) && 'no Azurite can be started here, for the reason printed above',
   },
   {
     title: 'behaviour, on SQLite and memory',
-    files: chosen('e2e/behaviour/*.test.ts'),
+    files: behaviour,
     env: { WORKCRATE_TEST_STORAGE: 'memory' },
   },
 ];
@@ -39,8 +64,9 @@ const counts = { passed: 0, failed: 0, skipped: 0 };
 
 for (const round of rounds) {
   if (round.files.length === 0) continue;
-  process.stdout.write(`\n${round.title}: ${round.files.length} files\n`);
-  await runRound(round);
+  process.stdout.write(`\n${round.title}: ${round.skip || `${round.files.length} files`}\n`);
+  if (round.skip) counts.skipped++;
+  else await runRound(round);
 }
 
 process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
@@ -51,7 +77,7 @@ async function runRound({ files, env }: Round): Promise<void> {
     files,
     concurrency: 2,
     timeout: 240_000,
-    env: { ...process.env, ...env } as Record<string, string>,
+    env: { ...process.env, ...shared, ...env } as Record<string, string>,
   });
   stream.on('test:pass', ({ skip, details, name }) => {
     if (details.type === 'suite') return;

@@ -29,6 +29,7 @@ export type ErrorCode =
   | 'data_mismatch'
   | 'config_invalid'
   | 'port_in_use'
+  | 'stopping'
   | 'bind_refused'
   | 'unauthorized'
   | 'forbidden'

@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { lockFolder } from './data-folder.ts';
 import type { Database } from './database/database.ts';
 import { openDatabase } from './database/open.ts';
+import { createDraining } from './draining.ts';
 import { WorkcrateError } from './errors.ts';
 import { executionRoutes } from './executions/route.ts';
 import { createFiles } from './files/files.ts';
@@ -12,6 +13,7 @@ import { demandSameStore } from './files/store-id.ts';
 import { createLocalFiles } from './files/local-files.ts';
 import { localCaller } from './identity.ts';
 import { createDownloadRoute } from './links/download-route.ts';
+import { createHandOver } from './links/hand-over.ts';
 import { createLinks, createUploads, createWebhook, dropLeases } from './links/links.ts';
 import { createUploadRoute } from './links/upload-route.ts';
 import { createLog, type Log } from './log.ts';
@@ -103,8 +105,9 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const terms = { fileTtl, maxTtl, timeoutMs, maxTimeoutMs, linkSeconds: fileTtl, baseUrl };
   const tools = selectTools({ ...offered, ...terms }, config.tools);
   const extend = config.conformance ? (await import('./mcp/conformance/fixtures.ts')).addFixtures : undefined;
+  const underWay = { calls: 0 };
   const factoryFor = (sharesMachine: boolean) =>
-    createServerFactory({ tools, metrics, log, sharesMachine, caller: localCaller, extend });
+    createServerFactory({ tools, metrics, log, sharesMachine, caller: localCaller, underWay, extend });
   const factory = factoryFor(lane.sharesMachine);
 
   const { gate, guesses, resource } = started.use(openGate(config, { database, baseUrl, clock, log }));
@@ -112,20 +115,33 @@ export async function startWorkcrate(config: Config, lane: Lane) {
 
   const idleMs = config.idleTimeout * 1000;
   const sendfile = config.sendfile === 'auto';
+  const handOver = await createHandOver({
+    downloads: config.downloads,
+    from: config.redirectFrom,
+    accelPrefix: config.accelPrefix,
+    reportsEnds: config.webhookUrl !== null,
+    storage,
+    clock,
+    log,
+  });
+  const completed = webhook.completed;
   const server = createWebServer({
     app: createApp({
       mcp,
       metrics,
       gate,
       resourceMetadata: resource.metadata,
-      ready: () => ready(database, storage),
+      ready: async () => {
+        await draining.demandGoingOn();
+        await ready(database, storage);
+      },
       rooms: [
         executionRoutes({ executions, callerOf: (env) => gate.who(env) ?? localCaller, log }),
         // Last: the names of users are first in its paths.
         artifactRoutes({ artifacts, signedIn: gate.who, log }),
       ],
     }),
-    downloads: createDownloadRoute({ links, metrics, log, sendfile, idleMs, completed: webhook.completed }),
+    downloads: createDownloadRoute({ links, metrics, log, sendfile, idleMs, completed, handOver }),
     uploads: createUploadRoute({
       uploads,
       metrics,
@@ -140,11 +156,24 @@ export async function startWorkcrate(config: Config, lane: Lane) {
     metrics,
     log,
   });
+  const draining = createDraining({
+    server,
+    busy: () => metrics.transfers.in + metrics.transfers.out + underWay.calls,
+    delayMs: config.stopDelay * 1000,
+    drainMs: config.drainTimeout * 1000,
+  });
   url = await listen(server, config.host, config.port, log);
-  started.defer(() => closeServer(server));
+  started.defer(() => closeServer(server, draining.begun ? drainedMs : undrainedMs));
   started.defer(() => mcp.close());
   const all = started.move();
-  return { url, factory, log, codeRunsIn: where, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return {
+    url,
+    factory,
+    log,
+    codeRunsIn: where,
+    drain: draining.drain,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
 }
 
 interface Ground {
@@ -191,15 +220,16 @@ async function ready(
   await storage.probe();
 }
 
-const drainMs = 5000;
+const drainedMs = 100;
+const undrainedMs = 5000;
 
-/** New connections are refused at once; transfers under way get a moment to end. */
-async function closeServer(server: Server): Promise<void> {
+/** New connections are refused at once; what is left of transfers gets a moment to end. */
+async function closeServer(server: Server, lateMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   // A connection that falls idle later would otherwise be kept alive until the end of the drain.
   const idle = setInterval(() => server.closeIdleConnections(), 50);
-  const late = setTimeout(() => server.closeAllConnections(), drainMs);
+  const late = setTimeout(() => server.closeAllConnections(), lateMs);
   await promise;
   clearInterval(idle);
   clearTimeout(late);

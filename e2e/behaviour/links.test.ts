@@ -33,7 +33,7 @@ describe(`links (${backends})`, () => {
     assert.equal(data.sha256, createHash('sha256').update(secret).digest('hex'));
     assert.equal(data.downloadUrl, `${server.url}/files/${data.token}`);
     assert.ok(Date.parse(data.expiresAt) > Date.now());
-    assert.match(line, new RegExp(`^[^\\n]*curl -f -o report\\.pdf ${data.downloadUrl}$`));
+    assert.match(line, new RegExp(`^[^\\n]*curl -fL -o report\\.pdf ${data.downloadUrl}$`));
     assert.deepEqual(raw.content[1], {
       type: 'resource_link',
       uri: data.downloadUrl,
@@ -51,7 +51,7 @@ describe(`links (${backends})`, () => {
   it('C1: a hostile name does not reach the shell by way of the curl command', async () => {
     const fileId = await upload(server, '$(touch x); `id` "\'.txt', 'x');
     const { text: line } = await server.call('share_file', { file_id: fileId });
-    assert.match(line, /curl -f -OJ http:\S+$/);
+    assert.match(line, /curl -fL -OJ http:\S+$/);
     assert.ok(!line.includes('touch'));
   });
 

@@ -91,7 +91,7 @@ test('A4, C1: get_artifact gives a link to a copy in the one shape of links, and
     content.map(({ type }) => type),
     ['text', 'resource_link'],
   );
-  assert.match(content[0]!.text!, /curl -f -o plot\.svg http/);
+  assert.match(content[0]!.text!, /curl -fL -o plot\.svg http/);
   appendFileSync(join(mcp.folder, 'plot.svg'), 'the artifact may change, the link does not');
   assert.deepEqual(await mcp.fetched(token), bytes);
   const [file] = await mcp.files.list(ann, { limit: 1, after: null });

@@ -9,6 +9,7 @@ export async function serve({ config }: CommandInput): Promise<number> {
   await using workcrate = await startWorkcrate(config, { sharesMachine: false });
   process.stdout.write(greeting(workcrate, config));
   workcrate.log.info('stopping', { signal: await stopped });
+  await workcrate.drain();
   return 0;
 }
 

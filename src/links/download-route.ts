@@ -7,6 +7,7 @@ import type { Metrics } from '../metrics.ts';
 import { sendSegments, socketInTurn, type Sent } from '../transfer/transfer.ts';
 import { planDownload, type DownloadPlan } from './download-plan.ts';
 import type { Download } from './download.ts';
+import type { HandOver } from './hand-over.ts';
 import type { Lease } from './lease.ts';
 import type { Link } from './link.ts';
 import type { Links } from './links.ts';
@@ -19,6 +20,8 @@ export interface DownloadRouteOptions {
   readonly idleMs: number;
   /** Told of every download that reached its end. */
   readonly completed: (link: Link, download: Download) => Promise<void>;
+  /** Has others send what need not go through this process. */
+  readonly handOver: HandOver | null;
 }
 
 /** Answers `GET|HEAD /files/{token}`. */
@@ -44,9 +47,31 @@ async function sendFreely(
 ): Promise<void> {
   const headers = req.method === 'HEAD' ? withoutRange(req) : req.headers;
   const plan = planDownload(headers, download);
+  if (req.method === 'GET' && (await handedOver(options, req, res, link, download, plan))) return;
   const sent = await send(options, res, download, plan);
   const finished = account(options, link, download, plan, sent, req.method === 'GET');
   if (finished) await options.completed(link, download);
+}
+
+/**
+ * Whether others send it. That is all that is known of it here: it counts as a download when it is given away, and its
+ * bytes do not count. Bytes that are gone are a 410 all the same.
+ */
+async function handedOver(
+  options: DownloadRouteOptions,
+  { headers }: IncomingMessage,
+  res: ServerResponse,
+  link: Link,
+  download: Download,
+  plan: DownloadPlan,
+): Promise<boolean> {
+  const handed = (await options.handOver?.({ headers, link, download, plan })) ?? null;
+  if (handed === null) return false;
+  await (await download.open()).close();
+  res.writeHead(handed.status, handed.headers).end();
+  const status = handed.status === 302 ? 302 : plan.status;
+  account(options, link, download, { status, range: plan.range }, { sent: 0, complete: true }, true);
+  return true;
 }
 
 /** RFC 9110 defines Range for GET alone. */
@@ -174,7 +199,7 @@ function account(
   { links, metrics, log }: DownloadRouteOptions,
   link: Link,
   download: Download,
-  { status, range }: DownloadPlan,
+  { status, range }: { status: number; range: DownloadPlan['range'] },
   { sent, complete }: Sent,
   isGet: boolean,
 ): boolean {

@@ -11,6 +11,8 @@ export interface Download {
   readonly size: number;
   readonly sha256: string;
   readonly modified: number;
+  /** The one object that holds all of it; null where there is none, as for a ZIP. */
+  readonly storageKey: string | null;
   /** Holds the bytes until it is closed; `bytes_gone` where they are no longer there. */
   open(): Promise<OpenDownload>;
 }
@@ -33,6 +35,7 @@ export function fileDownload(files: Files, file: LinkedFile): Download {
     size: file.size,
     sha256: file.sha256,
     modified: file.createdAt,
+    storageKey: file.storageKey,
     async open() {
       const object = await openWhole(files, file);
       return {
@@ -78,6 +81,7 @@ export function zipDownload(
     size: layout.size,
     sha256: bundle.sha256,
     modified: bundle.createdAt,
+    storageKey: null,
     open: async () => ({ segments, close: async () => {} }),
   };
 }

@@ -29,7 +29,7 @@ export function linkAnswer(shared: SharedLink, baseUrl: string): ToolAnswer<z.in
     size,
   };
   return {
-    text: `${readableSize(size)}, until ${expiresAt.slice(0, 16)}Z: curl -f ${outputOption(filename)} ${downloadUrl}`,
+    text: `${readableSize(size)}, until ${expiresAt.slice(0, 16)}Z: curl -fL ${outputOption(filename)} ${downloadUrl}`,
     structured: { filename, size, sha256, mediaType, token: shared.token, downloadUrl, expiresAt },
     content: [resource],
   };

@@ -22,6 +22,8 @@ export interface McpOptions {
   readonly sharesMachine: boolean;
   /** Who calls where nobody has to sign in. */
   readonly caller: Caller;
+  /** How many calls have not been answered yet: a server that stops waits for them. */
+  readonly underWay?: { calls: number };
   /** Adds what is not a tool of ours, such as the fixtures of the conformance suite. */
   readonly extend?: ((server: McpServer, parts: ServerParts) => void) | undefined;
 }
@@ -94,9 +96,10 @@ async function call(
   tool: Tool,
   given: Record<string, unknown>,
   context: ToolContext,
-  { metrics, log }: McpOptions,
+  { metrics, log, underWay = { calls: 0 } }: McpOptions,
 ): Promise<CallToolResult> {
   const started = performance.now();
+  underWay.calls++;
   const finish = (result: string, fields: Record<string, unknown> = {}): void => {
     metrics.toolCalls.inc({ tool: tool.name, result });
     const ms = Math.round(performance.now() - started);
@@ -110,6 +113,8 @@ async function call(
     const error = context.signal.aborted ? cancelled(cause) : asWorkcrateError(cause);
     finish(error.code, isOurFault(error) ? { error } : {});
     return failure(error);
+  } finally {
+    underWay.calls--;
   }
 }
 

@@ -18,7 +18,8 @@ const keyForm = /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*$/;
 export async function diskStorage(directory: string): Promise<Storage> {
   const folder = join(directory, 'objects');
   await storing(() => mkdir(folder, { recursive: true, mode: 0o700 }));
-  const pathOf = (key: string): string => `${folder}/${checkKey(key)}.bin`;
+  const localPath = (key: string): string => `${checkKey(key)}.bin`;
+  const pathOf = (key: string): string => `${folder}/${localPath(key)}`;
   const staging = await diskStaging(join(directory, 'staging'), pathOf);
   const openFiles = createOpenFiles();
   return {
@@ -31,6 +32,7 @@ export async function diskStorage(directory: string): Promise<Storage> {
     list: (options = {}) => storing(() => listPage(folder, pathOf, options)),
     remove: (key) => storing(() => removeObject(openFiles, pathOf(key))),
     presign: async () => null,
+    localPath,
     probe: () => probe(staging),
     close: async () => openFiles.close(),
   };

@@ -25,7 +25,7 @@ export interface OpenObject extends AsyncDisposable {
 
 export interface ObjectPage {
   readonly objects: StoredObject[];
-  /** Pass as `after` for the next page; null at the end. */
+  /** Pass as `after` for the next page; null at the end. Not necessarily a key. */
   readonly next: string | null;
 }
 
@@ -73,6 +73,12 @@ export interface Storage {
     expiresAt: number,
     response?: { contentType: string; contentDisposition: string },
   ): Promise<PresignedUrl | null>;
+
+  /**
+   * Where an object stands as a plain file, as a path from the folder of all objects, for a web server beside this one
+   * that can read that folder. Backends that keep no such files leave it out.
+   */
+  localPath?(key: string): string;
 
   /** Proves that the backend answers and can be written to; rejects with the reason. */
   probe(): Promise<void>;

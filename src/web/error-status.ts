@@ -29,6 +29,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   data_mismatch: 500,
   config_invalid: 500,
   port_in_use: 500,
+  stopping: 503,
   bind_refused: 500,
   unauthorized: 401,
   forbidden: 403,

@@ -1,5 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
-import type { Storage } from '../storage.ts';
+import type { RemoteLimits } from '../remote/remote.ts';
+import type { OpenObject, PresignedUrl, Staging, Storage, StoredObject } from '../storage.ts';
+import { createBlobs, type Blobs } from './blobs.ts';
+import { listObjects } from './listing.ts';
+import { createNames, type Names } from './names.ts';
+import { readRange } from './reading.ts';
+import { serviceSas } from './service-sas.ts';
+import { azureStaging } from './staging.ts';
 
 export interface AzureOptions {
   readonly container: string;
@@ -13,6 +21,88 @@ export interface AzureOptions {
   readonly partBytes: number;
 }
 
-export async function azureStorage(_options: AzureOptions): Promise<Storage> {
-  throw new WorkcrateError('unsupported', 'Azure is not there yet.');
+/** Keeps objects as block blobs in a container, by the service's own REST API. */
+export async function azureStorage(options: AzureOptions, limits?: RemoteLimits): Promise<Storage> {
+  checkOptions(options);
+  const blobs = createBlobs(options, limits);
+  const names = createNames(options.prefix);
+  const staging = azureStaging(blobs, names, options.partBytes);
+  return {
+    kind: 'azure',
+    isShared: true,
+    holdsRemoved: false,
+    staging,
+    stat: (key) => statObject(blobs, names, key),
+    open: (key) => openObject(blobs, names.object(key)),
+    list: (query = {}) => listObjects(blobs, names, query),
+    remove: (key) => blobs.remove(names.object(key)),
+    presign: async (method, key, expiresAt, response) =>
+      presigned(options, blobs.urlOf(names.object(key)), names.object(key), method, expiresAt, response),
+    probe: () => probe(staging),
+    close: async () => blobs.close(),
+  };
+}
+
+/** A wrong one would otherwise show as a refusal of the service, which cannot tell why. */
+function checkOptions({ endpoint, credential }: AzureOptions): void {
+  if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
+    throw new WorkcrateError(
+      'config_invalid',
+      'The address of the Azure Blob service must be an http or https URL.',
+    );
+  if ('key' in credential && !/^[A-Za-z0-9+/]+={0,2}$/.test(credential.key))
+    throw new WorkcrateError('config_invalid', 'AZURE_STORAGE_KEY is not in base64. Copy it again.');
+}
+
+async function statObject(blobs: Blobs, names: Names, key: string): Promise<StoredObject | null> {
+  const found = await blobs.head(names.object(key));
+  return found && { key, size: found.size, modified: found.modified };
+}
+
+async function openObject(blobs: Blobs, name: string): Promise<OpenObject | null> {
+  const found = await blobs.head(name);
+  if (found === null) return null;
+  const { size, etag } = found;
+  return {
+    size,
+    descriptor: null,
+    read: (start, end, signal) => readRange(blobs, name, { start, end, etag }, signal),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+/** Only the account's key can sign. A URL for sending makes an object once and never replaces one. */
+function presigned(
+  { account, container, credential }: AzureOptions,
+  url: URL,
+  blob: string,
+  method: 'GET' | 'PUT',
+  expiresAt: number,
+  response: { contentType: string; contentDisposition: string } | undefined,
+): PresignedUrl | null {
+  if ('sas' in credential) return null;
+  const wholeSeconds = Math.floor(expiresAt / 1000) * 1000;
+  url.search = serviceSas(
+    { account, key: credential.key },
+    {
+      container,
+      blob,
+      permissions: method === 'GET' ? 'r' : 'c',
+      expiresAt: wholeSeconds,
+      isHttps: url.protocol === 'https:',
+      response: response ?? null,
+    },
+  );
+  const headers: Record<string, string> = method === 'PUT' ? { 'x-ms-blob-type': 'BlockBlob' } : {};
+  return { url: url.href, headers, expiresAt: wholeSeconds };
+}
+
+/** Writes and drops a byte: a credential that may only read shows here before an upload fails on it. */
+async function probe(staging: Staging): Promise<void> {
+  const id = `probe-${randomBytes(8).toString('hex')}`;
+  const one = async function* (): AsyncGenerator<Uint8Array> {
+    yield new Uint8Array(1);
+  };
+  await staging.append(id, 0, one());
+  await staging.discard(id);
 }

@@ -1,5 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
-import type { Storage } from '../storage.ts';
+import { namesBelow, type Names } from '../remote/names.ts';
+import type { RemoteLimits } from '../remote/remote.ts';
+import type { ObjectPage, Storage } from '../storage.ts';
+import { openBucket, type Bucket } from './bucket.ts';
+import { headOf } from './heads.ts';
+import { listNames } from './listing.ts';
+import { presigned } from './presigning.ts';
+import { openObject } from './reading.ts';
+import { refused } from './refusals.ts';
+import { removeName } from './removing.ts';
+import { s3Staging } from './staging.ts';
 
 export interface S3Options {
   readonly bucket: string;
@@ -16,6 +27,73 @@ export interface S3Options {
   readonly partBytes: number;
 }
 
-export async function s3Storage(_options: S3Options): Promise<Storage> {
-  throw new WorkcrateError('unsupported', 'S3 is not there yet.');
+/**
+ * Keeps objects in a bucket of S3 or a store that speaks like it: `PREFIXobjects/KEY`, and `PREFIXstaging/ID` for what
+ * is on its way. Any number of processes may use it at a time. It needs a store that heeds `If-None-Match` on PUT.
+ */
+export async function s3Storage(options: S3Options, limits?: RemoteLimits): Promise<Storage> {
+  const bucket = openBucket(options, limits);
+  const names = namesBelow(options.prefix);
+  return {
+    kind: 's3',
+    isShared: true,
+    holdsRemoved: false,
+    staging: s3Staging(bucket, names),
+    stat: async (key) => {
+      const head = await headOf(bucket, names.object(key));
+      return head && { key, size: head.size, modified: head.modified };
+    },
+    open: async (key) => openObject(bucket, names.object(key)),
+    list: (wanted = {}) => listPage(bucket, names, wanted),
+    remove: async (key) => removeName(bucket, names.object(key)),
+    presign: async (method, key, expiresAt, response) =>
+      presigned(bucket, method, names.object(key), expiresAt, response),
+    probe: () => probe(bucket),
+    close: async () => bucket.close(),
+  };
 }
+
+/** What others have put there is passed over; `next` may be such a name, so it is cut like a key but not judged. */
+async function listPage(
+  bucket: Bucket,
+  names: Names,
+  { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
+): Promise<ObjectPage> {
+  const folder = `${bucket.options.prefix}objects/`;
+  const { found, isLast } = await listNames(
+    bucket,
+    folder + prefix,
+    after && folder + after,
+    Math.min(limit, 1000),
+  );
+  const objects = found.flatMap(({ name, size, modified }) => {
+    const key = names.keyOf(name);
+    return key === null ? [] : [{ key, size, modified }];
+  });
+  return { objects, next: isLast || found.length === 0 ? null : found.at(-1)!.name.slice(folder.length) };
+}
+
+/** Writes an object, sees that it cannot be written over, and removes it. */
+async function probe(bucket: Bucket): Promise<void> {
+  const name = `${bucket.options.prefix}probes/${randomBytes(12).toString('hex')}`;
+  const request = {
+    method: 'PUT',
+    name,
+    headers: { 'If-None-Match': '*' },
+    body: new Uint8Array(1),
+  } as const;
+  const first = await bucket.ask(request);
+  // An answer that got lost on the way is not told from another's object, but nobody else knows the name.
+  if (first.refusal !== null && first.refusal.status !== 412) throw refused(bucket, first.refusal);
+  try {
+    const second = await bucket.ask(request);
+    if (second.refusal === null) throw new WorkcrateError('storage_failed', unconditional);
+    if (second.refusal.status !== 412) throw refused(bucket, second.refusal);
+  } finally {
+    await removeName(bucket, name);
+  }
+}
+
+const unconditional =
+  'The store writes over an object although it is asked not to (If-None-Match on PUT). Workcrate would lose files ' +
+  'there: use a store that heeds it, such as AWS S3, Ceph or MinIO.';

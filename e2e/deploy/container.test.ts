@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { noEngine, startEngine, type TestEngine } from '../../src/sandbox/docker/engine.testing.ts';
+import { buildImage, docker, noDocker } from './image.testing.ts';
+import { freePort } from './nginx.testing.ts';
+
+/** As docs/operate.md and compose.yaml have it: nothing is given to the container, and two things are not taken away. */
+const confined =
+  '--init --read-only --tmpfs /tmp --tmpfs /home/workcrate:uid=10001,mode=700 --cap-drop ALL --security-opt no-new-privileges'.split(
+    ' ',
+  );
+const forSandbox = '--security-opt seccomp=unconfined --security-opt systempaths=unconfined'.split(' ');
+/** The engine of the tests has no bridge, and so a container is reached on this machine's loopback or not at all. */
+const reachable = '-e WORKCRATE_HOST=127.0.0.1 -e WORKCRATE_AUTH= -e WORKCRATE_FILE_TTL=86400'.split(' ');
+
+const engine = noDocker === false ? await startEngine() : null;
+const skip = noDocker || (engine === null && noEngine);
+
+describe('the image of deploy/Dockerfile', { skip }, () => {
+  before(async () => void (await buildImage(engine!)));
+  after(() => engine?.[Symbol.asyncDispose]());
+
+  it('runs as nobody in particular, becomes healthy, and serves code and files', async () => {
+    await using container = await started(engine!);
+    assert.match(await docker(engine!, 'exec', container.id, 'id'), /^uid=10001 gid=10001/);
+    assert.equal(await health(engine!, container.id), 'healthy');
+    const { text } = await container.call('execute_code', {
+      language: 'python',
+      code: 'import os; print(os.getuid(), os.path.exists("/var/lib/workcrate"), os.listdir("/opt/workcrate"))',
+    });
+    assert.match(text, /^1000 False /);
+    assert.doesNotMatch(text, /src|node_modules/);
+    const bytes = randomBytes(2 * 1024 ** 2);
+    const { data } = await container.call('request_upload', { filename: 'a.bin' });
+    const sent = await fetch(data.uploadUrl as string, { method: 'PUT', body: bytes });
+    const { file_id } = (await sent.json()) as { file_id: string };
+    const { data: link } = await container.call('share_file', { file_id });
+    assert.ok(bytes.equals(await (await fetch(link.downloadUrl as string)).bytes()));
+  });
+
+  it('C5: ends at once and well when it is stopped, and a new one goes on with its volume', async () => {
+    await using first = await started(engine!);
+    const { data } = await first.call('request_upload', { filename: 'kept.txt' });
+    const sent = await fetch(data.uploadUrl as string, { method: 'PUT', body: 'kept' });
+    assert.equal(sent.status, 201);
+    await docker(engine!, 'stop', '--time', '40', first.id);
+    const state = await docker(engine!, 'inspect', '-f', '{{.State.ExitCode}}', first.id);
+    assert.equal(state.trim(), '0');
+    await using second = await started(engine!, ['--volumes-from', first.id]);
+    assert.match((await second.call('list_files', {})).text, /kept\.txt/);
+  });
+
+  it('as it comes, it listens on all addresses and asks for a key', async () => {
+    const args = ['--network', 'none', '--health-interval', '1s', ...confined];
+    const id = (await docker(engine!, 'run', '-d', ...args, 'workcrate')).trim();
+    try {
+      assert.equal(await health(engine!, id), 'healthy');
+      const ask = `fetch('http://127.0.0.1:9180/mcp', { method: 'POST', headers: { Authorization: 'Bearer ' + process.argv[1] } })`;
+      const status = (key: string) =>
+        docker(engine!, 'exec', id, 'node', '-e', `${ask}.then(({ status }) => console.log(status))`, key);
+      assert.match(await status('none'), /^401$/m);
+      const said = await docker(engine!, 'exec', id, 'node', 'bin/workcrate.js', 'user', 'add', 'ada');
+      const key = /wck_[\w-]{43}/.exec(said)?.[0];
+      assert.ok(key, 'a key is printed');
+      assert.doesNotMatch(await status(key), /^401$/m);
+    } finally {
+      await docker(engine!, 'rm', '-f', id);
+    }
+  });
+
+  it('without the two options it serves files, and says what running code takes', async () => {
+    const doctor = (...more: string[]) =>
+      docker(
+        engine!,
+        'run',
+        '--rm',
+        '--network',
+        'none',
+        ...confined,
+        ...reachable,
+        ...more,
+        'workcrate',
+        'doctor',
+      );
+    const bare = await doctor();
+    assert.match(bare, /code cannot be run in bubblewrap/);
+    assert.match(bare, /workcrate can serve here/);
+    assert.match(await doctor(...forSandbox.slice(0, 2)), /systempaths=unconfined/);
+    assert.match(await doctor(...forSandbox), /bubblewrap runs python/);
+  });
+});
+
+async function started(on: TestEngine, more: string[] = []) {
+  const port = await freePort();
+  const args = ['--network', 'host', '-e', `WORKCRATE_PORT=${port}`, '--health-interval', '1s'];
+  const said = await docker(
+    on,
+    'run',
+    '-d',
+    ...args,
+    ...confined,
+    ...forSandbox,
+    ...reachable,
+    ...more,
+    'workcrate',
+  );
+  const id = said.trim();
+  await using cleaning = new AsyncDisposableStack();
+  cleaning.defer(async () => void (await docker(on, 'rm', '-f', id)));
+  const url = `http://127.0.0.1:${port}`;
+  await answering(url, () => docker(on, 'logs', id));
+  const client = new Client({ name: 'beside a container', version: '1' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+  cleaning.defer(() => client.close());
+  const all = cleaning.move();
+  return { id, call: caller(client), [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+function caller(client: Client) {
+  return async (name: string, input: Record<string, unknown>) => {
+    const result = await client.callTool({ name, arguments: input });
+    const text = (result.content as { text?: string }[])[0]?.text ?? '';
+    assert.notEqual(result.isError, true, text);
+    // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
+    return { text, data: result.structuredContent as any };
+  };
+}
+
+async function answering(url: string, said: () => Promise<string>): Promise<void> {
+  for (let attempt = 0; attempt < 300; attempt++) {
+    const ready = await fetch(`${url}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ready) return;
+    await pause(100);
+  }
+  throw new Error(`the container does not answer: ${await said()}`);
+}
+
+async function health(on: TestEngine, id: string): Promise<string> {
+  for (let attempt = 0; ; attempt++) {
+    const state = (await docker(on, 'inspect', '-f', '{{.State.Health.Status}}', id)).trim();
+    if (state !== 'starting' || attempt === 100) return state;
+    await pause(200);
+  }
+}

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const checkout = join(import.meta.dirname, '../..');
+
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs the lines that the operator's guide gives, with other folders than its own: the block of commands that stands
+ * below this heading and has this word in it.
+ */
+export async function asTheGuideSays(
+  heading: string,
+  word: string,
+  env: Record<string, string>,
+): Promise<Said> {
+  const lines = (await blockOf(heading, word)).split('\n');
+  if (!lines[0]!.startsWith('DATA=')) throw new Error('the first line of the block names the folders');
+  return shell(lines.slice(1).join('\n'), env);
+}
+
+async function blockOf(heading: string, word: string): Promise<string> {
+  const guide = await readFile(join(checkout, 'docs/operate.md'), 'utf8');
+  const section = guide.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+  const blocks = [...section.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1]!);
+  const block = blocks.find((text) => text.includes(word));
+  if (block === undefined) throw new Error(`docs/operate.md has no block with ${word} below ${heading}`);
+  return block;
+}
+
+/** As a person at a shell in the checkout would have it: line after line, whatever the one before came to. */
+export async function shell(script: string, env: Record<string, string>): Promise<Said> {
+  const PATH = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`;
+  const options = { env: { PATH, HOME: '/nonexistent', ...env }, cwd: checkout, timeout: 60_000 };
+  try {
+    return { code: 0, ...(await promisify(execFile)('/bin/sh', ['-c', script], options)) };
+  } catch (error) {
+    const { code, stdout, stderr } = error as Said;
+    return { code, stdout, stderr };
+  }
+}

@@ -1,0 +1,48 @@
+import type { Server } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { WorkcrateError } from './errors.ts';
+
+export interface DrainOptions {
+  readonly server: Server;
+  /** How much of what must not be cut off is under way: transfers and calls of tools. */
+  readonly busy: () => number;
+  /** How long it goes on as before, but for telling that it is not ready. */
+  readonly delayMs: number;
+  /** How long what is under way gets to end. */
+  readonly drainMs: number;
+}
+
+export type Draining = ReturnType<typeof createDraining>;
+
+/**
+ * The way to a stop: first the server tells that it is not ready, so that a balancer sends nothing new; then it takes no
+ * more connections and lets what is under way come to its end.
+ */
+export function createDraining({ server, busy, delayMs, drainMs }: DrainOptions) {
+  let drained: Promise<void> | null = null;
+
+  async function drain(): Promise<void> {
+    await pause(delayMs);
+    server.close();
+    const until = performance.now() + drainMs;
+    // A connection that falls idle would otherwise be kept alive, and bring more.
+    while (busy() > 0 && performance.now() < until) {
+      server.closeIdleConnections();
+      await pause(25);
+    }
+  }
+
+  return {
+    /** Rejects once the server is on its way to a stop. */
+    async demandGoingOn(): Promise<void> {
+      if (drained === null) return;
+      throw new WorkcrateError('stopping', 'The server is stopping. Use another, or try again in a moment.');
+    },
+    /** Whether it is on its way to a stop. */
+    get begun(): boolean {
+      return drained !== null;
+    },
+    /** Resolves when nothing is under way any more, or the time for it is up. */
+    drain: (): Promise<void> => (drained ??= drain()),
+  };
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createLog } from '../log.ts';
+import { memoryStorage } from '../storage/memory.ts';
+import type { Storage } from '../storage/storage.ts';
+import { planDownload } from './download-plan.ts';
+import type { Download } from './download.ts';
+import { createHandOver, type HandOverOptions } from './hand-over.ts';
+import { mintLink } from './link.ts';
+
+const now = 1_000_000;
+const log = createLog('off');
+const memory = memoryStorage();
+const signing: Storage = {
+  ...memory,
+  presign: async (_method, key, expiresAt) => ({
+    url: `https://store.example/${key}?until=${expiresAt}`,
+    headers: {},
+    expiresAt,
+  }),
+};
+const onDisk: Storage = { ...memory, localPath: (key) => `${key}.bin` };
+const usual = { from: 100, accelPrefix: '/objects/', reportsEnds: false, clock: () => now, log };
+const redirect: HandOverOptions = { ...usual, downloads: 'redirect', storage: signing };
+const accel: HandOverOptions = { ...usual, downloads: 'accel', storage: onDisk };
+const viaProxy = { 'x-sendfile-type': 'X-Accel-Redirect' };
+
+const file: Download = {
+  filename: 'a.html',
+  mediaType: 'text/html',
+  size: 1000,
+  sha256: 'ab',
+  modified: 0,
+  storageKey: 'files/ab/cd',
+  open: () => Promise.reject(new Error('not opened here')),
+};
+
+async function handed(
+  options: HandOverOptions,
+  headers: IncomingHttpHeaders = {},
+  { download = file, ttlSeconds = 3600, singleUse = false } = {},
+) {
+  const handOver = await createHandOver(options);
+  const target = { fileId: 'file_ab', bundleId: null };
+  const { link } = mintLink({ user: 'local' }, target, { ttlSeconds, singleUse }, now);
+  return (await handOver?.({ headers, link, download, plan: planDownload(headers, download) })) ?? null;
+}
+
+it('a redirect goes to a URL that lives for a minute, or as long as its link', async () => {
+  const { status, headers } = (await handed(redirect))!;
+  assert.equal(status, 302);
+  assert.equal(headers['Location'], `https://store.example/files/ab/cd?until=${now + 60_000}`);
+  const short = (await handed(redirect, {}, { ttlSeconds: 5 }))!;
+  assert.match(String(short.headers['Location']), new RegExp(`until=${now + 5000}$`));
+});
+
+it('accel names the file below the internal location, and keeps the headers of a download', async () => {
+  const { status, headers } = (await handed(accel, viaProxy))!;
+  assert.equal(status, 200);
+  assert.equal(headers['X-Accel-Redirect'], '/objects/files/ab/cd.bin');
+  assert.equal(headers['ETag'], '"ab"');
+  assert.equal(headers['Content-Security-Policy'], 'sandbox');
+  const { headers: bare } = (await handed({ ...accel, accelPrefix: 'objects' }, viaProxy))!;
+  assert.equal(bare['X-Accel-Redirect'], '/objects/files/ab/cd.bin');
+});
+
+it('who does not come through the proxy gets bytes, not the name of a file', async () => {
+  assert.equal(await handed(accel), null);
+});
+
+for (const [name, headers] of Object.entries({
+  'If-Match': { 'if-match': '"ab"' },
+  'If-None-Match': { 'if-none-match': '"other"' },
+  'If-Modified-Since': { 'if-modified-since': 'Thu, 01 Jan 1969 00:00:00 GMT' },
+  'If-Unmodified-Since': { 'if-unmodified-since': new Date().toUTCString() },
+  'a Range that is ignored': { range: 'bytes=x' },
+  'a Range beyond the end': { range: 'bytes=5000-' },
+}))
+  it(`${name} is judged here, where the ETag and the date are known`, async () => {
+    assert.equal(await handed(redirect, headers), null);
+    assert.equal(await handed(accel, { ...headers, ...viaProxy }), null);
+  });
+
+it('ranges are sent by nginx, and not by the store unless it began the download', async () => {
+  const range = 'bytes=10-19';
+  assert.equal((await handed(accel, { range, ...viaProxy }))?.status, 200);
+  assert.equal(await handed(redirect, { range }), null);
+  assert.equal(await handed(redirect, { range, 'if-range': '"ab"' }), null);
+  assert.equal((await handed(redirect, { range, 'if-range': '"of the store"' }))?.status, 302);
+});
+
+it('C6: single use, bundles and small files are sent from here', async () => {
+  for (const [options, headers] of [[redirect, {}] as const, [accel, viaProxy] as const]) {
+    assert.equal(await handed(options, headers, { singleUse: true }), null);
+    assert.equal(await handed(options, headers, { download: { ...file, storageKey: null } }), null);
+    assert.equal(await handed(options, headers, { download: { ...file, size: 99 } }), null);
+    assert.notEqual(await handed(options, headers, { download: { ...file, size: 100 } }), null);
+  }
+});
+
+it('a URL that needs headers is no redirect', async () => {
+  const presign: Storage['presign'] = async (_method, _key, expiresAt) => ({
+    url: 'https://store.example/',
+    headers: { 'x-needed': '1' },
+    expiresAt,
+  });
+  assert.equal(await handed({ ...redirect, storage: { ...signing, presign } }), null);
+});
+
+it('with a webhook nothing is handed over, and neither with --downloads stream', async () => {
+  assert.equal(await createHandOver({ ...redirect, reportsEnds: true }), null);
+  assert.equal(await createHandOver({ ...redirect, downloads: 'stream' }), null);
+});
+
+it('a storage that cannot do it refuses the setting, with the remedy', async () => {
+  for (const downloads of ['redirect', 'accel'] as const)
+    await assert.rejects(createHandOver({ ...usual, downloads, storage: memory }), {
+      code: 'config_invalid',
+      message: /Choose --downloads stream/,
+    });
+});

@@ -1,0 +1,174 @@
+import { hash } from 'node:crypto';
+import {
+  createRemote,
+  type RemoteLimits,
+  type RemoteRequest,
+  type StreamedAnswer,
+  type WholeAnswer,
+} from '../remote/remote.ts';
+import type { AzureOptions } from './azure.ts';
+import { parseBlocks, type Block } from './blocks.ts';
+import { isAbsent, isUnmet, refused } from './refusals.ts';
+import { sharedKeyAuthorization } from './shared-key.ts';
+
+const version = '2023-11-03';
+
+/** What is known of a blob without its bytes. */
+export interface BlobFacts {
+  readonly size: number;
+  readonly modified: number;
+  readonly etag: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A blob that was just written. */
+export type Written = Pick<BlobFacts, 'modified' | 'etag'>;
+
+export type Metadata = Readonly<Record<string, string>>;
+
+export type Blobs = ReturnType<typeof createBlobs>;
+
+interface Parts {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+const ifNew = { 'if-none-match': '*' };
+
+/** The operations of the Blob service that are used here, each one request. Names are whole, prefix included. */
+export function createBlobs(options: AzureOptions, limits?: RemoteLimits) {
+  const host = new URL(options.endpoint).host;
+  const where = { host, account: options.account, container: options.container };
+  const remote = createRemote({ store: host, sign: async (request) => signed(options, request), limits });
+  const requestOf = (method: RemoteRequest['method'], name: string, parts: Parts): RemoteRequest => ({
+    method,
+    url: urlOf(options, name, parts.query),
+    headers: parts.headers ?? {},
+    body: parts.body ?? null,
+  });
+  const ask = (method: RemoteRequest['method'], name: string, parts: Parts = {}): Promise<WholeAnswer> =>
+    remote.ask(requestOf(method, name, parts));
+  const demand = <T extends WholeAnswer | StreamedAnswer>(method: string, answer: T): T => {
+    if (answer.refusal !== null) throw refused(where, method, answer);
+    return answer;
+  };
+  /** Null where a condition did not hold. */
+  const write = async (name: string, parts: Parts): Promise<Written | null> => {
+    const answer = await ask('PUT', name, parts);
+    return isUnmet(answer) ? null : factsOf(demand('PUT', answer).headers);
+  };
+
+  return {
+    urlOf: (name: string): URL => urlOf(options, name),
+
+    async head(name: string): Promise<BlobFacts | null> {
+      const answer = await ask('HEAD', name);
+      return isAbsent(answer) ? null : factsOf(demand('HEAD', answer).headers);
+    },
+
+    /** An answer with a body to be read, or null where there is no blob, or none with that etag any more. */
+    async get(
+      name: string,
+      headers: Readonly<Record<string, string>>,
+      signal?: AbortSignal,
+    ): Promise<(StreamedAnswer & { readonly facts: BlobFacts }) | null> {
+      const answer = await remote.stream(requestOf('GET', name, { headers }), signal);
+      if (isAbsent(answer) || isUnmet(answer)) return null;
+      return { ...demand('GET', answer), facts: factsOf(answer.headers) };
+    },
+
+    /** Null where `isNew` was asked for and there is one already. */
+    put: (name: string, body: Uint8Array, metadata: Metadata, isNew = false) =>
+      write(name, {
+        body,
+        headers: {
+          'x-ms-blob-type': 'BlockBlob',
+          'content-md5': md5(body),
+          ...asHeaders(metadata),
+          ...(isNew ? ifNew : {}),
+        },
+      }),
+
+    async putBlock(name: string, blockid: string, body: Uint8Array): Promise<void> {
+      const headers = { 'content-md5': md5(body) };
+      demand('PUT', await ask('PUT', name, { query: { comp: 'block', blockid }, headers, body }));
+    },
+
+    /** The blocks of a blob, committed or not. */
+    async blocks(name: string): Promise<Block[]> {
+      const answer = await ask('GET', name, { query: { comp: 'blocklist', blocklisttype: 'all' } });
+      return isAbsent(answer) ? [] : parseBlocks(demand('GET', answer).text);
+    },
+
+    /** Makes the blob of these blocks. Null where `isNew` was asked for and there is one already. */
+    putBlockList(name: string, ids: readonly string[], metadata: Metadata, isNew: boolean) {
+      const latest = ids.map((id) => `<Latest>${id}</Latest>`).join('');
+      const body = Buffer.from(`<?xml version="1.0" encoding="utf-8"?><BlockList>${latest}</BlockList>`);
+      const headers = { ...asHeaders(metadata), 'content-md5': md5(body), ...(isNew ? ifNew : {}) };
+      return write(name, { query: { comp: 'blocklist' }, headers, body });
+    },
+
+    /** Null where the blob is not the one with that etag any more. */
+    setMetadata: (name: string, metadata: Metadata, etag: string) =>
+      write(name, { query: { comp: 'metadata' }, headers: { ...asHeaders(metadata), 'if-match': etag } }),
+
+    async remove(name: string): Promise<void> {
+      const answer = await ask('DELETE', name, { headers: { 'x-ms-delete-snapshots': 'include' } });
+      if (!isAbsent(answer)) demand('DELETE', answer);
+    },
+
+    /** One page of a listing, as XML. */
+    list: async (query: Readonly<Record<string, string>>): Promise<string> =>
+      demand('GET', await ask('GET', '', { query: { restype: 'container', comp: 'list', ...query } })).text,
+
+    broken: remote.broken,
+    close: remote.close,
+  };
+}
+
+function urlOf({ endpoint, container }: AzureOptions, name: string, query: Parts['query'] = {}): URL {
+  const path = [container, ...name.split('/')].filter((part) => part !== '').map(encodeURIComponent);
+  const search = Object.entries(query).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
+  return new URL(`${endpoint}/${path.join('/')}${search.length > 0 ? '?' : ''}${search.join('&')}`);
+}
+
+/** A key signs the request itself; a shared access signature goes into its URL. */
+function signed({ account, credential }: AzureOptions, request: RemoteRequest): RemoteRequest {
+  const headers: Record<string, string> = {
+    ...request.headers,
+    'x-ms-date': new Date().toUTCString(),
+    'x-ms-version': version,
+  };
+  if ('sas' in credential) return { ...request, headers, url: withQuery(request.url, credential.sas) };
+  const length = { 'content-length': `${request.body?.length ?? 0}` };
+  const { method, url } = request;
+  const authorization = sharedKeyAuthorization({ account, key: credential.key }, method, url, {
+    ...headers,
+    ...length,
+  });
+  return { ...request, headers: { ...headers, authorization } };
+}
+
+function withQuery(url: URL, sas: string): URL {
+  const further = new URL(url);
+  further.search = [url.search.slice(1), sas.replace(/^\?/, '')].filter((part) => part !== '').join('&');
+  return further;
+}
+
+const md5 = (bytes: Uint8Array): string => hash('md5', bytes, 'base64');
+
+const asHeaders = (metadata: Metadata): Record<string, string> =>
+  Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-ms-meta-${name}`, value]));
+
+function factsOf(headers: WholeAnswer['headers']): BlobFacts {
+  const own = Object.entries(headers).filter(([name]) => name.startsWith('x-ms-meta-'));
+  return {
+    size: Number(headers['content-length'] ?? 0),
+    modified: Date.parse(headers['last-modified'] ?? '') || 0,
+    etag: headers.etag ?? '',
+    metadata: Object.fromEntries(
+      own.map(([name, value]) => [name.slice('x-ms-meta-'.length), String(value)]),
+    ),
+  };
+}

@@ -1,0 +1,80 @@
+import { WorkcrateError } from '../../errors.ts';
+import type { Blobs, Metadata } from './blobs.ts';
+import { readRange } from './reading.ts';
+
+/**
+ * What is known of an upload, in a small blob of its own, so that any process finds it by the id. Written anew when the
+ * upload begins afresh, after that only its metadata change.
+ */
+export interface Staged {
+  readonly name: string;
+  readonly attempt: string;
+  /** How many appends have written blocks; 0 where there are none. */
+  readonly run: number;
+  /** At least so many bytes are durable, head and blocks together. */
+  readonly size: number;
+  /** The key whose blob holds the blocks; null where they are in a blob of the upload's own. */
+  readonly key: string | null;
+  /** The first bytes of the upload, if it began with few: a small object needs no blocks at all. */
+  readonly head: Uint8Array;
+  readonly etag: string;
+}
+
+export const longestHead = 1024 * 1024;
+
+export async function loadStaged(blobs: Blobs, name: string): Promise<Staged | null> {
+  const answer = await blobs.get(name, {});
+  if (answer === null) return null;
+  const { size, etag, metadata } = answer.facts;
+  const about = {
+    name,
+    attempt: metadata['attempt'] ?? '',
+    run: Number(metadata['run'] ?? 0),
+    size: Number(metadata['size'] ?? 0),
+    key: metadata['key'] ?? null,
+    etag,
+  };
+  if (size > longestHead) {
+    answer.body.destroy();
+    throw new WorkcrateError(
+      'storage_failed',
+      `The blob ${name} is none of ours. Remove it, or use another prefix.`,
+    );
+  }
+  try {
+    const head = Buffer.concat(await Array.fromAsync(answer.body as AsyncIterable<Uint8Array>));
+    if (head.length === size) return { ...about, head };
+  } catch {
+    // What broke off is read again below, where that is done with patience.
+  }
+  return {
+    ...about,
+    head: Buffer.concat(await Array.fromAsync(readRange(blobs, name, { start: 0, end: size, etag }))),
+  };
+}
+
+type Facts = Pick<Staged, 'name' | 'attempt' | 'run' | 'size' | 'key'>;
+
+const metadataOf = ({ attempt, run, size, key }: Facts): Metadata => ({
+  attempt,
+  run: `${run}`,
+  size: `${size}`,
+  ...(key === null ? {} : { key }),
+});
+
+/** Begins afresh: whatever was held under this name is dropped. */
+export async function beginStaged(blobs: Blobs, facts: Facts, head: Uint8Array): Promise<Staged> {
+  const { etag } = (await blobs.put(facts.name, head, metadataOf(facts)))!;
+  return { ...facts, head, etag };
+}
+
+/** Notes how far it is. Refuses where somebody else has noted something meanwhile. */
+export async function noteStaged(blobs: Blobs, staged: Staged, changes: Partial<Facts>): Promise<Staged> {
+  const next = { ...staged, ...changes };
+  const written = await blobs.setMetadata(staged.name, metadataOf(next), staged.etag);
+  if (written !== null) return { ...next, etag: written.etag };
+  // The answer to a try that succeeded may have been lost.
+  const found = await loadStaged(blobs, staged.name);
+  if (found !== null && JSON.stringify(metadataOf(found)) === JSON.stringify(metadataOf(next))) return found;
+  throw new WorkcrateError('storage_failed', 'Somebody else writes to the same upload. Try again.');
+}

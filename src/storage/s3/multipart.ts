@@ -1,0 +1,114 @@
+import { WorkcrateError } from '../../errors.ts';
+import { element, elements, type WholeAnswer } from '../remote/remote.ts';
+import type { Bucket } from './bucket.ts';
+import { noted } from './heads.ts';
+import { demand } from './refusals.ts';
+
+/** A multipart upload that the store has begun. */
+export interface Multipart {
+  /** The whole name of the object that it will be. */
+  readonly name: string;
+  readonly upload: string;
+}
+
+export interface Part {
+  readonly number: number;
+  readonly etag: string;
+  readonly size: number;
+}
+
+/** The store takes no more. */
+export const mostParts = 10_000;
+
+export async function beginMultipart(bucket: Bucket, name: string, note: string): Promise<Multipart> {
+  const request = { method: 'POST', name, query: { uploads: '' }, headers: noted(note) } as const;
+  const { text } = demand(bucket, await bucket.ask(request));
+  const upload = element(text, 'UploadId');
+  if (upload === null) throw new WorkcrateError('storage_failed', 'The store began an upload without an id.');
+  return { name, upload };
+}
+
+export async function sendPart(
+  bucket: Bucket,
+  { name, upload }: Multipart,
+  number: number,
+  body: Uint8Array,
+  sha256?: string,
+): Promise<Part> {
+  const query = { partNumber: `${number}`, uploadId: upload };
+  const hash = sha256 === undefined ? {} : { sha256 };
+  const answer = await bucket.ask({ method: 'PUT', name, query, body, ...hash });
+  return { number, etag: demand(bucket, answer).headers.etag ?? '', size: body.length };
+}
+
+/** Has the store itself copy bytes of another object into a part. */
+export async function copyPart(
+  bucket: Bucket,
+  { name, upload }: Multipart,
+  number: number,
+  source: { readonly name: string; readonly start: number; readonly end: number },
+): Promise<Part> {
+  const query = { partNumber: `${number}`, uploadId: upload };
+  const path = `/${bucket.options.bucket}/${source.name}`.split('/').map(encodeURIComponent).join('/');
+  const headers = {
+    'x-amz-copy-source': path,
+    'x-amz-copy-source-range': `bytes=${source.start}-${source.end - 1}`,
+  };
+  const answer = demand(bucket, await bucket.ask({ method: 'PUT', name, query, headers }));
+  return { number, etag: element(answer.text, 'ETag') ?? '', size: source.end - source.start };
+}
+
+/** The first `count` parts that the store holds, in order; null where the upload is not there any more. */
+export async function heldParts(
+  bucket: Bucket,
+  { name, upload }: Multipart,
+  count: number,
+): Promise<Part[] | null> {
+  const parts: Part[] = [];
+  while (parts.length < count) {
+    const query = { uploadId: upload, 'part-number-marker': `${parts.length}`, 'max-parts': '1000' };
+    const answer = await bucket.ask({ method: 'GET', name, query });
+    if (isGone(answer)) return null;
+    const page = elements(demand(bucket, answer).text, 'Part').map(partIn);
+    parts.push(...page.slice(0, count - parts.length));
+    if (page.length === 0) break;
+  }
+  if (parts.length === count && parts.every((part, index) => part.number === index + 1)) return parts;
+  throw new WorkcrateError(
+    'storage_failed',
+    'The store has lost parts of an upload. Send it again from its start.',
+  );
+}
+
+/** Ceph calls an upload that is finished a missing key, others a missing upload. */
+const isGone = ({ refusal }: WholeAnswer): boolean =>
+  refusal?.status === 404 && refusal.code !== 'NoSuchBucket';
+
+const partIn = (xml: string): Part => ({
+  number: Number(element(xml, 'PartNumber')),
+  etag: element(xml, 'ETag') ?? '',
+  size: Number(element(xml, 'Size')),
+});
+
+/** Makes one object of the parts. The store may ignore the condition: see committing.ts. */
+export function completeMultipart(
+  bucket: Bucket,
+  { name, upload }: Multipart,
+  parts: readonly Part[],
+  signal: AbortSignal,
+): Promise<WholeAnswer> {
+  const listed = parts.map(
+    ({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${quoted(etag)}</ETag></Part>`,
+  );
+  const body = Buffer.from(`<CompleteMultipartUpload>${listed.join('')}</CompleteMultipartUpload>`);
+  const headers = { 'If-None-Match': '*', 'Content-Type': 'application/xml' };
+  return bucket.ask({ method: 'POST', name, query: { uploadId: upload }, headers, body }, signal);
+}
+
+const quoted = (etag: string): string => `&quot;${etag.replaceAll('"', '')}&quot;`;
+
+/** Drops an upload and its parts; no error where it is not there. */
+export async function abortMultipart(bucket: Bucket, { name, upload }: Multipart): Promise<void> {
+  const answer = await bucket.ask({ method: 'DELETE', name, query: { uploadId: upload } });
+  if (!isGone(answer)) demand(bucket, answer);
+}
