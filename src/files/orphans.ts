@@ -33,14 +33,23 @@ export async function* orphans(stores: Stores): AsyncGenerator<string> {
   }
 }
 
+/** Neither those of a file, nor those that a row in `uploads` is about to become: S3 may date them from its beginning. */
 async function unknown(database: Database, keys: readonly string[]): Promise<string[]> {
   if (keys.length === 0) return [];
-  const ids = keys.map(idOfKey);
-  const marks = ids.map(() => '?').join(', ');
-  const rows = await database.query<{ id: string }>(`SELECT id FROM files WHERE id IN (${marks})`, ...ids);
-  const known = new Set(rows.map(({ id }) => id));
-  return keys.filter((key) => !known.has(idOfKey(key)));
+  const marks = keys.map(() => '?').join(', ');
+  const files = await database.query<{ id: string }>(
+    `SELECT id FROM files WHERE id IN (${marks})`,
+    ...keys.map(idOfKey),
+  );
+  const uploads = await database.query<{ id: string }>(
+    `SELECT id FROM uploads WHERE completed_at IS NULL AND id IN (${marks})`,
+    ...keys.map((key) => `up-${digitsOf(key)}`),
+  );
+  const known = new Set([...files, ...uploads].map(({ id }) => digitsOf(id)));
+  return keys.filter((key) => !known.has(digitsOf(key)));
 }
+
+const digitsOf = (name: string): string => name.slice(-24);
 
 /** Staged bytes go on living only for an upload that may still be gone on with at this time. */
 export async function* abandoned(stores: Stores, at: number): AsyncGenerator<Staged> {
