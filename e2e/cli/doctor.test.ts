@@ -34,7 +34,7 @@ it('doctor names a remedy for each thing that keeps it from serving, and ends wi
   assert.equal(code, 1);
   assert.match(stdout, /^broken data folder \S+: \S+file is a file\n +→ Choose another with --data$/m);
   assert.match(stdout, /^broken files folder \S+: \S+file is a file\n +→ Choose another with --files-dir$/m);
-  assert.match(stdout, /^broken 0\.0\.0\.0 is not loopback.*\n +→ Listen on 127\.0\.0\.1 behind a proxy/m);
+  assert.match(stdout, /^broken 0\.0\.0\.0 is not loopback.*\n +→ Have callers sign in \(--auth keys\)/m);
   assert.ok(stdout.endsWith('3 to mend before workcrate can serve here\n'));
 });
 
@@ -66,4 +66,19 @@ it('doctor does not show the password of a database', async () => {
   const env = { WORKCRATE_DATABASE: 'postgres://me:hush@127.0.0.1:1/db' };
   const { stdout, stderr } = await run(['doctor', '--port', '0'], { env });
   assert.doesNotMatch(stdout + stderr, /hush/);
+});
+
+it('doctor tells whether the store answers, and whether anybody can sign in', async () => {
+  await using folder = await temporaryFolder();
+  const store = ['--storage', 's3', '--s3-bucket', 'b', '--s3-endpoint', 'http://127.0.0.1:1'];
+  const env = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'hush' };
+  const args = ['--port', '0', '--data', folder.path, '--auth', 'keys'];
+  const first = await run(['doctor', ...args, ...store], { env });
+  assert.equal(first.code, 1);
+  assert.match(first.stdout, /^broken storage: /m);
+  assert.match(first.stdout, /^note {3}users: nobody has a key that is good\n +→ workcrate user add NAME/m);
+  assert.doesNotMatch(first.stdout, /hush/);
+  assert.deepEqual(await readdir(folder.path), []);
+  assert.equal((await run(['user', 'add', 'ann', '--data', folder.path])).code, 0);
+  assert.match((await run(['doctor', ...args])).stdout, /^ok {5}users: keys that are good: 1$/m);
 });

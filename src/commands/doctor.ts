@@ -9,6 +9,7 @@ import { sendfileAvailable } from '../transfer/transfer.ts';
 import { bracketed, isLoopback } from '../web/trusted-names.ts';
 import type { CommandInput } from './command.ts';
 import { sandboxFindings } from './doctor-sandbox.ts';
+import { teamFindings } from './doctor-team.ts';
 
 export interface Finding {
   readonly state: 'ok' | 'note' | 'broken';
@@ -27,6 +28,7 @@ export async function doctor({ config }: CommandInput): Promise<number> {
     ...(config.filesDir === null ? [] : [folder('files folder', config.filesDir, '--files-dir')]),
     await address(config),
     await database(config),
+    ...(await teamFindings(config)),
     ...(await sandboxFindings(config)),
   ];
   for (const { state, what, remedy } of findings)
@@ -87,12 +89,12 @@ function folder(name: string, path: string, flag: string): Finding {
   return { state: free < 1 ? 'note' : 'ok', what: `${name} ${path}, ${free.toFixed(1)} GB free` };
 }
 
-async function address({ host, port }: Config): Promise<Finding> {
-  if (!isLoopback(host))
+async function address({ host, port, auth }: Config): Promise<Finding> {
+  if (!isLoopback(host) && auth.length === 0)
     return {
       state: 'broken',
       what: `${host} is not loopback: anyone who can reach it could use workcrate`,
-      remedy: 'Listen on 127.0.0.1 behind a proxy with authentication, and set --public-url',
+      remedy: 'Have callers sign in (--auth keys), or listen on 127.0.0.1',
     };
   const failure = await tryToListen(host, port);
   if (failure === null) return { state: 'ok', what: `port ${port} on ${host} is free` };
@@ -111,7 +113,8 @@ async function address({ host, port }: Config): Promise<Finding> {
 async function isWorkcrate(host: string, port: number): Promise<boolean> {
   const url = `http://${bracketed(host)}:${port}/`;
   const answer = await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => null);
-  return (await answer?.text())?.startsWith('Workcrate.') ?? false;
+  const bears = answer?.status === 401 && answer.headers.get('WWW-Authenticate')?.startsWith('Bearer');
+  return bears || ((await answer?.text())?.startsWith('Workcrate.') ?? false);
 }
 
 async function tryToListen(host: string, port: number): Promise<Error | null> {
