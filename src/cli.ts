@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
 import type { CommandInput } from './commands/command.ts';
 import { helpText } from './commands/help.ts';
-import { flagOptions, loadConfig, printConfig } from './config.ts';
+import { flagOptions, loadConfig, printConfig, type LoadedConfig } from './config.ts';
 import { isWorkcrateError, WorkcrateError } from './errors.ts';
+import { createLog } from './log.ts';
 import { packageVersion } from './version.ts';
 
 /** What stands behind a command is for it alone; most take nothing. */
@@ -15,6 +16,7 @@ const commands: Record<string, () => Promise<Run>> = {
   check: async () => (await import('./commands/check.ts')).check,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   user: async () => (await import('./commands/user.ts')).user,
+  status: async () => (await import('./commands/status.ts')).status,
 };
 
 async function main(argv: string[]): Promise<number> {
@@ -22,11 +24,19 @@ async function main(argv: string[]): Promise<number> {
   if (flags['version'] !== undefined) return print(`${packageVersion}\n`);
   if (flags['help'] !== undefined) return print(helpText());
   if (command === null && flags['print-config'] === undefined)
-    throw usage('say what to do: serve, stdio, check, doctor or user');
+    throw usage('say what to do: serve, stdio, check, doctor, user or status');
   const loaded = loadConfig(flags);
+  warnOfUnknown(loaded);
   if (flags['print-config'] !== undefined) return print(printConfig(loaded));
   const run = await commands[command!]!();
   return run({ ...loaded, flags, words });
+}
+
+/** A misspelt variable does nothing, and whoever set it should not have to find that out. */
+function warnOfUnknown({ config, unknown }: LoadedConfig): void {
+  const log = createLog(config.logLevel);
+  for (const { variable, nearest } of unknown)
+    log.warn('config.unknown_variable', { variable, ...(nearest === null ? {} : { did_you_mean: nearest }) });
 }
 
 function print(text: string): number {
@@ -72,6 +82,8 @@ const ownFlags = {
   scopes: { type: 'string' },
   expires: { type: 'string' },
   json: { type: 'boolean' },
+  url: { type: 'string' },
+  key: { type: 'string' },
 } as const;
 
 function usage(problem: string): WorkcrateError {

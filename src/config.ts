@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { fail, readConfigFile, type FileValue } from './config/file.ts';
 import { bytes, flag, range, type Range } from './config/kinds.ts';
+import { unknownVariables, type UnknownVariable } from './config/unknown.ts';
 import {
   environmentName,
   fileKey,
@@ -19,6 +20,8 @@ export type { Config } from './config/settings.ts';
 export interface LoadedConfig {
   readonly config: Config;
   readonly origins: ReadonlyMap<string, string>;
+  /** Variables that begin as ours do, but are none of ours. */
+  readonly unknown: readonly UnknownVariable[];
 }
 
 type Flags = Readonly<Record<string, string | undefined>>;
@@ -36,7 +39,13 @@ export function loadConfig(flags: Flags, environment: Environment = process.env)
     origins.set(name, origin);
     return [name, value];
   });
-  return { config: settle(Object.fromEntries(entries) as Config), origins };
+  const unknown = unknownVariables(environment);
+  return { config: settle(Object.fromEntries(entries) as Config), origins, unknown };
+}
+
+/** The key with which a command asks a server: no setting, since it belongs to a person and not to the server. */
+export function operatorKey(flags: Flags, environment: Environment = process.env): string | null {
+  return flags['key'] ?? (environment.WORKCRATE_KEY || null);
 }
 
 function resolveSetting(
@@ -109,18 +118,19 @@ export function settingsHelp(): string {
   const lines = settingNames.map((name) => {
     const setting = settings[name] as Setting<unknown>;
     const names = [`--${flagName(name)}`.padEnd(22), setting.help].join(' ');
-    return `  ${names}${defaultShown(setting)}\n${' '.repeat(25)}${variables(name, setting)}\n`;
+    const usual = defaultText(setting);
+    return `  ${names}${usual === '' ? '' : ` [${usual}]`}\n${' '.repeat(25)}${variables(name, setting)}\n`;
   });
   return lines.join('');
 }
 
-function defaultShown(setting: Setting<unknown>): string {
+/** The default as it would be written, with `~` for the home folder; empty where there is none. */
+export function defaultText(setting: Setting<unknown>): string {
   const value = setting.fallback({ HOME: '~' });
   if (value === null || value === false) return '';
-  if (setting.kind === bytes) return ` [${shownBytes(Number(value))}]`;
-  if (setting.kind === range) return ` [${shownRange(value as Range)}]`;
-  const plain = Array.isArray(value) ? value.join(',') : (value as string | number);
-  return plain === '' ? '' : ` [${plain}]`;
+  if (setting.kind === bytes) return shownBytes(Number(value));
+  if (setting.kind === range) return shownRange(value as Range);
+  return Array.isArray(value) ? value.join(',') : String(value as string | number);
 }
 
 const shownRange = ({ from, to }: Range): string => `${from}-${to}`;

@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from './errors.ts';
 
 export interface DrainOptions {
-  readonly server: Server;
   /** How much of what must not be cut off is under way: transfers and calls of tools. */
   readonly busy: () => number;
   /** How long it goes on as before, but for telling that it is not ready. */
@@ -12,16 +11,14 @@ export interface DrainOptions {
   readonly drainMs: number;
 }
 
-export type Draining = ReturnType<typeof createDraining>;
-
 /**
  * The way to a stop: first the server tells that it is not ready, so that a balancer sends nothing new; then it takes no
  * more connections and lets what is under way come to its end.
  */
-export function createDraining({ server, busy, delayMs, drainMs }: DrainOptions) {
+export function createDraining({ busy, delayMs, drainMs }: DrainOptions) {
   let drained: Promise<void> | null = null;
 
-  async function drain(): Promise<void> {
+  async function drain(server: Server): Promise<void> {
     await pause(delayMs);
     server.close();
     const until = performance.now() + drainMs;
@@ -43,6 +40,6 @@ export function createDraining({ server, busy, delayMs, drainMs }: DrainOptions)
       return drained !== null;
     },
     /** Resolves when nothing is under way any more, or the time for it is up. */
-    drain: (): Promise<void> => (drained ??= drain()),
+    drain: (server: Server): Promise<void> => (drained ??= drain(server)),
   };
 }

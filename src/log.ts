@@ -1,9 +1,13 @@
+import { currentRequestId } from './request-id.ts';
+
 /** Structured lines for the operator. One JSON object a line, so that no content can forge another line. */
 export interface Log {
   debug(event: string, fields?: Fields): void;
   info(event: string, fields?: Fields): void;
   warn(event: string, fields?: Fields): void;
   error(event: string, fields?: Fields): void;
+  /** Whether debug lines are written, for whoever would do work for one. */
+  readonly tellsDebug?: boolean;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -22,11 +26,14 @@ export function createLog(
     levels.indexOf(level) < threshold
       ? () => {}
       : (event: string, fields: Fields = {}) => write(line(level, event, fields));
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  const tellsDebug = threshold === 0;
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), tellsDebug };
 }
 
 function line(level: string, event: string, fields: Fields): string {
-  const json = JSON.stringify({ time: new Date().toISOString(), level, event, ...fields }, plain);
+  const id = currentRequestId();
+  const request = id === null ? {} : { request: id };
+  const json = JSON.stringify({ time: new Date().toISOString(), level, event, ...request, ...fields }, plain);
   return `${json.replace(unprintable, escaped)}\n`;
 }
 

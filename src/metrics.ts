@@ -1,4 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from '@prometheus-io/client';
+import { runMetrics } from './seeing/run-metrics.ts';
+import { storeMetrics } from './seeing/store-metrics.ts';
+import { packageVersion } from './version.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -7,6 +10,45 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, prefix: 'workcrate_' });
+  tellBuild(registers);
+  return {
+    registry,
+    ...transferMetrics(registers),
+    ...linkMetrics(registers),
+    ...runMetrics(registers),
+    ...storeMetrics(registers),
+    toolCalls: new Counter({
+      name: 'workcrate_tool_calls_total',
+      help: 'Tool calls, by tool and how they ended',
+      labelNames: ['tool', 'result'] as const,
+      registers,
+    }),
+    auth: new Counter({
+      name: 'workcrate_auth_total',
+      help: 'Keys and tokens shown, by what came of it',
+      labelNames: ['result'] as const,
+      registers,
+    }),
+    errors: new Counter({
+      name: 'workcrate_errors_total',
+      help: 'Failed requests, by error code',
+      labelNames: ['code'] as const,
+      registers,
+    }),
+  };
+}
+
+function tellBuild(registers: Registry[]): void {
+  const build = new Gauge({
+    name: 'workcrate_build_info',
+    help: 'Always 1; the labels tell what runs',
+    labelNames: ['version', 'node'] as const,
+    registers,
+  });
+  build.set({ version: packageVersion, node: process.versions.node }, 1);
+}
+
+function transferMetrics(registers: Registry[]) {
   const downloads = new Counter({
     name: 'workcrate_downloads_total',
     help: 'Answers to requests for files, by how they ended',
@@ -26,7 +68,6 @@ export function createMetrics() {
     },
   });
   return {
-    registry,
     downloaded(result: number | 'broken'): void {
       const counter = counters.get(result) ?? downloads.labels({ result: String(result) });
       counters.set(result, counter);
@@ -49,41 +90,32 @@ export function createMetrics() {
       registers,
     }),
     transfers,
-    toolCalls: new Counter({
-      name: 'workcrate_tool_calls_total',
-      help: 'Tool calls, by tool and how they ended',
-      labelNames: ['tool', 'result'] as const,
-      registers,
-    }),
-    executions: new Counter({
-      name: 'workcrate_executions_total',
-      help: 'Runs of code, by language and how they ended',
-      labelNames: ['language', 'reason'] as const,
-      registers,
-    }),
-    /** Shows how busy the sandbox is whenever somebody asks. */
-    watchSandbox(occupancy: () => Readonly<Record<'running' | 'queued' | 'warm', number>>): void {
-      const runs: Gauge<'state'> = new Gauge({
-        name: 'workcrate_runs',
-        help: 'Runs under way and waiting, and interpreters that wait for one',
-        labelNames: ['state'] as const,
-        registers,
-        collect() {
-          for (const [state, count] of Object.entries(occupancy())) runs.set({ state }, count);
-        },
-      });
+  };
+}
+
+function linkMetrics(registers: Registry[]) {
+  const made = new Counter({
+    name: 'workcrate_links_total',
+    help: 'Links made, by what they are for',
+    labelNames: ['kind'] as const,
+    registers,
+  });
+  /** Plain numbers, since a look-up is made for every download. */
+  const lookups = { hits: 0, misses: 0 };
+  const looked: Counter<'result'> = new Counter({
+    name: 'workcrate_link_lookups_total',
+    help: 'Links looked up for downloads: hit where what was remembered still held, miss where the database was asked',
+    labelNames: ['result'] as const,
+    registers,
+    collect() {
+      looked.reset();
+      looked.inc({ result: 'hit' }, lookups.hits);
+      looked.inc({ result: 'miss' }, lookups.misses);
     },
-    swept: new Counter({
-      name: 'workcrate_swept_total',
-      help: 'What sweeps have deleted',
-      labelNames: ['kind'] as const,
-      registers,
-    }),
-    errors: new Counter({
-      name: 'workcrate_errors_total',
-      help: 'Failed requests, by error code',
-      labelNames: ['code'] as const,
-      registers,
-    }),
+  });
+  return {
+    linksMade: made,
+    linkMade: (kind: 'file' | 'bundle' | 'upload'): void => made.inc({ kind }),
+    lookups,
   };
 }

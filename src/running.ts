@@ -2,32 +2,29 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createArtifacts } from './artifacts/artifacts.ts';
 import * as changes from './artifacts/changes.ts';
-import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { isWorkcrateError } from './errors.ts';
 import { createExecutions } from './executions/executions.ts';
 import type { Files } from './files/files.ts';
+import type { Ground } from './ground.ts';
 import { localCaller } from './identity.ts';
 import type { Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
 import { createPlaces, type Places } from './places/places.ts';
 import { openSandbox } from './sandbox/open.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
+import { seenExecutions, seenSandbox } from './seeing/runs.ts';
 
-export interface RunningOptions {
-  readonly config: Config;
+export interface RunningOptions extends Ground {
   readonly database: Database;
   readonly files: Files;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 export type Running = Awaited<ReturnType<typeof startRunning>>;
 
 /** The part of the composition root that is about code: places → sandbox → executions, artifacts. */
-export async function startRunning({ config, database, files, metrics, clock, log }: RunningOptions) {
+export async function startRunning(options: RunningOptions) {
+  const { config, database, files, metrics, tracing, clock, log } = options;
   await using started = new AsyncDisposableStack();
   const uids = process.getuid?.() === 0 ? config.sandboxUids : null;
   const folder = config.placesDir ?? join(config.data, 'places');
@@ -42,7 +39,7 @@ export async function startRunning({ config, database, files, metrics, clock, lo
     database,
     files,
     places,
-    sandbox,
+    sandbox: typeof sandbox === 'string' ? sandbox : seenSandbox(sandbox, tracing),
     changes,
     data: config.data,
     serverFolders: [config.data, folder, ...(config.filesDir === null ? [] : [config.filesDir]), homedir()],
@@ -51,7 +48,7 @@ export async function startRunning({ config, database, files, metrics, clock, lo
     outputBytes: config.runOutput,
     keepOutputSeconds: config.fileTtl,
     retention: { successDays: config.keepSuccesses, failureDays: config.keepFailures },
-    ended: ({ language, reason }) => metrics.executions.inc({ language, reason }),
+    ended: metrics.executionEnded,
     clock,
     log,
   });
@@ -61,12 +58,15 @@ export async function startRunning({ config, database, files, metrics, clock, lo
   const artifacts = createArtifacts({ places, sizeLimit, log });
   const running = started.move();
   return {
-    executions,
+    executions: seenExecutions(executions, tracing),
     artifacts,
+    occupancy: () => (typeof sandbox === 'string' ? noRuns : sandbox.occupancy()),
     where: whereOf(sandbox),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
+
+const noRuns = { running: 0, queued: 0, warm: 0 };
 
 /**
  * What was asked for by name has to work, or the server does not start. Otherwise code runs where it can, and

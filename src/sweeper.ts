@@ -33,7 +33,7 @@ export function startSweeper({
       files: await files.sweep(),
       ...(await executions.sweep()),
     };
-    for (const [kind, count] of Object.entries(counts)) metrics.swept.inc({ kind }, count);
+    metrics.sweepDone(counts);
     log.info('sweep.done', counts);
   }
 

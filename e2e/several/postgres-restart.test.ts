@@ -17,7 +17,7 @@ it(
     const servers = [await team.start(), await team.start()];
     const kept = new Map<string, string>();
     const refused: string[] = [];
-    let going = true;
+    const stop = new AbortController();
 
     const send = async (program: Program): Promise<void> => {
       const bytes = randomBytes(1 + Math.floor(Math.random() * 50_000));
@@ -29,7 +29,7 @@ it(
       kept.set(said.file_id, createHash('sha256').update(bytes).digest('hex'));
     };
     const client = async (program: Program): Promise<void> => {
-      while (going) await send(program);
+      while (!stop.signal.aborted) await send(program);
     };
     const clients = Promise.all([...servers, ...servers].map(client));
     for (let round = 0; round < 3; round++) {
@@ -39,7 +39,7 @@ it(
     await pause(1000);
     const before = kept.size;
     await pause(1000);
-    going = false;
+    stop.abort();
     await clients;
     assert.ok(kept.size > before, 'the servers go on after the last restart');
     for (const answer of refused) assert.match(answer, /\(database_failed\)$/);

@@ -39,7 +39,7 @@ it(
     const servers = [await team.start(args), await team.start(args)];
     const ask = balance(servers);
     const kept = new Map<string, string>();
-    let going = true;
+    const stop = new AbortController();
 
     const send = async (): Promise<void> => {
       const bytes = randomBytes(1 + Math.floor(Math.random() * 300_000));
@@ -59,7 +59,7 @@ it(
       assert.deepEqual([answer.status, sha256(await answer.bytes())], [200, hash]);
     };
     const client = async (): Promise<void> => {
-      while (going) {
+      while (!stop.signal.aborted) {
         await send();
         await fetchOne();
       }
@@ -71,7 +71,7 @@ it(
       servers[at] = await team.start(args);
     }
     await pause(1500);
-    going = false;
+    stop.abort();
     await clients;
     assert.ok(kept.size > 20, `${kept.size} files`);
     for (const server of servers) await server.end('SIGTERM');

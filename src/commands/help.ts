@@ -14,6 +14,7 @@ Commands
   user      say who may use the server, with --auth keys; also while it runs
               add NAME [--scopes code,artifacts,files,operator] [--expires 90d]   prints a key, once
               list [--json], rotate NAME (new key, old ones end), remove NAME
+  status    ask a running server how it is; --url URL names another, --json is for programs
 
 Options
   -h, --help             this text

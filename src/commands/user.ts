@@ -1,6 +1,7 @@
 import { mkdirSync, existsSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { othersNoticedMs, type Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
-import type { Database } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import { databaseLocation } from '../stores.ts';
 import { expiryOf } from '../users/expiry.ts';
@@ -81,6 +82,8 @@ const until = (expiresAt: number | null): string =>
 
 async function remove(database: Database, _input: UserInput, name: string): Promise<string> {
   const { keys, links, uploads } = await removeUser(database, name, Date.now());
+  // What a server remembers of links it may still answer for so long. When this command has ended, it does not.
+  await pause(2 * othersNoticedMs);
   return (
     `Removed ${name}. Ended at once: ${count(keys, 'key')}, ${count(links, 'link')}, ${count(uploads, 'upload')} under way or to come.\n` +
     `Files and artifacts stay: files until they expire. Whoever gets the name ${name} again gets those that are left.\n`

@@ -19,6 +19,9 @@ export interface Queries {
   query<T extends Row = Row>(sql: string, ...values: SqlValue[]): Promise<T[]>;
 }
 
+/** How long a write of another process can go unnoticed by `Database.version`: to look costs as much as a small file. */
+export const othersNoticedMs = 50;
+
 /** The state of the product. Backends: sqlite.ts, postgres.ts, chosen in open.ts. */
 export interface Database extends Queries {
   readonly kind: 'sqlite' | 'postgres';
@@ -34,8 +37,8 @@ export interface Database extends Queries {
    */
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
   /**
-   * Changes with every write, so that what was read under the same version is still true. Null where
-   * others write too and no such promise can be made.
+   * Changes with every write, so that what was read under the same version is still true. Writes of other processes are
+   * noticed within `othersNoticedMs`. Null where others write all the time and no such promise can be made.
    */
   version(): number | null;
   /** Ends after what is running; later calls reject with `database_failed`. Closing twice is allowed. */

@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';
-import type { Database, Queries, Row, SqlValue } from './database.ts';
+import { othersNoticedMs, type Database, type Queries, type Row, type SqlValue } from './database.ts';
 import { remembered } from './remembered.ts';
 import { runWork } from './scope.ts';
 import { isBusy, sqliteError } from './sqlite-errors.ts';
@@ -44,8 +44,15 @@ export function sqliteDatabase(file: string): Database {
     }
   };
 
-  const writtenByOthers = (): number =>
-    run<{ data_version: number }>('SELECT data_version FROM pragma_data_version', [])[0]!.data_version;
+  const byOthers = { version: 0, seenAt: Number.NEGATIVE_INFINITY };
+  const writtenByOthers = (): number => {
+    const now = performance.now();
+    if (now - byOthers.seenAt < othersNoticedMs) return byOthers.version;
+    const [row] = run<{ data_version: number }>('SELECT data_version FROM pragma_data_version', []);
+    byOthers.version = row!.data_version;
+    byOthers.seenAt = now;
+    return byOthers.version;
+  };
 
   const transact = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {
     await patiently(() => run('BEGIN IMMEDIATE', []));

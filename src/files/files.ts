@@ -48,7 +48,7 @@ export function createFiles(options: FilesOptions) {
   const { database, storage, quotas, clock } = options;
   /** Staged bytes that this process is working on; the sweep leaves them alone. */
   const inHand = new Set<string>();
-  let nextOrphans = 0;
+  const sweepSharedOrphans = dailyOrphans(options, inHand);
 
   async function keep(
     caller: Caller,
@@ -161,10 +161,7 @@ export function createFiles(options: FilesOptions) {
 
     /** Deletes what has expired, and gives the number of files deleted. */
     async sweep(): Promise<number> {
-      if (storage.isShared && clock() >= nextOrphans) {
-        nextOrphans = clock() + dayMs;
-        options.log.info('sweep.orphans_removed', { count: await sweepOrphans(options, inHand) });
-      }
+      await sweepSharedOrphans();
       return sweepFiles(options);
     },
 
@@ -188,6 +185,17 @@ async function commit({ database, storage }: FilesOptions, stagingId: string, ke
     await storage.remove(key);
     await storage.staging.commit(stagingId, key);
   }
+}
+
+/** In a storage that others use too there is no start at which nobody else writes. */
+function dailyOrphans(options: FilesOptions, inHand: ReadonlySet<string>): () => Promise<void> {
+  const { storage, clock, log } = options;
+  let next = 0;
+  return async () => {
+    if (!storage.isShared || clock() < next) return;
+    next = clock() + dayMs;
+    log.info('sweep.orphans_removed', { count: await sweepOrphans(options, inHand) });
+  };
 }
 
 async function forget(

@@ -16,6 +16,8 @@ export interface LinksOptions {
   readonly maxBundleFiles: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** How often what was remembered of a link still held, for the metrics. */
+  readonly lookups?: { hits: number; misses: number };
 }
 
 export interface LinkTerms {

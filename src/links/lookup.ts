@@ -1,7 +1,7 @@
 import type { Database, Row, SqlValue } from '../database/database.ts';
 import type { Files } from '../files/files.ts';
 import { bundleDownload, fileDownload, type Download } from './download.ts';
-import { bytesGone, linkFromRow, type Link } from './link.ts';
+import { bytesGone, linkFromRow, type Link, type LinksOptions } from './link.ts';
 
 /** A link, and the way to what it points at. */
 export interface FoundLink {
@@ -54,7 +54,10 @@ const mostRemembered = 1000;
  * Finds links by the hash of their token, and remembers them for as long as nothing is written to the
  * database: many requests for one link, as for the ranges of a film, then ask it once.
  */
-export function createLookup(rooms: Rooms): (tokenHash: string) => Promise<FoundLink | null> {
+export function createLookup(
+  rooms: Rooms & Pick<LinksOptions, 'lookups'>,
+): (tokenHash: string) => Promise<FoundLink | null> {
+  const { lookups = { hits: 0, misses: 0 } } = rooms;
   const known = new Map<string, FoundLink>();
   let knownAt: number | null = null;
   return async (tokenHash) => {
@@ -62,6 +65,7 @@ export function createLookup(rooms: Rooms): (tokenHash: string) => Promise<Found
     if (version !== knownAt || known.size >= mostRemembered) known.clear();
     knownAt = version;
     const remembered = known.get(tokenHash);
+    lookups[remembered ? 'hits' : 'misses']++;
     if (remembered) return remembered;
     const found = await findLink(rooms, 'token_hash = ?', tokenHash);
     if (found && version !== null && rooms.database.version() === version) known.set(tokenHash, found);

@@ -14,6 +14,8 @@ export interface McpEndpointOptions {
 export interface McpEndpoint {
   /** Answers a request of somebody who has signed in, or of anybody (null) where nobody has to. */
   fetch(request: Request, who: SignedIn | null): Promise<Response>;
+  /** How many sessions of older clients are open. */
+  sessions(): number;
   close(): Promise<void>;
 }
 
@@ -30,6 +32,7 @@ export function createMcpEndpoint({ factory, metadataUrl, log }: McpEndpointOpti
       if (await isLegacyRequest(request)) return legacy.fetch(request, who?.user ?? null, authInfo);
       return modern.fetch(request, authInfo);
     },
+    sessions: legacy.count,
     async close() {
       await Promise.all([modern.close(), legacy.close()]);
     },

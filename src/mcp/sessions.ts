@@ -28,6 +28,7 @@ interface Authentication {
 
 export interface SessionLane {
   fetch(request: Request, owner: string | null, authentication: Authentication): Promise<Response>;
+  count(): number;
   close(): Promise<void>;
 }
 
@@ -96,6 +97,7 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
       session.usedAt = Date.now();
       return session.transport.handleRequest(request, authentication);
     },
+    count: () => sessions.size,
     async close() {
       clearInterval(timer);
       closeWhere(() => true);

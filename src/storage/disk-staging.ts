@@ -1,11 +1,11 @@
 import { link, mkdir, open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { errnoOf } from '../errors.ts';
 import { alreadyExists, offsetConflict, storing } from './failures.ts';
+import { checkStagingId, isStagingId } from './keys.ts';
 import type { Staged, Staging, StoredObject } from './storage.ts';
 import { syncFolder } from './sync-folder.ts';
 
-const idForm = /^[a-z0-9][a-z0-9_-]{0,99}$/;
 /** Chunks from the network are small; writing them together saves most of the calls. */
 const batchBytes = 1024 * 1024;
 
@@ -13,11 +13,7 @@ const batchBytes = 1024 * 1024;
 export async function diskStaging(folder: string, pathOfKey: (key: string) => string): Promise<Staging> {
   await storing(() => mkdir(folder, { recursive: true, mode: 0o700 }));
   const folders = new Set<string>();
-  const pathOf = (id: string): string => {
-    if (!idForm.test(id))
-      throw new WorkcrateError('invalid_input', `${JSON.stringify(id)} is no staging id.`);
-    return join(folder, `${id}.part`);
-  };
+  const pathOf = (id: string): string => join(folder, `${checkStagingId(id)}.part`);
   return {
     size: (id) => storing(() => sizeOf(pathOf(id))),
     append: (id, offset, bytes, options) => append(pathOf(id), offset, bytes, options?.signal),
@@ -30,7 +26,7 @@ export async function diskStaging(folder: string, pathOfKey: (key: string) => st
 async function staged(folder: string): Promise<Staged[]> {
   const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
   const ids = files.filter(({ name }) => name.endsWith('.part')).map(({ name }) => name.slice(0, -5));
-  return Promise.all(ids.filter((id) => idForm.test(id)).map((id) => stagedSince(folder, id)));
+  return Promise.all(ids.filter(isStagingId).map((id) => stagedSince(folder, id)));
 }
 
 /** One that was committed or discarded meanwhile is new enough to be left alone. */

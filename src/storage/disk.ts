@@ -1,15 +1,14 @@
 import { mkdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { errnoOf } from '../errors.ts';
 import { keysBelow } from './disk-listing.ts';
 import { createOpenFiles, type OpenFiles } from './disk-open-files.ts';
 import { readChunks } from './disk-reading.ts';
 import { diskStaging } from './disk-staging.ts';
 import { storing } from './failures.ts';
+import { checkKey } from './keys.ts';
 import type { OpenObject, Storage, StoredObject } from './storage.ts';
 import { syncFolder } from './sync-folder.ts';
-
-const keyForm = /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*$/;
 
 /**
  * Keeps objects as files below `directory`: `objects/KEY.bin` and `staging/ID.part`. The ending keeps an
@@ -36,12 +35,6 @@ export async function diskStorage(directory: string): Promise<Storage> {
     probe: () => probe(staging),
     close: async () => openFiles.close(),
   };
-}
-
-function checkKey(key: string): string {
-  if (key.length > 200 || !keyForm.test(key))
-    throw new WorkcrateError('invalid_input', `${JSON.stringify(key)} is no storage key.`);
-  return key;
 }
 
 async function statObject(key: string, path: string): Promise<StoredObject | null> {

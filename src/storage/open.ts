@@ -1,6 +1,7 @@
 import type { AzureOptions } from './azure/azure.ts';
 import { diskStorage } from './disk.ts';
 import { memoryStorage } from './memory.ts';
+import type { Observe } from './remote/remote.ts';
 import type { S3Options } from './s3/s3.ts';
 import type { Storage } from './storage.ts';
 
@@ -11,15 +12,15 @@ export type StorageOptions =
   | ({ readonly kind: 'azure' } & AzureOptions);
 
 /** Every storage backend there is. Those that need the network are loaded when they are asked for. */
-export async function openStorage(options: StorageOptions): Promise<Storage> {
+export async function openStorage(options: StorageOptions, observe: Observe = () => {}): Promise<Storage> {
   switch (options.kind) {
     case 'disk':
       return diskStorage(options.directory);
     case 'memory':
       return memoryStorage();
     case 's3':
-      return (await import('./s3/s3.ts')).s3Storage(options);
+      return (await import('./s3/s3.ts')).s3Storage(options, { observe });
     case 'azure':
-      return (await import('./azure/azure.ts')).azureStorage(options);
+      return (await import('./azure/azure.ts')).azureStorage(options, { observe });
   }
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
+import { chunksOf, collect } from './bytes.testing.ts';
 import type { Storage } from './storage.ts';
 
 /** What every storage backend must do. A backend's test supplies a factory and nothing else. */
@@ -220,16 +221,8 @@ export function storageContract(name: string, make: () => Promise<Storage & Asyn
   });
 }
 
-async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += 100_000) yield bytes.subarray(at, at + 100_000);
-}
-
 const stagedIds = async (storage: Storage): Promise<string[]> =>
   (await storage.staging.list()).map(({ id }) => id).sort();
-
-async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  return Buffer.concat(await Array.fromAsync(chunks, (chunk) => Uint8Array.from(chunk)));
-}
 
 async function readRange(storage: Storage, key: string, start: number, end: number): Promise<Buffer> {
   await using object = (await storage.open(key))!;

@@ -6,6 +6,8 @@ import type { Hono } from 'hono';
 import { asWorkcrateError, errnoOf, isOurFault, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { seenRequest } from '../seeing/requests.ts';
+import type { Tracing } from '../tracing.ts';
 import { answerError } from './answer.ts';
 import type { Gate } from './gate.ts';
 import type { GuessLimit } from './guess-limit.ts';
@@ -21,6 +23,7 @@ export interface WebOptions {
   readonly gate: Pick<Gate, 'admit' | 'headersFor'>;
   readonly guesses: GuessLimit;
   readonly metrics: Metrics;
+  readonly tracing: Tracing;
   readonly log: Log;
 }
 
@@ -40,8 +43,15 @@ export function createWebServer(options: WebOptions): Server {
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
     if (!mayWait(waiting, req.socket, res)) return void req.socket.destroy();
     res.once('finish', () => lingerThenClose(req));
-    const answered = respond(options, viaApp, req, res);
-    server.await(answered.catch((error: unknown) => refuse(options, req, res, error)));
+    server.await(
+      seenRequest(
+        options,
+        req,
+        res,
+        () => respond(options, viaApp, req, res),
+        (error) => refuse(options, req, res, error),
+      ),
+    );
   };
   server.on('request', answer);
   server.on('checkContinue', answer);

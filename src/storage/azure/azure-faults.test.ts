@@ -4,9 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { after, describe, it } from 'node:test';
 import { NO_AZURITE, startAzurite, type TestAzurite } from '../azurite.testing.ts';
+import { chunksOf, contentOf, failureOf } from '../bytes.testing.ts';
+import { startFaultyProxy, type Fault, type FaultyProxy, type Seen } from '../remote/faulty-proxy.testing.ts';
 import type { Storage } from '../storage.ts';
-import { chunksOf, contentOf, failureOf, impatient, openAzure, partBytes } from './azure.testing.ts';
-import { startFaultyProxy, type Fault, type FaultyProxy, type Seen } from './faulty-proxy.testing.ts';
+import { impatient, openAzure, partBytes } from './azure.testing.ts';
 
 const started = await startAzurite();
 const azurite = started ?? ({} as TestAzurite);
@@ -69,14 +70,14 @@ describe('azure storage, when things go wrong', { skip }, () => {
   });
 
   const passing: [string, Fault][] = [
-    ['500', { status: 500 }],
-    ['503 without Retry-After', { status: 503 }],
+    ['500', { answer: 500 }],
+    ['503 without Retry-After', { answer: 503 }],
     [
       '503 with Retry-After',
-      { status: 503, headers: { 'retry-after': '0', 'x-ms-error-code': 'ServerBusy' } },
+      { answer: 503, headers: { 'retry-after': '0', 'x-ms-error-code': 'ServerBusy' } },
     ],
-    ['429', { status: 429 }],
-    ['a cut connection', 'cut'],
+    ['429', { answer: 429 }],
+    ['a cut connection', 'reset'],
   ];
   for (const [name, fault] of passing)
     it(`${name} to every request twice, and then well: everything succeeds`, async () => {
@@ -91,7 +92,7 @@ describe('azure storage, when things go wrong', { skip }, () => {
 
   it('a store that goes on failing is said to, and nothing is half done', async () => {
     await using behind = await behindProxy();
-    behind.proxy.fault = () => ({ status: 503 });
+    behind.proxy.fault = () => ({ answer: 503 });
     const failure = await failureOf(upload(behind.storage, randomBytes(3 * partBytes), 'never'), azurite.key);
     assert.equal(failure.code, 'storage_failed');
     assert.match(failure.message, /fails or is overloaded \(503 /);
@@ -101,22 +102,26 @@ describe('azure storage, when things go wrong', { skip }, () => {
 
   it('a store that says nothing is given up and asked again', async () => {
     await using behind = await behindProxy({ ...impatient, idleMs: 300 });
-    behind.proxy.fault = atFirst(1, 'silent');
+    behind.proxy.fault = atFirst(1, 'hang');
     const key = await upload(behind.storage, Buffer.from('late'));
     assert.equal((await contentOf(behind.storage, key))?.toString(), 'late');
-    behind.proxy.fault = () => 'silent';
+    behind.proxy.fault = () => 'hang';
     const failure = await failureOf(behind.storage.stat(key), azurite.key);
     assert.match(failure.message, /does not answer in time/);
   });
 
-  for (const fault of ['half', 'short'] as const)
+  /** Each time half of what is left. */
+  const halves = [1_500_000, 750_000, 375_000, 187_500, 93_750];
+  for (const fault of ['cutAfter', 'shortenTo'] as const)
     it(`a body of which only a part arrives (${fault}) is gone on with, byte for byte`, async () => {
       await using behind = await behindProxy();
       const bytes = randomBytes(3_000_000);
       const key = await upload(behind.storage, bytes);
       let spoilt = 0;
       behind.proxy.fault = ({ method, url }) =>
-        method === 'GET' && !url.includes('?') && spoilt++ < 5 ? fault : null;
+        method === 'GET' && !url.includes('?') && spoilt++ < 5
+          ? ({ [fault]: halves[spoilt - 1]! } as Record<typeof fault, number>)
+          : null;
       assert.ok((await contentOf(behind.storage, key))?.equals(bytes));
       assert.equal(spoilt, 6);
     });
@@ -124,7 +129,7 @@ describe('azure storage, when things go wrong', { skip }, () => {
   it('a body that never arrives whole ends in an error', async () => {
     await using behind = await behindProxy();
     const key = await upload(behind.storage, randomBytes(100_000));
-    behind.proxy.fault = ({ method }) => (method === 'GET' ? 'half' : null);
+    behind.proxy.fault = ({ method }) => (method === 'GET' ? { cutAfter: 10_000 } : null);
     const failure = await failureOf(contentOf(behind.storage, key), azurite.key);
     assert.equal(failure.code, 'storage_failed');
   });
@@ -132,7 +137,7 @@ describe('azure storage, when things go wrong', { skip }, () => {
   it('an answer that is not the range asked for is refused', async () => {
     await using behind = await behindProxy();
     const key = await upload(behind.storage, randomBytes(1000));
-    behind.proxy.fault = ({ method }) => (method === 'GET' ? { status: 200 } : null);
+    behind.proxy.fault = ({ method }) => (method === 'GET' ? { answer: 200 } : null);
     assert.match(
       (await failureOf(contentOf(behind.storage, key))).message,
       /other bytes than those asked for/,
@@ -143,7 +148,7 @@ describe('azure storage, when things go wrong', { skip }, () => {
     await using behind = await behindProxy();
     const date = new Date(Date.now() - 24 * 3600_000).toUTCString();
     behind.proxy.fault = () => ({
-      status: 403,
+      answer: 403,
       headers: { date, 'x-ms-error-code': 'AuthenticationFailed' },
     });
     for (const work of [() => behind.storage.stat('a'), () => behind.storage.probe()])
@@ -156,7 +161,7 @@ describe('azure storage, when things go wrong', { skip }, () => {
   it('an object that is removed while it is read is said to be gone', async () => {
     await using behind = await behindProxy();
     const key = await upload(behind.storage, randomBytes(1_000_000));
-    behind.proxy.fault = ({ method }) => (method === 'GET' ? 'half' : null);
+    behind.proxy.fault = ({ method }) => (method === 'GET' ? { cutAfter: 500_000 } : null);
     await using object = (await behind.storage.open(key))!;
     const reading = object.read(0, object.size)[Symbol.asyncIterator]();
     await reading.next();
@@ -193,7 +198,7 @@ describe('azure storage, when things go wrong', { skip }, () => {
     it(`any one answer may be lost on the way: ${size} bytes arrive all the same`, async () => {
       for (let at = 0, all = 1; at < all; at++) {
         await using behind = await behindProxy();
-        behind.proxy.fault = (seen) => (seen.at === at ? 'lost' : null);
+        behind.proxy.fault = (seen) => (seen.at === at ? 'lose answer' : null);
         const bytes = randomBytes(size);
         const key = fresh();
         const half = size >> 1;
@@ -213,7 +218,7 @@ describe('azure storage, when things go wrong', { skip }, () => {
         await using behind = await behindProxy({ ...impatient, tries: 1 });
         const key = fresh();
         const options = meant ? { key } : {};
-        behind.proxy.fault = (seen) => (seen.at >= at ? (seen.at === at ? 'lost' : 'cut') : null);
+        behind.proxy.fault = (seen) => (seen.at >= at ? (seen.at === at ? 'lose answer' : 'reset') : null);
         isWhole = await goingOn(behind.storage, key, bytes, options).then(
           () => true,
           () => false,

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
-import type { RemoteLimits } from '../remote/remote.ts';
+import { namesBelow, openRemote, type Names, type RemoteLimits } from '../remote/remote.ts';
 import type { OpenObject, PresignedUrl, Staging, Storage, StoredObject } from '../storage.ts';
 import { createBlobs, type Blobs } from './blobs.ts';
 import { listObjects } from './listing.ts';
-import { createNames, type Names } from './names.ts';
-import { readRange } from './reading.ts';
 import { serviceSas } from './service-sas.ts';
 import { azureStaging } from './staging.ts';
 
@@ -25,7 +23,7 @@ export interface AzureOptions {
 export async function azureStorage(options: AzureOptions, limits?: RemoteLimits): Promise<Storage> {
   checkOptions(options);
   const blobs = createBlobs(options, limits);
-  const names = createNames(options.prefix);
+  const names = namesBelow(options.prefix);
   const staging = azureStaging(blobs, names, options.partBytes);
   return {
     kind: 'azure',
@@ -61,14 +59,7 @@ async function statObject(blobs: Blobs, names: Names, key: string): Promise<Stor
 
 async function openObject(blobs: Blobs, name: string): Promise<OpenObject | null> {
   const found = await blobs.head(name);
-  if (found === null) return null;
-  const { size, etag } = found;
-  return {
-    size,
-    descriptor: null,
-    read: (start, end, signal) => readRange(blobs, name, { start, end, etag }, signal),
-    [Symbol.asyncDispose]: async () => {},
-  };
+  return found && openRemote(blobs, { name, etag: found.etag, size: found.size });
 }
 
 /** Only the account's key can sign. A URL for sending makes an object once and never replaces one. */

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import {
   createRemote,
+  type Opened,
+  type Range,
   type RemoteLimits,
   type RemoteRequest,
   type StreamedAnswer,
@@ -32,7 +34,11 @@ interface Parts {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
+  readonly longestText?: number;
 }
+
+/** Up to 50,000 blocks that are committed and 100,000 that are not, of some 75 bytes each. */
+const longestBlockList = 16 * 1024 * 1024;
 
 const ifNew = { 'if-none-match': '*' };
 
@@ -46,6 +52,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits) {
     url: urlOf(options, name, parts.query),
     headers: parts.headers ?? {},
     body: parts.body ?? null,
+    longestText: parts.longestText,
   });
   const ask = (method: RemoteRequest['method'], name: string, parts: Parts = {}): Promise<WholeAnswer> =>
     remote.ask(requestOf(method, name, parts));
@@ -59,6 +66,16 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits) {
     return isUnmet(answer) ? null : factsOf(demand('PUT', answer).headers);
   };
 
+  /** Null where there is no blob, or none of which the condition holds. */
+  const stream = async (
+    name: string,
+    headers: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<StreamedAnswer | null> => {
+    const answer = await remote.stream(requestOf('GET', name, { headers }), signal);
+    return isAbsent(answer) || isUnmet(answer) ? null : demand('GET', answer);
+  };
+
   return {
     urlOf: (name: string): URL => urlOf(options, name),
 
@@ -67,16 +84,14 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits) {
       return isAbsent(answer) ? null : factsOf(demand('HEAD', answer).headers);
     },
 
-    /** An answer with a body to be read, or null where there is no blob, or none with that etag any more. */
-    async get(
-      name: string,
-      headers: Readonly<Record<string, string>>,
-      signal?: AbortSignal,
-    ): Promise<(StreamedAnswer & { readonly facts: BlobFacts }) | null> {
-      const answer = await remote.stream(requestOf('GET', name, { headers }), signal);
-      if (isAbsent(answer) || isUnmet(answer)) return null;
-      return { ...demand('GET', answer), facts: factsOf(answer.headers) };
+    /** An answer with a body to be read, or null where there is no blob. */
+    async get(name: string): Promise<(StreamedAnswer & { readonly facts: BlobFacts }) | null> {
+      const answer = await stream(name, {});
+      return answer && { ...answer, facts: factsOf(answer.headers) };
     },
+
+    getRange: ({ name, etag }: Opened, { start, end }: Range, signal?: AbortSignal) =>
+      stream(name, { 'x-ms-range': `bytes=${start}-${end - 1}`, 'if-match': etag }, signal),
 
     /** Null where `isNew` was asked for and there is one already. */
     put: (name: string, body: Uint8Array, metadata: Metadata, isNew = false) =>
@@ -90,14 +105,17 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits) {
         },
       }),
 
-    async putBlock(name: string, blockid: string, body: Uint8Array): Promise<void> {
-      const headers = { 'content-md5': md5(body) };
+    async putBlock(name: string, blockid: string, body: Uint8Array, digest?: Buffer): Promise<void> {
+      const headers = { 'content-md5': digest?.toString('base64') ?? md5(body) };
       demand('PUT', await ask('PUT', name, { query: { comp: 'block', blockid }, headers, body }));
     },
 
     /** The blocks of a blob, committed or not. */
     async blocks(name: string): Promise<Block[]> {
-      const answer = await ask('GET', name, { query: { comp: 'blocklist', blocklisttype: 'all' } });
+      const answer = await ask('GET', name, {
+        query: { comp: 'blocklist', blocklisttype: 'all' },
+        longestText: longestBlockList,
+      });
       return isAbsent(answer) ? [] : parseBlocks(demand('GET', answer).text);
     },
 

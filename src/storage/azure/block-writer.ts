@@ -1,10 +1,6 @@
-import { WorkcrateError } from '../../errors.ts';
+import { sendParts, type Part, type Parts, type SendingFailure } from '../remote/remote.ts';
 import type { Blobs } from './blobs.ts';
 import { blockId, mostBlocks } from './blocks.ts';
-import type { Parts } from './parts.ts';
-
-/** With the part that is being filled, four are in memory. */
-const mostInFlight = 3;
 
 export interface BlockTarget {
   readonly name: string;
@@ -20,51 +16,24 @@ export interface WrittenBlocks {
   readonly ids: string[];
   /** Up to here everything is durable, whatever failed. */
   readonly end: number;
-  /** What stopped it, in the source or in the store; null where nothing did. */
-  readonly failure: BlockFailure | null;
+  readonly failure: SendingFailure | null;
 }
 
-interface BlockFailure {
-  readonly at: number;
-  readonly error: unknown;
-  /** Whether it was the store that failed, and not the source. */
-  readonly isInStore: boolean;
-}
-
-/** Writes parts as blocks, several at a time. Whatever fails, those on their way are waited for. */
+/** Writes parts as blocks. One block is left for the head of the upload. */
 export async function writeBlocks(blobs: Blobs, target: BlockTarget, parts: Parts): Promise<WrittenBlocks> {
-  const inFlight = new Set<Promise<void>>();
+  const { name, attempt, run, start, count } = target;
   const ids: string[] = [];
-  const failures: BlockFailure[] = [];
-  let end = target.start;
-  const put = async (part: Uint8Array, at: number): Promise<void> => {
-    const id = blockId(target.attempt, target.run, at);
-    ids.push(id);
-    await blobs
-      .putBlock(target.name, id, part)
-      .catch((error: unknown) => failures.push({ at, error, isInStore: true }));
-    parts.giveBack(part);
+  let [next, end] = [start, start];
+  const send = async ({ bytes, digest }: Part): Promise<{ id: string; size: number }> => {
+    const [id, size] = [blockId(attempt, run, next), bytes.length];
+    next += size;
+    await blobs.putBlock(name, id, bytes, digest);
+    return { id, size };
   };
-  try {
-    for await (const part of parts.all) {
-      if (part.length === 0) continue;
-      while (inFlight.size >= mostInFlight) await Promise.race(inFlight);
-      if (failures.length > 0) break;
-      if (target.count + ids.length >= mostBlocks - 1) throw tooMany();
-      const going: Promise<void> = put(part, end).finally(() => inFlight.delete(going));
-      inFlight.add(going);
-      end += part.length;
-    }
-  } catch (error) {
-    failures.push({ at: end, error, isInStore: false });
-  }
-  await Promise.all(inFlight);
-  const failure = failures.toSorted((a, b) => a.at - b.at)[0] ?? null;
-  return { ids, end: failure?.at ?? end, failure };
+  const arrived = ({ id, size }: { id: string; size: number }): void => {
+    ids.push(id);
+    end += size;
+  };
+  const failure = await sendParts(parts, { send, arrived, count, most: mostBlocks - 1 });
+  return { ids, end, failure };
 }
-
-const tooMany = (): WorkcrateError =>
-  new WorkcrateError(
-    'too_large',
-    `The store takes no more than ${mostBlocks} parts of an object. Send it in fewer requests, or raise --part-size.`,
-  );

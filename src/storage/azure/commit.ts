@@ -1,13 +1,11 @@
 import { WorkcrateError } from '../../errors.ts';
 import { alreadyExists } from '../failures.ts';
+import { partsOf, readRange, type Names } from '../remote/remote.ts';
 import type { StoredObject } from '../storage.ts';
 import type { Blobs, Written } from './blobs.ts';
 import { writeBlocks } from './block-writer.ts';
 import { blockId, newAttempt, type Chain } from './blocks.ts';
-import type { Names } from './names.ts';
-import { partsOf } from './parts.ts';
-import { readRange } from './reading.ts';
-import type { Staged } from './staged.ts';
+import { homeOf, type Staged } from './staged.ts';
 
 interface Making {
   readonly key: string;
@@ -60,23 +58,23 @@ export function createCommitting(blobs: Blobs, names: Names, partBytes: number) 
   async function fromElsewhere(making: Making, staged: Staged, chain: Chain): Promise<Written> {
     const own = await ownOne(making);
     if (own !== null) return own;
-    const home = names.home(staged);
+    const home = homeOf(names, staged);
     const ids = await allIds(staged, chain, home);
     const { attempt, size } = making;
     const source =
       staged.key === null
         ? await blobs.putBlockList(home, ids, { attempt }, false)
         : await fromBlocks({ key: staged.key, name: home, attempt, size }, ids);
-    const range = { start: 0, end: size, etag: source!.etag };
+    const bytes = readRange(blobs, { name: home, etag: source!.etag, size }, { start: 0, end: size });
     const target = { name: making.name, attempt: newAttempt(staged.name), run: 1, start: 0, count: 0 };
-    const written = await writeBlocks(blobs, target, partsOf(readRange(blobs, home, range), partBytes));
+    const written = await writeBlocks(blobs, target, partsOf(bytes, { partBytes, hash: 'md5' }));
     if (written.failure) throw written.failure.error;
     return fromBlocks(making, written.ids);
   }
 
   async function fromStaged(making: Making, staged: Staged, chain: Chain): Promise<Written> {
     if (staged.run === 0) return fromBytes(making, staged.head);
-    const home = names.home(staged);
+    const home = homeOf(names, staged);
     if (home !== making.name) return fromElsewhere(making, staged, chain);
     return fromBlocks(making, await allIds(staged, chain, home));
   }

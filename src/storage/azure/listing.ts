@@ -1,7 +1,6 @@
-import { element, elements } from '../remote/remote.ts';
+import { element, elements, type Names } from '../remote/remote.ts';
 import type { ObjectPage, Staged, StoredObject } from '../storage.ts';
 import type { Blobs } from './blobs.ts';
-import type { Names } from './names.ts';
 
 interface Page {
   readonly blobs: StoredObject[];

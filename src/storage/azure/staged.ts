@@ -1,6 +1,6 @@
 import { WorkcrateError } from '../../errors.ts';
+import { readRange, type Names } from '../remote/remote.ts';
 import type { Blobs, Metadata } from './blobs.ts';
-import { readRange } from './reading.ts';
 
 /**
  * What is known of an upload, in a small blob of its own, so that any process finds it by the id. Written anew when the
@@ -20,10 +20,14 @@ export interface Staged {
   readonly etag: string;
 }
 
+/** The blob that holds the blocks of an upload. */
+export const homeOf = (names: Names, { name, key }: Pick<Staged, 'name' | 'key'>): string =>
+  key === null ? `${name}/data` : names.object(key);
+
 export const longestHead = 1024 * 1024;
 
 export async function loadStaged(blobs: Blobs, name: string): Promise<Staged | null> {
-  const answer = await blobs.get(name, {});
+  const answer = await blobs.get(name);
   if (answer === null) return null;
   const { size, etag, metadata } = answer.facts;
   const about = {
@@ -49,7 +53,9 @@ export async function loadStaged(blobs: Blobs, name: string): Promise<Staged | n
   }
   return {
     ...about,
-    head: Buffer.concat(await Array.fromAsync(readRange(blobs, name, { start: 0, end: size, etag }))),
+    head: Buffer.concat(
+      await Array.fromAsync(readRange(blobs, { name, etag, size }, { start: 0, end: size })),
+    ),
   };
 }
 

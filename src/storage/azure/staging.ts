@@ -1,14 +1,13 @@
 import { isWorkcrateError } from '../../errors.ts';
 import { offsetConflict } from '../failures.ts';
+import { partsOf, type Names, type Part, type Parts } from '../remote/remote.ts';
 import type { Staging } from '../storage.ts';
 import type { Blobs } from './blobs.ts';
 import { writeBlocks } from './block-writer.ts';
 import { chainOf, isOwnAttempt, newAttempt, type Chain } from './blocks.ts';
 import { createCommitting } from './commit.ts';
 import { listStaged } from './listing.ts';
-import type { Names } from './names.ts';
-import { partsOf, type Parts } from './parts.ts';
-import { beginStaged, loadStaged, longestHead, noteStaged, type Staged } from './staged.ts';
+import { beginStaged, homeOf, loadStaged, longestHead, noteStaged, type Staged } from './staged.ts';
 
 /**
  * Bytes on their way in. An upload has a small blob of its own, which says what is known of it and holds all of it
@@ -18,7 +17,7 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
   const committing = createCommitting(blobs, names, partBytes);
   const load = (id: string): Promise<Staged | null> => loadStaged(blobs, names.staged(id));
   const chain = async (staged: Staged): Promise<Chain> => {
-    const blocks = staged.run === 0 ? [] : await blobs.blocks(names.home(staged));
+    const blocks = staged.run === 0 ? [] : await blobs.blocks(homeOf(names, staged));
     return chainOf(blocks, staged.attempt, staged.head.length);
   };
 
@@ -37,7 +36,7 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
   /** Where nothing but the source failed, how far it came is noted; after the store failed, the blocks tell. */
   async function write(staged: Staged, count: number, parts: Parts): Promise<number> {
     const { attempt, run, size: start } = staged;
-    const target = { name: names.home(staged), attempt, run, start, count };
+    const target = { name: homeOf(names, staged), attempt, run, start, count };
     const { end, failure } = await writeBlocks(blobs, target, parts);
     if (!failure?.isInStore && end > start) await noteStaged(blobs, staged, { size: end });
     if (failure) throw failure.error;
@@ -45,13 +44,14 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
   }
 
   async function begin(id: string, parts: Parts, key: string | undefined): Promise<number> {
-    const first: Uint8Array = (await parts.all.next()).value;
-    const facts = { name: names.staged(id), attempt: newAttempt(id), run: 0, size: first.length, key: null };
-    if (first.length < partBytes && first.length <= longestHead) {
-      await beginStaged(blobs, facts, first);
+    const first: Part = (await parts.all.next()).value;
+    const { length } = first.bytes;
+    const facts = { name: names.staged(id), attempt: newAttempt(id), run: 0, size: length, key: null };
+    if (length < partBytes && length <= longestHead) {
+      await beginStaged(blobs, facts, first.bytes);
       // There is nothing more, but it may have failed.
       await parts.all.next();
-      return first.length;
+      return length;
     }
     const blocks = { ...facts, run: 1, size: 0, key: await homeFor(id, key) };
     const staged = await beginStaged(blobs, blocks, new Uint8Array());
@@ -68,7 +68,7 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
   }
 
   async function clearUp(staged: Staged, key: string): Promise<void> {
-    if (staged.run > 0 && staged.key !== key) await blobs.remove(names.home(staged));
+    if (staged.run > 0 && staged.key !== key) await blobs.remove(homeOf(names, staged));
     await blobs.remove(staged.name);
   }
 
@@ -78,7 +78,7 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
       return staged ? (await chain(staged)).end : 0;
     },
     async append(id, offset, bytes, { signal, key } = {}) {
-      const parts = partsOf(bytes, partBytes, signal);
+      const parts = partsOf(bytes, { partBytes, hash: 'md5', signal });
       await using _ = parts.all;
       return await (offset === 0 ? begin(id, parts, key) : goOn(id, offset, parts, key));
     },
@@ -93,7 +93,7 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
     async discard(id) {
       const name = names.staged(id);
       const found = await blobs.head(name);
-      const home = names.home({ name, key: null });
+      const home = homeOf(names, { name, key: null });
       const isApart = Number(found?.metadata['run'] ?? 0) > 0 && found?.metadata['key'] === undefined;
       // An empty blob takes the place of all blocks.
       if (isApart) await blobs.put(home, new Uint8Array(), {});
@@ -109,7 +109,7 @@ function leaveToSweep(error: unknown): void {
   if (!isWorkcrateError(error)) throw error;
 }
 
-async function* withFirst(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* withFirst(first: Part, rest: AsyncGenerator<Part>): AsyncGenerator<Part> {
   yield first;
   yield* rest;
 }

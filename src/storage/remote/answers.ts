@@ -22,10 +22,10 @@ export interface StreamedAnswer extends RemoteAnswer {
 }
 
 /** A page of a thousand long names is below one megabyte. */
-const longestText = 4 * 1024 * 1024;
+const longestUsually = 4 * 1024 * 1024;
 
-export async function readWhole(answer: RemoteAnswer): Promise<WholeAnswer> {
-  const text = await readText(answer);
+export async function readWhole(answer: RemoteAnswer, longest = longestUsually): Promise<WholeAnswer> {
+  const text = await readText(answer, longest);
   const { status, headers } = answer;
   return { status, headers, text, refusal: refusalOf(answer, text) };
 }
@@ -35,12 +35,12 @@ export async function readRefusal(answer: RemoteAnswer): Promise<StreamedAnswer>
   return { ...answer, refusal: answer.status < 300 ? null : refusalOf(answer, await readText(answer)) };
 }
 
-async function readText({ body }: RemoteAnswer): Promise<string> {
+async function readText({ body }: RemoteAnswer, longest = longestUsually): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     length += chunk.length;
-    if (length > longestText) throw new Error(`the answer is longer than ${longestText} bytes`);
+    if (length > longest) throw new Error(`the answer is longer than ${longest} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

@@ -7,6 +7,8 @@ export interface RemoteRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** In memory, so that it can be sent again; null for none. */
   readonly body: Uint8Array | null;
+  /** How many bytes of an answer are held whole at the most; 4 MB where nothing else is said. */
+  readonly longestText?: number | undefined;
 }
 
 export interface RemoteAnswer {

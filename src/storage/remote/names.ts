@@ -1,16 +1,13 @@
-import { WorkcrateError } from '../../errors.ts';
-
-const keyForm = /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*$/;
-const idForm = /^[a-z0-9][a-z0-9_-]{0,99}$/;
-
-const isKey = (text: string): boolean => text.length <= 200 && keyForm.test(text);
-const isStagingId = (text: string): boolean => idForm.test(text);
+import { checkKey, checkStagingId, isKey, isStagingId } from '../keys.ts';
 
 /**
  * Where things stand in a bucket or container that others may use too: objects below `objects/`, what is on its way
  * below `staging/`, so that neither can be taken for the other.
  */
 export interface Names {
+  /** What the names of all objects, and of all uploads, begin with. */
+  readonly objects: string;
+  readonly staging: string;
   object(key: string): string;
   staged(id: string): string;
   /** The key of an object by its whole name; null for what somebody else has put there. */
@@ -25,14 +22,11 @@ export function namesBelow(prefix: string): Names {
     return name.startsWith(folder) && isFit(rest) ? rest : null;
   };
   return {
-    object: (key) => objects + fit(key, isKey, 'storage key'),
-    staged: (id) => staging + fit(id, isStagingId, 'staging id'),
+    objects,
+    staging,
+    object: (key) => objects + checkKey(key),
+    staged: (id) => staging + checkStagingId(id),
     keyOf: (name) => below(objects, name, isKey),
     idOf: (name) => below(staging, name, isStagingId),
   };
-}
-
-function fit(text: string, isFit: (text: string) => boolean, what: string): string {
-  if (!isFit(text)) throw new WorkcrateError('invalid_input', `${JSON.stringify(text)} is no ${what}.`);
-  return text;
 }

@@ -7,10 +7,14 @@ import { retrying, retryLimits, type RetryLimits } from './retry.ts';
 export { element, elements, type Refusal, type StreamedAnswer, type WholeAnswer } from './answers.ts';
 export type { RemoteRequest } from './client.ts';
 export { refusedAs } from './failures.ts';
+export { namesBelow, type Names } from './names.ts';
+export { partsOf, type Part, type Parts } from './parts.ts';
+export { openRemote, readRange, type Opened, type Range } from './reading.ts';
+export { sendParts, type SendingFailure } from './sending.ts';
 
 /** A store that speaks HTTP. What it refuses is an answer, with its `refusal`; what did not get there is thrown. */
 export interface Remote {
-  /** Sends, and reads the whole answer, which must be short. Tried again where that may help. */
+  /** Sends, and reads the whole answer, which must not be longer than the request allows. Tried again where that may help. */
   ask(request: RemoteRequest, signal?: AbortSignal): Promise<WholeAnswer>;
   /** Sends, and leaves a good answer's body to be read by the caller. Tried again until there is an answer. */
   stream(request: RemoteRequest, signal?: AbortSignal): Promise<StreamedAnswer>;
@@ -27,7 +31,10 @@ export interface RemoteOptions {
   readonly limits?: RemoteLimits | undefined;
 }
 
-export type RemoteLimits = Partial<ClientLimits & RetryLimits>;
+/** Told of every try: its method, `ok`, a status of 400 and more or `failed`, and how long it took. */
+export type Observe = (operation: string, result: string, seconds: number) => void;
+
+export type RemoteLimits = Partial<ClientLimits & RetryLimits> & { readonly observe?: Observe };
 
 export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remote {
   const client = createClient({ ...clientLimits, ...limits });
@@ -36,11 +43,22 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
   const tellApart = (signal?: AbortSignal) => (error: unknown) => {
     throw signal?.aborted ? signal.reason : broken(error);
   };
-  const send = async (request: RemoteRequest, signal?: AbortSignal) =>
-    client.send(await sign(request), signal);
+  const send = async (request: RemoteRequest, signal?: AbortSignal) => {
+    const started = performance.now();
+    let result = 'failed';
+    try {
+      const answer = await client.send(await sign(request), signal);
+      result = answer.status < 400 ? 'ok' : String(answer.status);
+      return answer;
+    } finally {
+      limits.observe?.(request.method, result, (performance.now() - started) / 1000);
+    }
+  };
   return {
     ask: (request, signal) =>
-      retrying(retry, async () => readWhole(await send(request, signal)), signal).catch(tellApart(signal)),
+      retrying(retry, async () => readWhole(await send(request, signal), request.longestText), signal).catch(
+        tellApart(signal),
+      ),
     stream: (request, signal) =>
       retrying(retry, async () => readRefusal(await send(request, signal)), signal).catch(tellApart(signal)),
     broken,

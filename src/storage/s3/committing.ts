@@ -12,7 +12,7 @@ import {
   heldParts,
   sendPart,
 } from './multipart.ts';
-import type { Multipart, Part } from './multipart.ts';
+import type { Multipart, SentPart } from './multipart.ts';
 import { refused } from './refusals.ts';
 import { removeName } from './removing.ts';
 import { fresh, load, type Staged } from './staged.ts';
@@ -81,7 +81,7 @@ async function putParts(
   tail: Uint8Array,
 ): Promise<StoredObject> {
   const meant = { ...place, name: multipart.name };
-  const parts = (): Promise<Part[] | null> => partsOf(bucket, multipart, staged, tail);
+  const parts = (): Promise<SentPart[] | null> => partsOf(bucket, multipart, staged, tail);
   if (meant.name === place.name) return putTogether(bucket, place, multipart, parts);
   const before = await madeBefore(bucket, place);
   if (before !== null) return before;
@@ -111,14 +111,14 @@ async function partsOf(
   multipart: Multipart,
   staged: Staged,
   tail: Uint8Array,
-): Promise<Part[] | null> {
+): Promise<SentPart[] | null> {
   const parts = await heldParts(bucket, multipart, staged.parts);
   if (parts === null || tail.length === 0) return parts;
   return [...parts, await sendPart(bucket, multipart, staged.parts + 1, tail)];
 }
 
-async function copies(bucket: Bucket, to: Multipart, name: string, size: number): Promise<Part[]> {
-  const parts: Part[] = [];
+async function copies(bucket: Bucket, to: Multipart, name: string, size: number): Promise<SentPart[]> {
+  const parts: SentPart[] = [];
   for (let start = 0; start < size; start += copyBytes) {
     const end = Math.min(size, start + copyBytes);
     parts.push(await copyPart(bucket, to, parts.length + 1, { name, start, end }));
@@ -134,7 +134,7 @@ async function putTogether(
   bucket: Bucket,
   place: Place,
   multipart: Multipart,
-  collect: () => Promise<Part[] | null>,
+  collect: () => Promise<SentPart[] | null>,
 ): Promise<StoredObject> {
   const parts = await collect();
   if (parts === null) return (await madeBefore(bucket, place)) ?? fail(lost);
@@ -151,7 +151,7 @@ async function complete(
   bucket: Bucket,
   place: Place,
   multipart: Multipart,
-  parts: readonly Part[],
+  parts: readonly SentPart[],
 ): Promise<StoredObject> {
   const before = await madeBefore(bucket, place);
   if (before !== null) return before;

@@ -11,7 +11,7 @@ export interface Multipart {
   readonly upload: string;
 }
 
-export interface Part {
+export interface SentPart {
   readonly number: number;
   readonly etag: string;
   readonly size: number;
@@ -34,7 +34,7 @@ export async function sendPart(
   number: number,
   body: Uint8Array,
   sha256?: string,
-): Promise<Part> {
+): Promise<SentPart> {
   const query = { partNumber: `${number}`, uploadId: upload };
   const hash = sha256 === undefined ? {} : { sha256 };
   const answer = await bucket.ask({ method: 'PUT', name, query, body, ...hash });
@@ -47,7 +47,7 @@ export async function copyPart(
   { name, upload }: Multipart,
   number: number,
   source: { readonly name: string; readonly start: number; readonly end: number },
-): Promise<Part> {
+): Promise<SentPart> {
   const query = { partNumber: `${number}`, uploadId: upload };
   const path = `/${bucket.options.bucket}/${source.name}`.split('/').map(encodeURIComponent).join('/');
   const headers = {
@@ -63,8 +63,8 @@ export async function heldParts(
   bucket: Bucket,
   { name, upload }: Multipart,
   count: number,
-): Promise<Part[] | null> {
-  const parts: Part[] = [];
+): Promise<SentPart[] | null> {
+  const parts: SentPart[] = [];
   while (parts.length < count) {
     const query = { uploadId: upload, 'part-number-marker': `${parts.length}`, 'max-parts': '1000' };
     const answer = await bucket.ask({ method: 'GET', name, query });
@@ -84,7 +84,7 @@ export async function heldParts(
 const isGone = ({ refusal }: WholeAnswer): boolean =>
   refusal?.status === 404 && refusal.code !== 'NoSuchBucket';
 
-const partIn = (xml: string): Part => ({
+const partIn = (xml: string): SentPart => ({
   number: Number(element(xml, 'PartNumber')),
   etag: element(xml, 'ETag') ?? '',
   size: Number(element(xml, 'Size')),
@@ -94,7 +94,7 @@ const partIn = (xml: string): Part => ({
 export function completeMultipart(
   bucket: Bucket,
   { name, upload }: Multipart,
-  parts: readonly Part[],
+  parts: readonly SentPart[],
   signal: AbortSignal,
 ): Promise<WholeAnswer> {
   const listed = parts.map(

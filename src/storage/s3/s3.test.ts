@@ -5,14 +5,17 @@ import { once } from 'node:events';
 import { after, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
+import { chunksOf, contentOf } from '../bytes.testing.ts';
 import { NO_CEPH, startCeph } from '../ceph.testing.ts';
-import { namesBelow } from '../remote/names.ts';
+import { namesBelow, partsOf } from '../remote/remote.ts';
 import { storageContract } from '../storage.contract.ts';
 import { openBucket, type Bucket } from './bucket.ts';
-import { createPartWriter } from './part-writer.ts';
+import { mostParts } from './multipart.ts';
+import { writeParts } from './part-writer.ts';
 import { s3Storage, type S3Options } from './s3.ts';
-import { fresh } from './staged.ts';
-import { behindProxy, chunksOf, MB, optionsFor, put, readAll } from './store.testing.ts';
+import { fresh, save } from './staged.ts';
+import { behindProxy, MB, optionsFor, put } from './store.testing.ts';
 
 const ceph = (await startCeph())!;
 after(() => ceph?.[Symbol.asyncDispose]());
@@ -33,7 +36,7 @@ describe('S3', { skip: ceph ? false : NO_CEPH }, () => {
     const rest = randomBytes(71 * MB);
     await storage.staging.append('x', size, chunksOf(rest), { key: 'a' });
     assert.equal((await storage.staging.commit('x', 'a')).size, size + rest.length);
-    const got = await readAll(storage, 'a');
+    const got = (await contentOf(storage, 'a'))!;
     for (let at = 0; at < size; at += MB) assert.equal(got[at + 17], (at / MB) % 251);
     assert.ok(got.subarray(size).equals(rest));
     assert.deepEqual(await everything(options), ['objects/a']);
@@ -53,7 +56,7 @@ describe('S3', { skip: ceph ? false : NO_CEPH }, () => {
     else assert.equal(made.size, size + 7);
     await storage.staging.append('x', 0, chunksOf(Buffer.from('anew')), { key: 'b' });
     await storage.staging.commit('x', 'b');
-    assert.equal((await readAll(storage, 'b')).toString(), 'anew');
+    assert.equal((await contentOf(storage, 'b'))!.toString(), 'anew');
     await storage.close();
   });
 
@@ -61,12 +64,11 @@ describe('S3', { skip: ceph ? false : NO_CEPH }, () => {
     const { storage, proxy, options } = await behindProxy(t, ceph, { tries: 1 });
     const bytes = randomBytes(12 * MB);
     await storage.staging.append('x', 0, chunksOf(bytes), { key: 'a' });
-    proxy.fault = ({ method, url }) =>
-      method === 'POST' && url!.includes('uploadId') ? 'lose answer' : null;
+    proxy.fault = ({ method, url }) => (method === 'POST' && url.includes('uploadId') ? 'lose answer' : null);
     await assert.rejects(storage.staging.commit('x', 'a'), { code: 'storage_failed' });
     const other = await s3Storage({ ...options, endpoint: ceph.endpoint });
     assert.equal((await other.staging.commit('x', 'a')).size, bytes.length);
-    assert.ok((await readAll(other, 'a')).equals(bytes));
+    assert.ok((await contentOf(other, 'a'))!.equals(bytes));
     assert.deepEqual(await everything(options), ['objects/a']);
     await other.close();
   });
@@ -91,7 +93,7 @@ describe('S3', { skip: ceph ? false : NO_CEPH }, () => {
     await storage.staging.append('x', 0, chunksOf(Buffer.from('anew')), { key: 'a' });
     assert.deepEqual(await everything(options), ['staging/x']);
     await storage.staging.commit('x', 'a');
-    assert.equal((await readAll(storage, 'a')).toString(), 'anew');
+    assert.equal((await contentOf(storage, 'a'))!.toString(), 'anew');
     await storage.close();
   });
 
@@ -110,12 +112,12 @@ describe('S3', { skip: ceph ? false : NO_CEPH }, () => {
       lost.map(({ reason }) => (reason as { code: string }).code),
       Array.from({ length: 3 }, () => 'already_exists'),
     );
-    assert.ok((await readAll(storages[0]!, 'a')).equals(contents[won]!));
+    assert.ok((await contentOf(storages[0]!, 'a'))!.equals(contents[won]!));
     for (const n of storages.keys()) {
       if (n === won) continue;
       await storages[0]!.remove('a');
       await storages[0]!.staging.commit(`x${n}`, 'a');
-      assert.ok((await readAll(storages[0]!, 'a')).equals(contents[n]!));
+      assert.ok((await contentOf(storages[0]!, 'a'))!.equals(contents[n]!));
     }
     await storages[0]!.remove('a');
     assert.deepEqual(await everything(options), []);
@@ -125,23 +127,43 @@ describe('S3', { skip: ceph ? false : NO_CEPH }, () => {
   it('a small file costs five requests, and is opened and read with two', async (t) => {
     const { storage, proxy } = await behindProxy(t, ceph);
     await put(storage, 'a', Buffer.from('small'));
-    assert.equal(proxy.seen.length, 5, proxy.seen.join('\n'));
-    await readAll(storage, 'a');
-    assert.equal(proxy.seen.length, 7, proxy.seen.join('\n'));
+    assert.equal(proxy.seen.length, 5, inspect(proxy.seen));
+    await contentOf(storage, 'a');
+    assert.equal(proxy.seen.length, 7, inspect(proxy.seen));
   });
 
   it('holds at most four parts in memory, however large the object', async () => {
     const options = { ...optionsFor(ceph), partBytes: 8 * MB };
     const bucket = openBucket(options);
-    const names = namesBelow(options.prefix);
-    const destination = { stateName: names.staged('x'), targetName: names.object('a') };
-    const writer = createPartWriter(bucket, destination, fresh(), Buffer.alloc(0));
-    const chunk = randomBytes(100_000);
-    for (let at = 0; at < 200 * MB; at += chunk.length) await writer.write(chunk);
-    await writer.finish();
-    assert.ok(writer.peakBytes <= 4 * options.partBytes, `${writer.peakBytes}`);
+    const sent = new Set<ArrayBufferLike>();
+    const ask: Bucket['ask'] = (request, signal) => {
+      if (request.query?.['partNumber']) sent.add(request.body!.buffer);
+      return bucket.ask(request, signal);
+    };
+    const size = await writeParts({ ...bucket, ask }, ...freshUpload(options, sameOverAndOver(200 * MB)));
+    assert.ok(size >= 200 * MB);
+    const held = Array.from(sent).reduce((sum, { byteLength }) => sum + byteLength, 0);
+    assert.ok(held <= 4 * options.partBytes, `${held}`);
     const storage = await s3Storage(options);
     await storage.staging.discard('x');
+    await storage.close();
+    bucket.close();
+  });
+
+  it('more parts than the store takes are refused, one left for what follows them, with what came before kept', async () => {
+    const options = optionsFor(ceph);
+    const bucket = openBucket(options);
+    const upload = freshUpload(options, chunksOf(randomBytes(21 * MB)), mostParts - 3);
+    await assert.rejects(writeParts(bucket, ...upload), { code: 'too_large', message: /--part-size/ });
+    const storage = await s3Storage(options);
+    assert.equal(await storage.staging.size('x'), 10 * MB);
+    await storage.staging.discard('x');
+    const full = { ...fresh(), parts: mostParts - 1 };
+    await save(bucket, namesBelow(options.prefix).staged('y'), full, Buffer.from('tail'));
+    const further = storage.staging.append('y', 4, chunksOf(randomBytes(6 * MB)));
+    await assert.rejects(further, { code: 'too_large' });
+    assert.equal(await storage.staging.size('y'), 4);
+    await storage.staging.discard('y');
     await storage.close();
     bucket.close();
   });
@@ -174,7 +196,7 @@ describe('S3', { skip: ceph ? false : NO_CEPH }, () => {
     assert.equal((await fetch(url, { method: 'PUT', body: 'one', headers })).status, 200);
     assert.equal((await fetch(url, { method: 'PUT', body: 'two', headers })).status, 412);
     assert.equal((await fetch(url, { method: 'PUT', body: 'two' })).status, 403);
-    assert.equal((await readAll(storage, 'a')).toString(), 'one');
+    assert.equal((await contentOf(storage, 'a'))!.toString(), 'one');
     await storage.close();
   });
 });
@@ -198,6 +220,19 @@ it('speaks to AWS by bucket and region, and to others by path or by host', () =>
   assert.equal(url({ endpoint: 'http://h:1/x', pathStyle: true }), 'http://h:1/x/b/k%20y/a');
   assert.equal(url({ endpoint: 'http://h:1' }), 'http://b.h:1/k%20y/a');
 });
+
+/** What the writer of parts is told of a new upload `x`, meant for the key `a`. */
+function freshUpload(options: S3Options, bytes: AsyncIterable<Uint8Array>, parts = 0) {
+  const names = namesBelow(options.prefix);
+  const destination = { stateName: names.staged('x'), targetName: names.object('a') };
+  const gathered = partsOf(bytes, { partBytes: options.partBytes, hash: 'sha256' });
+  return [destination, { ...fresh(), parts }, new Uint8Array(), gathered] as const;
+}
+
+async function* sameOverAndOver(bytes: number): AsyncGenerator<Uint8Array> {
+  const chunk = randomBytes(100_000);
+  for (let at = 0; at < bytes; at += chunk.length) yield chunk;
+}
 
 const closing = (bucket: Bucket) => ({ ...bucket, [Symbol.asyncDispose]: async () => bucket.close() });
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
-import { namesBelow, type Names } from '../remote/names.ts';
-import type { RemoteLimits } from '../remote/remote.ts';
+import { namesBelow, type Names, type RemoteLimits } from '../remote/remote.ts';
 import type { ObjectPage, Storage } from '../storage.ts';
 import { openBucket, type Bucket } from './bucket.ts';
 import { headOf } from './heads.ts';
@@ -59,13 +58,9 @@ async function listPage(
   names: Names,
   { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
 ): Promise<ObjectPage> {
-  const folder = `${bucket.options.prefix}objects/`;
-  const { found, isLast } = await listNames(
-    bucket,
-    folder + prefix,
-    after && folder + after,
-    Math.min(limit, 1000),
-  );
+  const { objects: folder } = names;
+  const start = after && folder + after;
+  const { found, isLast } = await listNames(bucket, folder + prefix, start, Math.min(limit, 1000));
   const objects = found.flatMap(({ name, size, modified }) => {
     const key = names.keyOf(name);
     return key === null ? [] : [{ key, size, modified }];

@@ -1,12 +1,12 @@
-import type { Names } from '../remote/names.ts';
 import { offsetConflict } from '../failures.ts';
+import { partsOf, type Names } from '../remote/remote.ts';
 import type { Staging } from '../storage.ts';
 import type { Bucket } from './bucket.ts';
 import { commit } from './committing.ts';
 import { headIn } from './heads.ts';
 import { allNames } from './listing.ts';
 import { abortMultipart } from './multipart.ts';
-import { createPartWriter, type PartWriter } from './part-writer.ts';
+import { writeParts } from './part-writer.ts';
 import { refused } from './refusals.ts';
 import { removeName } from './removing.ts';
 import { foundIn, fresh, load, peek, save, sizeOf, type Staged } from './staged.ts';
@@ -24,7 +24,7 @@ export function s3Staging(bucket: Bucket, names: Names): Staging {
     commit: (id, key) => commit(bucket, names.staged(id), key, names.object(key)),
     discard: (id) => discard(bucket, names.staged(id)),
     list: async () => {
-      const staged = await Array.fromAsync(allNames(bucket, `${bucket.options.prefix}staging/`));
+      const staged = await Array.fromAsync(allNames(bucket, names.staging));
       return staged.flatMap(({ name, modified }) => {
         const id = names.idOf(name);
         return id === null ? [] : [{ id, modified }];
@@ -45,7 +45,9 @@ async function append(
   if (offset !== 0 && offset !== size) throw offsetConflict(size);
   const { staged, tail } =
     offset === 0 ? await startAfresh(bucket, destination.stateName, before?.found.staged) : goOn(before!);
-  return writeAll(createPartWriter(bucket, destination, staged, tail), bytes, signal);
+  const { partBytes } = bucket.options;
+  const parts = partsOf(bytes, { partBytes, hash: 'sha256', before: tail, signal });
+  return writeParts(bucket, destination, staged, tail, parts);
 }
 
 const goOn = ({ found, tail }: NonNullable<Awaited<ReturnType<typeof load>>>) => ({
@@ -61,33 +63,6 @@ async function startAfresh(bucket: Bucket, stateName: string, old: Staged | unde
     await save(bucket, stateName, staged, tail);
   }
   return { staged, tail };
-}
-
-/** Whatever ends it, what came before is made durable; if that fails, the failure is what is told. */
-async function writeAll(
-  writer: PartWriter,
-  bytes: AsyncIterable<Uint8Array>,
-  signal?: AbortSignal,
-): Promise<number> {
-  try {
-    for await (const chunk of bytes) {
-      signal?.throwIfAborted();
-      await writer.write(chunk);
-    }
-  } catch (error) {
-    await finish(writer);
-    throw error;
-  }
-  return finish(writer);
-}
-
-async function finish(writer: PartWriter): Promise<number> {
-  try {
-    return await writer.finish();
-  } catch (error) {
-    await writer.salvage().catch(() => {});
-    throw error;
-  }
 }
 
 /** The parts go first: a crash between leaves a state without them, which can be discarded again. */

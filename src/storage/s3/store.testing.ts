@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
+import { chunksOf } from '../bytes.testing.ts';
 import type { TestS3 } from '../ceph.testing.ts';
 import { startFaultyProxy, type FaultyProxy } from '../remote/faulty-proxy.testing.ts';
 import type { RemoteLimits } from '../remote/remote.ts';
@@ -40,16 +41,7 @@ export async function behindProxy(
   return { storage, proxy, options };
 }
 
-export async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += 100_000) yield bytes.subarray(at, at + 100_000);
-}
-
 export async function put(storage: Storage, key: string, bytes: Uint8Array): Promise<void> {
   await storage.staging.append('put', 0, chunksOf(bytes), { key });
   await storage.staging.commit('put', key);
-}
-
-export async function readAll(storage: Storage, key: string): Promise<Buffer> {
-  await using object = (await storage.open(key))!;
-  return Buffer.concat(await Array.fromAsync(object.read(0, object.size), (chunk) => Uint8Array.from(chunk)));
 }

@@ -1,0 +1,38 @@
+import type { SettingName } from '../src/config/settings.ts';
+
+/** The parts of the list of settings, each from the setting that it begins with. */
+export const parts: readonly (readonly [first: SettingName, title: string])[] = [
+  ['host', 'Where it listens, where it keeps things'],
+  ['s3Bucket', 'S3'],
+  ['azureContainer', 'Azure Blob'],
+  ['partSize', 'Large objects'],
+  ['auth', 'Users'],
+  ['tools', 'Files and links'],
+  ['quotaUserBytes', 'Quotas'],
+  ['shareRoots', 'Sharing by path'],
+  ['sandbox', 'The sandbox'],
+  ['runTimeout', 'Runs'],
+  ['artifactSizeLimitMb', 'Artifacts and records'],
+  ['webhookUrl', 'Webhook, limits, stopping, seeing'],
+];
+
+/** Defaults that are found out at the start, and so differ from machine to machine. */
+export const foundOut: Partial<Record<SettingName, string>> = {
+  python: '`/usr/bin/python3`, else the first on `PATH`',
+  data: '`$XDG_DATA_HOME/workcrate`, else `~/.local/share/workcrate`',
+};
+
+/** What the one line of `--help` has no room for. */
+export const notes: Partial<Record<SettingName, string>> = {
+  publicUrl: 'It may have a path; its host name is then answered to',
+  database: 'Also the path of a SQLite file',
+  port: 'The free one is printed',
+  fileTtl: 'Unless the caller says otherwise',
+  quotaUserBytes: 'What runs leave in their folders is not counted',
+  shareRoots: 'Not where that is the home folder or `/`',
+  sandbox: 'One that is named has to work, or the server does not start: [sandbox.md](sandbox.md)',
+  python: 'Not for docker',
+  dockerRuntime: "Unset: the engine's own",
+  runTmp: 'The home folder and `/dev/shm` have this size too',
+  tracing: 'See [observe.md](observe.md#tracing)',
+};

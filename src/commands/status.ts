@@ -1,0 +1,85 @@
+import { operatorKey, type Config } from '../config.ts';
+import { WorkcrateError } from '../errors.ts';
+import { notedAddress } from '../server-address.ts';
+import { statusShape, type Status } from '../status.ts';
+import { bracketed } from '../web/trusted-names.ts';
+import type { CommandInput } from './command.ts';
+import { statusText } from './status-text.ts';
+
+/** `workcrate status`: asks a running server how it is. Exit code 1 where it is not ready. */
+export async function status({ config, origins, flags }: CommandInput): Promise<number> {
+  const url = flags['url'] ?? addressOf(config, origins.get('port') !== 'default');
+  const told = await ask(url, operatorKey(flags));
+  process.stdout.write(flags['json'] === undefined ? statusText(url, told) : `${JSON.stringify(told)}\n`);
+  return told.ready ? 0 : 1;
+}
+
+/** A port that was named wins over what the data folder says. */
+function addressOf({ host, port, data }: Config, isNamed: boolean): string {
+  const noted = isNamed && port !== 0 ? null : notedAddress(data);
+  return noted ?? `http://${bracketed(host)}:${port}`;
+}
+
+const timeoutMs = 10_000;
+
+async function ask(url: string, key: string | null): Promise<Status> {
+  const answer = await fetched(url, key);
+  if (answer.status === 401 || answer.status === 403) throw refused(answer.status, key);
+  const told = statusShape.safeParse(await jsonOf(answer));
+  if (answer.status === 200 && told.success) return told.data;
+  throw new WorkcrateError(
+    'not_found',
+    `What answers at ${url} is not a Workcrate that tells its status (HTTP ${answer.status}). Name the server with --url.`,
+  );
+}
+
+const mostBytes = 1024 ** 2;
+
+/** Null for anything that no Workcrate would answer. */
+async function jsonOf({ body }: Response): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.length;
+    if (size > mostBytes) return null;
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+async function fetched(url: string, key: string | null): Promise<Response> {
+  const target = /^https?:\/\//.test(url) ? URL.parse(`${url.replace(/\/+$/, '')}/status`) : null;
+  if (target === null) throw new WorkcrateError('config_invalid', '--url takes an http:// or https:// URL.');
+  const headers: Record<string, string> = key === null ? {} : { Authorization: `Bearer ${key}` };
+  try {
+    // A redirect could carry the key elsewhere.
+    return await fetch(target, { headers, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
+  } catch (cause) {
+    throw silent(url, cause);
+  }
+}
+
+function silent(url: string, cause: unknown): WorkcrateError {
+  const late = cause instanceof Error && cause.name === 'TimeoutError';
+  const what = late ? `${url} has not answered for ${timeoutMs / 1000} s.` : `Nothing answers at ${url}.`;
+  return new WorkcrateError(
+    'not_found',
+    `${what} Is the server running? workcrate serve starts one; --data, --port or --url name another.`,
+    { cause },
+  );
+}
+
+function refused(status: 401 | 403, key: string | null): WorkcrateError {
+  if (status === 403)
+    return new WorkcrateError(
+      'forbidden',
+      'The status is for operators, and this key is not one of theirs. Make one: workcrate user add NAME --scopes operator',
+    );
+  const what = key === null ? 'The server wants to know who asks.' : 'The server does not know this key.';
+  return new WorkcrateError('unauthorized', `${what} Set WORKCRATE_KEY to the key of an operator.`);
+}

@@ -1,0 +1,65 @@
+import type { Config } from './config.ts';
+import { lockFolder } from './data-folder.ts';
+import { openDatabase } from './database/open.ts';
+import { createFiles } from './files/files.ts';
+import { demandSameStore } from './files/store-id.ts';
+import type { Ground } from './ground.ts';
+import { createLinks, createUploads, createWebhook, dropLeases } from './links/links.ts';
+import { seenDatabase } from './seeing/database.ts';
+import { countedLinks, countedUploads } from './seeing/links.ts';
+import { seenStorage } from './seeing/storage.ts';
+import { openStorage } from './storage/open.ts';
+import { databaseLocation, storageOptions } from './stores.ts';
+
+export type Keeping = Awaited<ReturnType<typeof startKeeping>>;
+
+/** The part of the composition root that is about what is kept: database, storage → files, links, uploads. */
+export async function startKeeping({ config, metrics, tracing, clock, log }: Ground) {
+  await using started = new AsyncDisposableStack();
+  started.use(lockFolder(config.data));
+  const store = storageOptions(config);
+  if (store.kind === 'disk' && store.directory !== config.data) started.use(lockFolder(store.directory));
+  const database = seenDatabase(await openDatabase(databaseLocation(config)), { metrics, tracing });
+  started.defer(() => database.close());
+  const storage = seenStorage(await openStorage(store, metrics.storageRequest), tracing);
+  started.defer(() => storage.close());
+
+  const { maxFileSize, uploadTtl, maxBundleFiles, webhookUrl, webhookSecret } = config;
+  const files = createFiles({ database, storage, quotas: quotasOf(config), maxFileSize, clock, log });
+  const { lookups } = metrics;
+  const rooms = { database, storage, files, uploadTtl, maxBundleFiles, lookups, clock, log };
+  const links = countedLinks(createLinks(rooms), metrics);
+  const uploads = countedUploads(createUploads(rooms), metrics);
+  const webhook = createWebhook({ database, url: webhookUrl, secret: webhookSecret, clock, log });
+  started.defer(() => webhook.close());
+  started.defer(() => links.flush());
+
+  if (database.kind === 'sqlite') await dropLeases(database);
+  await demandSameStore(database, storage);
+  log.info('start.orphans_removed', { count: await files.sweepOrphans() });
+  const all = started.move();
+  return {
+    database,
+    storage,
+    files,
+    links,
+    uploads,
+    webhook,
+    /** Rejects while nothing can be kept. */
+    async demandReady(): Promise<void> {
+      // A write that changes nothing: a database that can only be read is not ready.
+      await database.query("UPDATE usage SET bytes = bytes WHERE owner = '*'");
+      await storage.probe();
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+function quotasOf(config: Config) {
+  return {
+    userBytes: config.quotaUserBytes,
+    userFiles: config.quotaUserFiles,
+    totalBytes: config.quotaTotalBytes,
+    totalFiles: config.quotaTotalFiles,
+  };
+}

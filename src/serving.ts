@@ -1,0 +1,144 @@
+import type { Server } from 'node:http';
+import { artifactRoutes } from './artifacts/route.ts';
+import { createDraining } from './draining.ts';
+import { executionRoutes } from './executions/route.ts';
+import type { Ground } from './ground.ts';
+import { localCaller } from './identity.ts';
+import type { Keeping } from './keeping.ts';
+import { createDownloadRoute } from './links/download-route.ts';
+import { createHandOver } from './links/hand-over.ts';
+import { createUploadRoute } from './links/upload-route.ts';
+import { createMcpEndpoint } from './mcp/http.ts';
+import type { createServerFactory } from './mcp/server.ts';
+import type { Running } from './running.ts';
+import { startSeeing } from './seeing.ts';
+import { countedSignIns } from './seeing/users.ts';
+import { noteAddress } from './server-address.ts';
+import { openUsers } from './users/open.ts';
+import { createApp } from './web/app.ts';
+import { createGate } from './web/gate.ts';
+import { createGuessLimit } from './web/guess-limit.ts';
+import { createResource } from './web/resource.ts';
+import { createWebServer, listen } from './web/server.ts';
+import { createNameCheck } from './web/trusted-names.ts';
+
+export interface ServingOptions extends Ground {
+  readonly keeping: Keeping;
+  readonly code: Running;
+  /** The tools, for clients that may be anywhere. */
+  readonly factory: ReturnType<typeof createServerFactory>;
+  readonly underWay: { readonly calls: number };
+  /** The address that links and tokens name, once it is known. */
+  readonly baseUrl: () => string;
+}
+
+/** The part of the composition root that is about being reached: gate, MCP, routes, listener. */
+export async function startServing(options: ServingOptions) {
+  const { config, metrics, underWay, log } = options;
+  await using started = new AsyncDisposableStack();
+  const door = started.use(openGate(options));
+  const metadataUrl = door.resource.metadataUrl;
+  const mcp = createMcpEndpoint({ factory: options.factory, metadataUrl, log });
+  const draining = createDraining({
+    busy: () => metrics.transfers.in + metrics.transfers.out + underWay.calls,
+    delayMs: config.stopDelay * 1000,
+    drainMs: config.drainTimeout * 1000,
+  });
+  const ready = async (): Promise<void> => {
+    await draining.demandGoingOn();
+    await options.keeping.demandReady();
+  };
+  const server = createWebServer({
+    app: createApp({
+      mcp,
+      metrics,
+      gate: door.gate,
+      resourceMetadata: door.resource.metadata,
+      ready,
+      rooms: roomsOf(options, door, mcp, ready),
+    }),
+    ...(await transfersOf(options)),
+    checkNames: createNameCheck(config.publicUrl, config.host),
+    ...door,
+    metrics,
+    tracing: options.tracing,
+    log,
+  });
+  const url = await listen(server, config.host, config.port, log);
+  started.defer(() => closeServer(server, draining.begun ? drainedMs : undrainedMs));
+  started.defer(() => mcp.close());
+  started.use(noteAddress(config.data, url));
+  const all = started.move();
+  return { url, drain: () => draining.drain(server), [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+/** Who may come in, and what those who may not are told. */
+function openGate({ config, keeping: { database }, baseUrl, metrics, clock, log }: ServingOptions) {
+  const known = openUsers(config, { database, clock, log, resource: () => `${baseUrl()}/mcp` });
+  const users = known && countedSignIns(known, metrics);
+  const guesses = createGuessLimit(config.guessLimit, clock);
+  const resource = createResource(users, baseUrl);
+  const gate = createGate({ users, guesses, terms: resource.terms, log });
+  return { gate, guesses, resource, [Symbol.asyncDispose]: async () => users?.[Symbol.asyncDispose]() };
+}
+
+/** The routes of rooms, in the order in which they are tried. */
+function roomsOf(
+  { config, metrics, clock, log, keeping, code, baseUrl }: ServingOptions,
+  { gate }: ReturnType<typeof openGate>,
+  mcp: ReturnType<typeof createMcpEndpoint>,
+  ready: () => Promise<void>,
+) {
+  const { executions, artifacts, occupancy, where: codeRunsIn } = code;
+  const storageKind = keeping.storage.kind;
+  const seen = { config, database: keeping.database, storageKind, codeRunsIn, occupancy, metrics, mcp };
+  return [
+    ...startSeeing({ ...seen, baseUrl, ready, clock, log }),
+    executionRoutes({ executions, callerOf: (env) => gate.who(env) ?? localCaller, log }),
+    // Last: the names of users are first in its paths.
+    artifactRoutes({ artifacts, signedIn: gate.who, log }),
+  ];
+}
+
+/** /files and /uploads. */
+async function transfersOf({ config, metrics, clock, log, keeping, baseUrl }: ServingOptions) {
+  const { storage, links, uploads, webhook } = keeping;
+  const idleMs = config.idleTimeout * 1000;
+  const handOver = await createHandOver({
+    downloads: config.downloads,
+    from: config.redirectFrom,
+    accelPrefix: config.accelPrefix,
+    reportsEnds: config.webhookUrl !== null,
+    storage,
+    clock,
+    log,
+  });
+  const sendfile = config.sendfile === 'auto';
+  const { completed } = webhook;
+  return {
+    downloads: createDownloadRoute({ links, metrics, log, sendfile, idleMs, completed, handOver }),
+    uploads: createUploadRoute({
+      uploads,
+      metrics,
+      log,
+      idleMs,
+      maxFileSize: config.maxFileSize,
+      urlOf: (token) => `${baseUrl()}/uploads/${token}`,
+    }),
+  };
+}
+
+const drainedMs = 100;
+const undrainedMs = 5000;
+
+/** New connections are refused at once; what is left of transfers gets a moment to end. */
+async function closeServer(server: Server, lateMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  // A connection that falls idle later would otherwise be kept alive until the end of the drain.
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  const late = setTimeout(() => server.closeAllConnections(), lateMs);
+  await promise;
+  clearInterval(idle);
+  clearTimeout(late);
+}
