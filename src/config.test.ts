@@ -77,6 +77,10 @@ it('a refused secret is not repeated in the message', () => {
   );
   const message = refusal(() => loadConfig({ port: 'x' }, { ...home, WORKCRATE_WEBHOOK_SECRET: 'hush' }));
   assert.doesNotMatch(message!, /hush/);
+  const url = 'http://me:hush@store/';
+  for (const flag of ['s3-endpoint', 'oauth-issuer', 'public-url', 'webhook-url'])
+    assert.doesNotMatch(refusal(() => printConfig(loadConfig({ [flag]: url }, home))) ?? '', /hush/, flag);
+  assert.doesNotMatch(printConfig(loadConfig({ 'webhook-url': url }, home)), /hush/);
 });
 
 it('relative folders are meant from where the program was started', () => {

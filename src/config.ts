@@ -72,12 +72,15 @@ function parse(setting: Setting<unknown>, text: string, origin: string): { value
   try {
     return { value: setting.kind.parse(text.trim()), origin };
   } catch (cause) {
-    const given = setting.secret ? 'the value given' : JSON.stringify(text);
+    const given = setting.secret ? 'the value given' : JSON.stringify(withoutPassword(text));
     throw new WorkcrateError('config_invalid', `${origin} takes ${setting.kind.takes}, not ${given}`, {
       cause,
     });
   }
 }
+
+/** What stands before the host of a URL. */
+const withoutPassword = (text: string): string => text.replace(/\/\/[^/]*@/, '//…@');
 
 function refuseUnknownKeys(path: string, file: ReadonlyMap<string, FileValue>): void {
   const known = new Set(settingNames.map(fileKey));

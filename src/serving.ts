@@ -44,9 +44,10 @@ export async function startServing(options: ServingOptions) {
     delayMs: config.stopDelay * 1000,
     drainMs: config.drainTimeout * 1000,
   });
+  const kept = shared(() => options.keeping.demandReady());
   const ready = async (): Promise<void> => {
     await draining.demandGoingOn();
-    await options.keeping.demandReady();
+    await kept();
   };
   const server = createWebServer({
     app: createApp({
@@ -55,6 +56,8 @@ export async function startServing(options: ServingOptions) {
       gate: door.gate,
       resourceMetadata: door.resource.metadata,
       ready,
+      tellsWhy: config.auth.length === 0,
+      log,
       rooms: roomsOf(options, door, mcp, ready),
     }),
     ...(await transfersOf(options)),
@@ -76,10 +79,15 @@ export async function startServing(options: ServingOptions) {
 function openGate({ config, keeping: { database }, baseUrl, metrics, clock, log }: ServingOptions) {
   const known = openUsers(config, { database, clock, log, resource: () => `${baseUrl()}/mcp` });
   const users = known && countedSignIns(known, metrics);
-  const guesses = createGuessLimit(config.guessLimit, clock);
   const resource = createResource(users, baseUrl);
-  const gate = createGate({ users, guesses, terms: resource.terms, log });
-  return { gate, guesses, resource, [Symbol.asyncDispose]: async () => users?.[Symbol.asyncDispose]() };
+  const limit = () => createGuessLimit(config.guessLimit, clock);
+  const gate = createGate({ users, guesses: limit(), terms: resource.terms, log });
+  return {
+    gate,
+    guesses: limit(),
+    resource,
+    [Symbol.asyncDispose]: async () => users?.[Symbol.asyncDispose](),
+  };
 }
 
 /** The routes of rooms, in the order in which they are tried. */
@@ -125,6 +133,22 @@ async function transfersOf({ config, metrics, clock, log, keeping, baseUrl }: Se
       maxFileSize: config.maxFileSize,
       urlOf: (token) => `${baseUrl()}/uploads/${token}`,
     }),
+  };
+}
+
+const freshMs = 250;
+
+/** One look at a time serves all who ask meanwhile and for a moment after: /readyz is open to everybody. */
+function shared(look: () => Promise<void>): () => Promise<void> {
+  let last: { readonly looked: Promise<void>; endedAt: number } | null = null;
+  return () => {
+    if (last !== null && performance.now() - last.endedAt < freshMs) return last.looked;
+    const looked = look();
+    const mine = { looked, endedAt: Number.POSITIVE_INFINITY };
+    last = mine;
+    const end = (): void => void (mine.endedAt = performance.now());
+    looked.then(end, end);
+    return looked;
   };
 }
 

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { parse } from 'content-disposition';
 import { keyFor } from '../../src/files/files.ts';
-import { backends, share, startServer, upload, type TestServer } from '../server.testing.ts';
+import { backends, share, startServer, type TestServer } from '../server.testing.ts';
 import { openedBeside } from './upload.testing.ts';
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
@@ -229,9 +229,9 @@ describe(`downloads (${backends})`, () => {
   });
 });
 
-it('too many unknown tokens from one address have to wait, and are told how long', async () => {
+it('too many unknown tokens from one address have to wait, and are told how long; good links do not', async () => {
   await using server = await startServer({ guessLimit: 5 });
-  const fileId = await upload(server, 'a', 'x');
+  const { downloadUrl, fileId } = await share(server, 'behind the same proxy');
   const statuses: number[] = [];
   for (let round = 0; round < 7; round++)
     statuses.push((await fetch(`${server.url}/files/${'A'.repeat(43)}`)).status);
@@ -239,6 +239,7 @@ it('too many unknown tokens from one address have to wait, and are told how long
   const refused = await fetch(`${server.url}/uploads/${'A'.repeat(43)}`);
   assert.equal(refused.status, 429);
   assert.ok(Number(refused.headers.get('retry-after')) > 0);
+  assert.equal(await (await fetch(downloadUrl)).text(), 'behind the same proxy');
   assert.equal((await server.call('delete_file', { file_id: fileId })).failed, false);
 });
 

@@ -167,3 +167,30 @@ describe('one server behind nginx, with --downloads accel', { skip: noNginx }, (
     assert.doesNotMatch(logged, /\/(?:files|uploads)\/[\w-]{43}/);
   });
 });
+
+it(
+  'with the password lines switched on, nobody comes in without one, but for links',
+  { skip: noNginx },
+  async () => {
+    const port = await freePort();
+    const proxy = `https://127.0.0.1:${port}`;
+    await using server = await startServer({ publicUrl: proxy, storage: 'disk' });
+    await using _nginx = await startNginx({ port, servers: [server.url], passwords: 'ann:{PLAIN}sesame\n' });
+    const { downloadUrl } = await share(server, 'for whoever has the link');
+    for (const [path, status] of [
+      ['/mcp', 401],
+      ['/executions', 401],
+      ['/local/artifacts', 401],
+      ['/metrics', 401],
+      ['/status', 401],
+      ['/', 401],
+      ['/livez', 401],
+    ] as const) {
+      const method = path === '/mcp' ? 'POST' : 'GET';
+      assert.equal((await fetch(proxy + path, { method })).status, status, path);
+    }
+    const headers = { Authorization: `Basic ${Buffer.from('ann:sesame').toString('base64')}` };
+    assert.equal((await fetch(`${proxy}/executions`, { headers })).status, 200);
+    assert.equal(await (await fetch(downloadUrl)).text(), 'for whoever has the link');
+  },
+);

@@ -39,6 +39,8 @@ export interface NginxOptions {
   readonly servers: readonly string[];
   /** The folder of the objects, for X-Accel-Redirect. */
   readonly objects?: string;
+  /** The lines that have nginx ask for a password are switched on, with these names and passwords. */
+  readonly passwords?: string;
 }
 
 /** The shell's input ends when this process does, however that comes about: then it ends nginx. */
@@ -77,7 +79,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
 }
 
 async function writeConfiguration(folder: string, options: NginxOptions): Promise<void> {
-  const { port, servers, objects = '/nonexistent' } = options;
+  const { port, servers, objects = '/nonexistent', passwords } = options;
   await certificate(folder);
   await mkdir(join(folder, 'tmp'));
   const site = replaced(await readFile(join(examples, 'workcrate.conf'), 'utf8'), [
@@ -85,7 +87,9 @@ async function writeConfiguration(folder: string, options: NginxOptions): Promis
     ['/etc/nginx/tls/', `${folder}/`],
     ['/var/log/nginx/', `${folder}/`],
     ['/var/lib/workcrate/files/objects/', `${objects}/`],
+    ...(passwords === undefined ? [] : passwordLines(folder)),
   ]);
+  if (passwords !== undefined) await writeFile(join(folder, 'htpasswd'), passwords);
   const name = servers.length === 1 ? 'one-server.conf' : 'two-servers.conf';
   const ports = servers.length === 1 ? ['9180'] : ['9181', '9182'];
   const known = replaced(
@@ -96,6 +100,11 @@ async function writeConfiguration(folder: string, options: NginxOptions): Promis
   await writeFile(join(folder, 'servers.conf'), known);
   await writeFile(join(folder, 'nginx.conf'), around(folder));
 }
+
+const passwordLines = (folder: string): [string, string][] => [
+  ['# auth_basic "workcrate";', 'auth_basic "workcrate";'],
+  ['# auth_basic_user_file /etc/nginx/workcrate.htpasswd;', `auth_basic_user_file ${folder}/htpasswd;`],
+];
 
 /** Each must be there, or the test would try another configuration than the one that is given to people. */
 function replaced(text: string, pairs: readonly (readonly [string, string])[]): string {

@@ -15,7 +15,7 @@ for (const [signal, word, reason] of [
     { skip: noSandbox },
     async () => {
       await using folder = await temporaryFolder();
-      const settings = ['--data', folder.path];
+      const settings = ['--data', folder.path, '--drain-timeout', '1'];
       await using server = await serve(settings, { env });
       const code = `(setsid sleep ${word} &); trap '' TERM; sleep ${word}`;
       const running = server.call('execute_code', { language: 'bash', code });

@@ -4,6 +4,7 @@ import { openDatabase } from '../database/open.ts';
 import { createLog } from '../log.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import { createFiles, keyFor } from './files.ts';
+import { demandSameStore } from './store-id.ts';
 
 const ann = { user: 'ann' };
 const plenty = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
@@ -58,6 +59,7 @@ test('in a storage that others use too, only bytes that have long had no row are
   const shared = { ...it.storage, isShared: true };
   const options = { quotas: plenty, maxFileSize: 1e9, clock: () => now, log: createLog('off') };
   const files = createFiles({ ...options, database: it.database, storage: shared });
+  await demandSameStore(it.database, shared);
   const [orphan, staged] = [`up-${'0c'.repeat(12)}`, `add-${'0d'.repeat(12)}`];
   await put(it, orphan, 'x');
   await it.storage.staging.append(staged, 0, bytesOf('y'));

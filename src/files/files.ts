@@ -13,6 +13,7 @@ import { charge, type Quotas } from './quota.ts';
 import { fileFromRow, insertFile, type StoredFile } from './stored-file.ts';
 import { idOfKey, isKnown, keyFor } from './storage-key.ts';
 import { sweepOrphans } from './orphans.ts';
+import { isSameStore } from './store-id.ts';
 import { sweepFiles } from './sweep.ts';
 
 export { digesting, digestOf, type Digest } from './digest.ts';
@@ -194,6 +195,8 @@ function dailyOrphans(options: FilesOptions, inHand: ReadonlySet<string>): () =>
   return async () => {
     if (!storage.isShared || clock() < next) return;
     next = clock() + dayMs;
+    if (!(await isSameStore(options.database, storage)))
+      return log.error('sweep.orphans_left', { reason: 'the store belongs to another database by now' });
     log.info('sweep.orphans_removed', { count: await sweepOrphans(options, inHand) });
   };
 }

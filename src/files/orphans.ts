@@ -28,23 +28,25 @@ export async function* orphans(stores: Stores): AsyncGenerator<string> {
   for (let after: string | null = ''; after !== null;) {
     const page = await stores.storage.list({ prefix: 'files/', after, limit: 500 });
     const keys = page.objects.filter((object) => isOldEnough(stores, object)).map(({ key }) => key);
-    yield* await unknown(stores.database, keys);
+    yield* await unknown(stores, keys);
     after = page.next;
   }
 }
 
-/** Neither those of a file, nor those that a row in `uploads` is about to become: S3 may date them from its beginning. */
-async function unknown(database: Database, keys: readonly string[]): Promise<string[]> {
+/** Where others write too, neither what an open upload may be about to become: S3 may date it from its beginning. */
+async function unknown({ database, storage }: Stores, keys: readonly string[]): Promise<string[]> {
   if (keys.length === 0) return [];
   const marks = keys.map(() => '?').join(', ');
   const files = await database.query<{ id: string }>(
     `SELECT id FROM files WHERE id IN (${marks})`,
     ...keys.map(idOfKey),
   );
-  const uploads = await database.query<{ id: string }>(
-    `SELECT id FROM uploads WHERE completed_at IS NULL AND id IN (${marks})`,
-    ...keys.map((key) => `up-${digitsOf(key)}`),
-  );
+  const uploads = storage.isShared
+    ? await database.query<{ id: string }>(
+        `SELECT id FROM uploads WHERE completed_at IS NULL AND id IN (${marks})`,
+        ...keys.map((key) => `up-${digitsOf(key)}`),
+      )
+    : [];
   const known = new Set([...files, ...uploads].map(({ id }) => digitsOf(id)));
   return keys.filter((key) => !known.has(digitsOf(key)));
 }

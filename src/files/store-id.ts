@@ -7,48 +7,53 @@ const key = 'store-id';
 
 /**
  * Makes sure that this database and this storage belong together, and ties them where they are new. Bytes
- * that no row knows are deleted at a start: with the wrong database, that would be all of them.
+ * that no row knows are deleted: with the wrong database, that would be all of them. The database decides, so that
+ * several servers that tie it at once agree, and two databases never share a storage.
  */
 export async function demandSameStore(database: Database, storage: Storage): Promise<void> {
-  if (await isTied(database, storage)) return;
-  // Another server may have tied them, and taken in files, since the first look.
+  const id = await idInDatabase(database);
+  const there = await readId(storage);
+  if (there === id) return;
   if (await holdsFiles(storage)) {
-    if (await isTied(database, storage)) return;
+    // Another server on the same database may have tied them, and taken in files, since the first look.
+    if ((await readId(storage)) === id) return;
     throw mismatch();
   }
-  const known = await idInDatabase(database);
-  if (known !== null) await storage.remove(key);
-  const id = await idInStorage(storage, known);
-  await database.query('INSERT INTO store (id) VALUES (?) ON CONFLICT DO NOTHING', id);
+  // An empty folder is this process's own; in a store that others use, an id is the sign of one of them.
+  if (there !== null && !storage.isShared) await storage.remove(key);
+  if (!(await create(storage, id)) && (await readId(storage)) !== id) throw mismatch();
 }
 
-async function isTied(database: Database, storage: Storage): Promise<boolean> {
-  const id = await idInDatabase(database);
-  return id !== null && id === (await readId(storage));
+/** Whether they still belong together. */
+export async function isSameStore(database: Database, storage: Storage): Promise<boolean> {
+  return (await readId(storage)) === (await idInDatabase(database));
 }
 
-async function idInDatabase(database: Database): Promise<string | null> {
+async function idInDatabase(database: Database): Promise<string> {
+  await database.query(
+    'INSERT INTO store (id) VALUES (?) ON CONFLICT DO NOTHING',
+    randomBytes(16).toString('hex'),
+  );
   const [row] = await database.query<{ id: string }>('SELECT id FROM store');
-  return row?.id ?? null;
+  return row!.id;
 }
 
-/** The id that is there, made where there is none. Of several who make one at once, one does. */
-async function idInStorage(storage: Storage, known: string | null): Promise<string> {
-  const there = await readId(storage);
-  if (there !== null) return there;
+/** False where another has made one. */
+async function create(storage: Storage, id: string): Promise<boolean> {
   const bytes = async function* (): AsyncGenerator<Uint8Array> {
-    yield Buffer.from(known ?? randomBytes(16).toString('hex'));
+    yield Buffer.from(id);
   };
   const staged = `${key}-${randomBytes(12).toString('hex')}`;
   try {
     await storage.staging.append(staged, 0, bytes());
     await storage.staging.commit(staged, key);
+    return true;
   } catch (error) {
     if (!isWorkcrateError(error, 'already_exists')) throw error;
+    return false;
   } finally {
     await storage.staging.discard(staged);
   }
-  return (await readId(storage))!;
 }
 
 async function readId(storage: Storage): Promise<string | null> {
@@ -66,7 +71,8 @@ async function holdsFiles(storage: Storage): Promise<boolean> {
 function mismatch(): WorkcrateError {
   return new WorkcrateError(
     'data_mismatch',
-    'The stored files belong to another database than the one given. Start with the database that they belong to, ' +
-      'or choose an empty place for files (--files-dir, --s3-prefix, --azure-prefix). Nothing was changed.',
+    'The place for files belongs to another database than the one given. Start with the database that it belongs to ' +
+      '(several servers need the same --database), or choose an empty place (--files-dir, --s3-prefix, ' +
+      `--azure-prefix). Nothing was changed. If that database is gone for good, remove the object ${key}.`,
   );
 }

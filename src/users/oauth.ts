@@ -62,10 +62,10 @@ function signedIn(
   credential: string,
 ): SignedIn {
   const claim = payload[userClaim];
-  const fits = (typeof claim === 'string' && claim !== '') || typeof claim === 'number';
+  const fits = (typeof claim === 'string' && claim !== '') || Number.isSafeInteger(claim);
   if (!fits) throw new errors.JWTClaimValidationFailed(`no "${userClaim}"`, payload, userClaim);
   return {
-    user: userOfClaim(issuer, claim),
+    user: userOfClaim(issuer, claim as string | number),
     scopes: [...new Set([...scopesOf(payload), ...scopes])],
     credential,
     expiresAt: (payload.exp! + leewaySeconds) * 1000,

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { asWorkcrateError, publicMessage } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { McpEndpoint } from '../mcp/http.ts';
 import type { Metrics } from '../metrics.ts';
 import { operatorScope } from '../users/users.ts';
@@ -14,6 +15,9 @@ export interface AppOptions {
   readonly resourceMetadata: () => Promise<object | null>;
   /** Rejects while the server cannot do its work. */
   readonly ready: () => Promise<void>;
+  /** Whether strangers may read why it cannot: they are told of the code alone otherwise, and the log of the rest. */
+  readonly tellsWhy: boolean;
+  readonly log: Log;
   /** Routes of rooms, in the order in which they are tried. */
   readonly rooms: readonly Hono[];
 }
@@ -29,7 +33,8 @@ const scopesOfRoutes = [
 const metadataPaths = ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'];
 
 /** Every route but /files and /uploads, which are answered before any framework (server.ts). */
-export function createApp({ mcp, metrics, gate, resourceMetadata, ready, rooms }: AppOptions): Hono {
+export function createApp(options: AppOptions): Hono {
+  const { mcp, metrics, gate, resourceMetadata, ready, tellsWhy, log, rooms } = options;
   const app = new Hono();
   for (const [path, scope] of scopesOfRoutes) app.use(path, gate.demand(scope));
   app.all('/mcp', (context) => mcp.fetch(context.req.raw, gate.who(context.env)));
@@ -44,7 +49,9 @@ export function createApp({ mcp, metrics, gate, resourceMetadata, ready, rooms }
       return context.text('ok\n');
     } catch (error) {
       const reason = asWorkcrateError(error);
-      return context.json({ error: `not ready: ${publicMessage(reason)}`, code: reason.code }, 503);
+      log.info('http.not_ready', { error: reason });
+      const why = tellsWhy || reason.code === 'stopping' ? `: ${publicMessage(reason)}` : '';
+      return context.json({ error: `not ready${why}`, code: reason.code }, 503);
     }
   });
   app.get('/metrics', async (context) =>

@@ -98,13 +98,11 @@ async function respond(
   options.checkNames(req.headers);
   const [, room, token, ...more] = (req.url ?? '').split('?', 1)[0]!.split('/');
   if ((room === 'files' || room === 'uploads') && token !== undefined && more.length === 0) {
-    const address = req.socket.remoteAddress ?? '';
-    options.guesses.check(address);
     try {
       return await (room === 'files' ? options.downloads : options.uploads)(req, res, token);
     } catch (error) {
       if (isWorkcrateError(error, 'link_not_found') || isWorkcrateError(error, 'upload_not_found'))
-        options.guesses.miss(address);
+        countMiss(options.guesses, req.socket.remoteAddress ?? '');
       throw error;
     }
   }
@@ -112,6 +110,12 @@ async function respond(
   if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
   endUnlessComplete(req, res);
   await viaApp(req, res);
+}
+
+/** Only guesses are held up: behind a proxy, those with good links come from the same address. */
+function countMiss(guesses: GuessLimit, address: string): void {
+  guesses.check(address);
+  guesses.miss(address);
 }
 
 /** Bodies of other routes are small: one that has not come by then is not going to. */
