@@ -17,3 +17,16 @@ CREATE TABLE api_keys (
   last_used_at BIGINT
 );
 CREATE INDEX api_keys_by_user ON api_keys (user_name, created_at);
+
+-- One database has one id, whoever writes it first.
+ALTER TABLE store ADD COLUMN only_one BIGINT NOT NULL DEFAULT 1;
+CREATE UNIQUE INDEX store_is_one ON store (only_one);
+
+-- When a user was last removed, null for never. A removal holds the row, and so does whoever makes a link or an
+-- upload for a user: neither can miss the other.
+CREATE TABLE removals (
+  user_name TEXT NOT NULL PRIMARY KEY,
+  removed_at BIGINT
+);
+
+CREATE INDEX uploads_open ON uploads (owner, expires_at) WHERE file_id IS NULL;
