@@ -1,9 +1,17 @@
 /** Who asks. Every room takes this as its first argument; on loopback without auth there is only `local`. */
 export interface Caller {
   readonly user: string;
+  /**
+   * From when the right to call dates, in milliseconds: when the key was made or, with a token, when the request was
+   * let in. A removal of the user after that ends what was begun with it.
+   */
+  readonly since?: number;
 }
 
 export const localCaller: Caller = { user: 'local' };
+
+/** Whether it is the caller without authentication, whom nobody can remove. */
+export const isLocal = ({ user }: Caller): boolean => user === localCaller.user;
 
 /** A caller who has shown a key or a token. */
 export interface SignedIn extends Caller {

@@ -44,7 +44,7 @@ export async function startServing(options: ServingOptions) {
     delayMs: config.stopDelay * 1000,
     drainMs: config.drainTimeout * 1000,
   });
-  const kept = shared(() => options.keeping.demandReady());
+  const kept = shared(() => options.keeping.demandReady(), config.auth.length === 0 ? 0 : freshMs);
   const ready = async (): Promise<void> => {
     await draining.demandGoingOn();
     await kept();
@@ -136,10 +136,13 @@ async function transfersOf({ config, metrics, clock, log, keeping, baseUrl }: Se
   };
 }
 
-const freshMs = 250;
+const freshMs = 1000;
 
-/** One look at a time serves all who ask meanwhile and for a moment after: /readyz is open to everybody. */
-function shared(look: () => Promise<void>): () => Promise<void> {
+/**
+ * One look at a time serves all who ask meanwhile, and for a moment after where strangers may come: /readyz is open to
+ * everybody, and a look costs the store three requests.
+ */
+function shared(look: () => Promise<void>, freshMs: number): () => Promise<void> {
   let last: { readonly looked: Promise<void>; endedAt: number } | null = null;
   return () => {
     if (last !== null && performance.now() - last.endedAt < freshMs) return last.looked;

@@ -24,7 +24,7 @@ describe('a server that asks for keys', () => {
   after(() => team?.[Symbol.asyncDispose]());
 
   /** As it is written: `fetch` would put the path right first. */
-  async function raw(path: string, headers: Record<string, string> = {}, method = 'GET') {
+  async function raw(path: string, headers: Record<string, string | string[]> = {}, method = 'GET') {
     const { hostname, port } = new URL(team.url);
     const sent = request({ hostname, port, path, method, headers, setHost: !('Host' in headers) });
     const [answer] = (await once(sent.end(), 'response')) as [IncomingMessage];
@@ -127,6 +127,11 @@ describe('a server that asks for keys', () => {
 
   it('the scheme is read whatever its case', async () => {
     assert.equal((await raw('/executions', { Authorization: `bearer ${ada.bearer}` })).status, 200);
+  });
+
+  it('two keys in one request are refused, even if both are good', async () => {
+    const twice = [`Bearer ${ada.bearer}`, `Bearer ${ada.bearer}`];
+    assert.equal((await raw('/executions', { Authorization: twice })).status, 400);
   });
 
   it('/metrics is for operators', async () => {

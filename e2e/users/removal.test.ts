@@ -1,21 +1,27 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { othersNoticedMs } from '../../src/database/database.ts';
+import type { Config } from '../../src/config.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { databaseLocation } from '../../src/stores.ts';
 import { run } from '../cli/program.testing.ts';
+import { noSandbox } from '../code.testing.ts';
 import { eventually } from '../processes.testing.ts';
 import { authorization, databases, send, startTeam, type Team } from './team.testing.ts';
 
 for (const { kind, url, skip } of databases)
   describe(`workcrate user beside a running server, on ${kind}`, { skip }, () => {
-    async function start(): Promise<Team & { cli(...words: string[]): Promise<string> }> {
-      const team = await startTeam({ database: await url(), sweepInterval: 1 });
+    async function start(
+      more: Partial<Config> = {},
+    ): Promise<Team & { cli(...words: string[]): Promise<string> }> {
+      const team = await startTeam({ database: await url(), sweepInterval: 1, ...more });
       const { data, database } = team.config;
       const env: Record<string, string> = database === null ? {} : { WORKCRATE_DATABASE: database };
       const cli = async (...words: string[]): Promise<string> => {
@@ -94,6 +100,27 @@ for (const { kind, url, skip } of databases)
         await eventually(async () => (await storedIn(team)).length === 0);
       });
 
+    it(
+      'a run under way when its user is removed hands out no link to its output',
+      { skip: noSandbox },
+      async () => {
+        await using team = await start({ sandbox: 'bubblewrap', warmPython: 0, warmNode: 0, warmBash: 0 });
+        const ada = await team.join('ada');
+        await using database = await opened(team);
+        const command = 'echo > /artifacts/up; while [ -e /artifacts/up ]; do sleep 0.1; done; seq 1 9999';
+        const running = ada.call('execute_bash', { command });
+        const up = async (): Promise<string | undefined> =>
+          (await readdir(join(team.config.data, 'places'), { recursive: true })).find((path) =>
+            path.endsWith('/up'),
+          );
+        await eventually(async () => (await up()) !== undefined);
+        await team.cli('remove', 'ada');
+        await rm(join(team.config.data, 'places', (await up())!));
+        const { code, text } = await running;
+        assert.deepEqual([code, await database.live('ada')], ['unauthorized', 0], text);
+      },
+    );
+
     it('a resumable transfer cannot be gone on with', async () => {
       await using team = await start();
       const ada = await team.join('ada');
@@ -150,6 +177,8 @@ async function opened({ config }: Team) {
   return {
     held: (owner: string) => number('SELECT bytes AS n FROM usage WHERE owner = ?', owner),
     reserved: (owner: string) => number('SELECT MAX(reserved) AS n FROM uploads WHERE owner = ?', owner),
+    live: (owner: string) =>
+      number('SELECT COUNT(*) AS n FROM links WHERE owner = ? AND revoked_at IS NULL', owner),
     uploads: () => number('SELECT COUNT(*) AS n FROM uploads'),
     files: () => database.query('SELECT id FROM files'),
     [Symbol.asyncDispose]: () => database.close(),
@@ -163,6 +192,7 @@ async function tellsOfOthers({ config }: Team): Promise<boolean> {
   const [one, other] = [await open(), await open()];
   const before = one.version();
   await other.query("INSERT INTO usage (owner) VALUES ('nobody')");
+  await pause(2 * othersNoticedMs);
   return before === null || one.version() !== before;
 }
 

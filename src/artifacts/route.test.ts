@@ -8,14 +8,20 @@ import { test } from 'node:test';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { ann, hostileNames, stage, strangers } from './artifacts.testing.ts';
+import type { Caller } from '../identity.ts';
 import type { Artifacts } from './artifacts.ts';
 import { artifactRoutes } from './route.ts';
 
-async function served(options: { sizeLimit?: number } = {}) {
+interface ServedOptions {
+  sizeLimit?: number;
+  signedIn?: () => Caller | null;
+}
+
+async function served({ signedIn = () => null, ...options }: ServedOptions = {}) {
   const set = await stage(options);
   const app = new Hono();
   app.get('/metrics', (context) => context.text('metrics'));
-  app.route('/', artifactRoutes({ ...set, signedIn: () => null }));
+  app.route('/', artifactRoutes({ ...set, signedIn }));
   app.notFound((context) => context.text('nothing here', 404));
   const get = async (path: string) => {
     const answer = await app.request(path);
@@ -248,9 +254,27 @@ test('A13: a request that is refused before its user or name is known is logged 
     web.logged().map(({ event, user }) => [event, user]),
     [
       ['artifact.refused', 'ann'],
-      ['artifact.refused', '%00'],
+      ['artifact.refused', null],
     ],
   );
+});
+
+test('a key that was pasted in place of a name reaches no log, whole or in part', async () => {
+  const key = `wck_${'aB3_-'.repeat(8)}xyz`;
+  for (const signedIn of [() => null, () => ann]) {
+    await using web = await served({ signedIn });
+    for (const pasted of [key, `%77${key.slice(1)}`, `%20${key}`, key.toLowerCase()]) {
+      const { status } = await web.get(`/${pasted}/artifacts`);
+      assert.ok(status === 400 || status === 403, `${status} for ${pasted}`);
+    }
+    await web.get(`/${key.toLowerCase().slice(0, 30)}/artifacts/%zz`);
+    const logged = web.logged();
+    assert.deepEqual(
+      logged.map(({ event, user }) => [event, user]),
+      Array.from({ length: 5 }, () => ['artifact.refused', null]),
+    );
+    assert.doesNotMatch(JSON.stringify(logged), /ck_ab3/i);
+  }
 });
 
 test('A8: other routes and other paths are left to others', async () => {

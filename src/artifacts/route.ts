@@ -51,12 +51,16 @@ function parsed(url: string, who: Caller | null, log: Log): { caller: Caller; na
   try {
     return { caller: callerOf(user, who), name: nameOf(rest.join('/')) };
   } catch (error) {
-    log.info('artifact.refused', { user: user.slice(0, mostUserLength), error });
+    log.info('artifact.refused', { user: nameForm.test(user) ? user : null, error });
     throw error;
   }
 }
 
 const mostUserLength = 256;
+
+/** What can be a name of a user (users/names.ts). A key, or a piece of one, that was pasted there is none. */
+const nameForm = /^(?!wck_)[a-z0-9][a-z0-9._@+-]{0,63}$/;
+const holdsKey = /wck_[\w-]{43}/;
 
 /**
  * On loopback without auth there is one trust domain, and the user is the one named in the path. Who has signed in
@@ -69,7 +73,13 @@ function callerOf(segment: string, who: Caller | null): Caller {
       'forbidden',
       'Only your own artifacts can be had: the path has to begin with your name.',
     );
-  if (user === null || user === '' || user.length > mostUserLength || user.includes('\0'))
+  if (
+    user === null ||
+    user === '' ||
+    user.length > mostUserLength ||
+    user.includes('\0') ||
+    holdsKey.test(user)
+  )
     throw new WorkcrateError('invalid_input', 'Invalid user id');
   return { user };
 }

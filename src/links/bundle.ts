@@ -50,7 +50,7 @@ export async function createBundle(
         file.id,
         names[position]!,
       );
-    await insertLink(tx, bundle.link);
+    await insertLink(tx, caller, bundle.link);
   });
   return { ...unhashed, sha256 };
 }

@@ -54,7 +54,7 @@ export function createLinks(options: LinksOptions) {
       const { token, link } = mintLink(caller, { fileId, bundleId: null }, terms, clock());
       await database.transaction(async (tx) => {
         if (!(await files.extend(tx, caller, fileId, link.expiresAt))) throw fileNotFound(fileId);
-        await insertLink(tx, link);
+        await insertLink(tx, caller, link);
       });
       const file = await files.find(caller, fileId);
       if (!file) throw fileNotFound(fileId);

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Queries } from '../database/database.ts';
-import { isWorkcrateError } from '../errors.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { cleanFilename } from '../filenames.ts';
 import { mediaTypeOf, type StoredFile } from '../files/files.ts';
-import type { Caller } from '../identity.ts';
+import { isLocal, type Caller } from '../identity.ts';
 import { begin, complete, reset, salvaging, take, type Delivery, type Received } from './intake.ts';
 import { takeLease } from './lease.ts';
-import type { LinksOptions } from './link.ts';
+import { demandStanding, type LinksOptions } from './link.ts';
 import { hashToken, isToken, newToken } from './tokens.ts';
 import {
   uploadBusy,
@@ -24,6 +24,9 @@ export interface UploadRequest {
   readonly mediaType: string | null;
   readonly keepSeconds: number;
 }
+
+/** Rights to send that one user may have open: they cost nothing, and so no quota bounds them. */
+const mostOpen = 1000;
 
 export type Uploads = ReturnType<typeof createUploads>;
 
@@ -90,7 +93,7 @@ export function createUploads(options: LinksOptions) {
     async request(caller: Caller, request: UploadRequest): Promise<{ token: string; upload: Upload }> {
       await files.demandRoom(caller, request.size ?? 0);
       const { token, upload } = mint(caller, request, clock(), options.uploadTtl);
-      await insert(database, upload);
+      await promise(database, caller, upload);
       return { token, upload };
     },
 
@@ -165,10 +168,20 @@ function mint(caller: Caller, request: UploadRequest, now: number, ttlSeconds: n
   return { token, upload };
 }
 
+async function promise(database: Database, caller: Caller, upload: Upload): Promise<void> {
+  if (isLocal(caller)) return insert(database, upload);
+  await database.transaction(async (tx) => {
+    await demandStanding(tx, caller, upload.createdAt);
+    await insert(tx, upload);
+  });
+}
+
 async function insert(database: Queries, upload: Upload): Promise<void> {
-  await database.query(
+  const made = await database.query(
     `INSERT INTO uploads (token_hash, id, owner, name, media_type, declared_size, declared_sha256, keep_seconds, created_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+     WHERE (SELECT COUNT(*) FROM uploads WHERE owner = ? AND expires_at > ? AND file_id IS NULL) < ${mostOpen}
+     RETURNING id`,
     upload.tokenHash,
     upload.id,
     upload.owner,
@@ -179,5 +192,16 @@ async function insert(database: Queries, upload: Upload): Promise<void> {
     upload.keepSeconds,
     upload.createdAt,
     upload.expiresAt,
+    upload.owner,
+    upload.createdAt,
+  );
+  if (made.length === 0) throw tooManyOpen();
+}
+
+function tooManyOpen(): WorkcrateError {
+  return new WorkcrateError(
+    'quota_exceeded',
+    `You have ${mostOpen} upload links whose files are not complete, as many as may be. Use those, or wait until they expire.`,
+    { details: { mostUploads: mostOpen } },
   );
 }

@@ -7,7 +7,7 @@ export function asAuthInfo(who: SignedIn, metadataUrl: string | null): AuthInfo 
     token: who.credential,
     clientId: who.credential,
     scopes: [...who.scopes],
-    extra: { user: who.user },
+    extra: { caller: { user: who.user, since: who.since } },
     ...(who.expiresAt === null ? {} : { expiresAt: Math.floor(who.expiresAt / 1000) }),
     ...(metadataUrl === null ? {} : { resourceMetadataUrl: metadataUrl }),
   };
@@ -16,5 +16,5 @@ export function asAuthInfo(who: SignedIn, metadataUrl: string | null): AuthInfo 
 /** Who has made a request: the one who signed in, or, where nobody has to, the one given. */
 export function callerOf({ http }: Pick<ServerContext, 'http'>, otherwise: Caller): Caller {
   const authInfo = http?.authInfo;
-  return authInfo === undefined ? otherwise : { user: authInfo.extra!['user'] as string };
+  return authInfo === undefined ? otherwise : (authInfo.extra!['caller'] as Caller);
 }

@@ -1,4 +1,5 @@
 import { WorkcrateError } from '../errors.ts';
+import type { RunRequest } from './sandbox.ts';
 
 /** How many wait at most, as a multiple of those that run. */
 const waitingPerRun = 10;
@@ -10,7 +11,7 @@ export interface RunQueue {
    * A place to run in, to be given back once. Rejects with `sandbox_busy` where too many wait already, with
    * `cancelled` where the signal came first, with `sandbox_unavailable` once the queue is closed.
    */
-  enter(signal: AbortSignal): Promise<() => void>;
+  enter(asking: Pick<RunRequest, 'user' | 'signal'>): Promise<() => void>;
   /** Sends away all who wait, and all who come later. */
   close(): void;
 }
@@ -20,38 +21,77 @@ interface Waiter {
   refuse(error: WorkcrateError): void;
 }
 
-/** At most `most` at once, the others in the order of asking. */
+/** Who waits, by user: each in the order of asking, and the users in the order of their turns. */
+type Lines = Map<string, Set<Waiter>>;
+
+/**
+ * At most `most` at once. The next place goes to the user who has the fewest; among those they take turns. Where no
+ * more can wait, whoever has fewer waiting takes the place of the latest of whoever has the most.
+ */
 export function runQueue(most: number): RunQueue {
-  const waiting = new Set<Waiter>();
-  let running = 0;
+  const lines: Lines = new Map();
+  const under = new Map<string, number>();
   let closed = false;
 
-  // Whoever ends hands the place over without freeing it, so that nobody slips in between.
-  const leave = () => {
-    const [next] = waiting;
-    if (next === undefined) running--;
-    else next.enter();
+  const running = (): number => sum(under.values());
+  const queued = (): number => sum(lines.values().map(({ size }) => size));
+
+  const begin = (user: string): void => void under.set(user, (under.get(user) ?? 0) + 1);
+  // Whoever ends hands the place over in the same breath, so that nobody slips in between.
+  const leave = (user: string): void => {
+    const left = under.get(user)! - 1;
+    if (left === 0) under.delete(user);
+    else under.set(user, left);
+    const next = nextOf(lines, under);
+    if (next === null) return;
+    begin(next.user);
+    next.waiter.enter();
+  };
+
+  /** The one who gives way, if anybody, is told of its own runs alone, as is the one who finds no place. */
+  const makeRoom = (user: string): void => {
+    const own = lines.get(user)?.size ?? 0;
+    const [longest, line] = longestOf(lines);
+    if (line.size <= own + 1) throw sandboxBusy(under.get(user) ?? 0, own);
+    [...line].at(-1)!.refuse(sandboxBusy(under.get(longest) ?? 0, line.size - 1));
   };
 
   return {
-    running: () => running,
-    queued: () => waiting.size,
-    async enter(signal) {
+    running,
+    queued,
+    async enter({ user, signal }) {
       if (closed) throw sandboxClosed();
       if (signal.aborted) throw runCancelled();
-      if (running < most) running++;
-      else if (waiting.size < most * waitingPerRun) await turn(waiting, signal);
-      else throw sandboxBusy(most, waiting.size);
-      return once(leave);
+      if (running() < most) begin(user);
+      else {
+        if (queued() >= most * waitingPerRun) makeRoom(user);
+        await turn(lines, user, signal);
+      }
+      return once(() => leave(user));
     },
     close() {
       closed = true;
-      for (const waiter of waiting) waiter.refuse(sandboxClosed());
+      for (const line of lines.values()) for (const waiter of line) waiter.refuse(sandboxClosed());
     },
   };
 }
 
-async function turn(waiting: Set<Waiter>, signal: AbortSignal): Promise<void> {
+/** Takes a user's turn, who then stands behind all others. */
+function nextOf(lines: Lines, under: ReadonlyMap<string, number>): { user: string; waiter: Waiter } | null {
+  const count = (user: string): number => under.get(user) ?? 0;
+  const [user] = [...lines.keys()].sort((a, b) => count(a) - count(b));
+  if (user === undefined) return null;
+  const line = lines.get(user)!;
+  lines.delete(user);
+  lines.set(user, line);
+  const [waiter] = line;
+  return { user, waiter: waiter! };
+}
+
+const longestOf = (lines: Lines): [string, Set<Waiter>] =>
+  [...lines].reduce((longest, line) => (line[1].size > longest[1].size ? line : longest));
+
+async function turn(lines: Lines, user: string, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const waiter: Waiter = {
     enter() {
@@ -64,14 +104,18 @@ async function turn(waiting: Set<Waiter>, signal: AbortSignal): Promise<void> {
     },
   };
   const cancel = () => waiter.refuse(runCancelled());
+  const line = lines.get(user) ?? new Set();
   const gone = () => {
-    waiting.delete(waiter);
+    line.delete(waiter);
+    if (line.size === 0) lines.delete(user);
     signal.removeEventListener('abort', cancel);
   };
-  waiting.add(waiter);
+  lines.set(user, line.add(waiter));
   signal.addEventListener('abort', cancel);
   return promise;
 }
+
+const sum = (numbers: Iterable<number>): number => [...numbers].reduce((all, one) => all + one, 0);
 
 /** A place that is given back twice would be one too many. */
 function once(work: () => void): () => void {
@@ -93,7 +137,7 @@ export function sandboxClosed(): WorkcrateError {
 function sandboxBusy(running: number, queued: number): WorkcrateError {
   return new WorkcrateError(
     'sandbox_busy',
-    `${running} runs are under way and ${queued} wait. Try again when some have ended.`,
+    `Too many runs wait. Of yours, ${running} are under way and ${queued} wait. Try again in a while.`,
     { details: { running, queued } },
   );
 }

@@ -51,7 +51,7 @@ export async function subprocessSandbox(options: SandboxOptions): Promise<Sandbo
     limits: options.limits,
     warm: async () => {},
     async start(request) {
-      const leave = await queue.enter(request.signal);
+      const leave = await queue.enter(request);
       try {
         const { run, over } = await begin(context, request);
         const ending = over.finally(() => {

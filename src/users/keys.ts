@@ -32,8 +32,8 @@ export async function findKey(
 ): Promise<{ who: SignedIn; lastUsedAt: number | null } | null> {
   const [row] = await database.query<KeyRow>('SELECT * FROM api_keys WHERE key_hash = ?', keyHash);
   if (!row || (row.expires_at !== null && row.expires_at <= now)) return null;
-  const { user, scopes, id, expiresAt, lastUsedAt } = keyFromRow(row);
-  return { who: { user, scopes, credential: id, expiresAt }, lastUsedAt };
+  const { user, scopes, id, createdAt, expiresAt, lastUsedAt } = keyFromRow(row);
+  return { who: { user, since: createdAt, scopes, credential: id, expiresAt }, lastUsedAt };
 }
 
 /** Makes a user, and gives the key: the only time that it is known. */
@@ -49,12 +49,25 @@ export async function addUser(
       name,
       now,
     );
-    if (made.length > 0) return insertKey(tx, name, terms, now);
+    if (made.length > 0) {
+      await forgive(tx, name, now);
+      return insertKey(tx, name, terms, now);
+    }
     throw new WorkcrateError(
       'already_exists',
       `There is a user ${name} already. workcrate user rotate ${name} gives a new key and ends the old one.`,
     );
   });
+}
+
+/** The new key dates from after the removal of the name, whatever the clock was then. */
+async function forgive(tx: Queries, name: string, now: number): Promise<void> {
+  await tx.query(
+    'UPDATE removals SET removed_at = ? WHERE user_name = ? AND removed_at >= ?',
+    now - 1,
+    name,
+    now,
+  );
 }
 
 /** Gives a user a new key and ends all others. What is not said anew stays as it was, its length of life too. */

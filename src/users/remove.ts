@@ -10,10 +10,13 @@ export interface Removal {
 
 /**
  * Ends everything that a user can come in or be served by, in one step: keys, links and rights to send. Files
- * stay until they expire. It also takes a user of OAuth, who is known by links and uploads alone.
+ * stay until they expire. It also takes a user of OAuth, who is known by links and uploads alone. Calls under way
+ * can make no more of them (links/link.ts, `demandStanding`).
  */
 export async function removeUser(database: Database, name: string, now: number): Promise<Removal> {
   return database.transaction(async (tx) => {
+    // First, so that it waits for links that are being made, and then finds them.
+    await noteRemoval(tx, name, now);
     const known = await tx.query('DELETE FROM users WHERE name = ? RETURNING name', name);
     const keys = await tx.query('DELETE FROM api_keys WHERE user_name = ? RETURNING id', name);
     const links = await revokeLinks(tx, name, now);
@@ -21,6 +24,15 @@ export async function removeUser(database: Database, name: string, now: number):
     if (known.length + keys.length + links + uploads === 0) throw unknownUser(name);
     return { keys: keys.length, links, uploads };
   });
+}
+
+async function noteRemoval(tx: Queries, name: string, now: number): Promise<void> {
+  await tx.query(
+    `INSERT INTO removals (user_name, removed_at) VALUES (?, ?)
+     ON CONFLICT (user_name) DO UPDATE SET removed_at = excluded.removed_at`,
+    name,
+    now,
+  );
 }
 
 async function revokeLinks(tx: Queries, owner: string, now: number): Promise<number> {

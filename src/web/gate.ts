@@ -69,10 +69,13 @@ export function createGate({ users, guesses, terms, log }: GateOptions) {
       const [path, ...query] = (req.url ?? '').split('?');
       if (users === null || open.has(path!)) return true;
       refuseInQuery(query.join('&'));
+      refuseTwo(req);
       const token = bearerOf(req);
       if (token === null) throw notSignedIn();
       try {
-        admitted.set(req, await signIn(req, token));
+        // Before it is looked at: a removal meanwhile is one after that.
+        const since = Date.now();
+        admitted.set(req, { since, ...(await signIn(req, token)) });
         return true;
       } catch (error) {
         if (!(error instanceof IssuerDown)) throw error;
@@ -124,6 +127,12 @@ const issuerDown = {
 /** The key or token of a request, whatever it is worth; null where it brings none. */
 function bearerOf({ headers: { authorization = '' } }: IncomingMessage): string | null {
   return /^Bearer(?: +(.*))?$/i.exec(authorization) ? authorization.slice(6).trim() : null;
+}
+
+/** A proxy may have judged by the other one. */
+function refuseTwo({ headersDistinct }: IncomingMessage): void {
+  if ((headersDistinct['authorization']?.length ?? 0) < 2) return;
+  throw new WorkcrateError('invalid_input', 'Send one header Authorization, not several.');
 }
 
 /** A URL is written to logs and histories, and so may hold no key. */

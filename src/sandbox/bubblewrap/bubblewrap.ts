@@ -62,7 +62,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       fillBehind(pool);
     },
     async start(request) {
-      const leave = await queue.enter(request.signal);
+      const leave = await queue.enter(request);
       try {
         const pool = poolOf(request.user, request.place);
         const taken = await pool.take(request.language);

@@ -41,7 +41,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     limits: options.limits,
     warm: (user, place) => waiting.warm(user, place),
     async start(request) {
-      const leave = await queue.enter(request.signal);
+      const leave = await queue.enter(request);
       try {
         const box = await waiting.take(request.user, request.place);
         return follow(box, request, leave);
