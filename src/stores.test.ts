@@ -43,7 +43,7 @@ it('each setting that a store needs and that is not given is named, and no secre
     for (const flag of Object.keys(flags).filter((name) => name !== 'storage'))
       assert.equal(refusal(without(flags, flag), environment), `--storage ${storage} needs --${flag}.`);
     for (const name of Object.keys(environment))
-      assert.equal(refusal(flags, without(environment, name)), `--storage ${storage} needs ${name}.`);
+      assert.ok(refusal(flags, without(environment, name)).startsWith(`--storage ${storage} needs ${name}`));
   }
 });
 
@@ -154,6 +154,38 @@ it('a shared access signature does where there is no key', () => {
   const within = connection(`AccountName=acc;SharedAccessSignature=${sas}`);
   assert.deepEqual(azure({}, within).credential, { sas });
   assert.deepEqual(azure({}, { ...azureKeys, AZURE_STORAGE_SAS_TOKEN: sas }).credential, { key: 'a2V5' });
+});
+
+it('a connection string of an address and a shared access signature needs no account', () => {
+  const at = (address: string): Of<'azure'> =>
+    azure({}, connection(`BlobEndpoint=${address};SharedAccessSignature=sv=1&sig=abc%3D`));
+  const cloud = at('https://acc.blob.core.windows.net/');
+  assert.deepEqual(
+    [cloud.account, cloud.endpoint, cloud.credential],
+    ['acc', 'https://acc.blob.core.windows.net', { sas: 'sv=1&sig=abc%3D' }],
+  );
+  assert.equal(at('https://acc.z12.blob.storage.azure.net').account, 'acc');
+  assert.equal(at('https://files.example.com').account, 'files.example.com');
+});
+
+it('a key needs an account, which the address of the cloud tells as well', () => {
+  const at = (address: string): Settings => connection(`BlobEndpoint=${address};AccountKey=a2V5`);
+  assert.equal(azure({}, at('https://acc.blob.core.windows.net')).account, 'acc');
+  assert.match(refusal(azureFlags, at('https://files.example.com')), /needs AZURE_STORAGE_ACCOUNT/);
+  assert.match(refusal(azureFlags, connection('AccountName=;AccountKey=a2V5')), /AZURE_STORAGE_ACCOUNT/);
+});
+
+it('every way to give a credential is named where there is none', () => {
+  const told = refusal(azureFlags, { AZURE_STORAGE_ACCOUNT: 'acc' });
+  for (const name of ['KEY', 'SAS_TOKEN', 'CONNECTION_STRING'])
+    assert.ok(told.includes(`AZURE_STORAGE_${name}`), told);
+});
+
+it('a connection string that means an emulator without its address is refused, and says what to give', () => {
+  const emulator = connection('UseDevelopmentStorage=true');
+  assert.match(refusal(azureFlags, emulator), /--azure-endpoint.*AZURE_STORAGE_KEY/);
+  const address = { 'azure-endpoint': 'http://127.0.0.1:10000/acc' };
+  assert.equal(azure(address, { ...emulator, ...azureKeys }).endpoint, 'http://127.0.0.1:10000/acc');
 });
 
 it('a setting of its own wins over the connection string', () => {

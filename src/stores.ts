@@ -42,29 +42,48 @@ function s3Options(config: Config): StorageOptions {
 
 function azureOptions(config: Config): StorageOptions {
   const given = parsed(config.azureConnectionString);
-  const account = named(
-    config.azureAccount ?? given['AccountName'] ?? null,
-    'azure',
-    'AZURE_STORAGE_ACCOUNT',
-  );
+  const address = config.azureEndpoint ?? given['BlobEndpoint'] ?? null;
+  if (address === null && given['UseDevelopmentStorage']?.toLowerCase() === 'true') throw addressless();
+  const key = config.azureKey ?? given['AccountKey'] ?? null;
+  const sas = config.azureSas ?? given['SharedAccessSignature'] ?? null;
+  const stated =
+    config.azureAccount ?? given['AccountName'] ?? accountAt(address, key === null && sas !== null);
+  const account = named(stated, 'azure', 'AZURE_STORAGE_ACCOUNT');
   const suffix = given['EndpointSuffix'] ?? 'core.windows.net';
-  const key = config.azureKey ?? given['AccountKey'];
-  const sas = config.azureSas ?? given['SharedAccessSignature'];
-  const endpoint = config.azureEndpoint ?? given['BlobEndpoint'] ?? `https://${account}.blob.${suffix}`;
   return {
     kind: 'azure',
     container: named(config.azureContainer, 'azure', '--azure-container'),
     prefix: asPrefix(config.azurePrefix),
-    endpoint: endpoint.replace(/\/+$/, ''),
+    endpoint: (address ?? `https://${account}.blob.${suffix}`).replace(/\/+$/, ''),
     account,
-    credential: key === undefined ? { sas: named(sas ?? null, 'azure', 'AZURE_STORAGE_KEY') } : { key },
+    credential: key === null ? { sas: named(sas, 'azure', azureCredentials) } : { key },
     partBytes: partBytes(config),
   };
 }
 
+const azureCredentials = 'AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_CONNECTION_STRING';
+
+const addressless = (): WorkcrateError =>
+  new WorkcrateError(
+    'config_invalid',
+    'UseDevelopmentStorage=true does not say where the emulator is. Give its address by --azure-endpoint, such as ' +
+      'http://127.0.0.1:10000/devstoreaccount1, with AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY.',
+  );
+
+/**
+ * The account that an address is of: `https://ACCOUNT.blob.…`, or null. A shared access signature needs none, so that
+ * any host will do, to be named in messages.
+ */
+function accountAt(address: string | null, isAnyEnough: boolean): string | null {
+  if (address === null) return null;
+  const host = URL.parse(address)?.hostname ?? '';
+  const [, account] = /^([a-z0-9]{3,24})(?:-secondary)?\.(?:\w+\.)?blob\./.exec(host) ?? [];
+  return account ?? (isAnyEnough ? host : null);
+}
+
 /** `Name=value;Name=value`, where values may hold `=` themselves. */
 function parsed(connection: string | null): Record<string, string> {
-  const pairs = (connection ?? '').split(';').filter((pair) => pair.includes('='));
+  const pairs = (connection ?? '').split(';').filter((pair) => /=\s*\S/.test(pair));
   return Object.fromEntries(
     pairs.map((pair) => [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()]),
   );

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import {
   createRemote,
+  documentOf,
   type Opened,
   type Range,
   type RemoteLimits,
@@ -116,7 +117,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits) {
         query: { comp: 'blocklist', blocklisttype: 'all' },
         longestText: longestBlockList,
       });
-      return isAbsent(answer) ? [] : parseBlocks(demand('GET', answer).text);
+      return isAbsent(answer) ? [] : parseBlocks(documentOf(demand('GET', answer).text, 'BlockList'));
     },
 
     /** Makes the blob of these blocks. Null where `isNew` was asked for and there is one already. */
@@ -137,8 +138,10 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits) {
     },
 
     /** One page of a listing, as XML. */
-    list: async (query: Readonly<Record<string, string>>): Promise<string> =>
-      demand('GET', await ask('GET', '', { query: { restype: 'container', comp: 'list', ...query } })).text,
+    async list(query: Readonly<Record<string, string>>): Promise<string> {
+      const answer = await ask('GET', '', { query: { restype: 'container', comp: 'list', ...query } });
+      return documentOf(demand('GET', answer).text, 'EnumerationResults');
+    },
 
     broken: remote.broken,
     close: remote.close,

@@ -17,11 +17,15 @@ export const mostBlocks = 50_000;
 
 /** In bytes. All ids within a blob must be of the same length, and lists of many should be short. */
 const widths = { attempt: 8, run: 3, offset: 7 };
+export const mostRuns = 2 ** (8 * widths.run) - 1;
 const idBytes = widths.attempt + widths.run + widths.offset;
 
 /** A name for a new attempt. It begins with what tells the uploads apart, so that one knows its own blocks. */
 export const newAttempt = (uploadId: string): string =>
   ownerOf(uploadId) + randomBytes(widths.attempt - 3).toString('hex');
+
+export const isAttempt = (text: string): boolean =>
+  /^[0-9a-f]+$/.test(text) && text.length === 2 * widths.attempt;
 
 export const isOwnAttempt = (attempt: string, uploadId: string): boolean =>
   attempt.startsWith(ownerOf(uploadId));

@@ -1,4 +1,5 @@
-import { element, elements, type Names } from '../remote/remote.ts';
+import { WorkcrateError } from '../../errors.ts';
+import { advanced, element, elements, mostStaged, tooManyStaged, type Names } from '../remote/remote.ts';
 import type { ObjectPage, Staged, StoredObject } from '../storage.ts';
 import type { Blobs } from './blobs.ts';
 
@@ -8,8 +9,19 @@ interface Page {
   readonly marker: string;
 }
 
+/** How far a listing has come. */
+interface Reached {
+  readonly marker: string;
+  /** The last name so far. */
+  readonly name: string;
+  /** How many pages in a row had none. */
+  readonly empty: number;
+}
+
 /** The service would give five times as many; their XML is to stay short. */
 const mostPerPage = 1000;
+/** A page may be empty although there are more, but not for ever. */
+const mostEmpty = 1000;
 
 async function readPage(blobs: Blobs, prefix: string, marker: string, limit: number): Promise<Page> {
   const xml = await blobs.list({
@@ -18,6 +30,18 @@ async function readPage(blobs: Blobs, prefix: string, marker: string, limit: num
     ...(marker === '' ? {} : { marker }),
   });
   return { blobs: elements(xml, 'Blob').map(describe), marker: element(xml, 'NextMarker') ?? '' };
+}
+
+/** Where to go on from; a store that does not come forward is refused, since its listing would have no end. */
+function onward({ marker, name, empty }: Reached, page: Page): Reached {
+  const last = page.blobs.at(-1);
+  const next = {
+    marker: page.marker,
+    name: last === undefined ? name : advanced(name, last.key),
+    empty: last === undefined ? empty + 1 : 0,
+  };
+  if (next.empty <= mostEmpty && (next.marker === '' || next.marker !== marker)) return next;
+  throw new WorkcrateError('storage_failed', 'The store lists without an end. See its log.');
 }
 
 const describe = (xml: string): StoredObject => ({
@@ -35,18 +59,19 @@ export async function listObjects(
   names: Names,
   { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
 ): Promise<ObjectPage> {
-  let [last, marker] = splitNext(after);
+  const [start, marker] = splitNext(after);
+  let last = start;
+  let reached: Reached = { marker, name: marker === '' ? '' : names.objects + start, empty: 0 };
   for (;;) {
-    const page = await readPage(blobs, names.objects + prefix, marker, limit);
+    const page = await readPage(blobs, names.objects + prefix, reached.marker, limit);
+    reached = onward(reached, page);
     const found = page.blobs.flatMap((blob) => {
       const key = names.keyOf(blob.key);
       return key !== null && key > last ? [{ ...blob, key }] : [];
     });
     last = found.at(-1)?.key ?? last;
-    marker = page.marker;
-    if (marker === '') return { objects: found, next: null };
-    // A page may be empty although there are more.
-    if (found.length > 0) return { objects: found, next: `${last} ${marker}` };
+    if (page.marker === '') return { objects: found, next: null };
+    if (found.length > 0) return { objects: found, next: `${last} ${page.marker}` };
   }
 }
 
@@ -59,14 +84,16 @@ function splitNext(after: string): [last: string, marker: string] {
 /** Every upload that there is, also one of which nothing is left but the blob that its blocks were in. */
 export async function listStaged(blobs: Blobs, names: Names): Promise<Staged[]> {
   const all = new Map<string, number>();
-  let marker = '';
+  let [reached, count]: [Reached, number] = [{ marker: '', name: '', empty: 0 }, 0];
   do {
-    const page = await readPage(blobs, names.staging, marker, mostPerPage);
+    const page = await readPage(blobs, names.staging, reached.marker, mostPerPage);
+    reached = onward(reached, page);
+    count += page.blobs.length;
+    if (count > mostStaged) throw tooManyStaged();
     for (const { key, modified } of page.blobs) {
       const id = names.idOf(key.replace(/\/data$/, ''));
       if (id !== null) all.set(id, Math.max(modified, all.get(id) ?? 0));
     }
-    marker = page.marker;
-  } while (marker !== '');
+  } while (reached.marker !== '');
   return Array.from(all, ([id, modified]) => ({ id, modified }));
 }

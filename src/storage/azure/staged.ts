@@ -1,6 +1,9 @@
+import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
+import { isKey } from '../keys.ts';
 import { readRange, type Names } from '../remote/remote.ts';
 import type { Blobs, Metadata } from './blobs.ts';
+import { isAttempt, mostRuns } from './blocks.ts';
 
 /**
  * What is known of an upload, in a small blob of its own, so that any process finds it by the id. Written anew when the
@@ -26,25 +29,33 @@ export const homeOf = (names: Names, { name, key }: Pick<Staged, 'name' | 'key'>
 
 export const longestHead = 1024 * 1024;
 
+const digits = z
+  .string()
+  .regex(/^\d{1,16}$/)
+  .transform(Number);
+
+/** What a blob of ours says of itself, in its metadata. */
+const notedForm = z.object({
+  attempt: z.string().refine(isAttempt),
+  run: digits.refine((run) => run <= mostRuns),
+  size: digits.refine(Number.isSafeInteger),
+  key: z.string().refine(isKey).nullable().default(null),
+});
+
 export async function loadStaged(blobs: Blobs, name: string): Promise<Staged | null> {
   const answer = await blobs.get(name);
   if (answer === null) return null;
   const { size, etag, metadata } = answer.facts;
-  const about = {
-    name,
-    attempt: metadata['attempt'] ?? '',
-    run: Number(metadata['run'] ?? 0),
-    size: Number(metadata['size'] ?? 0),
-    key: metadata['key'] ?? null,
-    etag,
-  };
-  if (size > longestHead) {
+  const { data: noted } = notedForm.safeParse(metadata);
+  if (noted === undefined || size > longestHead) {
     answer.body.destroy();
     throw new WorkcrateError(
       'storage_failed',
-      `The blob ${name} is none of ours. Remove it, or use another prefix.`,
+      `The blob ${name} is damaged or none of ours. Discard the upload or remove the blob, and send the file again; ` +
+        'if it belongs to somebody else, set another --azure-prefix.',
     );
   }
+  const about = { name, ...noted, etag };
   try {
     const head = Buffer.concat(await Array.fromAsync(answer.body as AsyncIterable<Uint8Array>));
     if (head.length === size) return { ...about, head };

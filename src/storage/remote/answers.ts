@@ -1,4 +1,5 @@
 import type { RemoteAnswer } from './client.ts';
+import { element } from './xml.ts';
 
 /** What a store said when it refused, without its prose: that may quote signatures. */
 export interface Refusal {
@@ -23,6 +24,8 @@ export interface StreamedAnswer extends RemoteAnswer {
 
 /** A page of a thousand long names is below one megabyte. */
 const longestUsually = 4 * 1024 * 1024;
+/** Of a refusal no more than its code is wanted; what follows this is not read. */
+const longestRefusal = 64 * 1024;
 
 export async function readWhole(answer: RemoteAnswer, longest = longestUsually): Promise<WholeAnswer> {
   const text = await readText(answer, longest);
@@ -35,15 +38,17 @@ export async function readRefusal(answer: RemoteAnswer): Promise<StreamedAnswer>
   return { ...answer, refusal: answer.status < 300 ? null : refusalOf(answer, await readText(answer)) };
 }
 
-async function readText({ body }: RemoteAnswer, longest = longestUsually): Promise<string> {
-  const chunks: Uint8Array[] = [];
+async function readText({ status, body }: RemoteAnswer, longest = longestUsually): Promise<string> {
+  const [isRefusal, chunks]: [boolean, Uint8Array[]] = [status >= 300, []];
+  const most = isRefusal ? longestRefusal : longest;
   let length = 0;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     length += chunk.length;
-    if (length > longest) throw new Error(`the answer is longer than ${longest} bytes`);
     chunks.push(chunk);
+    if (length > most && !isRefusal) throw new Error(`the answer is longer than ${most} bytes`);
+    if (length > most) break;
   }
-  return Buffer.concat(chunks).toString();
+  return Buffer.concat(chunks).subarray(0, most).toString();
 }
 
 /** S3 may fail after it has said 200: then the body is an error, and is taken for a 500. */
@@ -58,26 +63,6 @@ function refusalOf({ status, headers }: RemoteAnswer, text: string): Refusal | n
 /** Whoever answers may not be the store at all: what is kept of it is short and plain. */
 const short = (value: string | string[]): string =>
   String(value)
+    .slice(0, 200)
     .replaceAll(/[^\w.:~-]/g, '')
     .slice(0, 80);
-
-/** The text of the first element of that name, or null. */
-export function element(xml: string, name: string): string | null {
-  const found = new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`).exec(xml);
-  return found === null ? null : unescaped(found[1]!);
-}
-
-/** What stands within each element of that name, which does not hold another of the same name. */
-export function elements(xml: string, name: string): string[] {
-  return xml.match(new RegExp(`<${name}(?:\\s[^>]*)?>.*?</${name}>`, 'gs')) ?? [];
-}
-
-const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
-
-function unescaped(text: string): string {
-  return text.replaceAll(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(lt|gt|quot|apos|amp));/gi, (_, dec, hex, name) =>
-    name === undefined
-      ? String.fromCodePoint(Math.min(0x10ffff, dec === undefined ? parseInt(hex, 16) : Number(dec)))
-      : entities[name.toLowerCase()]!,
-  );
-}

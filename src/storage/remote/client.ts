@@ -9,6 +9,8 @@ export interface RemoteRequest {
   readonly body: Uint8Array | null;
   /** How many bytes of an answer are held whole at the most; 4 MB where nothing else is said. */
   readonly longestText?: number | undefined;
+  /** How long it may take in all, where that is not as usual. */
+  readonly longestMs?: number | undefined;
 }
 
 export interface RemoteAnswer {
@@ -105,6 +107,6 @@ function limitIdling(request: http.ClientRequest, limit: number, end: End): void
   });
 }
 
-const timedOut = (message: string): Error => Object.assign(new Error(message), { code: 'ETIMEDOUT' });
+export const timedOut = (message: string): Error => Object.assign(new Error(message), { code: 'ETIMEDOUT' });
 
 const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));

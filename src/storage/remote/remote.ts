@@ -1,16 +1,25 @@
 import { WorkcrateError } from '../../errors.ts';
 import { readRefusal, readWhole, type StreamedAnswer, type WholeAnswer } from './answers.ts';
-import { clientLimits, createClient, type ClientLimits, type RemoteRequest } from './client.ts';
+import {
+  clientLimits,
+  createClient,
+  type ClientLimits,
+  type RemoteAnswer,
+  type RemoteRequest,
+} from './client.ts';
+import { limited } from './deadline.ts';
 import { unreachable } from './failures.ts';
-import { retrying, retryLimits, type RetryLimits } from './retry.ts';
+import { retrying, retryLimits, type RetryLimits, type Tried } from './retry.ts';
 
-export { element, elements, type Refusal, type StreamedAnswer, type WholeAnswer } from './answers.ts';
+export type { Refusal, StreamedAnswer, WholeAnswer } from './answers.ts';
 export type { RemoteRequest } from './client.ts';
 export { refusedAs } from './failures.ts';
+export { advanced, mostStaged, tooManyStaged } from './listing.ts';
 export { namesBelow, type Names } from './names.ts';
 export { partsOf, type Part, type Parts } from './parts.ts';
 export { openRemote, readRange, type Opened, type Range } from './reading.ts';
 export { sendParts, type SendingFailure } from './sending.ts';
+export { documentOf, element, elements } from './xml.ts';
 
 /** A store that speaks HTTP. What it refuses is an answer, with its `refusal`; what did not get there is thrown. */
 export interface Remote {
@@ -34,15 +43,25 @@ export interface RemoteOptions {
 /** Told of every try: its method, `ok`, a status of 400 and more or `failed`, and how long it took. */
 export type Observe = (operation: string, result: string, seconds: number) => void;
 
-export type RemoteLimits = Partial<ClientLimits & RetryLimits> & { readonly observe?: Observe };
+export type RemoteLimits = Partial<ClientLimits & RetryLimits> & {
+  /** How long a request may take in all, however often it is tried; more where it has much to send. */
+  readonly wholeMs?: number;
+  readonly observe?: Observe;
+};
+
+const usualWholeMs = 120_000;
+/** A line slower than 64 kB/s is none that a part can be sent by. */
+const slowestBytesPerMs = 64;
 
 export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remote {
   const client = createClient({ ...clientLimits, ...limits });
   const retry = { ...retryLimits, ...limits };
   const broken = (error: unknown): WorkcrateError => unreachable(store, error);
-  const tellApart = (signal?: AbortSignal) => (error: unknown) => {
-    throw signal?.aborted ? signal.reason : broken(error);
-  };
+  const tellApart =
+    (signal?: AbortSignal) =>
+    (error: unknown): never => {
+      throw signal?.aborted ? signal.reason : broken(error);
+    };
   const send = async (request: RemoteRequest, signal?: AbortSignal) => {
     const started = performance.now();
     let result = 'failed';
@@ -54,13 +73,21 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
       limits.observe?.(request.method, result, (performance.now() - started) / 1000);
     }
   };
+  /** The body of a good answer that is left to the caller has no such limit: it may be long, and so may its reader. */
+  const inTime = <T extends Tried>(
+    request: RemoteRequest,
+    signal: AbortSignal | undefined,
+    read: (answer: RemoteAnswer) => Promise<T>,
+  ): Promise<T> => {
+    const sendingMs = (request.body?.length ?? 0) / slowestBytesPerMs;
+    const ms = (request.longestMs ?? limits.wholeMs ?? usualWholeMs) + sendingMs;
+    const work = (either: AbortSignal) =>
+      retrying(retry, async () => read(await send(request, either)), either);
+    return limited(ms, signal, work).catch(tellApart(signal));
+  };
   return {
-    ask: (request, signal) =>
-      retrying(retry, async () => readWhole(await send(request, signal), request.longestText), signal).catch(
-        tellApart(signal),
-      ),
-    stream: (request, signal) =>
-      retrying(retry, async () => readRefusal(await send(request, signal)), signal).catch(tellApart(signal)),
+    ask: (request, signal) => inTime(request, signal, (answer) => readWhole(answer, request.longestText)),
+    stream: (request, signal) => inTime(request, signal, readRefusal),
     broken,
     close: client.close,
   };

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Refusal } from './answers.ts';
-import { retrying, type RetryLimits } from './retry.ts';
+import { retrying, retryLimits, type RetryLimits } from './retry.ts';
 
-const limits: RetryLimits = { tries: 4, firstPauseMs: 1, longestPauseMs: 2, totalMs: 10_000 };
+const limits: RetryLimits = {
+  tries: 4,
+  firstPauseMs: 1,
+  longestPauseMs: 2,
+  longestAskedMs: 20_000,
+  totalMs: 10_000,
+};
 
 const good = { refusal: null, headers: {} };
 const refusing = (status: number, code = '', headers = {}) => ({
@@ -54,6 +60,19 @@ it('waits as long as it is asked to, but does not begin a wait that it has no ti
   assert.equal(await triesOf(asking('3600')), 1);
   assert.equal(await triesOf(asking(new Date(Date.now() + 3_600_000).toUTCString())), 1);
   assert.equal(await triesOf(asking('nonsense')), 4);
+});
+
+it('a pause that is asked for is cut to what a store may ask for', async () => {
+  const brief = { ...limits, longestAskedMs: 1 };
+  for (const after of ['3600', new Date(Date.now() + 3_600_000).toUTCString()]) {
+    let tries = 0;
+    await retrying(brief, async (attempt) => {
+      tries = attempt;
+      return refusing(503, '', { 'retry-after': after });
+    });
+    assert.equal(tries, 4);
+  }
+  assert.equal(retryLimits.longestAskedMs, 10_000);
 });
 
 it('ends with the reason of the signal at once, in the midst of a wait or of the work', async () => {

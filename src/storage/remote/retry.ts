@@ -7,6 +7,8 @@ export interface RetryLimits {
   /** The longest pause after the first try; it doubles with each, up to `longestPauseMs`. */
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
+  /** A store that asks for a longer pause by `Retry-After` is asked again after this. */
+  readonly longestAskedMs: number;
   /** No pause goes beyond this, counted from the first try. */
   readonly totalMs: number;
 }
@@ -15,10 +17,11 @@ export const retryLimits: RetryLimits = {
   tries: 6,
   firstPauseMs: 200,
   longestPauseMs: 5000,
+  longestAskedMs: 10_000,
   totalMs: 45_000,
 };
 
-interface Tried {
+export interface Tried {
   readonly refusal: Refusal | null;
   readonly headers: { readonly 'retry-after'?: string | undefined };
 }
@@ -63,7 +66,7 @@ function pauseAfter(outcome: Outcome<Tried>, attempt: number, limits: RetryLimit
   if ('error' in outcome) return isPassing(outcome.error) ? random : null;
   const { refusal, headers } = outcome.answer;
   if (refusal === null || !isBusy(refusal)) return null;
-  return Math.max(random, asked(headers['retry-after']));
+  return Math.max(random, Math.min(limits.longestAskedMs, asked(headers['retry-after'])));
 }
 
 const passing = new Set([

@@ -19,6 +19,7 @@ export interface BucketRequest {
   readonly body?: Uint8Array | null;
   /** Of the body, in hex, where it is known already. */
   readonly sha256?: string;
+  readonly longestMs?: number;
 }
 
 /** Signed requests to one bucket. */
@@ -44,9 +45,10 @@ export function openBucket(options: S3Options, limits?: RemoteLimits): Bucket {
     sign: (request) => sign(request, options, keys),
   });
   const asked = (request: BucketRequest): RemoteRequest => {
-    const { method, name, query, headers, body = null } = request;
+    const { method, name, query, body = null, longestMs } = request;
     const sha256 = request.sha256 ?? sha256Of(body);
-    return { method, url: urlOf(name, query), headers: { ...headers, 'X-Amz-Content-Sha256': sha256 }, body };
+    const headers = { ...request.headers, 'X-Amz-Content-Sha256': sha256 };
+    return { method, url: urlOf(name, query), headers, body, longestMs };
   };
   return {
     options,

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { alreadyExists } from '../failures.ts';
+import { documentOf, type WholeAnswer } from '../remote/remote.ts';
 import type { StoredObject } from '../storage.ts';
 import type { Bucket } from './bucket.ts';
 import { headOf, noted } from './heads.ts';
@@ -13,13 +14,12 @@ import {
   sendPart,
 } from './multipart.ts';
 import type { Multipart, SentPart } from './multipart.ts';
-import { refused } from './refusals.ts';
+import { demand, refused } from './refusals.ts';
 import { removeName } from './removing.ts';
-import { fresh, load, type Staged } from './staged.ts';
+import { fresh, load } from './staged.ts';
+import type { Staged } from './state.ts';
 import { inTurn } from './turns.ts';
 
-/** Beyond this, putting parts together is given up: a turn must not be held for longer than others wait for it. */
-const completeMs = 5 * 60_000;
 /** How often, and after which pause at most, a turn is asked for again. */
 const turnTries = 40;
 const longestPauseMs = 500;
@@ -155,14 +155,16 @@ async function complete(
 ): Promise<StoredObject> {
   const before = await madeBefore(bucket, place);
   if (before !== null) return before;
-  const limit = AbortSignal.timeout(completeMs);
-  const answer = await completeMultipart(bucket, multipart, parts, limit).catch((error: unknown) => {
-    throw bucket.broken(error);
-  });
-  const made = await madeBefore(bucket, place);
-  if (made === null) throw answer.refusal === null ? failure(lost) : refused(bucket, answer.refusal);
+  const answer = await completeMultipart(bucket, multipart, parts);
+  // What is there counts, and not what the answer says.
+  const made = (await madeBefore(bucket, place)) ?? failAfter(bucket, answer);
   const size = parts.reduce((sum, part) => sum + part.size, 0);
   return made.size === size ? made : fail(wrongSize);
+}
+
+function failAfter(bucket: Bucket, answer: WholeAnswer): never {
+  documentOf(demand(bucket, answer).text, 'CompleteMultipartUploadResult');
+  return fail(lost);
 }
 
 /** The object, if it is the one made of these bytes; another is refused, and none is null. */

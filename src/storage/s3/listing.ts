@@ -1,4 +1,4 @@
-import { element, elements } from '../remote/remote.ts';
+import { advanced, documentOf, element, elements, mostStaged, tooManyStaged } from '../remote/remote.ts';
 import type { Bucket } from './bucket.ts';
 import { demand } from './refusals.ts';
 
@@ -22,7 +22,11 @@ export async function listNames(
     ...(after === '' ? {} : { 'start-after': after }),
   };
   const { text } = demand(bucket, await bucket.ask({ method: 'GET', name: '', query }));
-  return { found: elements(text, 'Contents').map(listed), isLast: element(text, 'IsTruncated') !== 'true' };
+  const found = elements(documentOf(text, 'ListBucketResult'), 'Contents').map(listed);
+  const isLast = element(text, 'IsTruncated') !== 'true';
+  // A page of nothing that is not the last is no progress either.
+  if (found.length > 0 || !isLast) advanced(after, found.at(-1)?.name ?? '');
+  return { found, isLast };
 }
 
 const listed = (xml: string): Listed => ({
@@ -31,12 +35,13 @@ const listed = (xml: string): Listed => ({
   modified: Date.parse(element(xml, 'LastModified') ?? '') || 0,
 });
 
-/** All of it, page by page. */
-export async function* allNames(bucket: Bucket, prefix: string): AsyncGenerator<Listed> {
-  for (let after = ''; ;) {
-    const { found, isLast } = await listNames(bucket, prefix, after, 1000);
-    yield* found;
-    if (isLast || found.length === 0) return;
-    after = found.at(-1)!.name;
+/** All of it, page by page, up to as many as uploads may be. */
+export async function allNames(bucket: Bucket, prefix: string): Promise<Listed[]> {
+  const all: Listed[] = [];
+  for (;;) {
+    const { found, isLast } = await listNames(bucket, prefix, all.at(-1)?.name ?? '', 1000);
+    if (all.length + found.length > mostStaged) throw tooManyStaged();
+    for (const one of found) all.push(one);
+    if (isLast) return all;
   }
 }

@@ -1,5 +1,5 @@
 import { WorkcrateError } from '../../errors.ts';
-import { element, elements, type WholeAnswer } from '../remote/remote.ts';
+import { documentOf, element, elements, type WholeAnswer } from '../remote/remote.ts';
 import type { Bucket } from './bucket.ts';
 import { noted } from './heads.ts';
 import { demand } from './refusals.ts';
@@ -20,11 +20,17 @@ export interface SentPart {
 /** The store takes no more. */
 export const mostParts = 10_000;
 
+/**
+ * The store may take its time to copy and to put together, and sends blanks meanwhile. Beyond this it is given up: a
+ * turn must not be held for longer than others wait for it.
+ */
+const patienceMs = 5 * 60_000;
+
 export async function beginMultipart(bucket: Bucket, name: string, note: string): Promise<Multipart> {
   const request = { method: 'POST', name, query: { uploads: '' }, headers: noted(note) } as const;
   const { text } = demand(bucket, await bucket.ask(request));
-  const upload = element(text, 'UploadId');
-  if (upload === null) throw new WorkcrateError('storage_failed', 'The store began an upload without an id.');
+  const upload = element(documentOf(text, 'InitiateMultipartUploadResult'), 'UploadId');
+  if (!upload) throw new WorkcrateError('storage_failed', 'The store began an upload without an id.');
   return { name, upload };
 }
 
@@ -38,7 +44,16 @@ export async function sendPart(
   const query = { partNumber: `${number}`, uploadId: upload };
   const hash = sha256 === undefined ? {} : { sha256 };
   const answer = await bucket.ask({ method: 'PUT', name, query, body, ...hash });
-  return { number, etag: demand(bucket, answer).headers.etag ?? '', size: body.length };
+  return { number, etag: etagOf(demand(bucket, answer).headers.etag), size: body.length };
+}
+
+/** Whoever takes a part says its ETag; without one, it was not the store that answered. */
+function etagOf(given: string | null | undefined): string {
+  if (given) return given;
+  throw new WorkcrateError(
+    'storage_failed',
+    'The store took a part without an ETag. See that its address is right, and what stands between.',
+  );
 }
 
 /** Has the store itself copy bytes of another object into a part. */
@@ -54,8 +69,10 @@ export async function copyPart(
     'x-amz-copy-source': path,
     'x-amz-copy-source-range': `bytes=${source.start}-${source.end - 1}`,
   };
-  const answer = demand(bucket, await bucket.ask({ method: 'PUT', name, query, headers }));
-  return { number, etag: element(answer.text, 'ETag') ?? '', size: source.end - source.start };
+  const request = { method: 'PUT', name, query, headers, longestMs: patienceMs } as const;
+  const answer = demand(bucket, await bucket.ask(request));
+  const etag = etagOf(element(documentOf(answer.text, 'CopyPartResult'), 'ETag'));
+  return { number, etag, size: source.end - source.start };
 }
 
 /** The first `count` parts that the store holds, in order; null where the upload is not there any more. */
@@ -69,7 +86,7 @@ export async function heldParts(
     const query = { uploadId: upload, 'part-number-marker': `${parts.length}`, 'max-parts': '1000' };
     const answer = await bucket.ask({ method: 'GET', name, query });
     if (isGone(answer)) return null;
-    const page = elements(demand(bucket, answer).text, 'Part').map(partIn);
+    const page = elements(documentOf(demand(bucket, answer).text, 'ListPartsResult'), 'Part').map(partIn);
     parts.push(...page.slice(0, count - parts.length));
     if (page.length === 0) break;
   }
@@ -95,14 +112,14 @@ export function completeMultipart(
   bucket: Bucket,
   { name, upload }: Multipart,
   parts: readonly SentPart[],
-  signal: AbortSignal,
 ): Promise<WholeAnswer> {
   const listed = parts.map(
     ({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${quoted(etag)}</ETag></Part>`,
   );
   const body = Buffer.from(`<CompleteMultipartUpload>${listed.join('')}</CompleteMultipartUpload>`);
   const headers = { 'If-None-Match': '*', 'Content-Type': 'application/xml' };
-  return bucket.ask({ method: 'POST', name, query: { uploadId: upload }, headers, body }, signal);
+  const query = { uploadId: upload };
+  return bucket.ask({ method: 'POST', name, query, headers, body, longestMs: patienceMs });
 }
 
 const quoted = (etag: string): string => `&quot;${etag.replaceAll('"', '')}&quot;`;

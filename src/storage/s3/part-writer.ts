@@ -1,7 +1,8 @@
 import { sendParts, type Part, type Parts } from '../remote/remote.ts';
 import type { Bucket } from './bucket.ts';
 import { beginMultipart, mostParts, sendPart, type Multipart, type SentPart } from './multipart.ts';
-import { save, type Staged } from './staged.ts';
+import { save } from './staged.ts';
+import type { Staged } from './state.ts';
 
 /** What a crash in the midst of an append loses at most, in parts; each time costs a small request. */
 const partsUnsaved = 8;

@@ -65,7 +65,7 @@ async function listPage(
     const key = names.keyOf(name);
     return key === null ? [] : [{ key, size, modified }];
   });
-  return { objects, next: isLast || found.length === 0 ? null : found.at(-1)!.name.slice(folder.length) };
+  return { objects, next: isLast ? null : found.at(-1)!.name.slice(folder.length) };
 }
 
 /** Writes an object, sees that it cannot be written over, and removes it. */

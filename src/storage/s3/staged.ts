@@ -1,24 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
+import type { StreamedAnswer } from '../remote/remote.ts';
 import type { Bucket } from './bucket.ts';
 import { headIn, headOf, isAbsent, noted } from './heads.ts';
-import type { Multipart } from './multipart.ts';
 import { demand, refused } from './refusals.ts';
+import { stagedIn, type Staged } from './state.ts';
 
-/**
- * What is known of an upload that is on its way. It stands in one small object: this in its metadata, and in its body
- * the bytes that follow the parts, too few to be a part. So whoever knows the id can go on with it, and a file below
- * the size of a part is there with a single request.
- */
-export interface Staged {
-  /** Tells the object made of it from every other. */
-  readonly mark: string;
-  /** Begun with the first whole part; null before. */
-  readonly multipart: Multipart | null;
-  /** How many parts count, and how long they are together. What the store may hold beyond them does not. */
-  readonly parts: number;
-  readonly partBytes: number;
-}
+/** What follows the parts is less than one, and none is of more than 1 GB. */
+const longestTail = 1024 ** 3;
 
 export interface Found {
   readonly staged: Staged;
@@ -39,7 +28,7 @@ export const sizeOf = (found: Found | null): number =>
 /** Null where nothing is staged. */
 export async function peek(bucket: Bucket, name: string): Promise<Found | null> {
   const head = await headOf(bucket, name);
-  return head === null ? null : foundIn(head);
+  return head === null ? null : foundIn(bucket, name, head);
 }
 
 /** How often the bytes after the parts are asked for again when they break off. */
@@ -56,7 +45,7 @@ export async function load(
       if (isAbsent(answer.refusal)) return null;
       throw refused(bucket, answer.refusal);
     }
-    const found = foundIn(headIn(answer.headers));
+    const found = foundInAnswer(bucket, name, answer);
     const tail = Buffer.allocUnsafeSlow(found.tailBytes);
     const failure = await fill(tail, answer.body);
     if (failure === null) return { found, tail };
@@ -94,12 +83,23 @@ export async function save(
 const asAscii = (json: string): string =>
   json.replaceAll(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-export function foundIn({ note, size }: { note: string | null; size: number }): Found {
+/** A body that is not wanted would hold its connection. */
+function foundInAnswer(bucket: Bucket, name: string, { headers, body }: StreamedAnswer): Found {
   try {
-    return { staged: JSON.parse(note ?? '') as Staged, tailBytes: size };
+    return foundIn(bucket, name, headIn(headers));
   } catch (error) {
-    const message =
-      'An object below staging/ was not written by Workcrate. Move it away, or set another --s3-prefix.';
-    throw new WorkcrateError('storage_failed', message, { cause: error });
+    body.destroy();
+    throw error;
   }
+}
+
+function foundIn(bucket: Bucket, name: string, { note, size }: { note: string | null; size: number }): Found {
+  const staged = stagedIn(bucket, name, note);
+  if (staged !== null && size <= longestTail) return { staged, tailBytes: size };
+  throw new WorkcrateError(
+    'storage_failed',
+    'An object below staging/ is damaged or was not written by Workcrate. Discard the upload or remove the object, ' +
+      'and send the file again; if it belongs to somebody else, set another --s3-prefix.',
+    { cause: new Error(`${name}, with ${size} bytes, is no state of an upload`) },
+  );
 }

@@ -9,7 +9,9 @@ import { abortMultipart } from './multipart.ts';
 import { writeParts } from './part-writer.ts';
 import { refused } from './refusals.ts';
 import { removeName } from './removing.ts';
-import { foundIn, fresh, load, peek, save, sizeOf, type Staged } from './staged.ts';
+import { stagedIn, wholeName } from './state.ts';
+import { fresh, load, peek, save, sizeOf } from './staged.ts';
+import type { Staged } from './state.ts';
 
 /** Bytes on their way in: whole parts in a multipart upload on the object they are meant for, the rest in `staging/ID`. */
 export function s3Staging(bucket: Bucket, names: Names): Staging {
@@ -18,13 +20,13 @@ export function s3Staging(bucket: Bucket, names: Names): Staging {
     append: (id, offset, bytes, { signal, key } = {}) => {
       const stateName = names.staged(id);
       // Bytes that are meant for no key yet are put together beside it, and copied when it is known.
-      const targetName = key === undefined ? `${stateName}/whole` : names.object(key);
+      const targetName = key === undefined ? wholeName(stateName) : names.object(key);
       return append(bucket, { stateName, targetName }, offset, bytes, signal);
     },
     commit: (id, key) => commit(bucket, names.staged(id), key, names.object(key)),
     discard: (id) => discard(bucket, names.staged(id)),
     list: async () => {
-      const staged = await Array.fromAsync(allNames(bucket, names.staging));
+      const staged = await allNames(bucket, names.staging);
       return staged.flatMap(({ name, modified }) => {
         const id = names.idOf(name);
         return id === null ? [] : [{ id, modified }];
@@ -65,15 +67,17 @@ async function startAfresh(bucket: Bucket, stateName: string, old: Staged | unde
   return { staged, tail };
 }
 
-/** The parts go first: a crash between leaves a state without them, which can be discarded again. */
+/**
+ * The parts go first: a crash between leaves a state without them, which can be discarded again. Of a state that is
+ * damaged, or of somebody else, nothing is believed but that it stands there.
+ */
 async function discard(bucket: Bucket, stateName: string): Promise<void> {
   const answer = await bucket.ask({ method: 'HEAD', name: stateName });
   if (answer.refusal?.status === 404) return;
   if (answer.refusal !== null) throw refused(bucket, answer.refusal);
-  const { multipart } = foundIn(headIn(answer.headers)).staged;
-  if (multipart !== null) {
-    await abortMultipart(bucket, multipart);
-    if (multipart.name.startsWith(`${stateName}/`)) await removeName(bucket, multipart.name);
-  }
+  const staged = stagedIn(bucket, stateName, headIn(answer.headers).note);
+  const whole = wholeName(stateName);
+  if (staged?.multipart) await abortMultipart(bucket, staged.multipart);
+  if (staged === null || staged.multipart?.name === whole) await removeName(bucket, whole);
   await removeName(bucket, stateName);
 }
