@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-for (const name of ['downloads', 'crowd', 'bundle', 'runs', 'packages']) {
+for (const name of ['downloads', 'crowd', 'bundle', 'runs', 's3', 'auth', 'packages']) {
   console.log(`\n${name}`);
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], {
     stdio: 'inherit',
