@@ -74,7 +74,7 @@ it('serves on the IPv6 loopback when asked to', async (t) => {
 
 it('SIGTERM ends it with exit code 0 within seconds, with a download, an upload and a stream under way', async () => {
   await using folder = await temporaryFolder();
-  await using program = await serve(['--data', folder.path]);
+  await using program = await serve(['--data', folder.path, '--drain-timeout', '1']);
   await slowDownload(program);
   await slowUpload(program);
   await openStream(program);
