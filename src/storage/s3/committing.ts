@@ -10,6 +10,7 @@ import {
   beginMultipart,
   completeMultipart,
   copyPart,
+  etagOf,
   heldParts,
   sendPart,
 } from './multipart.ts';
@@ -60,12 +61,11 @@ export async function commit(
 async function putWhole(bucket: Bucket, place: Place, body: Uint8Array): Promise<StoredObject> {
   const headers = { 'If-None-Match': '*', ...noted(place.mark) };
   const answer = await bucket.ask({ method: 'PUT', name: place.name, headers, body });
-  if (answer.refusal === null)
-    return {
-      key: place.key,
-      size: body.length,
-      modified: Date.parse(answer.headers.date ?? '') || Date.now(),
-    };
+  if (answer.refusal === null) {
+    etagOf(answer.headers.etag);
+    const modified = Date.parse(answer.headers.date ?? '') || Date.now();
+    return { key: place.key, size: body.length, modified };
+  }
   if (![409, 412].includes(answer.refusal.status)) throw refused(bucket, answer.refusal);
   const made = await madeBefore(bucket, place);
   if (made === null) throw refused(bucket, answer.refusal);

@@ -47,12 +47,12 @@ export async function sendPart(
   return { number, etag: etagOf(demand(bucket, answer).headers.etag), size: body.length };
 }
 
-/** Whoever takes a part says its ETag; without one, it was not the store that answered. */
-function etagOf(given: string | null | undefined): string {
+/** Whoever takes bytes says their ETag; without one, it was not the store that answered. */
+export function etagOf(given: string | null | undefined): string {
   if (given) return given;
   throw new WorkcrateError(
     'storage_failed',
-    'The store took a part without an ETag. See that its address is right, and what stands between.',
+    'The store took bytes without an ETag. See that its address is right, and what stands between.',
   );
 }
 

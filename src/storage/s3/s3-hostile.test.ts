@@ -45,6 +45,17 @@ it('a page that is no listing is not taken for an empty one', async (t) => {
   assert.deepEqual(await storage.list(), { objects: [], next: null });
 });
 
+it('a page of something else is not taken for bytes that were stored', async (t) => {
+  const { store, storage } = await facing(t);
+  store.answer = (request, response) =>
+    request.method === 'GET' || request.method === 'HEAD'
+      ? void response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>')
+      : void response.end(maintenance);
+  const small = storage.staging.append('x', 0, chunksOf(Buffer.from('small')), { key: 'a' });
+  await assert.rejects(small, { code: 'storage_failed', message: /what stands between/ });
+  await assert.rejects(storage.staging.commit('y', 'b'), { code: 'storage_failed' });
+});
+
 it('a page of something else is not taken for an upload that is begun, nor for a part', async (t) => {
   const { store, storage } = await facing(t);
   const whole = () => storage.staging.append('x', 0, chunksOf(Buffer.alloc(6 * MB)), { key: 'a' });

@@ -5,6 +5,7 @@ import type { Bucket } from './bucket.ts';
 import { headIn, headOf, isAbsent, noted } from './heads.ts';
 import { demand, refused } from './refusals.ts';
 import { stagedIn, type Staged } from './state.ts';
+import { etagOf } from './multipart.ts';
 
 /** What follows the parts is less than one, and none is of more than 1 GB. */
 const longestTail = 1024 ** 3;
@@ -76,7 +77,8 @@ export async function save(
 ): Promise<void> {
   const headers = noted(asAscii(JSON.stringify(staged)));
   const hash = sha256 === undefined ? {} : { sha256 };
-  demand(bucket, await bucket.ask({ method: 'PUT', name, headers, body: tail, ...hash }));
+  const answer = await bucket.ask({ method: 'PUT', name, headers, body: tail, ...hash });
+  etagOf(demand(bucket, answer).headers.etag);
 }
 
 /** A header takes no more; the prefix of the names may hold more. */
