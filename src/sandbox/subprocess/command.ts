@@ -73,7 +73,7 @@ export function subprocessHolds({ setpriv, prlimit }: Programs, { network }: San
       network === 'host'
         ? 'the network is allowed'
         : `the network of the machine is open to runs. ${instead}`,
-    host_processes: `runs see all processes, and signal those of their uid. ${instead}`,
+    host_processes: `runs see all processes, signal those of their uid and read their environments. ${instead}`,
     whole_tree: `a process that leaves its session and changes its environment is not found again. ${instead}`,
     syscalls: `no system call is refused. ${instead}`,
     environment: true,
