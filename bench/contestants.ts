@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { shareFrom, startProgram, uploadTo } from './program.ts';
+import { freePort } from '../src/free-port.testing.ts';
 
 /** A server under test, alone on the first core, and where it gives each file. */
 export interface Contestant extends AsyncDisposable {
@@ -74,15 +74,6 @@ function nginxConfig(root: string, prefix: string, port: number): string {
       ${folders.map((folder) => `${folder}_temp_path ${prefix}/${folder};`).join('\n')}
       server { listen 127.0.0.1:${port}; root ${root}; }
     }`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function answering(url: string): Promise<void> {

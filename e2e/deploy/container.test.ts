@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { noEngine, startEngine, type TestEngine } from '../../src/sandbox/docker/engine.testing.ts';
 import { buildImage, docker, noDocker } from './image.testing.ts';
-import { freePort } from './nginx.testing.ts';
+import { freePort } from '../../src/free-port.testing.ts';
 
 /** As docs/operate.md and compose.yaml have it: nothing is given to the container, and two things are not taken away. */
 const confined =

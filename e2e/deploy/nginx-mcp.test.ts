@@ -5,7 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { noSandbox } from '../code.testing.ts';
 import { startServer, type TestServer } from '../server.testing.ts';
-import { freePort, noNginx, startNginx, type Nginx } from './nginx.testing.ts';
+import { freePort } from '../../src/free-port.testing.ts';
+import { noNginx, startNginx, type Nginx } from './nginx.testing.ts';
 
 /** An older client has a session with a server, a newer one has none. */
 async function connect(proxy: string, version: '2025-11-25' | '2026-07-28') {

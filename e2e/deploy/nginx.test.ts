@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { patch, send, uploadUrl } from '../behaviour/upload.testing.ts';
 import { share, startServer, type TestServer } from '../server.testing.ts';
-import { freePort, noNginx, startNginx, type Nginx } from './nginx.testing.ts';
+import { freePort } from '../../src/free-port.testing.ts';
+import { noNginx, startNginx, type Nginx } from './nginx.testing.ts';
 
 const megabyte = 1024 ** 2;
 

@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -140,15 +140,6 @@ async function certificate(folder: string): Promise<void> {
   const names = ['-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', chain];
   await promisify(execFile)('openssl', ['req', ...made, ...names]);
   setDefaultCACertificates([...getCACertificates('default'), await readFile(chain, 'utf8')]);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function answering(port: number, said: () => Promise<string>): Promise<void> {

@@ -2,13 +2,13 @@ import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { findBinaries, runAs } from './postgres-binaries.testing.ts';
+import { freePort } from '../free-port.testing.ts';
 
 /** A PostgreSQL of this test file's own. It ends with the process, even with one that is killed. */
 export interface TestPostgres extends AsyncDisposable {
@@ -105,14 +105,6 @@ async function firstLine(stream: AsyncIterable<Buffer>): Promise<string> {
 
 async function failure(stream: NodeJS.ReadableStream): Promise<never> {
   throw new Error(await text(stream));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 async function databaseUrl(

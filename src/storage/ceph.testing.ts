@@ -2,13 +2,13 @@ import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { AwsClient } from 'aws4fetch';
 import { clusterSettings } from './ceph-settings.testing.ts';
+import { freePort } from '../free-port.testing.ts';
 
 /** A Ceph with an S3 gateway, and a bucket in it. */
 export interface TestS3 extends AsyncDisposable {
@@ -142,12 +142,4 @@ async function makeBucket({
 
 async function failure(stream: NodeJS.ReadableStream): Promise<never> {
   throw new Error((await text(stream)).slice(-2000));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -7,6 +7,7 @@ import { asWorkcrateError, errnoOf, isOurFault, isWorkcrateError, WorkcrateError
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { seenRequest } from '../seeing/requests.ts';
+import { routeName } from '../seeing/routes.ts';
 import type { Tracing } from '../tracing.ts';
 import { answerError } from './answer.ts';
 import type { Gate } from './gate.ts';
@@ -126,20 +127,6 @@ function endUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
   res.once('close', () => clearTimeout(timer));
 }
 
-/** What may stand in the log of a path: a token pasted in the wrong place may not. */
-const routes = [
-  '/files',
-  '/uploads',
-  '/mcp',
-  '/executions',
-  '/livez',
-  '/readyz',
-  '/metrics',
-  '/status',
-  '/openapi.json',
-  '/.well-known/oauth-protected-resource',
-];
-
 /** Answers with the error where that is still possible, and breaks the connection where it is not. */
 function refuse(
   { gate, metrics, log }: WebOptions,
@@ -149,7 +136,7 @@ function refuse(
 ): void {
   const error = asWorkcrateError(cause);
   metrics.errors.inc({ code: error.code });
-  const route = routes.find((known) => req.url?.startsWith(known)) ?? 'other';
+  const route = routeName(req.url ?? '');
   const level = isOurFault(error) ? 'error' : 'info';
   log[level]('http.refused', {
     method: req.method,
@@ -163,7 +150,7 @@ function refuse(
 }
 
 const allowed = (route: string): string =>
-  route === '/files' ? 'GET, HEAD' : 'PUT, GET, HEAD, POST, PATCH, DELETE, OPTIONS';
+  route === '/files/{token}' ? 'GET, HEAD' : 'PUT, GET, HEAD, POST, PATCH, DELETE, OPTIONS';
 
 const lingerMs = 2000;
 
