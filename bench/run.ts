@@ -2,7 +2,19 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-for (const name of ['downloads', 'crowd', 'bundle', 'runs', 's3', 'auth', 'packages']) {
+for (const name of [
+  'downloads',
+  'crowd',
+  'bundle',
+  'runs',
+  's3',
+  'auth',
+  'zip',
+  'metadata',
+  'search',
+  'quality',
+  'packages',
+]) {
   console.log(`\n${name}`);
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], {
     stdio: 'inherit',

@@ -20,6 +20,17 @@ const tools = [
   'revoke_link',
   'list_files',
   'delete_file',
+  'search_index',
+  'search_by_entity',
+  'list_searchable_fields',
+  'get_crate',
+  'list_crate_files',
+  'read_crate_file',
+  'link_crate_file',
+  'download_crate',
+  'pack_crate',
+  'sync_index',
+  'index_status',
 ];
 
 for (const lane of lanes)

@@ -15,7 +15,7 @@ const storageKind = (process.env['WORKCRATE_TEST_STORAGE'] ?? 'disk') as Config[
 export const backends = `${databaseKind} + ${storageKind}`;
 
 /** A part of the store for each server under test. The store itself is started by scripts/test.ts. */
-function storageSettings(): Partial<Config> {
+export function storageSettings(): Partial<Config> {
   const prefix = `e2e-${randomBytes(8).toString('hex')}`;
   switch (storageKind) {
     case 's3': {

@@ -26,3 +26,10 @@ it('D2, A4: a plot that Python has drawn is fetched by its link', { skip: noSand
   assert.ok(told, result.stdout);
   rmSync(told[1]!, { recursive: true });
 });
+
+it('B12: a run is packed, found by its author after a restart, and replayed', { skip: noSandbox }, () => {
+  const script = join(import.meta.dirname, 'crate.ts');
+  const result = spawnSync(process.execPath, [script], { encoding: 'utf8' });
+  assert.equal(result.status, 0, result.stderr);
+  assert.match(result.stdout, /^crate_[0-9a-f]{24} is found by its author[^]*temperatures\.svg: same\n$/);
+});

@@ -13,6 +13,7 @@ export const parts: readonly (readonly [first: SettingName, title: string])[] = 
   ['sandbox', 'The sandbox'],
   ['runTimeout', 'Runs'],
   ['artifactSizeLimitMb', 'Artifacts and records'],
+  ['crateSources', 'Crates'],
   ['webhookUrl', 'Webhook, limits, stopping, seeing'],
 ];
 

@@ -17,14 +17,20 @@ const commands: Record<string, () => Promise<Run>> = {
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   user: async () => (await import('./commands/user.ts')).user,
   status: async () => (await import('./commands/status.ts')).status,
+  index: async () => (await import('./commands/crates.ts')).index,
+  crates: async () => (await import('./commands/crates.ts')).crates,
+  replay: async () => (await import('./commands/replay.ts')).replay,
 };
+
+/** Those that take words behind them; to all others each is one too many. */
+const wordy: ReadonlySet<string> = new Set(['user', 'crates', 'replay']);
 
 async function main(argv: string[]): Promise<number> {
   const { command, words, flags } = parse(argv);
   if (flags['version'] !== undefined) return print(`${packageVersion}\n`);
   if (flags['help'] !== undefined) return print(helpText());
   if (command === null && flags['print-config'] === undefined)
-    throw usage('say what to do: serve, stdio, check, doctor, user or status');
+    throw usage(`say what to do: ${Object.keys(commands).join(', ')}`);
   const loaded = loadConfig(flags);
   warnOfUnknown(loaded);
   if (flags['print-config'] !== undefined) return print(printConfig(loaded));
@@ -57,10 +63,15 @@ function parse(argv: string[]): Parsed {
     throw usage(
       `there is no command ${JSON.stringify(command)}; there are ${Object.keys(commands).join(', ')}`,
     );
-  if (words.length > 0 && command !== 'user') throw usage(`${JSON.stringify(words[0])} is one word too many`);
-  const flags = Object.entries(values).map(([name, value]) => [name, String(value)]);
+  if (words.length > 0 && command !== null && !wordy.has(command))
+    throw usage(`${JSON.stringify(words[0])} is one word too many`);
+  const flags = Object.entries(values).map(([name, value]) => [name, textOf(value)]);
   return { command, words, flags: Object.fromEntries(flags) as Record<string, string> };
 }
+
+/** What may be given several times is one line for each. */
+const textOf = (value: string | boolean | (string | boolean)[]): string =>
+  Array.isArray(value) ? value.join('\n') : String(value);
 
 function parseFlags(argv: string[]) {
   try {
@@ -84,6 +95,18 @@ const ownFlags = {
   json: { type: 'boolean' },
   url: { type: 'string' },
   key: { type: 'string' },
+  user: { type: 'string' },
+  mode: { type: 'string' },
+  filter: { type: 'string', multiple: true },
+  limit: { type: 'string' },
+  offset: { type: 'string' },
+  glob: { type: 'string' },
+  title: { type: 'string' },
+  description: { type: 'string' },
+  license: { type: 'string' },
+  author: { type: 'string', multiple: true },
+  keyword: { type: 'string', multiple: true },
+  shared: { type: 'boolean' },
 } as const;
 
 function usage(problem: string): WorkcrateError {

@@ -1,5 +1,7 @@
 import type { Config } from './config.ts';
 import { lockFolder } from './data-folder.ts';
+import { createElsewhere } from './crates/crates.ts';
+import { openCrateSources } from './crating.ts';
 import { openDatabase } from './database/open.ts';
 import { createFiles } from './files/files.ts';
 import { demandSameStore } from './files/store-id.ts';
@@ -24,10 +26,12 @@ export async function startKeeping({ config, metrics, tracing, clock, log }: Gro
   const storage = seenStorage(await openStorage(store, metrics.storageRequest), tracing);
   started.defer(() => storage.close());
 
+  const sources = started.use(await openCrateSources(config));
+  const elsewhere = createElsewhere(sources.find);
   const { maxFileSize, uploadTtl, maxBundleFiles, webhookUrl, webhookSecret } = config;
   const files = createFiles({ database, storage, quotas: quotasOf(config), maxFileSize, clock, log });
   const { lookups } = metrics;
-  const rooms = { database, storage, files, uploadTtl, maxBundleFiles, lookups, clock, log };
+  const rooms = { database, storage, files, uploadTtl, maxBundleFiles, elsewhere, lookups, clock, log };
   const links = countedLinks(createLinks(rooms), metrics);
   const uploads = countedUploads(createUploads(rooms), metrics);
   const webhook = createWebhook({ database, url: webhookUrl, secret: webhookSecret, clock, log });
@@ -41,6 +45,7 @@ export async function startKeeping({ config, metrics, tracing, clock, log }: Gro
   return {
     database,
     storage,
+    sources,
     files,
     links,
     uploads,
@@ -55,7 +60,7 @@ export async function startKeeping({ config, metrics, tracing, clock, log }: Gro
   };
 }
 
-function quotasOf(config: Config) {
+export function quotasOf(config: Config) {
   return {
     userBytes: config.quotaUserBytes,
     userFiles: config.quotaUserFiles,

@@ -115,7 +115,7 @@ function linkMetrics(registers: Registry[]) {
   });
   return {
     linksMade: made,
-    linkMade: (kind: 'file' | 'bundle' | 'upload'): void => made.inc({ kind }),
+    linkMade: (kind: 'file' | 'bundle' | 'elsewhere' | 'upload'): void => made.inc({ kind }),
     lookups,
   };
 }

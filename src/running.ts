@@ -26,9 +26,8 @@ export type Running = Awaited<ReturnType<typeof startRunning>>;
 export async function startRunning(options: RunningOptions) {
   const { config, database, files, metrics, tracing, clock, log } = options;
   await using started = new AsyncDisposableStack();
-  const uids = process.getuid?.() === 0 ? config.sandboxUids : null;
-  const folder = config.placesDir ?? join(config.data, 'places');
-  const places = createPlaces({ database, folder, uids, clock });
+  const folder = placesFolder(config);
+  const places = createPlaces({ database, folder, uids: uidsOf(config), clock });
   const sandbox = await sandboxFor(config, places, log);
   if (typeof sandbox !== 'string') {
     started.use(sandbox);
@@ -60,11 +59,18 @@ export async function startRunning(options: RunningOptions) {
   return {
     executions: seenExecutions(executions, tracing),
     artifacts,
+    places,
     occupancy: () => (typeof sandbox === 'string' ? noRuns : sandbox.occupancy()),
     where: whereOf(sandbox),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
+
+/** The folder of every user's /workspace and /artifacts. */
+export const placesFolder = ({ placesDir, data }: Config): string => placesDir ?? join(data, 'places');
+
+/** The uids that runs may have, where this process may give them. */
+export const uidsOf = ({ sandboxUids }: Config) => (process.getuid?.() === 0 ? sandboxUids : null);
 
 const noRuns = { running: 0, queued: 0, warm: 0 };
 

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { loadConfig } from './config.ts';
 import { isWorkcrateError } from './errors.ts';
 import type { StorageOptions } from './storage/open.ts';
-import { storageOptions } from './stores.ts';
+import { sourceOptions, storageOptions } from './stores.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -207,4 +207,26 @@ it('what a connection string leaves out is named, and what it holds is not told'
     assert.match(told, needed);
     assert.ok(!told.includes('a2V5c2VjcmV0'));
   }
+});
+
+const sourceOf = (url: string, flags: Settings = {}, environment: Settings = {}) =>
+  sourceOptions(loadConfig(flags, { HOME: '/home/me', ...environment }).config, url);
+
+it('B1: a crate source is a folder, or stands in a store that is reached as the storage is', () => {
+  assert.deepEqual(sourceOf('file:///data/crates'), { kind: 'folder', directory: '/data/crates' });
+  assert.deepEqual(sourceOf('/data/crates'), { kind: 'folder', directory: '/data/crates' });
+  const flags = { 's3-bucket': 'files', 's3-prefix': 'p', 's3-endpoint': 'http://127.0.0.1:9000' };
+  const { endpoint, pathStyle, ...bucket } = sourceOf('s3://crates/of/mine', flags, s3Keys) as Of<'s3'>;
+  assert.deepEqual([bucket.bucket, bucket.prefix], ['crates', 'of/mine/']);
+  assert.deepEqual([endpoint, pathStyle, bucket.secretAccessKey], ['http://127.0.0.1:9000', true, 'secret']);
+  const container = sourceOf('azure://box', { 'azure-container': 'c' }, azureKeys) as Of<'azure'>;
+  assert.deepEqual([container.container, container.prefix, container.account], ['box', '', 'acc']);
+});
+
+it('what a crate source needs and was not given is named', () => {
+  const needs = (url: string, environment: Settings, setting: RegExp): void =>
+    assert.throws(() => sourceOf(url, {}, environment), { code: 'config_invalid', message: setting });
+  needs('s3://crates', without(s3Keys, 'AWS_SECRET_ACCESS_KEY'), /^A crate source s3:.* needs AWS_SECRET_/);
+  needs('azure://box', without(azureKeys, 'AZURE_STORAGE_ACCOUNT'), /^A crate source azure:.* needs AZURE_/);
+  needs('ftp://crates', {}, /is not understood.*s3:\/\/bucket\/prefix/);
 });

@@ -1,11 +1,17 @@
 import { join } from 'node:path';
 import type { Config } from './config.ts';
+import { parseAddress } from './crates/sources/address.ts';
+import type { SourceOptions } from './crates/sources/open.ts';
 import { WorkcrateError } from './errors.ts';
 import type { StorageOptions } from './storage/open.ts';
 
 /** Where the state is: a postgres:// URL, or the path of a SQLite database. */
 export const databaseLocation = ({ database, data }: Config): string =>
   database ?? join(data, 'workcrate.db');
+
+/** Where the index of crates is: beside the state on PostgreSQL, else in a file of its own, which can be made again. */
+export const crateIndexLocation = ({ database, data }: Config): string =>
+  database !== null && /^postgres(?:ql)?:\/\//i.test(database) ? database : join(data, 'crates.db');
 
 /** The folder of the bytes, where they are kept on disk. */
 export const filesFolder = ({ filesDir, data }: Config): string => filesDir ?? join(data, 'files');
@@ -18,29 +24,49 @@ export function storageOptions(config: Config): StorageOptions {
     case 'memory':
       return { kind: 'memory' };
     case 's3':
-      return s3Options(config);
+      return {
+        ...s3Options(config, '--storage s3'),
+        bucket: named(config.s3Bucket, '--storage s3', '--s3-bucket'),
+        prefix: asPrefix(config.s3Prefix),
+      };
     case 'azure':
-      return azureOptions(config);
+      return {
+        ...azureOptions(config, '--storage azure'),
+        container: named(config.azureContainer, '--storage azure', '--azure-container'),
+        prefix: asPrefix(config.azurePrefix),
+      };
   }
 }
 
-function s3Options(config: Config): StorageOptions {
+/** What a source of crates is, which may stand in the same stores as the bytes; refuses what the settings leave open. */
+export function sourceOptions(config: Config, url: string): SourceOptions {
+  const address = parseAddress(url);
+  switch (address.kind) {
+    case 'folder':
+      return address;
+    case 's3':
+      return { ...s3Options(config, 'A crate source s3://…'), ...address };
+    case 'azure':
+      return { ...azureOptions(config, 'A crate source azure://…'), ...address };
+  }
+}
+
+/** How to get at the store, which is the same for every bucket; `wanter` is named where something is missing. */
+function s3Options(config: Config, wanter: string) {
   const { s3Endpoint: endpoint, s3PathStyle: pathStyle } = config;
   return {
     kind: 's3',
-    bucket: named(config.s3Bucket, 's3', '--s3-bucket'),
-    prefix: asPrefix(config.s3Prefix),
     endpoint,
     region: config.s3Region,
     pathStyle: pathStyle === 'auto' ? endpoint !== null : pathStyle === 'on',
-    accessKeyId: named(config.s3AccessKeyId, 's3', 'AWS_ACCESS_KEY_ID'),
-    secretAccessKey: named(config.s3SecretAccessKey, 's3', 'AWS_SECRET_ACCESS_KEY'),
+    accessKeyId: named(config.s3AccessKeyId, wanter, 'AWS_ACCESS_KEY_ID'),
+    secretAccessKey: named(config.s3SecretAccessKey, wanter, 'AWS_SECRET_ACCESS_KEY'),
     sessionToken: config.s3SessionToken,
     partBytes: partBytes(config),
-  };
+  } as const;
 }
 
-function azureOptions(config: Config): StorageOptions {
+function azureOptions(config: Config, wanter: string) {
   const given = parsed(config.azureConnectionString);
   const address = config.azureEndpoint ?? given['BlobEndpoint'] ?? null;
   if (address === null && given['UseDevelopmentStorage']?.toLowerCase() === 'true') throw addressless();
@@ -48,17 +74,15 @@ function azureOptions(config: Config): StorageOptions {
   const sas = config.azureSas ?? given['SharedAccessSignature'] ?? null;
   const stated =
     config.azureAccount ?? given['AccountName'] ?? accountAt(address, key === null && sas !== null);
-  const account = named(stated, 'azure', 'AZURE_STORAGE_ACCOUNT');
+  const account = named(stated, wanter, 'AZURE_STORAGE_ACCOUNT');
   const suffix = given['EndpointSuffix'] ?? 'core.windows.net';
   return {
     kind: 'azure',
-    container: named(config.azureContainer, 'azure', '--azure-container'),
-    prefix: asPrefix(config.azurePrefix),
     endpoint: (address ?? `https://${account}.blob.${suffix}`).replace(/\/+$/, ''),
     account,
-    credential: key === null ? { sas: named(sas, 'azure', azureCredentials) } : { key },
+    credential: key === null ? { sas: named(sas, wanter, azureCredentials) } : { key },
     partBytes: partBytes(config),
-  };
+  } as const;
 }
 
 const azureCredentials = 'AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_CONNECTION_STRING';
@@ -98,7 +122,7 @@ function partBytes({ partSize }: Config): number {
   throw new WorkcrateError('config_invalid', '--part-size must be from 5MB to 1GB.');
 }
 
-function named(value: string | null, storage: string, setting: string): string {
+function named(value: string | null, wanter: string, setting: string): string {
   if (value !== null) return value;
-  throw new WorkcrateError('config_invalid', `--storage ${storage} needs ${setting}.`);
+  throw new WorkcrateError('config_invalid', `${wanter} needs ${setting}.`);
 }

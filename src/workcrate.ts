@@ -1,5 +1,8 @@
 import type { Config } from './config.ts';
+import { openCrates, watchCrates } from './crating.ts';
+import type { Crates } from './crates/crates.ts';
 import { WorkcrateError } from './errors.ts';
+import type { FindCrateFiles } from './executions/tools.ts';
 import { createLocalFiles } from './files/local-files.ts';
 import type { Ground } from './ground.ts';
 import { localCaller } from './identity.ts';
@@ -32,6 +35,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const ground: Ground = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
   const keeping = started.use(await startKeeping(ground));
   const code = started.use(await startRunning({ ...ground, ...keeping }));
+  const crates = started.use(openCrates({ ...ground, ...keeping, ...code }));
   const sweeper = started.use(
     startSweeper({
       ...ground,
@@ -45,7 +49,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   let url = '';
   const baseUrl = (): string => config.publicUrl ?? url;
   const underWay = { calls: 0 };
-  const tools = offeredTools(ground, keeping, code, baseUrl);
+  const tools = offeredTools(ground, keeping, code, crates, baseUrl);
   const extend = config.conformance ? (await import('./mcp/conformance/fixtures.ts')).addFixtures : undefined;
   const factoryFor = (sharesMachine: boolean) =>
     createServerFactory({ ...ground, tools, sharesMachine, caller: localCaller, underWay, extend });
@@ -53,6 +57,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const served = { ...ground, keeping, code, factory: factoryFor(false), underWay, baseUrl };
   const serving = started.use(await startServing(served));
   ({ url } = serving);
+  started.use(watchCrates(crates, ground));
   const all = started.move();
   return {
     url,
@@ -68,12 +73,15 @@ function offeredTools(
   { config, tracing, log }: Ground,
   { files, links, uploads }: Keeping,
   { executions, artifacts }: Running,
+  crates: Crates,
   baseUrl: () => string,
 ) {
   const localFiles = createLocalFiles({ files, roots: config.shareRoots, log });
   const { fileTtl, maxTtl } = config;
+  const crateFiles: FindCrateFiles = ({ caller, signal }, wanted) =>
+    crates.inside.inputs(caller, wanted, signal);
   const [timeoutMs, maxTimeoutMs] = [config.runTimeout * 1000, config.runMaxTimeout * 1000];
-  const offered = { files, links, uploads, localFiles, executions, artifacts };
+  const offered = { files, links, uploads, localFiles, executions, artifacts, crates, crateFiles };
   const terms = { fileTtl, maxTtl, timeoutMs, maxTimeoutMs, linkSeconds: fileTtl, baseUrl };
   return selectTools({ ...offered, ...terms }, config.tools).map((tool) => seenTool(tool, tracing));
 }

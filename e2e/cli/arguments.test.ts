@@ -18,7 +18,18 @@ it('--help names every command and, for each setting, its flag and its variables
   const { code, stdout, stderr } = await run(['--help']);
   assert.equal(code, 0);
   assert.equal(stderr, '');
-  for (const word of ['serve', 'stdio', 'check', 'doctor', '--print-config', '--read-data', '--config FILE'])
+  for (const word of [
+    'serve',
+    'stdio',
+    'check',
+    'doctor',
+    'crates',
+    'index',
+    'replay',
+    '--print-config',
+    '--read-data',
+    '--config FILE',
+  ])
     assert.ok(stdout.includes(word), word);
   assert.match(stdout, /--file-ttl .*\[3600\]\n +WORKCRATE_FILE_TTL, MCP_FILE_TTL\n/);
   assert.equal((await run(['serve', '-h'])).stdout, stdout);
@@ -31,7 +42,7 @@ it('--version prints the version of the package', async () => {
 });
 
 const mistakes: [string[], RegExp][] = [
-  [[], /say what to do: serve, stdio, check, doctor/],
+  [[], /say what to do: serve, stdio, check, doctor, user, status, index, crates, replay\./],
   [['sreve'], /no command "sreve"; there are serve, stdio, check, doctor/],
   [['constructor'], /no command "constructor"/],
   [['serve\nforged'], /no command "serve\\nforged"/],
@@ -41,6 +52,14 @@ const mistakes: [string[], RegExp][] = [
   [['serve', '--port', '--host', 'x'], /: Option '--port' argument is ambiguous\. See/],
   [['serve', '--port'], /'--port <value>' argument missing/],
   [['serve', '--conformance=yes'], /'--conformance' does not take an argument/],
+  [['index', 'now'], /"now" is one word too many/],
+  [['crates'], /workcrate crates takes: index, search QUERY, show CRATE_ID/],
+  [['crates', 'constructor'], /workcrate crates takes:/],
+  [['crates', 'show'], /workcrate crates takes:/],
+  [['crates', 'read', 'crate_0'], /workcrate crates takes:/],
+  [['crates', 'index', '--json=yes'], /'--json' does not take an argument/],
+  [['replay'], /workcrate replay takes one crate: FILE\.zip or CRATE_ID/],
+  [['replay', 'a.zip', 'b.zip'], /workcrate replay takes one crate/],
 ];
 
 for (const [args, expected] of mistakes)

@@ -70,12 +70,17 @@ it('what is published can be installed into an empty folder and serves files', a
     assert.equal(version, `${manifest.version}\n`);
   });
 
-  await t.test('a file goes in and comes out', async () => {
+  await t.test('a file goes in, comes out, and is packed and found as a crate', async () => {
     const program = [process.execPath, join(home.path, 'node_modules/.bin/workcrate')];
     await using server = await serve(['--data', join(home.path, 'data')], { program, cwd: home.path });
     const { file_id } = await upload(server, 'a.txt', 'hello');
     const { data } = await server.call('share_file', { file_id });
     assert.equal(await (await fetch(data.downloadUrl)).text(), 'hello');
+    // These are the work of threads, each of which starts from a file of its own.
+    const packed = await server.call('pack_crate', { file_ids: [file_id], title: 'A greeting' });
+    assert.equal(packed.failed, false, packed.text);
+    const found = await server.call('search_index', { query: 'greeting' });
+    assert.equal(found.data?.results[0].crate_id, packed.data.crate_id, found.text);
     assert.equal(await server.end('SIGTERM'), 0);
   });
 });

@@ -5,6 +5,7 @@ const row = (letter: string, from: number, to: number): string[] =>
 export const built = [
   ...row('A', 1, 11),
   'A13',
+  ...row('B', 1, 12),
   ...row('C', 1, 10),
   ...row('D', 1, 10),
   ...row('D', 14, 16),
@@ -14,7 +15,6 @@ export const built = [
 /** The rows that have not been asked for yet. */
 export const notYetAskedFor = [
   'A12',
-  ...row('B', 1, 12),
   ...row('C', 11, 13),
   ...row('D', 11, 13),
   ...row('E', 1, 3),

@@ -34,6 +34,7 @@ export async function belongingsOf(team: Team, owner: Member): Promise<Belonging
   const linkId = (await owner.call('link_status', { token: shared.token })).data.link_id as string;
   const execution = `exec_${hex(6)}`;
   const started = await leave(team, owner.name, mark, execution);
+  const crate = await packOf(owner, execution, mark);
   const look = async (): Promise<unknown> => [
     (await owner.call('list_files')).data,
     (await owner.call('list_artifacts')).data,
@@ -41,8 +42,12 @@ export async function belongingsOf(team: Team, owner: Member): Promise<Belonging
     (await owner.call('link_status', { token: bundled.token })).data.state,
     await (await fetch(upload.uploadUrl)).json(),
     (await owner.call('search_executions')).data,
+    (await owner.call('search_index', { query: '' })).data,
+    (await owner.call('get_crate', { crate_id: crate.id })).data,
   ];
-  const pair = (what: string, real: string, madeUp: string): Reference => ({ what, real, madeUp });
+  // One for all, so that it is known again also where only a part of a name is told.
+  const madeUp = `mark${hex(8)}`;
+  const pair = (what: string, real: string, like: string): Reference => ({ what, real, madeUp: like });
   const references = [
     pair('file', file, `file_${hex(12)}`),
     pair('token of a link', shared.token, token()),
@@ -53,13 +58,36 @@ export async function belongingsOf(team: Team, owner: Member): Promise<Belonging
     pair('URL of an upload', upload.uploadUrl, `${team.url}/uploads/${token()}`),
     pair('execution', execution, `exec_${hex(6)}`),
     pair('place in a list', `${started}-${execution}`, `${started}-exec_${hex(6)}`),
-    pair('artifact', `${mark}.svg`, `mark${hex(8)}.svg`),
-    pair('path of an artifact', `../../2/artifacts/${mark}.svg`, `../../2/artifacts/mark${hex(8)}.svg`),
-    pair('name of a file', `${mark}.txt`, `mark${hex(8)}.txt`),
-    pair('words', mark, `mark${hex(8)}`),
+    pair('artifact', `${mark}.svg`, `${madeUp}.svg`),
+    pair('path of an artifact', `../../2/artifacts/${mark}.svg`, `../../2/artifacts/${madeUp}.svg`),
+    pair('name of a file', `${mark}.txt`, `${madeUp}.txt`),
+    pair('crate', crate.id, `crate_${hex(12)}`),
+    pair('token of a crate', crate.token, token()),
+    pair('place of a crate', crate.locator, crate.locator.replaceAll(mark, madeUp)),
+    pair('title of a crate', `Results of ${mark}`, `Results of ${madeUp}`),
+    pair('start of a word', `${mark.slice(0, -2)}*`, `${madeUp.slice(0, -2)}*`),
+    pair('field of a crate', `author:${mark}`, `author:${madeUp}`),
+    pair('words', mark, madeUp),
     pair('user', owner.name, `${owner.name.slice(0, -1)}0`),
   ];
   return { references, mark, look };
+}
+
+/** Packs a run for its owner alone, and has all that can be searched brought up to date. */
+async function packOf({ call }: Member, execution_id: string, mark: string) {
+  const packed = await call('pack_crate', {
+    execution_id,
+    title: `Results of ${mark}`,
+    description: `What ${mark} has found`,
+    license: `https://example.org/${mark}`,
+    keywords: [mark],
+    authors: [{ name: `Ada ${mark}`, affiliation: `University of ${mark}` }],
+  });
+  if (packed.failed) throw new Error(packed.text);
+  const synced = await call('sync_index');
+  if (synced.failed) throw new Error(synced.text);
+  const { crate_id: id, resource_locator: locator, token: right } = packed.data;
+  return { id, locator, token: right } as Record<'id' | 'locator' | 'token', string>;
 }
 
 /** What a run would leave behind, put there without one: a sandbox is not on every machine. */
@@ -71,14 +99,19 @@ async function leave({ config }: Team, user: string, mark: string, execution: st
   await writeFile(join(artifacts, `${mark}.svg`), `<svg>${mark}</svg>`);
   const now = Date.now();
   await database.query(
-    `INSERT INTO executions (id, owner, tool, language, code, working_dir, reason, succeeded, exit_code, started_at, duration_ms, stdout, haystack)
-     VALUES (?, ?, 'execute_code', 'bash', ?, '/workspace', 'exit', 1, 0, ?, 5, ?, ?)`,
+    `INSERT INTO executions (id, owner, tool, language, code, working_dir, reason, succeeded, exit_code, started_at, duration_ms, stdout, haystack, limits)
+     VALUES (?, ?, 'execute_code', 'bash', ?, '/workspace', 'exit', 1, 0, ?, 5, ?, ?, ?)`,
     execution,
     user,
     `echo ${mark}`,
     now,
     mark,
     `echo ${mark}`,
+    JSON.stringify({
+      sandbox: 'none',
+      timeoutMs: 1000,
+      unenforced: ['memory', 'processes', 'cpu', 'file_size', 'network'],
+    }),
   );
   return now;
 }

@@ -12,8 +12,15 @@ Commands
   check     verify the data folder; --read-data also compares every stored byte with its hash
   doctor    tell what works on this machine, and what to install for the rest
   user      say who may use the server, with --auth keys; also while it runs
-              add NAME [--scopes code,artifacts,files,operator] [--expires 90d]   prints a key, once
+              add NAME [--scopes code,artifacts,files,crates,operator] [--expires 90d]   prints a key, once
               list [--json], rotate NAME (new key, old ones end), remove NAME
+  crates    the research crates that it knows, also while it runs; --json is for programs
+              search QUERY [--mode keyword|semantic|hybrid] [--filter license=MIT] [--limit 10] [--offset 0]
+              show CRATE_ID, files CRATE_ID [--glob '*.csv'], read CRATE_ID PATH, status, index
+              pack EXECUTION_ID [--title TEXT] [--author NAME] [--license ID] [--keyword WORD] [--shared]
+              --user NAME does it in the name of a user; default: local
+  index     the same as crates index: bring the index of crates up to date
+  replay    run a packed crate again and compare its results: replay FILE.zip or CRATE_ID [--json]
   status    ask a running server how it is; --url URL names another, --json is for programs
 
 Options

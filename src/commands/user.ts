@@ -10,6 +10,7 @@ import { demandUserName } from '../users/names.ts';
 import { removeUser } from '../users/remove.ts';
 import { demandScopes, usualScopes } from '../users/scopes.ts';
 import type { CommandInput } from './command.ts';
+import { table } from './table.ts';
 
 interface UserInput extends CommandInput {
   /** What stands behind `user`. */
@@ -119,16 +120,3 @@ function asRow({ user, id, scopes, createdAt, expiresAt, lastUsedAt }: ListedKey
 }
 
 const minute = (time: number): string => `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')}Z`;
-
-function table(rows: readonly string[][]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, at) => cell.padEnd(widths[at]!))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
-}

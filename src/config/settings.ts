@@ -149,7 +149,11 @@ export const settings = {
   oauthAudience: setting(optionalText, null, 'oauth: audience of the tokens; default: the URL of /mcp'),
   oauthUserClaim: setting(text, 'sub', 'oauth: claim that says who the user is'),
   oauthScopes: setting(list, [], 'oauth: scopes that every token has besides its own'),
-  tools: setting(list, ['all'], 'groups of tools to offer: all, or their names (files, code, artifacts)'),
+  tools: setting(
+    list,
+    ['all'],
+    'groups of tools to offer: all, or their names (files, code, artifacts, crates)',
+  ),
   fileTtl: setting(integer(1, 3650 * day), 3600, 'seconds that a file and its links live', {
     aliases: ['MCP_FILE_TTL'],
   }),
@@ -222,6 +226,35 @@ export const settings = {
   ),
   keepSuccesses: setting(integer(1, 3650), 30, 'days that the record of a run that succeeded is kept'),
   keepFailures: setting(integer(1, 3650), 90, 'days that the record of a run that failed is kept'),
+  crateSources: setting(
+    list,
+    [],
+    'where crates are found: file:///…, s3://bucket/prefix or azure://container/prefix, separated by commas',
+  ),
+  packTo: setting(
+    optionalText,
+    null,
+    'where packed crates go, as a URL like those of the sources, of which it is one; default: crates in the data folder',
+  ),
+  crateInterval: setting(
+    integer(0, day),
+    300,
+    'seconds between looks at the sources of crates, the first at the start; 0: only when asked',
+  ),
+  crateDownloadLimitMb: setting(integer(0, 1e6), 50, 'largest crate given as base64, in MB of 1024²', {
+    aliases: ['ROC_MCP_DOWNLOAD_SIZE_LIMIT_MB'],
+  }),
+  maxMetadata: setting(bytes, 128 * megabyte, 'largest ro-crate-metadata.json that is read'),
+  semantics: setting(
+    oneOf('lsa', 'hash', 'endpoint', 'off'),
+    'lsa',
+    'how crates are found by meaning: lsa, fitted to the crates; hash; endpoint, by an embeddings API; off',
+  ),
+  embeddingsUrl: setting(optionalUrl, null, 'endpoint: URL of an OpenAI-compatible embeddings API', {
+    secret: true,
+  }),
+  embeddingsModel: setting(optionalText, null, 'endpoint: name of the model'),
+  embeddingsKey: setting(optionalText, null, 'endpoint: key that the API asks for', { secret: true }),
   webhookUrl: setting(optionalUrl, null, 'told by POST of every completed download', { secret: true }),
   webhookSecret: setting(optionalText, null, 'key of the signature on webhook calls', { secret: true }),
   guessLimit: setting(integer(1, 1e6), 60, 'unknown tokens that one address may try in a minute'),

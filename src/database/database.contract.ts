@@ -44,6 +44,22 @@ function queryContract(backend: Backend): void {
     for (const { id, n } of rows) assert.equal(n, Number(id));
   });
 
+  test('bytes come back unchanged, and are ordered byte by byte', async (t) => {
+    const database = await openNew(t, backend);
+    await database.query('CREATE TABLE pieces (piece BYTEA NOT NULL PRIMARY KEY)');
+    const pieces = [[], [0], [0, 0], [0x61], [0x61, 0], [0x61, 0xff], [0x62], [0xc3, 0xa9], [0xff]];
+    for (const piece of pieces.toReversed())
+      await database.query('INSERT INTO pieces (piece) VALUES (?)', Uint8Array.from(piece));
+    const rows = await database.query<{ piece: Uint8Array }>('SELECT piece FROM pieces ORDER BY piece');
+    assert.deepEqual(
+      rows.map(({ piece }) => [...piece]),
+      pieces,
+    );
+    const [from, to] = [Uint8Array.of(0x61), Uint8Array.of(0x62)];
+    const between = await database.query('SELECT piece FROM pieces WHERE piece >= ? AND piece < ?', from, to);
+    assert.equal(between.length, 3);
+  });
+
   test('an integer beyond 2^53 is an error, and the database goes on', async (t) => {
     const database = await openNew(t, backend);
     await database.query("INSERT INTO things (id, n) VALUES ('a', 9007199254740993)");

@@ -1,8 +1,8 @@
 /**
  * A value that both SQLite and PostgreSQL take and give back unchanged. Times are milliseconds, flags 0 or
- * 1. Strings hold no NUL, which PostgreSQL refuses.
+ * 1. Strings hold no NUL, which PostgreSQL refuses. Bytes are BYTEA in both, and are ordered byte by byte.
  */
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | Uint8Array | null;
 export type Row = Record<string, SqlValue>;
 
 /**

@@ -16,53 +16,66 @@ interface Migration {
 type Applied = { version: number; sha256: string };
 
 /** The same folder from src/database and from a build in dist/database. */
-const FOLDER = join(import.meta.dirname, '../../src/database/migrations');
+const HERE = join(import.meta.dirname, '../../src/database');
+
+/** What a database can hold, each with migrations of its own. On PostgreSQL both may stand in one database. */
+const SCHEMAS = {
+  main: { folder: join(HERE, 'migrations'), table: 'schema_migrations' },
+  /** The index of crates: it can be made again from their sources, and so stands apart from what cannot. */
+  crates: { folder: join(HERE, 'crate-migrations'), table: 'crate_schema_migrations' },
+} as const;
+
+export type Schema = keyof typeof SCHEMAS;
+
 /** Any number will do, as long as nothing else in the database locks it. */
 const LOCK = 7_263_541_009;
 
 /** Brings the schema up to date, whole or not at all. Several processes may do so at once. */
-export const migrate = async (database: Database): Promise<void> => apply(database, await readMigrations());
+export const migrate = async (database: Database, schema: Schema = 'main'): Promise<void> =>
+  apply(database, schema, await readMigrations(schema));
 
 /** Makes the schema of an earlier release, for tests of the way from there. */
 export async function migrateTo(database: Database, version: number): Promise<void> {
-  const known = await readMigrations();
+  const known = await readMigrations('main');
   await apply(
     database,
+    'main',
     known.filter((migration) => migration.version <= version),
   );
 }
 
-async function apply(database: Database, known: Migration[]): Promise<void> {
+async function apply(database: Database, schema: Schema, known: Migration[]): Promise<void> {
   await database.transaction(async (tx) => {
     // SQLite's transactions exclude each other anyway.
     if (database.kind === 'postgres') await tx.query('SELECT pg_advisory_xact_lock(CAST(? AS BIGINT))', LOCK);
-    const applied = await readApplied(tx);
+    const applied = await readApplied(tx, schema);
     refuseNewer(known, applied);
     refuseChanged(known, applied);
     const done = new Set(applied.map(({ version }) => version));
-    for (const migration of known) if (!done.has(migration.version)) await applyOne(tx, migration);
+    for (const migration of known) if (!done.has(migration.version)) await applyOne(tx, schema, migration);
   });
 }
 
-async function readMigrations(): Promise<Migration[]> {
-  const names = (await readdir(FOLDER)).filter((name) => /^\d{4}-.+\.sql$/.test(name));
-  return Promise.all(names.toSorted().map(readMigration));
+async function readMigrations(schema: Schema): Promise<Migration[]> {
+  const { folder } = SCHEMAS[schema];
+  const names = (await readdir(folder)).filter((name) => /^\d{4}-.+\.sql$/.test(name));
+  return Promise.all(names.toSorted().map((file) => readMigration(folder, file)));
 }
 
-async function readMigration(file: string): Promise<Migration> {
-  const statements = splitStatements(await readFile(join(FOLDER, file), 'utf8'));
+async function readMigration(folder: string, file: string): Promise<Migration> {
+  const statements = splitStatements(await readFile(join(folder, file), 'utf8'));
   const sha256 = createHash('sha256').update(statements.join(';\n')).digest('hex');
   return { version: Number(file.slice(0, 4)), name: file.slice(5, -'.sql'.length), statements, sha256 };
 }
 
-async function readApplied(tx: Queries): Promise<Applied[]> {
-  await tx.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
+async function readApplied(tx: Queries, schema: Schema): Promise<Applied[]> {
+  await tx.query(`CREATE TABLE IF NOT EXISTS ${SCHEMAS[schema].table} (
     version BIGINT NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
     applied_at BIGINT NOT NULL,
     sha256 TEXT NOT NULL
   )`);
-  return tx.query<Applied>('SELECT version, sha256 FROM schema_migrations ORDER BY version');
+  return tx.query<Applied>(`SELECT version, sha256 FROM ${SCHEMAS[schema].table} ORDER BY version`);
 }
 
 function refuseNewer(known: Migration[], applied: Applied[]): void {
@@ -89,8 +102,13 @@ function refuseChanged(known: Migration[], applied: Applied[]): void {
   );
 }
 
-async function applyOne(tx: Queries, { version, name, statements, sha256 }: Migration): Promise<void> {
+async function applyOne(
+  tx: Queries,
+  schema: Schema,
+  { version, name, statements, sha256 }: Migration,
+): Promise<void> {
   for (const statement of statements) await tx.query(statement);
-  const record = 'INSERT INTO schema_migrations (version, name, applied_at, sha256) VALUES (?, ?, ?, ?)';
+  const { table } = SCHEMAS[schema];
+  const record = `INSERT INTO ${table} (version, name, applied_at, sha256) VALUES (?, ?, ?, ?)`;
   await tx.query(record, version, name, Date.now(), sha256);
 }

@@ -1,6 +1,6 @@
 import { WorkcrateError } from '../errors.ts';
 import type { Database } from './database.ts';
-import { migrate } from './migrate.ts';
+import { migrate, type Schema } from './migrate.ts';
 import { postgresDatabase } from './postgres.ts';
 import { sqliteDatabase } from './sqlite.ts';
 
@@ -12,10 +12,10 @@ const BACKENDS: { location: RegExp; open(location: string): Database | Promise<D
 ];
 
 /** Opens a `postgres://` URL or a SQLite file, and brings its schema up to date. */
-export async function openDatabase(location: string): Promise<Database> {
+export async function openDatabase(location: string, schema: Schema = 'main'): Promise<Database> {
   const database = await openBackend(location);
   try {
-    await migrate(database);
+    await migrate(database, schema);
   } catch (error) {
     await database.close();
     throw error;

@@ -64,7 +64,7 @@ export async function answerOf(options: AnswerOptions, caller: Caller, ended: En
 }
 
 interface FullOutput {
-  readonly link: ReturnType<typeof linkAnswer> | null;
+  readonly link: ReturnType<typeof linkAnswer<string>> | null;
   readonly lines: readonly string[];
 }
 
@@ -94,6 +94,12 @@ async function fullOutput(
 export function outputLines({ stdout, stderr }: Execution): string[] {
   const trimmed = (text: string): string[] => (text === '' ? [] : [text.replace(/\n$/, '')]);
   return [...trimmed(stdout), ...(stderr === '' ? [] : ['--- stderr ---', ...trimmed(stderr)])];
+}
+
+/** What it was given, in a line each. */
+export function inputLines({ inputs, stdinBytes }: Execution): string[] {
+  const files = namesLines({ Given: inputs.map(({ name }) => name) });
+  return stdinBytes === 0 ? files : [...files, `Given on stdin: ${stdinBytes} bytes`];
 }
 
 /** How it ended and what it changed, in a line each. */

@@ -27,6 +27,8 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         tool: 'execute_code',
         language,
         code,
+        stdin: 'in',
+        stdinBytes: 2,
         workingDir: `/workspace/${execution.id}`,
         reason: 'exit',
         succeeded: false,

@@ -5,7 +5,7 @@ import type { Language, Place, Run, Sandbox } from '../sandbox/sandbox.ts';
 import { startComparison } from './comparison.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import { follow } from './follow.ts';
-import { giveFiles } from './given-files.ts';
+import { giveFiles, type OtherFile } from './given-files.ts';
 import { makeOwned, removeIfEmpty } from './own-folder.ts';
 import type { Report } from './progress.ts';
 import {
@@ -32,6 +32,8 @@ export interface ExecutionRequest {
   readonly timeoutMs: number | null;
   /** Ids of stored files that are to stand in the working folder. */
   readonly files: readonly string[];
+  /** Files from elsewhere that are to stand there too. */
+  readonly others?: readonly OtherFile[];
 }
 
 export interface Watching {
@@ -65,11 +67,15 @@ export async function execute(
   const folder = folderFor(room, caller, place, id, request);
   try {
     const { files } = room;
-    const giving = { files, caller, place, folder, limits: sandbox.limits, signal: watching.signal };
-    const inputs = await giveFiles(giving, request.files);
+    // The first to ask waits for the interpreter's answer, and may as well copy meanwhile.
+    const asking = sandbox.runtime(request.language);
+    const signal = AbortSignal.any([watching.signal, stop.signal]);
+    const giving = { files, caller, place, folder, limits: sandbox.limits, signal };
+    const inputs = await giveFiles(giving, request.files, request.others);
+    const runtime = await asking;
     const compare = await startComparison(room.changes, place, folder);
-    const begun = { ...beginning(room, sandbox, caller, id, folder, request), inputs };
-    return await runRecorded(room, { sandbox, place, request, begun, compare }, watching, stop);
+    const begun = { ...beginning(room, sandbox, runtime, caller, id, folder, request), inputs };
+    return await runRecorded(room, { sandbox, place, begun, compare }, watching, stop);
   } finally {
     if (request.workingDir === null) removeIfEmpty(place.workspace, parseName(id));
   }
@@ -116,7 +122,6 @@ function folderFor(
 interface Prepared {
   readonly sandbox: Sandbox;
   readonly place: Place;
-  readonly request: ExecutionRequest;
   readonly begun: Execution;
   readonly compare: () => Promise<Difference>;
 }
@@ -155,7 +160,7 @@ async function runRecorded(
   return { execution, spooled: { stdout: outputs.stdout.spooled, stderr: outputs.stderr.spooled } };
 }
 
-function start({ sandbox, place, request, begun }: Prepared, signal: AbortSignal): Promise<Run> {
+function start({ sandbox, place, begun }: Prepared, signal: AbortSignal): Promise<Run> {
   return sandbox.start({
     id: begun.id,
     user: begun.owner,
@@ -163,7 +168,7 @@ function start({ sandbox, place, request, begun }: Prepared, signal: AbortSignal
     language: begun.language,
     code: begun.code,
     workingDir: begun.workingDir,
-    stdin: request.stdin,
+    stdin: begun.stdin,
     timeoutMs: begun.limits.timeoutMs,
     signal,
   });

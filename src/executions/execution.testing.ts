@@ -8,6 +8,8 @@ export function sampleExecution(startedAt: number, given: Partial<Execution> = {
     tool: 'execute_code',
     language: 'python',
     code: 'print(1)',
+    stdin: '',
+    stdinBytes: Buffer.byteLength(given.stdin ?? ''),
     workingDir: '/workspace',
     reason: 'exit',
     succeeded: given.exitCode === undefined && given.reason === undefined,

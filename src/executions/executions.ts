@@ -17,6 +17,8 @@ import { searchExecutions, type FoundPage, type Search } from './search.ts';
 
 export type { Changes } from './comparison.ts';
 export type { Ended, ExecutionRequest } from './execute.ts';
+export type { FindCrateFiles, WantedCrateFile } from './crate-files.ts';
+export type { GivenFile, OtherFile } from './given-files.ts';
 export type { Execution } from './record.ts';
 
 export interface ExecutionsOptions {
@@ -77,19 +79,7 @@ export function createExecutions(options: ExecutionsOptions) {
     },
 
     /** The caller's execution; `not_found` where there is none. */
-    async get(caller: Caller, id: string): Promise<Execution> {
-      const [row] = await database.query(
-        'SELECT * FROM executions WHERE id = ? AND owner = ?',
-        id,
-        caller.user,
-      );
-      if (!row)
-        throw new WorkcrateError(
-          'not_found',
-          'No execution of yours has this id. search_executions shows what there is.',
-        );
-      return executionFromRow(row);
-    },
+    get: (caller: Caller, id: string): Promise<Execution> => executionOf(database, caller, id),
 
     /** The caller's executions, newest first. */
     search: (caller: Caller, search: Search): Promise<FoundPage> =>
@@ -112,6 +102,16 @@ export function createExecutions(options: ExecutionsOptions) {
       await journal[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The caller's execution; `not_found` where there is none. */
+export async function executionOf(database: Database, { user }: Caller, id: string): Promise<Execution> {
+  const [row] = await database.query('SELECT * FROM executions WHERE id = ? AND owner = ?', id, user);
+  if (row) return executionFromRow(row);
+  throw new WorkcrateError(
+    'not_found',
+    'No execution of yours has this id. search_executions shows what there is.',
+  );
 }
 
 /**

@@ -61,6 +61,15 @@ test('D9: no code, output or file name can forge a line', async () => {
   );
 });
 
+test('D9: a line tells how much came in on stdin, and does not hold it', async () => {
+  using logs = folder();
+  await using journal = createJournal(logs.path, () => noon);
+  await journal.append(execution({ stdin: 'sécret'.repeat(1000) }));
+  const line = readFileSync(join(logs.path, 'executions-2026-05-04.jsonl'), 'utf8');
+  assert.doesNotMatch(line, /cret/);
+  assert.equal((JSON.parse(line) as Line).stdin_bytes, 7000);
+});
+
 test('D9: lines stand in the order in which they came, in a file that only the owner may read', async () => {
   using logs = folder();
   await using journal = createJournal(join(logs.path, 'logs'), () => noon);

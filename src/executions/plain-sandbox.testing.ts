@@ -38,6 +38,7 @@ export function plainSandbox(options: { holds?: Partial<Holds>; refuse?: Workcra
     languages,
     holds: { ...holds, ...options.holds },
     limits,
+    runtime: async (language) => `${language} 1.0`,
     warm: async () => {},
     async start(request) {
       if (options.refuse) throw options.refuse;

@@ -21,6 +21,8 @@ export const noDifference: Difference = { created: [], modified: [], deleted: []
 export interface RunLimits extends Limits {
   readonly timeoutMs: number;
   readonly sandbox: Sandbox['kind'];
+  /** What ran it, such as `Python 3.11.2`; null where that could not be told. */
+  readonly runtime: string | null;
   readonly unenforced: readonly string[];
 }
 
@@ -32,6 +34,10 @@ export interface Execution {
   readonly tool: string;
   readonly language: Language;
   readonly code: string;
+  /** What it could read from its standard input. */
+  readonly stdin: string;
+  /** As it was given, which may not be how it could be stored. */
+  readonly stdinBytes: number;
   /** As seen inside. */
   readonly workingDir: string;
   readonly reason: Reason;
@@ -48,7 +54,7 @@ export interface Execution {
   readonly truncated: boolean;
   readonly stdoutFile: string | null;
   readonly stderrFile: string | null;
-  /** Stored files that it was given. */
+  /** Files that it was given. */
   readonly inputs: readonly GivenFile[];
   readonly artifacts: Difference;
   readonly limits: RunLimits;
@@ -62,8 +68,8 @@ export function newExecutionId(): string {
 
 export async function insertRunning(database: Queries, execution: Execution): Promise<void> {
   await database.query(
-    `INSERT INTO executions (id, owner, tool, language, code, working_dir, reason, succeeded, started_at, inputs, limits, haystack)
-     VALUES (?, ?, ?, ?, ?, ?, 'running', 0, ?, ?, ?, ?)`,
+    `INSERT INTO executions (id, owner, tool, language, code, working_dir, reason, succeeded, started_at, inputs, limits, haystack, stdin_bytes, stdin)
+     VALUES (?, ?, ?, ?, ?, ?, 'running', 0, ?, ?, ?, ?, ?, ?)`,
     execution.id,
     execution.owner,
     execution.tool,
@@ -74,6 +80,8 @@ export async function insertRunning(database: Queries, execution: Execution): Pr
     JSON.stringify(execution.inputs),
     JSON.stringify(execution.limits),
     haystackOf(execution),
+    execution.stdinBytes,
+    storable(execution.stdin),
   );
 }
 
@@ -109,6 +117,8 @@ export function executionFromRow(row: Row): Execution {
     tool: row['tool'] as string,
     language: row['language'] as Language,
     code: row['code'] as string,
+    stdin: row['stdin'] as string,
+    stdinBytes: row['stdin_bytes'] as number,
     workingDir: row['working_dir'] as string,
     reason: row['reason'] as Reason,
     succeeded: row['succeeded'] === 1,
@@ -123,10 +133,20 @@ export function executionFromRow(row: Row): Execution {
     truncated: row['truncated'] === 1,
     stdoutFile: row['stdout_file'] as string | null,
     stderrFile: row['stderr_file'] as string | null,
-    inputs: JSON.parse(row['inputs'] as string) as GivenFile[],
+    inputs: inputsOf(row['inputs'] as string),
     artifacts: { ...noDifference, ...(JSON.parse(row['artifacts'] as string) as Difference) },
-    limits: JSON.parse(row['limits'] as string) as RunLimits,
+    limits: limitsOf(row['limits'] as string),
   };
+}
+
+/** Earlier rows know stored files alone, and no runtimes. */
+function inputsOf(json: string): GivenFile[] {
+  return (JSON.parse(json) as GivenFile[]).map((file) => ({ ...file, origin: file.origin ?? null }));
+}
+
+function limitsOf(json: string): RunLimits {
+  const limits = JSON.parse(json) as RunLimits;
+  return { ...limits, runtime: limits.runtime ?? null };
 }
 
 /** What both databases take: PostgreSQL refuses NUL, and UTF-8 knows no half of a surrogate pair. */

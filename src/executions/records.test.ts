@@ -66,6 +66,21 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual(await ids(room, { text: 'A\0B' }), [id]);
     });
 
+    test('D9: stdin is kept whole and with its size as given, and earlier rows have none', async () => {
+      await using room = await open();
+      const stdin = `ü${'x'.repeat(2 * 1024 ** 2 - 2)}`;
+      const whole = await keep(room, { stdin });
+      const found = await room.executions.get(ada, whole.id);
+      assert.ok(found.stdin === stdin);
+      assert.equal(found.stdinBytes, 2 * 1024 ** 2);
+      const odd = await keep(room, { stdin: 'a\0b\ud800' });
+      const { stdin: kept, stdinBytes } = await room.executions.get(ada, odd.id);
+      assert.deepEqual([kept, stdinBytes], ['a\u2400b\ufffd', 6]);
+      await fill(room, 1);
+      const old = await room.executions.get(ada, 'exec_100000000001');
+      assert.deepEqual([old.stdin, old.stdinBytes], ['', 0]);
+    });
+
     test('D9, A10: nobody gets or finds what another ran', async () => {
       await using room = await open();
       const { id } = await keep(room, {});

@@ -5,6 +5,8 @@ import { executionFromRow, type Execution } from './record.ts';
 
 const batch = 500;
 const dayMs = 86_400_000;
+/** A row may hold 3 MB of code and stdin. */
+const wholeRows = 20;
 
 export interface Retention {
   readonly successDays: number;
@@ -55,12 +57,12 @@ export async function markLost(
     const lost = await database.query(
       `UPDATE executions SET reason = 'lost' WHERE reason = 'running' AND id IN (
          SELECT id FROM executions
-         WHERE succeeded = 0 AND reason = 'running' AND started_at < ? ORDER BY started_at LIMIT 100
+         WHERE succeeded = 0 AND reason = 'running' AND started_at < ? ORDER BY started_at LIMIT ${wholeRows}
        ) RETURNING *`,
       startedBefore,
     );
     for (const row of lost) await each(executionFromRow(row));
     count += lost.length;
-    if (lost.length < 100) return count;
+    if (lost.length < wholeRows) return count;
   }
 }

@@ -10,7 +10,12 @@ import { createLog } from '../log.ts';
 import { createPlaces } from '../places/places.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Changes } from './comparison.ts';
-import { createExecutions, type ExecutionRequest, type ExecutionsOptions } from './executions.ts';
+import {
+  createExecutions,
+  type ExecutionRequest,
+  type ExecutionsOptions,
+  type FindCrateFiles,
+} from './executions.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import { executionTools } from './tools.ts';
 
@@ -23,12 +28,13 @@ export interface RoomOptions extends Partial<Omit<ExecutionsOptions, 'files' | '
   readonly location?: string;
   readonly quotas?: Quotas;
   readonly uids?: { from: number; to: number };
+  readonly crateFiles?: FindCrateFiles;
 }
 
 export type TestRoom = Awaited<ReturnType<typeof openRoom>>;
 
 /** The room on a real database and real interpreters, in folders of its own. */
-export async function openRoom({ location, quotas = plenty, uids, ...given }: RoomOptions = {}) {
+export async function openRoom({ location, quotas = plenty, uids, crateFiles, ...given }: RoomOptions = {}) {
   await using opened = new AsyncDisposableStack();
   const data = opened.adopt(await mkdtemp(join(tmpdir(), 'workcrate-executions-')), (folder) =>
     rm(folder, { recursive: true, force: true }),
@@ -78,6 +84,7 @@ export async function openRoom({ location, quotas = plenty, uids, ...given }: Ro
     links,
     linkSeconds: 3600,
     baseUrl: () => 'http://127.0.0.1:9180',
+    ...(crateFiles === undefined ? {} : { crateFiles }),
     timeoutMs: 20_000,
     maxTimeoutMs: 30_000,
   });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { languages } from '../sandbox/sandbox.ts';
+import type { GivenFile } from './given-files.ts';
 import { reasons, type Difference, type Execution } from './record.ts';
 import type { Found, FoundPage } from './search.ts';
 
@@ -19,6 +20,7 @@ const limitsShape = z.object({
   disk_bytes: z.number(),
   tmp_bytes: z.number(),
   sandbox: z.string(),
+  runtime: z.string().nullable().describe('What ran it, where that could be told'),
   unenforced: z.array(z.string()),
 });
 
@@ -28,6 +30,7 @@ export const executionShape = z.object({
   tool: z.string(),
   language: z.enum(languages),
   code: z.string(),
+  stdin_bytes: z.number().describe('How much it was given on stdin'),
   working_dir: z.string(),
   end_reason: z.enum(reasons),
   succeeded: z.boolean(),
@@ -43,7 +46,18 @@ export const executionShape = z.object({
   truncated: z.boolean(),
   stdout_file: z.string().nullable().describe('The file_id of all of stdout, where it was cut'),
   stderr_file: z.string().nullable().describe('The file_id of all of stderr, where it was cut'),
-  inputs: z.array(z.object({ file_id: z.string(), name: z.string(), size: z.number(), sha256: z.string() })),
+  inputs: z.array(
+    z.object({
+      file_id: z.string().nullable(),
+      origin: z
+        .record(z.string(), z.string())
+        .nullable()
+        .describe('Where it came from, if not from a stored file'),
+      name: z.string(),
+      size: z.number(),
+      sha256: z.string(),
+    }),
+  ),
   artifacts: differenceShape,
   limits: limitsShape,
 });
@@ -54,6 +68,7 @@ export function shownExecution(execution: Execution): z.input<typeof executionSh
     tool: execution.tool,
     language: execution.language,
     code: execution.code,
+    stdin_bytes: execution.stdinBytes,
     working_dir: execution.workingDir,
     end_reason: execution.reason,
     succeeded: execution.succeeded,
@@ -70,9 +85,13 @@ export function shownExecution(execution: Execution): z.input<typeof executionSh
     stdout_file: execution.stdoutFile,
     stderr_file: execution.stderrFile,
     artifacts: shownDifference(execution.artifacts),
-    inputs: execution.inputs.map(({ fileId, ...rest }) => ({ file_id: fileId, ...rest })),
+    inputs: execution.inputs.map(shownInput),
     limits: shownLimits(execution),
   };
+}
+
+function shownInput({ fileId, origin, name, size, sha256 }: GivenFile) {
+  return { file_id: fileId, origin: origin && { ...origin }, name, size, sha256 };
 }
 
 export function shownDifference({
@@ -94,6 +113,7 @@ function shownLimits({ limits }: Execution): z.input<typeof limitsShape> {
     disk_bytes: limits.diskBytes,
     tmp_bytes: limits.tmpBytes,
     sandbox: limits.sandbox,
+    runtime: limits.runtime,
     unenforced: [...limits.unenforced],
   };
 }

@@ -11,10 +11,11 @@ import { insidePath, type InsideFolder } from './working-dir.ts';
 export function beginning(
   room: ExecutionsOptions,
   sandbox: Sandbox,
+  runtime: string | null,
   caller: Caller,
   id: string,
   folder: InsideFolder,
-  { tool, language, code, timeoutMs }: ExecutionRequest,
+  { tool, language, code, stdin, timeoutMs }: ExecutionRequest,
 ): Execution {
   return {
     id,
@@ -22,6 +23,8 @@ export function beginning(
     tool,
     language,
     code,
+    stdin,
+    stdinBytes: Buffer.byteLength(stdin),
     workingDir: insidePath(folder),
     reason: 'running',
     succeeded: false,
@@ -42,6 +45,7 @@ export function beginning(
       ...sandbox.limits,
       timeoutMs: Math.min(timeoutMs ?? room.timeoutMs, room.maxTimeoutMs),
       sandbox: sandbox.kind,
+      runtime,
       unenforced: claims.filter((claim) => sandbox.holds[claim] !== true),
     },
   };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { createServerFactory } from '../mcp/server.ts';
 import { createMetrics } from '../metrics.ts';
 import { createLog } from '../log.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
+import type { OtherFile, WantedCrateFile } from './executions.ts';
 import { ada, openRoom, plenty, until, type RoomOptions } from './room.testing.ts';
 
 /** The tools behind a real MCP server and client. */
@@ -276,6 +278,20 @@ test('D9: get_execution and search_executions tell of earlier runs', async () =>
   assert.match((await tools.call('get_execution', { execution_id: 'exec_000000000000' })).text, /not_found/);
 });
 
+test('D9: get_execution tells how much came in on stdin, and not what', async () => {
+  await using tools = await openTools();
+  const code = 'process.stdin.resume()';
+  const ran = await tools.call('execute_code', { language: 'node', code, stdin: 'ünï\0' });
+  const got = await tools.call('get_execution', { execution_id: ran.data.execution_id });
+  assert.equal(got.data.stdin_bytes, 6);
+  assert.match(got.text, /^Given on stdin: 6 bytes$/m);
+  assert.doesNotMatch(JSON.stringify(got.result), /ünï/);
+  const none = await tools.call('execute_code', { language: 'bash', code: 'true' });
+  const plain = await tools.call('get_execution', { execution_id: none.data.execution_id });
+  assert.equal(plain.data.stdin_bytes, 0);
+  assert.doesNotMatch(plain.text, /stdin/);
+});
+
 test('D2: what is not enforced, and names that are not plain, are told as they are', async () => {
   await using sandbox = plainSandbox({ holds: { memory: 'no cgroup' } });
   await using tools = await openTools({ sandbox });
@@ -319,4 +335,62 @@ test('D6: a refused working_dir is an error with its code', async () => {
   const { failed, result } = await tools.call('execute_code', input);
   assert.equal(failed, true);
   assert.deepEqual(result._meta?.['workcrate/error'], { code: 'path_refused', kind: 'protected' });
+});
+
+const crateId = `crate_${'0'.repeat(24)}`;
+
+test('files of crates are put into the working directory, and get_execution tells where they came from', async () => {
+  const asked: WantedCrateFile[] = [];
+  const crateFiles = async (_context: unknown, wanted: readonly WantedCrateFile[]): Promise<OtherFile[]> => {
+    asked.push(...wanted);
+    return wanted.map(({ crateId: crate_id, path, name }) => ({
+      name,
+      origin: { crate_id, path },
+      size: path.length,
+      open: async function* () {
+        yield Buffer.from(path);
+      },
+    }));
+  };
+  await using tools = await openTools({ crateFiles });
+  const crate_files = [
+    { crate_id: crateId, path: 'data/deep/a.csv' },
+    { crate_id: crateId, path: 'data/b.csv', as: 'other.csv' },
+  ];
+  const { data } = await tools.call('execute_code', {
+    language: 'bash',
+    code: 'cat a.csv other.csv',
+    crate_files,
+  });
+  assert.equal(data.stdout, 'data/deep/a.csvdata/b.csv');
+  assert.deepEqual(
+    asked.map(({ path, name }) => [path, name]),
+    [
+      ['data/deep/a.csv', 'a.csv'],
+      ['data/b.csv', 'other.csv'],
+    ],
+  );
+  const shown = await tools.call('get_execution', { execution_id: data.execution_id });
+  const { inputs, limits } = shown.data;
+  assert.deepEqual(inputs[1], {
+    file_id: null,
+    origin: { crate_id: crateId, path: 'data/b.csv' },
+    name: 'other.csv',
+    size: 10,
+    sha256: createHash('sha256').update('data/b.csv').digest('hex'),
+  });
+  assert.match(shown.text, /^Given: a\.csv, other\.csv$/m);
+  assert.equal(limits.runtime, 'bash 1.0');
+  const bash = await tools.call('execute_bash', { command: 'cat a.csv', crate_files: [crate_files[0]] });
+  assert.equal(bash.data.stdout, 'data/deep/a.csv');
+});
+
+test('without crates there are no files of crates, and no more than 100 may be asked for', async () => {
+  await using tools = await openTools();
+  const one = { crate_id: crateId, path: 'a' };
+  const none = await tools.call('execute_bash', { command: 'true', crate_files: [one] });
+  assert.match(none.text, /no crates.*\(unsupported\)$/);
+  assert.equal((await tools.call('execute_bash', { command: 'true', crate_files: [] })).failed, false);
+  for (const crate_files of [Array.from({ length: 101 }, () => one), [{ ...one, crate_id: 'x' }], [{}]])
+    assert.equal((await tools.call('execute_bash', { command: 'true', crate_files })).failed, true);
 });

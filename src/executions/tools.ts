@@ -2,16 +2,21 @@ import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
-import { answerOf, endedShape, endLines, outputLines, type AnswerOptions } from './answer.ts';
+import { answerOf, endedShape, endLines, inputLines, outputLines, type AnswerOptions } from './answer.ts';
+import { crateFiles, findCrateFiles, type FindCrateFiles } from './crate-files.ts';
 import type { Execution, Executions } from './executions.ts';
 import { codeText, executionId, givenFiles, searchInput, stdinText } from './inputs.ts';
 import { executionShape, pageShape, shownExecution, shownPage } from './shown.ts';
 import { truncated } from './truncation.ts';
 
+export type { FindCrateFiles } from './crate-files.ts';
+
 export interface ExecutionToolsOptions extends AnswerOptions {
   readonly executions: Executions;
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
+  /** Finds files in crates for runs; without it there are no crates. */
+  readonly crateFiles?: FindCrateFiles;
 }
 
 /** Code may do anything that the sandbox lets it. */
@@ -47,11 +52,13 @@ function executeCode(options: ExecutionToolsOptions): Tool {
         .describe('Below /workspace, /artifacts or /tmp; default: a folder of its own in /workspace'),
       stdin: stdinText.optional(),
       files: givenFiles,
+      crate_files: crateFiles,
       session_id: z.string().min(1).max(200).optional().describe('There are no sessions yet: leave it out'),
     }),
     output: endedShape,
     annotations: running,
-    async handle(input, { caller, signal, progress }) {
+    async handle(input, context) {
+      const { caller, signal, progress } = context;
       if (input.session_id !== undefined)
         throw new WorkcrateError(
           'not_found',
@@ -65,6 +72,7 @@ function executeCode(options: ExecutionToolsOptions): Tool {
         workingDir: input.working_dir ?? null,
         timeoutMs: input.timeout_ms ?? null,
         files: input.files ?? [],
+        others: await findCrateFiles(options.crateFiles, context, input.crate_files),
       };
       return answerOf(options, caller, await options.executions.run(caller, request, { signal, progress }));
     },
@@ -86,10 +94,12 @@ function executeBash(options: ExecutionToolsOptions): Tool {
         .optional()
         .describe(`Seconds; default ${options.timeoutMs / 1000}, at most ${options.maxTimeoutMs / 1000}`),
       files: givenFiles,
+      crate_files: crateFiles,
     }),
     output: endedShape,
     annotations: running,
-    async handle({ command, timeout, files = [] }, { caller, signal, progress }) {
+    async handle({ command, timeout, files = [], crate_files }, context) {
+      const { caller, signal, progress } = context;
       const request = {
         tool: 'execute_bash',
         language: 'bash' as const,
@@ -98,6 +108,7 @@ function executeBash(options: ExecutionToolsOptions): Tool {
         workingDir: '/workspace',
         timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
         files,
+        others: await findCrateFiles(options.crateFiles, context, crate_files),
       };
       return answerOf(options, caller, await options.executions.run(caller, request, { signal, progress }));
     },
@@ -110,7 +121,7 @@ function getExecution({ executions }: ExecutionToolsOptions): Tool {
     group: 'code',
     title: 'See what was run',
     description:
-      'Gives the code, output, changed files, limits and end of an earlier run. Where output was cut, share_file makes a link of its stdout_file or stderr_file, for as long as that is kept.',
+      'Gives the code, inputs, output, changed files, limits and end of an earlier run. Where output was cut, share_file makes a link of its stdout_file or stderr_file, for as long as that is kept.',
     input: z.strictObject({ execution_id: executionId }),
     output: executionShape,
     annotations: looking,
@@ -126,6 +137,7 @@ function toldOf(execution: Execution): string {
   return [
     `${language} in ${workingDir} at ${new Date(startedAt).toISOString()}:`,
     truncated(code),
+    ...inputLines(execution),
     '--- stdout ---',
     ...outputLines(execution),
     ...endLines(execution),

@@ -10,7 +10,9 @@ const offer = 'x-sendfile-type';
 export function createAccel(storage: Storage, prefix: string) {
   if (storage.localPath === undefined) throw needsDisk();
   const place = `/${prefix.replaceAll(/^\/+|\/+$/g, '')}/`.replace('//', '/');
-  return async ({ headers, download, key, plan }: Asked): Promise<Handed | null> => {
+  return async ({ headers, download, plan }: Asked): Promise<Handed | null> => {
+    const { storageKey: key } = download;
+    if (key === null) return null;
     // Whoever came past the proxy would be left with an empty answer.
     if (headers[offer] !== 'X-Accel-Redirect') return null;
     // Of a Range that is to be ignored, nginx has other ideas.

@@ -6,7 +6,7 @@ import { type StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { bundledFile, zipDownload, type Download } from './download.ts';
 import { fileNotFound, insertLink, type Link, type LinksOptions } from './link.ts';
-import { uniqueNames } from './zip/zip.ts';
+import { uniqueNames } from '../zip/zip.ts';
 
 interface NewBundle {
   readonly bundleId: string;
@@ -26,7 +26,7 @@ export async function createBundle(
   caller: Caller,
   bundle: NewBundle,
   progress: Progress,
-): Promise<Download> {
+): Promise<Download & { readonly sha256: string }> {
   const files = await ownFiles(options, caller, bundle.fileIds);
   const names = uniqueNames(files.map((file) => portableFilename(file.name)));
   const entries = files.map((file, position) => bundledFile(names[position]!, file));

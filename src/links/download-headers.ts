@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { create } from 'content-disposition';
 import type { Download } from './download.ts';
 
@@ -5,7 +6,13 @@ import type { Download } from './download.ts';
 const active = /^(?:text\/html|text\/xml|application\/xml|[a-z]+\/[a-z0-9.-]+\+xml)\b/i;
 
 export function etagOf(download: Download): string {
-  return `"${download.sha256}"`;
+  const { sha256, version } = download;
+  return `"${sha256 ?? `v-${hashOf(version ?? '')}`}"`;
+}
+
+/** A version may hold anything, such as quotes, or what is nobody's business. */
+function hashOf(version: string): string {
+  return createHash('sha256').update(version).digest('hex').slice(0, 32);
 }
 
 const made = new WeakMap<Download, Record<string, string>>();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { sendSegments, socketInTurn, type Sent } from '../transfer/transfer.ts';
@@ -9,6 +9,7 @@ import { planDownload, type DownloadPlan } from './download-plan.ts';
 import type { Download } from './download.ts';
 import type { HandOver } from './hand-over.ts';
 import type { Lease } from './lease.ts';
+import { lastByteAfter, lengthOf } from './last-byte.ts';
 import type { Link } from './link.ts';
 import type { Links } from './links.ts';
 
@@ -48,7 +49,7 @@ async function sendFreely(
   const headers = req.method === 'HEAD' ? withoutRange(req) : req.headers;
   const plan = planDownload(headers, download);
   if (req.method === 'GET' && (await handedOver(options, req, res, link, download, plan))) return;
-  const sent = await send(options, res, download, plan);
+  const sent = await send(options, res, link, download, plan);
   const finished = account(options, link, download, plan, sent, req.method === 'GET');
   if (finished) await options.completed(link, download);
 }
@@ -101,7 +102,7 @@ async function sendOnce(
   const { socket } = req;
   let sent: Sent = { sent: 0, complete: false };
   try {
-    sent = await send(options, res, closing, plan);
+    sent = await send(options, res, link, closing, plan);
   } finally {
     const used = sent.complete && plan.range?.end === download.size;
     if (plan.range !== null && !used)
@@ -126,11 +127,13 @@ function closingDownload(download: Download, use: () => Promise<void>): Download
       return {
         ...opened,
         async *segments(start, end) {
-          const last = Math.max(start, size - 1);
-          yield* opened.segments(start, Math.min(end, last));
-          if (end < size) return;
-          await use();
-          yield* opened.segments(last, end);
+          let left = size - start;
+          for await (const segment of opened.segments(start, end)) {
+            left -= lengthOf(segment);
+            if (left > 0) yield segment;
+            else yield* lastByteAfter(use, segment);
+          }
+          if (size === 0) await use();
         },
       };
     },
@@ -177,8 +180,9 @@ async function breaksOff(socket: Socket): Promise<boolean> {
 
 /** The bytes are held before the headers go out, so that missing ones can still be a 410. */
 async function send(
-  { metrics, sendfile, idleMs }: DownloadRouteOptions,
+  { links, metrics, sendfile, idleMs }: DownloadRouteOptions,
   res: ServerResponse,
+  link: Link,
   download: Download,
   plan: DownloadPlan,
 ): Promise<Sent> {
@@ -188,6 +192,9 @@ async function send(
     res.writeHead(plan.status, plan.headers);
     const body = opened === null ? [] : plan.body(opened);
     return await sendSegments(res, body, { length: plan.length, sendfile, idleMs });
+  } catch (error) {
+    if (isWorkcrateError(error, 'zip_damaged')) links.noteDamage(link, download);
+    throw error;
   } finally {
     metrics.transfers.out--;
     await opened?.close();

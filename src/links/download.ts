@@ -1,18 +1,29 @@
+import { crc32 as crc32Of } from 'node:zlib';
 import type { Database } from '../database/database.ts';
+import { WorkcrateError } from '../errors.ts';
 import { fileFromRow, type Files, type StoredFile } from '../files/files.ts';
+import type { OpenObject, PresignedUrl } from '../storage/storage.ts';
 import type { Segment } from '../transfer/transfer.ts';
 import { bytesGone } from './link.ts';
-import { zipLayout, type ZipEntry } from './zip/zip.ts';
+import { zipLayout, type ZipEntry } from '../zip/zip.ts';
 
 /** What a link gives: its description, and the way to its bytes. */
 export interface Download {
   readonly filename: string;
   readonly mediaType: string;
   readonly size: number;
-  readonly sha256: string;
+  /** Null where it would have to be read to be known. */
+  readonly sha256: string | null;
+  /** Stands in for the sha256: any text that changes whenever the bytes do. */
+  readonly version?: string;
   readonly modified: number;
   /** The one object that holds all of it; null where there is none, as for a ZIP. */
   readonly storageKey: string | null;
+  /** A URL for all of it at a store that is not ours, for a GET without this server between; null where there is none. */
+  presign?(
+    expiresAt: number,
+    response: { contentType: string; contentDisposition: string },
+  ): Promise<PresignedUrl | null>;
   /** Holds the bytes until it is closed; `bytes_gone` where they are no longer there. */
   open(): Promise<OpenDownload>;
 }
@@ -52,6 +63,77 @@ async function openWhole(files: Files, file: Pick<StoredFile, 'storageKey' | 'si
   if (object?.size === file.size) return object;
   await object?.[Symbol.asyncDispose]();
   throw bytesGone();
+}
+
+/** A stretch of an object that others keep, and what is known of it. */
+export interface ObjectStretch extends Pick<
+  Download,
+  'filename' | 'mediaType' | 'sha256' | 'version' | 'modified' | 'presign'
+> {
+  /** Where it begins in the object, and before where it ends. */
+  readonly start: number;
+  readonly end: number;
+  /** Of the whole stretch; null where it is not known. */
+  readonly crc32: number | null;
+  /** Opens the object; `bytes_gone` where it is no longer there, or no longer what was described. */
+  object(): Promise<OpenObject>;
+}
+
+/**
+ * Whoever takes all of it gets its last chunk only once the CRC agrees; else the connection breaks, and the bytes are
+ * taken for whole by nobody. Parts are given as they are.
+ */
+export function objectDownload({ start, end, crc32, object: open, ...described }: ObjectStretch): Download {
+  const size = end - start;
+  return {
+    ...described,
+    size,
+    storageKey: null,
+    async open() {
+      if (size === 0 && crc32 !== null && crc32 !== 0) throw damaged();
+      const object = await openUpTo(open, end);
+      const whole = crc32 === null ? object : checkedObject(object, crc32);
+      return {
+        segments: (from, to) =>
+          from < to
+            ? [{ object: to - from === size ? whole : object, start: start + from, end: start + to }]
+            : [],
+        close: () => object[Symbol.asyncDispose](),
+      };
+    },
+  };
+}
+
+async function openUpTo(open: () => Promise<OpenObject>, end: number): Promise<OpenObject> {
+  const object = await open();
+  if (object.size >= end) return object;
+  await object[Symbol.asyncDispose]();
+  throw bytesGone();
+}
+
+/** Every stretch that is read of it has to have the CRC. Bytes must be seen for that, so the kernel cannot send them. */
+function checkedObject(object: OpenObject, expected: number): OpenObject {
+  return {
+    size: object.size,
+    descriptor: null,
+    async *read(start, end, signal) {
+      let [crc, left] = [0, end - start];
+      for await (const chunk of object.read(start, end, signal)) {
+        crc = crc32Of(chunk, crc);
+        left -= chunk.length;
+        if (left <= 0 && crc !== expected) throw damaged();
+        yield chunk;
+      }
+    },
+    [Symbol.asyncDispose]: () => object[Symbol.asyncDispose](),
+  };
+}
+
+export function damaged(): WorkcrateError {
+  return new WorkcrateError(
+    'zip_damaged',
+    'The bytes do not agree with the CRC-32 that they were packed with. Copy the archive to its source again.',
+  );
 }
 
 interface BundledFile extends ZipEntry {

@@ -39,11 +39,10 @@ const file: Download = {
 async function handed(
   options: HandOverOptions,
   headers: IncomingHttpHeaders = {},
-  { download = file, ttlSeconds = 3600, singleUse = false } = {},
+  { download = file as Download, ttlSeconds = 3600, singleUse = false } = {},
 ) {
   const handOver = await createHandOver(options);
-  const target = { fileId: 'file_ab', bundleId: null };
-  const { link } = mintLink({ user: 'local' }, target, { ttlSeconds, singleUse }, now);
+  const { link } = mintLink({ user: 'local' }, { fileId: 'file_ab' }, { ttlSeconds, singleUse }, now);
   return (await handOver?.({ headers, link, download, plan: planDownload(headers, download) })) ?? null;
 }
 
@@ -97,6 +96,27 @@ it('C6: single use, bundles and small files are sent from here', async () => {
     assert.equal(await handed(options, headers, { download: { ...file, size: 99 } }), null);
     assert.notEqual(await handed(options, headers, { download: { ...file, size: 100 } }), null);
   }
+});
+
+it('B8: what stands at the store of a source is had from there by redirect, and only by that', async () => {
+  const { storageKey: _key, ...rest } = file;
+  const asked: unknown[] = [];
+  const presign: Download['presign'] = async (expiresAt, response) => {
+    asked.push(response);
+    return { url: `https://source.example/x?until=${expiresAt}`, headers: {}, expiresAt };
+  };
+  const download = { ...rest, storageKey: null, sha256: null, version: '1', presign };
+  const { status, headers } = (await handed(redirect, {}, { download }))!;
+  assert.deepEqual([status, headers['Location']], [302, `https://source.example/x?until=${now + 60_000}`]);
+  const [response] = asked as { contentType: string; contentDisposition: string }[];
+  assert.deepEqual(response, {
+    contentType: 'text/html',
+    contentDisposition: 'attachment; filename=a.html',
+  });
+  assert.equal(await handed(accel, viaProxy, { download }), null);
+  assert.equal(await handed(redirect, {}, { download, singleUse: true }), null);
+  assert.equal(await handed(redirect, { range: 'bytes=1-2' }, { download }), null);
+  assert.equal(await handed(redirect, {}, { download: { ...download, presign: async () => null } }), null);
 });
 
 it('a URL that needs headers is no redirect', async () => {

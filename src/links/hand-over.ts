@@ -18,13 +18,11 @@ export interface Asked {
   readonly headers: IncomingHttpHeaders;
   readonly link: Link;
   readonly download: Download;
-  /** The object that all bytes of the download stand in. */
-  readonly key: string;
   readonly plan: DownloadPlan;
 }
 
 /** Null where the bytes have to be sent from here. */
-export type HandOver = (asked: Omit<Asked, 'key'>) => Promise<Handed | null>;
+export type HandOver = (asked: Asked) => Promise<Handed | null>;
 
 export interface HandOverOptions {
   readonly downloads: 'stream' | 'redirect' | 'accel';
@@ -52,17 +50,13 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
     });
     return null;
   }
-  return async (asked) => {
-    const { storageKey: key, size } = asked.download;
-    if (key === null || size < from || !isPlain(asked)) return null;
-    return way({ ...asked, key });
-  };
+  return async (asked) => (asked.download.size < from || !isPlain(asked) ? null : way(asked));
 }
 
 /** The other side has an ETag and a date of its own, and would judge conditions by those. */
 const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'];
 
-function isPlain({ headers, link, plan }: Omit<Asked, 'key'>): boolean {
+function isPlain({ headers, link, plan }: Asked): boolean {
   if (link.singleUse || (plan.status !== 200 && plan.status !== 206)) return false;
   return conditions.every((name) => headers[name] === undefined);
 }

@@ -16,8 +16,18 @@ export const linkShape = z.object({
   expiresAt: z.string(),
 });
 
+/** The same for what stands elsewhere, whose sha256 nobody may know without reading all of it. */
+export const elsewhereLinkShape = linkShape.extend({
+  sha256: z.string().nullable().describe('Null where it is not known'),
+});
+
+type LinkResult<Sha256> = Omit<z.input<typeof linkShape>, 'sha256'> & { sha256: Sha256 };
+
 /** Several clients ignore `resource_link`, hence the same in structured content and the URL in the text. */
-export function linkAnswer(shared: SharedLink, baseUrl: string): ToolAnswer<z.input<typeof linkShape>> {
+export function linkAnswer<Sha256 extends string | null>(
+  shared: SharedLink<Sha256>,
+  baseUrl: string,
+): ToolAnswer<LinkResult<Sha256>> {
   const { filename, size, sha256, mediaType } = shared.download;
   const downloadUrl = `${baseUrl}/files/${shared.token}`;
   const expiresAt = new Date(shared.link.expiresAt).toISOString();

@@ -5,7 +5,17 @@ import type { Files } from '../files/files.ts';
 import { isLocal, type Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { Download } from './download.ts';
 import { hashToken, newToken, publicId } from './tokens.ts';
+
+/** Finds what stands neither in files nor in bundles, by references that mean nothing to this room. */
+export interface Elsewhere {
+  /**
+   * Asked for every download. Rejects with `bytes_gone` where it is gone or no longer what the reference means, and
+   * with `source_unreachable` where that cannot be told.
+   */
+  download(reference: string): Promise<Download>;
+}
 
 /** What the room stands on. */
 export interface LinksOptions {
@@ -14,6 +24,7 @@ export interface LinksOptions {
   readonly files: Files;
   readonly uploadTtl: number;
   readonly maxBundleFiles: number;
+  readonly elsewhere?: Elsewhere;
   readonly clock: Clock;
   readonly log: Log;
   /** How often what was remembered of a link still held, for the metrics. */
@@ -25,13 +36,15 @@ export interface LinkTerms {
   readonly singleUse: boolean;
 }
 
-/** An expiring right to fetch one file or bundle. */
+/** An expiring right to fetch one file, one bundle, or one thing that stands elsewhere. */
 export interface Link {
   readonly tokenHash: string;
   readonly id: string;
   readonly owner: string;
   readonly fileId: string | null;
   readonly bundleId: string | null;
+  /** Names what stands elsewhere; it means something only to whoever finds it. */
+  readonly target: string | null;
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly singleUse: boolean;
@@ -52,6 +65,7 @@ export function linkFromRow(row: Row): Link {
     owner: row['owner'] as string,
     fileId: row['file_id'] as string | null,
     bundleId: row['bundle_id'] as string | null,
+    target: row['target'] as string | null,
     createdAt: row['created_at'] as number,
     expiresAt: row['expires_at'] as number,
     singleUse: row['single_use'] === 1,
@@ -94,13 +108,14 @@ export async function demandStanding(tx: Queries, caller: Caller, begunAt: numbe
 export async function insertLink(tx: Queries, caller: Caller, link: Link): Promise<void> {
   await demandStanding(tx, caller, link.createdAt);
   await tx.query(
-    `INSERT INTO links (token_hash, id, owner, file_id, bundle_id, created_at, expires_at, single_use)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO links (token_hash, id, owner, file_id, bundle_id, target, created_at, expires_at, single_use)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     link.tokenHash,
     link.id,
     link.owner,
     link.fileId,
     link.bundleId,
+    link.target,
     link.createdAt,
     link.expiresAt,
     link.singleUse ? 1 : 0,
@@ -125,7 +140,7 @@ export function fileNotFound(id: string): WorkcrateError {
 /** A new link and its token: the only time that the token is known. */
 export function mintLink(
   caller: Caller,
-  target: Pick<Link, 'fileId' | 'bundleId'>,
+  to: Partial<Pick<Link, 'fileId' | 'bundleId' | 'target'>>,
   terms: LinkTerms,
   createdAt: number,
 ): { token: string; link: Link } {
@@ -135,7 +150,10 @@ export function mintLink(
     tokenHash,
     id: publicId(tokenHash),
     owner: caller.user,
-    ...target,
+    fileId: null,
+    bundleId: null,
+    target: null,
+    ...to,
     createdAt,
     expiresAt: createdAt + terms.ttlSeconds * 1000,
     singleUse: terms.singleUse,

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { WorkcrateError } from '../errors.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { createBundle } from './bundle.ts';
+import { createDamage } from './damage.ts';
 import type { Download } from './download.ts';
 import {
-  bytesGone,
   fileNotFound,
   insertLink,
   linkNotFound,
@@ -19,23 +19,26 @@ import { createSingleUse } from './single-use.ts';
 import { createStatistics } from './statistics.ts';
 import { hashToken, isToken } from './tokens.ts';
 
+export { bytesGone, type Elsewhere, type LinkTerms } from './link.ts';
+export { objectDownload, type Download, type ObjectStretch } from './download.ts';
 export { dropLeases } from './lease.ts';
 export { createUploads, type Uploads } from './uploads.ts';
 export { createWebhook } from './webhook.ts';
 
 /** A link as it is handed out: the only time that its token is known. */
-export interface SharedLink {
+export interface SharedLink<Sha256 extends string | null = string> {
   readonly token: string;
   readonly link: Link;
-  readonly download: Pick<Download, 'filename' | 'mediaType' | 'size' | 'sha256'>;
+  readonly download: Pick<Download, 'filename' | 'mediaType' | 'size'> & { readonly sha256: Sha256 };
 }
 
 export type Links = ReturnType<typeof createLinks>;
 
-/** The way out: rights to fetch a file or a bundle, past the model's context. */
+/** The way out: rights to fetch a file, a bundle or what stands elsewhere, past the model's context. */
 export function createLinks(options: LinksOptions) {
   const { database, files, clock } = options;
   const statistics = createStatistics(options);
+  const damage = createDamage();
   const lookup = createLookup(options);
 
   /** A caller's link by its token or its public id. */
@@ -48,10 +51,16 @@ export function createLinks(options: LinksOptions) {
     return found;
   }
 
+  async function undamaged({ link, download }: FoundLink): Promise<Download> {
+    const found = await download();
+    damage.demandNone(link, found);
+    return found;
+  }
+
   return {
     /** Makes a link to a file of the caller's, which then lives at least as long as the link. */
     async share(caller: Caller, fileId: string, terms: LinkTerms): Promise<SharedLink> {
-      const { token, link } = mintLink(caller, { fileId, bundleId: null }, terms, clock());
+      const { token, link } = mintLink(caller, { fileId }, terms, clock());
       await database.transaction(async (tx) => {
         if (!(await files.extend(tx, caller, fileId, link.expiresAt))) throw fileNotFound(fileId);
         await insertLink(tx, caller, link);
@@ -70,8 +79,23 @@ export function createLinks(options: LinksOptions) {
       progress: { signal: AbortSignal; report(done: number, total: number): void },
     ): Promise<SharedLink> {
       const bundleId = `bundle_${randomBytes(12).toString('hex')}`;
-      const { token, link } = mintLink(caller, { fileId: null, bundleId }, terms, clock());
+      const { token, link } = mintLink(caller, { bundleId }, terms, clock());
       const download = await createBundle(options, caller, { bundleId, fileIds, filename, link }, progress);
+      return { token, link, download };
+    },
+
+    /**
+     * Makes a link to what `elsewhere` finds by the reference, each time that it is asked for. Whether the caller may
+     * have it has to be judged before. It lives no longer for the link: once it is gone or changed, that is a 410.
+     */
+    async shareElsewhere(
+      caller: Caller,
+      reference: string,
+      terms: LinkTerms,
+    ): Promise<SharedLink<string | null>> {
+      const { token, link } = mintLink(caller, { target: reference }, terms, clock());
+      const download = await foundElsewhere(options, reference);
+      await database.transaction((tx) => insertLink(tx, caller, link));
       return { token, link, download };
     },
 
@@ -79,18 +103,22 @@ export function createLinks(options: LinksOptions) {
     async resolve(token: string): Promise<{ link: Link; download: Download }> {
       const found = isToken(token) ? await lookup(hashToken(token)) : null;
       if (!found || stateOf(found.link, clock()) !== 'active') throw linkNotFound();
-      return { link: found.link, download: await found.download() };
+      return { link: found.link, download: await undamaged(found) };
     },
 
     ...createSingleUse(options),
+
+    /** Bytes of the download turned out to be wrong: no more of it is given out. */
+    noteDamage: damage.note,
 
     note: (link: Link, bytes: number, complete: boolean): void =>
       statistics.note(link.tokenHash, bytes, complete, clock()),
 
     async status(caller: Caller, reference: string) {
       await statistics.flush();
-      const { link, download } = await mine(caller, reference);
-      return { link, state: stateOf(link, clock()), download: await download().catch(absentIfGone) };
+      const found = await mine(caller, reference);
+      const { link } = found;
+      return { link, state: stateOf(link, clock()), ...(await standing(undamaged(found))) };
     },
 
     /** Ends a link at once. Revoking twice is allowed. */
@@ -122,7 +150,19 @@ export function createLinks(options: LinksOptions) {
   };
 }
 
-function absentIfGone(error: unknown): null {
-  if (error instanceof WorkcrateError && error.code === bytesGone().code) return null;
-  throw error;
+async function foundElsewhere({ elsewhere }: LinksOptions, reference: string): Promise<Download> {
+  if (elsewhere !== undefined) return elsewhere.download(reference);
+  throw new WorkcrateError('unsupported', 'This server hands out nothing but its own files.');
+}
+
+/** What a link points at, as far as that can be told: a source that is down must not hide how a link was used. */
+async function standing(finding: Promise<Download>): Promise<{ download: Download | null; isGone: boolean }> {
+  try {
+    return { download: await finding, isGone: false };
+  } catch (error) {
+    if (isWorkcrateError(error, 'source_unreachable')) return { download: null, isGone: false };
+    if (isWorkcrateError(error, 'bytes_gone') || isWorkcrateError(error, 'zip_damaged'))
+      return { download: null, isGone: true };
+    throw error;
+  }
 }

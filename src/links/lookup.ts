@@ -6,18 +6,19 @@ import { bytesGone, linkFromRow, type Link, type LinksOptions } from './link.ts'
 /** A link, and the way to what it points at. */
 export interface FoundLink {
   readonly link: Link;
-  /** Rejects with `bytes_gone` where the link has outlived its file or bundle. */
+  /** Rejects with `bytes_gone` where the link has outlived what it points at. */
   download(): Promise<Download>;
 }
 
 interface Rooms {
   readonly database: Database;
   readonly files: Files;
+  readonly elsewhere?: LinksOptions['elsewhere'];
 }
 
 /** One query for link and file together: it is made for nearly every download. */
 export async function findLink(
-  { database, files }: Rooms,
+  { database, files, elsewhere }: Rooms,
   where: string,
   ...values: SqlValue[]
 ): Promise<FoundLink | null> {
@@ -32,6 +33,10 @@ export async function findLink(
   if (link.bundleId !== null) {
     const { bundleId } = link;
     return { link, download: () => bundleDownload(database, files, bundleId) };
+  }
+  if (link.target !== null) {
+    const { target } = link;
+    return { link, download: async () => elsewhere?.download(target) ?? Promise.reject(bytesGone()) };
   }
   const download = row['storage_key'] === null ? null : linkedFile(files, row);
   return { link, download: async () => download ?? Promise.reject(bytesGone()) };

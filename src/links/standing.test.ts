@@ -10,6 +10,7 @@ import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
 import { addUser } from '../users/keys.ts';
 import { removeUser } from '../users/remove.ts';
+import { objectDownload } from './download.ts';
 import { createLinks, createUploads } from './links.ts';
 
 const postgres = await startPostgres();
@@ -23,6 +24,20 @@ const terms = { ttlSeconds: 60, singleUse: false };
 const keyTerms = { scopes: ['files'], expiresAt: null };
 const wanted = { filename: 'a', size: null, sha256: null, mediaType: null, keepSeconds: 60 };
 const progress = { signal: new AbortController().signal, report: () => {} };
+const elsewhere = {
+  download: async (reference: string) =>
+    objectDownload({
+      filename: reference,
+      mediaType: 'text/plain',
+      sha256: null,
+      version: '1',
+      modified: 0,
+      start: 0,
+      end: 5,
+      crc32: null,
+      object: () => assert.fail(),
+    }),
+};
 const local: Caller = { user: 'local' };
 /** Let in at 1000, as by a key that was made then. */
 const ada: Caller = { user: 'ada', since: 1000 };
@@ -35,7 +50,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       const now = { time: 5000 };
       const ground = { database, storage, clock: () => now.time, log: createLog('off') };
       const files = createFiles({ ...ground, quotas, maxFileSize: 1e6 });
-      const rooms = { ...ground, files, uploadTtl: 60, maxBundleFiles: 10 };
+      const rooms = { ...ground, files, uploadTtl: 60, maxBundleFiles: 10, elsewhere };
       await addUser(database, 'ada', keyTerms, 1000);
       return {
         database,
@@ -57,9 +72,20 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       const refused = { code: 'unauthorized', message: /removed/ };
       await assert.rejects(room.links.share(ada, id, terms), refused);
       await assert.rejects(room.links.bundle(ada, [id], 'a', terms, progress), refused);
+      await assert.rejects(room.links.shareElsewhere(ada, 'b', terms), refused);
       await assert.rejects(room.uploads.request(ada, wanted), refused);
       for (const table of ['links', 'bundles', 'uploads'])
         assert.equal(await count(room.database, table), 0, table);
+    });
+
+    it('a link to what stands elsewhere ends with its user, and is forgotten when it expires', async () => {
+      await using room = await open();
+      const { token, link } = await room.links.shareElsewhere(ada, '{"b":"\\u0000é"}', terms);
+      assert.deepEqual((await room.links.resolve(token)).link, link);
+      assert.equal((await removeUser(room.database, 'ada', 6000)).links, 1);
+      await assert.rejects(room.links.resolve(token), { code: 'link_not_found' });
+      room.now.time += 61_000;
+      assert.equal(await room.links.sweep(), 1);
     });
 
     it('a bundle that is being put together comes to nothing, also where nobody said since when', async () => {

@@ -183,10 +183,11 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
     }),
     annotations: { readOnlyHint: true, openWorldHint: false },
     async handle(input, { caller }) {
-      const { link, state, download } = await links.status(caller, referenceOf(input));
-      const shown = state === 'active' && !download ? ('gone' as const) : state;
+      const { link, state, download, isGone } = await links.status(caller, referenceOf(input));
+      const shown = state === 'active' && isGone ? ('gone' as const) : state;
+      const hidden = download === null && !isGone ? ' What it points to cannot be reached now.' : '';
       return {
-        text: `Link ${link.id} is ${shown}. Complete downloads: ${link.downloads}; bytes sent: ${link.bytesSent}.`,
+        text: `Link ${link.id} is ${shown}. Complete downloads: ${link.downloads}; bytes sent: ${link.bytesSent}.${hidden}`,
         structured: {
           link_id: link.id,
           state: shown,

@@ -73,10 +73,12 @@ function register(server: McpServer, tool: Tool, options: McpOptions): void {
 function toolContext(context: ServerContext, { caller, sharesMachine, log }: McpOptions): ToolContext {
   const { signal, notify, _meta } = context.mcpReq;
   const progressToken = _meta?.progressToken;
+  const scopes = context.http?.authInfo?.scopes;
   return {
     caller: callerOf(context, caller),
     signal,
     sharesMachine,
+    mayUse: (group) => scopes === undefined || scopes.includes(group),
     progress(done, total, message) {
       if (progressToken === undefined || signal.aborted) return;
       const params = {

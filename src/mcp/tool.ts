@@ -9,6 +9,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Whether the client runs on this machine under the same user, as over stdio. */
   readonly sharesMachine: boolean;
+  /** Whether the caller's key or token is good for the tools of a group; it is for the one of this tool. */
+  mayUse(group: ToolGroup): boolean;
   /** Tells the client how far the work is, where it asked to be told. */
   progress(done: number, total: number | null, message?: string): void;
 }
@@ -21,7 +23,7 @@ export interface ToolAnswer<Output> {
 }
 
 /** Every group of tools there is. A caller needs the scope of this name for the tools of a group. */
-export const toolGroups = ['code', 'artifacts', 'files'] as const;
+export const toolGroups = ['code', 'artifacts', 'files', 'crates'] as const;
 
 export type ToolGroup = (typeof toolGroups)[number];
 

@@ -1,11 +1,15 @@
 import { artifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
+import { crateTools, type CrateToolsOptions } from '../crates/tools.ts';
 import { WorkcrateError } from '../errors.ts';
 import { executionTools, type ExecutionToolsOptions } from '../executions/tools.ts';
 import { fileTools } from '../files/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
 import { toolGroups, type Tool } from './tool.ts';
 
-export type ToolsOptions = LinkToolsOptions & ExecutionToolsOptions & ArtifactToolsOptions;
+export type ToolsOptions = LinkToolsOptions &
+  ExecutionToolsOptions &
+  ArtifactToolsOptions &
+  CrateToolsOptions;
 
 /** Every tool there is. */
 function allTools(options: ToolsOptions): Tool[] {
@@ -14,6 +18,7 @@ function allTools(options: ToolsOptions): Tool[] {
     ...artifactTools(options),
     ...linkTools(options),
     ...fileTools(options.files),
+    ...crateTools(options),
   ];
 }
 

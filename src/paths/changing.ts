@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
+import { closeSync, fstatSync, linkSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
 import { Fault } from './faults.ts';
 import type { Components } from './names.ts';
 import { ownedFile, type OpenFile } from './reading.ts';
@@ -24,6 +24,15 @@ export function renameEntry(ground: Ground, from: Components, to: Components): v
   using source = walkToFolder(ground, from);
   using target = walkToFolder(ground, to);
   renameSync(source.folder.at(source.name), target.folder.at(target.name));
+}
+
+/** Looked at first, since not every system leaves a link in that place unfollowed. */
+export function linkEntry(ground: Ground, from: Components, to: Components): void {
+  using source = walkToFolder(ground, from);
+  using entry = ground.footing.reach(source.folder, source.name);
+  if (!entry.stats.isFile()) throw new Fault('not_regular');
+  using target = walkToFolder(ground, to);
+  linkSync(source.folder.at(source.name), target.folder.at(target.name));
 }
 
 /** The name may be exchanged between the two calls: the second then fails, or removes what took its place. */

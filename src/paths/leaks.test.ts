@@ -54,6 +54,9 @@ function tryEverything(root: Root, text: string): void {
   attempt(() => root.open(path)[Symbol.dispose]());
   attempt(() => root.create(path)[Symbol.dispose]());
   attempt(() => root.create(copy)[Symbol.dispose]());
+  attempt(() => root.link(copy, parsePath('linked')));
+  attempt(() => root.link(path, copy));
+  attempt(() => root.remove(parsePath('linked')));
   attempt(() => root.rename(copy, parsePath('moved')));
   attempt(() => root.rename(path, copy));
   attempt(() => root.remove(parsePath('moved')));

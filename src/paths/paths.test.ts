@@ -37,6 +37,20 @@ for (const footing of allFootings) {
     assert.deepEqual(readdirSync(join(play.root, 'new')), []);
   });
 
+  test(`a file that gets a second name keeps its first, and takes no other's place (${footing})`, () => {
+    using play = playground();
+    const root = belowRoot(play.root, { footing });
+    root.link(parsePath('file'), parsePath('folder/second'));
+    root.remove(parsePath('file'));
+    assert.equal(textOf(root.open(parsePath('folder/second'))), 'inside');
+    const taken = () => root.link(parsePath('folder/second'), parsePath('folder/file'));
+    assert.throws(taken, { code: 'already_exists', message: /"folder\/file"/ });
+    assert.throws(() => root.link(parsePath('missing'), parsePath('x')), notFound);
+    assert.throws(() => root.link(parsePath('folder/second'), parsePath('missing/x')), notFound);
+    assert.throws(() => root.link(parsePath('folder'), parsePath('x')), refusedAs('not_regular'));
+    assert.throws(() => root.link(here, parsePath('x')), refusedAs('empty'));
+  });
+
   test(`what cannot be done is told by its code (${footing})`, () => {
     using play = playground();
     const root = belowRoot(play.root, { footing });
@@ -62,6 +76,8 @@ for (const footing of allFootings) {
     assert.throws(() => root.create(parsePath('link')), { code: 'already_exists' });
     assert.throws(() => root.create(parsePath('dead')), { code: 'already_exists' });
     assert.throws(() => root.makeFolder(parsePath('dead')), refusedAs('link'));
+    assert.throws(() => root.link(parsePath('link'), parsePath('x')), refusedAs('not_regular'));
+    assert.throws(() => root.link(parsePath('file'), parsePath('dead')), { code: 'already_exists' });
     root.rename(parsePath('file'), parsePath('link'));
     assert.equal(textOf(root.open(parsePath('link'))), 'inside');
     root.remove(parsePath('dead'));

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { createFile, makeFolder, removeEntry, renameEntry } from './changing.ts';
+import { createFile, linkEntry, makeFolder, removeEntry, renameEntry } from './changing.ts';
 import type { Entry, Listing } from './entries.ts';
 import { pathError } from './faults.ts';
 import { bestFooting, footings, type FootingName } from './footing.ts';
@@ -43,6 +43,8 @@ export interface Root {
   makeFolder(path: Components): void;
   /** Moves a file, folder or link; takes the place of a file or of an empty folder, as rename(2) does. */
   rename(from: Components, to: Components): void;
+  /** Gives a regular file a second name; `already_exists` if anything stands there. Not every filesystem can. */
+  link(from: Components, to: Components): void;
   /** Removes a file, a link (not its target) or an empty folder. */
   remove(path: Components): void;
 }
@@ -62,6 +64,7 @@ export function belowRoot(directory: string, options: RootOptions = {}): Root {
     tree: (path, options) => attemptEach(path, tree(ground, path, options)),
     makeFolder: (path) => attempt(path, () => makeFolder(ground, path)),
     rename: (from, to) => attempt(from, () => renameEntry(ground, from, to)),
+    link: (from, to) => attempt(to, () => linkEntry(ground, from, to)),
     remove: (path) => attempt(path, () => removeEntry(ground, path)),
   };
 }

@@ -129,6 +129,11 @@ export interface Sandbox extends AsyncDisposable {
   readonly languages: readonly Language[];
   readonly holds: Holds;
   readonly limits: Limits;
+  /**
+   * What runs a language, as a name and a version: `Python 3.11.2`, `Node.js v26.1.0`, `GNU bash 5.2.15(1)-release`;
+   * null where it does not tell. Never rejects, and asks once.
+   */
+  runtime(language: Language): Promise<string | null>;
   /** Makes ready for a user ahead of the first run. May be called at any time, and does nothing where it is ready. */
   warm(user: string, place: Place): Promise<void>;
   /** Waits where `mostRuns` are under way. */

@@ -7,6 +7,7 @@ import { killFamily, signalFamily, type Family } from './subprocess/descendants.
 import { watchDisk } from './disk.ts';
 import { closeChildEnds, outputPipes, type Pipe } from './subprocess/pipes.ts';
 import { runQueue } from './queue.ts';
+import { runtimesOf } from './runtimes.ts';
 import {
   languages,
   type Run,
@@ -49,6 +50,7 @@ export async function subprocessSandbox(options: SandboxOptions): Promise<Sandbo
     languages,
     holds: subprocessHolds(programs, options),
     limits: options.limits,
+    runtime: runtimesOf({ python: 'python3', bash: 'bash', path: searchPath(ground) }),
     warm: async () => {},
     async start(request) {
       const leave = await queue.enter(request);
@@ -156,9 +158,17 @@ function existing(folder: string): string {
   throw new WorkcrateError('sandbox_failed', 'The working directory of the run is not there.');
 }
 
+const searchPath = ({ programs }: Ground): string => `${programs}:/usr/local/bin:/usr/bin:/bin`;
+
 function environmentOf(ground: Ground, { home, tmp }: RunFolder): NodeJS.ProcessEnv {
-  const PATH = `${ground.programs}:/usr/local/bin:/usr/bin:/bin`;
-  return { PATH, HOME: home, LANG: 'C.UTF-8', TERM: 'dumb', TMPDIR: tmp, USER: 'user' };
+  return {
+    PATH: searchPath(ground),
+    HOME: home,
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    TMPDIR: tmp,
+    USER: 'user',
+  };
 }
 
 async function begun(child: ChildProcess): Promise<void> {

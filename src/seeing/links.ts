@@ -15,6 +15,11 @@ export function countedLinks(links: Links, { linkMade }: Pick<Metrics, 'linkMade
       linkMade('bundle');
       return shared;
     },
+    async shareElsewhere(...terms) {
+      const shared = await links.shareElsewhere(...terms);
+      linkMade('elsewhere');
+      return shared;
+    },
   };
 }
 

@@ -8,7 +8,7 @@ const token = parameter('path', 'token', {
 const bytes = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
 
 const fileHeaders = {
-  ETag: header('The sha256 of the content, in quotes'),
+  ETag: header('The sha256 of the content in quotes, or v- and a version where that is not known'),
   'Accept-Ranges': header('bytes'),
 };
 
@@ -23,7 +23,7 @@ function download(method: 'get' | 'head'): Json {
     ...open,
     summary:
       method === 'get'
-        ? 'Fetch a file or a bundle by link'
+        ? 'Fetch a file, a bundle or something of a crate by link'
         : 'See what a link would give, and use nothing up',
     operationId: `${method}File`,
     parameters: method === 'get' ? [range] : [],
@@ -34,7 +34,15 @@ function download(method: 'get' | 'head'): Json {
       304: bodiless('It is what the client has'),
       412: bodiless('It is not what the client takes it for'),
       416: bodiless('No such range'),
-      ...failures(['link_not_found', 'link_busy', 'bytes_gone', 'too_many_requests', 'method_not_allowed']),
+      ...failures([
+        'link_not_found',
+        'link_busy',
+        'bytes_gone',
+        'source_unreachable',
+        'zip_damaged',
+        'too_many_requests',
+        'method_not_allowed',
+      ]),
     },
   };
 }

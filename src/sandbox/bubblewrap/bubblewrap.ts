@@ -1,10 +1,18 @@
 import { WorkcrateError } from '../../errors.ts';
 import { openCgroups } from '../cgroups/cgroups.ts';
 import { runQueue } from '../queue.ts';
-import type { Holds, Limits, Place, Sandbox, SandboxOptions } from '../sandbox.ts';
+import {
+  languages,
+  type Holds,
+  type Limits,
+  type Place,
+  type Sandbox,
+  type SandboxOptions,
+} from '../sandbox.ts';
+import { runtimesOf } from '../runtimes.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
 import { memoryOfEach } from './fork-server.ts';
-import { sweepStages } from './launch.ts';
+import { outerEnvironment, sweepStages } from './launch.ts';
 import { findPython } from './python.ts';
 import { createPool, type Pool } from './pool.ts';
 import { demandPrograms } from './remedies.ts';
@@ -28,6 +36,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   if (seccomp === null)
     throw new WorkcrateError('sandbox_unavailable', `There is no filter of syscalls for ${process.arch}.`);
   const python = await findPython(options.python);
+  const runtime = runtimesOf({ python: python.path, bash: '/bin/bash', path: outerEnvironment.PATH });
   const cgroups = openCgroups({ name: 'workcrate' });
   await cgroups.sweep();
   const queue = runQueue(options.mostRuns);
@@ -53,12 +62,14 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
 
   return {
     kind: 'bubblewrap',
-    languages: ['python', 'node', 'bash'],
+    languages,
     holds: holdsOf(cgroups.holds, options.network, limits),
     limits,
+    runtime,
     async warm(user, place) {
       const pool = poolOf(user, place);
-      await pool.ready();
+      // So that no run has to wait for the answers.
+      await Promise.all([pool.ready(), ...languages.map(runtime)]);
       fillBehind(pool);
     },
     async start(request) {

@@ -18,6 +18,12 @@ const exitsWith: Readonly<Record<Language, (code: number) => string>> = {
   bash: (code) => `exit ${code}`,
 };
 
+const saysVersion: Readonly<Record<Language, string>> = {
+  python: 'import platform; print("Python", platform.python_version())',
+  node: 'console.log("Node.js", process.version)',
+  bash: 'echo "GNU bash $BASH_VERSION"',
+};
+
 export function languagesContract(make: MakeSandbox): void {
   describe('languages', () => {
     const bench = useBench(make);
@@ -28,6 +34,11 @@ export function languagesContract(make: MakeSandbox): void {
         assert.deepEqual([got.out, got.err], ['hi, wörld ☃\n', '']);
         assert.deepEqual([got.reason, got.exitCode, got.signal], ['exit', 0, null]);
         assert.ok(got.durationMs > 0);
+      });
+
+      it(`${language} is told by the version that really runs`, async () => {
+        const told = await bench.sandbox.runtime(language);
+        assert.equal(told, (await bench.run(language, saysVersion[language])).out.trim());
       });
 
       it(`D2: ${language} ends with the exit code of the program`, async () => {

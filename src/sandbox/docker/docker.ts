@@ -1,6 +1,7 @@
 import { textOf } from '../whole-output.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { runQueue } from '../queue.ts';
+import { versionLine } from '../runtimes.ts';
 import type { Holds, Language, Run, RunRequest, Sandbox } from '../sandbox.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
 import { startBox, type Box } from './box.ts';
@@ -28,7 +29,8 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   const engine = dockerEngine(options.socket);
   const info = await engine.call<EngineInfo>('GET', '/info');
   await removeLeftovers(engine, options);
-  const languages = await probe(engine, options);
+  const runtimes = await probe(engine, options);
+  const languages = [...runtimes.keys()];
 
   const queue = runQueue(options.mostRuns);
   const waiting = waitingBoxes(options, (place) => startBox(engine, options, place));
@@ -39,6 +41,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     languages,
     holds: holdsOf(options, info),
     limits: options.limits,
+    runtime: async (language) => runtimes.get(language) ?? null,
     warm: (user, place) => waiting.warm(user, place),
     async start(request) {
       const leave = await queue.enter(request);
@@ -80,18 +83,31 @@ async function removeLeftovers(engine: Engine, { instance, log }: DockerOptions)
   if (found.length > 0) log.info('sandbox.leftovers_removed', { containers: found.length });
 }
 
-/** Runs once, so that an image that cannot is found out now, and tells which languages there are. */
-async function probe(engine: Engine, options: DockerOptions): Promise<readonly Language[]> {
+/** Every line tells a version; the last one is missing where there is no node, and the exit code says so. */
+const tellVersions =
+  'python3 --version; echo "GNU bash $BASH_VERSION"; version=$(node --version) && echo "Node.js $version"';
+
+/** Runs once, so that an image that cannot is found out now, and tells which languages there are, in which version. */
+async function probe(engine: Engine, options: DockerOptions): Promise<ReadonlyMap<Language, string | null>> {
   const box = await startBox(engine, options, null);
-  const code = 'node --version > /dev/null && echo node';
   const timer = setTimeout(() => void box.kill(), probeMs);
   try {
-    const run = box.begin({ language: 'bash', code, workingDir: '/', stdin: '', mostMs: probeMs });
+    const run = box.begin({
+      language: 'bash',
+      code: tellVersions,
+      workingDir: '/',
+      stdin: '',
+      mostMs: probeMs,
+    });
     const [out, err, report] = await Promise.all([textOf(run.stdout), textOf(run.stderr), run.report]);
     if (report === null) throw imageUnfit(options.image, err);
-    if (report.code === 127 && out === '') options.log.warn('sandbox.language_missing', { why: err.trim() });
-    const bash: Language[] = err.startsWith('bash cannot be started') ? [] : ['bash'];
-    return ['python', ...(out === 'node\n' ? (['node'] as const) : []), ...bash];
+    if (report.code === 127) options.log.warn('sandbox.language_missing', { why: err.trim() });
+    const told = (name: string) =>
+      versionLine(out.split('\n').find((line) => line.startsWith(`${name} `)) ?? '');
+    const found = new Map<Language, string | null>([['python', told('Python')]]);
+    if (/^Node\.js /m.test(out)) found.set('node', told('Node.js'));
+    if (!err.startsWith('bash cannot be started')) found.set('bash', told('GNU bash'));
+    return found;
   } finally {
     clearTimeout(timer);
     await box.remove();

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
 import { namesBelow, openRemote, type Names, type RemoteLimits } from '../remote/remote.ts';
-import type { OpenObject, PresignedUrl, Staging, Storage, StoredObject } from '../storage.ts';
+import type { OpenObject, Staging, Storage, StoredObject } from '../storage.ts';
 import { createBlobs, type Blobs } from './blobs.ts';
 import { listObjects } from './listing.ts';
-import { serviceSas } from './service-sas.ts';
+import { presigned } from './presigning.ts';
 import { azureStaging } from './staging.ts';
 
 export interface AzureOptions {
@@ -42,7 +42,7 @@ export async function azureStorage(options: AzureOptions, limits?: RemoteLimits)
 }
 
 /** A wrong one would otherwise show as a refusal of the service, which cannot tell why. */
-function checkOptions({ endpoint, credential }: AzureOptions): void {
+export function checkOptions({ endpoint, credential }: AzureOptions): void {
   if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
     throw new WorkcrateError(
       'config_invalid',
@@ -60,32 +60,6 @@ async function statObject(blobs: Blobs, names: Names, key: string): Promise<Stor
 async function openObject(blobs: Blobs, name: string): Promise<OpenObject | null> {
   const found = await blobs.head(name);
   return found && openRemote(blobs, { name, etag: found.etag, size: found.size });
-}
-
-/** Only the account's key can sign. A URL for sending makes an object once and never replaces one. */
-function presigned(
-  { account, container, credential }: AzureOptions,
-  url: URL,
-  blob: string,
-  method: 'GET' | 'PUT',
-  expiresAt: number,
-  response: { contentType: string; contentDisposition: string } | undefined,
-): PresignedUrl | null {
-  if ('sas' in credential) return null;
-  const wholeSeconds = Math.floor(expiresAt / 1000) * 1000;
-  url.search = serviceSas(
-    { account, key: credential.key },
-    {
-      container,
-      blob,
-      permissions: method === 'GET' ? 'r' : 'c',
-      expiresAt: wholeSeconds,
-      isHttps: url.protocol === 'https:',
-      response: response ?? null,
-    },
-  );
-  const headers: Record<string, string> = method === 'PUT' ? { 'x-ms-blob-type': 'BlockBlob' } : {};
-  return { url: url.href, headers, expiresAt: wholeSeconds };
 }
 
 /** Writes and drops a byte: a credential that may only read shows here before an upload fails on it. */

@@ -11,7 +11,7 @@ import {
 } from '../remote/remote.ts';
 import type { AzureOptions } from './azure.ts';
 import { parseBlocks, type Block } from './blocks.ts';
-import { isAbsent, isUnmet, refused } from './refusals.ts';
+import { isAbsent, isUnmet, refused, type Meanings } from './refusals.ts';
 import { sharedKeyAuthorization } from './shared-key.ts';
 
 const version = '2023-11-03';
@@ -41,12 +41,15 @@ interface Parts {
 /** Up to 50,000 blocks that are committed and 100,000 that are not, of some 75 bytes each. */
 const longestBlockList = 16 * 1024 * 1024;
 
+/** A thousand blobs of the longest names that there are, written as long as can be. */
+const longestList = 16 * 1024 * 1024;
+
 const ifNew = { 'if-none-match': '*' };
 
 /** The operations of the Blob service that are used here, each one request. Names are whole, prefix included. */
-export function createBlobs(options: AzureOptions, limits?: RemoteLimits) {
+export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanings: Meanings = {}) {
   const host = new URL(options.endpoint).host;
-  const where = { host, account: options.account, container: options.container };
+  const where = { host, account: options.account, container: options.container, meanings };
   const remote = createRemote({ store: host, sign: async (request) => signed(options, request), limits });
   const requestOf = (method: RemoteRequest['method'], name: string, parts: Parts): RemoteRequest => ({
     method,
@@ -55,8 +58,12 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits) {
     body: parts.body ?? null,
     longestText: parts.longestText,
   });
-  const ask = (method: RemoteRequest['method'], name: string, parts: Parts = {}): Promise<WholeAnswer> =>
-    remote.ask(requestOf(method, name, parts));
+  const ask = (
+    method: RemoteRequest['method'],
+    name: string,
+    parts: Parts = {},
+    signal?: AbortSignal,
+  ): Promise<WholeAnswer> => remote.ask(requestOf(method, name, parts), signal);
   const demand = <T extends WholeAnswer | StreamedAnswer>(method: string, answer: T): T => {
     if (answer.refusal !== null) throw refused(where, method, answer);
     return answer;
@@ -80,8 +87,8 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits) {
   return {
     urlOf: (name: string): URL => urlOf(options, name),
 
-    async head(name: string): Promise<BlobFacts | null> {
-      const answer = await ask('HEAD', name);
+    async head(name: string, signal?: AbortSignal): Promise<BlobFacts | null> {
+      const answer = await ask('HEAD', name, {}, signal);
       return isAbsent(answer) ? null : factsOf(demand('HEAD', answer).headers);
     },
 
@@ -138,8 +145,12 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits) {
     },
 
     /** One page of a listing, as XML. */
-    async list(query: Readonly<Record<string, string>>): Promise<string> {
-      const answer = await ask('GET', '', { query: { restype: 'container', comp: 'list', ...query } });
+    async list(query: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<string> {
+      const parts = {
+        query: { restype: 'container', comp: 'list', ...query },
+        longestText: longestList,
+      };
+      const answer = await ask('GET', '', parts, signal);
       return documentOf(demand('GET', answer).text, 'EnumerationResults');
     },
 

@@ -1,10 +1,15 @@
 import { WorkcrateError, type ErrorCode } from '../../errors.ts';
 import { refusedAs, type Refusal } from '../remote/remote.ts';
 
+/** Codes of the service, what each is told as, and what to do about it. */
+export type Meanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
+
 export interface Where {
   readonly host: string;
   readonly account: string;
   readonly container: string;
+  /** What refusals mean where the container is used for something else than to keep files. */
+  readonly meanings: Meanings;
 }
 
 interface Refused {
@@ -26,8 +31,15 @@ export function refused(where: Where, method: string, { refusal, headers }: Refu
   return new WorkcrateError(code, message, { cause: refusedAs(where.host, refusal!) });
 }
 
-function told(where: Where, method: string, refusal: Refusal, date: string | undefined): [ErrorCode, string] {
+function told(
+  where: Where,
+  method: string,
+  refusal: Refusal,
+  date: string | undefined,
+): readonly [ErrorCode, string] {
   const { status, code } = refusal;
+  const meant = where.meanings[code];
+  if (meant !== undefined) return meant;
   const store = `The store ${where.host}`;
   if (code === 'ContainerNotFound')
     return [

@@ -8,6 +8,7 @@ import {
   type StreamedAnswer,
   type WholeAnswer,
 } from '../remote/remote.ts';
+import type { Meanings } from './refusals.ts';
 import type { S3Options } from './s3.ts';
 
 export interface BucketRequest {
@@ -20,6 +21,7 @@ export interface BucketRequest {
   /** Of the body, in hex, where it is known already. */
   readonly sha256?: string;
   readonly longestMs?: number;
+  readonly longestText?: number;
 }
 
 /** Signed requests to one bucket. */
@@ -27,6 +29,8 @@ export interface Bucket {
   readonly options: S3Options;
   /** For messages: the host of the store. */
   readonly store: string;
+  /** What refusals mean where the bucket is used for something else than to keep files. */
+  readonly meanings?: Meanings;
   ask(request: BucketRequest, signal?: AbortSignal): Promise<WholeAnswer>;
   stream(request: BucketRequest, signal?: AbortSignal): Promise<StreamedAnswer>;
   urlOf(name: string, query?: Readonly<Record<string, string>>): URL;
@@ -45,10 +49,10 @@ export function openBucket(options: S3Options, limits?: RemoteLimits): Bucket {
     sign: (request) => sign(request, options, keys),
   });
   const asked = (request: BucketRequest): RemoteRequest => {
-    const { method, name, query, body = null, longestMs } = request;
+    const { method, name, query, body = null, longestMs, longestText } = request;
     const sha256 = request.sha256 ?? sha256Of(body);
     const headers = { ...request.headers, 'X-Amz-Content-Sha256': sha256 };
-    return { method, url: urlOf(name, query), headers, body, longestMs };
+    return { method, url: urlOf(name, query), headers, body, longestMs, longestText };
   };
   return {
     options,

@@ -28,10 +28,12 @@ const longestPauseMs = 500;
 const copyBytes = 1024 ** 3;
 
 /** Where the bytes are to go, and how they are known there again. */
-interface Place {
+export interface Place {
   readonly key: string;
   readonly name: string;
   readonly mark: string;
+  /** The object by which a turn is taken, where that is not below `turns/`. */
+  readonly turn?: string;
 }
 
 /**
@@ -58,7 +60,7 @@ export async function commit(
 }
 
 /** Small enough for one request, and that one is refused where there is something already. */
-async function putWhole(bucket: Bucket, place: Place, body: Uint8Array): Promise<StoredObject> {
+export async function putWhole(bucket: Bucket, place: Place, body: Uint8Array): Promise<StoredObject> {
   const headers = { 'If-None-Match': '*', ...noted(place.mark) };
   const answer = await bucket.ask({ method: 'PUT', name: place.name, headers, body });
   if (answer.refusal === null) {
@@ -130,7 +132,7 @@ async function copies(bucket: Bucket, to: Multipart, name: string, size: number)
  * Not every store heeds a condition here (Ceph 16 does not), so whoever puts an object together takes a turn at its
  * key first, by a small object that is made under a condition that all heed.
  */
-async function putTogether(
+export async function putTogether(
   bucket: Bucket,
   place: Place,
   multipart: Multipart,

@@ -22,11 +22,11 @@ export const noted = (note: string): Record<string, string> => ({ [noteHeader]: 
 const rounds = 3;
 
 /** Null where there is none. The answer to HEAD has no body, so a refusal is asked for again by GET, for its reason. */
-export async function headOf(bucket: Bucket, name: string): Promise<Head | null> {
+export async function headOf(bucket: Bucket, name: string, signal?: AbortSignal): Promise<Head | null> {
   for (let left = rounds; ; left--) {
-    const { refusal, headers } = await bucket.ask({ method: 'HEAD', name });
+    const { refusal, headers } = await bucket.ask({ method: 'HEAD', name }, signal);
     if (refusal === null) return headIn(headers);
-    const again = await bucket.ask({ method: 'GET', name, headers: { Range: 'bytes=0-0' } });
+    const again = await bucket.ask({ method: 'GET', name, headers: { Range: 'bytes=0-0' } }, signal);
     if (again.refusal === null) return { ...headIn(again.headers), size: totalOf(again.headers) };
     if (isAbsent(again.refusal)) return null;
     if (again.refusal.code !== 'InvalidRange' || left === 1) throw refused(bucket, again.refusal);

@@ -12,7 +12,7 @@ export async function openObject(bucket: Bucket, name: string): Promise<OpenObje
   return openRemote({ getRange, broken: bucket.broken }, { name, etag: head.etag, size: head.size });
 }
 
-async function askRange(
+export async function askRange(
   bucket: Bucket,
   { name, etag }: Opened,
   { start, end }: Range,

@@ -9,7 +9,10 @@ const wrongRegion =
 const full =
   'The store is full, or the quota of the bucket or its owner is used up. Free some space or raise the quota.';
 
-const known: Record<string, [ErrorCode, string]> = {
+/** Codes of a store, what each is told as, and what to do about it. */
+export type Meanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
+
+const known: Meanings = {
   InvalidAccessKeyId: ['storage_failed', wrongKey],
   SignatureDoesNotMatch: ['storage_failed', wrongKey],
   InvalidToken: ['storage_failed', wrongKey],
@@ -55,7 +58,7 @@ const known: Record<string, [ErrorCode, string]> = {
   ],
 };
 
-const byStatus: Record<number, [ErrorCode, string]> = {
+const byStatus: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   301: ['storage_failed', wrongRegion],
   307: ['storage_failed', wrongRegion],
   400: [
@@ -68,8 +71,9 @@ const byStatus: Record<number, [ErrorCode, string]> = {
 };
 
 /** What a refusal means and what to do about it; its code stands in the cause. */
-export function refused({ store }: Bucket, refusal: Refusal): WorkcrateError {
-  const [code, message] = known[refusal.code] ??
+export function refused({ store, meanings }: Bucket, refusal: Refusal): WorkcrateError {
+  const [code, message] = meanings?.[refusal.code] ??
+    known[refusal.code] ??
     byStatus[refusal.status] ?? ['storage_failed', 'The store failed. The log of the server says why.'];
   return new WorkcrateError(code, message, { cause: refusedAs(store, refusal) });
 }

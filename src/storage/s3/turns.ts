@@ -12,11 +12,11 @@ const staleMs = 15 * 60_000;
  */
 export async function inTurn<T>(
   bucket: Bucket,
-  { name, mark }: { readonly name: string; readonly mark: string },
+  { name, mark, ...place }: { readonly name: string; readonly mark: string; readonly turn?: string },
   work: () => Promise<T>,
 ): Promise<T | null> {
   const { prefix } = bucket.options;
-  const turn = `${prefix}turns/${name.slice(prefix.length)}`;
+  const turn = place.turn ?? `${prefix}turns/${name.slice(prefix.length)}`;
   if (!(await take(bucket, turn, mark))) return null;
   try {
     return await work();

@@ -1,0 +1,227 @@
+/**
+ * Searching many crates: words against plain FTS5 in the same run, entities, and both while indexing goes on.
+ *
+ *   node bench/search.ts [crates, default 200000]
+ */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { statSync } from 'node:fs';
+import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { openDatabase } from '../src/database/open.ts';
+import type { Entity } from '../src/crates/crate.ts';
+import { createIndexReader, type IndexReader } from '../src/crates/index/reading.ts';
+import { createIndexWriter, type IndexWriter } from '../src/crates/index/writing.ts';
+import { temporaryFolder } from './program.ts';
+import { madeUpCrate, seeded, somebody, somewhere, vocabulary, zipf } from './search-corpus.ts';
+import { openFts5 } from './search-fts5.ts';
+
+const batch = 200;
+const mergeEvery = 8;
+const never = new AbortController().signal;
+
+async function main(count: number): Promise<void> {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'crates.db');
+  {
+    const database = await openDatabase(file, 'crates');
+    const writer = createIndexWriter(database, { clock: Date.now });
+    const built = await timed(() => build(writer, count));
+    console.log(`built ${count} crates in ${seconds(built)} s, ${Math.round(statSync(file).size / 1e6)} MB`);
+    const segments = await database.query(
+      "SELECT documents, blocks FROM crate_segments WHERE state = 'live'",
+    );
+    console.log(`segments: ${segments.map(({ documents }) => String(documents)).join(' ')}`);
+    await database.close();
+  }
+  using fts5 = openFts5(join(folder.path, 'fts5.db'));
+  const fts5Built = await timed(async () => {
+    for (let at = 0; at < count; at += 1000)
+      fts5.add(Array.from({ length: Math.min(1000, count - at) }, (_, index) => madeUpCrate(at + index)));
+  });
+  console.log(`FTS5 built in ${seconds(fts5Built)} s`);
+
+  const database = await openDatabase(file, 'crates');
+  const reader = createIndexReader(database, null);
+  const opened = await timed(() => search(reader, 'nothing'));
+  console.log(`first search ${opened.toFixed(0)} ms`);
+  const rows = await compare(reader, fts5);
+  console.table(rows);
+  console.table(await entities(reader));
+  spawnSync(process.execPath, [import.meta.filename, 'reader', file], { stdio: 'inherit' });
+  await whileIndexing(reader, file, count);
+  await large(createIndexWriter(database, { clock: Date.now }));
+  await database.close();
+}
+
+async function build(writer: IndexWriter, count: number): Promise<void> {
+  for (let at = 0, batches = 1; at < count; at += batch, batches++) {
+    await writer.put(
+      Array.from({ length: Math.min(batch, count - at) }, (_, index) => madeUpCrate(at + index)),
+    );
+    if (batches % mergeEvery === 0) await writer.merge(never);
+  }
+  while (await writer.merge(never));
+}
+
+const search = (
+  reader: IndexReader,
+  query: string,
+  options: { facets?: boolean; filters?: [string, string][] } = {},
+) =>
+  reader.search('local', {
+    query,
+    mode: 'keyword',
+    filters: [],
+    limit: 10,
+    offset: 0,
+    facets: false,
+    ...options,
+  });
+
+interface Shape {
+  [percentile: string]: number;
+}
+
+/** Each query by every way in turn, so that whatever else the machine does hits all of them alike. */
+async function compare(
+  reader: IndexReader,
+  fts5: ReturnType<typeof openFts5>,
+): Promise<Record<string, Shape>> {
+  const phrases = phraseQueries(300);
+  const ways: Record<string, (words: string[], at: number) => unknown> = {
+    'FTS5, OR': (words) => fts5.search(words, 'OR'),
+    'FTS5, AND': (words) => fts5.search(words, 'AND'),
+    'FTS5, OR, one year': (words) => fts5.search(words, 'OR', 2020),
+    words: (words) => search(reader, words.join(' ')),
+    'words, one year': (words) => search(reader, words.join(' '), { filters: [['year', '2020']] }),
+    'words, with facets': (words) => search(reader, words.join(' '), { facets: true }),
+    'a word of a field': (words) => search(reader, `title:${words[0]}`),
+    phrases: (_, at) => search(reader, `"${phrases[at]}"`),
+    prefixes: (words) => search(reader, `${words[0]!.slice(0, 5)}*`),
+  };
+  const times = new Map(Object.keys(ways).map((name) => [name, [] as number[]]));
+  for (const [at, words] of wordQueries(250).entries())
+    for (const [name, way] of Object.entries(ways)) {
+      const ms = await timed(async () => way(words, at % phrases.length));
+      // The first fifty only warm up.
+      if (at >= 50) times.get(name)!.push(ms);
+    }
+  const rows = Object.fromEntries(Array.from(times, ([name, all]) => [name, shapeOf(all)]));
+  const ratio = rows['words']!['p95']! / rows['FTS5, OR']!['p95']!;
+  console.log(`words to FTS5 OR, p95: ${ratio.toFixed(3)} (at most 1, aimed at 0.25)`);
+  return rows;
+}
+
+/** Two to four words, as frequent as words in texts are. */
+function wordQueries(count: number): string[][] {
+  const random = seeded(42);
+  return Array.from({ length: count }, () =>
+    Array.from({ length: 2 + Math.floor(random() * 3) }, () => vocabulary[zipf(random, vocabulary.length)]!),
+  );
+}
+
+function phraseQueries(count: number): string[] {
+  const random = seeded(43);
+  return Array.from({ length: count }, () => {
+    const words = madeUpCrate(Math.floor(random() * 1000)).metadata.description.split(' ');
+    const at = Math.floor(random() * (words.length - 2));
+    return words.slice(at, at + 2).join(' ');
+  });
+}
+
+async function entities(reader: IndexReader): Promise<Record<string, Shape>> {
+  const random = seeded(44);
+  const by = (type: string, path: string, value: string, exact: boolean) =>
+    reader.byEntity('local', { type, path, value, entry: null, exact, limit: 50, offset: 0 });
+  const names = Array.from({ length: 300 }, () => somebody(random));
+  const homes = Array.from({ length: 100 }, () => somewhere(random));
+  return {
+    exact: await spread(names, (name) => by('Person', 'name', name, true)),
+    contains: await spread(names, (name) => by('Person', 'name', name.slice(2, 10), false)),
+    'exact, path': await spread(homes, (home) => by('Dataset', 'author.affiliation.name', home, true)),
+  };
+}
+
+async function whileIndexing(reader: IndexReader, file: string, from: number): Promise<void> {
+  const worker = new Worker(new URL(import.meta.url), { workerData: { file, from } });
+  const queries = wordQueries(300);
+  await new Promise((resolve) => worker.once('message', resolve));
+  const shape = await spread(queries, async (words) => search(reader, words.join(' ')));
+  const put = new Promise<number>((resolve) => worker.once('message', resolve));
+  worker.postMessage('stop');
+  console.table({ 'words, while another thread indexes': { ...shape, 'crates put meanwhile': await put } });
+  await worker.terminate();
+}
+
+async function indexOn({ file, from }: { file: string; from: number }): Promise<void> {
+  const database = await openDatabase(file, 'crates');
+  const writer = createIndexWriter(database, { clock: Date.now });
+  const stop = new AbortController();
+  parentPort!.once('message', () => stop.abort());
+  parentPort!.postMessage('started');
+  let put = 0;
+  while (!stop.signal.aborted) {
+    await writer.put(Array.from({ length: batch }, (_, at) => madeUpCrate(from + put + at)));
+    put += batch;
+    await writer.merge(never);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await database.close();
+  parentPort!.postMessage(put);
+}
+
+async function large(writer: IndexWriter): Promise<void> {
+  const crate = madeUpCrate(-1);
+  const random = seeded(45);
+  const parts = Array.from({ length: 100_000 }, (_, at): Entity => ({
+    id: `data/file-${at}.csv`,
+    types: ['File'],
+    properties: [
+      { name: 'name', text: `${vocabulary[zipf(random, vocabulary.length)]} ${at}` },
+      { name: 'encodingFormat', text: 'text/csv' },
+      { name: 'contentSize', text: String(Math.floor(random() * 1e9)) },
+      { name: 'isPartOf', target: 0 },
+    ],
+  }));
+  const files = parts.map(({ id }) => id);
+  const metadata = { ...crate.metadata, entities: [...crate.metadata.entities.slice(0, 1), ...parts] };
+  const ms = await timed(() => writer.put([{ ...crate, metadata, files }]));
+  console.log(`a crate of 100,000 entities and files put in ${seconds(ms)} s`);
+}
+
+/** In a process of its own: how much memory does a reader take that has been asked for all kinds of things? */
+async function readAlone(file: string): Promise<void> {
+  const megabytes = (): number => Math.round(process.memoryUsage().rss / 1e6);
+  const before = megabytes();
+  const database = await openDatabase(file, 'crates');
+  const reader = createIndexReader(database, null);
+  for (const words of wordQueries(300)) await search(reader, words.join(' '), { facets: true });
+  await entities(reader);
+  await database.close();
+  console.log(`RSS of a process that reads: ${before} MB before, ${megabytes()} MB after`);
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(1);
+
+async function spread<T>(all: readonly T[], work: (one: T) => unknown): Promise<Shape> {
+  const times: number[] = [];
+  for (const one of all) times.push(await timed(async () => work(one)));
+  return shapeOf(times);
+}
+
+/** Milliseconds, by percentile. */
+function shapeOf(times: readonly number[]): Shape {
+  const sorted = times.toSorted((one, other) => one - other);
+  const at = (share: number): number => Number(sorted[Math.floor((sorted.length - 1) * share)]!.toFixed(2));
+  return { p50: at(0.5), p95: at(0.95), most: at(1) };
+}
+
+if (!isMainThread) await indexOn(workerData as { file: string; from: number });
+else if (process.argv[2] === 'reader') await readAlone(process.argv[3]!);
+else await main(Number(process.argv[2] ?? 200_000));

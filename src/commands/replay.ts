@@ -1,0 +1,88 @@
+import { basename, dirname, resolve } from 'node:path';
+import { tmpdir } from 'node:os';
+import type { Config } from '../config.ts';
+import { replayCrate, openReplayPlace, replayJson, replayText } from '../crates/pack/replay.ts';
+import { readMetadata } from '../crates/metadata/metadata.ts';
+import {
+  everybodys,
+  openContainer,
+  openSource,
+  placeOf,
+  type CrateContainer,
+} from '../crates/sources/sources.ts';
+import { WorkcrateError } from '../errors.ts';
+import { createLog } from '../log.ts';
+import { sandboxOptions, uidsOf } from '../running.ts';
+import { openSandbox } from '../sandbox/open.ts';
+import type { CommandInput } from './command.ts';
+import { openCrateDesk } from './crate-desk.ts';
+
+interface ReplayInput extends CommandInput {
+  readonly words: readonly string[];
+}
+
+/** `workcrate replay CRATE`: runs a packed crate again and compares its results. Exit code 1 where they differ. */
+export async function replay(input: ReplayInput): Promise<number> {
+  const [which, ...more] = input.words;
+  if (which === undefined || more.length > 0)
+    throw new WorkcrateError(
+      'config_invalid',
+      'workcrate replay takes one crate: FILE.zip or CRATE_ID. See workcrate --help.',
+    );
+  const { config, flags } = input;
+  const stop = new AbortController();
+  await using opened = new AsyncDisposableStack();
+  const container = await containerOf(input, which, opened, stop.signal);
+  const metadata = readMetadata(await container.metadata(config.maxMetadata, stop.signal));
+  const sandbox = opened.use(await sandboxOf(config));
+  const { place } = opened.use(await openReplayPlace(tmpdir(), uidsOf(config)?.to ?? null));
+  const interrupt = (): void => stop.abort(new WorkcrateError('cancelled', 'It was cancelled.'));
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  const report = await replayCrate({
+    metadata,
+    read: async (path, signal) => {
+      const file = await container.find(path);
+      return file && container.read(file, { limit: config.runDisk, signal });
+    },
+    sandbox,
+    place,
+    timeoutMs: config.runMaxTimeout * 1000,
+    signal: stop.signal,
+  });
+  process.stdout.write(
+    flags['json'] === undefined ? replayText(report) : `${JSON.stringify(replayJson(report), null, 2)}\n`,
+  );
+  return report.reproduced ? 0 : 1;
+}
+
+const crateIdForm = /^crate_[0-9a-f]{24}$/;
+
+async function containerOf(
+  input: ReplayInput,
+  which: string,
+  opened: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<CrateContainer> {
+  if (crateIdForm.test(which)) {
+    const desk = opened.use(await openCrateDesk(input));
+    return opened.use(await desk.crates.inside.open(desk.caller, which, signal));
+  }
+  const path = resolve(which);
+  const folder = await openSource({ kind: 'folder', directory: dirname(path) });
+  opened.defer(() => folder.close());
+  const object = await folder.stat(basename(path), signal);
+  const place = object && placeOf(folder, object, everybodys);
+  if (place) return opened.use(await openContainer(folder, place, { signal }));
+  throw new WorkcrateError(
+    'not_found',
+    `${JSON.stringify(which)} is neither a crate_id nor a file that can be a crate (.zip, .eln, ro-crate-metadata.json).`,
+  );
+}
+
+async function sandboxOf(config: Config) {
+  if (config.sandbox === 'off')
+    throw new WorkcrateError('sandbox_unavailable', 'Code does not run here: --sandbox is off.');
+  const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
+  const warm = { python: 0, node: 0, bash: 0 };
+  return openSandbox({ ...sandboxOptions(config, createLog('warn')), warm, kind });
+}

@@ -1,0 +1,118 @@
+import { extname } from 'node:path';
+import { WorkcrateError } from '../errors.ts';
+import type { Files } from '../files/files.ts';
+import type { Caller } from '../identity.ts';
+import type { Links } from '../links/links.ts';
+import type { Log } from '../log.ts';
+import type { Source } from '../storage/source.ts';
+import { createThread, type Thread } from '../threads/threads.ts';
+import type { EntityRequest, SearchRequest, StatusRequest } from './index/reading.ts';
+import { createInside } from './inside/inside.ts';
+import { crateShape, type CrateSummary } from './metadata/summary.ts';
+import type { Packing, PackRequest, PackWatching } from './pack/pack.ts';
+import type { SourceReport } from './sync/sync.ts';
+import type { IndexingMethods } from './threads/indexing.ts';
+import type { SearchingMethods } from './threads/searching.ts';
+import type { IndexingSettings } from './threads/settings.ts';
+
+export { createElsewhere } from './inside/reference.ts';
+export type { SourceReport } from './sync/sync.ts';
+export { openWatched, type NamedSource } from './sync/watched.ts';
+export type { IndexingSettings } from './threads/settings.ts';
+
+export interface CratesOptions {
+  /** For the threads that write to the index and search it. */
+  readonly settings: IndexingSettings;
+  /** The sources as this thread holds them. */
+  readonly sources: readonly Source[];
+  readonly files: Pick<Files, 'add' | 'maxFileSize'>;
+  readonly links: Pick<Links, 'share' | 'shareElsewhere'>;
+  readonly packing: Packing;
+  /** The largest crate that is given as bytes. */
+  readonly mostBytes: number;
+  readonly log: Log;
+}
+
+export interface SyncWatching {
+  readonly signal: AbortSignal;
+  report(progress: SourceReport): void;
+  /** Whether what other settings have indexed leaves the index; default: it stays. */
+  readonly forget?: boolean;
+}
+
+export type Crates = ReturnType<typeof createCrates>;
+
+/** Finds crates, looks into them, hands them out and makes new ones. The index is read and written in other threads. */
+export function createCrates(options: CratesOptions) {
+  const { settings, packing, log } = options;
+  const indexing: Thread<IndexingMethods> = createThread(threadFile('indexing-thread'), settings, log);
+  const searching: Thread<SearchingMethods> = createThread(threadFile('searching-thread'), settings, log);
+  const isForSeveral = settings.sources.some(({ packsOf }) => packsOf === 'several');
+  const sourceOf = (url: string): Source | null =>
+    options.sources.find((source) => source.url === url) ?? null;
+
+  async function find({ user: viewer }: Caller, crateId: string, signal: AbortSignal) {
+    const found = await searching.call('get', { viewer, request: crateId }, { signal });
+    if (found !== null) return found;
+    throw new WorkcrateError('not_found', 'There is no crate of this id. search_index shows what there is.');
+  }
+
+  return {
+    search: ({ user: viewer }: Caller, request: SearchRequest, signal: AbortSignal) =>
+      searching.call('search', { viewer, request }, { signal }),
+
+    byEntity: ({ user: viewer }: Caller, request: EntityRequest, signal: AbortSignal) =>
+      searching.call('byEntity', { viewer, request }, { signal }),
+
+    fields: ({ user: viewer }: Caller, signal: AbortSignal) =>
+      searching.call('fields', { viewer, request: null }, { signal }),
+
+    status: ({ user: viewer }: Caller, request: StatusRequest, signal: AbortSignal) =>
+      searching.call('status', { viewer, request }, { signal }),
+
+    /** What is known of a crate; `not_found` where there is none that the caller may see. */
+    async get(caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateSummary> {
+      return crateShape.parse(JSON.parse((await find(caller, crateId, signal)).summary));
+    },
+
+    inside: createInside({
+      ...options,
+      sourceOf,
+      find: async (caller, crateId, signal) => (await find(caller, crateId, signal)).place,
+    }),
+
+    /** Brings the index up to date; `index_busy` while another process does. */
+    sync: ({ signal, report, forget = false }: SyncWatching): Promise<SourceReport[]> =>
+      indexing.call('sync', { forget }, { signal, report }),
+
+    /** How much is packed, as far as the index knows: one owner's, everybody's for null, or all of it. */
+    packedBytes: (owner?: string | null) =>
+      searching.call('bytesIn', {
+        source: packing.target.url,
+        // The crates of the only user are everybody's.
+        owner: owner === undefined || isForSeveral ? owner : null,
+      }),
+
+    /** Whether users have crates of their own there, which others must not even be told the number of. */
+    isOfSeveral: (source: string): boolean => isForSeveral && source === packing.target.url,
+
+    /** Packs, and sees to it that what was packed is found at once. */
+    async pack(caller: Caller, request: PackRequest, watching: PackWatching) {
+      const packed = await packing.pack(caller, request, watching);
+      const { url: source } = packing.target;
+      const { name: object, size } = packed.object;
+      const crateId = await indexing.call('takeIn', { source, object }, { signal: watching.signal });
+      const { place } = await find(caller, crateId, watching.signal);
+      return { crateId, locator: place.locator, size, sha256: packed.sha256, notes: packed.notes };
+    },
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      await indexing[Symbol.asyncDispose]();
+      await searching[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The same from the sources and from a build. */
+const threadFile = (name: string): URL =>
+  new URL(`./threads/${name}${extname(import.meta.filename)}`, import.meta.url);

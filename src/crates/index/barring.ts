@@ -1,0 +1,52 @@
+import type { Filter } from '../query/query.ts';
+import type { ClauseLists } from './clause-lists.ts';
+import { facets } from './facets.ts';
+import { walk } from './scoring.ts';
+import type { Visible } from './visible.ts';
+
+/** By segment: 1 for each document that must not be found. */
+export type Barred = (Uint8Array | null)[];
+
+export const nothingBarred = ({ segments }: Visible): Barred => segments.map(() => null);
+
+const marksOf = (visible: Visible, barred: Barred, index: number): Uint8Array =>
+  (barred[index] ??= new Uint8Array(visible.segments[index]!.of.columns.size));
+
+/** Bars what does not fit a filter. Each value is tried once, however many documents have it. */
+export function barByFilter(visible: Visible, barred: Barred, { facet, wanted, negated }: Filter): void {
+  const { fits } = facets[facet]!;
+  for (const [index, { of }] of visible.segments.entries()) {
+    const { codes, values } = of.columns.facets[facet]!;
+    const fitting = values.map(
+      ({ values: own, also }) => (own.some(fitsWanted) || also.some(fitsWanted)) !== negated,
+    );
+    const marks = marksOf(visible, barred, index);
+    for (let at = 0; at < marks.length; at++) if (!fitting[codes[at]!]) marks[at] = 1;
+  }
+
+  function fitsWanted(value: string): boolean {
+    return fits(value, wanted);
+  }
+}
+
+/** Bars what holds a clause. */
+export function barClause(visible: Visible, barred: Barred, lists: ClauseLists): void {
+  for (const [index, list] of lists.entries()) {
+    if (list === null) continue;
+    const marks = marksOf(visible, barred, index);
+    walk(list, (at) => (marks[at] = 1));
+  }
+}
+
+/** Bars all but these documents, or these. */
+export function barDocuments(
+  visible: Visible,
+  barred: Barred,
+  documents: readonly Uint8Array[],
+  negated: boolean,
+): void {
+  for (const [index, own] of documents.entries()) {
+    const marks = marksOf(visible, barred, index);
+    for (let at = 0; at < marks.length; at++) if ((own[at] !== 0) === negated) marks[at] = 1;
+  }
+}

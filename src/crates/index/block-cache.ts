@@ -1,0 +1,105 @@
+import type { Database } from '../../database/database.ts';
+import { WorkcrateError } from '../../errors.ts';
+import { marks } from './many-rows.ts';
+
+/** Blocks as they were read, those that were not used for longest forgotten first. They never change. */
+export interface BlockCache {
+  /** Blocks of a segment by number. `index_busy` where they are gone since the segment was merged. */
+  blocks(segment: number, numbers: readonly number[]): Promise<Uint8Array[]>;
+  /** The signatures of some blocks: see `signaturesPerPart`. */
+  signatures(segment: number, part: number): Promise<Uint8Array>;
+  /** Forgets the segments that are not among these. */
+  keepOnly(segments: ReadonlySet<number>): void;
+  readonly bytes: number;
+}
+
+/** Few texts of SQL, whatever the number of blocks. */
+const portions = [1, 8, 64];
+const perSegment = 2 ** 26;
+/** Signatures are numbered after all blocks. */
+const firstSignature = 2 ** 25;
+
+export function createBlockCache(database: Database, mostBytes: number): BlockCache {
+  const kept = new Map<number, Uint8Array>();
+  let bytes = 0;
+
+  const used = (key: number): Uint8Array | undefined => {
+    const block = kept.get(key);
+    if (block === undefined) return undefined;
+    kept.delete(key);
+    kept.set(key, block);
+    return block;
+  };
+  const forget = (key: number): void => {
+    bytes -= kept.get(key)?.length ?? 0;
+    kept.delete(key);
+  };
+  const keep = (key: number, block: Uint8Array): void => {
+    forget(key);
+    if (block.length > mostBytes / 4) return;
+    kept.set(key, block);
+    bytes += block.length;
+    for (const [oldest] of kept) {
+      if (bytes <= mostBytes) break;
+      forget(oldest);
+    }
+  };
+
+  return {
+    async blocks(segment, numbers) {
+      const found = numbers.map((number) => used(segment * perSegment + number));
+      const missing = numbers.filter((_, at) => found[at] === undefined);
+      if (missing.length === 0) return found as Uint8Array[];
+      const read = await readMissing(database, segment, missing);
+      for (const [number, block] of read) keep(segment * perSegment + number, block);
+      return numbers.map((number, at) => found[at] ?? read.get(number)!);
+    },
+    async signatures(segment, part) {
+      const key = segment * perSegment + firstSignature + part;
+      const known = used(key);
+      if (known !== undefined) return known;
+      const [row] = await database.query<{ bytes: Uint8Array }>(
+        "SELECT bytes FROM crate_segment_parts WHERE segment = ? AND name = 'signatures' AND part = ?",
+        segment,
+        part,
+      );
+      if (row === undefined) throw replaced();
+      keep(key, row.bytes);
+      return row.bytes;
+    },
+    keepOnly(segments) {
+      for (const key of kept.keys()) if (!segments.has(Math.floor(key / perSegment))) forget(key);
+    },
+    get bytes() {
+      return bytes;
+    },
+  };
+}
+
+async function readMissing(
+  database: Database,
+  segment: number,
+  numbers: readonly number[],
+): Promise<Map<number, Uint8Array>> {
+  const read = new Map<number, Uint8Array>();
+  for (let at = 0; at < numbers.length;) {
+    const left = numbers.length - at;
+    const portion = portions.find((most) => most >= left) ?? portions.at(-1)!;
+    const some = Array.from(
+      { length: portion },
+      (_, index) => numbers[Math.min(at + index, numbers.length - 1)]!,
+    );
+    const rows = await database.query<{ block: number; bytes: Uint8Array }>(
+      `SELECT block, bytes FROM crate_blocks WHERE segment = ? AND block IN (${marks(portion)})`,
+      segment,
+      ...some,
+    );
+    for (const { block, bytes } of rows) read.set(block, bytes);
+    at += portion;
+  }
+  if (numbers.some((number) => !read.has(number))) throw replaced();
+  return read;
+}
+
+const replaced = (): WorkcrateError =>
+  new WorkcrateError('index_busy', 'The index changes faster than it can be read. Try again.');

@@ -1,0 +1,48 @@
+import type { Clause } from '../query/query.ts';
+import type { BlockCache } from './block-cache.ts';
+import { positionsKey, wordKey } from './keys.ts';
+import { lookUp } from './lookup.ts';
+import { phraseIn } from './phrase.ts';
+import type { Postings } from './postings.ts';
+import { onlyInField } from './postings-of-field.ts';
+import { prefixLists } from './prefix.ts';
+import type { Visible } from './visible.ts';
+
+/** The documents of a clause in each segment, with the fields that it is in. */
+export type ClauseLists = readonly (Postings | null)[];
+
+/** Reads what is needed for all clauses at once. */
+export async function listsOf(
+  cache: BlockCache,
+  visible: Visible,
+  clauses: readonly Clause[],
+  notes: Set<string>,
+): Promise<ClauseLists[]> {
+  const keys = new Map<string, number>();
+  for (const key of clauses.flatMap(keysOf)) if (!keys.has(key)) keys.set(key, keys.size);
+  const found = await lookUp(cache, visible.view, [...keys.keys()]);
+  const at = (key: string): (Postings | null)[] => found[keys.get(key)!]!;
+  const lists: ClauseLists[] = [];
+  for (const clause of clauses) {
+    if (clause.kind === 'word')
+      lists.push(at(wordKey(clause.stem)).map((list) => onlyInField(list, clause.field)));
+    else if (clause.kind === 'prefix') lists.push(await prefixLists(cache, visible, clause, notes));
+    else {
+      const positions = clause.stems.map((stem) => at(positionsKey(stem)));
+      lists.push(
+        visible.segments.map((_, index) =>
+          phraseIn(
+            positions.map((lists) => lists[index]!),
+            clause.field,
+          ),
+        ),
+      );
+    }
+  }
+  return lists;
+}
+
+function keysOf(clause: Clause): string[] {
+  if (clause.kind === 'word') return [wordKey(clause.stem)];
+  return clause.kind === 'phrase' ? clause.stems.map(positionsKey) : [];
+}

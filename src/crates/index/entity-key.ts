@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import { folded } from '../text/words.ts';
+import { asKey, kinds } from './keys.ts';
+
+/** So much of a value is looked through for a part of it. */
+const mostFolded = 500;
+const mostExact = 200;
+
+/** A value as it is compared: what looks the same is the same, and white space around it does not count. */
+export const valueForm = (text: string): string => text.normalize('NFC').trim();
+
+/** A value as a part of it is looked for. */
+export const foldedValue = (value: string): string =>
+  asKey(folded(value.slice(0, mostFolded)).slice(0, mostFolded));
+
+/** A property or a type: so much of its name tells it apart. */
+export const nameKey = (name: string): string => asKey(name.slice(0, mostExact));
+
+/** What the keys of a property begin with, whatever the type of the entity. */
+export const propertyPrefix = (property: string): string => `${kinds.entity}${nameKey(property)}\0`;
+
+/** What the keys of a property of entities of one type begin with; `type` as it stands in keys. */
+export const typePrefix = (property: string, type: string): string => `${propertyPrefix(property)}${type}\0`;
+
+/** What follows for one value: it is found by a part of it as well as whole. */
+export function valuePart(text: string): string {
+  const value = valueForm(text);
+  const part = foldedValue(value);
+  const own = asKey(value);
+  return `${part}\0${own === part ? '' : shortened(own)}`;
+}
+
+function shortened(value: string): string {
+  if (value.length <= mostExact) return value;
+  return `\u0001${createHash('sha256').update(value, 'latin1').digest('base64url')}`;
+}

@@ -1,0 +1,74 @@
+import type { ReadCrate } from '../crate.ts';
+import { folded } from '../text/words.ts';
+
+/** What crates can be filtered and counted by; the order is part of the index. */
+export const facets = [
+  { name: 'type', description: 'types of the entities in it, such as ComputationalWorkflow', fits: equal },
+  { name: 'license', description: 'its licence: part of its URL or name', fits: part },
+  { name: 'year', description: 'when it was published: 2021, or 2019..2023', fits: inYears },
+  { name: 'profile', description: 'profiles that it conforms to: part of the URL', fits: part },
+  { name: 'source', description: 'where it was found: part of the URL', fits: part },
+  { name: 'kind', description: 'zip, folder or detached', fits: equal },
+  { name: 'spec', description: 'version of RO-Crate', fits: equal },
+] as const;
+
+export type FacetName = (typeof facets)[number]['name'];
+
+/** What one crate has of a facet: what it is counted under, and what else it is found by. */
+export interface FacetValues {
+  readonly values: readonly string[];
+  readonly also: readonly string[];
+}
+
+const otherNames: Readonly<Record<string, FacetName>> = {
+  types: 'type',
+  licence: 'license',
+  published: 'year',
+  date: 'year',
+  conformsto: 'profile',
+};
+
+/** The place of a facet in the list, or -1. */
+export function facetNumber(name: string): number {
+  const lower = name.toLowerCase();
+  const own = Object.hasOwn(otherNames, lower) ? otherNames[lower] : lower;
+  return facets.findIndex((facet) => facet.name === own);
+}
+
+/** In the order of the facets. */
+export function facetsOf({ place, metadata }: ReadCrate): FacetValues[] {
+  const types = new Set(metadata.entities.flatMap((entity) => entity.types));
+  const { license, year, spec } = metadata;
+  const licenses = [license?.id, license?.name].filter((text) => text !== null && text !== undefined);
+  return [
+    plain([...types].toSorted()),
+    { values: licenses.slice(0, 1), also: licenses.slice(1) },
+    plain(year === null ? [] : [String(year)]),
+    plain([...new Set(metadata.profiles)].toSorted()),
+    plain([place.source]),
+    plain([place.kind]),
+    plain(spec === null ? [] : [spec]),
+  ];
+}
+
+const plain = (values: string[]): FacetValues => ({ values, also: [] });
+
+function equal(value: string, wanted: string): boolean {
+  return folded(value) === folded(wanted.trim());
+}
+
+function part(value: string, wanted: string): boolean {
+  return folded(value).includes(folded(wanted.trim()));
+}
+
+const yearRange = /^\s*(\d{1,4})?\s*\.\.\s*(\d{1,4})?\s*$/;
+
+function inYears(value: string, wanted: string): boolean {
+  const range = yearRange.exec(wanted);
+  if (range === null) return value === wanted.trim();
+  const [, from = '0', to = '9999'] = range;
+  return Number(value) >= Number(from) && Number(value) <= Number(to);
+}
+
+/** Whether a filter by year is one that can be understood. */
+export const isYears = (wanted: string): boolean => yearRange.test(wanted) || /^\s*\d{1,4}\s*$/.test(wanted);

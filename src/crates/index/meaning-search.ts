@@ -1,0 +1,97 @@
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import type { Hit } from './best.ts';
+import { listsOf } from './clause-lists.ts';
+import { documentNumber, locate } from './locating.ts';
+import { cleared, match, newest, rankAny, type Found } from './matching.ts';
+import type { Allowed, Ranked, WordRanking } from './ranking.ts';
+import { meaningText, rowsByDocument } from './result-rows.ts';
+import { addScores, weigh, type Weighed } from './scoring.ts';
+import type { Prepared, Searching } from './searching.ts';
+import type { Visible } from './visible.ts';
+
+/** Nobody reads on beyond these, and what is found by meaning has no other end. */
+const mostRanked = 1000;
+
+/** Null where words alone have to do, since there is no search by meaning. */
+export async function searchByMeaning(
+  searching: Searching,
+  prepared: Prepared,
+  mode: 'semantic' | 'hybrid',
+): Promise<Found | null> {
+  const { visible, meaning } = searching;
+  const allowed = allowedBy(visible, prepared);
+  const { text } = prepared.query;
+  try {
+    if (meaning === null) throw isOff();
+    const ranked =
+      mode === 'semantic'
+        ? await meaning.nearest(text, mostRanked, allowed)
+        : await meaning.hybrid(text, wordRanking(searching), mostRanked, allowed);
+    return foundBy(visible, prepared, ranked);
+  } catch (error) {
+    if (mode === 'hybrid' && isWorkcrateError(error, 'unsupported')) return null;
+    throw error;
+  }
+}
+
+const isOff = (): WorkcrateError =>
+  new WorkcrateError('unsupported', 'The search by meaning is off here. Search with the mode keyword.');
+
+function allowedBy(visible: Visible, { required, barred }: Prepared): Allowed {
+  const { chosen } =
+    required.length === 0 ? newest(visible, barred, 0) : match(visible, { wanted: [], required, barred }, 0);
+  return (document) => {
+    const place = locate(visible, document);
+    return place !== null && chosen[place.segment]![place.at] !== 0;
+  };
+}
+
+/** The search by words, as the search by meaning uses it. */
+function wordRanking({ database, cache, visible }: Searching): WordRanking {
+  return {
+    async rank(stems, most, allowed) {
+      const clauses = [...stems.keys()].map((stem) => ({ kind: 'word', stem, field: null }) as const);
+      const lists = await listsOf(cache, visible, clauses, new Set());
+      const boosts = [...stems.values()];
+      const words = lists.map((list, at) => weigh(visible, list, boosts[at]!));
+      const hits = rankAny(visible, words, most, (segment, at) =>
+        allowed(documentNumber(visible, { segment, at })),
+      );
+      return hits.map((hit) => ({ document: documentNumber(visible, hit), score: hit.score }));
+    },
+    async texts(documents) {
+      const rows = await rowsByDocument(database, documents);
+      return new Map(Array.from(rows, ([document, row]) => [document, meaningText(row)]));
+    },
+  };
+}
+
+function foundBy(visible: Visible, { wanted, required }: Prepared, ranked: readonly Ranked[]): Found {
+  const chosen = visible.segments.map(({ of }) => new Uint8Array(of.columns.size));
+  const best: Hit[] = [];
+  for (const { document, score } of ranked) {
+    const place = locate(visible, document);
+    if (place === null || chosen[place.segment]![place.at] === 1) continue;
+    chosen[place.segment]![place.at] = 1;
+    best.push({ ...place, tier: 0, score, fields: 0 });
+  }
+  return { total: best.length, chosen, best: withFields(visible, [...required, ...wanted], chosen, best) };
+}
+
+/** The same with the fields that the words were found in. */
+function withFields(
+  visible: Visible,
+  words: readonly Weighed[],
+  chosen: readonly Uint8Array[],
+  hits: readonly Hit[],
+): Hit[] {
+  const fields = visible.segments.map((segment, index) => {
+    const { size } = segment.of.columns;
+    const room = cleared(size);
+    for (const { lists } of words)
+      if (lists[index] !== null)
+        addScores(lists[index]!, 0, visible, segment, chosen[index]!, room.scores, room.fields);
+    return room.fields.slice(0, size);
+  });
+  return hits.map((hit) => ({ ...hit, fields: fields[hit.segment]![hit.at]! }));
+}

@@ -1,0 +1,142 @@
+import type { Clock } from '../../clock.ts';
+import type { Database } from '../../database/database.ts';
+import { WorkcrateError } from '../../errors.ts';
+import { BlockWriter } from './blocks.ts';
+import { ColumnsWriter } from './columns.ts';
+import { marks } from './many-rows.ts';
+import { cleanUp } from './merge-cleaning.ts';
+import { chooseSegments } from './merge-choosing.ts';
+import { mergeKeys } from './merge-keys.ts';
+import { openSource, type MergeSource } from './merge-source.ts';
+import { insertBlocks, insertParts, liveSegments, type SegmentRow } from './segment-rows.ts';
+
+/** So many bytes go into one transaction, so that other writers need not wait long. */
+const bytesAtOnce = 4 * 1024 * 1024;
+
+/** Removes what nobody reads any more, then merges some segments; false where there was nothing to do. */
+export async function mergeSome(database: Database, clock: Clock, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) throw cancelled();
+  const cleaned = await cleanUp(database, clock());
+  const segments = await liveSegments(database);
+  const generation = await currentGeneration(database);
+  const dead = await deadUpTo(database, generation);
+  const chosen = chooseSegments(segments, dead);
+  if (chosen.length === 0) return cleaned;
+  const sources: MergeSource[] = [];
+  for (const row of chosen) {
+    const source = await openSource(database, row, dead);
+    if (source === null) return true;
+    sources.push(source);
+  }
+  await mergeSources({ database, clock, signal, generation }, chosen, sources);
+  return true;
+}
+
+async function currentGeneration(database: Database): Promise<number> {
+  const [row] = await database.query<{ generation: number }>(
+    'SELECT generation FROM crate_index WHERE id = 1',
+  );
+  return row!.generation;
+}
+
+async function deadUpTo(database: Database, generation: number): Promise<number[]> {
+  const sql = 'SELECT document FROM crate_dead WHERE generation <= ? ORDER BY document';
+  return (await database.query<{ document: number }>(sql, generation)).map(({ document }) => document);
+}
+
+interface Merge {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** What was dead by then is left out. */
+  readonly generation: number;
+}
+
+async function mergeSources(
+  merge: Merge,
+  chosen: readonly SegmentRow[],
+  sources: readonly MergeSource[],
+): Promise<void> {
+  const { database } = merge;
+  const segment = await beginSegment(merge, chosen);
+  const columns = new ColumnsWriter();
+  for (const { columns: own, isDead } of sources) columns.addAll(own, isDead);
+  const writer = new BlockWriter();
+  const flush = async (): Promise<void> => {
+    const blocks = writer.take();
+    await database.transaction(async (tx) => {
+      await tx.query('UPDATE crate_segments SET touched_at = ? WHERE segment = ?', merge.clock(), segment);
+      await insertBlocks(tx, segment, blocks);
+    });
+  };
+  await mergeKeys(database, sources, (key, value) => {
+    writer.add(key, value);
+    if (writer.waiting < bytesAtOnce) return null;
+    if (merge.signal.aborted) throw cancelled();
+    return flush();
+  });
+  const list = writer.end();
+  await flush();
+  await database.transaction((tx) => insertParts(tx, segment, columns.end(null), list));
+  if (merge.signal.aborted) throw cancelled();
+  await replaceSegments(merge, chosen, { segment, documents: columns.size, blocks: list.count });
+}
+
+const cancelled = (): WorkcrateError =>
+  new WorkcrateError('cancelled', 'Merging the index was stopped; it is begun anew the next time.');
+
+async function beginSegment({ database, clock }: Merge, chosen: readonly SegmentRow[]): Promise<number> {
+  return database.transaction(async (tx) => {
+    const [row] = await tx.query<{ next_segment: number }>(
+      'UPDATE crate_index SET next_segment = next_segment + 1 WHERE id = 1 RETURNING next_segment',
+    );
+    const segment = row!.next_segment - 1;
+    await tx.query(
+      `INSERT INTO crate_segments (segment, state, documents, first_document, last_document, blocks, touched_at)
+       VALUES (?, 'building', 0, ?, ?, 0, ?)`,
+      segment,
+      chosen[0]!.first_document,
+      chosen.at(-1)!.last_document,
+      clock(),
+    );
+    return segment;
+  });
+}
+
+/** From here on the new one is searched in place of the others, unless another process has replaced them meanwhile. */
+async function replaceSegments(
+  { database, clock, generation }: Merge,
+  chosen: readonly SegmentRow[],
+  made: { segment: number; documents: number; blocks: number },
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.query('UPDATE crate_index SET generation = generation + 1 WHERE id = 1');
+    const retired = await tx.query(
+      `UPDATE crate_segments SET state = 'retired', touched_at = ?
+       WHERE state = 'live' AND segment IN (${marks(chosen.length)}) RETURNING segment`,
+      clock(),
+      ...chosen.map(({ segment }) => segment),
+    );
+    const wins = retired.length === chosen.length;
+    if (!wins) throw lostRace();
+    await tx.query(
+      'UPDATE crate_segments SET state = ?, documents = ?, blocks = ? WHERE segment = ?',
+      made.documents > 0 ? 'live' : 'retired',
+      made.documents,
+      made.blocks,
+      made.segment,
+    );
+    await tx.query(
+      'DELETE FROM crate_dead WHERE document >= ? AND document <= ? AND generation <= ?',
+      chosen[0]!.first_document,
+      chosen.at(-1)!.last_document,
+      generation,
+    );
+  });
+}
+
+const lostRace = (): WorkcrateError =>
+  new WorkcrateError(
+    'index_busy',
+    'Another process merges the index at the same time. Leave it to that one.',
+  );

@@ -1,0 +1,18 @@
+import { WorkcrateError } from '../../errors.ts';
+
+const mostResults = 100;
+export const mostOffset = 10_000;
+
+interface Paging {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** A page is found with all that come before it, so there is an end to them. */
+export function bounded({ limit, offset }: Paging): Paging {
+  if (offset >= 0 && offset <= mostOffset) return { limit: Math.min(limit, mostResults), offset };
+  throw new WorkcrateError(
+    'invalid_input',
+    `The offset goes from 0 to ${mostOffset}. Search for something narrower.`,
+  );
+}

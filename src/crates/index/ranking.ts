@@ -1,0 +1,36 @@
+/** A document of the index, by its number there, and how well it fits. */
+export interface Ranked {
+  readonly document: number;
+  readonly score: number;
+}
+
+/** Which documents may be found: those that the caller may see and that fit the filters. */
+export type Allowed = (document: number) => boolean;
+
+/** The search by words, as the search by meaning uses it. */
+export interface WordRanking {
+  /** The best documents for weighted stems, best first, ties by document key. */
+  rank(stems: ReadonlyMap<string, number>, most: number, allowed: Allowed): Promise<Ranked[]>;
+  /** The text that documents are ranked by, for feedback. */
+  texts(documents: readonly number[]): Promise<ReadonlyMap<number, string>>;
+}
+
+/** The search by meaning, as the search by words uses it. */
+export interface Meaning {
+  /** What it is now: provider, version, how many documents it covers; for people. */
+  status(): Promise<MeaningStatus>;
+  /** The nearest documents, best first, ties by document key. `refused` where it is off or not fitted yet. */
+  nearest(query: string, most: number, allowed: Allowed): Promise<Ranked[]>;
+  /** Words and meaning together. */
+  hybrid(query: string, words: WordRanking, most: number, allowed: Allowed): Promise<Ranked[]>;
+}
+
+export interface MeaningStatus {
+  readonly provider: 'lsa' | 'hash' | 'endpoint' | 'off';
+  /** Changes when vectors are made anew. */
+  readonly version: string | null;
+  /** Those that everybody may see. */
+  readonly documents: number;
+  /** Whether documents were added or removed since it was fitted. */
+  readonly isStale: boolean;
+}

@@ -1,0 +1,114 @@
+import type { Database } from '../../database/database.ts';
+import { parseQuery } from '../query/parse.ts';
+import type { Query } from '../query/query.ts';
+import { barByFilter, barClause, barDocuments, nothingBarred, type Barred } from './barring.ts';
+import type { BlockCache } from './block-cache.ts';
+import { listsOf } from './clause-lists.ts';
+import { documentsWith } from './entity-search.ts';
+import { countFacets, type ValueCount } from './facet-counts.ts';
+import { match, newest, type Found } from './matching.ts';
+import { searchByMeaning } from './meaning-search.ts';
+import { bounded, mostOffset } from './paging.ts';
+import type { Meaning } from './ranking.ts';
+import { resultsOf, type SearchResult } from './results.ts';
+import { weigh } from './scoring.ts';
+import type { Visible } from './visible.ts';
+
+export type SearchMode = 'keyword' | 'semantic' | 'hybrid';
+
+export interface SearchRequest {
+  readonly query: string;
+  readonly mode: SearchMode;
+  /** Names of fields or facets, and what they have to hold. */
+  readonly filters: readonly (readonly [string, string])[];
+  /** At most 100. */
+  readonly limit: number;
+  readonly offset: number;
+  /** Whether to count the values of facets; default true. */
+  readonly facets?: boolean;
+}
+
+export interface SearchPage {
+  /** How it was searched; not always as it was asked for, which the notes tell. */
+  readonly mode: SearchMode;
+  readonly total: number;
+  readonly results: SearchResult[];
+  readonly facets: Record<string, ValueCount[]>;
+  /** The offset of the next page; null where there is none. */
+  readonly next: number | null;
+  readonly notes: string[];
+}
+
+/** What a search works with. */
+export interface Searching {
+  readonly database: Database;
+  readonly cache: BlockCache;
+  readonly visible: Visible;
+  readonly meaning: Meaning | null;
+}
+
+/** A query with all that was read for it. */
+export interface Prepared {
+  readonly query: Query;
+  readonly wanted: readonly ReturnType<typeof weigh>[];
+  readonly required: readonly ReturnType<typeof weigh>[];
+  readonly barred: Barred;
+  readonly notes: Set<string>;
+}
+
+const mostValues = 10;
+
+export async function search(searching: Searching, request: SearchRequest): Promise<SearchPage> {
+  const { limit, offset } = bounded(request);
+  const prepared = await prepare(searching, parseQuery(request.query, request.filters));
+  const { mode, found } = await findBy(searching, prepared, request.mode, offset + limit);
+  const hits = found.best.slice(offset, offset + limit);
+  const results = await resultsOf(searching, prepared, hits);
+  const end = offset + results.length;
+  const facets = request.facets === false ? {} : countFacets(searching.visible, found.chosen, mostValues);
+  const next = results.length > 0 && end < Math.min(found.total, mostOffset) ? end : null;
+  return { mode, total: found.total, results, facets, next, notes: [...prepared.notes] };
+}
+
+async function findBy(
+  searching: Searching,
+  prepared: Prepared,
+  mode: SearchMode,
+  most: number,
+): Promise<{ mode: SearchMode; found: Found }> {
+  if (mode !== 'keyword' && prepared.query.text.trim() !== '') {
+    const found = await searchByMeaning(searching, prepared, mode);
+    if (found !== null) return { mode, found };
+    prepared.notes.add('The search by meaning is not to be had yet or is off: words alone were looked for.');
+  }
+  return { mode: 'keyword', found: findWords(searching.visible, prepared, most) };
+}
+
+/** Without words, as in a query of punctuation only, all is shown that fits the filters. */
+function findWords(visible: Visible, { wanted, required, barred }: Prepared, most: number): Found {
+  if (wanted.length + required.length === 0) return newest(visible, barred, most);
+  return match(visible, { wanted, required, barred }, most);
+}
+
+async function prepare({ database, cache, visible }: Searching, query: Query): Promise<Prepared> {
+  const notes = new Set(query.notes);
+  const { wanted, required, excluded } = query;
+  const lists = await listsOf(cache, visible, [...wanted, ...required, ...excluded], notes);
+  const barred = nothingBarred(visible);
+  for (const filter of query.filters) barByFilter(visible, barred, filter);
+  for (const list of lists.slice(wanted.length + required.length)) barClause(visible, barred, list);
+  for (const condition of query.entities)
+    barDocuments(
+      visible,
+      barred,
+      await documentsWith({ database, cache, visible }, condition),
+      condition.negated,
+    );
+  return {
+    query,
+    wanted: lists.slice(0, wanted.length).map((list) => weigh(visible, list)),
+    required: lists.slice(wanted.length, wanted.length + required.length).map((list) => weigh(visible, list)),
+    barred,
+    notes,
+  };
+}

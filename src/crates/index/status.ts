@@ -1,0 +1,88 @@
+import type { Database } from '../../database/database.ts';
+import type { Meaning } from './ranking.ts';
+
+export interface StatusRequest {
+  /** Of the broken crates that are listed. */
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** As `index_status` tells it. */
+export interface IndexStatus {
+  readonly crates: number;
+  readonly broken: number;
+  readonly sources: SourceStatus[];
+  readonly broken_crates: { crate_id: string; resource_locator: string; code: string; reason: string }[];
+  readonly syncing: boolean;
+  readonly semantic: { provider: string; version: string | null; documents: number; stale: boolean };
+}
+
+interface SourceStatus {
+  readonly source: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly synced_at: string | null;
+  readonly crates: number;
+  readonly broken: number;
+}
+
+const seen = '(owner IS NULL OR owner = ?)';
+
+export async function statusOf(
+  database: Database,
+  meaning: Meaning | null,
+  viewer: string,
+  { limit, offset }: StatusRequest,
+): Promise<IndexStatus> {
+  const sources = await sourcesOf(database, viewer);
+  const broken = await database.query<IndexStatus['broken_crates'][number]>(
+    `SELECT crate_id, locator AS resource_locator, code, reason FROM crates
+     WHERE state = 'broken' AND ${seen} ORDER BY crate_id LIMIT ? OFFSET ?`,
+    viewer,
+    limit,
+    offset,
+  );
+  const known = (await meaning?.status()) ?? { provider: 'off', version: null, documents: 0, isStale: false };
+  return {
+    crates: sumOf(sources.map(({ crates }) => crates)),
+    broken: sumOf(sources.map((source) => source.broken)),
+    sources,
+    broken_crates: broken,
+    syncing: sources.some(({ state }) => state === 'syncing'),
+    semantic: {
+      provider: known.provider,
+      version: known.version,
+      documents: known.documents,
+      stale: known.isStale,
+    },
+  };
+}
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+
+async function sourcesOf(database: Database, viewer: string): Promise<SourceStatus[]> {
+  const noted = await database.query<{
+    source: string;
+    state: string;
+    reason: string | null;
+    ended_at: number | null;
+  }>('SELECT source, state, reason, ended_at FROM crate_sources');
+  const counts = await database.query<{ source: string; state: 'ok' | 'broken'; n: number }>(
+    `SELECT source, state, CAST(COUNT(*) AS BIGINT) AS n FROM crates WHERE ${seen} GROUP BY source, state`,
+    viewer,
+  );
+  const countOf = (source: string, state: string): number =>
+    counts.find((row) => row.source === source && row.state === state)?.n ?? 0;
+  const names = new Set([...noted, ...counts].map(({ source }) => source));
+  return [...names].toSorted().map((source) => {
+    const row = noted.find((each) => each.source === source);
+    return {
+      source,
+      state: row?.state ?? 'ok',
+      reason: row?.reason ?? null,
+      synced_at: row?.ended_at === null || row === undefined ? null : new Date(row.ended_at).toISOString(),
+      crates: countOf(source, 'ok'),
+      broken: countOf(source, 'broken'),
+    };
+  });
+}

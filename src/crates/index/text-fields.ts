@@ -1,0 +1,53 @@
+/** The fields that words are looked for in; their order is part of the index. At most eight. */
+export const textFields = [
+  { name: 'title', weight: 3, lengthMatters: 0.4, description: 'the name of the crate' },
+  { name: 'description', weight: 1, lengthMatters: 0.75, description: 'what the crate says of itself' },
+  { name: 'author', weight: 2, lengthMatters: 0.3, description: 'names of authors and creators' },
+  { name: 'keyword', weight: 2, lengthMatters: 0.4, description: 'its keywords' },
+  { name: 'entity', weight: 0.7, lengthMatters: 0.6, description: 'names of people, files and things in it' },
+  { name: 'file', weight: 0.5, lengthMatters: 0.6, description: 'paths of the files in it' },
+  { name: 'identifier', weight: 2, lengthMatters: 0.2, description: 'DOIs and other identifiers' },
+] as const;
+
+export type TextField = (typeof textFields)[number]['name'];
+
+/** Other names that people use for them. */
+const otherNames: Readonly<Record<string, TextField>> = {
+  name: 'title',
+  authors: 'author',
+  creator: 'author',
+  keywords: 'keyword',
+  entities: 'entity',
+  files: 'file',
+  filename: 'file',
+  path: 'file',
+  identifiers: 'identifier',
+  doi: 'identifier',
+};
+
+/** The place of a field in the list, or -1. */
+export function fieldNumber(name: string): number {
+  const lower = name.toLowerCase();
+  const own = Object.hasOwn(otherNames, lower) ? otherNames[lower] : lower;
+  return textFields.findIndex((field) => field.name === own);
+}
+
+/** How much more of a word counts for less: BM25's k1. */
+export const saturation = 1.2;
+
+const exactLengths = 32;
+
+/** A length in one byte: exact while it is small, then in steps of a sixteenth or so. */
+export function lengthByte(length: number): number {
+  if (length < exactLengths) return length;
+  const exponent = Math.floor(Math.log2(length));
+  const step = Math.floor((length / 2 ** exponent - 1) * 16);
+  return Math.min(255, exactLengths + (exponent - 5) * 16 + step);
+}
+
+/** The length that a byte stands for. */
+export const lengthOfByte: Float64Array = Float64Array.from({ length: 256 }, (_, byte) => {
+  if (byte < exactLengths) return byte;
+  const exponent = Math.floor((byte - exactLengths) / 16) + 5;
+  return 2 ** exponent * (1 + ((byte - exactLengths) % 16) / 16);
+});

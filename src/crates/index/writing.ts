@@ -1,0 +1,162 @@
+import type { Clock } from '../../clock.ts';
+import type { Database, Queries } from '../../database/database.ts';
+import type { BrokenCrate } from '../crate.ts';
+import { batchOf, type Batch } from './batch.ts';
+import { deleteCrates, insertBroken, insertCrates, storable, type SummedUp } from './crate-rows.ts';
+import { insertRows } from './many-rows.ts';
+import { mergeSome } from './merging.ts';
+import { insertBlocks, insertParts } from './segment-rows.ts';
+
+export type { SummedUp } from './crate-rows.ts';
+
+/** What the index knows of a crate when its source is looked at again. */
+export interface KnownCrate {
+  readonly crateId: string;
+  readonly object: string;
+  readonly stamp: string;
+  readonly owner: string | null;
+  readonly state: 'ok' | 'broken';
+}
+
+export type SourceState = 'syncing' | 'ok' | 'unreachable' | 'failed';
+
+/** Changes the index. Each call is whole or not at all, and readers see it from then on. */
+export interface IndexWriter {
+  /** Puts crates in, in place of what was there under their ids. One transaction: keep a batch to some hundreds. */
+  put(batch: readonly SummedUp[]): Promise<void>;
+  putBroken(batch: readonly BrokenCrate[]): Promise<void>;
+  remove(crateIds: readonly string[]): Promise<void>;
+  /** Pages of what is known of a source. */
+  known(source: string): AsyncIterable<readonly KnownCrate[]>;
+  noteSource(source: string, state: SourceState, reason: string | null): Promise<void>;
+  /** Every source that the index has something of. */
+  sources(): Promise<string[]>;
+  /** Takes a source out with all its crates. */
+  removeSource(source: string): Promise<void>;
+  /** Does one piece of housekeeping; false where there is none left. Cut off, it is begun anew the next time. */
+  merge(signal: AbortSignal): Promise<boolean>;
+}
+
+const mostAtOnce = 1000;
+
+export function createIndexWriter(database: Database, { clock }: { clock: Clock }): IndexWriter {
+  const remove = async (ids: readonly string[]): Promise<void> => {
+    for (let at = 0; at < ids.length; at += mostAtOnce) {
+      const some = ids.slice(at, at + mostAtOnce);
+      await database.transaction(async (tx) =>
+        deleteCrates(tx, some, (await nextGeneration(tx, 0, 0)).generation),
+      );
+    }
+  };
+  const known = (source: string) => knownPages(database, source);
+
+  return {
+    async put(batch) {
+      const crates = lastOfEach(batch);
+      if (crates.length === 0) return;
+      const built = batchOf(crates);
+      await database.transaction((tx) => putBatch(tx, crates, built, clock()));
+    },
+    async putBroken(batch) {
+      const broken = lastOfEach(batch);
+      if (broken.length === 0) return;
+      await database.transaction(async (tx) => {
+        const { generation } = await nextGeneration(tx, 0, 0);
+        await deleteCrates(tx, idsOf(broken), generation);
+        await insertBroken(tx, broken, clock());
+      });
+    },
+    remove,
+    known,
+    noteSource: (source, state, reason) => noteSource(database, source, state, reason, clock()),
+    async sources() {
+      const rows = await database.query<{ source: string }>(
+        'SELECT source FROM crate_sources UNION SELECT source FROM crates',
+      );
+      return rows.map(({ source }) => source);
+    },
+    async removeSource(source) {
+      for await (const page of known(source)) await remove(page.map(({ crateId }) => crateId));
+      await database.query('DELETE FROM crate_sources WHERE source = ?', source);
+    },
+    merge: (signal) => mergeSome(database, clock, signal),
+  };
+}
+
+type Numbers = { generation: number; next_document: number; next_segment: number };
+
+/** Locks the index for other writers until the transaction ends, and takes numbers for what is to be put in. */
+async function nextGeneration(tx: Queries, documents: number, segments: number): Promise<Numbers> {
+  const [row] = await tx.query<Numbers>(
+    `UPDATE crate_index SET generation = generation + 1, next_document = next_document + ?,
+       next_segment = next_segment + ? WHERE id = 1 RETURNING generation, next_document, next_segment`,
+    documents,
+    segments,
+  );
+  return row!;
+}
+
+async function putBatch(tx: Queries, crates: readonly SummedUp[], batch: Batch, now: number): Promise<void> {
+  const count = crates.length;
+  const { generation, next_document, next_segment } = await nextGeneration(tx, count, 1);
+  const [first, segment] = [next_document - count, next_segment - 1];
+  await deleteCrates(tx, idsOf(crates), generation);
+  await insertCrates(tx, crates, first, now);
+  const row = [segment, 'live', count, first, next_document - 1, batch.list.count, now];
+  const into =
+    'crate_segments (segment, state, documents, first_document, last_document, blocks, touched_at)';
+  await insertRows(tx, into, [row]);
+  await insertParts(tx, segment, batch.columns.end(first), batch.list);
+  await insertBlocks(tx, segment, batch.blocks);
+}
+
+interface Placed {
+  readonly place: { readonly crateId: string };
+}
+
+const idsOf = (crates: readonly Placed[]): string[] => crates.map(({ place }) => place.crateId);
+
+/** The same crate twice in a batch is the later one. */
+function lastOfEach<T extends Placed>(batch: readonly T[]): T[] {
+  return [...new Map(batch.map((crate) => [crate.place.crateId, crate])).values()];
+}
+
+async function* knownPages(database: Database, source: string): AsyncGenerator<readonly KnownCrate[]> {
+  for (let after = ''; ;) {
+    const page = await database.query<{
+      crate_id: string;
+      object: string;
+      stamp: string;
+      owner: string | null;
+      state: 'ok' | 'broken';
+    }>(
+      `SELECT crate_id, object, stamp, owner, state FROM crates WHERE source = ? AND crate_id > ?
+       ORDER BY crate_id LIMIT ${mostAtOnce}`,
+      source,
+      after,
+    );
+    if (page.length === 0) return;
+    yield page.map(({ crate_id, ...rest }) => ({ crateId: crate_id, ...rest }));
+    after = page.at(-1)!.crate_id;
+  }
+}
+
+async function noteSource(
+  database: Database,
+  source: string,
+  state: SourceState,
+  reason: string | null,
+  now: number,
+): Promise<void> {
+  const isStart = state === 'syncing';
+  await database.query(
+    `INSERT INTO crate_sources (source, state, reason, started_at, ended_at) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (source) DO UPDATE SET state = excluded.state, reason = excluded.reason,
+       started_at = COALESCE(excluded.started_at, crate_sources.started_at), ended_at = excluded.ended_at`,
+    source,
+    state,
+    reason === null ? null : storable(reason),
+    isStart ? now : null,
+    isStart ? null : now,
+  );
+}

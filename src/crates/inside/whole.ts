@@ -1,0 +1,62 @@
+import { cleanFilename } from '../../filenames.ts';
+import { digestOf, mediaTypeOf } from '../../files/files.ts';
+import type { Caller } from '../../identity.ts';
+import type { LinkTerms, SharedLink } from '../../links/links.ts';
+import type { CratePlace } from '../crate.ts';
+import { archiveOf, type Member } from '../pack/archive.ts';
+import type { CrateContainer } from '../sources/sources.ts';
+import type { InsideOptions } from './opened.ts';
+import type { Reference } from './reference.ts';
+
+export interface WatchingPack {
+  readonly signal: AbortSignal;
+  report(done: number, total: number | null): void;
+}
+
+interface Wanted {
+  readonly caller: Caller;
+  readonly place: CratePlace;
+  readonly container: CrateContainer;
+  readonly terms: LinkTerms;
+  readonly sha256: string | null;
+}
+
+/** An archive, or metadata alone, is linked to as it stands; a folder is packed as a file of the caller's first. */
+export async function wholeCrate(
+  options: InsideOptions,
+  wanted: Wanted,
+  watching: WatchingPack,
+): Promise<SharedLink<string | null>> {
+  const { caller, place, terms, sha256 } = wanted;
+  if (place.kind === 'folder') return packedFolder(options, wanted, watching);
+  const { source, object, stamp, size: end, modified } = place;
+  const filename = cleanFilename(object.slice(object.lastIndexOf('/') + 1));
+  const described = { filename, mediaType: mediaTypeOf(filename), crc32: null, sha256 };
+  const reference: Reference = { source, object, stamp, start: 0, end, modified, ...described };
+  return options.links.shareElsewhere(caller, JSON.stringify(reference), terms);
+}
+
+/** Each file is read twice: an archive says what is in it before it says it. */
+async function packedFolder(
+  { files, links }: InsideOptions,
+  { caller, place, container, terms }: Wanted,
+  { signal, report }: WatchingPack,
+): Promise<SharedLink> {
+  const members: Member[] = [];
+  for await (const file of container.files()) {
+    const read = (until: AbortSignal) => container.read(file, { limit: file.size, signal: until });
+    const digest = await digestOf(read(signal));
+    members.push({ ...digest, path: file.path, modified: file.modified ?? place.modified, read });
+    report(members.length, null);
+  }
+  const archive = archiveOf(members);
+  const name = `${place.locator.replace(/\/+$/, '').split('/').at(-1) || 'crate'}.zip`;
+  const kept = { name, mediaType: 'application/zip', origin: 'crate', keepSeconds: terms.ttlSeconds };
+  const { id } = await files.add(
+    caller,
+    kept,
+    archive.bytes(signal, () => {}),
+    signal,
+  );
+  return links.share(caller, id, terms);
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CratePlace, ReadCrate } from '../crate.ts';
+import { readRootWith } from './metadata.testing.ts';
+import { crateShape, summaryOf } from './summary.ts';
+
+const place: CratePlace = {
+  crateId: 'crate_0123456789abcdef01234567',
+  source: 'file:///data/crates/',
+  kind: 'zip',
+  object: 'lakes.zip',
+  locator: 'file:///data/crates/lakes.zip',
+  owner: null,
+  stamp: 's',
+  size: 1234,
+  modified: Date.UTC(2024, 0, 2),
+};
+const indexedAt = Date.UTC(2024, 0, 3);
+
+function crateWith(properties: object, ...others: unknown[]): ReadCrate {
+  const metadata = readRootWith(properties, ...others);
+  return { place, root: '', metadata, files: ['a'], fileCount: 1, bytes: null };
+}
+
+test('B5: a crate is shown in one shape, with ISO dates and all of it JSON', () => {
+  const flow = { '@id': 'a', '@type': ['File', 'ComputationalWorkflow'], name: 'Flow' };
+  const shown = summaryOf(
+    crateWith({ mainEntity: { '@id': 'a' }, keywords: 'lake', datePublished: '11/27/2023' }, flow),
+    indexedAt,
+  );
+  assert.deepEqual(shown, {
+    crate_id: 'crate_0123456789abcdef01234567',
+    title: 'Lakes',
+    description: 'Depths of lakes',
+    authors: [],
+    keywords: ['lake'],
+    license: { id: 'https://spdx.org/licenses/CC-BY-4.0', name: 'CC-BY-4.0' },
+    date_published: '2023-11-27',
+    year: 2023,
+    identifiers: [],
+    spec_version: '1.2',
+    profiles: [],
+    kind: 'zip',
+    source: 'file:///data/crates/',
+    resource_locator: 'file:///data/crates/lakes.zip',
+    size: 1234,
+    last_modified: '2024-01-02T00:00:00.000Z',
+    entity_count: 2,
+    file_count: 1,
+    bytes: null,
+    types: [
+      { type: 'ComputationalWorkflow', count: 1 },
+      { type: 'Dataset', count: 1 },
+      { type: 'File', count: 1 },
+    ],
+    main_entity: { id: 'a', name: 'Flow', types: ['File', 'ComputationalWorkflow'] },
+    issues: [
+      {
+        code: 'date_not_iso',
+        message:
+          'The datePublished is not in the form of ISO 8601. It was read as far as it is clear. Such as: 11/27/2023',
+        count: 1,
+      },
+    ],
+    root_id: './',
+    indexed_at: '2024-01-03T00:00:00.000Z',
+  });
+  assert.deepEqual(crateShape.strict().parse(JSON.parse(JSON.stringify(shown))), shown);
+});
+
+test('B5: types are shown by how many there are, at most 200; what is not known is null', () => {
+  const entities = Array.from({ length: 300 }, (_, at) => ({
+    '@id': `#${at}`,
+    '@type': ['Common', `T${at}`],
+  }));
+  const crate = crateWith({ license: null, datePublished: null }, ...entities);
+  const shown = summaryOf({ ...crate, place: { ...place, modified: Number.NaN } }, indexedAt);
+  assert.deepEqual([shown.types.length, shown.types[0]], [200, { type: 'Common', count: 300 }]);
+  assert.deepEqual(
+    [shown.license, shown.date_published, shown.year, shown.last_modified, shown.main_entity],
+    [null, null, null, null, null],
+  );
+  assert.doesNotThrow(() => crateShape.strict().parse(shown));
+});

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import type { CrateMetadata, Entity, ReadCrate } from '../crate.ts';
+
+const mostTypes = 200;
+
+/** The one shape in which a crate is shown (SPEC B5). Dates are ISO 8601, and what is not known is null. */
+export const crateShape = z.object({
+  crate_id: z.string(),
+  title: z.string(),
+  description: z.string(),
+  authors: z.array(z.string()),
+  keywords: z.array(z.string()),
+  license: z.object({ id: z.string().nullable(), name: z.string().nullable() }).nullable(),
+  date_published: z.string().nullable().describe('ISO 8601, as exact as the crate has it: 2023, 2023-05, …'),
+  year: z.number().int().nullable(),
+  identifiers: z.array(z.string()),
+  spec_version: z.string().nullable().describe('Version of RO-Crate, such as 1.1'),
+  profiles: z.array(z.string()),
+  kind: z.enum(['zip', 'folder', 'detached']),
+  source: z.string(),
+  resource_locator: z.string(),
+  size: z.number().int().describe('Bytes of the archive, or of the metadata file'),
+  last_modified: z.string().nullable(),
+  entity_count: z.number().int(),
+  file_count: z.number().int(),
+  bytes: z.number().int().nullable().describe('Bytes of its files; null where that is not known'),
+  types: z.array(z.object({ type: z.string(), count: z.number().int() })),
+  main_entity: z
+    .object({ id: z.string(), name: z.string().nullable(), types: z.array(z.string()) })
+    .nullable(),
+  issues: z.array(z.object({ code: z.string(), message: z.string(), count: z.number().int() })),
+  root_id: z.string(),
+  indexed_at: z.string(),
+});
+
+export type CrateSummary = z.output<typeof crateShape>;
+
+/** What is shown of a crate that was put into the index at this time, in milliseconds. */
+export function summaryOf({ place, metadata, fileCount, bytes }: ReadCrate, indexedAt: number): CrateSummary {
+  return {
+    crate_id: place.crateId,
+    title: metadata.title,
+    description: metadata.description,
+    authors: [...metadata.authors],
+    keywords: [...metadata.keywords],
+    license: metadata.license === null ? null : { ...metadata.license },
+    date_published: metadata.published,
+    year: metadata.year,
+    identifiers: [...metadata.identifiers],
+    spec_version: metadata.spec,
+    profiles: [...metadata.profiles],
+    kind: place.kind,
+    source: place.source,
+    resource_locator: place.locator,
+    size: place.size,
+    last_modified: isoTime(place.modified),
+    entity_count: metadata.entities.length,
+    file_count: fileCount,
+    bytes,
+    types: typesOf(metadata.entities),
+    main_entity: mainEntityOf(metadata),
+    issues: metadata.issues.map((issue) => ({ ...issue })),
+    root_id: metadata.rootId,
+    indexed_at: new Date(indexedAt).toISOString(),
+  };
+}
+
+/** Stores tell times of their own, which may be none. */
+function isoTime(milliseconds: number): string | null {
+  const date = new Date(milliseconds);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
+}
+
+/** The most common first, and among equals by name, so that the same crate is always shown the same. */
+function typesOf(entities: readonly Entity[]): CrateSummary['types'] {
+  const counts = new Map<string, number>();
+  for (const { types } of entities) for (const type of types) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return Array.from(counts, ([type, count]) => ({ type, count }))
+    .sort((a, b) => b.count - a.count || (a.type < b.type ? -1 : 1))
+    .slice(0, mostTypes);
+}
+
+function mainEntityOf({ entities, rootId }: CrateMetadata): CrateSummary['main_entity'] {
+  const root = entities.find(({ id }) => id === rootId);
+  const main = root?.properties.find((property) => property.name === 'mainEntity' && 'target' in property);
+  if (main === undefined || !('target' in main)) return null;
+  const { id, types, properties } = entities[main.target]!;
+  const name = properties.find((property) => property.name === 'name' && 'text' in property);
+  return { id, name: name !== undefined && 'text' in name ? name.text : null, types: [...types] };
+}

@@ -1,0 +1,105 @@
+import { spawnSync } from 'node:child_process';
+import { Readable } from 'node:stream';
+import { ada, openRoom, type TestRoom } from '../../executions/room.testing.ts';
+import { textOf } from '../../sandbox/whole-output.ts';
+import { readMember, readZipDirectory, storedRange } from '../zip/zip.ts';
+import { createPacking, type Packed, type PackingOptions, type PackRequest } from './pack.ts';
+import type { GraphEntity } from './entity.ts';
+import { memoryTarget } from './target.testing.ts';
+
+/** 15 November 2026, so that what is packed is the same each time. */
+export const noon = Date.UTC(2026, 10, 15, 12);
+
+/** Runs of code on real interpreters, and a source that packed crates go to. */
+export async function openPacking(options: Partial<Pick<PackingOptions, 'maxBytes' | 'demandRoom'>> = {}) {
+  const room = await openRoom();
+  const target = memoryTarget();
+  const { files, places, executions } = room;
+  const { maxBytes = 1e9, demandRoom = async () => {} } = options;
+  const packing = createPacking({
+    files,
+    places,
+    executions,
+    target,
+    maxBytes,
+    demandRoom,
+    clock: () => noon,
+  });
+  return {
+    room,
+    target,
+    packing,
+    pack: (request: PackRequest, caller = ada): Promise<Packed> => packing.pack(caller, request, quiet()),
+    zipOf: (packed: Packed): Buffer => target.held.get(packed.object.name)!,
+    [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
+  };
+}
+
+export const quiet = () => ({ signal: new AbortController().signal, progress: () => {} });
+
+/** Keeps a file for a user, as an upload does. */
+export function keep({ files }: TestRoom, name: string, text: string, caller = ada) {
+  const bytes = Readable.from([Buffer.from(text)]);
+  return files.add(caller, { name, origin: 'upload', keepSeconds: 3600 }, bytes);
+}
+
+/** An archive by our own reader: every member that is asked for is read whole and its CRC checked. */
+export async function openZip(zip: Buffer) {
+  const ranged = {
+    size: zip.length,
+    async *read(start: number, end: number) {
+      yield zip.subarray(start, end);
+    },
+  };
+  const directory = await readZipDirectory(ranged, {});
+  return {
+    directory,
+    async read(path: string) {
+      const member = directory.find(path);
+      return member && readMember(ranged, directory, member, { limit: 1e9 });
+    },
+    rangeOf: (path: string) => storedRange(ranged, directory, directory.find(path)!),
+  };
+}
+
+/** All that an archive holds, as text. */
+export async function membersOf(zip: Buffer): Promise<Map<string, string>> {
+  const { directory, read } = await openZip(zip);
+  const members = new Map<string, string>();
+  for (const { path } of directory) members.set(path!, await textOf((await read(path!))!));
+  return members;
+}
+
+/** What Python makes of an archive: names, bytes, and how they are stored. */
+export function pythonMembers(zip: Buffer): { name: string; text: string; method: number }[] {
+  const script = `
+import io, json, sys, zipfile
+archive = zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read()))
+assert archive.testzip() is None
+print(json.dumps([{'name': i.filename, 'text': archive.read(i).decode('utf-8', 'replace'), 'method': i.compress_type} for i in archive.infolist()]))`;
+  const { stdout, stderr, status } = spawnSync('python3', ['-c', script], { input: zip, maxBuffer: 2 ** 26 });
+  if (status !== 0) throw new Error(stderr.toString());
+  return JSON.parse(stdout.toString()) as { name: string; text: string; method: number }[];
+}
+
+export async function metadataIn(zip: Buffer): Promise<string> {
+  return textOf((await (await openZip(zip)).read('ro-crate-metadata.json'))!);
+}
+
+export interface Graph {
+  readonly context: unknown;
+  readonly all: readonly GraphEntity[];
+  find(id: string): GraphEntity;
+  ofType(type: string): GraphEntity[];
+}
+
+export async function graphOf(zip: Buffer): Promise<Graph> {
+  const document = JSON.parse(await metadataIn(zip)) as { '@context': unknown; '@graph': GraphEntity[] };
+  const all = document['@graph'];
+  return {
+    context: document['@context'],
+    all,
+    find: (id) => all.find((entity) => entity['@id'] === id)!,
+    ofType: (type) => all.filter((entity) => [entity['@type']].flat().includes(type)),
+  };
+}

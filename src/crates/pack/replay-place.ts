@@ -1,0 +1,61 @@
+import { fchownSync, mkdirSync, write } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { belowRoot, parsePath } from '../../paths/paths.ts';
+import { giveTo } from '../../places/places.ts';
+import type { Place } from '../../sandbox/sandbox.ts';
+
+const writeBytes = promisify(write);
+
+/** Where a replay runs, as seen inside. */
+export const replayFolder = '/workspace/replay';
+const folderName = 'replay';
+
+export interface ReplayPlace extends AsyncDisposable {
+  readonly place: Place;
+}
+
+/**
+ * Folders for one replay, so that it meets nothing of anybody's and overwrites nothing. They are below `parent`, and
+ * gone afterwards. `uid` is as in every place: the one of the run where this is root, else null.
+ */
+export async function openReplayPlace(parent: string, uid: number | null): Promise<ReplayPlace> {
+  const folder = await mkdtemp(join(parent, 'workcrate-replay-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
+    for (const path of [place.workspace, place.artifacts, join(place.workspace, folderName)])
+      makeFolder(path, uid);
+    return { place, [Symbol.asyncDispose]: remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** By path, since no code has run there yet. */
+function makeFolder(path: string, uid: number | null): void {
+  mkdirSync(path, { mode: 0o700, recursive: true });
+  if (uid !== null) giveTo(path, uid);
+}
+
+/** Writes a file that the run is given, and gives its size. Its folders are made, and all of it belongs to the run. */
+export async function giveFile(
+  { uid, workspace, artifacts }: Place,
+  name: string,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const isArtifact = name.startsWith('/artifacts/');
+  const base = isArtifact ? artifacts : join(workspace, folderName);
+  const path = parsePath(isArtifact ? name.slice('/artifacts/'.length) : name);
+  for (let depth = 1; depth < path.length; depth++) makeFolder(join(base, ...path.slice(0, depth)), uid);
+  using file = belowRoot(base).create(path);
+  let size = 0;
+  for await (const chunk of bytes) {
+    for (let done = 0; done < chunk.length;) done += (await writeBytes(file.fd, chunk, done)).bytesWritten;
+    size += chunk.length;
+  }
+  if (uid !== null) fchownSync(file.fd, uid, uid);
+  return size;
+}

@@ -1,0 +1,107 @@
+import type { ReplayPlan } from './replay-plan.ts';
+
+export type ResultState = 'same' | 'differs' | 'missing' | 'extra' | 'unknown';
+
+/** A result of either time. `unknown` is one whose sha256 the crate does not tell. */
+export interface ComparedResult {
+  readonly name: string;
+  readonly state: ResultState;
+  readonly expected: string | null;
+  readonly found: string | null;
+}
+
+export interface ReplayReport {
+  /** Whether it ended as before and every result is the same to the byte. */
+  readonly reproduced: boolean;
+  readonly run: string;
+  readonly language: string;
+  /** The interpreter of the first time; null where it was not noted. */
+  readonly recordedRuntime: string | null;
+  /** The interpreter of now; null where it does not tell. */
+  readonly runtime: string | null;
+  readonly sandbox: string;
+  /** How it ended the first time, and now. */
+  readonly recorded: 'completed' | 'failed';
+  readonly ended: 'completed' | 'failed';
+  readonly outcome: string;
+  readonly durationMs: number;
+  readonly stdout: 'same' | 'differs' | 'unknown';
+  /** The end of what it wrote to stderr. */
+  readonly stderr: string;
+  readonly results: readonly ComparedResult[];
+  /** False where there may be results that were not seen. */
+  readonly complete: boolean;
+}
+
+/** Puts the results of both times side by side. `found` are the files that are there now, by name. */
+export function compareResults(plan: ReplayPlan, found: ReadonlyMap<string, string>): ComparedResult[] {
+  const expected = plan.results.map(({ name, sha256 }): ComparedResult => {
+    const now = found.get(name) ?? null;
+    return { name, state: stateOf(sha256, now), expected: sha256, found: now };
+  });
+  const known = new Set(expected.map(({ name }) => name));
+  const extra = [...found].filter(([name]) => !known.has(name));
+  return [
+    ...expected,
+    ...extra.map(([name, hash]): ComparedResult => ({ name, state: 'extra', expected: null, found: hash })),
+  ];
+}
+
+function stateOf(expected: string | null, found: string | null): ResultState {
+  if (found === null) return 'missing';
+  if (expected === null) return 'unknown';
+  return expected === found ? 'same' : 'differs';
+}
+
+/** Files that are more than before are told, and do no harm. A run without results is judged by what it wrote. */
+export function isReproduced(report: Omit<ReplayReport, 'reproduced'>): boolean {
+  const { recorded, ended, results, stdout } = report;
+  const expected = results.filter(({ state }) => state !== 'extra');
+  const isSame =
+    expected.length === 0 ? stdout !== 'differs' : expected.every(({ state }) => state === 'same');
+  return recorded === ended && isSame;
+}
+
+/** The report for programs. */
+export function replayJson(report: ReplayReport): Record<string, unknown> {
+  const { recordedRuntime, durationMs, ...rest } = report;
+  return { ...rest, recorded_runtime: recordedRuntime, duration_ms: durationMs };
+}
+
+const marks: Readonly<Record<ResultState, string>> = {
+  same: 'same   ',
+  differs: 'DIFFERS',
+  missing: 'MISSING',
+  extra: 'extra  ',
+  unknown: 'unknown',
+};
+
+function verdictOf({ reproduced, results }: ReplayReport): string {
+  if (!reproduced) return 'Not reproduced.';
+  return results.some(({ state }) => state === 'same')
+    ? 'Reproduced: every result is the same to the byte.'
+    : 'Reproduced as far as can be told: it ended as before, and has no results to compare.';
+}
+
+/** The report for people. */
+export function replayText(report: ReplayReport): string {
+  const { run, language, runtime, recordedRuntime, sandbox, outcome, durationMs, stdout } = report;
+  const before = recordedRuntime === null ? report.recorded : `${report.recorded} on ${recordedRuntime}`;
+  return [
+    plain(`${run}: ${outcome} after ${durationMs} ms, by ${runtime ?? language} in ${sandbox}`),
+    plain(`The first time: ${before}`),
+    ...report.results.map(({ name, state }) => `  ${marks[state]}  ${plain(name)}`),
+    `  stdout: ${stdout}`,
+    ...(report.complete ? [] : ['  There may be more results: not all files could be compared.']),
+    ...(report.ended === 'failed' && report.stderr !== ''
+      ? report.stderr.split('\n').map((line) => `  | ${plain(line)}`)
+      : []),
+    verdictOf(report),
+    '',
+  ].join('\n');
+}
+
+/** Names and outputs are strangers': nothing in them may steer a terminal. */
+function plain(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
+}

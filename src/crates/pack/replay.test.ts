@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { describe, it } from 'node:test';
+import { isWorkcrateError, type ErrorCode } from '../../errors.ts';
+import { plainSandbox } from '../../executions/plain-sandbox.testing.ts';
+import { readMetadata } from '../metadata/metadata.ts';
+import { bytesOf } from '../../sandbox/whole-output.ts';
+import { keep, metadataIn, openPacking, openZip } from './packing.testing.ts';
+import { openReplayPlace, replayCrate, replayJson, replayText, type ReplayReport } from './replay.ts';
+
+interface Changed {
+  readonly metadata?: (text: string) => string;
+  readonly bytes?: (path: string, bytes: Buffer) => Buffer;
+}
+
+/** Replays a packed crate on real interpreters, in folders of its own that are gone afterwards. */
+async function replay(zip: Buffer, { metadata, bytes }: Changed = {}): Promise<ReplayReport> {
+  const archive = await openZip(zip);
+  const text = await metadataIn(zip);
+  const members = new Map<string, Buffer>();
+  for (const { path } of archive.directory) {
+    const whole = await bytesOf((await archive.read(path!))!);
+    members.set(path!, bytes?.(path!, whole) ?? whole);
+  }
+  return replayed(metadata?.(text) ?? text, members);
+}
+
+async function replayed(metadata: string, members: ReadonlyMap<string, Buffer>): Promise<ReplayReport> {
+  const parent = await mkdtemp(join(tmpdir(), 'workcrate-replay-test-'));
+  const { signal } = new AbortController();
+  const read = async (path: string) => {
+    const bytes = members.get(path);
+    return bytes === undefined ? null : Readable.from([bytes]);
+  };
+  const crate = { metadata: readMetadata(Buffer.from(metadata)), read };
+  try {
+    await using sandbox = plainSandbox();
+    await using opened = await openReplayPlace(parent, null);
+    return await replayCrate({ ...crate, sandbox, place: opened.place, timeoutMs: 20_000, signal });
+  } finally {
+    assert.deepEqual(readdirSync(parent), []);
+    await rm(parent, { recursive: true });
+  }
+}
+
+/** Runs code on an input and gives the packed crate. */
+async function packedRun(
+  code: string,
+  language: 'python' | 'bash' | 'node' = 'python',
+  stdin = '',
+): Promise<Buffer> {
+  await using stage = await openPacking();
+  const input = await keep(stage.room, 'data.csv', '1\n2\n3\n');
+  const { execution } = await stage.room.run({ language, code, stdin, files: [input.id] });
+  return stage.zipOf(await stage.pack({ executionId: execution.id }));
+}
+
+const steady = `
+import os
+total = sum(map(int, open('data.csv').read().split()))
+open('sum.txt', 'w').write(str(total))
+open(os.path.join(os.environ['ARTIFACTS'], 'plot.svg'), 'w').write('<svg/>')
+print(total)
+`;
+
+it('B12: a run that does the same again is reproduced, result by result', async () => {
+  const report = await replay(await packedRun(steady));
+  assert.equal(report.reproduced, true);
+  assert.deepEqual(
+    report.results.map(({ name, state }) => [name, state]),
+    [
+      ['sum.txt', 'same'],
+      ['/artifacts/plot.svg', 'same'],
+    ],
+  );
+  assert.deepEqual([report.stdout, report.outcome, report.complete], ['same', 'exit code 0', true]);
+  assert.match(replayText(report), /same {5}sum\.txt[^]*Reproduced/);
+  assert.equal(replayJson(report)['duration_ms'], report.durationMs);
+});
+
+it('B12: what a run was given on stdin is given again, and not as a file', async () => {
+  const stdin = '\ufeff1 ☃\n\n';
+  const zip = await packedRun('cat >copy; ls >names; echo read', 'bash', stdin);
+  const report = await replay(zip);
+  assert.equal(report.reproduced, true, replayText(report));
+  assert.deepEqual(
+    report.results.map(({ name, state }) => [name, state]),
+    [
+      ['copy', 'same'],
+      ['names', 'same'],
+    ],
+  );
+  assert.equal(report.stdout, 'same');
+
+  const bytes = (path: string, chunk: Buffer): Buffer =>
+    path === 'inputs/stdin.txt' ? Buffer.from('other') : chunk;
+  await assert.rejects(replay(zip, { bytes }), (error) => isWorkcrateError(error, 'hash_mismatch'));
+});
+
+it('B12: stdin that is no text, or is there twice, is not run', async () => {
+  const zip = await packedRun('cat', 'bash', 'x');
+  const binary = (path: string, chunk: Buffer): Buffer =>
+    path === 'inputs/stdin.txt' ? Buffer.from([0xff, 0xfe]) : chunk;
+  const unhashed = (text: string): string =>
+    text.replace(/("@id": "inputs\/stdin\.txt",[^}]*?)"sha256": "[0-9a-f]{64}"/, '$1"sha256": ""');
+  await assert.rejects(
+    replay(zip, { bytes: binary, metadata: unhashed }),
+    (error: Error) => isWorkcrateError(error, 'unsupported') && /stdin, is not UTF-8/.test(error.message),
+  );
+  const twice = (text: string): string =>
+    text.replace('"alternateName": "data.csv"', '"alternateName": "/dev/stdin"');
+  await assert.rejects(replay(zip, { metadata: twice }), (error) => isWorkcrateError(error, 'unsupported'));
+});
+
+it('B12: results that differ, are missing or are more are told apart', async () => {
+  const zip = await packedRun(`
+import os
+open('same.txt', 'w').write('same')
+open('differs.txt', 'w').write(os.getcwd())
+open('missing.txt' if 'exec_' in os.getcwd() else 'extra.txt', 'w').write('x')
+`);
+  const report = await replay(zip);
+  assert.equal(report.reproduced, false);
+  assert.deepEqual(Object.fromEntries(report.results.map(({ name, state }) => [name, state])), {
+    'same.txt': 'same',
+    'differs.txt': 'differs',
+    'missing.txt': 'missing',
+    'extra.txt': 'extra',
+  });
+  assert.match(replayText(report), /DIFFERS[^]*Not reproduced\.\n$/);
+});
+
+it('B12: a run that failed is reproduced by failing, in every language', async () => {
+  for (const language of ['bash', 'node', 'python'] as const) {
+    const report = await replay(await packedRun(language === 'bash' ? 'exit 3' : 'throw_it()', language));
+    assert.deepEqual([report.language, report.recorded, report.ended], [language, 'failed', 'failed']);
+    assert.equal(report.reproduced, true);
+    assert.match(replayText(report), /no results to compare\.\n$/);
+  }
+});
+
+it('B12: an input or code that is not what the crate says is not run', async () => {
+  const zip = await packedRun(steady);
+  for (const path of ['inputs/data.csv', 'code/main.py']) {
+    const bytes = (read: string, chunk: Buffer): Buffer =>
+      read === path ? Buffer.from(`${chunk.toString()}#`) : chunk;
+    await assert.rejects(replay(zip, { bytes }), (error) => isWorkcrateError(error, 'hash_mismatch'));
+  }
+});
+
+describe('B12: crates that cannot be replayed say why', async () => {
+  const zip = await packedRun(steady);
+  const cases: [what: string, code: ErrorCode, reason: RegExp, change: (text: string) => string][] = [
+    ['no run', 'unsupported', /tells of no run/, (text) => text.replace('"CreateAction"', '"Thing"')],
+    [
+      'two runs',
+      'unsupported',
+      /2 runs/,
+      (text) => text.replace('"@graph": [', '"@graph": [{"@id":"#b","@type":"CreateAction"},'),
+    ],
+    [
+      'an instrument elsewhere',
+      'unsupported',
+      /instrument/,
+      (text) => text.replaceAll('"code/main.py"', '"https://example.org/"'),
+    ],
+    [
+      'another language',
+      'unsupported',
+      /python, node, bash/,
+      (text) => text.replaceAll('"name": "Python"', '"name": "Perl"'),
+    ],
+    [
+      'an input that is not there',
+      'not_found',
+      /data\.tsv/,
+      (text) => text.replaceAll('inputs/data.csv', 'inputs/data.tsv'),
+    ],
+    [
+      'an input without bytes',
+      'unsupported',
+      /does not hold its input/,
+      (text) => text.replaceAll('"inputs/data.csv"', '"#input"'),
+    ],
+    [
+      'an input that climbs',
+      'path_refused',
+      /refused/i,
+      (text) => text.replace('"alternateName": "data.csv"', '"alternateName": "../../x"'),
+    ],
+  ];
+  for (const [what, code, reason, metadata] of cases)
+    it(`B12: ${what}`, async () => {
+      await assert.rejects(replay(zip, { metadata }), (error: Error) => {
+        assert.match(error.message, reason);
+        return isWorkcrateError(error, code);
+      });
+    });
+});
+
+it('B12: a Process Run Crate of somebody else is replayed, and what it does not tell is unknown', async () => {
+  const graph = [
+    { '@id': 'ro-crate-metadata.json', '@type': 'CreativeWork', about: { '@id': './' } },
+    { '@id': './', '@type': 'Dataset', name: 'x', mentions: { '@id': '#run' } },
+    {
+      '@id': '#run',
+      '@type': 'CreateAction',
+      instrument: { '@id': 'tools/upper%20case.sh' },
+      object: { '@id': 'in/words.txt' },
+      result: { '@id': 'out/words.upper' },
+    },
+    { '@id': 'tools/upper%20case.sh', '@type': ['File', 'SoftwareApplication'] },
+    { '@id': 'in/words.txt', '@type': 'File' },
+    { '@id': 'out/words.upper', '@type': 'File' },
+  ];
+  const members = new Map([
+    ['tools/upper case.sh', Buffer.from('tr a-z A-Z <words.txt >words.upper')],
+    ['in/words.txt', Buffer.from('hello')],
+  ]);
+  const context = 'https://w3id.org/ro/crate/1.1/context';
+  const report = await replayed(JSON.stringify({ '@context': context, '@graph': graph }), members);
+  assert.deepEqual(
+    report.results.map(({ name, state }) => [name, state]),
+    [['words.upper', 'unknown']],
+  );
+  assert.deepEqual([report.reproduced, report.ended, report.stdout], [false, 'completed', 'unknown']);
+});
+
+it('B12: nothing that a crate names can steer a terminal', async () => {
+  const zip = await packedRun('exit 1', 'bash');
+  const name = (text: string): string =>
+    text.replace(/"name": "Bash run[^"]*"/, '"name": "\\u001b[2J\\u202e"');
+  const told = replayText(await replay(zip, { metadata: name }));
+  // oxlint-disable-next-line no-control-regex -- that is what is looked for
+  assert.doesNotMatch(told, /[\u001b\u202e]/);
+});

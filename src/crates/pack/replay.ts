@@ -1,0 +1,188 @@
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { WorkcrateError } from '../../errors.ts';
+import { digesting } from '../../files/files.ts';
+import type { Place, RunEnd, Sandbox } from '../../sandbox/sandbox.ts';
+import { bytesOf, textOf } from '../../sandbox/whole-output.ts';
+import type { CrateMetadata } from '../crate.ts';
+import { differences, hashes, look } from './replay-changes.ts';
+import { giveFile, replayFolder } from './replay-place.ts';
+import { planReplay, type PlannedFile, type ReplayPlan } from './replay-plan.ts';
+import { compareResults, isReproduced, type ReplayReport } from './replay-report.ts';
+
+export { openReplayPlace } from './replay-place.ts';
+export { replayJson, replayText, type ReplayReport } from './replay-report.ts';
+
+export interface ReplayOptions {
+  readonly metadata: CrateMetadata;
+  /** The bytes of a file below the root of the crate, bounded and checked as they come; null where there is none. */
+  readonly read: (path: string, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array> | null>;
+  readonly sandbox: Sandbox;
+  /** A place that nobody uses, as `openReplayPlace` makes one. */
+  readonly place: Place;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs the code of a crate again on its inputs and compares what comes of it with what the crate holds. The code is that
+ * of a stranger: nothing but the sandbox stands around it. `unsupported` where the crate is not of that kind,
+ * `hash_mismatch` where a file in it is not what the crate says.
+ */
+export async function replayCrate(options: ReplayOptions): Promise<ReplayReport> {
+  const { metadata, sandbox, place } = options;
+  const plan = planReplay(metadata);
+  demandLanguage(sandbox, plan);
+  const code = await readCode(options, plan.code);
+  const stdin = plan.stdin === null ? '' : await readStdin(options, plan.stdin);
+  await giveInputs(options, plan);
+  const before = await look(place);
+  const ran = await run(options, plan, { code, stdin });
+  const changes = differences(before, await look(place));
+  const results = compareResults(plan, await hashes(place, changes.names, options.signal));
+  const runtime = await sandbox.runtime(plan.language);
+  return reportOf(options, plan, runtime, ran, results, changes.complete);
+}
+
+function demandLanguage({ languages }: Sandbox, { language }: ReplayPlan): void {
+  if (languages.includes(language)) return;
+  throw new WorkcrateError(
+    'sandbox_unavailable',
+    `${language} is not installed where code runs. There is: ${languages.join(', ')}.`,
+  );
+}
+
+/** All of them together may take what a user's files may while a run goes on. */
+async function giveInputs(options: ReplayOptions, { inputs }: ReplayPlan): Promise<void> {
+  const { fileBytes, diskBytes } = options.sandbox.limits;
+  let left = diskBytes;
+  for (const input of inputs) {
+    const bytes = await verified(options, input, Math.min(fileBytes, left));
+    left -= await giveFile(options.place, input.name, bytes);
+  }
+}
+
+/** Passes the bytes of a file of the crate on, and fails at their end if they are not those that it tells of. */
+async function verified({ read, signal }: ReplayOptions, file: PlannedFile, limit: number) {
+  const bytes = await read(file.path, signal);
+  if (bytes === null)
+    throw new WorkcrateError('not_found', `The crate tells of ${shown(file.path)} and does not hold it.`);
+  const through = digesting(bytes);
+  return (async function* (): AsyncGenerator<Uint8Array> {
+    let left = limit;
+    for await (const chunk of through.bytes) {
+      left -= chunk.length;
+      if (left < 0)
+        throw new WorkcrateError('too_large', `${shown(file.path)} takes more than ${limit} bytes.`);
+      yield chunk;
+    }
+    if (file.sha256 === null || through.digest().sha256 === file.sha256) return;
+    throw new WorkcrateError(
+      'hash_mismatch',
+      `${shown(file.path)} is not what the crate says it is: its sha256 is another. Get the crate again.`,
+    );
+  })();
+}
+
+const mostCode = 16 * 1024 ** 2;
+
+async function readCode(options: ReplayOptions, file: PlannedFile): Promise<string> {
+  return textOf(await verified(options, file, mostCode));
+}
+
+const mostStdin = 16 * 1024 ** 2;
+
+/** Runs are given text. Bytes that are none would reach them changed. */
+async function readStdin(options: ReplayOptions, file: PlannedFile): Promise<string> {
+  const bytes = await bytesOf(await verified(options, file, mostStdin));
+  if (isUtf8(bytes)) return bytes.toString();
+  throw new WorkcrateError(
+    'unsupported',
+    `This crate cannot be run again: ${shown(file.path)}, which its run read from stdin, is not UTF-8 text.`,
+  );
+}
+
+interface Given {
+  readonly code: string;
+  readonly stdin: string;
+}
+
+interface Ran {
+  readonly end: RunEnd;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(options: ReplayOptions, { language }: ReplayPlan, { code, stdin }: Given) {
+  const { sandbox, place, timeoutMs, signal } = options;
+  const started = await sandbox.start({
+    id: 'exec_000000000000',
+    user: 'replay',
+    place,
+    language,
+    code,
+    workingDir: replayFolder,
+    stdin,
+    timeoutMs,
+    signal,
+  });
+  const [stdout, stderr, end] = await Promise.all([
+    hashed(started.stdout),
+    tailOf(started.stderr),
+    started.ended,
+  ]);
+  signal.throwIfAborted();
+  return { end, stdout, stderr };
+}
+
+async function hashed(output: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of output) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+const mostTail = 4000;
+
+async function tailOf(output: AsyncIterable<Uint8Array>): Promise<string> {
+  let tail: Buffer = Buffer.alloc(0);
+  for await (const chunk of output) tail = Buffer.from(Buffer.concat([tail, chunk]).subarray(-mostTail));
+  return tail.toString().trim();
+}
+
+function reportOf(
+  { sandbox }: ReplayOptions,
+  plan: ReplayPlan,
+  runtime: string | null,
+  { end, stdout, stderr }: Ran,
+  results: ReplayReport['results'],
+  complete: boolean,
+): ReplayReport {
+  const succeeded = end.reason === 'exit' && end.exitCode === 0;
+  const report = {
+    run: plan.name,
+    language: plan.language,
+    recordedRuntime: plan.runtime,
+    runtime,
+    sandbox: sandbox.kind,
+    recorded: stateOf(plan.succeeded),
+    ended: stateOf(succeeded),
+    outcome: end.reason === 'exit' ? `exit code ${end.exitCode}` : (end.signal ?? end.reason),
+    durationMs: Math.round(end.durationMs),
+    stdout:
+      plan.stdout === null
+        ? ('unknown' as const)
+        : plan.stdout === stdout
+          ? ('same' as const)
+          : ('differs' as const),
+    stderr,
+    results,
+    complete,
+  };
+  return { reproduced: isReproduced(report), ...report };
+}
+
+const stateOf = (succeeded: boolean) => (succeeded ? ('completed' as const) : ('failed' as const));
+
+function shown(path: string): string {
+  return JSON.stringify(path.slice(0, 200));
+}

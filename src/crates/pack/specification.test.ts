@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ada } from '../../executions/room.testing.ts';
+import type { GraphEntity } from './entity.ts';
+import { graphOf, keep, membersOf, openPacking, type Graph } from './packing.testing.ts';
+
+interface Specimen extends Graph {
+  readonly names: ReadonlySet<string>;
+  readonly preview: string;
+}
+
+const types = (entity: GraphEntity): string[] => [entity['@type']].flat();
+const valuesOf = (entity: GraphEntity): unknown[] => Object.values(entity).flat();
+const referred = (value: unknown): string[] =>
+  [value].flat().flatMap((item) => (isReference(item) ? [item['@id']] : []));
+
+function isReference(value: unknown): value is { '@id': string } {
+  return typeof value === 'object' && value !== null && '@id' in value;
+}
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+/** RFC 3986 and, for letters beyond ASCII, RFC 3987. */
+const iriReference = /^(?:[A-Za-z0-9\-._~:/@!$&'()*+,;=#]|%[0-9A-F]{2}|[^\p{ASCII}\p{C}\p{Z}])+$/u;
+
+/** All terms that packed crates use. Each stands in the context of RO-Crate 1.3, so none has to be defined. */
+const knownTerms = new Set(
+  'about actionStatus additionalProperty affiliation agent alternateName author conformsTo contentSize dateModified datePublished description encodingFormat endTime error givenName hasPart identifier instrument isBasedOn isPartOf keywords license localPath mentions name object programmingLanguage result sha256 softwareRequirements softwareVersion startTime unitText url value version'.split(
+    ' ',
+  ),
+);
+const knownTypes = new Set(
+  'ComputerLanguage CreateAction CreativeWork Dataset File Organization Person Profile PropertyValue SoftwareApplication SoftwareSourceCode'.split(
+    ' ',
+  ),
+);
+
+/** What RO-Crate 1.3 demands of every crate, each in a few words of ours. */
+const crateDemands: Readonly<Record<string, (crate: Specimen) => void>> = {
+  'the metadata is at the root, under its name': ({ names }) =>
+    assert.ok(names.has('ro-crate-metadata.json')),
+  'the context is referred to by its address': ({ context }) =>
+    assert.equal(context, 'https://w3id.org/ro/crate/1.3/context'),
+  'the graph is flat: values are plain, or references with nothing else in them': ({ all }) => {
+    for (const value of all.flatMap(valuesOf)) {
+      if (isReference(value)) assert.deepEqual(Object.keys(value), ['@id']);
+      else assert.ok(['string', 'number'].includes(typeof value), JSON.stringify(value));
+    }
+  },
+  'lists of one are unpacked': ({ all }) => {
+    for (const value of all.flatMap((entity) => Object.values(entity)))
+      assert.notEqual(Array.isArray(value) && value.length, 1);
+  },
+  'every entity has an id and a type': ({ all }) => {
+    for (const entity of all) assert.ok(entity['@id'] !== '' && types(entity).length > 0);
+  },
+  'no two entities have the same id': ({ all }) =>
+    assert.equal(new Set(all.map((entity) => entity['@id'])).size, all.length),
+  'ids are references in the form of RFC 3986 and 3987': ({ all }) => {
+    for (const { '@id': id } of all) assert.match(id, iriReference);
+  },
+  'terms and types beyond the context do not occur': ({ all }) => {
+    for (const entity of all) {
+      for (const key of Object.keys(entity)) assert.ok(key.startsWith('@') || knownTerms.has(key), key);
+      for (const type of types(entity)) assert.ok(knownTypes.has(type), type);
+    }
+  },
+  'the descriptor is a CreativeWork about the root': ({ find }) => {
+    assert.deepEqual(types(find('ro-crate-metadata.json')), ['CreativeWork']);
+    assert.deepEqual(find('ro-crate-metadata.json')['about'], { '@id': './' });
+  },
+  'the descriptor tells the one version of the specification': ({ find }) =>
+    assert.deepEqual(find('ro-crate-metadata.json')['conformsTo'], {
+      '@id': 'https://w3id.org/ro/crate/1.3',
+    }),
+  'the root is a Dataset with a name, a description and a licence': ({ find }) => {
+    assert.ok(types(find('./')).includes('Dataset'));
+    for (const key of ['name', 'description', 'license']) assert.ok(find('./')[key], key);
+  },
+  'the licence is an entity with a name and a description': ({ find }) => {
+    const [licence] = referred(find('./')['license']).map(find);
+    assert.ok(licence?.['name'] && licence['description']);
+  },
+  'the root was published at one time, in ISO 8601': ({ find }) =>
+    assert.match(find('./')['datePublished'] as string, isoTime),
+  'every file with a relative id is in the archive': ({ names, ofType }) => {
+    for (const { '@id': id } of ofType('File'))
+      if (!id.startsWith('#')) assert.ok(names.has(decodeURIComponent(id)), id);
+  },
+  'every file with a relative id is a part of the root': ({ find, ofType }) => {
+    const parts = new Set(referred(find('./')['hasPart']));
+    for (const { '@id': id } of ofType('File')) assert.ok(id.startsWith('#') || parts.has(id), id);
+  },
+  'every part of the root is described': ({ find }) => {
+    for (const id of referred(find('./')['hasPart'])) assert.ok(types(find(id)).includes('File'));
+  },
+  'the page is at the root, is HTML 5 and no part of the crate': ({ names, preview, find }) => {
+    assert.ok(names.has('ro-crate-preview.html'));
+    assert.match(preview, /^<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">/);
+    assert.ok(!referred(find('./')['hasPart']).includes('ro-crate-preview.html'));
+  },
+  'what is referred to in the crate is described in it': ({ all, find }) => {
+    const ids = all.flatMap(valuesOf).flatMap(referred);
+    for (const id of ids) assert.ok(/^http:\/\/schema\.org\/|\/crate\/1\.3$/.test(id) || find(id), id);
+  },
+  'every entity can be reached from the root or the descriptor': ({ all, find }) => {
+    const reached = new Set(['./', 'ro-crate-metadata.json', 'ro-crate-preview.html']);
+    for (const id of reached)
+      for (const next of valuesOf(find(id) ?? ({} as GraphEntity)).flatMap(referred)) reached.add(next);
+    for (const { '@id': id } of all) assert.ok(reached.has(id), id);
+  },
+};
+
+/** What Process Run Crate 0.6 demands besides, and RO-Crate of whoever states a profile. */
+const runDemands: Readonly<Record<string, (crate: Specimen) => void>> = {
+  'the root conforms to the profile, which is described as a CreativeWork and a Profile': ({ find }) => {
+    assert.deepEqual(find('./')['conformsTo'], { '@id': 'https://w3id.org/ro/wfrun/process/0.6' });
+    const profile = find('https://w3id.org/ro/wfrun/process/0.6');
+    assert.deepEqual([...types(profile)].sort(), ['CreativeWork', 'Profile']);
+  },
+  'there is one action, which the root mentions': ({ find, ofType }) => {
+    const actions = ofType('CreateAction').map((action) => action['@id']);
+    assert.deepEqual(referred(find('./')['mentions']), actions);
+    assert.equal(actions.length, 1);
+  },
+  'its instrument is described as code or an application': ({ find, ofType }) => {
+    const [tool] = referred(ofType('CreateAction')[0]!['instrument']).map(find);
+    assert.ok(types(tool!).includes('SoftwareSourceCode'));
+    assert.ok(tool!['name']);
+  },
+  'its agent is a person with a name': ({ find, ofType }) => {
+    const [agent] = referred(ofType('CreateAction')[0]!['agent']).map(find);
+    assert.deepEqual([types(agent!), typeof agent!['name']], [['Person'], 'string']);
+  },
+  'its times are in ISO 8601, the end not before the start': ({ ofType }) => {
+    const { startTime, endTime } = ofType('CreateAction')[0]! as unknown as Record<string, string>;
+    for (const time of [startTime!, endTime!]) assert.match(time, isoTime);
+    assert.ok(endTime! >= startTime!);
+  },
+  'its objects and results are files': ({ find, ofType }) => {
+    const { object, result } = ofType('CreateAction')[0]!;
+    for (const id of [...referred(object), ...referred(result)]) assert.ok(types(find(id)).includes('File'));
+  },
+  'an error is told only where it failed': ({ ofType }) => {
+    const { actionStatus, error } = ofType('CreateAction')[0]!;
+    assert.equal(error !== undefined, referred(actionStatus)[0]!.endsWith('FailedActionStatus'));
+  },
+  'software tells its version in one property': ({ ofType }) => {
+    for (const software of ofType('SoftwareApplication'))
+      assert.ok(!('version' in software && 'softwareVersion' in software));
+  },
+};
+
+async function specimens() {
+  await using stage = await openPacking();
+  const { room, pack, zipOf } = stage;
+  const [data, lost] = [await keep(room, 'my data.csv', '1'), await keep(room, 'lost.txt', 'x')];
+  const good = await room.run({
+    language: 'python',
+    code: `open('50% größer.txt', 'w').write(open('my data.csv').read()); print(1)`,
+    files: [data.id],
+  });
+  const bad = await room.run({ code: 'rm lost.txt; echo oh >&2; exit 3', files: [lost.id] });
+  await room.files.remove(ada, lost.id);
+  const authors = [
+    {
+      name: 'Josiah Carberry',
+      orcid: 'https://orcid.org/0000-0002-1825-0097',
+      affiliation: 'Brown University',
+    },
+    { name: 'Zoë "Z" <b>', affiliation: 'Brown University' },
+  ];
+  const said = { title: 'A <title> & more', license: 'Ask me.\nAlways.', keywords: ['one'], authors };
+  const clash = {
+    license: 'https://w3id.org/ro/wfrun/process/0.6',
+    title: '\ud800',
+    authors: [authors[1]!, authors[1]!],
+  };
+  const packed = {
+    'a run': await pack({ executionId: good.execution.id, ...said }),
+    'a failed run whose input is gone': await pack({ executionId: bad.execution.id }),
+    'a run and a file': await pack({ executionId: good.execution.id, fileIds: [data.id], license: 'MIT' }),
+    'a run with odd texts': await pack({ executionId: good.execution.id, ...clash }),
+    files: await pack({ fileIds: [data.id], license: 'https://example.org/a licence'.replace(' ', '%20') }),
+  };
+  const found: [what: string, specimen: Specimen][] = [];
+  for (const [what, result] of Object.entries(packed)) found.push([what, await specimenOf(zipOf(result))]);
+  return found;
+}
+
+async function specimenOf(zip: Buffer): Promise<Specimen> {
+  const members = await membersOf(zip);
+  const preview = members.get('ro-crate-preview.html')!;
+  return { ...(await graphOf(zip)), names: new Set(members.keys()), preview };
+}
+
+for (const [what, specimen] of await specimens()) {
+  const demands = what === 'files' ? crateDemands : { ...crateDemands, ...runDemands };
+  describe(`B12: a crate of ${what}`, () => {
+    for (const [demand, check] of Object.entries(demands)) it(`B12: ${demand}`, () => check(specimen));
+  });
+}

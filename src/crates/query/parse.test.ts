@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { parseQuery } from './parse.ts';
+
+const word = (stem: string, field: number | null = null) => ({ kind: 'word', stem, field });
+
+describe('query', () => {
+  test('B3: words, phrases, prefixes, fields, exclusions and filters are told apart', () => {
+    const query = parseQuery(
+      'deep "salt water" ocean* title:fjords author:"Jane Doe" -river year:2019..2021 file:plot.py',
+    );
+    assert.deepEqual(query.wanted, [word('deep'), { kind: 'prefix', prefix: 'ocean', field: null }]);
+    assert.deepEqual(query.required, [
+      { kind: 'phrase', stems: ['salt', 'water'], field: null },
+      word('fjord', 0),
+      { kind: 'phrase', stems: ['jane', 'doe'], field: 2 },
+      { kind: 'phrase', stems: ['plot', 'py'], field: 5 },
+    ]);
+    assert.deepEqual(query.excluded, [word('river')]);
+    assert.deepEqual(query.filters, [{ facet: 2, wanted: '2019..2021', negated: false }]);
+    assert.equal(query.text, 'deep salt water ocean* fjords Jane Doe plot.py');
+  });
+
+  test('B3: Type.property:value is a condition on entities, an address or a sentence is not', () => {
+    const [condition] = parseQuery('Person.affiliation.name:"University of Oslo"').entities;
+    assert.deepEqual(condition, {
+      type: 'Person',
+      path: ['affiliation', 'name'],
+      value: 'University of Oslo',
+      exact: false,
+      negated: false,
+    });
+    for (const text of ['https://example.org/a.b:c', 'see Fig.2:left', 'note: this', 'e.g.:x'])
+      assert.deepEqual(parseQuery(text).entities, [], text);
+  });
+
+  test('B3: AND and OR say what holds anyway, NOT is a minus, and a word counts once', () => {
+    assert.deepEqual(parseQuery('fish AND fish OR fishes').wanted, [word('fish')]);
+    assert.deepEqual(parseQuery('fish NOT salt water').excluded, [word('salt')]);
+  });
+
+  test('B3: too many words are cut, and that is said', () => {
+    const many = parseQuery(Array.from({ length: 500 }, (_, at) => `w${at}`).join(' '));
+    assert.equal(many.wanted.length, 64);
+    assert.match(many.notes.join(), /first 64 words/);
+  });
+
+  test('B3: no text is an error, and the parts of a query are bounded', () => {
+    const nasty = fc.array(
+      fc.constantFrom(
+        '"',
+        ':',
+        '-',
+        '*',
+        '(',
+        '\0',
+        'title',
+        'year',
+        'Person.name',
+        '..',
+        ' ',
+        'é',
+        '東',
+        '\ud800',
+        'AND',
+      ),
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string({ unit: 'binary' }),
+          nasty.map((parts) => parts.join('')),
+        ),
+        (text) => {
+          const { wanted, required, excluded, filters, entities } = parseQuery(text);
+          assert.ok([wanted, required, excluded, filters, entities].flat().length <= 64);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,6 @@
+/** The search by meaning. `createMeaning` reads and `createFitting` writes, each in a thread of its own. */
+export type { SemanticDocument } from './document.ts';
+export type { EndpointOptions } from './endpoint.ts';
+export { createFitting, type Fitting, type FittingOptions } from './fitting.ts';
+export { createMeaning, type MeaningOptions } from './meaning.ts';
+export type { Provider } from './models.ts';

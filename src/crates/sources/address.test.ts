@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { isWorkcrateError } from '../../errors.ts';
+import { parseAddress } from './address.ts';
+
+it('B1: folders, buckets and containers are named by URL, a folder by its path too', () => {
+  assert.deepEqual(parseAddress('file:///data/my%20crates/'), {
+    kind: 'folder',
+    directory: '/data/my crates',
+  });
+  assert.deepEqual(parseAddress('/data/100%'), { kind: 'folder', directory: '/data/100%' });
+  assert.deepEqual(parseAddress('s3://bucket'), { kind: 's3', bucket: 'bucket', prefix: '' });
+  assert.deepEqual(parseAddress('s3://b.c-d/a b/100%/'), {
+    kind: 's3',
+    bucket: 'b.c-d',
+    prefix: 'a b/100%/',
+  });
+  assert.deepEqual(parseAddress('azure://box/x'), { kind: 'azure', container: 'box', prefix: 'x/' });
+});
+
+it('an address that is malformed is refused with an example, and without what may be a secret', () => {
+  const wrong = [
+    '',
+    'crates',
+    './crates',
+    'file://elsewhere/crates',
+    'file:crates',
+    'https://example.org/crates',
+    's3://',
+    's3:///prefix',
+    's3://b/../c',
+    's3://bucket/a//b',
+    's3://key:SECRET@bucket/x',
+    'azure://Box/x',
+    'azure://box/x?sv=1&sig=SECRET',
+    '/a\0b',
+  ];
+  for (const text of wrong)
+    assert.throws(
+      () => parseAddress(text),
+      (error) =>
+        isWorkcrateError(error, 'config_invalid') &&
+        error.message.includes('s3://bucket/prefix') &&
+        !error.message.includes('SECRET'),
+      text,
+    );
+});

@@ -1,0 +1,140 @@
+import { constants, fsync, write } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { here, joined, parseName, type Components } from '../../paths/paths.ts';
+import { checkNewName, exactly, type SourceObject } from '../../storage/source.ts';
+import { componentsOf, folderFailure, type Folder } from './folder.ts';
+import { newPartName, removeIfThere, removeLeftovers } from './folder-leftovers.ts';
+import { statFile } from './folder-reading.ts';
+
+const writeAt = promisify(write);
+const sync = promisify(fsync);
+
+/** Bytes under a name that no listing tells → fsync → the name → fsync of the folders. */
+export async function putFile(
+  folder: Folder,
+  name: string,
+  size: number,
+  bytes: AsyncIterable<Uint8Array>,
+  signal?: AbortSignal,
+): Promise<SourceObject> {
+  checkNewName(name);
+  const target = parsed(name);
+  const parent = target.slice(0, -1).reduce((path, part) => joined(path, parseName(part)), here);
+  const part = joined(parent, parseName(newPartName()));
+  return telling(folder, name, async () => {
+    // The folder of all is not made: one that is not there may only not be mounted.
+    folder.root.stat(here);
+    if (parent.length > 0) folder.root.makeFolder(parent);
+    refuseTaken(folder, target);
+    await removeLeftovers(folder, parent);
+    try {
+      await writeFile(folder, part, exactly(bytes, size), signal);
+      place(folder, part, target);
+    } catch (error) {
+      removeIfThere(folder, part);
+      throw error;
+    }
+    for (let depth = parent.length; depth >= 0; depth--) await syncFolder(folder, parent.slice(0, depth));
+    return statFile(folder, name)!;
+  });
+}
+
+function parsed(name: string): Components {
+  try {
+    return componentsOf(name);
+  } catch (error) {
+    throw new WorkcrateError('invalid_input', 'The name of an object is too long for a file.', {
+      cause: error,
+    });
+  }
+}
+
+async function writeFile(
+  { root }: Folder,
+  part: Components,
+  bytes: AsyncIterable<Uint8Array>,
+  signal?: AbortSignal,
+): Promise<void> {
+  using file = root.create(part);
+  for await (const chunk of bytes) {
+    signal?.throwIfAborted();
+    for (let done = 0; done < chunk.length;)
+      done += (await writeAt(file.fd, chunk, done, chunk.length - done)).bytesWritten;
+  }
+  signal?.throwIfAborted();
+  await sync(file.fd);
+}
+
+/** What a filesystem answers that has no second names for a file, or no more of them. */
+const linkless = new Set(['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
+
+/** The whole file gets its name in one step, which fails where somebody else has put something there meanwhile. */
+function place(folder: Folder, part: Components, target: Components): void {
+  try {
+    folder.root.link(part, target);
+  } catch (error) {
+    if (!isWorkcrateError(error) || !linkless.has(errnoOf(error.cause) ?? '')) throw error;
+    return placeByRename(folder, part, target);
+  }
+  removeIfThere(folder, part);
+}
+
+/**
+ * The name is taken first, by an empty file where there was nothing: a rename alone would take the place of what
+ * somebody else has put there. Nothing else is done between the two.
+ */
+function placeByRename({ root }: Folder, part: Components, target: Components): void {
+  root.create(target)[Symbol.dispose]();
+  try {
+    root.rename(part, target);
+  } catch (error) {
+    root.remove(target);
+    throw error;
+  }
+}
+
+function refuseTaken({ root }: Folder, target: Components): void {
+  try {
+    root.stat(target);
+  } catch (error) {
+    if (isWorkcrateError(error, 'path_not_found')) return;
+    // A link is something too, even one that leads nowhere.
+    if (!isWorkcrateError(error, 'path_refused') || error.details['kind'] !== 'link') throw error;
+  }
+  throw new WorkcrateError('already_exists', `There is an object ${target.join('/')} already.`);
+}
+
+/** Opened by its path, since nothing is read or written by it: whatever it leads to is only made durable. */
+async function syncFolder({ directory }: Folder, path: readonly string[]): Promise<void> {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+  const flags = O_RDONLY | O_DIRECTORY | (path.length === 0 ? 0 : O_NOFOLLOW);
+  await using handle = await open(join(directory, ...path), flags);
+  await handle.sync();
+}
+
+const full = new Set(['ENOSPC', 'EDQUOT']);
+const readOnly = new Set(['EROFS', 'EACCES', 'EPERM']);
+
+/** Whoever writes is told of a full disk and of missing rights; the rest is as for whoever reads. */
+async function telling<T>(folder: Folder, name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const errno = errnoOf(isWorkcrateError(error) ? error.cause : error) ?? '';
+    const where = `${JSON.stringify(name)} cannot be written to ${folder.url}.`;
+    if (full.has(errno))
+      throw new WorkcrateError('storage_full', `${where} The disk or a quota is full. Free some space.`, {
+        cause: error,
+      });
+    if (readOnly.has(errno))
+      throw new WorkcrateError(
+        'storage_read_only',
+        `${where} The server may not write there. Give its user the right to.`,
+        { cause: error },
+      );
+    throw folderFailure(folder, error);
+  }
+}

@@ -1,0 +1,85 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isSourceName, type Source, type SourcePage } from '../../storage/source.ts';
+import { belowRoot } from '../../paths/paths.ts';
+import { absentIn, folderFailure, type Folder } from './folder.ts';
+import { putFile } from './folder-putting.ts';
+import { openFile, statFile } from './folder-reading.ts';
+import { walkFolder, type Walked } from './folder-walk.ts';
+
+const mostPerPage = 1000;
+/** Listings that can be gone on with from where they stand; any other begins anew, and passes over what is known. */
+const mostWalks = 8;
+
+/**
+ * The files below a directory, each an object under its path from there. No link is followed, and nothing is opened
+ * but regular files.
+ */
+export function folderSource(directory: string): Source {
+  const url = pathToFileURL(resolve(directory)).href.replace(/\/*$/, '/');
+  const folder: Folder = { url, directory: resolve(directory), root: belowRoot(directory) };
+  const pages = createPages(folder);
+  const attempt = async <T>(work: () => T | Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw folderFailure(folder, error);
+    }
+  };
+  return {
+    kind: 'folder',
+    url,
+    list: (options = {}) => attempt(() => pages.next(options)),
+    stat: (name) => attempt(() => (isSourceName(name) ? statFile(folder, name) : absentIn(folder))),
+    open: (name) => attempt(() => (isSourceName(name) ? openFile(folder, name) : absentIn(folder))),
+    presign: async () => null,
+    put: (name, size, bytes, signal) => putFile(folder, name, size, bytes, signal),
+    close: async () => pages.close(),
+  };
+}
+
+/** A walk is held between two pages: to begin it anew for each would take a large folder's names a hundred times. */
+function createPages(folder: Folder) {
+  const walks = new Map<string, AsyncGenerator<Walked>>();
+  let count = 0;
+
+  function take(after: string, prefix: string): AsyncGenerator<Walked> {
+    const walk = walks.get(after);
+    walks.delete(after);
+    // Behind its number stands the last name, so that a walk that is not held any more can be made up for.
+    return walk ?? walkFolder(folder, prefix, after.slice(after.indexOf(' ') + 1));
+  }
+
+  async function hold(walk: AsyncGenerator<Walked>, last: string): Promise<string> {
+    const token = `${count++} ${last}`;
+    walks.set(token, walk);
+    for (const [oldest, idle] of walks) {
+      if (walks.size <= mostWalks) break;
+      walks.delete(oldest);
+      await idle.return(undefined);
+    }
+    return token;
+  }
+
+  return {
+    async next(options: { prefix?: string; after?: string; signal?: AbortSignal }): Promise<SourcePage> {
+      options.signal?.throwIfAborted();
+      const walk = take(options.after ?? '', options.prefix ?? '');
+      const objects = [];
+      let passedOver = 0;
+      for (let step = await walk.next(); !step.done; step = await walk.next()) {
+        if (options.signal?.aborted) await walk.return(undefined);
+        options.signal?.throwIfAborted();
+        if (typeof step.value === 'number') passedOver += step.value;
+        else objects.push(step.value);
+        if (objects.length === mostPerPage)
+          return { objects, passedOver, next: await hold(walk, objects.at(-1)!.name) };
+      }
+      return { objects, passedOver, next: null };
+    },
+    async close(): Promise<void> {
+      for (const walk of walks.values()) await walk.return(undefined);
+      walks.clear();
+    },
+  };
+}

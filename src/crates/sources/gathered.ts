@@ -1,0 +1,21 @@
+import { WorkcrateError } from '../../errors.ts';
+
+/** All bytes of metadata, in memory; `size` of them are to come. */
+export async function gathered(
+  size: number,
+  limit: number,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<Uint8Array> {
+  if (size > limit)
+    throw new WorkcrateError(
+      'too_large',
+      `The metadata of the crate has ${size} bytes, and the limit is ${limit}. Raise --max-metadata.`,
+    );
+  const whole = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  for await (const chunk of bytes) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole.subarray(0, at);
+}

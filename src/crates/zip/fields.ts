@@ -1,0 +1,87 @@
+import { damaged } from './failures.ts';
+
+export const CENTRAL_SIGNATURE = 0x02014b50;
+export const LOCAL_SIGNATURE = 0x04034b50;
+export const LOCAL_HEADER = 30;
+export const CENTRAL_HEADER = 46;
+
+export const STORED = 0;
+export const DEFLATED = 8;
+
+/** A field of all ones says that the number stands in a ZIP64 record. */
+export const FULL_32 = 0xffffffff;
+export const FULL_16 = 0xffff;
+
+const ZIP64 = 0x0001;
+const EXTENDED_TIMESTAMP = 0x5455;
+const UNICODE_PATH = 0x7075;
+
+/** Numbers are had from views: in code that has run little yet, they are three times as fast as the methods of Buffer. */
+export function viewOf(buffer: Buffer): DataView {
+  return new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
+}
+
+/** An 8-byte number; beyond 2^53 no file has so many bytes. */
+export function number64(view: DataView, at: number): number {
+  const number = view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+  if (Number.isSafeInteger(number)) return number;
+  throw damaged('it holds a number beyond any size');
+}
+
+/** Where the numbers begin that did not fit their fields, `count` of them. */
+export function wideNumbersAt(view: DataView, start: number, end: number, count: number): number {
+  const at = extraField(view, start, end, ZIP64);
+  if (at !== null && view.getUint16(at - 2, true) >= count * 8) return at;
+  throw damaged('a ZIP64 field is missing or too short');
+}
+
+/** When the member was changed, in milliseconds, as Info-ZIP and most others on Unix say it. */
+export function extendedTime(view: DataView, start: number, end: number): number | null {
+  const at = extraField(view, start, end, EXTENDED_TIMESTAMP);
+  if (at === null || view.getUint16(at - 2, true) < 5 || (view.getUint8(at) & 1) === 0) return null;
+  return view.getInt32(at + 1, true) * 1000;
+}
+
+/** A second name in UTF-8, with the CRC-32 of the one that it was made for. */
+export function unicodePath(
+  view: DataView,
+  start: number,
+  end: number,
+): { crc32: number; name: Buffer } | null {
+  const at = extraField(view, start, end, UNICODE_PATH);
+  if (at === null) return null;
+  const length = view.getUint16(at - 2, true);
+  if (length < 6 || view.getUint8(at) !== 1) return null;
+  return {
+    crc32: view.getUint32(at + 1, true),
+    name: Buffer.from(view.buffer, view.byteOffset + at + 5, length - 5),
+  };
+}
+
+/**
+ * Where the content of an extra field begins; its length stands in the two bytes before. Tools pad this area with bytes
+ * that are no field, so what does not add up ends it.
+ */
+function extraField(view: DataView, start: number, end: number, id: number): number | null {
+  for (let at = start; at + 4 <= end;) {
+    const next = at + 4 + view.getUint16(at + 2, true);
+    if (next > end) return null;
+    if (view.getUint16(at, true) === id) return at + 4;
+    at = next;
+  }
+  return null;
+}
+
+/** ZIP's date (high half) and time (low half) names no zone: it is read as UTC. Null where there is no such moment. */
+export function momentOf(dos: number): number | null {
+  const year = (dos >>> 25) + 1980;
+  const month = (dos >>> 21) & 15;
+  const day = (dos >>> 16) & 31;
+  const hour = (dos >>> 11) & 31;
+  const minute = (dos >>> 5) & 63;
+  const second = (dos & 31) * 2;
+  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59) return null;
+  // The day 0 of the next month is the last of this one.
+  if (day > 28 && day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return null;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}

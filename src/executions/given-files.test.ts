@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { WorkcrateError } from '../errors.ts';
+import { sampleExecution } from './execution.testing.ts';
+import type { OtherFile } from './executions.ts';
+import { plainSandbox } from './plain-sandbox.testing.ts';
+import { insertRunning } from './record.ts';
+import { ada, openRoom, watching, type TestRoom } from './room.testing.ts';
+
+const origin = { crate_id: 'crate_1', path: 'data/a.csv' };
+
+const other = (name: string, text: string, more: Partial<OtherFile> = {}): OtherFile => ({
+  name,
+  origin,
+  size: Buffer.byteLength(text),
+  open: () => inPieces(text),
+  ...more,
+});
+
+/** The memory of a chunk is used again, as that of a source may be. */
+async function* inPieces(text: string): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  const piece = Buffer.alloc(3);
+  for (let at = 0; at < bytes.length; at += 3) yield piece.subarray(0, bytes.copy(piece, 0, at, at + 3));
+}
+
+const stored = async ({ files }: TestRoom, name: string, text: string): Promise<string> =>
+  (await files.add(ada, { name, origin: 'test', keepSeconds: 60 }, inPieces(text))).id;
+
+const left = async ({ places }: TestRoom): Promise<string[]> => {
+  const { workspace } = await places.of('ada');
+  return readdirSync(workspace, { recursive: true, encoding: 'utf8' });
+};
+
+const recorded = async ({ executions }: TestRoom) =>
+  (await executions.search(ada, { limit: 10 })).executions.length;
+
+test('files from elsewhere stand beside stored ones, and the record has their sha256 and origin', async () => {
+  await using room = await openRoom();
+  const id = await stored(room, 'stored.txt', 'kept ');
+  const others = [other('a.csv', '1,2,3\n'), other('empty', '')];
+  const { execution } = await room.run({ code: 'cat stored.txt a.csv empty', files: [id], others });
+  assert.equal(execution.stdout, 'kept 1,2,3\n');
+  assert.deepEqual(execution.artifacts.created, []);
+  const { inputs } = await room.executions.get(ada, execution.id);
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+  assert.deepEqual(inputs, [
+    { fileId: id, origin: null, name: 'stored.txt', size: 5, sha256: sha256('kept ') },
+    { fileId: null, origin, name: 'a.csv', size: 6, sha256: sha256('1,2,3\n') },
+    { fileId: null, origin, name: 'empty', size: 0, sha256: sha256('') },
+  ]);
+});
+
+const damaged = new WorkcrateError('zip_damaged', 'The CRC does not agree.');
+const refusals: Record<string, [OtherFile, string]> = {
+  'that turns out to be damaged at its end': [
+    other('b', 'abcdef', {
+      open: async function* () {
+        yield Buffer.from('abcdef');
+        throw damaged;
+      },
+    }),
+    'zip_damaged',
+  ],
+  'that is shorter than it says': [other('b', 'abc', { size: 4 }), 'size_mismatch'],
+  'that does not end': [
+    other('b', '', {
+      size: 10,
+      open: async function* () {
+        for (;;) yield Buffer.from('abc');
+      },
+    }),
+    'size_mismatch',
+  ],
+  'with the name of another': [other('a', 'abc'), 'invalid_input'],
+  'with the name of a stored one': [other('stored.txt', 'abc'), 'invalid_input'],
+  'with a path for a name': [other('../b', 'abc'), 'path_refused'],
+  'with no name': [other('', 'abc'), 'path_refused'],
+  'with the name of the folder': [other('..', 'abc'), 'path_refused'],
+  'that stands there already': [other('there', 'abc'), 'already_exists'],
+  'larger than a run may write': [other('b', 'abc', { size: 101 }), 'too_large'],
+};
+
+for (const [what, [file, code]] of Object.entries(refusals))
+  test(`B7: a file ${what} is refused; none of the others stays, and nothing runs`, async () => {
+    await using sandbox = plainSandbox();
+    const limits = { ...sandbox.limits, fileBytes: 100 };
+    await using room = await openRoom({ sandbox: { ...sandbox, limits } });
+    const id = await stored(room, 'stored.txt', 'kept');
+    const { workspace } = await room.places.of('ada');
+    writeFileSync(join(workspace, 'there'), 'mine');
+    const others = [other('a', 'abc'), file];
+    await assert.rejects(room.run({ files: [id], others, workingDir: '/workspace' }), { code });
+    assert.deepEqual(await left(room), ['there']);
+    assert.equal(await recorded(room), 0);
+  });
+
+test('files together may take no more than a run may have on disk', async () => {
+  await using sandbox = plainSandbox();
+  await using room = await openRoom({
+    sandbox: { ...sandbox, limits: { ...sandbox.limits, diskBytes: 100 } },
+  });
+  const others = [other('a', 'x'.repeat(60)), other('b', 'x'.repeat(41))];
+  await assert.rejects(room.run({ others }), { code: 'too_large', message: /101 bytes together/ });
+  assert.deepEqual(await left(room), []);
+});
+
+/** Gives a byte and then nothing more, until it is told to stop. */
+function endless() {
+  const reached = Promise.withResolvers<void>();
+  const file = other('slow', '', {
+    size: 10,
+    open: async function* (signal) {
+      yield Buffer.from('a');
+      reached.resolve();
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+  });
+  return { file, reached: reached.promise };
+}
+
+test('a caller who cancels, and a server that ends, wait for no source', async () => {
+  for (const way of ['caller', 'server'] as const) {
+    await using room = await openRoom();
+    const { file, reached } = endless();
+    const cancel = new AbortController();
+    const request = { tool: 't', language: 'bash', code: 'x', stdin: '', timeoutMs: null } as const;
+    const asked = { ...request, workingDir: null, files: [], others: [file] };
+    const running = room.executions.run(ada, asked, watching(cancel.signal));
+    const refused = assert.rejects(running, { code: 'cancelled' });
+    await reached;
+    if (way === 'caller') cancel.abort();
+    else await room.executions[Symbol.asyncDispose]();
+    await refused;
+    assert.deepEqual([await left(room), await recorded(room)], [[], 0]);
+  }
+});
+
+test('what a file from elsewhere becomes belongs to the user of the run', { skip: notRoot() }, async () => {
+  await using room = await openRoom({ uids: { from: 300_000, to: 300_010 } });
+  const { workspace, uid } = await room.places.of('ada');
+  await room.run({ others: [other('a', 'abc')], workingDir: '/workspace' });
+  assert.equal(statSync(join(workspace, 'a')).uid, uid);
+});
+
+test('records of before, without origins and runtimes, are read as they were meant', async () => {
+  await using room = await openRoom();
+  const file = { fileId: 'file_1', name: 'a', size: 1, sha256: 'ab' };
+  const old = sampleExecution(Date.now(), { inputs: [file] as never });
+  await insertRunning(room.database, old);
+  const { inputs, limits } = await room.executions.get(ada, old.id);
+  assert.deepEqual(inputs, [{ ...file, origin: null }]);
+  assert.equal(limits.runtime, null);
+});
+
+function notRoot(): string | false {
+  return process.getuid?.() === 0 ? false : 'only root can give files away';
+}

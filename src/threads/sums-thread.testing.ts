@@ -1,0 +1,48 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { threadId, workerData } from 'node:worker_threads';
+import { WorkcrateError } from '../errors.ts';
+import { answerCalls, outerLog } from './inside.ts';
+import type { CallContext } from './threads.ts';
+
+const log = outerLog();
+
+/** What the tests have done in another thread. */
+const methods = {
+  add: async ({ a, b }: { a: number; b: number }): Promise<number> => a + b,
+  which: async (): Promise<{ thread: number; data: unknown }> => ({
+    thread: threadId,
+    data: workerData as unknown,
+  }),
+  refuse: async (): Promise<never> => {
+    throw new WorkcrateError('not_found', 'There is none.', { details: { at: 7 }, cause: new Error('why') });
+  },
+  stumble: async (): Promise<never> => {
+    throw new TypeError('a bug with its text');
+  },
+  count: async (to: number, { report }: CallContext): Promise<string> => {
+    for (let at = 1; at <= to; at++) report({ at });
+    return 'counted';
+  },
+  wait: async (_: undefined, { signal, report }: CallContext): Promise<void> => {
+    report('begun');
+    await pause(60_000, null, { signal });
+  },
+  /** Takes no notice of being cancelled. */
+  sleep: async (ms: number): Promise<string> => pause(ms, 'slept'),
+  die: async (how: 'throw' | 'exit'): Promise<void> => {
+    if (how === 'exit') process.exit(3);
+    setImmediate(() => {
+      throw new Error('out of the blue');
+    });
+    await pause(60_000);
+  },
+  giveFunction: async (): Promise<unknown> => () => {},
+  say: async (text: string): Promise<void> => {
+    log.info('test.said', { text, error: new WorkcrateError('too_large', 'Too much.') });
+    log.error('test.failed', { error: new Error('with a stack') });
+  },
+};
+
+export type SumsMethods = typeof methods;
+
+answerCalls(methods);
