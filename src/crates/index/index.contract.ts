@@ -284,7 +284,17 @@ function keepingContract(backend: Backend): void {
     const index = await newIndex(t, backend);
     await index.put(fjord);
     await index.writer.noteSource('file:///made-up/', 'syncing', null);
-    assert.equal((await index.reader.status('ann', { limit: 10, offset: 0 })).syncing, true);
+    const statusNow = () => index.reader.status('ann', { limit: 10, offset: 0 });
+    const cutOff = await statusNow();
+    assert.deepEqual([cutOff.syncing, cutOff.sources[0]!.state], [false, 'interrupted']);
+    const hour = Date.now() + 3_600_000;
+    await index.database.query(
+      "INSERT INTO crate_leases (name, holder, until) VALUES ('sync', 'x', ?)",
+      hour,
+    );
+    const underWay = await statusNow();
+    assert.deepEqual([underWay.syncing, underWay.sources[0]!.state], [true, 'syncing']);
+    await index.database.query('DELETE FROM crate_leases');
     await index.writer.noteSource('file:///made-up/', 'unreachable', 'No such folder.');
     const place = madeUp({ id: 'broken' }).place;
     await index.writer.putBroken([{ place, code: 'not_a_zip', reason: 'It is no\0zip.' }]);

@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test';
 import type { Backend } from '../../database/backend.testing.ts';
+import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { madeUp, type MadeUp } from './crate.testing.ts';
 import { createIndexReader, type IndexReader, type SearchPage, type SearchRequest } from './reading.ts';
@@ -7,6 +8,7 @@ import { createIndexWriter, type IndexWriter } from './writing.ts';
 
 /** An index of a test's own. */
 export interface TestIndex {
+  readonly database: Database;
   readonly reader: IndexReader;
   readonly writer: IndexWriter;
   put(...crates: MadeUp[]): Promise<void>;
@@ -35,6 +37,7 @@ export async function newIndex(t: TestContext, backend: Backend): Promise<TestIn
   const search: TestIndex['search'] = (query, { viewer = 'ann', ...options } = {}) =>
     reader.search(viewer, { query, mode: 'keyword', filters: [], limit: 100, offset: 0, ...options });
   return {
+    database,
     reader,
     writer,
     search,

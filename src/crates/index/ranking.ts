@@ -19,7 +19,7 @@ export interface WordRanking {
 export interface Meaning {
   /** What it is now: provider, version, how many documents it covers; for people. */
   status(): Promise<MeaningStatus>;
-  /** The nearest documents, best first, ties by document key. `refused` where it is off or not fitted yet. */
+  /** The nearest documents, best first, ties by document key. `unsupported` where it is off or not fitted yet. */
   nearest(query: string, most: number, allowed: Allowed): Promise<Ranked[]>;
   /** Words and meaning together. */
   hybrid(query: string, words: WordRanking, most: number, allowed: Allowed): Promise<Ranked[]>;

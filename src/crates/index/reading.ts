@@ -79,7 +79,7 @@ export function createIndexReader(
       reading(viewer, (visible) => searchByEntity({ database, cache, visible }, request)),
     fields: (viewer) => reading(viewer, (visible) => listFields(cache, visible)),
     get: (viewer, crateId) => getCrate(database, viewer, crateId),
-    status: (viewer, request) => statusOf(database, meaning, viewer, request),
+    status: (viewer, request) => statusOf(database, meaning, viewer, request, Date.now()),
     documents: () => allDocuments(database),
     documentOf: (crateId) => documentOf(database, crateId),
   };

@@ -33,8 +33,12 @@ export async function statusOf(
   meaning: Meaning | null,
   viewer: string,
   { limit, offset }: StatusRequest,
+  now: number,
 ): Promise<IndexStatus> {
-  const sources = await sourcesOf(database, viewer);
+  const syncing = await isSyncing(database, now);
+  const sources = (await sourcesOf(database, viewer)).map((one) =>
+    one.state === 'syncing' && !syncing ? { ...one, state: 'interrupted' } : one,
+  );
   const broken = await database.query<IndexStatus['broken_crates'][number]>(
     `SELECT crate_id, locator AS resource_locator, code, reason FROM crates
      WHERE state = 'broken' AND ${seen} ORDER BY crate_id LIMIT ? OFFSET ?`,
@@ -48,7 +52,7 @@ export async function statusOf(
     broken: sumOf(sources.map((source) => source.broken)),
     sources,
     broken_crates: broken,
-    syncing: sources.some(({ state }) => state === 'syncing'),
+    syncing,
     semantic: {
       provider: known.provider,
       version: known.version,
@@ -56,6 +60,12 @@ export async function statusOf(
       stale: known.isStale,
     },
   };
+}
+
+/** By the lease, which a process that has died loses; what it noted of a source it cannot take back. */
+async function isSyncing(database: Database, now: number): Promise<boolean> {
+  const held = await database.query("SELECT name FROM crate_leases WHERE name = 'sync' AND until > ?", now);
+  return held.length > 0;
 }
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
