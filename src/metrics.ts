@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from '@prometheus-io/client';
+import { crateMetrics } from './seeing/crate-metrics.ts';
 import { runMetrics } from './seeing/run-metrics.ts';
 import { storeMetrics } from './seeing/store-metrics.ts';
 import { packageVersion } from './version.ts';
@@ -17,6 +18,7 @@ export function createMetrics() {
     ...linkMetrics(registers),
     ...runMetrics(registers),
     ...storeMetrics(registers),
+    ...crateMetrics(registers),
     toolCalls: new Counter({
       name: 'workcrate_tool_calls_total',
       help: 'Tool calls, by tool and how they ended',

@@ -12,6 +12,7 @@ import { createServerFactory } from './mcp/server.ts';
 import { selectTools } from './mcp/tools.ts';
 import { createMetrics } from './metrics.ts';
 import { startRunning, type Running } from './running.ts';
+import { countedCrates } from './seeing/crates.ts';
 import { seenTool } from './seeing/runs.ts';
 import { startServing } from './serving.ts';
 import { startSweeper } from './sweeper.ts';
@@ -35,7 +36,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const ground: Ground = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
   const keeping = started.use(await startKeeping(ground));
   const code = started.use(await startRunning({ ...ground, ...keeping }));
-  const crates = started.use(openCrates({ ...ground, ...keeping, ...code }));
+  const crates = countedCrates(started.use(openCrates({ ...ground, ...keeping, ...code })), ground.metrics);
   const sweeper = started.use(
     startSweeper({
       ...ground,

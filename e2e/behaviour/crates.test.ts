@@ -256,6 +256,8 @@ describe(`crates, on ${backends}`, () => {
   });
 });
 
+const isRemote = /s3|azure/.test(backends);
+
 describe(`crates whose source fails, on ${backends}`, () => {
   it('B8, B11: what went wrong is told apart', async () => {
     const zip = zipFixture('directory.zip');
@@ -263,7 +265,7 @@ describe(`crates whose source fails, on ${backends}`, () => {
     damaged.fill(0xff, 60, 200);
     await using server = await startCrateServer(
       { 'a.zip': zip, 'cut.zip': zip.subarray(0, zip.length - 100), 'damaged.zip': damaged },
-      { crateDownloadLimitMb: 0 },
+      { crateDownloadLimitMb: 0, ...(isRemote ? { downloads: 'redirect', redirectFrom: 1 } : {}) },
     );
     await server.call('sync_index', {});
     const { data: status } = await server.call('index_status', {});
@@ -277,6 +279,10 @@ describe(`crates whose source fails, on ${backends}`, () => {
     assert.equal(large.code, 'too_large');
     assert.match(large.text, /delivery "link"/);
     const link = await server.call('download_crate', { crate_id });
+    const way = await fetch(link.data.downloadUrl, { redirect: 'manual' });
+    assert.equal(way.status, isRemote ? 302 : 200);
+    const bytes = await (await fetch(link.data.downloadUrl)).arrayBuffer();
+    assert.deepEqual(Buffer.from(bytes), zip, 'by a presigned URL where the store gives one');
     await server.remove('a.zip');
     assert.equal((await fetch(link.data.downloadUrl)).status, 410);
     assert.equal((await server.call('list_crate_files', { crate_id })).code, 'crate_gone');

@@ -8,6 +8,7 @@ import { bestFooting } from '../paths/paths.ts';
 import { sendfileAvailable } from '../transfer/transfer.ts';
 import { bracketed, isLoopback } from '../web/trusted-names.ts';
 import type { CommandInput } from './command.ts';
+import { crateFindings } from './doctor-crates.ts';
 import { sandboxFindings } from './doctor-sandbox.ts';
 import { teamFindings } from './doctor-team.ts';
 
@@ -29,6 +30,7 @@ export async function doctor({ config }: CommandInput): Promise<number> {
     await address(config),
     await database(config),
     ...(await teamFindings(config)),
+    ...(await crateFindings(config)),
     ...(await sandboxFindings(config)),
   ];
   for (const { state, what, remedy } of findings)
