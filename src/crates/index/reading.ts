@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
 import { isWorkcrateError, WorkcrateError, type ErrorCode } from '../../errors.ts';
 import type { CratePlace } from '../crate.ts';
@@ -56,7 +57,7 @@ const mostAttempts = 10;
 export function createIndexReader(
   database: Database,
   meaning: Meaning | null,
-  { cacheBytes = defaultCacheBytes }: { cacheBytes?: number } = {},
+  { cacheBytes = defaultCacheBytes, clock = Date.now }: { cacheBytes?: number; clock?: Clock } = {},
 ): IndexReader {
   const cache = createBlockCache(database, cacheBytes);
   const viewNow = createViews(database, cache);
@@ -79,7 +80,7 @@ export function createIndexReader(
       reading(viewer, (visible) => searchByEntity({ database, cache, visible }, request)),
     fields: (viewer) => reading(viewer, (visible) => listFields(cache, visible)),
     get: (viewer, crateId) => getCrate(database, viewer, crateId),
-    status: (viewer, request) => statusOf(database, meaning, viewer, request, Date.now()),
+    status: (viewer, request) => statusOf(database, meaning, viewer, request, clock()),
     documents: () => allDocuments(database),
     documentOf: (crateId) => documentOf(database, crateId),
   };

@@ -58,7 +58,7 @@ export function syncIn(
   const time = { now: 1_700_000_000_000 };
   const clock = (): number => time.now;
   const log = createLog('info', (line) => lines.push(line));
-  const reader = createIndexReader(database, null);
+  const reader = createIndexReader(database, null, { clock });
   const writer = between(createIndexWriter(database, { clock }));
   const fitting = createFitting(database, { provider, clock, log });
   const keeper = createKeeper({ writer, reader, fitting, clock, log: createLog('off') });
