@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Config } from './config.ts';
 import {
   createCrates,
@@ -10,7 +11,7 @@ import {
   type NamedSource,
 } from './crates/crates.ts';
 import { createPacking, packQuota } from './crates/pack/pack.ts';
-import { isWorkcrateError, WorkcrateError } from './errors.ts';
+import { errnoOf, isWorkcrateError, WorkcrateError } from './errors.ts';
 import type { Executions } from './executions/executions.ts';
 import type { Files } from './files/files.ts';
 import type { Ground } from './ground.ts';
@@ -53,15 +54,43 @@ function namedSources(config: Config): NamedSource[] {
   ];
 }
 
-/** A crate would be two, and one of a single user's everybody's, if one source stood within another. */
+/**
+ * A crate would be two, and one of a single user's everybody's, if one source stood within another. Folders are told
+ * apart by what they are and not by their names: a link or a second mount is the same folder.
+ */
 function refuseOverlaps(sources: readonly Source[]): void {
-  for (const [at, { url }] of sources.entries()) {
-    const other = sources.find((one, index) => index !== at && url.startsWith(one.url));
+  const held = sources.map((source) => ({ url: source.url, ...identityOf(source) }));
+  for (const [at, one] of held.entries()) {
+    const isWithin = (other: (typeof held)[number]): boolean =>
+      one.url.startsWith(other.url) || (other.own !== null && one.above.includes(other.own));
+    const other = held.find((candidate, index) => index !== at && isWithin(candidate));
     if (other === undefined) continue;
     throw new WorkcrateError(
       'config_invalid',
-      `The crate source ${url} stands within ${other.url}. Name one of the two, and another folder in --pack-to if it is that one.`,
+      `The crate source ${one.url} stands within ${other.url}. Name one of the two, and another folder in --pack-to if it is that one.`,
     );
+  }
+}
+
+/** Device and inode of a folder, and of every folder that it stands in, itself included. */
+function identityOf({ kind, url }: Source): { own: string | null; above: string[] } {
+  const folder = kind === 'folder' ? realFolder(fileURLToPath(url)) : null;
+  if (folder === null) return { own: null, above: [] };
+  const above: string[] = [];
+  for (let path = folder; ; path = dirname(path)) {
+    const { dev, ino } = statSync(path);
+    above.push(`${dev}:${ino}`);
+    if (dirname(path) === path) return { own: above[0]!, above };
+  }
+}
+
+/** Null where it is not there: then nothing of it can be seen either. */
+function realFolder(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'].includes(errnoOf(error) ?? '')) return null;
+    throw error;
   }
 }
 
@@ -94,7 +123,7 @@ function packQuotas(config: Config) {
   return { userBytes, userFiles, totalBytes, totalFiles };
 }
 
-function indexingSettings(config: Config, { named }: CrateSources): IndexingSettings {
+function indexingSettings(config: Config, { named, all }: CrateSources): IndexingSettings {
   const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key, semantics } = config;
   if (semantics === 'endpoint' && (url === null || model === null))
     throw new WorkcrateError(
@@ -106,39 +135,64 @@ function indexingSettings(config: Config, { named }: CrateSources): IndexingSett
     semantics,
     endpoint: url === null || model === null ? null : { url, model, key },
     sources: named,
+    sourceUrls: all.map(({ url }) => url),
     maxMetadata: config.maxMetadata,
   };
 }
 
+/** A server that was killed keeps the index to itself for a minute. */
+const heldMs = 65_000;
+
+/** How long a look gets to end by itself at a stop. Whoever indexes is ended after that, whatever it is doing. */
+const mostEndingMs = 2000;
+
 /** Looks at the sources at once and every so often. Without any but the folder of packed crates there is nothing to see. */
-export function watchCrates(crates: Crates, { config, log }: { config: Config; log: Log }): AsyncDisposable {
+export function watchCrates(
+  crates: Pick<Crates, 'sync'>,
+  { config, log }: { config: Config; log: Log },
+): AsyncDisposable {
   const stop = new AbortController();
   let running: Promise<unknown> | null = null;
+  let again: NodeJS.Timeout | undefined;
   if (config.crateInterval === 0 || !hasSomethingToSee(config))
     return { [Symbol.asyncDispose]: async () => {} };
-  const look = (): void => {
-    running ??= crates
+  const look = (): Promise<unknown> =>
+    (running ??= crates
       .sync({ signal: stop.signal, report: () => {}, forget: true })
       .catch((error: unknown) => tell(error, stop.signal, log))
-      .finally(() => (running = null));
-  };
+      .finally(() => (running = null)));
   const timer = setInterval(look, config.crateInterval * 1000).unref();
-  look();
+  const lookFirst = async (): Promise<void> => {
+    if ((await look()) !== 'busy') return;
+    log.info('crates.sync_waits', { seconds: heldMs / 1000 });
+    again = setTimeout(look, heldMs).unref();
+  };
+  void lookFirst();
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       stop.abort();
-      await running;
+      await endOf(running);
+      clearTimeout(again);
     },
   };
 }
 
-/** A thread takes memory: it is not started for a folder with nothing in it. */
+async function endOf(running: Promise<unknown> | null): Promise<void> {
+  const ended = new AbortController();
+  const passed = pause(mostEndingMs, null, { signal: ended.signal }).catch(() => {});
+  await Promise.race([running, passed]);
+  ended.abort();
+}
+
+/** A process takes memory: it is not started for a folder with nothing in it. */
 const hasSomethingToSee = ({ data, crateSources, packTo }: Config): boolean =>
   crateSources.length > 0 || packTo !== null || readdirSync(join(data, 'crates')).length > 0;
 
 /** Another server is at it, or this one is stopping: neither is worth a line. */
-function tell(error: unknown, { aborted }: AbortSignal, log: Log): void {
-  if (aborted || isWorkcrateError(error, 'index_busy') || isWorkcrateError(error, 'stopping')) return;
+function tell(error: unknown, { aborted }: AbortSignal, log: Log): 'busy' | null {
+  if (aborted || isWorkcrateError(error, 'stopping')) return null;
+  if (isWorkcrateError(error, 'index_busy')) return 'busy';
   log.error('crates.sync_failed', { error });
+  return null;
 }

@@ -10,7 +10,7 @@ import { anyOf, load } from './load.testing.ts';
 import { seededRandom } from './random.testing.ts';
 
 /** Every run has seeds of its own, so that many short runs see more than one long one. */
-const rounds = Number(process.env['WORKCRATE_TEST_KILLS'] ?? 15);
+const rounds = Number(process.env['WORKCRATE_TEST_KILLS'] ?? 10);
 const settings = ['--file-ttl', '86400', '--upload-ttl', '86400', '--log-level', 'warn'];
 
 it(`C5: ${rounds} kills under load lose no acknowledged file and leave no orphan after the restart`, async (t) => {

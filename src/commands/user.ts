@@ -87,7 +87,7 @@ async function remove(database: Database, _input: UserInput, name: string): Prom
   await pause(2 * othersNoticedMs);
   return (
     `Removed ${name}. Ended at once: ${count(keys, 'key')}, ${count(links, 'link')}, ${count(uploads, 'upload')} under way or to come.\n` +
-    `Files and artifacts stay: files until they expire. Whoever gets the name ${name} again gets those that are left.\n`
+    `Files, artifacts and packed crates stay: files until they expire. Whoever gets the name ${name} again gets those that are left.\n`
   );
 }
 

@@ -5,7 +5,7 @@ import type { Caller } from '../identity.ts';
 import type { Links } from '../links/links.ts';
 import type { Log } from '../log.ts';
 import type { Source } from '../storage/source.ts';
-import { createThread, type Thread } from '../threads/threads.ts';
+import { createHelperProcess, createThread, type Thread } from '../threads/threads.ts';
 import type { EntityRequest, SearchRequest, StatusRequest } from './index/reading.ts';
 import { createInside } from './inside/inside.ts';
 import { crateShape, type CrateSummary } from './metadata/summary.ts';
@@ -25,7 +25,7 @@ export interface CratesOptions {
   readonly settings: IndexingSettings;
   /** The sources as this thread holds them. */
   readonly sources: readonly Source[];
-  readonly files: Pick<Files, 'add' | 'maxFileSize'>;
+  readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandRoom'>;
   readonly links: Pick<Links, 'share' | 'shareElsewhere'>;
   readonly packing: Packing;
   /** The largest crate that is given as bytes. */
@@ -45,7 +45,7 @@ export type Crates = ReturnType<typeof createCrates>;
 /** Finds crates, looks into them, hands them out and makes new ones. The index is read and written in other threads. */
 export function createCrates(options: CratesOptions) {
   const { settings, packing, log } = options;
-  const indexing: Thread<IndexingMethods> = createThread(threadFile('indexing-thread'), settings, log);
+  const indexing: Thread<IndexingMethods> = createHelperProcess(threadFile('indexing-thread'), settings, log);
   const searching: Thread<SearchingMethods> = createThread(threadFile('searching-thread'), settings, log);
   const isForSeveral = settings.sources.some(({ packsOf }) => packsOf === 'several');
   const sourceOf = (url: string): Source | null =>

@@ -1,20 +1,14 @@
-import { parentPort } from 'node:worker_threads';
 import type { Log } from '../log.ts';
-import {
-  failureOf,
-  type CallContext,
-  type FromThread,
-  type LogLine,
-  type Methods,
-  type ToThread,
-} from './threads.ts';
+import { afterFailure, failureOf, type LogLine } from './messages.ts';
+import { outside } from './outside.ts';
+import type { CallContext, Methods } from './threads.ts';
 
-/** Logs by way of the thread that started this one: there is one log, and it decides what is worth a line. */
+/** Logs by way of the thread or process that started this one: there is one log, and it decides what is worth a line. */
 export function outerLog(): Log {
   const at =
     (level: LogLine['level']) =>
     (event: string, fields: LogLine['fields'] = {}): void =>
-      parentPort!.postMessage({ log: { level, event, fields: plain(fields) } } satisfies FromThread);
+      outside.post({ log: { level, event, fields: plain(fields) } });
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
@@ -25,11 +19,16 @@ function plain(fields: LogLine['fields']): LogLine['fields'] {
   );
 }
 
-/** Answers the calls of the thread that started this one. Calls run side by side; each may be cancelled. */
+/** What whoever started this one gave along. */
+export const outerData = (): Promise<unknown> => outside.data;
+
+/** Whether this one was started in place of one that has failed. */
+export const isAfterFailure = (): boolean => process.argv.includes(afterFailure);
+
+/** Answers the calls of whoever started this one. Calls run side by side; each may be cancelled. */
 export function answerCalls(methods: Methods): void {
-  const port = parentPort!;
   const underWay = new Map<number, AbortController>();
-  const tell = (message: FromThread): void => port.postMessage(message);
+  const { post } = outside;
 
   async function answer(call: number, method: string, argument: unknown): Promise<void> {
     const stop = new AbortController();
@@ -37,18 +36,19 @@ export function answerCalls(methods: Methods): void {
     try {
       const context: CallContext = {
         signal: stop.signal,
-        report: (progress) => tell({ call, progress }),
+        report: (progress) => post({ call, progress }),
       };
-      tell({ call, result: await methods[method]!(argument as never, context) });
+      post({ call, result: await methods[method]!(argument as never, context) });
     } catch (error) {
-      tell({ call, failure: failureOf(error) });
+      post({ call, failure: failureOf(error) });
     } finally {
       underWay.delete(call);
     }
   }
 
-  port.on('message', (message: ToThread) => {
-    if ('cancel' in message) underWay.get(message.cancel)?.abort();
+  outside.listen((message) => {
+    if ('ping' in message) post({ pong: true });
+    else if ('cancel' in message) underWay.get(message.cancel)?.abort();
     else void answer(message.call, message.method, message.argument);
   });
 }

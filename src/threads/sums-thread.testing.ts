@@ -1,17 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { threadId, workerData } from 'node:worker_threads';
+import { threadId } from 'node:worker_threads';
 import { WorkcrateError } from '../errors.ts';
-import { answerCalls, outerLog } from './inside.ts';
+import { answerCalls, isAfterFailure, outerData, outerLog } from './inside.ts';
 import type { CallContext } from './threads.ts';
 
 const log = outerLog();
 
-/** What the tests have done in another thread. */
+/** What the tests have done in another thread or process. */
 const methods = {
   add: async ({ a, b }: { a: number; b: number }): Promise<number> => a + b,
-  which: async (): Promise<{ thread: number; data: unknown }> => ({
-    thread: threadId,
-    data: workerData as unknown,
+  which: async (): Promise<{ thread: string; data: unknown; argv: string; again: boolean }> => ({
+    thread: `${process.pid} ${threadId}`,
+    data: await outerData(),
+    again: isAfterFailure(),
+    argv: [...process.execArgv, ...process.argv].join(' '),
   }),
   refuse: async (): Promise<never> => {
     throw new WorkcrateError('not_found', 'There is none.', { details: { at: 7 }, cause: new Error('why') });
@@ -29,8 +31,15 @@ const methods = {
   },
   /** Takes no notice of being cancelled. */
   sleep: async (ms: number): Promise<string> => pause(ms, 'slept'),
-  die: async (how: 'throw' | 'exit'): Promise<void> => {
+  /** Never comes back, and hears nothing. */
+  spin: async (_: undefined, { report }: CallContext): Promise<void> => {
+    report(process.pid);
+    await pause(20);
+    while (true);
+  },
+  die: async (how: 'throw' | 'exit' | 'abort'): Promise<void> => {
     if (how === 'exit') process.exit(3);
+    if (how === 'abort') process.abort();
     setImmediate(() => {
       throw new Error('out of the blue');
     });

@@ -1,6 +1,7 @@
 import type { Filter } from '../query/query.ts';
 import type { ClauseLists } from './clause-lists.ts';
 import { facets } from './facets.ts';
+import type { Pace } from './pace.ts';
 import { walk } from './scoring.ts';
 import type { Visible } from './visible.ts';
 
@@ -12,14 +13,23 @@ export const nothingBarred = ({ segments }: Visible): Barred => segments.map(() 
 const marksOf = (visible: Visible, barred: Barred, index: number): Uint8Array =>
   (barred[index] ??= new Uint8Array(visible.segments[index]!.of.columns.size));
 
+const valuesAtOnce = 200;
+
 /** Bars what does not fit a filter. Each value is tried once, however many documents have it. */
-export function barByFilter(visible: Visible, barred: Barred, { facet, wanted, negated }: Filter): void {
+export async function barByFilter(
+  visible: Visible,
+  barred: Barred,
+  { facet, wanted, negated }: Filter,
+  pace: Pace,
+): Promise<void> {
   const { fits } = facets[facet]!;
   for (const [index, { of }] of visible.segments.entries()) {
     const { codes, values } = of.columns.facets[facet]!;
-    const fitting = values.map(
-      ({ values: own, also }) => (own.some(fitsWanted) || also.some(fitsWanted)) !== negated,
-    );
+    const fitting: boolean[] = [];
+    for (const { values: own, also } of values) {
+      if (fitting.length % valuesAtOnce === 0) await pace.breathe();
+      fitting.push((own.some(fitsWanted) || also.some(fitsWanted)) !== negated);
+    }
     const marks = marksOf(visible, barred, index);
     for (let at = 0; at < marks.length; at++) if (!fitting[codes[at]!]) marks[at] = 1;
   }

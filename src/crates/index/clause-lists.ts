@@ -2,6 +2,7 @@ import type { Clause } from '../query/query.ts';
 import type { BlockCache } from './block-cache.ts';
 import { positionsKey, wordKey } from './keys.ts';
 import { lookUp } from './lookup.ts';
+import type { Pace } from './pace.ts';
 import { phraseIn } from './phrase.ts';
 import type { Postings } from './postings.ts';
 import { onlyInField } from './postings-of-field.ts';
@@ -11,32 +12,37 @@ import type { Visible } from './visible.ts';
 /** The documents of a clause in each segment, with the fields that it is in. */
 export type ClauseLists = readonly (Postings | null)[];
 
+/** What clauses are read with. */
+export interface Reading {
+  readonly cache: BlockCache;
+  readonly visible: Visible;
+  readonly pace: Pace;
+}
+
 /** Reads what is needed for all clauses at once. */
 export async function listsOf(
-  cache: BlockCache,
-  visible: Visible,
+  { cache, visible, pace }: Reading,
   clauses: readonly Clause[],
   notes: Set<string>,
 ): Promise<ClauseLists[]> {
   const keys = new Map<string, number>();
   for (const key of clauses.flatMap(keysOf)) if (!keys.has(key)) keys.set(key, keys.size);
-  const found = await lookUp(cache, visible.view, [...keys.keys()]);
+  const found = await lookUp(cache, visible.view, [...keys.keys()], pace);
   const at = (key: string): (Postings | null)[] => found[keys.get(key)!]!;
   const lists: ClauseLists[] = [];
   for (const clause of clauses) {
+    await pace.breathe();
     if (clause.kind === 'word')
       lists.push(at(wordKey(clause.stem)).map((list) => onlyInField(list, clause.field)));
-    else if (clause.kind === 'prefix') lists.push(await prefixLists(cache, visible, clause, notes));
+    else if (clause.kind === 'prefix') lists.push(await prefixLists({ cache, visible, pace }, clause, notes));
     else {
       const positions = clause.stems.map((stem) => at(positionsKey(stem)));
-      lists.push(
-        visible.segments.map((_, index) =>
-          phraseIn(
-            positions.map((lists) => lists[index]!),
-            clause.field,
-          ),
-        ),
-      );
+      const own: (Postings | null)[] = [];
+      for (const index of visible.segments.keys()) {
+        const here = positions.map((each) => each[index]!);
+        own.push(await phraseIn(here, clause.field, pace));
+      }
+      lists.push(own);
     }
   }
   return lists;

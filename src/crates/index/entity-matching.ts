@@ -10,6 +10,7 @@ import { fromKey } from './keys.ts';
 import { lookUpIn } from './lookup.ts';
 import { eachPosting, numbersAt, type Postings } from './postings.ts';
 import { marks } from './many-rows.ts';
+import type { Pace } from './pace.ts';
 import { decodeReferences, walkBack, type References } from './references.ts';
 import type { VisibleSegment } from './visible.ts';
 
@@ -74,7 +75,7 @@ export async function candidatesIn(
       const entities = numbersAt(postings.bytes, at);
       const known = documents.get(document);
       if (known === undefined) documents.set(document, entities);
-      else known.push(...entities);
+      else for (const entity of entities) known.push(entity);
     }),
   );
   return documents;
@@ -92,7 +93,9 @@ export async function leadingBack(
   queries: Queries,
   { type, path }: EntityCondition,
   entities: ReadonlyMap<number, readonly number[]>,
+  pace: Pace,
 ): Promise<Set<number>> {
+  pace.lookInto(entities.size);
   const steps = path.slice(0, -1);
   const fitsType = typeTest(type);
   const fits = ({ types }: References, entity: number): boolean =>
@@ -104,8 +107,9 @@ export async function leadingBack(
   if (rows.length !== entities.size) throw changed();
   const found = new Set<number>();
   for (const { document, bytes } of rows) {
+    await pace.breathe();
     const references = decodeReferences(bytes);
-    const starts = walkBack(references, steps, entities.get(document)!);
+    const starts = await walkBack(references, steps, entities.get(document)!, pace);
     if (starts.values().some((entity) => fits(references, entity))) found.add(document);
   }
   return found;

@@ -1,6 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
-import { parseFilters } from '../query/filters.ts';
+import { mostSteps, parseFilters } from '../query/filters.ts';
 import type { EntityCondition } from '../query/query.ts';
 import { barByFilter, barDocuments, nothingBarred, type Barred } from './barring.ts';
 import { Best, compareKeys, type Hit } from './best.ts';
@@ -9,6 +9,7 @@ import { listsOf } from './clause-lists.ts';
 import { candidatesIn, documentsHolding, leadingBack, readings } from './entity-matching.ts';
 import { documentNumber } from './locating.ts';
 import { match } from './matching.ts';
+import type { Pace } from './pace.ts';
 import { bounded, mostOffset } from './paging.ts';
 import { shortRows } from './result-rows.ts';
 import { mostDescription } from './results.ts';
@@ -40,6 +41,7 @@ interface Room {
   readonly database: Database;
   readonly cache: BlockCache;
   readonly visible: Visible;
+  readonly pace: Pace;
 }
 
 /** So many documents are looked into at a time; once a page is full, the rest are no longer counted. */
@@ -62,8 +64,6 @@ export async function searchByEntity(room: Room, request: EntityRequest): Promis
   return { total, results, next: isMore ? end : null };
 }
 
-const mostSteps = 10;
-
 function conditionOf({ type, path, value, exact }: EntityRequest): EntityCondition {
   const steps = path.split('.').map((step) => step.trim());
   if (steps.length > mostSteps || steps.includes(''))
@@ -74,15 +74,15 @@ function conditionOf({ type, path, value, exact }: EntityRequest): EntityConditi
   return { type: type.trim(), path: steps, value, exact, negated: false };
 }
 
-async function barredBy({ cache, visible }: Room, entry: EntityRequest['entry']): Promise<Barred> {
+async function barredBy({ cache, visible, pace }: Room, entry: EntityRequest['entry']): Promise<Barred> {
   const barred = nothingBarred(visible);
   if (entry === null) return barred;
   const { filters, required } = parseFilters([[entry.field, entry.value]]);
-  for (const filter of filters) barByFilter(visible, barred, filter);
+  for (const filter of filters) await barByFilter(visible, barred, filter, pace);
   if (required.length === 0) return barred;
-  const lists = await listsOf(cache, visible, required, new Set());
+  const lists = await listsOf({ cache, visible, pace }, required, new Set());
   const weighed = lists.map((list) => weigh(visible, list));
-  const { chosen } = match(visible, { wanted: [], required: weighed, barred }, 0);
+  const { chosen } = await match(visible, { wanted: [], required: weighed, barred }, 0, pace);
   barDocuments(visible, barred, chosen, false);
   return barred;
 }
@@ -168,7 +168,7 @@ function addUnsure(
 }
 
 async function fittingOf(
-  { database, visible }: Room,
+  { database, visible, pace }: Room,
   places: readonly Placed[],
   unsure: ReadonlyMap<number, Unsure>,
 ): Promise<Placed[]> {
@@ -184,14 +184,22 @@ async function fittingOf(
     }
   }
   for (const [condition, entities] of byCondition)
-    for (const document of await leadingBack(database, condition, entities)) fits.add(document);
+    for (const document of await leadingBack(database, condition, entities, pace)) fits.add(document);
   return places.filter((place) => fits.has(documentNumber(visible, place)));
 }
 
-/** All documents, by segment, that a condition of a query holds for, as marks. */
-export async function documentsWith(room: Room, condition: EntityCondition): Promise<Uint8Array[]> {
-  const { hits } = await ordered(room, condition, nothingBarred(room.visible), Number.MAX_SAFE_INTEGER);
+/** The documents, by segment, that a condition of a query holds for, as marks. What is barred is not looked into. */
+export async function documentsWith(
+  room: Room,
+  condition: EntityCondition,
+  barred: Barred,
+): Promise<Uint8Array[]> {
+  const { sure, unsure } = await sift(room, condition, barred);
   const found = room.visible.segments.map(({ of }) => new Uint8Array(of.columns.size));
-  for (const { segment, at } of hits) found[segment]![at] = 1;
+  for (const [segment, documents] of sure.entries()) for (const at of documents) found[segment]![at] = 1;
+  const doubtful = [...unsure.values()];
+  for (let at = 0; at < doubtful.length; at += atOnce)
+    for (const place of await fittingOf(room, doubtful.slice(at, at + atOnce), unsure))
+      found[place.segment]![place.at] = 1;
   return found;
 }

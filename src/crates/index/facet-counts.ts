@@ -1,4 +1,5 @@
 import { facets } from './facets.ts';
+import type { Pace } from './pace.ts';
 import type { Visible } from './visible.ts';
 
 export interface ValueCount {
@@ -7,15 +8,18 @@ export interface ValueCount {
 }
 
 /** How many of the chosen documents have which values, the most frequent first. */
-export function countFacets(
+export async function countFacets(
   { segments }: Visible,
   chosen: readonly Uint8Array[],
   most: number,
-): Record<string, ValueCount[]> {
+  pace: Pace,
+): Promise<Record<string, ValueCount[]>> {
   const found = chosen.map(placesIn);
-  const counted = facets.map(({ name }, facet) => {
+  const counted: Record<string, ValueCount[]> = {};
+  for (const [facet, { name }] of facets.entries()) {
     const totals = new Map<string, number>();
     for (const [index, { of }] of segments.entries()) {
+      await pace.breathe();
       const { codes, values } = of.columns.facets[facet]!;
       const counts = new Uint32Array(values.length);
       const places = found[index]!;
@@ -25,9 +29,9 @@ export function countFacets(
         for (const value of values[code]!.values) totals.set(value, (totals.get(value) ?? 0) + count);
       }
     }
-    return [name, topOf(totals, most)] as const;
-  });
-  return Object.fromEntries(counted);
+    counted[name] = topOf(totals, most);
+  }
+  return counted;
 }
 
 function placesIn(marks: Uint8Array): Uint32Array {

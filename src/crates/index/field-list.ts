@@ -5,6 +5,7 @@ import { afterPrefix, fromKey, kinds } from './keys.ts';
 import { scan } from './lookup.ts';
 import { newest } from './matching.ts';
 import { nothingBarred } from './barring.ts';
+import type { Pace } from './pace.ts';
 import { eachPosting, type Postings } from './postings.ts';
 import { textFields } from './text-fields.ts';
 import type { Visible, VisibleSegment } from './visible.ts';
@@ -20,25 +21,28 @@ const mostValues = 50;
 const mostTypes = 200;
 const mostProperties = 50;
 
-export async function listFields(cache: BlockCache, visible: Visible): Promise<FieldList> {
-  const values = countFacets(visible, newest(visible, nothingBarred(visible), 0).chosen, mostValues);
+export async function listFields(cache: BlockCache, visible: Visible, pace: Pace): Promise<FieldList> {
+  const { chosen } = await newest(visible, nothingBarred(visible), 0, pace);
+  const values = await countFacets(visible, chosen, mostValues, pace);
   return {
     fields: textFields.map(({ name, weight, description }) => ({ name, weight, description })),
     filters: facets.map(({ name, description }) => ({ name, description, values: values[name]! })),
-    entities: await entityTypes(cache, visible),
+    entities: await entityTypes(cache, visible, pace),
   };
 }
 
-async function entityTypes(cache: BlockCache, visible: Visible): Promise<FieldList['entities']> {
+async function entityTypes(cache: BlockCache, visible: Visible, pace: Pace): Promise<FieldList['entities']> {
   const byType = new Map<string, Map<string, number>>();
   for (const segment of visible.segments)
-    for await (const entries of scan(cache, segment.of, kinds.property, afterPrefix(kinds.property)))
+    for await (const entries of scan(cache, segment.of, kinds.property, afterPrefix(kinds.property))) {
+      await pace.breathe();
       for (const { key, postings } of entries) {
         const [type, property] = key.slice(1).split('\0');
         const count = seenIn(segment, postings);
         const properties = byType.get(type!) ?? new Map<string, number>();
         if (count > 0) byType.set(type!, properties.set(property!, (properties.get(property!) ?? 0) + count));
       }
+    }
   // Every entity has an id, hence that counts the crates with the type.
   const types = new Map(Array.from(byType, ([type, properties]) => [type, properties.get('@id') ?? 0]));
   types.delete('');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Backend } from '../../database/backend.testing.ts';
 import { entity, madeUp, crateIdOf, type MadeUp } from './crate.testing.ts';
+import { boundsContract } from './bounds.contract.ts';
 import { entityContract } from './entities.contract.ts';
 import { historyContract } from './history.contract.ts';
 import { namesOf, newIndex } from './index.testing.ts';
@@ -15,6 +16,7 @@ export function indexContract(backend: Backend): void {
     ownerContract(backend);
     keepingContract(backend);
     entityContract(backend);
+    boundsContract(backend);
     historyContract(backend);
   });
 }

@@ -1,16 +1,27 @@
 import { blockFor, entriesOf, findInBlock } from './blocks.ts';
 import type { BlockCache } from './block-cache.ts';
+import type { Pace } from './pace.ts';
 import { postingsIn, type Postings } from './postings.ts';
 import type { Segment, View } from './view.ts';
+
+const keysAtOnce = 64;
 
 /** What is found under each of the keys, by segment. */
 export async function lookUp(
   cache: BlockCache,
   { segments }: View,
   keys: readonly string[],
+  pace: Pace,
 ): Promise<(Postings | null)[][]> {
-  const bySegment = await Promise.all(segments.map((segment) => lookUpIn(cache, segment, keys)));
-  return keys.map((_, at) => bySegment.map((found) => found[at]!));
+  const found = keys.map((): (Postings | null)[] => []);
+  // Some at a time: to search a block takes longer than to read it.
+  for (let from = 0; from < keys.length; from += keysAtOnce) {
+    await pace.breathe();
+    const some = keys.slice(from, from + keysAtOnce);
+    const bySegment = await Promise.all(segments.map((segment) => lookUpIn(cache, segment, some)));
+    for (const at of some.keys()) found[from + at] = bySegment.map((own) => own[at]!);
+  }
+  return found;
 }
 
 /** The same in one segment. */

@@ -1,4 +1,5 @@
 import { Best, type Hit } from './best.ts';
+import type { Pace } from './pace.ts';
 import { addScores, countUp, walk, type Weighed } from './scoring.ts';
 import type { Visible } from './visible.ts';
 
@@ -30,13 +31,14 @@ const [requiredUnit, telling] = [128, 16_384];
  * hold all the wanted ones too, these are the result. Otherwise it is those that hold at least one that is telling, the
  * ones with all of them first.
  */
-export function match(visible: Visible, sought: Sought, most: number): Found {
-  const counts = visible.segments.map((_, index) => countClauses(visible, sought, index));
+export async function match(visible: Visible, sought: Sought, most: number, pace: Pace): Promise<Found> {
+  const counts: Uint16Array[] = [];
+  for (const index of visible.segments.keys()) counts.push(await countClauses(visible, sought, index, pace));
   const all = sought.wanted.length + sought.required.length * requiredUnit;
   const complete = counts.reduce((sum, count) => sum + howMany(count, all), 0);
   const needsAll = complete >= enough || sought.wanted.length === 0;
   const chosen = counts.map((count) => choose(count, sought, needsAll));
-  return rank(visible, sought, chosen, most);
+  return rank(visible, sought, chosen, most, pace);
 }
 
 /** How many documents have all. */
@@ -47,16 +49,24 @@ function howMany(counts: Uint16Array, all: number): number {
 }
 
 /** For each document how many wanted and required clauses it has; 0 for what is barred. */
-function countClauses(visible: Visible, { wanted, required, barred }: Sought, index: number): Uint16Array {
+async function countClauses(
+  visible: Visible,
+  { wanted, required, barred }: Sought,
+  index: number,
+  pace: Pace,
+): Promise<Uint16Array> {
   const { hidden, of } = visible.segments[index]!;
   const counts = new Uint16Array(of.columns.size);
   const rare = rarityOf(visible, wanted);
   for (const { lists, documents } of wanted) {
+    await pace.breathe();
     const list = lists[index]!;
     if (list !== null) countUp(list, counts, 1, documents <= rare ? telling : 0);
   }
-  for (const { lists } of required)
+  for (const { lists } of required) {
+    await pace.breathe();
     if (lists[index] !== null) countUp(lists[index]!, counts, requiredUnit, 0);
+  }
   for (const mask of [hidden, barred[index]!])
     if (mask !== null) for (let at = 0; at < counts.length; at++) if (mask[at] !== 0) counts[at] = 0;
   return counts;
@@ -82,44 +92,68 @@ function choose(counts: Uint16Array, { wanted, required }: Sought, needsAll: boo
   return chosen;
 }
 
-function rank(
+async function rank(
   visible: Visible,
   { wanted, required }: Sought,
   chosen: readonly Uint8Array[],
   most: number,
-): Found {
+  pace: Pace,
+): Promise<Found> {
   const best = new Best(visible, most);
   let total = 0;
   for (const [index, segment] of visible.segments.entries()) {
     const marks = chosen[index]!;
-    const { scores, fields } = cleared(marks.length);
-    if (most > 0)
-      for (const { lists, weight } of [...required, ...wanted])
-        if (lists[index] !== null) addScores(lists[index]!, weight, visible, segment, marks, scores, fields);
+    const room = clearRoom(marks.length);
+    const { scores, fields } = room;
+    for (const { lists, weight } of most > 0 ? [...required, ...wanted] : []) {
+      await pace.breathe();
+      if (lists[index] !== null) addScores(lists[index]!, weight, visible, segment, marks, scores, fields);
+    }
     for (let at = 0; at < marks.length; at++) {
       if (marks[at] === 0) continue;
       total++;
       best.add(index, at, marks[at]!, scores[at]!, fields[at]!);
     }
+    giveBack(room);
   }
   return { total, chosen, best: best.sorted() };
 }
 
-let work = { scores: new Float64Array(0), fields: new Uint8Array(0) };
+interface Room {
+  readonly scores: Float64Array;
+  readonly fields: Uint8Array;
+}
 
-/** Room to add up in, the same each time: to make it anew costs as much as a search. Nothing waits between its uses. */
-export function cleared(size: number): typeof work {
-  if (work.scores.length < size) work = { scores: new Float64Array(size), fields: new Uint8Array(size) };
-  work.scores.fill(0, 0, size);
-  work.fields.fill(0, 0, size);
-  return work;
+let spare: Room | null = null;
+
+/** Room to add up in, as a rule the same each time: to make it anew costs as much as a search. */
+export function clearRoom(size: number): Room {
+  const room = spare;
+  // Whoever comes while it is in use makes another.
+  spare = null;
+  if (room === null || room.scores.length < size)
+    return { scores: new Float64Array(size), fields: new Uint8Array(size) };
+  room.scores.fill(0, 0, size);
+  room.fields.fill(0, 0, size);
+  return room;
+}
+
+export function giveBack(room: Room): void {
+  if (spare === null || spare.scores.length < room.scores.length) spare = room;
 }
 
 /** Everything that is not barred, the newest first: what a search without words gives. */
-export function newest(visible: Visible, barred: readonly (Uint8Array | null)[], most: number): Found {
+export async function newest(
+  visible: Visible,
+  barred: readonly (Uint8Array | null)[],
+  most: number,
+  pace: Pace,
+): Promise<Found> {
   const best = new Best(visible, most);
   let total = 0;
-  const chosen = visible.segments.map(({ of, hidden }, index) => {
+  const chosen: Uint8Array[] = [];
+  for (const [index, { of, hidden }] of visible.segments.entries()) {
+    await pace.breathe();
     const marks = new Uint8Array(of.columns.size);
     for (let at = 0; at < marks.length; at++) {
       if (hidden?.[at] === 1 || barred[index]?.[at] === 1) continue;
@@ -128,24 +162,29 @@ export function newest(visible: Visible, barred: readonly (Uint8Array | null)[],
       const published = of.columns.published[at]!;
       best.add(index, at, 1, Number.isNaN(published) ? Number.NEGATIVE_INFINITY : published);
     }
-    return marks;
-  });
+    chosen.push(marks);
+  }
   return { total, chosen, best: best.sorted().map((hit) => ({ ...hit, score: 0 })) };
 }
 
 /** The best by weighted words alone, whichever of them a document holds. */
-export function rankAny(
+export async function rankAny(
   visible: Visible,
   words: readonly Weighed[],
   most: number,
   allowed: (segment: number, at: number) => boolean,
-): readonly Hit[] {
-  const chosen = visible.segments.map(({ of, hidden }, index) => {
+  pace: Pace,
+): Promise<readonly Hit[]> {
+  const chosen: Uint8Array[] = [];
+  for (const [index, { of, hidden }] of visible.segments.entries()) {
     const marks = new Uint8Array(of.columns.size);
-    for (const { lists } of words) if (lists[index] !== null) walk(lists[index]!, (at) => (marks[at] = 1));
+    for (const { lists } of words) {
+      await pace.breathe();
+      if (lists[index] !== null) walk(lists[index]!, (at) => (marks[at] = 1));
+    }
     for (let at = 0; at < marks.length; at++)
       if (marks[at] === 1 && (hidden?.[at] === 1 || !allowed(index, at))) marks[at] = 0;
-    return marks;
-  });
-  return rank(visible, { wanted: words, required: [], barred: [] }, chosen, most).best;
+    chosen.push(marks);
+  }
+  return (await rank(visible, { wanted: words, required: [], barred: [] }, chosen, most, pace)).best;
 }

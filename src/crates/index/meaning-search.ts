@@ -2,7 +2,8 @@ import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Hit } from './best.ts';
 import { listsOf } from './clause-lists.ts';
 import { documentNumber, locate } from './locating.ts';
-import { cleared, match, newest, rankAny, type Found } from './matching.ts';
+import { clearRoom, giveBack, match, newest, rankAny, type Found } from './matching.ts';
+import type { Pace } from './pace.ts';
 import type { Allowed, Ranked, WordRanking } from './ranking.ts';
 import { meaningText, rowsByDocument } from './result-rows.ts';
 import { addScores, weigh, type Weighed } from './scoring.ts';
@@ -18,8 +19,8 @@ export async function searchByMeaning(
   prepared: Prepared,
   mode: 'semantic' | 'hybrid',
 ): Promise<Found | null> {
-  const { visible, meaning } = searching;
-  const allowed = allowedBy(visible, prepared);
+  const { visible, meaning, pace } = searching;
+  const allowed = await allowedBy(visible, prepared, pace);
   const { text } = prepared.query;
   try {
     if (meaning === null) throw isOff();
@@ -27,7 +28,7 @@ export async function searchByMeaning(
       mode === 'semantic'
         ? await meaning.nearest(text, mostRanked, allowed)
         : await meaning.hybrid(text, wordRanking(searching), mostRanked, allowed);
-    return foundBy(visible, prepared, ranked);
+    return await foundBy(visible, prepared, ranked, pace);
   } catch (error) {
     if (mode === 'hybrid' && isWorkcrateError(error, 'unsupported')) return null;
     throw error;
@@ -37,9 +38,11 @@ export async function searchByMeaning(
 const isOff = (): WorkcrateError =>
   new WorkcrateError('unsupported', 'The search by meaning is off here. Search with the mode keyword.');
 
-function allowedBy(visible: Visible, { required, barred }: Prepared): Allowed {
+async function allowedBy(visible: Visible, { required, barred }: Prepared, pace: Pace): Promise<Allowed> {
   const { chosen } =
-    required.length === 0 ? newest(visible, barred, 0) : match(visible, { wanted: [], required, barred }, 0);
+    required.length === 0
+      ? await newest(visible, barred, 0, pace)
+      : await match(visible, { wanted: [], required, barred }, 0, pace);
   return (document) => {
     const place = locate(visible, document);
     return place !== null && chosen[place.segment]![place.at] !== 0;
@@ -47,16 +50,16 @@ function allowedBy(visible: Visible, { required, barred }: Prepared): Allowed {
 }
 
 /** The search by words, as the search by meaning uses it. */
-function wordRanking({ database, cache, visible }: Searching): WordRanking {
+function wordRanking({ database, cache, visible, pace }: Searching): WordRanking {
   return {
     async rank(stems, most, allowed) {
       const clauses = [...stems.keys()].map((stem) => ({ kind: 'word', stem, field: null }) as const);
-      const lists = await listsOf(cache, visible, clauses, new Set());
+      const lists = await listsOf({ cache, visible, pace }, clauses, new Set());
       const boosts = [...stems.values()];
       const words = lists.map((list, at) => weigh(visible, list, boosts[at]!));
-      const hits = rankAny(visible, words, most, (segment, at) =>
-        allowed(documentNumber(visible, { segment, at })),
-      );
+      const isAllowed = (segment: number, at: number): boolean =>
+        allowed(documentNumber(visible, { segment, at }));
+      const hits = await rankAny(visible, words, most, isAllowed, pace);
       return hits.map((hit) => ({ document: documentNumber(visible, hit), score: hit.score }));
     },
     async texts(documents) {
@@ -66,7 +69,12 @@ function wordRanking({ database, cache, visible }: Searching): WordRanking {
   };
 }
 
-function foundBy(visible: Visible, { wanted, required }: Prepared, ranked: readonly Ranked[]): Found {
+async function foundBy(
+  visible: Visible,
+  { wanted, required }: Prepared,
+  ranked: readonly Ranked[],
+  pace: Pace,
+): Promise<Found> {
   const chosen = visible.segments.map(({ of }) => new Uint8Array(of.columns.size));
   const best: Hit[] = [];
   for (const { document, score } of ranked) {
@@ -75,23 +83,29 @@ function foundBy(visible: Visible, { wanted, required }: Prepared, ranked: reado
     chosen[place.segment]![place.at] = 1;
     best.push({ ...place, tier: 0, score, fields: 0 });
   }
-  return { total: best.length, chosen, best: withFields(visible, [...required, ...wanted], chosen, best) };
+  const words = [...required, ...wanted];
+  return { total: best.length, chosen, best: await withFields(visible, words, chosen, best, pace) };
 }
 
 /** The same with the fields that the words were found in. */
-function withFields(
+async function withFields(
   visible: Visible,
   words: readonly Weighed[],
   chosen: readonly Uint8Array[],
   hits: readonly Hit[],
-): Hit[] {
-  const fields = visible.segments.map((segment, index) => {
+  pace: Pace,
+): Promise<Hit[]> {
+  const fields: Uint8Array[] = [];
+  for (const [index, segment] of visible.segments.entries()) {
     const { size } = segment.of.columns;
-    const room = cleared(size);
-    for (const { lists } of words)
+    const room = clearRoom(size);
+    for (const { lists } of words) {
+      await pace.breathe();
       if (lists[index] !== null)
         addScores(lists[index]!, 0, visible, segment, chosen[index]!, room.scores, room.fields);
-    return room.fields.slice(0, size);
-  });
+    }
+    fields.push(room.fields.slice(0, size));
+    giveBack(room);
+  }
   return hits.map((hit) => ({ ...hit, fields: fields[hit.segment]![hit.at]! }));
 }

@@ -1,18 +1,27 @@
 import { positionsPerField } from './batch.ts';
 import { ByteReader } from './bytes.ts';
+import type { Pace } from './pace.ts';
 import { passEntry, type Postings } from './postings.ts';
 import { WordPostingsWriter } from './postings-of-field.ts';
 import { textFields } from './text-fields.ts';
 
+const documentsAtOnce = 200;
+
 /** Where in a segment the words of a phrase stand one after the other, from the positions of each; null for nowhere. */
-export function phraseIn(positions: readonly (Postings | null)[], field: number | null): Postings | null {
+export async function phraseIn(
+  positions: readonly (Postings | null)[],
+  field: number | null,
+  pace: Pace,
+): Promise<Postings | null> {
   if (positions.includes(null)) return null;
   const cursors = positions.map((list) => new Cursor(list!));
   // The rarest word leads, so that least has to be looked at.
   const byRarity = cursors.toSorted((one, other) => one.count - other.count);
   const writer = new WordPostingsWriter();
   const counts = new Uint32Array(textFields.length);
+  let met = 0;
   for (let document = nextOfAll(byRarity); document !== -1; document = nextOfAll(byRarity)) {
+    if (met++ % documentsAtOnce === 0) await pace.breathe();
     counts.fill(0);
     for (const start of startsOf(cursors)) {
       const found = Math.floor(start / positionsPerField);

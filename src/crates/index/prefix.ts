@@ -1,38 +1,42 @@
 import type { Clause } from '../query/query.ts';
-import type { BlockCache } from './block-cache.ts';
+import type { Reading } from './clause-lists.ts';
 import { afterPrefix, formKey, wordKey } from './keys.ts';
 import { scan } from './lookup.ts';
+import type { Pace } from './pace.ts';
 import { eachPosting, type Postings } from './postings.ts';
 import { addCounts, onlyInField, WordPostingsWriter } from './postings-of-field.ts';
 import { textFields } from './text-fields.ts';
-import type { Visible, VisibleSegment } from './visible.ts';
+import type { VisibleSegment } from './visible.ts';
 
 /** So many words may begin with a prefix; those that come later in the alphabet are left out. */
 const mostWords = 1000;
 
 /** The documents with words that begin with a prefix, in each segment, as if they were one word. */
 export async function prefixLists(
-  cache: BlockCache,
-  visible: Visible,
+  { cache, visible, pace }: Reading,
   { prefix, field }: Extract<Clause, { kind: 'prefix' }>,
   notes: Set<string>,
 ): Promise<(Postings | null)[]> {
   const found = visible.segments.map(() => new Map<string, Postings[]>());
   for (const [at, segment] of visible.segments.entries())
     for (const start of [formKey(prefix), wordKey(prefix)])
-      for await (const entries of scan(cache, segment.of, start, afterPrefix(start)))
+      for await (const entries of scan(cache, segment.of, start, afterPrefix(start))) {
+        await pace.breathe();
         for (const { key, postings } of entries)
           if (isSeen(segment, postings)) addTo(found[at]!, key.slice(1), postings);
+      }
   const words = [...new Set(found.flatMap((lists) => [...lists.keys()]))].sort();
   if (words.length > mostWords)
     notes.add(
       `More than ${mostWords} words begin with ${prefix}: the first ${mostWords} of them were looked for.`,
     );
   const chosen = new Set(words.slice(0, mostWords));
-  return found.map((lists, at) => {
+  const joined: (Postings | null)[] = [];
+  for (const [at, lists] of found.entries()) {
     const some = [...lists].filter(([word]) => chosen.has(word)).flatMap(([, postings]) => postings);
-    return onlyInField(union(some, visible.segments[at]!.of.columns.size), field);
-  });
+    joined.push(onlyInField(await union(some, visible.segments[at]!.of.columns.size, pace), field));
+  }
+  return joined;
 }
 
 function addTo(lists: Map<string, Postings[]>, word: string, postings: Postings): void {
@@ -49,7 +53,7 @@ function isSeen({ hidden }: VisibleSegment, postings: Postings): boolean {
   return seen;
 }
 
-function union(lists: readonly Postings[], size: number): Postings | null {
+async function union(lists: readonly Postings[], size: number, pace: Pace): Promise<Postings | null> {
   if (lists.length <= 1) return lists[0] ?? null;
   const width = textFields.length;
   // Each document that is met gets the next place in the counts, from 1 on.
@@ -57,11 +61,13 @@ function union(lists: readonly Postings[], size: number): Postings | null {
   let met = 0;
   const most = lists.reduce((sum, { count }) => sum + count, 0);
   const counts = new Uint32Array((Math.min(size, most) + 1) * width);
-  for (const list of lists)
+  for (const list of lists) {
+    await pace.breathe();
     eachPosting(list, true, (document, at) => {
       placeOf[document] ||= ++met;
       addCounts(counts, list.bytes, at, placeOf[document]! * width);
     });
+  }
   const writer = new WordPostingsWriter();
   for (let document = 0; document < size; document++) {
     const place = placeOf[document]!;

@@ -2,13 +2,15 @@ import type { Clock } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
 import { isWorkcrateError, WorkcrateError, type ErrorCode } from '../../errors.ts';
 import type { CratePlace } from '../crate.ts';
-import { createBlockCache } from './block-cache.ts';
+import { createBlockCache, type BlockCache } from './block-cache.ts';
 import { placeColumns, placeOf, type PlaceRow } from './crate-rows.ts';
 import { searchByEntity, type EntityPage, type EntityRequest } from './entity-search.ts';
 import { listFields, type FieldList } from './field-list.ts';
 import type { Meaning } from './ranking.ts';
+import { createPace, paced, type Pace, type PaceLimits } from './pace.ts';
 import { meaningText } from './result-rows.ts';
 import { search, type SearchPage, type SearchRequest } from './searching.ts';
+import { fromSources } from './source-condition.ts';
 import { statusOf, type IndexStatus, type StatusRequest } from './status.ts';
 import { createViews } from './view.ts';
 import { visibleTo, type Visible } from './visible.ts';
@@ -37,11 +39,14 @@ export interface IndexedDocument {
   readonly isPrivate: boolean;
 }
 
-/** Answers from the index as it is at the time of the call. A viewer sees what is for all and what is their own. */
+/**
+ * Answers from the index as it is at the time of the call. A viewer sees what is for all and what is their own. What
+ * takes long gives way to others, ends with its signal, and ends by itself as `invalid_input`.
+ */
 export interface IndexReader {
-  search(viewer: string, request: SearchRequest): Promise<SearchPage>;
-  byEntity(viewer: string, request: EntityRequest): Promise<EntityPage>;
-  fields(viewer: string): Promise<FieldList>;
+  search(viewer: string, request: SearchRequest, signal?: AbortSignal): Promise<SearchPage>;
+  byEntity(viewer: string, request: EntityRequest, signal?: AbortSignal): Promise<EntityPage>;
+  fields(viewer: string, signal?: AbortSignal): Promise<FieldList>;
   /** Null where there is none that may be seen; a broken one rejects with what is wrong with it. */
   get(viewer: string, crateId: string): Promise<IndexedCrate | null>;
   status(viewer: string, request: StatusRequest): Promise<IndexStatus>;
@@ -54,19 +59,36 @@ export interface IndexReader {
 const defaultCacheBytes = 64 * 1024 * 1024;
 const mostAttempts = 10;
 
+export interface ReaderOptions {
+  readonly cacheBytes?: number;
+  readonly clock?: Clock;
+  /** The URLs of the sources whose crates may be seen; null or left out: all that are in the index. */
+  readonly sources?: readonly string[] | null;
+  /** Smaller ones for tests. */
+  readonly limits?: Partial<PaceLimits>;
+}
+
 export function createIndexReader(
   database: Database,
   meaning: Meaning | null,
-  { cacheBytes = defaultCacheBytes, clock = Date.now }: { cacheBytes?: number; clock?: Clock } = {},
+  { cacheBytes = defaultCacheBytes, clock = Date.now, sources = null, limits = {} }: ReaderOptions = {},
 ): IndexReader {
-  const cache = createBlockCache(database, cacheBytes);
-  const viewNow = createViews(database, cache);
+  const all = createBlockCache(database, cacheBytes);
+  const viewNow = createViews(database, all);
+  const named = sources === null ? null : new Set(sources);
 
-  /** Again, where a merge has taken away what was being read. */
-  const reading = async <T>(viewer: string, read: (visible: Visible) => Promise<T>): Promise<T> => {
+  /** Again, where a merge has taken away what was being read; there is one limit for all attempts. */
+  const reading = async <T>(
+    viewer: string,
+    signal: AbortSignal | undefined,
+    read: (room: { cache: BlockCache; visible: Visible; pace: Pace }) => Promise<T>,
+  ): Promise<T> => {
+    const pace = createPace(signal ?? null, limits);
+    const cache = paced(all, pace);
     for (let attempt = 1; ; attempt++) {
+      await pace.breathe();
       try {
-        return await read(visibleTo(await viewNow(), viewer));
+        return await read({ cache, visible: visibleTo(await viewNow(), viewer, named), pace });
       } catch (error) {
         if (!isWorkcrateError(error, 'index_busy') || attempt === mostAttempts) throw error;
       }
@@ -74,15 +96,16 @@ export function createIndexReader(
   };
 
   return {
-    search: (viewer, request) =>
-      reading(viewer, (visible) => search({ database, cache, visible, meaning }, request)),
-    byEntity: (viewer, request) =>
-      reading(viewer, (visible) => searchByEntity({ database, cache, visible }, request)),
-    fields: (viewer) => reading(viewer, (visible) => listFields(cache, visible)),
-    get: (viewer, crateId) => getCrate(database, viewer, crateId),
-    status: (viewer, request) => statusOf(database, meaning, viewer, request, clock()),
-    documents: () => allDocuments(database),
-    documentOf: (crateId) => documentOf(database, crateId),
+    search: (viewer, request, signal) =>
+      reading(viewer, signal, (room) => search({ ...room, database, meaning }, request)),
+    byEntity: (viewer, request, signal) =>
+      reading(viewer, signal, (room) => searchByEntity({ ...room, database }, request)),
+    fields: (viewer, signal) =>
+      reading(viewer, signal, ({ cache, visible, pace }) => listFields(cache, visible, pace)),
+    get: (viewer, crateId) => getCrate(database, named, viewer, crateId),
+    status: (viewer, request) => statusOf({ database, meaning, sources: named }, viewer, request, clock()),
+    documents: () => allDocuments(database, named),
+    documentOf: (crateId) => documentOf(database, named, crateId),
   };
 }
 
@@ -94,14 +117,21 @@ type GotRow = PlaceRow & {
   reason: string;
 };
 
-async function getCrate(database: Database, viewer: string, crateId: string): Promise<IndexedCrate | null> {
+type Sources = ReadonlySet<string> | null;
+
+async function getCrate(
+  database: Database,
+  sources: Sources,
+  viewer: string,
+  crateId: string,
+): Promise<IndexedCrate | null> {
   const [row] = await database.query<GotRow>(
     `SELECT ${placeColumns}, root, summary, state, code, reason FROM crates
      WHERE crate_id = ? AND (owner IS NULL OR owner = ?)`,
     crateId,
     viewer,
   );
-  if (row === undefined) return null;
+  if (row === undefined || sources?.has(row.source) === false) return null;
   if (row.state === 'broken') throw new WorkcrateError(row.code, row.reason);
   return { place: placeOf(row), root: row.root, summary: row.summary };
 }
@@ -120,12 +150,14 @@ type DocumentRow = {
 
 const documentColumns = 'document, crate_id, sort_key, owner, title, description, shown';
 
-async function* allDocuments(database: Database): AsyncGenerator<IndexedDocument> {
+async function* allDocuments(database: Database, sources: Sources): AsyncGenerator<IndexedDocument> {
+  const { sql, values } = fromSources(sources);
   for (let after: Uint8Array = new Uint8Array(0); ;) {
     const rows = await database.query<DocumentRow>(
       `SELECT ${documentColumns} FROM crates
-       WHERE sort_key > ? AND state = 'ok' ORDER BY sort_key LIMIT ${atOnce}`,
+       WHERE sort_key > ? AND state = 'ok' ${sql} ORDER BY sort_key LIMIT ${atOnce}`,
       after,
+      ...values,
     );
     if (rows.length === 0) return;
     yield* rows.map(documentFrom);
@@ -133,10 +165,16 @@ async function* allDocuments(database: Database): AsyncGenerator<IndexedDocument
   }
 }
 
-async function documentOf(database: Database, crateId: string): Promise<IndexedDocument | null> {
+async function documentOf(
+  database: Database,
+  sources: Sources,
+  crateId: string,
+): Promise<IndexedDocument | null> {
+  const { sql, values } = fromSources(sources);
   const [row] = await database.query<DocumentRow>(
-    `SELECT ${documentColumns} FROM crates WHERE crate_id = ? AND state = 'ok'`,
+    `SELECT ${documentColumns} FROM crates WHERE crate_id = ? AND state = 'ok' ${sql}`,
     crateId,
+    ...values,
   );
   return row === undefined ? null : documentFrom(row);
 }

@@ -1,5 +1,6 @@
 import type { Entity } from '../crate.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
+import type { Pace } from './pace.ts';
 
 /** The entities of a crate with their types, and which refers to which. */
 export interface References {
@@ -59,13 +60,15 @@ export function decodeReferences(bytes: Uint8Array): References {
 }
 
 /** The entities from which a path of references leads to one of `targets`. */
-export function walkBack(
+export async function walkBack(
   { byProperty }: References,
   path: readonly string[],
   targets: Iterable<number>,
-): Set<number> {
+  pace: Pace,
+): Promise<Set<number>> {
   let reached = new Set(targets);
   for (const property of path.toReversed()) {
+    await pace.breathe();
     const from = new Set<number>();
     const pairs = byProperty.get(property) ?? [];
     for (let at = 0; at < pairs.length; at += 2) if (reached.has(pairs[at + 1]!)) from.add(pairs[at]!);

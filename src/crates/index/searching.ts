@@ -8,6 +8,7 @@ import { documentsWith } from './entity-search.ts';
 import { countFacets, type ValueCount } from './facet-counts.ts';
 import { match, newest, type Found } from './matching.ts';
 import { searchByMeaning } from './meaning-search.ts';
+import type { Pace } from './pace.ts';
 import { bounded, mostOffset } from './paging.ts';
 import type { Meaning } from './ranking.ts';
 import { resultsOf, type SearchResult } from './results.ts';
@@ -45,6 +46,7 @@ export interface Searching {
   readonly cache: BlockCache;
   readonly visible: Visible;
   readonly meaning: Meaning | null;
+  readonly pace: Pace;
 }
 
 /** A query with all that was read for it. */
@@ -65,7 +67,8 @@ export async function search(searching: Searching, request: SearchRequest): Prom
   const hits = found.best.slice(offset, offset + limit);
   const results = await resultsOf(searching, prepared, hits);
   const end = offset + results.length;
-  const facets = request.facets === false ? {} : countFacets(searching.visible, found.chosen, mostValues);
+  const { visible, pace } = searching;
+  const facets = request.facets === false ? {} : await countFacets(visible, found.chosen, mostValues, pace);
   const next = results.length > 0 && end < Math.min(found.total, mostOffset) ? end : null;
   return { mode, total: found.total, results, facets, next, notes: [...prepared.notes] };
 }
@@ -81,29 +84,29 @@ async function findBy(
     if (found !== null) return { mode, found };
     prepared.notes.add('The search by meaning is not to be had yet or is off: words alone were looked for.');
   }
-  return { mode: 'keyword', found: findWords(searching.visible, prepared, most) };
+  return { mode: 'keyword', found: await findWords(searching, prepared, most) };
 }
 
 /** Without words, as in a query of punctuation only, all is shown that fits the filters. */
-function findWords(visible: Visible, { wanted, required, barred }: Prepared, most: number): Found {
-  if (wanted.length + required.length === 0) return newest(visible, barred, most);
-  return match(visible, { wanted, required, barred }, most);
+async function findWords(
+  { visible, pace }: Searching,
+  { wanted, required, barred }: Prepared,
+  most: number,
+): Promise<Found> {
+  if (wanted.length + required.length === 0) return newest(visible, barred, most, pace);
+  return match(visible, { wanted, required, barred }, most, pace);
 }
 
-async function prepare({ database, cache, visible }: Searching, query: Query): Promise<Prepared> {
+async function prepare(searching: Searching, query: Query): Promise<Prepared> {
+  const { visible, pace } = searching;
   const notes = new Set(query.notes);
   const { wanted, required, excluded } = query;
-  const lists = await listsOf(cache, visible, [...wanted, ...required, ...excluded], notes);
+  const lists = await listsOf(searching, [...wanted, ...required, ...excluded], notes);
   const barred = nothingBarred(visible);
-  for (const filter of query.filters) barByFilter(visible, barred, filter);
+  for (const filter of query.filters) await barByFilter(visible, barred, filter, pace);
   for (const list of lists.slice(wanted.length + required.length)) barClause(visible, barred, list);
   for (const condition of query.entities)
-    barDocuments(
-      visible,
-      barred,
-      await documentsWith({ database, cache, visible }, condition),
-      condition.negated,
-    );
+    barDocuments(visible, barred, await documentsWith(searching, condition, barred), condition.negated);
   return {
     query,
     wanted: lists.slice(0, wanted.length).map((list) => weigh(visible, list)),

@@ -1,5 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import type { Meaning } from './ranking.ts';
+import { fromSources } from './source-condition.ts';
 
 export interface StatusRequest {
   /** Of the broken crates that are listed. */
@@ -28,25 +29,39 @@ interface SourceStatus {
 
 const seen = '(owner IS NULL OR owner = ?)';
 
+interface Told {
+  readonly database: Database;
+  readonly meaning: Meaning | null;
+  /** Nothing is told of others; null for all. */
+  readonly sources: ReadonlySet<string> | null;
+}
+
 export async function statusOf(
-  database: Database,
-  meaning: Meaning | null,
+  { database, meaning, sources: named }: Told,
   viewer: string,
   { limit, offset }: StatusRequest,
   now: number,
 ): Promise<IndexStatus> {
   const syncing = await isSyncing(database, now);
-  const sources = (await sourcesOf(database, viewer)).map((one) =>
-    one.state === 'syncing' && !syncing ? { ...one, state: 'interrupted' } : one,
-  );
+  const from = fromSources(named);
+  const known = await sourcesOf(database, viewer);
+  const sources = known
+    .filter(({ source }) => named?.has(source) !== false)
+    .map((one) => (one.state === 'syncing' && !syncing ? { ...one, state: 'interrupted' } : one));
   const broken = await database.query<IndexStatus['broken_crates'][number]>(
     `SELECT crate_id, locator AS resource_locator, code, reason FROM crates
-     WHERE state = 'broken' AND ${seen} ORDER BY crate_id LIMIT ? OFFSET ?`,
+     WHERE state = 'broken' AND ${seen} ${from.sql} ORDER BY crate_id LIMIT ? OFFSET ?`,
     viewer,
+    ...from.values,
     limit,
     offset,
   );
-  const known = (await meaning?.status()) ?? { provider: 'off', version: null, documents: 0, isStale: false };
+  const semantic = (await meaning?.status()) ?? {
+    provider: 'off',
+    version: null,
+    documents: 0,
+    isStale: false,
+  };
   return {
     crates: sumOf(sources.map(({ crates }) => crates)),
     broken: sumOf(sources.map((source) => source.broken)),
@@ -54,10 +69,10 @@ export async function statusOf(
     broken_crates: broken,
     syncing,
     semantic: {
-      provider: known.provider,
-      version: known.version,
-      documents: known.documents,
-      stale: known.isStale,
+      provider: semantic.provider,
+      version: semantic.version,
+      documents: semantic.documents,
+      stale: semantic.isStale,
     },
   };
 }

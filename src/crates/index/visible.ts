@@ -1,11 +1,12 @@
-import type { Columns } from './columns.ts';
+import type { Coded, Columns } from './columns.ts';
+import { facetNumber } from './facets.ts';
 import { lengthOfByte, textFields } from './text-fields.ts';
 import type { Segment, View } from './view.ts';
 
 /** A segment as one user may see it. */
 export interface VisibleSegment {
   readonly of: Segment;
-  /** 1 for each document that is dead or belongs to another; null where all may be seen. */
+  /** 1 for each document that is dead, belongs to another or is of another source; null where all may be seen. */
   readonly hidden: Uint8Array | null;
   readonly count: number;
 }
@@ -22,53 +23,67 @@ export interface Visible {
 const mostRemembered = 100;
 const known = new WeakMap<View, Map<string, Visible>>();
 
-export function visibleTo(view: View, viewer: string): Visible {
+/** Of some sources alone, where these are given. For one view they have to be the same each time. */
+export function visibleTo(view: View, viewer: string, sources: ReadonlySet<string> | null = null): Visible {
   const byViewer = known.get(view) ?? new Map<string, Visible>();
   known.set(view, byViewer);
   const before = byViewer.get(viewer);
   if (before !== undefined) return before;
   if (byViewer.size >= mostRemembered) byViewer.clear();
-  const visible = look(view, viewer);
+  const visible = look(view, viewer, sources);
   byViewer.set(viewer, visible);
   return visible;
 }
 
-function look(view: View, viewer: string): Visible {
+function look(view: View, viewer: string, sources: ReadonlySet<string> | null): Visible {
   const segments: VisibleSegment[] = [];
   const totals = textFields.map(() => 0);
   let count = 0;
   for (const segment of view.segments) {
     const { columns, totalLengths } = segment;
-    const out = hiddenIn(segment, viewer);
+    const out = hiddenIn(segment, viewer, sources);
     for (const field of totals.keys())
       totals[field]! += totalLengths[field]! - lengthsOf(columns.lengths[field]!, out);
-    segments.push({ of: segment, hidden: marked(columns.size, out), count: columns.size - out.length });
-    count += columns.size - out.length;
+    segments.push({ of: segment, hidden: marked(columns.size, out), count: columns.size - out.size });
+    count += columns.size - out.size;
   }
   return { view, segments, count, norms: totals.map((total, field) => normsOf(field, total / count)) };
 }
 
-function hiddenIn({ columns, dead }: Segment, viewer: string): number[] {
-  const others = othersOf(columns, viewer);
-  return others === null ? [...dead] : [...new Set([...dead, ...others])];
+const sourceFacet = facetNumber('source');
+
+function hiddenIn(
+  { columns, dead }: Segment,
+  viewer: string,
+  sources: ReadonlySet<string> | null,
+): ReadonlySet<number> {
+  const hidden = new Set(dead);
+  addThose(hidden, columns, columns.owners, (owner) => owner !== null && owner !== viewer);
+  if (sources !== null)
+    addThose(hidden, columns, columns.facets[sourceFacet]!, ({ values }) => !sources.has(values[0]!));
+  return hidden;
 }
 
-function othersOf({ owners, size }: Columns, viewer: string): number[] | null {
-  const isOther = owners.values.map((owner) => owner !== null && owner !== viewer);
-  if (!isOther.includes(true)) return null;
-  const others: number[] = [];
-  for (let at = 0; at < size; at++) if (isOther[owners.codes[at]!]) others.push(at);
-  return others;
+/** Adds the documents with a value that is to be hidden. */
+function addThose<T>(
+  hidden: Set<number>,
+  { size }: Columns,
+  { codes, values }: Coded<T>,
+  isHidden: (value: T) => boolean,
+): void {
+  const out = values.map(isHidden);
+  if (!out.includes(true)) return;
+  for (let at = 0; at < size; at++) if (out[codes[at]!]) hidden.add(at);
 }
 
-function marked(size: number, hidden: readonly number[]): Uint8Array | null {
-  if (hidden.length === 0) return null;
+function marked(size: number, hidden: ReadonlySet<number>): Uint8Array | null {
+  if (hidden.size === 0) return null;
   const marks = new Uint8Array(size);
   for (const at of hidden) marks[at] = 1;
   return marks;
 }
 
-function lengthsOf(lengths: Uint8Array, hidden: readonly number[]): number {
+function lengthsOf(lengths: Uint8Array, hidden: ReadonlySet<number>): number {
   let total = 0;
   for (const at of hidden) total += lengthOfByte[lengths[at]!]!;
   return total;

@@ -1,24 +1,39 @@
+import { WorkcrateError } from '../../errors.ts';
+
+const mostParts = 32;
+
 /**
  * Whether a path fits a pattern: `*` and `?` within one part, `**` for any number of parts. A pattern without `/` is
  * about the last part, wherever that stands. The time grows with path times pattern, whatever the two are.
  */
 export function createGlob(pattern: string): (path: string) => boolean {
-  const wanted = (pattern.includes('/') ? pattern : `**/${pattern}`).split('/').filter((part) => part !== '');
-  return (path) => partsFit(path.split('/'), wanted);
+  const wanted = partsOf(pattern);
+  // Of no parts at all: what a leading `**` takes.
+  const first = [true, ...wanted.map((want, at) => at === 0 && want === '**')];
+  return (path) => {
+    let fits = first;
+    for (const part of path.split('/')) fits = nextFits(fits, part, wanted);
+    return fits.at(-1)!;
+  };
 }
 
-/** For every start of the pattern, whether the parts so far fit it. */
-function partsFit(parts: readonly string[], wanted: readonly string[]): boolean {
-  let fits = [true, ...wanted.map((_, at) => wanted.slice(0, at + 1).every((part) => part === '**'))];
-  for (const part of parts)
-    fits = [
-      false,
-      ...wanted.map((want, at) => {
-        if (want === '**') return fits[at]! || fits[at + 1]! || false;
-        return fits[at]! && textFits(part, want);
-      }),
-    ].map((fit, at, all) => fit || (at > 0 && wanted[at - 1] === '**' && all[at - 1]!));
-  return fits.at(-1)!;
+/** Of several `**` in a row one says the same. */
+function partsOf(pattern: string): string[] {
+  const parts = (pattern.includes('/') ? pattern : `**/${pattern}`).split('/').filter((part) => part !== '');
+  const wanted = parts.filter((part, at) => part !== '**' || parts[at - 1] !== '**');
+  if (wanted.length <= mostParts) return wanted;
+  throw new WorkcrateError(
+    'invalid_input',
+    `The pattern has ${wanted.length} parts between slashes, and may have ${mostParts}. Leave the first of them out, with **/ in their place.`,
+  );
+}
+
+/** For every start of the pattern, whether the parts up to this one fit it. */
+function nextFits(fits: readonly boolean[], part: string, wanted: readonly string[]): boolean[] {
+  const next = [false];
+  for (const [at, want] of wanted.entries())
+    next.push(want === '**' ? fits[at]! || fits[at + 1]! || next[at]! : fits[at]! && textFits(part, want));
+  return next;
 }
 
 /** The last `*` takes one more character whenever what follows it does not fit. */

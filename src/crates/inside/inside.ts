@@ -1,25 +1,16 @@
 import { mediaTypeOf } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
-import { openContainer, type CrateContainer, type CrateFile } from '../sources/sources.ts';
+import { openContainer, type CrateContainer } from '../sources/sources.ts';
 import { createGlob } from './glob.ts';
 import { demandFile, gathered, type InsideOptions, type OpenCrate } from './opened.ts';
 import { createHandingOut } from './handing-out.ts';
+import { listedPage, type ListedPage, type ListRequest } from './listing.ts';
 import { noSource } from './reference.ts';
 
-export interface Listing {
+export interface Listing extends ListedPage {
   readonly locator: string;
-  /** How many fit, in all. */
-  readonly count: number;
-  readonly files: readonly CrateFile[];
-  readonly next: number | null;
   /** Entries without a name that can be trusted. */
   readonly unsafe: number;
-}
-
-export interface ListRequest {
-  readonly glob: string | null;
-  readonly limit: number;
-  readonly offset: number;
 }
 
 /** The largest file that is shown as text. */
@@ -42,20 +33,11 @@ export function createInside(options: InsideOptions) {
       (await open(caller, crateId, signal)).container,
 
     async list(caller: Caller, crateId: string, request: ListRequest, signal: AbortSignal): Promise<Listing> {
+      const fits = request.glob === null ? () => true : createGlob(request.glob);
       const { place, container } = await open(caller, crateId, signal);
       await using _held = container;
-      const { glob, limit, offset } = request;
-      const fits = glob === null ? () => true : createGlob(glob);
-      const files: CrateFile[] = [];
-      let count = 0;
-      for await (const file of container.files()) {
-        signal.throwIfAborted();
-        if (!fits(file.path)) continue;
-        if (count >= offset && files.length < limit) files.push(file);
-        count++;
-      }
-      const next = offset + files.length < count && files.length > 0 ? offset + files.length : null;
-      return { locator: place.locator, count, files, next, unsafe: container.unsafe };
+      const page = await listedPage(container, fits, request, signal);
+      return { locator: place.locator, ...page, unsafe: container.unsafe };
     },
 
     /** A file as text where it is small and text; otherwise only what it is. */

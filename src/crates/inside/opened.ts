@@ -11,7 +11,7 @@ export interface InsideOptions {
   /** Where a crate that the caller may see stands; `not_found` where there is none. */
   find(caller: Caller, crateId: string, signal: AbortSignal): Promise<CratePlace>;
   readonly sourceOf: SourceOf;
-  readonly files: Pick<Files, 'add' | 'maxFileSize'>;
+  readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandRoom'>;
   readonly links: Pick<Links, 'share' | 'shareElsewhere'>;
   /** The largest crate that is given as bytes. */
   readonly mostBytes: number;

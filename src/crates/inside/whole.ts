@@ -1,10 +1,12 @@
+import { WorkcrateError } from '../../errors.ts';
 import { cleanFilename } from '../../filenames.ts';
 import { digestOf, mediaTypeOf } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { LinkTerms, SharedLink } from '../../links/links.ts';
+import { zipLayout } from '../../zip/zip.ts';
 import type { CratePlace } from '../crate.ts';
 import { archiveOf, type Member } from '../pack/archive.ts';
-import type { CrateContainer } from '../sources/sources.ts';
+import type { CrateContainer, CrateFile } from '../sources/sources.ts';
 import type { InsideOptions } from './opened.ts';
 import type { Reference } from './reference.ts';
 
@@ -36,18 +38,20 @@ export async function wholeCrate(
   return options.links.shareElsewhere(caller, JSON.stringify(reference), terms);
 }
 
-/** Each file is read twice: an archive says what is in it before it says it. */
+/** Each file is read twice: an archive says what is in it before it says it. None is before there is room for all. */
 async function packedFolder(
   { files, links }: InsideOptions,
   { caller, place, container, terms }: Wanted,
   { signal, report }: WatchingPack,
 ): Promise<SharedLink> {
+  const listed = await filesToPack(container, files.maxFileSize, signal);
+  await files.demandRoom(caller, sizeAsArchive(listed));
   const members: Member[] = [];
-  for await (const file of container.files()) {
+  for (const file of listed) {
     const read = (until: AbortSignal) => container.read(file, { limit: file.size, signal: until });
     const digest = await digestOf(read(signal));
     members.push({ ...digest, path: file.path, modified: file.modified ?? place.modified, read });
-    report(members.length, null);
+    report(members.length, listed.length);
   }
   const archive = archiveOf(members);
   const name = `${place.locator.replace(/\/+$/, '').split('/').at(-1) || 'crate'}.zip`;
@@ -60,3 +64,33 @@ async function packedFolder(
   );
   return links.share(caller, id, terms);
 }
+
+const mostFiles = 100_000;
+
+async function filesToPack(
+  container: CrateContainer,
+  mostBytes: number,
+  signal: AbortSignal,
+): Promise<CrateFile[]> {
+  const listed: CrateFile[] = [];
+  let bytes = 0;
+  for await (const file of container.files(signal)) {
+    signal.throwIfAborted();
+    bytes += file.size;
+    listed.push(file);
+    if (listed.length > mostFiles) throw tooLarge(`has more than ${mostFiles} files`);
+    if (bytes > mostBytes) throw tooLarge(`takes more than ${mostBytes} bytes`);
+  }
+  return listed;
+}
+
+const sizeAsArchive = (listed: readonly CrateFile[]): number =>
+  zipLayout(
+    listed.map(({ path: name, size, modified }) => ({ name, size, crc32: 0, modified: modified ?? 0 })),
+  ).size;
+
+const tooLarge = (what: string): WorkcrateError =>
+  new WorkcrateError(
+    'too_large',
+    `This crate is a folder that ${what}, and so is not packed into one archive. Take its files one by one: list_crate_files, then link_crate_file.`,
+  );

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from './document.ts';
+import { isObject, limits, type JsonObject } from './document.ts';
 import type { Issues } from './issues.ts';
 import { nameFrom } from './names.ts';
 import { versionIn } from './version.ts';
@@ -17,17 +17,18 @@ export interface Terms {
   valueOf(object: JsonObject, keyword: '@id' | '@type' | '@graph'): unknown;
 }
 
+/** Words that are looked up once and for all; there are many words for one name. */
 const mostRemembered = 100_000;
 
-export function readContext(context: unknown, issues: Issues): Terms {
+export function readContext(context: unknown, issues: Issues, mostNames: number = limits.names): Terms {
   const found = collect(context, issues);
   const names = new Map<string, string>();
+  const admit = admitNames(mostNames, issues);
   const nameOf = (word: string): string => {
     const known = names.get(word);
     if (known !== undefined) return known;
-    if (names.size >= mostRemembered) names.clear();
-    const name = nameFrom(word, found.definitions.get(word), issues);
-    names.set(word, name);
+    const name = admit(nameFrom(word, found.definitions.get(word), issues));
+    if (names.size < mostRemembered) names.set(word, name);
     return name;
   };
   return {
@@ -39,6 +40,27 @@ export function readContext(context: unknown, issues: Issues): Terms {
       const value = object[keyword];
       return value === undefined ? aliased(object, found.aliases.get(keyword)) : value;
     },
+  };
+}
+
+/** Names that are read here have to be taken wherever they stand. */
+const alwaysTaken = (
+  'name description author creator keywords license datePublished identifier about conformsTo hasPart mainEntity ' +
+  'text value url email abstract summary givenName familyName alternateName headline title termCode cite-as ' +
+  'Dataset File Person Organization'
+).split(' ');
+
+/** Somebody who makes up a name for each value fills the index with names; those beyond the bound are passed over. */
+function admitNames(most: number, issues: Issues): (name: string) => string {
+  const taken = new Set(alwaysTaken);
+  return (name) => {
+    if (name === '' || name.startsWith('@') || taken.has(name)) return name;
+    if (taken.size >= most + alwaysTaken.length) {
+      issues.add('too_many_names', name);
+      return '';
+    }
+    taken.add(name);
+    return name;
   };
 }
 

@@ -50,6 +50,8 @@ const messages = {
   value_not_readable: 'A @value is neither text, number nor truth value. It was passed over.',
   reverse_not_readable: 'A @reverse does not lead to an entity. It was passed over.',
   name_empty: 'A property or type has no name and was passed over.',
+  too_many_names:
+    'There are too many different names of properties and types. Further ones were passed over.',
   name_too_long: 'The name of a property or type is too long and was cut.',
   text_too_long: 'A text is too long and was cut.',
   character_replaced: 'A text holds NUL or half a character, which was replaced.',

@@ -1,30 +1,38 @@
 import type { CrateMetadata } from '../crate.ts';
-import { labelOf } from './labels.ts';
-import { textsOf, valuesOf, type Graph, type Node } from './graph.ts';
+import { cut } from './clean.ts';
+import { firstOf, labelOf } from './labels.ts';
+import { valuesOf, type Graph, type Node } from './graph.ts';
 import { isAbsolute, isBlank } from './ids.ts';
 import type { Issues } from './issues.ts';
 
-type License = CrateMetadata['license'];
+type License = NonNullable<CrateMetadata['license']>;
 
-export function readLicense(graph: Graph, root: Node, issues: Issues): License {
-  const licenses = valuesOf(root, 'license').flatMap((property) => {
-    if ('target' in property) return fromEntity(graph, property.target);
-    return fromText(graph, property.text.trim()) ?? [];
-  });
-  if (licenses.length === 0) issues.add('root_without_license');
-  if (licenses.length > 1) issues.add('several_licenses');
-  return licenses[0] ?? null;
+const longest = 1000;
+
+export function readLicense(graph: Graph, root: Node, issues: Issues): License | null {
+  const given = valuesOf(root, 'license').filter((value) => 'target' in value || value.text.trim() !== '');
+  if (given.length > 1) issues.add('several_licenses');
+  const [first] = given;
+  if (first === undefined) {
+    issues.add('root_without_license');
+    return null;
+  }
+  return shortened('target' in first ? fromEntity(graph, first.target) : fromText(graph, first.text.trim()));
 }
 
-function fromEntity(graph: Graph, place: number): NonNullable<License> {
+/** Some put the whole text of the license there. */
+function shortened({ id, name }: License): License {
+  const short = (text: string | null): string | null => (text === null ? null : cut(text, longest));
+  return { id: short(id), name: short(name) };
+}
+
+function fromEntity(graph: Graph, place: number): License {
   const node = graph.nodes[place]!;
-  const address = isBlank(node.id!) ? [...textsOf(node, 'url'), ...textsOf(node, 'identifier')][0] : node.id!;
-  const id = address ?? null;
+  const id = isBlank(node.id!) ? firstOf(node, ['url', 'identifier']) : node.id!;
   return { id, name: labelOf(node) ?? (id === null ? null : wellKnownName(id)) };
 }
 
 function fromText(graph: Graph, text: string): License {
-  if (text === '') return null;
   const place = graph.find(text);
   if (place !== null) return fromEntity(graph, place);
   return isAbsolute(text) && !/\s/.test(text)

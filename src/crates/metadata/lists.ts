@@ -1,5 +1,5 @@
 import { cut } from './clean.ts';
-import { addressesOf, textsOf, valuesOf, type Graph, type Node, type Value } from './graph.ts';
+import { addressesOf, isNew, textsOf, valuesOf, type Graph, type Node, type Value } from './graph.ts';
 import { isAbsolute, isBlank } from './ids.ts';
 import type { Issues } from './issues.ts';
 import { firstOf, labelOf } from './labels.ts';
@@ -12,26 +12,28 @@ const mostItems = 10_000;
 export function readAuthors(graph: Graph, root: Node, issues: Issues): string[] {
   const authors = valuesOf(root, 'author');
   const given = authors.length > 0 ? authors : valuesOf(root, 'creator');
-  return distinct(
-    given.flatMap((property) => authorsIn(graph, property, issues)),
-    issues,
-  );
+  return distinct(authorsIn(graph, given, issues), issues);
 }
 
-function authorsIn(graph: Graph, property: Value, issues: Issues): string[] {
-  if ('text' in property) {
-    const place = graph.find(property.text.trim());
-    if (place !== null) return [authorName(graph.nodes[place]!, issues)];
-    if (isAddress(property.text)) issues.add('author_without_name', property.text);
-    return property.text.split(';');
+function* authorsIn(graph: Graph, given: readonly Value[], issues: Issues): Iterable<string> {
+  // A text may be the id of an entity, in one spelling or another.
+  const seen = new Set<number>();
+  for (const property of given) {
+    const place = 'target' in property ? property.target : graph.find(property.text.trim());
+    if (place === null) yield* writtenAuthors('text' in property ? property.text : '', issues);
+    else if (isNew(seen, place)) yield authorName(graph.nodes[place]!, issues);
   }
-  return [authorName(graph.nodes[property.target]!, issues)];
+}
+
+function writtenAuthors(text: string, issues: Issues): string[] {
+  if (isAddress(text)) issues.add('author_without_name', text);
+  return text.split(';');
 }
 
 function authorName(node: Node, issues: Issues): string {
   const name = labelOf(node);
   if (name === null) issues.add('author_without_name', node.id!);
-  return name ?? firstOf(node, ['email', 'identifier', 'url']) ?? (isBlank(node.id!) ? '' : node.id!);
+  return name ?? firstOf(node, ['email', 'identifier', 'url']) ?? ownId(node);
 }
 
 function isAddress(text: string): boolean {
@@ -42,23 +44,32 @@ function isAddress(text: string): boolean {
 export function readKeywords(graph: Graph, root: Node, issues: Issues): string[] {
   const values = valuesOf(root, 'keywords');
   const between = values.length === 1 ? /[,;\n]/ : /[;\n]/;
-  const words = values.flatMap((property) => {
+  const words = values.values().flatMap((property) => {
     if ('text' in property) return property.text.split(between);
     const node = graph.nodes[property.target]!;
-    return labelOf(node) ?? firstOf(node, ['termCode']) ?? (isBlank(node.id!) ? [] : node.id!);
+    return [labelOf(node) ?? firstOf(node, ['termCode']) ?? ownId(node)];
   });
   return distinct(words, issues);
 }
 
+/** Nothing where the id means nothing to anybody else. */
+function ownId({ id }: Node): string {
+  return isBlank(id!) ? '' : id!;
+}
+
 /** What it can be cited by: its identifiers, and its own @id where that is one. */
 export function readIdentifiers(graph: Graph, root: Node, issues: Issues): string[] {
-  const given = valuesOf(root, 'identifier').flatMap((property) => {
-    if ('text' in property) return property.text;
-    const node = graph.nodes[property.target]!;
-    return firstOf(node, ['value', 'url']) ?? (isBlank(node.id!) ? [] : node.id!);
-  });
-  const own = isAbsolute(root.id!) ? [root.id!] : [];
-  return distinct([...given, ...textsOf(root, 'cite-as'), ...own], issues);
+  return distinct(identifiersIn(graph, root), issues);
+}
+
+function* identifiersIn(graph: Graph, root: Node): Iterable<string> {
+  for (const property of valuesOf(root, 'identifier')) {
+    const node = 'target' in property ? graph.nodes[property.target]! : null;
+    if (node !== null) yield firstOf(node, ['value', 'url']) ?? ownId(node);
+    else if ('text' in property) yield property.text;
+  }
+  yield* textsOf(root, 'cite-as');
+  if (isAbsolute(root.id!)) yield root.id!;
 }
 
 /** Profiles of the root; crates of 1.1 and before could name them at the descriptor. */
@@ -71,14 +82,17 @@ export function readProfiles(graph: Graph, root: Node, descriptor: Node | null, 
   );
 }
 
-/** In order, each once, none of them blank. */
-function distinct(texts: readonly string[], issues: Issues): string[] {
+/** In order, each once, none of them blank. What is beyond the bound is not even looked at. */
+function distinct(texts: Iterable<string>, issues: Issues): string[] {
   const found = new Set<string>();
   for (const text of texts) {
     const tidy = cut(text.replaceAll(/\s+/g, ' ').trim(), longestItem);
     if (tidy === '' || found.has(tidy)) continue;
-    if (found.size >= mostItems) issues.add('too_many_values', tidy);
-    else found.add(tidy);
+    if (found.size >= mostItems) {
+      issues.add('too_many_values', tidy);
+      break;
+    }
+    found.add(tidy);
   }
   return [...found];
 }

@@ -30,7 +30,7 @@ function contextOf(document: unknown): unknown {
 }
 
 /** The entities at the top: of the graph, of several graphs in a list, or what stands there without one. */
-function topsOf(document: unknown, terms: Terms, issues: Issues): readonly unknown[] {
+function topsOf(document: unknown, terms: Terms, issues: Issues): unknown[] {
   const graph = isObject(document) ? terms.valueOf(document, '@graph') : undefined;
   if (Array.isArray(graph)) return graph;
   const parts: unknown[] = Array.isArray(document) ? document : [document];

@@ -10,9 +10,22 @@ const iri = /^[a-z_][a-z0-9_+.-]*:\S+$/i;
 function shortName(word: string): string {
   const plain = word.trim();
   if (!iri.test(plain)) return plain;
-  const last = plain.split(/[/#:]/).findLast((part) => part !== '') ?? plain;
+  const last = lastPart(plain);
   // RO-Crate says File where schema.org says MediaObject.
   return last === 'MediaObject' ? 'File' : last;
+}
+
+/** Looked for from the end: a list of all parts may be of any length. */
+function lastPart(address: string): string {
+  let end = address.length;
+  while (end > 0 && isBetween(address[end - 1]!)) end--;
+  let start = end;
+  while (start > 0 && !isBetween(address[start - 1]!)) start--;
+  return start === end ? address : address.slice(start, end);
+}
+
+function isBetween(character: string): boolean {
+  return character === '/' || character === '#' || character === ':';
 }
 
 /**

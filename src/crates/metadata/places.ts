@@ -1,6 +1,6 @@
 import type { Terms } from './context.ts';
-import { tooLarge, type JsonObject } from './document.ts';
-import type { Node } from './graph.ts';
+import { tooLarge, type JsonObject, type Limits } from './document.ts';
+import type { Node, Value } from './graph.ts';
 import { idFrom, isAbsolute, judgeId, keyOf, otherSpellings } from './ids.ts';
 import type { Issues } from './issues.ts';
 
@@ -27,8 +27,12 @@ export interface Walk {
   readonly nodes: Node[];
   readonly places: Map<string, number>;
   readonly waiting: Waiting[];
-  readonly mostEntities: number;
+  readonly most: WalkLimits;
+  /** How many there are of all entities. */
+  properties: number;
 }
+
+export type WalkLimits = Pick<Limits, 'entities' | 'properties'>;
 
 /** The place of an entity, a new one unless its id has one. */
 export function open(walk: Walk, object: JsonObject): number {
@@ -37,22 +41,28 @@ export function open(walk: Walk, object: JsonObject): number {
   const key = id === null ? null : keyOf(id, walk.terms.base);
   const known = key === null ? undefined : places.get(key);
   if (known !== undefined) return known;
-  if (nodes.length >= walk.mostEntities)
-    throw tooLarge(`describes more than ${walk.mostEntities} entities, the most that can be read`);
+  if (nodes.length >= walk.most.entities)
+    throw tooLarge(`describes more than ${walk.most.entities} entities, the most that can be read`);
   if (key !== null) places.set(key, nodes.length);
   if (id !== null) judgeId(id, issues);
   return nodes.push({ id, types: [], properties: [] }) - 1;
 }
 
+/** Gives an entity a property. */
+export function put(walk: Walk, from: number, value: Value): void {
+  if (++walk.properties > walk.most.properties)
+    throw tooLarge(`gives more than ${walk.most.properties} properties, the most that can be read`);
+  walk.nodes[from]!.properties.push(value);
+}
+
 /** A property that leads to another entity. */
 export function refer(walk: Walk, { from, name }: Slot, given: string): void {
-  const { properties } = walk.nodes[from]!;
   const target = walk.places.get(keyOf(given, walk.terms.base));
-  if (target !== undefined && given !== '') return void properties.push({ name, target });
+  if (target !== undefined && given !== '') return put(walk, from, { name, target });
   const id = idFrom(given, walk.issues);
   if (id === null) return;
-  walk.waiting.push({ from, at: properties.length, id });
-  properties.push({ name, text: id });
+  walk.waiting.push({ from, at: walk.nodes[from]!.properties.length, id });
+  put(walk, from, { name, text: id });
 }
 
 /** The references that waited, now that all is known. */

@@ -10,6 +10,7 @@ import { readAuthors, readIdentifiers, readKeywords, readProfiles } from './list
 import { versionIn } from './version.ts';
 
 const longestTitle = 1000;
+const longestDescription = 100_000;
 const untitled = 'Untitled crate';
 
 /** Stands for the root of a document that has no entity at all. */
@@ -53,22 +54,38 @@ function mainName(graph: Graph, root: Node): string | null {
 }
 
 function readDescription(graph: Graph, root: Node, issues: Issues): string {
-  const texts = valuesOf(root, 'description').flatMap((property) =>
-    'text' in property
-      ? property.text.trim()
-      : (firstOf(graph.nodes[property.target]!, ['text', 'name']) ?? ''),
-  );
-  const description = texts.filter((text) => text !== '').join('\n\n');
-  if (description !== '') return description;
+  const texts = valuesOf(root, 'description')
+    .values()
+    .map((property) =>
+      'text' in property ? property.text.trim() : firstOf(graph.nodes[property.target]!, ['text', 'name']),
+    );
+  const description = joined(texts);
+  if (description.length > longestDescription) issues.add('text_too_long', 'description');
+  if (description !== '') return cut(description, longestDescription);
   issues.add('root_without_description');
   return firstOf(root, ['abstract', 'summary']) ?? '';
+}
+
+/** Paragraphs, as many as are needed to be too long. */
+function joined(texts: Iterable<string | null>): string {
+  let all = '';
+  for (const text of texts) {
+    if (text === null || text === '') continue;
+    all += all === '' ? text : `\n\n${text}`;
+    if (all.length > longestDescription) break;
+  }
+  return all;
 }
 
 function readPublished(root: Node, issues: Issues): Pick<CrateMetadata, 'published' | 'year'> {
   const texts = textsOf(root, 'datePublished');
   if (texts.length === 0) issues.add('root_without_date');
   if (texts.length > 1) issues.add('several_dates');
-  const date = texts.map(readDate).find((date) => date !== null) ?? null;
+  const date =
+    texts
+      .values()
+      .map(readDate)
+      .find((date) => date !== null) ?? null;
   if (date === null && texts.length > 0) issues.add('date_not_readable', texts[0]!);
   if (date?.isIso === false) issues.add('date_not_iso', texts[0]!);
   return { published: date?.iso ?? null, year: date?.year ?? null };
@@ -76,7 +93,11 @@ function readPublished(root: Node, issues: Issues): Pick<CrateMetadata, 'publish
 
 function readVersion(graph: Graph, descriptor: Node | null, issues: Issues): string | null {
   const addresses = descriptor === null ? [] : addressesOf(graph, descriptor, 'conformsTo');
-  const version = addresses.map(versionIn).find((version) => version !== null) ?? null;
+  const version =
+    addresses
+      .values()
+      .map(versionIn)
+      .find((version) => version !== null) ?? null;
   if (version === null && descriptor !== null) issues.add('descriptor_without_version');
   return version;
 }

@@ -82,3 +82,43 @@ test('B5: types are shown by how many there are, at most 200; what is not known 
   );
   assert.doesNotThrow(() => crateShape.strict().parse(shown));
 });
+
+test('B5: what a crate has too much of is shown in part, with how much there is, and the answer stays small', () => {
+  const many = (word: string): string[] => Array.from({ length: 9000 }, (_, at) => `${word} ${at}`);
+  const properties = {
+    author: many('Ada'),
+    keywords: many('lake'),
+    identifier: many('doi'),
+    conformsTo: many('https://example.org/'),
+    description: Array.from({ length: 50 }, () => 'deep '.repeat(10_000)),
+    license: 'free '.repeat(10_000),
+    mainEntity: { '@id': '#m' },
+  };
+  const main = { '@id': '#m', '@type': 'T', name: 'long '.repeat(10_000) };
+  const crate = crateWith(properties, main);
+  const shown = summaryOf(crate, indexedAt);
+  assert.equal(crate.metadata.authors.length, 9000);
+  const { authors, keywords, identifiers, profiles } = shown;
+  assert.deepEqual(
+    [authors, keywords, identifiers, profiles].map(({ length }) => length),
+    [500, 500, 500, 500],
+  );
+  assert.deepEqual([shown.description.length, crate.metadata.description.length], [20_000, 100_000]);
+  const told = Object.fromEntries(shown.issues.map(({ code, count }) => [code, count]));
+  assert.equal(told['authors_shortened'], 9000);
+  for (const name of ['keywords', 'identifiers', 'profiles', 'description'])
+    assert.ok(told[`${name}_shortened`]);
+  assert.ok(JSON.stringify(shown).length < 100_000);
+  assert.doesNotThrow(() => crateShape.strict().parse(shown));
+});
+
+test('B5: sizes that no number can hold are not known', () => {
+  const crate = crateWith({});
+  const size = Number.MAX_SAFE_INTEGER;
+  assert.equal(summaryOf({ ...crate, bytes: size }, indexedAt).bytes, size);
+  for (const bytes of [size + size, Infinity, Number.NaN, 0.5]) {
+    const shown = summaryOf({ ...crate, bytes, place: { ...place, size: bytes } }, indexedAt);
+    assert.deepEqual([shown.bytes, shown.size], [null, null]);
+    assert.doesNotThrow(() => crateShape.strict().parse(shown));
+  }
+});

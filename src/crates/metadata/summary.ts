@@ -1,7 +1,12 @@
 import { z } from 'zod';
-import type { CrateMetadata, Entity, ReadCrate } from '../crate.ts';
+import type { CrateIssue, CrateMetadata, Entity, ReadCrate } from '../crate.ts';
+import { cut } from './clean.ts';
 
 const mostTypes = 200;
+/** Of authors, keywords, identifiers and profiles each. All of them can be searched for; nobody reads as many. */
+const mostItems = 500;
+const longestDescription = 20_000;
+const longestName = 1000;
 
 /** The one shape in which a crate is shown (SPEC B5). Dates are ISO 8601, and what is not known is null. */
 export const crateShape = z.object({
@@ -19,7 +24,7 @@ export const crateShape = z.object({
   kind: z.enum(['zip', 'folder', 'detached']),
   source: z.string(),
   resource_locator: z.string(),
-  size: z.number().int().describe('Bytes of the archive, or of the metadata file'),
+  size: z.number().int().nullable().describe('Bytes of the archive, or of the metadata file'),
   last_modified: z.string().nullable(),
   entity_count: z.number().int(),
   file_count: z.number().int(),
@@ -40,29 +45,48 @@ export function summaryOf({ place, metadata, fileCount, bytes }: ReadCrate, inde
   return {
     crate_id: place.crateId,
     title: metadata.title,
-    description: metadata.description,
-    authors: [...metadata.authors],
-    keywords: [...metadata.keywords],
+    description: cut(metadata.description, longestDescription),
+    authors: metadata.authors.slice(0, mostItems),
+    keywords: metadata.keywords.slice(0, mostItems),
     license: metadata.license === null ? null : { ...metadata.license },
     date_published: metadata.published,
     year: metadata.year,
-    identifiers: [...metadata.identifiers],
+    identifiers: metadata.identifiers.slice(0, mostItems),
     spec_version: metadata.spec,
-    profiles: [...metadata.profiles],
+    profiles: metadata.profiles.slice(0, mostItems),
     kind: place.kind,
     source: place.source,
     resource_locator: place.locator,
-    size: place.size,
+    size: exact(place.size),
     last_modified: isoTime(place.modified),
     entity_count: metadata.entities.length,
     file_count: fileCount,
-    bytes,
+    bytes: bytes === null ? null : exact(bytes),
     types: typesOf(metadata.entities),
     main_entity: mainEntityOf(metadata),
-    issues: metadata.issues.map((issue) => ({ ...issue })),
+    issues: [...metadata.issues.map((issue) => ({ ...issue })), ...shortenedIn(metadata)],
     root_id: metadata.rootId,
     indexed_at: new Date(indexedAt).toISOString(),
   };
+}
+
+/** Archives may claim any sizes of their members; sums that a number cannot hold are not known. */
+function exact(count: number): number | null {
+  return Number.isSafeInteger(count) ? count : null;
+}
+
+/** What is not shown in full, each with how many there are. */
+function shortenedIn(metadata: CrateMetadata): CrateIssue[] {
+  const lists = (['authors', 'keywords', 'identifiers', 'profiles'] as const).flatMap((name) => {
+    const count = metadata[name].length;
+    const message = `Of ${count} ${name} the first ${mostItems} are shown. All can be searched for.`;
+    return count > mostItems ? [{ code: `${name}_shortened`, message, count }] : [];
+  });
+  const { length } = metadata.description;
+  const message = `Of ${length} characters of the description the first ${longestDescription} are shown.`;
+  return length > longestDescription
+    ? [...lists, { code: 'description_shortened', message, count: 1 }]
+    : lists;
 }
 
 /** Stores tell times of their own, which may be none. */
@@ -86,5 +110,9 @@ function mainEntityOf({ entities, rootId }: CrateMetadata): CrateSummary['main_e
   if (main === undefined || !('target' in main)) return null;
   const { id, types, properties } = entities[main.target]!;
   const name = properties.find((property) => property.name === 'name' && 'text' in property);
-  return { id, name: name !== undefined && 'text' in name ? name.text : null, types: [...types] };
+  return {
+    id,
+    name: name !== undefined && 'text' in name ? cut(name.text, longestName) : null,
+    types: [...types],
+  };
 }

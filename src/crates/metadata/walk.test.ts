@@ -265,9 +265,9 @@ test('ids that lead somewhere else are told and kept', () => {
   });
 });
 
-test('more bytes, values or entities than memory is for are too_large', () => {
+test('more bytes, values, entities or properties than memory is for are too_large', () => {
   const issues = collectIssues();
-  const few = { bytes: 1000, values: 10, entities: 10 };
+  const few = { bytes: 1000, values: 10, entities: 10, properties: 20, names: 5 };
   const tooLarge = { code: 'too_large' };
   assert.throws(() => parseDocument(Buffer.alloc(1001, ' '), issues, few), tooLarge);
   assert.throws(() => parseDocument(Buffer.from(`[${'{},'.repeat(20)}0]`), issues, few), tooLarge);
@@ -275,5 +275,9 @@ test('more bytes, values or entities than memory is for are too_large', () => {
     parseDocument(Buffer.from(JSON.stringify([',[{\\",[{'.repeat(20)])), issues, few),
   );
   const entities = Array.from({ length: 11 }, (_, at) => ({ '@id': `#${at}` }));
-  assert.throws(() => walk(entities, readContext(null, issues), issues, few.entities), tooLarge);
+  const terms = readContext(null, issues);
+  assert.throws(() => walk(entities, terms, issues, few), tooLarge);
+  const values = Array.from({ length: 21 }, (_, at) => (at % 2 === 0 ? at : { '@id': `#${at}` }));
+  assert.throws(() => walk([{ '@id': './', mentions: values }], terms, issues, few), tooLarge);
+  assert.doesNotThrow(() => walk([{ '@id': './', mentions: values.slice(1) }], terms, issues, few));
 });

@@ -4,7 +4,7 @@ import type { Terms } from './context.ts';
 import type { Graph, Node } from './graph.ts';
 import { idFrom, keyOf } from './ids.ts';
 import type { Issues } from './issues.ts';
-import { nameNameless, open, refer, settle, type Slot, type Walk } from './places.ts';
+import { nameNameless, open, put, refer, settle, type Slot, type Walk, type WalkLimits } from './places.ts';
 
 const deepest = 64;
 const longestText = 100_000;
@@ -12,18 +12,16 @@ const mostTypes = 100;
 
 /**
  * Brings everything that is an entity into one list, wherever it stands. Each value is looked at once: the entities of
- * the top get their places first, so that nearly every reference is known when it is met.
+ * the top get their places first, so that nearly every reference is known when it is met. The list is emptied.
  */
-export function walk(
-  tops: readonly unknown[],
-  terms: Terms,
-  issues: Issues,
-  mostEntities: number = limits.entities,
-): Graph {
-  const walk: Walk = { terms, issues, nodes: [], places: new Map(), waiting: [], mostEntities };
+export function walk(tops: unknown[], terms: Terms, issues: Issues, most: WalkLimits = limits): Graph {
+  const walk: Walk = { terms, issues, nodes: [], places: new Map(), waiting: [], most, properties: 0 };
   const places = tops.map((top) => openTop(walk, top));
-  for (const [at, place] of places.entries())
+  for (const [at, place] of places.entries()) {
     if (place !== null) fill(walk, place, tops[at] as JsonObject, 0);
+    // What was read is let go, so that the document and what is made of it are never whole at the same time.
+    tops[at] = null;
+  }
   settle(walk);
   nameNameless(walk);
   return {
@@ -80,7 +78,7 @@ function take(walk: Walk, slot: Slot, value: unknown, depth: number): void {
     if (slot.isReference) refer(walk, slot, value);
     else takeText(walk, slot, value);
   } else if (typeof value === 'number' || typeof value === 'boolean') {
-    walk.nodes[slot.from]!.properties.push({ name: slot.name, text: String(value) });
+    put(walk, slot.from, { name: slot.name, text: String(value) });
   } else if (value === null || value === undefined) return;
   else if (depth >= deepest) walk.issues.add('nested_too_deeply', slot.name);
   else if (Array.isArray(value)) takeList(walk, slot, value, depth + 1);
@@ -92,7 +90,7 @@ function takeText(walk: Walk, { from, name }: Slot, text: string): void {
   if (text.length > longestText) walk.issues.add('text_too_long', name);
   const short = cut(text, longestText);
   if (!isClean(short)) walk.issues.add('character_replaced', name);
-  walk.nodes[from]!.properties.push({ name, text: cleaned(short) });
+  put(walk, from, { name, text: cleaned(short) });
 }
 
 function takeList(walk: Walk, slot: Slot, list: readonly unknown[], depth: number): void {
@@ -107,7 +105,7 @@ function takeObject(walk: Walk, slot: Slot, object: JsonObject, depth: number): 
   const items = object['@list'] ?? object['@set'];
   if (items !== undefined) return take(walk, slot, items, depth);
   const target = targetOf(walk, object, depth);
-  if (typeof target === 'number') walk.nodes[slot.from]!.properties.push({ name: slot.name, target });
+  if (typeof target === 'number') put(walk, slot.from, { name: slot.name, target });
   else if (target !== null) refer(walk, slot, target);
 }
 
@@ -154,7 +152,7 @@ function takeReversed(walk: Walk, place: number, name: string, other: unknown, d
   if (depth >= deepest) return walk.issues.add('nested_too_deeply', name);
   const found = isObject(other) ? targetOf(walk, other, depth) : null;
   const from = typeof found === 'string' ? walk.places.get(keyOf(found, walk.terms.base)) : found;
-  if (typeof from === 'number') walk.nodes[from]!.properties.push({ name, target: place });
+  if (typeof from === 'number') put(walk, from, { name, target: place });
   else walk.issues.add('reverse_not_readable', name);
 }
 

@@ -2,7 +2,8 @@ import { fchownSync, mkdirSync, write } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { belowRoot, parsePath } from '../../paths/paths.ts';
+import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { belowRoot, parsePath, type Components } from '../../paths/paths.ts';
 import { giveTo } from '../../places/places.ts';
 import type { Place } from '../../sandbox/sandbox.ts';
 
@@ -40,6 +41,21 @@ function makeFolder(path: string, uid: number | null): void {
   if (uid !== null) giveTo(path, uid);
 }
 
+function createBelow(base: string, path: Components, uid: number | null) {
+  try {
+    for (let depth = 1; depth < path.length; depth++) makeFolder(join(base, ...path.slice(0, depth)), uid);
+    return belowRoot(base).create(path);
+  } catch (error) {
+    if (!['EEXIST', 'ENOTDIR'].includes(errnoOf(error) ?? '') && !isWorkcrateError(error, 'already_exists'))
+      throw error;
+    throw new WorkcrateError(
+      'unsupported',
+      `Two inputs of the crate want the same place: ${JSON.stringify(path.join('/').slice(0, 200))} is one of them.`,
+      { cause: error },
+    );
+  }
+}
+
 /** Writes a file that the run is given, and gives its size. Its folders are made, and all of it belongs to the run. */
 export async function giveFile(
   { uid, workspace, artifacts }: Place,
@@ -49,8 +65,7 @@ export async function giveFile(
   const isArtifact = name.startsWith('/artifacts/');
   const base = isArtifact ? artifacts : join(workspace, folderName);
   const path = parsePath(isArtifact ? name.slice('/artifacts/'.length) : name);
-  for (let depth = 1; depth < path.length; depth++) makeFolder(join(base, ...path.slice(0, depth)), uid);
-  using file = belowRoot(base).create(path);
+  using file = createBelow(base, path, uid);
   let size = 0;
   for await (const chunk of bytes) {
     for (let done = 0; done < chunk.length;) done += (await writeBytes(file.fd, chunk, done)).bytesWritten;

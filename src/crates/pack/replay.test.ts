@@ -9,7 +9,9 @@ import { isWorkcrateError, type ErrorCode } from '../../errors.ts';
 import { plainSandbox } from '../../executions/plain-sandbox.testing.ts';
 import { readMetadata } from '../metadata/metadata.ts';
 import { bytesOf } from '../../sandbox/whole-output.ts';
+import { chunksOf } from '../../storage/bytes.testing.ts';
 import { keep, metadataIn, openPacking, openZip } from './packing.testing.ts';
+import { giveFile } from './replay-place.ts';
 import { openReplayPlace, replayCrate, replayJson, replayText, type ReplayReport } from './replay.ts';
 
 interface Changed {
@@ -237,4 +239,11 @@ it('B12: nothing that a crate names can steer a terminal', async () => {
   const told = replayText(await replay(zip, { metadata: name }));
   // oxlint-disable-next-line no-control-regex -- that is what is looked for
   assert.doesNotMatch(told, /[\u001b\u202e]/);
+});
+
+it('B12: inputs of which one would have to be a folder and a file are refused', async () => {
+  await using test = await openReplayPlace(tmpdir(), null);
+  await giveFile(test.place, 'x', chunksOf(Buffer.from('1')));
+  for (const name of ['x/y', 'x'])
+    await assert.rejects(giveFile(test.place, name, chunksOf(Buffer.from('2'))), { code: 'unsupported' });
 });

@@ -4,6 +4,14 @@ import { fieldNumber, textFields } from '../index/text-fields.ts';
 import { phraseClause, wordClauses } from './clauses.ts';
 import type { Clause, EntityCondition, Filter } from './query.ts';
 
+/** Each of them may have to follow references through all crates. */
+export const mostEntityConditions = 4;
+/** Of words, phrases and filters together. */
+export const mostClauses = 32;
+/** Of a path. */
+export const mostSteps = 10;
+const mostCharacters = 10_000;
+
 export const yearFacet = facetNumber('year');
 
 /** Begins with a capital, as types do, so that a sentence with a colon is not taken for one. */
@@ -13,6 +21,7 @@ const entityName = /^(?:\*|[A-Z][\w-]*)(?:\.[a-z@][\w:@/-]*)+$/;
 export function entityCondition(name: string, value: string, negated: boolean): EntityCondition | null {
   if (!entityName.test(name) || value.trim() === '') return null;
   const [type, ...path] = name.split('.');
+  if (path.length > mostSteps) return null;
   return { type: type!, path, value, exact: false, negated };
 }
 
@@ -28,6 +37,8 @@ export function parseFilters(pairs: Iterable<readonly [string, string]>): FieldF
   for (const [name, value] of pairs) {
     if (value.trim() === '')
       throw invalid(`The filter ${quoted(name)} is empty. Leave it out, or say what it is to hold.`);
+    if (value.length > mostCharacters)
+      throw invalid(`The filter ${quoted(name)} is longer than ${mostCharacters} characters.`);
     const facet = facetNumber(name);
     const entity = entityCondition(name, value, false);
     if (facet >= 0) parsed.filters.push(facetFilter(facet, value));
@@ -38,6 +49,10 @@ export function parseFilters(pairs: Iterable<readonly [string, string]>): FieldF
         `There is no field ${quoted(name)} to filter by. There are ${allNames()}, and paths such as Person.name.`,
       );
   }
+  if (parsed.entities.length > mostEntityConditions)
+    throw invalid(`At most ${mostEntityConditions} filters may be paths such as Person.name.`);
+  if (parsed.required.length > mostClauses)
+    throw invalid(`The filters hold more than ${mostClauses} words. Leave some out.`);
   return parsed;
 }
 

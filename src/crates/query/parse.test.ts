@@ -42,8 +42,30 @@ describe('query', () => {
 
   test('B3: too many words are cut, and that is said', () => {
     const many = parseQuery(Array.from({ length: 500 }, (_, at) => `w${at}`).join(' '));
-    assert.equal(many.wanted.length, 64);
-    assert.match(many.notes.join(), /first 64 words/);
+    assert.equal(many.wanted.length, 32);
+    assert.match(many.notes.join(), /first 32 words/);
+    assert.equal(many.text.split(' ').length, 256, 'by meaning too');
+  });
+
+  test('B3: of conditions on entities the first four count, and that is said; as filters more are refused', () => {
+    const conditions = Array.from({ length: 9 }, (_, at) => `-*.author.name:w${at}`);
+    const { entities, notes } = parseQuery(conditions.join(' '));
+    assert.deepEqual(
+      entities.map(({ value }) => value),
+      ['w0', 'w1', 'w2', 'w3'],
+    );
+    assert.match(notes.join(), /Only the first 4 conditions such as Person\.name/);
+    const paths = 'abcde'.split('').map((name) => [`Person.${name}`, 'x'] as const);
+    assert.equal(parseQuery('', paths.slice(1)).entities.length, 4);
+    assert.throws(() => parseQuery('', paths), { code: 'invalid_input' });
+  });
+
+  test('B3: paths and filters are bounded', () => {
+    const path = (steps: number) => `*${'.a'.repeat(steps)}:x`;
+    assert.equal(parseQuery(path(10)).entities.length, 1);
+    assert.deepEqual(parseQuery(path(11)).entities, []);
+    for (const value of ['w'.repeat(10_001), 'a b '.repeat(2_000_000), 'word '.repeat(33)])
+      assert.throws(() => parseQuery('', [['title', value]]), { code: 'invalid_input' });
   });
 
   test('B3: no text is an error, and the parts of a query are bounded', () => {
@@ -74,7 +96,8 @@ describe('query', () => {
         ),
         (text) => {
           const { wanted, required, excluded, filters, entities } = parseQuery(text);
-          assert.ok([wanted, required, excluded, filters, entities].flat().length <= 64);
+          assert.ok([wanted, required, excluded, filters, entities].flat().length <= 32);
+          assert.ok(entities.length <= 4);
         },
       ),
       { numRuns: 500 },

@@ -1,12 +1,13 @@
 import { facetNumber, isYears } from '../index/facets.ts';
 import { fieldNumber } from '../index/text-fields.ts';
+import { wordsOf } from '../text/words.ts';
 import { phraseClause, withoutRepeats, wordClauses } from './clauses.ts';
-import { entityCondition, parseFilters, yearFacet } from './filters.ts';
+import { entityCondition, mostClauses, mostEntityConditions, parseFilters, yearFacet } from './filters.ts';
 import type { Clause, EntityCondition, Filter, Query } from './query.ts';
 
 const mostCharacters = 10_000;
-/** Of words, phrases and filters together. */
-const mostClauses = 64;
+/** Of those that the search by meaning goes by: an abstract may be asked for as it is. */
+const mostWords = 256;
 
 /** A minus, a name and a colon, then a text in quotes, which may lack the last one, or anything without space. */
 const token = /(-)?(?:([\p{L}*][\p{L}\p{N}_.@:/-]*?):(?=[^\s:/]))?(?:"([^"]*)"?|([^\s"]+))/gu;
@@ -101,9 +102,18 @@ function bounded({ texts, notes, ...parsed }: Parsed): Query {
     isCut ||= some.length < all.length;
     return some;
   };
-  const [filters, entities] = [take(parsed.filters), take(parsed.entities)];
+  const few = parsed.entities.slice(0, mostEntityConditions);
+  if (few.length < parsed.entities.length)
+    notes.add(`Only the first ${mostEntityConditions} conditions such as Person.name:Jane were looked at.`);
+  const [filters, entities] = [take(parsed.filters), take(few)];
   const [required, excluded] = [take(withoutRepeats(parsed.required)), take(withoutRepeats(parsed.excluded))];
   const wanted = take(withoutRepeats(parsed.wanted));
   if (isCut) notes.add(`Only the first ${mostClauses} words and conditions were looked at.`);
-  return { wanted, required, excluded, filters, entities, text: texts.join(' '), notes: [...notes] };
+  const text = firstWords(texts.join(' '));
+  return { wanted, required, excluded, filters, entities, text, notes: [...notes] };
+}
+
+function firstWords(text: string): string {
+  const [last] = wordsOf(text).drop(mostWords - 1);
+  return last === undefined ? text : text.slice(0, last.end);
 }

@@ -247,3 +247,17 @@ it('the directory of an archive is read once, until the archive changes', async 
   await test.write('x.zip', zipOf('ro-crate-metadata.json', 'b', 'c'));
   assert.ok((await readsOf()) > 0);
 });
+
+it('others have their turn while the files of a large archive are told', async () => {
+  const names = Array.from({ length: 15_000 }, (_, at) => `${at}/${'ü'.repeat(300)}`);
+  await using at = await containerOf({ 'x.zip': archive(names.map((name) => ({ name }))) });
+  let [others, isDone] = [0, false];
+  const count = (): void => {
+    others++;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  assert.equal((await fileList(at.container)).length, names.length);
+  isDone = true;
+  assert.ok(others > 1, String(others));
+});

@@ -1,5 +1,6 @@
 import type { OpenSourceObject, Source } from '../../storage/source.ts';
-import { readZipDirectory, type ZipDirectory } from '../zip/zip.ts';
+import { MOST_DIRECTORY_BYTES, readZipDirectory, type ZipDirectory } from '../zip/zip.ts';
+import { createMemory, type Share } from './memory.ts';
 import { layoutOf, type Layout } from './zip-layout.ts';
 
 interface Known {
@@ -7,40 +8,85 @@ interface Known {
   readonly layout: Layout;
 }
 
-/** Of some 150 bytes each. */
-const mostMembers = 1_000_000;
-const mostDirectories = 64;
+/** In use until it is disposed. */
+export interface KnownInUse extends Known, Disposable {}
 
-/** Those read last, for each source as long as it is there. The stamp in the key is what keeps them right. */
-const known = new WeakMap<Source, Map<string, Known>>();
-
-/** What an archive holds: to list it and then to read from it takes its directory once. */
-export async function directoryOf(
-  source: Source,
-  object: OpenSourceObject,
-  signal?: AbortSignal,
-): Promise<Known> {
-  const kept = known.get(source) ?? new Map<string, Known>();
-  known.set(source, kept);
-  const { name, stamp } = object.object;
-  const key = `${stamp}\0${name}`;
-  const found = kept.get(key) ?? (await read(object, signal));
-  kept.delete(key);
-  if (found.directory.length <= mostMembers) kept.set(key, found);
-  dropOldest(kept);
-  return found;
+interface Limits {
+  /** Of all that are kept for the next time. A larger one is not kept at all. */
+  readonly keptBytes: number;
+  readonly kept: number;
+  /** Of those that are read and in use at a time, beside the small ones. */
+  readonly usedBytes: number;
+  readonly smallBytes: number;
 }
 
-async function read(object: OpenSourceObject, signal?: AbortSignal): Promise<Known> {
-  const directory = await readZipDirectory(object, signal === undefined ? {} : { signal });
-  return { directory, layout: await layoutOf(directory, signal) };
-}
+const mebibyte = 1024 * 1024;
+const usual: Limits = {
+  keptBytes: 64 * mebibyte,
+  kept: 64,
+  usedBytes: MOST_DIRECTORY_BYTES,
+  smallBytes: mebibyte,
+};
 
-function dropOldest(kept: Map<string, Known>): void {
-  let members = kept.values().reduce((sum, { directory }) => sum + directory.length, 0);
-  for (const [key, { directory }] of kept) {
-    if (members <= mostMembers && kept.size <= mostDirectories) return;
-    kept.delete(key);
-    members -= directory.length;
+/** What archives hold: to list one and then to read from it takes its directory once. */
+export function createDirectories({ keptBytes, kept: mostKept, usedBytes, smallBytes }: Limits = usual) {
+  const memory = createMemory({ bytes: usedBytes, small: smallBytes, mostWaiting: 1000, mostMs: 300_000 });
+  /** Those used last, at the end. The stamp in the key is what keeps them right. */
+  const kept = new Map<string, Known>();
+  const keyOf = keysOfSources();
+
+  async function read(object: OpenSourceObject, signal?: AbortSignal): Promise<KnownInUse> {
+    using held = new DisposableStack();
+    const shares: Share[] = [];
+    const reserve = async (bytes: number): Promise<void> =>
+      void shares.push(held.use(await memory.take(bytes, signal)));
+    const directory = await readZipDirectory(object, { reserve, ...(signal && { signal }) });
+    for (const share of shares) share.shrinkTo(directory.heldBytes);
+    const layout = await layoutOf(directory, signal);
+    const moved = held.move();
+    return { directory, layout, [Symbol.dispose]: () => moved.dispose() };
   }
+
+  /** It may be dropped from what is kept while it is in use, and so is counted like one that was read. */
+  async function used(known: Known, signal?: AbortSignal): Promise<KnownInUse> {
+    const share = await memory.take(known.directory.heldBytes, signal);
+    return { ...known, [Symbol.dispose]: () => share[Symbol.dispose]() };
+  }
+
+  function keep(key: string, { directory, layout }: Known): void {
+    kept.delete(key);
+    if (directory.heldBytes > keptBytes) return;
+    kept.set(key, { directory, layout });
+    let bytes = kept.values().reduce((sum, one) => sum + one.directory.heldBytes, 0);
+    for (const [oldest, one] of kept) {
+      if (bytes <= keptBytes && kept.size <= mostKept) return;
+      kept.delete(oldest);
+      bytes -= one.directory.heldBytes;
+    }
+  }
+
+  return {
+    memory,
+    async of(source: Source, object: OpenSourceObject, signal?: AbortSignal): Promise<KnownInUse> {
+      const key = keyOf(source, object);
+      const known = kept.get(key);
+      const found = known ? await used(known, signal) : await read(object, signal);
+      keep(key, found);
+      return found;
+    },
+  };
 }
+
+/** Two sources may have the same address, and yet be reached by different credentials. */
+function keysOfSources() {
+  const numbers = new WeakMap<Source, number>();
+  let last = 0;
+  return (source: Source, { object: { stamp, name } }: OpenSourceObject): string => {
+    const number = numbers.get(source) ?? ++last;
+    numbers.set(source, number);
+    return `${number}\0${stamp}\0${name}`;
+  };
+}
+
+/** One for all, so that what is bounded is what this process holds. */
+export const directories = createDirectories();

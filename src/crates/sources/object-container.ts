@@ -8,6 +8,7 @@ import {
   type SourcePage,
 } from '../../storage/source.ts';
 import { WorkcrateError } from '../../errors.ts';
+import { isShortPath } from '../zip/zip.ts';
 import type { CrateContainer, CrateFile, ReadingFile, StoredFile } from './contents.ts';
 import { gathered } from './gathered.ts';
 import { folderOf } from './place.ts';
@@ -104,8 +105,9 @@ const isSame = (object: SourceObject, file: CrateFile): boolean =>
 const isHidden = (path: string): boolean => path.split('/').some((part) => part.startsWith('.'));
 
 /** Names that are no paths elsewhere, or that a terminal would not show as they are. */
-// oxlint-disable-next-line no-control-regex
-const isSafe = (path: string): boolean => !/[\u0000-\u001f\u007f-\u009f\\]|^[a-z]:/i.test(path);
+const isSafe = (path: string): boolean =>
+  // oxlint-disable-next-line no-control-regex
+  isShortPath(path) && !/[\u0000-\u001f\u007f-\u009f\\]|^[a-z]:/i.test(path);
 
 const tooLarge = ({ path, size }: CrateFile, limit: number): WorkcrateError =>
   new WorkcrateError(

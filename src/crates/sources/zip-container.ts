@@ -1,13 +1,9 @@
-import { setImmediate } from 'node:timers/promises';
 import { WorkcrateError } from '../../errors.ts';
 import type { OpenSourceObject, Source } from '../../storage/source.ts';
-import { readMember, storedRange, type ZipMember } from '../zip/zip.ts';
+import { readMember, storedRange, takeTurns, type ZipMember } from '../zip/zip.ts';
 import type { CrateContainer, CrateFile, ReadingFile, StoredFile } from './contents.ts';
-import { directoryOf } from './directories.ts';
+import { directories } from './directories.ts';
 import { gathered } from './gathered.ts';
-
-/** After so many members others have their turn. */
-const batch = 5000;
 
 /** A crate in an archive, of which nothing is read but its directory and what is asked for. */
 export async function zipContainer(
@@ -15,13 +11,14 @@ export async function zipContainer(
   object: OpenSourceObject,
   signal?: AbortSignal,
 ): Promise<CrateContainer> {
-  const { directory, layout } = await directoryOf(source, object, signal);
+  const known = await directories.of(source, object, signal);
+  const { directory, layout } = known;
   const { root, metadata, issues, unsafe } = layout;
 
   async function* files(signal?: AbortSignal): AsyncGenerator<CrateFile> {
-    let seen = 0;
+    const turns = takeTurns(signal);
     for (const member of directory) {
-      if (++seen % batch === 0) await setImmediate();
+      if (turns.isOver()) await turns.next();
       signal?.throwIfAborted();
       const file = fileOf(member, root);
       if (file !== null) yield file;
@@ -60,7 +57,10 @@ export async function zipContainer(
       if (file === null) throw nowhere();
       return gathered(file.size, limit, read(file, { limit, ...(signal === undefined ? {} : { signal }) }));
     },
-    [Symbol.asyncDispose]: () => object[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      known[Symbol.dispose]();
+      await object[Symbol.asyncDispose]();
+    },
   };
 }
 

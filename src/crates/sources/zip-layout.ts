@@ -1,6 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import type { CrateIssue } from '../crate.ts';
-import type { ZipDirectory } from '../zip/zip.ts';
+import { takeTurns, type ZipDirectory } from '../zip/zip.ts';
 import { folderOf, metadataNames } from './place.ts';
 
 /** Where in an archive the crate is. */
@@ -23,16 +22,16 @@ interface Root {
 
 /** As crates are met: at the root, in one folder, in the `data/` of a bag in a folder; and one more for good measure. */
 const mostDepth = 3;
-const batch = 5000;
 /** How many of several are named. */
 const mostNamed = 5;
 
 /** Looks at all members once. The root that lies least deep is the crate's; of several, the rest is an issue. */
 export async function layoutOf(directory: ZipDirectory, signal?: AbortSignal): Promise<Layout> {
   const roots = new Map<string, Root>();
-  let [unsafe, seen] = [0, 0];
+  const turns = takeTurns(signal);
+  let unsafe = 0;
   for (const { path, isFolder, isLink, index } of directory) {
-    if (++seen % batch === 0) await setImmediate();
+    if (turns.isOver()) await turns.next();
     signal?.throwIfAborted();
     if (path === null) unsafe++;
     else if (!isFolder && !isLink) note(roots, directory, path, index);

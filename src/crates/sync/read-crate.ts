@@ -4,8 +4,9 @@ import { readMetadata } from '../metadata/metadata.ts';
 import type { Source } from '../../storage/source.ts';
 import { openContainer, type CrateContainer } from '../sources/sources.ts';
 
-/** The most file names of one crate that can be searched for. */
+/** The most file names of one crate that can be searched for, and the most characters of them. */
 const mostNames = 200_000;
+const mostOfNames = 16_000_000;
 
 export interface ReadingOptions {
   /** The largest metadata file that is read, in bytes. */
@@ -22,14 +23,16 @@ export async function readCrate(
   await using container = await openContainer(source, place, options);
   const metadata = readMetadata(await metadataIn(container, options));
   const files: string[] = [];
-  let [fileCount, bytes] = [0, 0];
+  let [fileCount, bytes, length] = [0, 0, 0];
   for await (const { path, size } of container.files(options.signal)) {
     fileCount++;
     bytes += size;
-    if (files.length < mostNames) files.push(path);
+    length += path.length;
+    if (files.length < mostNames && length <= mostOfNames) files.push(path);
   }
   const issues = [...metadata.issues, ...container.issues];
-  return { place, root: container.root, metadata: { ...metadata, issues }, files, fileCount, bytes };
+  const known = Number.isSafeInteger(bytes) ? bytes : null;
+  return { place, root: container.root, metadata: { ...metadata, issues }, files, fileCount, bytes: known };
 }
 
 async function metadataIn(

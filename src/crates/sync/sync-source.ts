@@ -6,6 +6,7 @@ import { inParallel } from './in-parallel.ts';
 import type { Keeper } from './keeper.ts';
 import { isCrateStamp, looseArchives } from './loose-archives.ts';
 import { tryAlone, tryBesideOthers, type Tried } from './try-crate.ts';
+import type { Trying } from './trying.ts';
 import type { WatchedSource } from './watched.ts';
 
 /** How far the look at one source is, or how it ended. */
@@ -23,6 +24,7 @@ export interface SourceReport {
 
 export interface SyncRoom {
   readonly keeper: Keeper;
+  readonly trying: Trying;
   readonly maxMetadata: number;
   readonly signal: AbortSignal;
   readonly log: Log;
@@ -67,13 +69,20 @@ export async function syncSource(
   }
 
   async function take(tried: Tried): Promise<void> {
-    if ('large' in tried) return take(await tryAlone(source, tried.large, room));
+    if ('large' in tried) return takeLarge(tried.large);
     if ('loose' in tried) return keeper.take({ broken: loose.add(tried.loose) });
     if ('gone' in tried) return void seen.delete(tried.gone.crateId);
     if ('changing' in tried)
       return log.info('crates.changing', { crate: tried.changing.crateId, locator: tried.changing.locator });
     counts['crate' in tried ? 'read' : 'broken']++;
     await keeper.take(tried);
+  }
+
+  /** In the index before the next, so that it is known whether it was this one where the process ends. */
+  async function takeLarge(place: CratePlace): Promise<void> {
+    await using _noted = await room.trying.begin(place);
+    await take(await tryAlone(source, place, room));
+    await keeper.flush();
   }
 
   for await (const tried of inParallel(changed(), atOnce, (place) => tryBesideOthers(source, place, room))) {

@@ -1,14 +1,20 @@
 import { after } from 'node:test';
+import type { Backend } from '../../database/backend.testing.ts';
 import { NO_POSTGRES, startPostgres } from '../../database/postgres.testing.ts';
 import { syncContract } from './sync.contract.ts';
 import { inMemory } from './sync.testing.ts';
+import { tryingContract } from './trying.contract.ts';
 
 const server = await startPostgres();
 after(() => server?.stop());
 
-syncContract(inMemory);
-syncContract({
+const postgres: Backend = {
   name: 'PostgreSQL',
   newLocation: () => server!.url('sync'),
   skip: server === null && NO_POSTGRES,
-});
+};
+
+for (const backend of [inMemory, postgres]) {
+  syncContract(backend);
+  tryingContract(backend);
+}

@@ -11,6 +11,7 @@ import { everybodys } from '../sources/sources.ts';
 import { testFolder } from '../sources/folder-source.testing.ts';
 import { archive } from '../zip/archive.testing.ts';
 import { createKeeper } from './keeper.ts';
+import { createTrying } from './trying.ts';
 import { syncAll, type SourceReport, type Syncing, type SyncOptions } from './sync.ts';
 
 /** An index of the test's own, and sources to bring it up to date with. */
@@ -31,11 +32,12 @@ export interface TestSyncOptions {
   /** Stands between the sync and the index. */
   readonly between?: (writer: IndexWriter) => IndexWriter;
   readonly lines?: string[];
+  readonly isAfterFailure?: boolean;
 }
 
 /** Emptied rather than made anew for each test, which takes PostgreSQL a tenth of a second. */
 const tables = ['crates', 'crate_references', 'crate_sources', 'crate_segments', 'crate_segment_parts'];
-const more = ['crate_blocks', 'crate_dead', 'crate_leases'];
+const more = ['crate_blocks', 'crate_dead', 'crate_leases', 'crate_trying'];
 
 export const inMemory: Backend = { name: 'SQLite', newLocation: async () => ':memory:' };
 
@@ -53,7 +55,13 @@ export async function newSync(
 /** As one more process would have it. */
 export function syncIn(
   database: Database,
-  { provider = 'off', maxMetadata = 1e6, between = (writer) => writer, lines = [] }: TestSyncOptions = {},
+  {
+    provider = 'off',
+    maxMetadata = 1e6,
+    between = (writer) => writer,
+    lines = [],
+    isAfterFailure = false,
+  }: TestSyncOptions = {},
 ): TestSync {
   const time = { now: 1_700_000_000_000 };
   const clock = (): number => time.now;
@@ -62,7 +70,8 @@ export function syncIn(
   const writer = between(createIndexWriter(database, { clock }));
   const fitting = createFitting(database, { provider, clock, log });
   const keeper = createKeeper({ writer, reader, fitting, clock, log: createLog('off') });
-  const options = { database, keeper, maxMetadata, clock, log };
+  const trying = createTrying(database, { clock, isAfterFailure });
+  const options = { database, keeper, trying, maxMetadata, clock, log };
   const never = new AbortController().signal;
   return {
     database,

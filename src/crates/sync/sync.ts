@@ -7,6 +7,7 @@ import { throttled, type Throttled } from './throttled.ts';
 import type { WatchedSource } from './watched.ts';
 
 export type { SourceReport } from './sync-source.ts';
+export { createTrying } from './trying.ts';
 
 export interface SyncOptions extends Omit<SyncRoom, 'signal'> {
   readonly database: Database;
@@ -27,10 +28,11 @@ export async function syncAll(
   watched: readonly WatchedSource[],
   { signal, report, forget }: Syncing,
 ): Promise<SourceReport[]> {
-  const { database, clock, keeper } = options;
+  const { database, clock, keeper, trying } = options;
   await using lease = await takeLease(database, 'sync', clock);
   if (lease === null) throw busy();
   if (lease.wasCutOff) keeper.suspect();
+  await tellEnded(options);
   const room = { ...options, signal: AbortSignal.any([signal, lease.lost]) };
   const told = throttled(report, clock);
   const reports: SourceReport[] = [];
@@ -40,8 +42,20 @@ export async function syncAll(
       watched.map(({ source }) => source.url),
       room.signal,
     );
+  await trying.clear();
   if (await keeper.tidyUp(room.signal)) await lease.finish();
   return reports;
+}
+
+/** Crates that ended the process before are not tried again. */
+async function tellEnded({ trying, keeper, log }: SyncOptions): Promise<void> {
+  const ended = await trying.ended();
+  for (const broken of ended) await keeper.take({ broken });
+  await keeper.flush();
+  for (const { place, code } of ended) {
+    await trying.forget(place.crateId);
+    log.warn('crates.broken', { crate: place.crateId, locator: place.locator, code });
+  }
 }
 
 const busy = (): WorkcrateError =>

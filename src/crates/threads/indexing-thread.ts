@@ -1,6 +1,6 @@
-import { workerData } from 'node:worker_threads';
-import { answerCalls, outerLog } from '../../threads/inside.ts';
+import { answerCalls, isAfterFailure, outerData, outerLog } from '../../threads/inside.ts';
 import { createIndexing } from './indexing.ts';
 import type { IndexingSettings } from './settings.ts';
 
-answerCalls(createIndexing(workerData as IndexingSettings, outerLog()));
+const settings = (await outerData()) as IndexingSettings;
+answerCalls(createIndexing(settings, outerLog(), { isAfterFailure: isAfterFailure() }));

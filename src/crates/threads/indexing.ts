@@ -1,4 +1,3 @@
-import { openDatabase } from '../../database/open.ts';
 import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { CallContext } from '../../threads/threads.ts';
@@ -8,23 +7,37 @@ import { createFitting } from '../semantic/semantic.ts';
 import { placeOf } from '../sources/sources.ts';
 import { createKeeper } from '../sync/keeper.ts';
 import { readCrate } from '../sync/read-crate.ts';
-import { syncAll, type SourceReport } from '../sync/sync.ts';
+import { createTrying, syncAll, type SourceReport } from '../sync/sync.ts';
 import { openWatched } from '../sync/watched.ts';
+import { openIndex } from './open-index.ts';
 import type { IndexingSettings } from './settings.ts';
 
-/** What is done in the thread that writes to the index. It holds a database and sources of its own. */
-export function createIndexing(settings: IndexingSettings, log: Log) {
+/** What is done in the process that writes to the index. It holds a database and sources of its own. */
+export function createIndexing(
+  settings: IndexingSettings,
+  log: Log,
+  { isAfterFailure }: { isAfterFailure: boolean },
+) {
   const clock = Date.now;
   let opened: ReturnType<typeof open> | null = null;
 
   async function open() {
     const { semantics: provider, endpoint, maxMetadata } = settings;
-    const database = await openDatabase(settings.location, 'crates');
+    const database = await openIndex(settings.location);
     const reader = createIndexReader(database, null);
     const writer = createIndexWriter(database, { clock });
     const fitting = createFitting(database, { provider, endpoint, clock, log });
     const keeper = createKeeper({ writer, reader, fitting, clock, log });
-    return { database, keeper, maxMetadata, clock, log, watched: await openWatched(settings.sources) };
+    const trying = createTrying(database, { clock, isAfterFailure });
+    return {
+      database,
+      keeper,
+      trying,
+      maxMetadata,
+      clock,
+      log,
+      watched: await openWatched(settings.sources),
+    };
   }
 
   const room = (): ReturnType<typeof open> =>

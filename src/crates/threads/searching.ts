@@ -1,23 +1,32 @@
-import { openDatabase } from '../../database/open.ts';
 import type { Log } from '../../log.ts';
-import { bytesIn, createIndexReader, type EntityRequest, type SearchRequest } from '../index/reading.ts';
+import type { CallContext } from '../../threads/threads.ts';
+import {
+  bytesIn,
+  createIndexReader,
+  type EntityRequest,
+  type SearchRequest,
+  type StatusRequest,
+} from '../index/reading.ts';
 import { createMeaning } from '../semantic/semantic.ts';
+import { openIndex } from './open-index.ts';
 import type { IndexSettings } from './settings.ts';
+import { createTurns } from './turns.ts';
 
 interface Of<T> {
   readonly viewer: string;
   readonly request: T;
 }
 
-/** What is done in the thread that searches. Nothing is written here. */
+/** What is done in the thread that searches. Nothing is written here, and nobody's searches keep others from theirs. */
 export function createSearching(settings: IndexSettings, log: Log) {
+  const turns = createTurns();
   let opened: ReturnType<typeof open> | null = null;
 
   async function open() {
-    const { semantics: provider, endpoint } = settings;
-    const database = await openDatabase(settings.location, 'crates');
+    const { semantics: provider, endpoint, sourceUrls: sources = null } = settings;
+    const database = await openIndex(settings.location);
     const meaning = createMeaning(database, { provider, endpoint, clock: Date.now, log });
-    return { database, reader: createIndexReader(database, meaning) };
+    return { database, reader: createIndexReader(database, meaning, { sources }) };
   }
 
   const room = (): ReturnType<typeof open> =>
@@ -28,12 +37,16 @@ export function createSearching(settings: IndexSettings, log: Log) {
   const reader = async () => (await room()).reader;
 
   return {
-    search: async ({ viewer, request }: Of<SearchRequest>) => (await reader()).search(viewer, request),
-    byEntity: async ({ viewer, request }: Of<EntityRequest>) => (await reader()).byEntity(viewer, request),
-    fields: async ({ viewer }: Of<null>) => (await reader()).fields(viewer),
+    search: ({ viewer, request }: Of<SearchRequest>, { signal }: CallContext) =>
+      turns(viewer, signal, async () => (await reader()).search(viewer, request, signal)),
+    byEntity: ({ viewer, request }: Of<EntityRequest>, { signal }: CallContext) =>
+      turns(viewer, signal, async () => (await reader()).byEntity(viewer, request, signal)),
+    fields: ({ viewer }: Of<null>, { signal }: CallContext) =>
+      turns(viewer, signal, async () => (await reader()).fields(viewer, signal)),
+    status: ({ viewer, request }: Of<StatusRequest>, { signal }: CallContext) =>
+      turns(viewer, signal, async () => (await reader()).status(viewer, request)),
+    /** One row: it waits for no search. */
     get: async ({ viewer, request }: Of<string>) => (await reader()).get(viewer, request),
-    status: async ({ viewer, request }: Of<{ limit: number; offset: number }>) =>
-      (await reader()).status(viewer, request),
     /** For the server itself, whoever's crates they are. */
     bytesIn: async ({ source, owner }: { source: string; owner: string | null | undefined }) =>
       bytesIn((await room()).database, source, owner),

@@ -7,6 +7,8 @@ export interface IndexSettings {
   readonly location: string;
   readonly semantics: Provider | 'off';
   readonly endpoint: EndpointOptions | null;
+  /** The sources whose crates are found, as Source.url names them; left out: all that are in the index. */
+  readonly sourceUrls?: readonly string[];
 }
 
 export interface IndexingSettings extends IndexSettings {

@@ -4,6 +4,7 @@ import { CENTRAL_HEADER } from './fields.ts';
 import { findDirectory, type DirectoryPlace } from './place.ts';
 import { fill, type Ranged } from './ranged.ts';
 import { scan, type ZipDirectory } from './scan.ts';
+import { bytesHeld } from './slim.ts';
 import { readTail, type Tail } from './tail.ts';
 
 export interface DirectoryOptions {
@@ -12,10 +13,13 @@ export interface DirectoryOptions {
   readonly mostMembers?: number;
   /** The directory is held in memory; a larger one is `too_large`. Below 4 GiB. */
   readonly mostDirectoryBytes?: number;
+  /** Asked before a directory is read that will take so many bytes of memory. */
+  readonly reserve?: (bytes: number) => Promise<void>;
 }
 
 const MOST_MEMBERS = 10_000_000;
-const MOST_DIRECTORY_BYTES = 1024 ** 3;
+/** A million members with plain names take some 90 MB. */
+export const MOST_DIRECTORY_BYTES = 256 * 1024 * 1024;
 /** What is asked for at once: the directory of some 200,000 members. */
 const WINDOW = 16 * 1024 * 1024;
 
@@ -25,6 +29,7 @@ export async function readZipDirectory(bytes: Ranged, options: DirectoryOptions 
   const tail = await readTail(bytes, signal);
   const place = await findDirectory(bytes, tail, signal);
   checkSize(place, options);
+  await options.reserve?.(bytesHeld(place.end - place.start, place.count));
   const buffer = await load(bytes, tail, place, signal);
   return await scan(buffer, place, signal);
 }

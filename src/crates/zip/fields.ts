@@ -72,6 +72,21 @@ function extraField(view: DataView, start: number, end: number, id: number): num
   return null;
 }
 
+const NEEDED = [ZIP64, EXTENDED_TIMESTAMP, UNICODE_PATH];
+
+/** Copies the fields that are understood, the first of each, to `to`, which is not behind them; gives where they end. */
+export function packNeededFields(buffer: Buffer, area: { start: number; end: number }, to: number): number {
+  const view = viewOf(buffer);
+  const found = NEEDED.map((id) => extraField(view, area.start, area.end, id)).filter((at) => at !== null);
+  // In the order in which they stand, so that none is written over before it is copied.
+  for (const at of found.sort((a, b) => a - b)) {
+    const length = 4 + view.getUint16(at - 2, true);
+    buffer.copyWithin(to, at - 4, at - 4 + length);
+    to += length;
+  }
+  return to;
+}
+
 /** ZIP's date (high half) and time (low half) names no zone: it is read as UTC. Null where there is no such moment. */
 export function momentOf(dos: number): number | null {
   const year = (dos >>> 25) + 1980;

@@ -26,7 +26,29 @@ const unsafe: [name: string | Buffer, why: RegExp][] = [
   ['a\x1b[31m', /control/],
   ['a\u0085b', /control/],
   [Buffer.from([0x61, 0x00, 0xff]), /NUL/],
+  ['x'.repeat(4097), /4096 bytes/],
+  ['x'.repeat(65_535), /4096 bytes/],
+  ['\u6570'.repeat(1366), /4096 bytes/],
+  [Buffer.alloc(3000, 0x81), /4096 bytes/],
+  [`${'a/'.repeat(255)}b`, /255 parts/],
+  ['a/'.repeat(256), /255 parts/],
 ];
+
+test('B6: paths as long as a system takes them are paths', async () => {
+  const names = [
+    'x'.repeat(4096),
+    '\u6570'.repeat(1365),
+    `${'a/'.repeat(254)}b`,
+    'a/'.repeat(255),
+    './'.repeat(400) + 'c',
+  ];
+  const directory = await readZipDirectory(inMemory(archive(names.map((name) => ({ name })))));
+  assert.deepEqual(
+    [...directory].map(({ path }) => path),
+    [...names.slice(0, -1), 'c'],
+  );
+  assert.ok([...directory].every(({ path, index }) => directory.find(path!)?.index === index));
+});
 
 test('B6: a name that cannot be trusted is reported with its reason, and the others are listed', async () => {
   const bytes = inMemory(archive([...unsafe.map(([name]) => ({ name })), { name: 'good.txt' }]));

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { checkedExtents, type Extents } from './extents.ts';
 import { damaged } from './failures.ts';
 import { CENTRAL_HEADER, LOCAL_HEADER, unicodePath, viewOf } from './fields.ts';
@@ -7,10 +6,14 @@ import { isPlain, nameOf, type MemberName } from './names.ts';
 import { pathTable, type PathTable, type Span } from './path-table.ts';
 import type { DirectoryPlace } from './place.ts';
 import { readRecord, type CentralRecord } from './record.ts';
+import { bytesHeld, isWorthSlimming, slimmed } from './slim.ts';
+import { takeTurns } from './turns.ts';
 
 /** What an archive holds. Members are made as they are asked for: it keeps some 100 bytes for each. */
 export interface ZipDirectory extends Iterable<ZipMember> {
   readonly length: number;
+  /** What it takes in memory, in bytes. */
+  readonly heldBytes: number;
   /** By its place in the directory, from 0 on. */
   at(index: number): ZipMember;
   /** By its exact path: neither case nor Unicode form is folded. The first where there are several. */
@@ -23,9 +26,9 @@ export interface ZipDirectory extends Iterable<ZipMember> {
 
 /** What is remembered of all members beside the directory itself. */
 interface Scanned {
-  readonly buffer: Buffer;
+  buffer: Buffer;
   /** Of the same bytes. */
-  readonly view: DataView;
+  view: DataView;
   readonly prefix: number;
   /** Where the record of each begins. */
   readonly positions: Uint32Array;
@@ -36,8 +39,8 @@ interface Scanned {
 const NEEDS_DECODING = 1;
 const IS_DUPLICATE = 2;
 
-/** After so many records others have their turn. */
-const BATCH = 20_000;
+/** After so many records it is asked whether others have their turn: some have 64 KiB of fields to go through. */
+const BATCH = 64;
 
 /** Goes through the directory once, record by record, and proves that it adds up. */
 export async function scan(
@@ -47,10 +50,17 @@ export async function scan(
 ): Promise<ZipDirectory> {
   const { count, prefix } = place;
   const view = viewOf(buffer);
-  const scanned = { buffer, view, prefix, positions: new Uint32Array(count), marks: new Uint8Array(count) };
+  const scanned: Scanned = {
+    buffer,
+    view,
+    prefix,
+    positions: new Uint32Array(count),
+    marks: new Uint8Array(count),
+  };
   const [starts, ends] = [new Float64Array(count), new Float64Array(count)];
-  const table = pathTable(count, (index, span) => pathBytes(scanned, index, span));
-  let position = 0;
+  const table = tableOf(scanned);
+  const turns = takeTurns(signal);
+  let [position, besideNames] = [0, 0];
   // A loop of its own, without an await in it, is compiled far better.
   const scanUpTo = (from: number, to: number) => {
     for (let index = from; index < to; index++) {
@@ -60,19 +70,24 @@ export async function scan(
       ends[index] = starts[index]! + LOCAL_HEADER + record.nameEnd - record.nameStart + record.compressedSize;
       enter(scanned, table, index, record);
       position = record.end;
+      besideNames += record.end - record.nameEnd;
     }
   };
   for (let from = 0; from < count; from += BATCH) {
-    if (from > 0) await pause(signal);
+    if (turns.isOver()) await turns.next();
     scanUpTo(from, Math.min(from + BATCH, count));
   }
   if (position !== buffer.length) throw damaged('its directory holds more than its end record says');
+  if (isWorthSlimming(besideNames, count)) {
+    scanned.buffer = await slimmed(buffer, scanned.positions, turns);
+    scanned.view = viewOf(scanned.buffer);
+  }
   return directoryOf(scanned, table, checkedExtents(starts, ends, place.start));
 }
 
-async function pause(signal?: AbortSignal): Promise<void> {
-  await setImmediate();
-  signal?.throwIfAborted();
+/** On its own, since a function made within another keeps all that the other has in hand, such as the first buffer. */
+function tableOf(scanned: Scanned): PathTable {
+  return pathTable(scanned.positions.length, (index, span) => pathBytes(scanned, index, span));
 }
 
 /** Makes the member known by its path, unless it has none that is safe. */
@@ -116,6 +131,7 @@ function directoryOf(scanned: Scanned, table: PathTable, extents: Extents): ZipD
   const at = (index: number) => memberAt(scanned, index);
   return {
     length: positions.length,
+    heldBytes: bytesHeld(buffer.length, positions.length),
     at,
     find(path) {
       const index = table.find(Buffer.from(path));

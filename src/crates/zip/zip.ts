@@ -8,8 +8,10 @@ import type { ZipDirectory } from './scan.ts';
 export type { Ranged } from './ranged.ts';
 export type { ZipMember } from './member.ts';
 export type { ZipDirectory } from './scan.ts';
-export { readZipDirectory, type DirectoryOptions } from './directory.ts';
+export { MOST_DIRECTORY_BYTES, readZipDirectory, type DirectoryOptions } from './directory.ts';
+export { isShortPath } from './names.ts';
 export { readMember, type ReadMemberOptions } from './read-member.ts';
+export { takeTurns } from './turns.ts';
 
 /**
  * Where in the archive the bytes of a member stand as they are; null where they are compressed. Its local header has

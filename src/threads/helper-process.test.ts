@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { it, type TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createLog } from '../log.ts';
+import type { SumsMethods } from './sums-thread.testing.ts';
+import { createHelperProcess } from './threads.ts';
+
+const file = new URL('./sums-thread.testing.ts', import.meta.url);
+
+function newHelper(t: TestContext, silentMs?: number) {
+  const lines: { event: string; error: { message: string } }[] = [];
+  const log = createLog('info', (line) => lines.push(JSON.parse(line) as never));
+  const helper = createHelperProcess<SumsMethods>(file, { key: 'very-secret' }, log, silentMs);
+  t.after(() => helper[Symbol.asyncDispose]());
+  return { helper, lines };
+}
+
+/** One that has ended stays in the list until whoever inherited it takes note. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+async function demandEnd(pid: number): Promise<void> {
+  for (let step = 0; isAlive(pid) && step < 500; step++) await pause(20);
+  assert.equal(isAlive(pid), false);
+}
+
+it('B2: what ends the process fails its calls; this one lives, and the next call works', async (t) => {
+  const { helper, lines } = newHelper(t);
+  // As V8 does where memory runs out.
+  await assert.rejects(helper.call('die', 'abort'), { code: 'internal' });
+  assert.equal(await helper.call('add', { a: 1, b: 1 }), 2);
+  assert.deepEqual(
+    lines.map(({ event }) => event),
+    ['thread.failed'],
+  );
+  assert.match(lines[0]!.error.message, /ended with SIG/);
+});
+
+it('what it is given does not stand in its command line', async (t) => {
+  const { helper } = newHelper(t);
+  const { data, argv } = await helper.call('which', undefined);
+  assert.deepEqual([data, argv.includes('very-secret')], [{ key: 'very-secret' }, false]);
+});
+
+it('B11: one that is busy for ever is ended when it is closed', async (t) => {
+  const { helper, lines } = newHelper(t);
+  const begun = Promise.withResolvers<number>();
+  const call = helper.call('spin', undefined, { report: (pid) => begun.resolve(pid) });
+  const refused = assert.rejects(call, { code: 'stopping' });
+  const pid = await begun.promise;
+  await helper[Symbol.asyncDispose]();
+  await refused;
+  assert.deepEqual([isAlive(pid), lines], [false, []]);
+});
+
+it('B11: one that gives no sign of life for too long is ended, and the next call works', async (t) => {
+  const { helper, lines } = newHelper(t, 500);
+  let pid = 0;
+  await assert.rejects(helper.call('spin', undefined, { report: (own) => void (pid = own) }), {
+    code: 'internal',
+  });
+  assert.match(lines[0]!.error.message, /no sign of life/);
+  assert.equal(await helper.call('add', { a: 1, b: 1 }), 2);
+  await demandEnd(pid);
+});
+
+it('one that is at work for longer than that, and gives signs of life, is not', async (t) => {
+  const { helper } = newHelper(t, 200);
+  assert.equal(await helper.call('sleep', 800), 'slept');
+});
+
+it('signals that are meant for the server do not end it', async (t) => {
+  const { helper } = newHelper(t);
+  const pid = Number((await helper.call('which', undefined)).thread.split(' ')[0]);
+  const call = helper.call('sleep', 100);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
+  assert.equal(await call, 'slept');
+});
+
+for (const method of ['wait', 'spin'] as const)
+  it(`B11: one whose server was killed ends too (${method})`, async (t) => {
+    const script = `
+      import { createLog } from ${JSON.stringify(new URL('../log.ts', import.meta.url).href)};
+      import { createHelperProcess } from ${JSON.stringify(new URL('./threads.ts', import.meta.url).href)};
+      const helper = createHelperProcess(new URL(${JSON.stringify(file.href)}), null, createLog('off'));
+      const { thread } = await helper.call('which', undefined);
+      await helper.call(${JSON.stringify(method)}, undefined, { report: () => console.log(thread) });`;
+    const server = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    t.after(() => server.kill('SIGKILL'));
+    const [line] = (await once(server.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString().split(' ')[0]);
+    t.after(() => isAlive(pid) && process.kill(pid, 'SIGKILL'));
+    // By then it spins, and hears nothing any more.
+    await pause(200);
+    assert.ok(isAlive(pid));
+    server.kill('SIGKILL');
+    await once(server, 'exit');
+    await demandEnd(pid);
+  });
