@@ -76,11 +76,13 @@ through('reserved 400 MB')`,
     wall: 'disk',
     mustNotHappen: 'what lies deep is not counted',
     withoutWalls: 'either',
+    // To measure what lies so deep takes a second or two on a busy machine.
+    timeoutMs: 30_000,
     language: python,
     code: `for _ in range(1000): os.mkdir('d'); os.chdir('d')
 for number in range(20):
     with open('file%d' % number, 'wb') as file: file.write(bytes(20_000_000))
-    time.sleep(0.1)
+    time.sleep(0.5)
 through('wrote 400 MB')`,
     judge: stoppedOrTold,
   },
