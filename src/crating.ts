@@ -94,7 +94,7 @@ function realFolder(path: string): string | null {
   }
 }
 
-export interface CratingOptions extends Ground {
+export interface CratingOptions extends Pick<Ground, 'config' | 'clock' | 'log'> {
   readonly sources: CrateSources;
   readonly files: Files;
   readonly links: Links;

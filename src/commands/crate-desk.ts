@@ -2,21 +2,19 @@ import { mkdirSync } from 'node:fs';
 import { createElsewhere, type Crates } from '../crates/crates.ts';
 import { openCrates, openCrateSources } from '../crating.ts';
 import { openDatabase } from '../database/open.ts';
-import { WorkcrateError } from '../errors.ts';
 import { executionOf } from '../executions/executions.ts';
 import { createFiles } from '../files/files.ts';
 import { localCaller, type Caller } from '../identity.ts';
 import { createLinks } from '../links/links.ts';
 import { createLog } from '../log.ts';
-import { createMetrics } from '../metrics.ts';
 import { createPlaces } from '../places/places.ts';
 import { placesFolder, uidsOf } from '../running.ts';
 import { openStorage } from '../storage/open.ts';
 import { databaseLocation, storageOptions } from '../stores.ts';
-import { openTracing } from '../tracing.ts';
 import { demandUserName } from '../users/names.ts';
 import { quotasOf } from '../keeping.ts';
 import type { CommandInput } from './command.ts';
+import { untilInterrupted } from './stopping.ts';
 
 /** What a command about crates works with. */
 export interface CrateDesk extends AsyncDisposable {
@@ -43,18 +41,8 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
   const links = createLinks({ database, storage, files, uploadTtl, maxBundleFiles, elsewhere, clock, log });
   const places = createPlaces({ database, folder: placesFolder(config), uids: uidsOf(config), clock });
   const executions = { get: (who: Caller, id: string) => executionOf(database, who, id) };
-  const tracing = await openTracing(false, log);
-  const ground = { config, metrics: createMetrics(), tracing, clock, log };
-  const crates = opened.use(openCrates({ ...ground, sources, files, links, executions, places }));
-  const { signal } = untilInterrupted(opened);
+  const crates = opened.use(openCrates({ config, clock, log, sources, files, links, executions, places }));
+  const { signal } = opened.use(untilInterrupted());
   const all = opened.move();
   return { crates, caller, signal, [Symbol.asyncDispose]: () => all.disposeAsync() };
-}
-
-function untilInterrupted(opened: AsyncDisposableStack): AbortController {
-  const stop = new AbortController();
-  const abort = (): void => stop.abort(new WorkcrateError('cancelled', 'It was cancelled.'));
-  process.once('SIGINT', abort).once('SIGTERM', abort);
-  opened.defer(() => void process.off('SIGINT', abort).off('SIGTERM', abort));
-  return stop;
 }

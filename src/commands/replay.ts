@@ -16,6 +16,7 @@ import { sandboxOptions, uidsOf } from '../running.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import type { CommandInput } from './command.ts';
 import { openCrateDesk } from './crate-desk.ts';
+import { untilInterrupted } from './stopping.ts';
 
 interface ReplayInput extends CommandInput {
   readonly words: readonly string[];
@@ -30,14 +31,12 @@ export async function replay(input: ReplayInput): Promise<number> {
       'workcrate replay takes one crate: FILE.zip or CRATE_ID. See workcrate --help.',
     );
   const { config, flags } = input;
-  const stop = new AbortController();
   await using opened = new AsyncDisposableStack();
+  const stop = opened.use(untilInterrupted());
   const container = await containerOf(input, which, opened, stop.signal);
   const metadata = readMetadata(await container.metadata(config.maxMetadata, stop.signal));
   const sandbox = opened.use(await sandboxOf(config));
   const { place } = opened.use(await openReplayPlace(tmpdir(), uidsOf(config)?.to ?? null));
-  const interrupt = (): void => stop.abort(new WorkcrateError('cancelled', 'It was cancelled.'));
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   const report = await replayCrate({
     metadata,
     read: async (path, signal) => {

@@ -1,3 +1,5 @@
+import { WorkcrateError } from '../errors.ts';
+
 /** One Ctrl-C can come twice, from the terminal and from npm; a person takes longer to press it again. */
 const sameSignalMs = 1000;
 
@@ -11,4 +13,15 @@ export async function stopSignal(): Promise<NodeJS.Signals> {
       resolve(signal);
     });
   return promise;
+}
+
+/** A signal that fires at the first SIGINT or SIGTERM, for commands that end by themselves. */
+export function untilInterrupted(): Disposable & { readonly signal: AbortSignal } {
+  const stop = new AbortController();
+  const abort = (): void => stop.abort(new WorkcrateError('cancelled', 'It was cancelled.'));
+  process.once('SIGINT', abort).once('SIGTERM', abort);
+  return {
+    signal: stop.signal,
+    [Symbol.dispose]: () => void process.off('SIGINT', abort).off('SIGTERM', abort),
+  };
 }
