@@ -1,7 +1,7 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Files } from '../files/files.ts';
-import { linkAnswer, linkShape } from '../links/link-result.ts';
+import { linkAnswer, linkShape, linkTerms } from '../links/link-result.ts';
 import type { Links } from '../links/links.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
 import { base64Of, type Artifact, type Artifacts } from './artifacts.ts';
@@ -48,7 +48,7 @@ function namesAsText(names: readonly string[]): string {
   return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('\n');
 }
 
-function inputOf({ fileTtl, maxTtl }: ArtifactToolsOptions) {
+function inputOf(options: ArtifactToolsOptions) {
   return z.strictObject({
     name: z.string().max(4096).describe('Its name in /artifacts, as list_artifacts tells it'),
     delivery: z
@@ -59,14 +59,7 @@ function inputOf({ fileTtl, maxTtl }: ArtifactToolsOptions) {
       .boolean()
       .default(false)
       .describe('Also show it here, if it is a PNG, JPEG, GIF or WebP of at most 1 MB'),
-    ttl_seconds: z
-      .number()
-      .int()
-      .min(1)
-      .max(maxTtl)
-      .default(Math.min(fileTtl, maxTtl))
-      .describe(`How long the link lives, at most ${maxTtl} seconds`),
-    single_use: z.boolean().default(false).describe('End the link after one complete download'),
+    ...linkTerms(options),
   });
 }
 

@@ -56,3 +56,12 @@ function readableSize(bytes: number): string {
   const value = bytes / 1024 ** power;
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
 }
+
+/** How long a link lives and how often it may be used, as every tool that makes one asks for it. */
+export function linkTerms({ fileTtl, maxTtl }: { readonly fileTtl: number; readonly maxTtl: number }) {
+  const ttl = z.number().int().min(1).max(maxTtl).default(Math.min(fileTtl, maxTtl));
+  return {
+    ttl_seconds: ttl.describe(`How long the link lives, at most ${maxTtl} seconds`),
+    single_use: z.boolean().default(false).describe('End the link after one complete download'),
+  };
+}

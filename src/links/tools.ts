@@ -3,7 +3,7 @@ import { WorkcrateError } from '../errors.ts';
 import { isMediaType, type Files } from '../files/files.ts';
 import type { LocalFiles } from '../files/local-files.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
-import { linkAnswer, linkShape } from './link-result.ts';
+import { linkAnswer, linkShape, linkTerms } from './link-result.ts';
 import type { Links } from './links.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -34,14 +34,6 @@ export function linkTools(options: LinkToolsOptions): Tool[] {
   ];
 }
 
-function terms({ fileTtl, maxTtl }: LinkToolsOptions) {
-  const ttl = z.number().int().min(1).max(maxTtl).default(Math.min(fileTtl, maxTtl));
-  return {
-    ttl_seconds: ttl.describe(`How long it lives, at most ${maxTtl} seconds`),
-    single_use: z.boolean().default(false).describe('End the link after one complete download'),
-  };
-}
-
 function requestUpload(options: LinkToolsOptions): Tool {
   return defineTool({
     name: 'request_upload',
@@ -58,7 +50,7 @@ function requestUpload(options: LinkToolsOptions): Tool {
         .optional()
         .describe('Its sha256, if known: checked on arrival'),
       media_type: z.string().refine(isMediaType, 'media_type takes a type such as text/csv').optional(),
-      ttl_seconds: terms(options).ttl_seconds.describe('How long the file is kept once it is here'),
+      ttl_seconds: linkTerms(options).ttl_seconds.describe('How long the file is kept once it is here'),
     }),
     output: z.object({ uploadUrl: z.string(), token: z.string(), expiresAt: z.string() }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -95,7 +87,7 @@ function shareFile(options: LinkToolsOptions): Tool {
         .max(4096)
         .optional()
         .describe('Over stdio only: a file below the allowed folders'),
-      ...terms(options),
+      ...linkTerms(options),
     }),
     output: linkShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -124,7 +116,7 @@ function bundleFiles(options: LinkToolsOptions): Tool {
     input: z.strictObject({
       file_ids: z.array(fileId).min(1).max(100_000),
       filename: filename.default('files.zip').describe('Name of the archive'),
-      ...terms(options),
+      ...linkTerms(options),
     }),
     output: linkShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { elsewhereLinkShape, linkAnswer } from '../../links/link-result.ts';
+import { elsewhereLinkShape, linkAnswer, linkTerms } from '../../links/link-result.ts';
 import { defineTool, type Tool, type ToolAnswer } from '../../mcp/tool.ts';
 import type { Crates } from '../crates.ts';
 import { crateId, memberPath } from './inputs.ts';
@@ -23,14 +23,6 @@ const handingOut = {
 /** Tools that look into a crate without fetching it, and hand out what is in it. */
 export function insideTools(options: InsideToolsOptions): Tool[] {
   return [listCrateFiles(options), readCrateFile(options), linkCrateFile(options), downloadCrate(options)];
-}
-
-function terms({ fileTtl, maxTtl }: InsideToolsOptions) {
-  const ttl = z.number().int().min(1).max(maxTtl).default(Math.min(fileTtl, maxTtl));
-  return {
-    ttl_seconds: ttl.describe(`How long the link lives, at most ${maxTtl} seconds`),
-    single_use: z.boolean().default(false).describe('End the link after one complete download'),
-  };
 }
 
 const fileShape = z.object({
@@ -106,7 +98,7 @@ function readCrateFile(options: InsideToolsOptions): Tool {
     title: 'Read a file of a crate',
     description:
       'Gives one file of a crate: as text where it is text of at most 20,000 bytes, otherwise as a link. Its size and checksum are verified. Only this file is fetched.',
-    input: z.strictObject({ crate_id: crateId, path: memberPath, ...terms(options) }),
+    input: z.strictObject({ crate_id: crateId, path: memberPath, ...linkTerms(options) }),
     output: readShape,
     annotations: handingOut,
     async handle(input, { caller, signal }): Promise<ToolAnswer<z.input<typeof readShape>>> {
@@ -132,7 +124,7 @@ function linkCrateFile(options: InsideToolsOptions): Tool {
     title: 'Share a file of a crate by link',
     description:
       'Gets a link to one file of a crate, past the conversation. One that is stored without compression is sent straight out of the archive, by range where asked; another is unpacked and kept first.',
-    input: z.strictObject({ crate_id: crateId, path: memberPath, ...terms(options) }),
+    input: z.strictObject({ crate_id: crateId, path: memberPath, ...linkTerms(options) }),
     output: elsewhereLinkShape,
     annotations: handingOut,
     async handle(input, { caller, signal }) {
@@ -164,7 +156,7 @@ function downloadCrate(options: InsideToolsOptions): Tool {
         .enum(['link', 'base64'])
         .default('link')
         .describe('link: by URL, any size. base64: its bytes in this answer, up to a limit'),
-      ...terms(options),
+      ...linkTerms(options),
     }),
     output: downloadShape,
     annotations: handingOut,
