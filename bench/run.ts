@@ -13,6 +13,7 @@ for (const name of [
   'metadata',
   'search',
   'quality',
+  'documents',
   'packages',
 ]) {
   console.log(`\n${name}`);

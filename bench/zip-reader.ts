@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
 import { callbackify } from 'node:util';
-import { readMember, readZipDirectory, type Ranged } from '../src/crates/zip/zip.ts';
+import { readMember, readZipDirectory, type Ranged } from '../src/unzip/unzip.ts';
 
 const [what, where, size] = [process.argv[2]!, process.argv[3]!, Number(process.argv[4])];
 // It takes as long to load as a local archive to list.

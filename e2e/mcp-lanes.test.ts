@@ -31,6 +31,8 @@ const tools = [
   'pack_crate',
   'sync_index',
   'index_status',
+  'build_exports_content',
+  'validate_citations',
 ];
 
 for (const lane of lanes)

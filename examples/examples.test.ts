@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { noSandbox } from '../e2e/code.testing.ts';
@@ -32,4 +33,18 @@ it('B12: a run is packed, found by its author after a restart, and replayed', { 
   const result = spawnSync(process.execPath, [script], { encoding: 'utf8' });
   assert.equal(result.status, 0, result.stderr);
   assert.match(result.stdout, /^crate_[0-9a-f]{24} is found by its author[^]*temperatures\.svg: same\n$/);
+});
+
+it('C11, C13: a paper is built from a plot and a .bib, and fetched by its links', { skip: noSandbox }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'workcrate-paper-test-'));
+  try {
+    const script = join(import.meta.dirname, 'paper.ts');
+    const result = spawnSync(process.execPath, [script, folder], { encoding: 'utf8' });
+    assert.equal(result.status, 0, result.stderr);
+    assert.match(result.stdout, /^pdf: .*\ndocx: .*\nhtml: .*\n$/);
+    assert.equal(readFileSync(join(folder, 'pendulum.pdf')).subarray(0, 5).toString(), '%PDF-');
+    assert.match(readFileSync(join(folder, 'pendulum.html'), 'utf8'), /Horologium Oscillatorium/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -14,6 +14,8 @@ export const parts: readonly (readonly [first: SettingName, title: string])[] = 
   ['runTimeout', 'Runs'],
   ['artifactSizeLimitMb', 'Artifacts and records'],
   ['crateSources', 'Crates'],
+  ['documentTimeout', 'Documents'],
+  ['zoteroLibrary', 'Zotero'],
   ['webhookUrl', 'Webhook, limits, stopping, seeing'],
 ];
 

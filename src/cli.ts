@@ -17,13 +17,14 @@ const commands: Record<string, () => Promise<Run>> = {
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   user: async () => (await import('./commands/user.ts')).user,
   status: async () => (await import('./commands/status.ts')).status,
+  build: async () => (await import('./commands/build.ts')).build,
   index: async () => (await import('./commands/crates.ts')).index,
   crates: async () => (await import('./commands/crates.ts')).crates,
   replay: async () => (await import('./commands/replay.ts')).replay,
 };
 
 /** Those that take words behind them; to all others each is one too many. */
-const wordy: ReadonlySet<string> = new Set(['user', 'crates', 'replay']);
+const wordy: ReadonlySet<string> = new Set(['user', 'crates', 'replay', 'build']);
 
 async function main(argv: string[]): Promise<number> {
   const { command, words, flags } = parse(argv);
@@ -107,6 +108,12 @@ const ownFlags = {
   author: { type: 'string', multiple: true },
   keyword: { type: 'string', multiple: true },
   shared: { type: 'boolean' },
+  to: { type: 'string' },
+  bibliography: { type: 'string' },
+  csl: { type: 'string' },
+  style: { type: 'string' },
+  'reference-doc': { type: 'string' },
+  output: { type: 'string', short: 'o' },
 } as const;
 
 function usage(problem: string): WorkcrateError {

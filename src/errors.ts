@@ -53,6 +53,13 @@ export type ErrorCode =
   | 'metadata_invalid'
   | 'index_busy'
   | 'embeddings_failed'
+  | 'document_invalid'
+  | 'document_failed'
+  | 'document_timeout'
+  | 'documents_busy'
+  | 'documents_unavailable'
+  | 'library_refused'
+  | 'library_unreachable'
   | 'cancelled'
   | 'stalled'
   | 'internal';

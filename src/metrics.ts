@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from '@prometheus-io/client';
 import { crateMetrics } from './seeing/crate-metrics.ts';
+import { documentMetrics } from './seeing/document-metrics.ts';
 import { runMetrics } from './seeing/run-metrics.ts';
 import { storeMetrics } from './seeing/store-metrics.ts';
 import { packageVersion } from './version.ts';
@@ -19,6 +20,7 @@ export function createMetrics() {
     ...runMetrics(registers),
     ...storeMetrics(registers),
     ...crateMetrics(registers),
+    ...documentMetrics(registers),
     toolCalls: new Counter({
       name: 'workcrate_tool_calls_total',
       help: 'Tool calls, by tool and how they ended',

@@ -1,6 +1,8 @@
 import type { Config } from './config.ts';
 import { openCrates, watchCrates } from './crating.ts';
 import type { Crates } from './crates/crates.ts';
+import { openDocuments } from './documenting.ts';
+import type { DocumentToolsOptions } from './documents/tools.ts';
 import { WorkcrateError } from './errors.ts';
 import type { FindCrateFiles } from './executions/tools.ts';
 import { createLocalFiles } from './files/local-files.ts';
@@ -13,6 +15,7 @@ import { selectTools } from './mcp/tools.ts';
 import { createMetrics } from './metrics.ts';
 import { startRunning, type Running } from './running.ts';
 import { countedCrates } from './seeing/crates.ts';
+import { seenDocuments } from './seeing/documents.ts';
 import { seenTool } from './seeing/runs.ts';
 import { startServing } from './serving.ts';
 import { startSweeper } from './sweeper.ts';
@@ -37,6 +40,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const keeping = started.use(await startKeeping(ground));
   const code = started.use(await startRunning({ ...ground, ...keeping }));
   const crates = countedCrates(started.use(openCrates({ ...ground, ...keeping, ...code })), ground.metrics);
+  const writing = startWriting(ground, started);
   const sweeper = started.use(
     startSweeper({
       ...ground,
@@ -50,7 +54,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   let url = '';
   const baseUrl = (): string => config.publicUrl ?? url;
   const underWay = { calls: 0 };
-  const tools = offeredTools(ground, keeping, code, crates, baseUrl);
+  const tools = offeredTools(ground, keeping, code, { crates, ...writing }, baseUrl);
   const extend = config.conformance ? (await import('./mcp/conformance/fixtures.ts')).addFixtures : undefined;
   const factoryFor = (sharesMachine: boolean) =>
     createServerFactory({ ...ground, tools, sharesMachine, caller: localCaller, underWay, extend });
@@ -70,19 +74,25 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   };
 }
 
+/** Its processes are started once somebody wants a document. */
+function startWriting(ground: Ground, started: AsyncDisposableStack) {
+  const { documents, library } = openDocuments(ground);
+  return { documents: seenDocuments(started.use(documents), ground.metrics, ground.log), library };
+}
+
 function offeredTools(
   { config, tracing, log }: Ground,
   { files, links, uploads }: Keeping,
   { executions, artifacts }: Running,
-  crates: Crates,
+  rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'>,
   baseUrl: () => string,
 ) {
   const localFiles = createLocalFiles({ files, roots: config.shareRoots, log });
   const { fileTtl, maxTtl } = config;
   const crateFiles: FindCrateFiles = ({ caller, signal }, wanted) =>
-    crates.inside.inputs(caller, wanted, signal);
+    rooms.crates.inside.inputs(caller, wanted, signal);
   const [timeoutMs, maxTimeoutMs] = [config.runTimeout * 1000, config.runMaxTimeout * 1000];
-  const offered = { files, links, uploads, localFiles, executions, artifacts, crates, crateFiles };
+  const offered = { files, links, uploads, localFiles, executions, artifacts, crateFiles, ...rooms };
   const terms = { fileTtl, maxTtl, timeoutMs, maxTimeoutMs, linkSeconds: fileTtl, baseUrl };
   return selectTools({ ...offered, ...terms }, config.tools).map((tool) => seenTool(tool, tracing));
 }

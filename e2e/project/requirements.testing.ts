@@ -6,7 +6,7 @@ export const built = [
   ...row('A', 1, 11),
   'A13',
   ...row('B', 1, 12),
-  ...row('C', 1, 10),
+  ...row('C', 1, 13),
   ...row('D', 1, 10),
   ...row('D', 14, 16),
   'E4',
@@ -15,7 +15,6 @@ export const built = [
 /** The rows that have not been asked for yet. */
 export const notYetAskedFor = [
   'A12',
-  ...row('C', 11, 13),
   ...row('D', 11, 13),
   ...row('E', 1, 3),
   ...row('E', 5, 10),

@@ -105,6 +105,10 @@ for (const { kind, url, skip } of databases)
         ['download_crate', { crate_id: real('crate'), delivery: 'base64' }],
         ['pack_crate', { execution_id: real('execution') }],
         ['pack_crate', { file_ids: [real('file')] }],
+        ['build_exports_content', { documentFile: real('file'), formats: ['plain'] }],
+        ['build_exports_content', { documentFile: real('artifact'), formats: ['plain'] }],
+        ['build_exports_content', { documentContent: `![x](${real('artifact')})`, formats: ['plain'] }],
+        ['validate_citations', { documentContent: 'x', bibliographyFile: real('file') }],
       ];
       for (const [tool, input] of asked) assert.equal((await eve.call(tool, input)).failed, true, tool);
       assert.deepEqual(await others.look(), untouched);

@@ -9,6 +9,7 @@ import { sendfileAvailable } from '../transfer/transfer.ts';
 import { bracketed, isLoopback } from '../web/trusted-names.ts';
 import type { CommandInput } from './command.ts';
 import { crateFindings } from './doctor-crates.ts';
+import { documentFindings } from './doctor-documents.ts';
 import { sandboxFindings } from './doctor-sandbox.ts';
 import { teamFindings } from './doctor-team.ts';
 
@@ -31,6 +32,7 @@ export async function doctor({ config }: CommandInput): Promise<number> {
     await database(config),
     ...(await teamFindings(config)),
     ...(await crateFindings(config)),
+    ...(await documentFindings(config)),
     ...(await sandboxFindings(config)),
   ];
   for (const { state, what, remedy } of findings)

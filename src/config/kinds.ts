@@ -25,6 +25,11 @@ export function integer(least: number, most: number): Kind<number> {
   });
 }
 
+export function optionalInteger(least: number, most: number): Kind<number | null> {
+  const one = integer(least, most);
+  return kind(one.takes, (value) => (value === '' ? null : one.parse(value)));
+}
+
 export interface Range {
   readonly from: number;
   readonly to: number;

@@ -117,6 +117,9 @@ export function createFiles(options: FilesOptions) {
       return row ? fileFromRow(row) : null;
     },
 
+    /** The newest of the caller's files of this name that has not expired, or null. */
+    newestNamed: (caller: Caller, name: string) => newestNamed(options, caller, name),
+
     /** The caller's files, newest first. `after` is the id that the page before ended with. */
     async list(
       caller: Caller,
@@ -199,6 +202,21 @@ function dailyOrphans(options: FilesOptions, inHand: ReadonlySet<string>): () =>
       return log.error('sweep.orphans_left', { reason: 'the store belongs to another database by now' });
     log.info('sweep.orphans_removed', { count: await sweepOrphans(options, inHand) });
   };
+}
+
+async function newestNamed(
+  { database, clock }: FilesOptions,
+  { user }: Caller,
+  name: string,
+): Promise<StoredFile | null> {
+  const [row] = await database.query(
+    `SELECT * FROM files WHERE owner = ? AND name = ? AND expires_at > ?
+     ORDER BY created_at DESC, id DESC LIMIT 1`,
+    user,
+    name,
+    clock(),
+  );
+  return row ? fileFromRow(row) : null;
 }
 
 async function forget(

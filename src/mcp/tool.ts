@@ -23,7 +23,7 @@ export interface ToolAnswer<Output> {
 }
 
 /** Every group of tools there is. A caller needs the scope of this name for the tools of a group. */
-export const toolGroups = ['code', 'artifacts', 'files', 'crates'] as const;
+export const toolGroups = ['code', 'artifacts', 'files', 'crates', 'documents'] as const;
 
 export type ToolGroup = (typeof toolGroups)[number];
 

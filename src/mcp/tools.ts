@@ -1,5 +1,6 @@
 import { artifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
 import { crateTools, type CrateToolsOptions } from '../crates/tools.ts';
+import { documentTools, type DocumentToolsOptions } from '../documents/tools.ts';
 import { WorkcrateError } from '../errors.ts';
 import { executionTools, type ExecutionToolsOptions } from '../executions/tools.ts';
 import { fileTools } from '../files/tools.ts';
@@ -9,7 +10,8 @@ import { toolGroups, type Tool } from './tool.ts';
 export type ToolsOptions = LinkToolsOptions &
   ExecutionToolsOptions &
   ArtifactToolsOptions &
-  CrateToolsOptions;
+  CrateToolsOptions &
+  DocumentToolsOptions;
 
 /** Every tool there is. */
 function allTools(options: ToolsOptions): Tool[] {
@@ -19,6 +21,7 @@ function allTools(options: ToolsOptions): Tool[] {
     ...linkTools(options),
     ...fileTools(options.files),
     ...crateTools(options),
+    ...documentTools(options),
   ];
 }
 

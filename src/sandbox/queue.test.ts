@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WorkcrateError } from '../errors.ts';
-import { runQueue, type RunQueue } from './queue.ts';
+import type { Turns } from '../turns.ts';
+import { runQueue } from './queue.ts';
 
 const { signal } = new AbortController();
 const ada = { user: 'ada', signal };
@@ -67,7 +68,7 @@ test('a queue that is closed sends everybody away', async () => {
 });
 
 /** Notes who comes in, each of whom leaves at once. */
-function passing(queue: RunQueue, asking: (typeof ada)[]): { order: string[]; all: Promise<unknown> } {
+function passing(queue: Turns, asking: (typeof ada)[]): { order: string[]; all: Promise<unknown> } {
   const order: string[] = [];
   const all = asking.map(async (one) => {
     const leave = await queue.enter(one);

@@ -4,16 +4,17 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { WorkcrateError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import type { SumsMethods } from './sums-thread.testing.ts';
-import { createHelperProcess } from './threads.ts';
+import { createHelperProcess, ranOutOfMemory } from './threads.ts';
 
 const file = new URL('./sums-thread.testing.ts', import.meta.url);
 
-function newHelper(t: TestContext, silentMs?: number) {
+function newHelper(t: TestContext, options: Parameters<typeof createHelperProcess>[3] = {}) {
   const lines: { event: string; error: { message: string } }[] = [];
   const log = createLog('info', (line) => lines.push(JSON.parse(line) as never));
-  const helper = createHelperProcess<SumsMethods>(file, { key: 'very-secret' }, log, silentMs);
+  const helper = createHelperProcess<SumsMethods>(file, { key: 'very-secret' }, log, options);
   t.after(() => helper[Symbol.asyncDispose]());
   return { helper, lines };
 }
@@ -62,7 +63,7 @@ it('B11: one that is busy for ever is ended when it is closed', async (t) => {
 });
 
 it('B11: one that gives no sign of life for too long is ended, and the next call works', async (t) => {
-  const { helper, lines } = newHelper(t, 500);
+  const { helper, lines } = newHelper(t, { silentMs: 500 });
   let pid = 0;
   await assert.rejects(helper.call('spin', undefined, { report: (own) => void (pid = own) }), {
     code: 'internal',
@@ -73,8 +74,60 @@ it('B11: one that gives no sign of life for too long is ended, and the next call
 });
 
 it('one that is at work for longer than that, and gives signs of life, is not', async (t) => {
-  const { helper } = newHelper(t, 200);
+  const { helper } = newHelper(t, { silentMs: 200 });
   assert.equal(await helper.call('sleep', 800), 'slept');
+});
+
+it('B11: one that is killed is gone at once, its calls fail with the cause, and the next call works', async (t) => {
+  const { helper, lines } = newHelper(t);
+  const begun = Promise.withResolvers<number>();
+  const calls = [
+    helper.call('sleep', 60_000),
+    helper.call('spin', undefined, { report: (pid) => begun.resolve(pid) }),
+  ];
+  const pid = await begun.promise;
+  const cause = new WorkcrateError('document_timeout', 'It took too long.');
+  helper.kill(cause);
+  for (const result of await Promise.allSettled(calls))
+    assert.equal(result.status === 'rejected' && result.reason, cause);
+  assert.equal(helper.isRunning, false);
+  const { again } = await helper.call('which', undefined);
+  await demandEnd(pid);
+  // It was no failure of its own.
+  assert.deepEqual([again, lines], [false, []]);
+});
+
+it('one that was never started, or has ended, can be killed', async (t) => {
+  const { helper } = newHelper(t);
+  helper.kill(new Error('nobody'));
+  assert.equal(await helper.call('add', { a: 1, b: 1 }), 2);
+  await helper[Symbol.asyncDispose]();
+  helper.kill(new Error('nobody'));
+});
+
+/** As a wall around a process does, this tells of a signal by its exit code. */
+const telling = { command: '/bin/sh', args: ['-c', '"$@"; exit $?', 'sh'] };
+
+for (const wrapper of [null, telling])
+  it(`B2: one that takes more memory than it may is ended while it is busy (${wrapper?.command ?? 'as it is'})`, async (t) => {
+    const { helper, lines } = newHelper(t, { memoryBytes: 300_000_000, wrapper });
+    const error = await helper.call('fill', undefined).catch((error: unknown) => error);
+    assert.equal(ranOutOfMemory(error), true);
+    assert.match(lines[0]!.error.message, /more memory than it may/);
+    assert.equal(await helper.call('add', { a: 1, b: 1 }), 2);
+  });
+
+it('other ends are not taken for a lack of memory', async (t) => {
+  const { helper } = newHelper(t, { memoryBytes: 300_000_000 });
+  const error = await helper.call('die', 'exit').catch((error: unknown) => error);
+  assert.equal(ranOutOfMemory(error), false);
+});
+
+it('it has the environment and the flags of Node that it is given, and no others', async (t) => {
+  const { helper } = newHelper(t, { env: { LANG: 'C' }, nodeFlags: ['--no-warnings'] });
+  const names = await helper.call('environment', undefined);
+  assert.deepEqual(names, ['LANG']);
+  assert.match((await helper.call('which', undefined)).argv, /--no-warnings/);
 });
 
 it('signals that are meant for the server do not end it', async (t) => {

@@ -3,6 +3,12 @@ import { isWorkcrateError, type ErrorCode } from '../errors.ts';
 /** The word on the command line of one that was started in place of one that has failed. */
 export const afterFailure = 'after-failure';
 
+/** The beginning of the word that says how many bytes of memory a process may have. */
+export const mostMemory = 'most-memory=';
+
+/** How a process ends itself that has more memory than that. Nobody else sends this signal. */
+export const tooMuchMemory = 'SIGUSR2';
+
 /** What goes over: numbers tell calls apart. */
 export type ToThread =
   | { readonly call: number; readonly method: string; readonly argument: unknown }

@@ -1,8 +1,9 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { constants } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { afterFailure, type FromThread, type ToThread } from './messages.ts';
+import { afterFailure, mostMemory, tooMuchMemory, type FromThread, type ToThread } from './messages.ts';
 
 /** Where calls are answered: a thread, or a process. */
 export interface OtherSide {
@@ -10,8 +11,10 @@ export interface OtherSide {
   post(message: ToThread): void;
   /** Whether it holds the server back. */
   hold(isHeld: boolean): void;
-  /** Ends it, whatever it is doing. */
+  /** Ends it, whatever it is doing; one that is idle may end by itself. */
   end(): Promise<void>;
+  /** Ends it now. */
+  kill(): void;
 }
 
 export interface Hearing {
@@ -26,14 +29,14 @@ export type StartSide = (hearing: Hearing) => OtherSide;
 const wordsFor = ({ isAfterFailure }: Hearing): string[] => (isAfterFailure ? [afterFailure] : []);
 
 /** Megabytes. Bounded, so that what is too much does not take the whole machine along. */
-const mostMemory = 2048;
+const mostHeap = 2048;
 
 /** V8 ends the whole process where a thread runs out of memory, so this is not for what others have written. */
 export const inThread =
   (file: URL, workerData: unknown): StartSide =>
   (hearing) => {
     const { heard, ended } = hearing;
-    const resourceLimits = { maxOldGenerationSizeMb: mostMemory };
+    const resourceLimits = { maxOldGenerationSizeMb: mostHeap };
     const worker = new Worker(file, { workerData, argv: wordsFor(hearing), resourceLimits });
     worker.on('message', heard);
     worker.on('error', ended);
@@ -43,29 +46,75 @@ export const inThread =
       post: (message) => worker.postMessage(message),
       hold: (isHeld) => (isHeld ? worker.ref() : worker.unref()),
       end: async () => void (await worker.terminate()),
+      kill: () => void worker.terminate(),
     };
   };
 
 /** Stdout belongs to the protocol under `workcrate stdio`; what V8 says at its end is for the log. */
 const stdio: ('ignore' | 'inherit' | 'ipc')[] = ['ignore', 'ignore', 'inherit', 'ipc'];
 
+/** A program that runs another one, whose command line is to follow its own arguments. */
+export interface Wrapper {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+export interface ProcessOptions {
+  /** How long it may give no sign of life while it has something to do; five minutes if not said. */
+  readonly silentMs?: number;
+  /** Ends a process that has more, also while native code keeps it from hearing anything. */
+  readonly memoryBytes?: number;
+  readonly nodeFlags?: readonly string[];
+  /** All that is in its environment; that of the server if not said. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Such as a wall around the process; it has to go when its wrapper is killed. */
+  readonly wrapper?: Wrapper | null;
+}
+
+/** The end of a process that had more memory than it may. */
+export class OutOfMemory extends Error {}
+
 /** `data` may hold secrets: it goes over the channel, and not where other users of the machine can see it. */
 export const inProcess =
-  (file: URL, data: unknown): StartSide =>
+  (file: URL, data: unknown, options: ProcessOptions): StartSide =>
   (hearing) => {
     const { heard, ended } = hearing;
-    const execArgv = [`--max-old-space-size=${mostMemory}`];
-    const child = fork(file, wordsFor(hearing), { execArgv, stdio, serialization: 'advanced' });
+    const child = forked(file, wordsFor(hearing), options);
     child.on('message', (message) => heard(message as FromThread));
     child.on('error', ended);
-    child.on('exit', (code, signal) => ended(new Error(`The process ended with ${signal ?? code}.`)));
+    child.on('exit', (code, signal) => ended(causeOf(code, signal)));
     const post = (message: object): void => {
       // A failure is followed by the end of the process, which is told of.
       if (child.connected) child.send(message, () => {});
     };
     post({ data });
-    return { post, hold: (isHeld) => hold(child, isHeld), end: () => end(child) };
+    return {
+      post,
+      hold: (isHeld) => hold(child, isHeld),
+      end: () => end(child),
+      kill: () => void child.kill('SIGKILL'),
+    };
   };
+
+function forked(file: URL, words: string[], options: ProcessOptions): ChildProcess {
+  const { memoryBytes, nodeFlags = [], env, wrapper = null } = options;
+  const flags = [`--max-old-space-size=${mostHeap}`, ...nodeFlags];
+  return fork(file, memoryBytes === undefined ? words : [...words, `${mostMemory}${memoryBytes}`], {
+    stdio,
+    serialization: 'advanced',
+    execPath: wrapper?.command ?? process.execPath,
+    execArgv: wrapper === null ? flags : [...wrapper.args, process.execPath, ...flags],
+    ...(env === undefined ? {} : { env: { ...env } }),
+  });
+}
+
+/** A wrapper tells of a signal as a shell does. */
+function causeOf(code: number | null, signal: NodeJS.Signals | null): Error {
+  const isMemory = signal === tooMuchMemory || code === 128 + constants.signals[tooMuchMemory];
+  return isMemory
+    ? new OutOfMemory('The process had more memory than it may.')
+    : new Error(`The process ended with ${signal ?? code}.`);
+}
 
 function hold(child: ChildProcess, isHeld: boolean): void {
   for (const handle of [child, child.channel]) handle?.[isHeld ? 'ref' : 'unref']();

@@ -1,5 +1,5 @@
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { failureOf, type FromThread, type ToThread } from './messages.ts';
+import { failureOf, mostMemory, tooMuchMemory, type FromThread, type ToThread } from './messages.ts';
 
 /** Whoever started this thread or process. */
 export interface Outside {
@@ -43,14 +43,28 @@ function outsideOfProcess(): Outside {
 /** The signals that a terminal or a service manager sends to all alike are for the server, which ends this one. */
 const notForUs = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
+const parentLookMs = 100;
+
 function endWithParent(): void {
   for (const signal of notForUs) process.on(signal, () => {});
   process.on('disconnect', () => process.exit());
   // What keeps this thread busy for ever also keeps it from hearing that the server is gone. Another thread sees it.
   const watch = `setInterval(() => {
     if (process.ppid !== ${process.ppid}) process.kill(process.pid, 'SIGKILL');
-  }, 1000);`;
-  new Worker(watch, { eval: true }).unref();
+  }, ${parentLookMs});`;
+  new Worker(watch + watchMemory(), { eval: true }).unref();
+}
+
+const memoryLookMs = 50;
+
+/** The same thread sees what native code takes. */
+function watchMemory(): string {
+  const word = process.argv.find((word) => word.startsWith(mostMemory));
+  if (word === undefined) return '';
+  const bytes = Number(word.slice(mostMemory.length));
+  return `setInterval(() => {
+    if (process.memoryUsage.rss() > ${bytes}) process.kill(process.pid, '${tooMuchMemory}');
+  }, ${memoryLookMs});`;
 }
 
 const mostDyingMs = 1000;

@@ -37,6 +37,15 @@ const methods = {
     await pause(20);
     while (true);
   },
+  /** Takes memory outside of V8's heap, for ever, and hears nothing. */
+  fill: async (): Promise<void> => {
+    const taken: Buffer[] = [];
+    for (let at = 0; ; at++) {
+      if (taken.length < 200) taken.push(Buffer.alloc(10_000_000, at));
+    }
+  },
+  // oxlint-disable-next-line node/no-process-env -- What is in it is the question.
+  environment: async (): Promise<string[]> => Object.keys(process.env),
   die: async (how: 'throw' | 'exit' | 'abort'): Promise<void> => {
     if (how === 'exit') process.exit(3);
     if (how === 'abort') process.abort();

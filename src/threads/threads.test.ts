@@ -90,6 +90,18 @@ for (const create of [createThread, createHelperProcess] satisfies Create[])
       });
     }
 
+    it('one that is killed fails its calls with the cause at once, and the next call starts another', async (t) => {
+      const { thread, lines } = newThread(t, create);
+      const before = await thread.call('which', undefined);
+      const call = thread.call('sleep', 60_000);
+      thread.kill(new Error('not wanted'));
+      await assert.rejects(call, /not wanted/);
+      const after = await thread.call('which', undefined);
+      assert.notEqual(after.thread, before.thread);
+      // It was no failure of its own.
+      assert.deepEqual([after.again, lines], [false, []]);
+    });
+
     it('what cannot go over is told, and nobody waits for it', async (t) => {
       const { thread } = newThread(t, create);
       await assert.rejects(thread.call('add', { a: () => {}, b: 1 } as never), /could not be cloned/);

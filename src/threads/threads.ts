@@ -2,8 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Answer, Failure, FromThread } from './messages.ts';
-import { inProcess, inThread, type StartSide } from './other-side.ts';
+import { inProcess, inThread, OutOfMemory, type ProcessOptions, type StartSide } from './other-side.ts';
 import { watchSilence } from './silence.ts';
+
+export type { Wrapper } from './other-side.ts';
 
 /** What is done in another thread or process: named functions that take and give plain data. */
 export type Methods = Readonly<Record<string, Method>>;
@@ -30,6 +32,8 @@ export interface Thread<M extends Methods> extends AsyncDisposable {
   ): Promise<Awaited<ReturnType<M[Name]>>>;
   /** Whether it has been started. */
   readonly isRunning: boolean;
+  /** Ends it now: all calls that wait fail with `cause`, and the next one starts it again. */
+  kill(cause: unknown): void;
 }
 
 interface Waiting {
@@ -58,8 +62,12 @@ export const createHelperProcess = <M extends Methods>(
   file: URL,
   data: unknown,
   log: Log,
-  silentMs = mostSilentMs,
-): Thread<M> => startedWhenAsked(inProcess(file, data), log, silentMs);
+  options: ProcessOptions = {},
+): Thread<M> => startedWhenAsked(inProcess(file, data, options), log, options.silentMs ?? mostSilentMs);
+
+/** Whether a call failed because its process had more memory than it may. */
+export const ranOutOfMemory = (error: unknown): boolean =>
+  error instanceof WorkcrateError && error.cause instanceof OutOfMemory;
 
 function startedWhenAsked<M extends Methods>(side: StartSide, log: Log, silentMs: number | null): Thread<M> {
   let running: ReturnType<typeof start> | null = null;
@@ -67,7 +75,8 @@ function startedWhenAsked<M extends Methods>(side: StartSide, log: Log, silentMs
 
   const started = (): ReturnType<typeof start> => {
     if (isClosed) throw stopping();
-    if (running === null || running.hasEnded) running = start(side, log, silentMs, running !== null);
+    if (running === null || running.hasEnded)
+      running = start(side, log, silentMs, running?.hasFailed === true);
     return running;
   };
 
@@ -77,6 +86,9 @@ function startedWhenAsked<M extends Methods>(side: StartSide, log: Log, silentMs
     },
     async call(method, argument, options = {}) {
       return started().ask(method, argument, options) as Promise<never>;
+    },
+    kill(cause) {
+      running?.kill(cause);
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
@@ -92,7 +104,7 @@ const endingStepMs = 10;
 function start(startSide: StartSide, log: Log, silentMs: number | null, isAfterFailure: boolean) {
   const waiting = new Map<number, Waiting>();
   const cancel = (call: number): void => side.post({ cancel: call });
-  let [last, hasEnded, isStopping] = [0, false, false];
+  let [last, hasEnded, hasFailed, isStopping] = [0, false, false, false];
   const side = startSide({ isAfterFailure, heard, ended: fail });
   const silence = watchSilence({ silentMs, isBusy: () => waiting.size > 0, ping, tooLong: fail });
   side.hold(false);
@@ -111,17 +123,32 @@ function start(startSide: StartSide, log: Log, silentMs: number | null, isAfterF
 
   function fail(cause: unknown): void {
     if (hasEnded) return;
+    hasFailed = !isStopping;
+    if (hasFailed) log[cause instanceof OutOfMemory ? 'warn' : 'error']('thread.failed', { error: cause });
+    refuseAll(isStopping ? stopping() : threadFailed(cause));
+    void side.end();
+  }
+
+  function refuseAll(error: unknown): void {
     hasEnded = true;
     silence.stop();
-    if (!isStopping) log.error('thread.failed', { error: cause });
-    for (const { reject } of waiting.values()) reject(isStopping ? stopping() : threadFailed(cause));
+    for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
-    void side.end();
   }
 
   return {
     get hasEnded() {
       return hasEnded;
+    },
+
+    get hasFailed() {
+      return hasFailed;
+    },
+
+    kill(cause: unknown): void {
+      if (hasEnded) return;
+      side.kill();
+      refuseAll(cause);
     },
 
     async ask(method: string, argument: unknown, { signal, report }: CallOptions): Promise<unknown> {

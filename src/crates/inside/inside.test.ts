@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CratePlace } from '../crate.ts';
 import { placeIn, testFolder } from '../sources/folder-source.testing.ts';
-import { archive } from '../zip/archive.testing.ts';
+import { archive } from '../../unzip/archive.testing.ts';
 import { WorkcrateError } from '../../errors.ts';
 import type { Source } from '../../storage/source.ts';
 import { createInside } from './inside.ts';

@@ -1,5 +1,5 @@
 import type { CrateContainer, CrateFile } from '../sources/sources.ts';
-import { takeTurns } from '../zip/zip.ts';
+import { takeTurns } from '../../unzip/unzip.ts';
 
 export interface ListRequest {
   readonly glob: string | null;

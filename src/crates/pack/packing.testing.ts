@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { ada, openRoom, type TestRoom } from '../../executions/room.testing.ts';
 import { textOf } from '../../sandbox/whole-output.ts';
-import { readMember, readZipDirectory, storedRange } from '../zip/zip.ts';
+import { readMember, readZipDirectory, storedRange } from '../../unzip/unzip.ts';
 import { createPacking, type Packed, type PackingOptions, type PackRequest } from './pack.ts';
 import type { GraphEntity } from './entity.ts';
 import { memoryTarget } from './target.testing.ts';

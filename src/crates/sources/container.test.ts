@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { collect } from '../../storage/bytes.testing.ts';
 import type { Source } from '../../storage/source.ts';
-import { archive, type TestMember } from '../zip/archive.testing.ts';
+import { archive, type TestMember } from '../../unzip/archive.testing.ts';
 import { openContainer } from './container.ts';
 import type { CrateContainer, CrateFile } from './contents.ts';
 import { placeIn, testFolder } from './folder-source.testing.ts';

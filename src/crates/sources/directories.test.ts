@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { archive } from '../zip/archive.testing.ts';
+import { archive } from '../../unzip/archive.testing.ts';
 import { createDirectories } from './directories.ts';
 import { testFolder } from './folder-source.testing.ts';
 

@@ -1,5 +1,5 @@
 import type { OpenSourceObject, Source } from '../../storage/source.ts';
-import { MOST_DIRECTORY_BYTES, readZipDirectory, type ZipDirectory } from '../zip/zip.ts';
+import { MOST_DIRECTORY_BYTES, readZipDirectory, type ZipDirectory } from '../../unzip/unzip.ts';
 import { createMemory, type Share } from './memory.ts';
 import { layoutOf, type Layout } from './zip-layout.ts';
 

@@ -8,7 +8,7 @@ import {
   type SourcePage,
 } from '../../storage/source.ts';
 import { WorkcrateError } from '../../errors.ts';
-import { isShortPath } from '../zip/zip.ts';
+import { isShortPath } from '../../unzip/unzip.ts';
 import type { CrateContainer, CrateFile, ReadingFile, StoredFile } from './contents.ts';
 import { gathered } from './gathered.ts';
 import { folderOf } from './place.ts';

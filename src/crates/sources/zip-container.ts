@@ -1,6 +1,6 @@
 import { WorkcrateError } from '../../errors.ts';
 import type { OpenSourceObject, Source } from '../../storage/source.ts';
-import { readMember, storedRange, takeTurns, type ZipMember } from '../zip/zip.ts';
+import { readMember, storedRange, takeTurns, type ZipMember } from '../../unzip/unzip.ts';
 import type { CrateContainer, CrateFile, ReadingFile, StoredFile } from './contents.ts';
 import { directories } from './directories.ts';
 import { gathered } from './gathered.ts';

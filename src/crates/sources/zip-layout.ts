@@ -1,5 +1,5 @@
 import type { CrateIssue } from '../crate.ts';
-import { takeTurns, type ZipDirectory } from '../zip/zip.ts';
+import { takeTurns, type ZipDirectory } from '../../unzip/unzip.ts';
 import { folderOf, metadataNames } from './place.ts';
 
 /** Where in an archive the crate is. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { placeIn, testFolder } from '../sources/folder-source.testing.ts';
-import { archive, zip64Field } from '../zip/archive.testing.ts';
+import { archive, zip64Field } from '../../unzip/archive.testing.ts';
 import { readCrate } from './read-crate.ts';
 import { metadataOf } from './sync.testing.ts';
 

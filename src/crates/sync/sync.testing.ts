@@ -9,7 +9,7 @@ import { createIndexWriter, type IndexWriter } from '../index/writing.ts';
 import { createFitting, type Provider } from '../semantic/semantic.ts';
 import { everybodys } from '../sources/sources.ts';
 import { testFolder } from '../sources/folder-source.testing.ts';
-import { archive } from '../zip/archive.testing.ts';
+import { archive } from '../../unzip/archive.testing.ts';
 import { createKeeper } from './keeper.ts';
 import { createTrying } from './trying.ts';
 import { syncAll, type SourceReport, type Syncing, type SyncOptions } from './sync.ts';

@@ -1,0 +1,115 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import { openDocuments } from '../documenting.ts';
+import type { Belongings, BuildRequest, Format } from '../documents/documents.ts';
+import { formats } from '../documents/documents.ts';
+import { decodeText } from '../documents/syntax/syntax.ts';
+import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { createLog } from '../log.ts';
+import { belowRoot, parsePath } from '../paths/paths.ts';
+import type { CommandInput } from './command.ts';
+import { untilInterrupted } from './stopping.ts';
+
+export interface BuildInput extends CommandInput {
+  readonly words: readonly string[];
+}
+
+/** `workcrate build FILE.md --to pdf,docx`: what build_exports_content does, with files of this machine. */
+export async function build(input: BuildInput): Promise<number> {
+  const { config, flags, words } = input;
+  const [path, ...more] = words;
+  if (path === undefined || more.length > 0)
+    throw usage(
+      'workcrate build takes one file of Markdown, such as: workcrate build paper.md --to pdf,docx',
+    );
+  await using opened = new AsyncDisposableStack();
+  const { signal } = opened.use(untilInterrupted());
+  const { documents } = openDocuments({ config, clock: Date.now, log: createLog('warn') });
+  opened.use(documents);
+  const result = await documents.build(requestOf(path, flags), {
+    user: 'local',
+    signal,
+    pictures: picturesBelow(dirname(resolve(path))),
+    progress: tellProgress,
+  });
+  clearProgress();
+  const folder = resolve(flags['output'] ?? '.');
+  mkdirSync(folder, { recursive: true });
+  for (const { written } of result.built) {
+    const name = join(folder, `${stemOf(path)}${written.extension}`);
+    writeFileSync(name, written.bytes);
+    process.stdout.write(`${name}\n`);
+  }
+  for (const warning of result.warnings) process.stderr.write(`Warning: ${warning}\n`);
+  for (const { format, message } of result.failures)
+    process.stderr.write(`${format} could not be built: ${message}\n`);
+  return result.failures.length === 0 ? 0 : 1;
+}
+
+type Flags = CommandInput['flags'];
+
+function requestOf(path: string, flags: Flags): BuildRequest {
+  const { bibliography, csl, style, 'reference-doc': referenceDoc } = flags;
+  return {
+    text: decodeText(readGiven(path), path),
+    formats: formatsOf(flags['to'] ?? 'pdf'),
+    layout: {},
+    bibliography:
+      bibliography === undefined
+        ? null
+        : { text: decodeText(readGiven(bibliography), bibliography), format: null },
+    style: { name: style ?? null, content: csl === undefined ? null : decodeText(readGiven(csl), csl) },
+    cites: true,
+    referenceDoc: referenceDoc === undefined ? null : readGiven(referenceDoc),
+  };
+}
+
+function formatsOf(list: string): Format[] {
+  const named = [...new Set(list.split(',').map((name) => name.trim()))];
+  const unknown = named.filter((name) => !formats.includes(name as Format));
+  if (unknown.length > 0)
+    throw usage(`There is no format ${unknown.join(', ')}. There are: ${formats.join(', ')}`);
+  return named as Format[];
+}
+
+/** Pictures stand beside the document, or in folders there, and nowhere else. */
+function picturesBelow(folder: string): Belongings {
+  const root = belowRoot(folder, { links: 'within', hidden: 'refuse' });
+  return {
+    async artifact(name, most) {
+      try {
+        using file = root.open(parsePath(name));
+        if (file.stats.size <= most) return new Uint8Array(readFileSync(file.fd));
+      } catch (error) {
+        if (isWorkcrateError(error, 'path_not_found')) return null;
+        throw error;
+      }
+      throw new WorkcrateError('too_large', `${name} is larger than ${most} bytes.`);
+    },
+    file: async () => null,
+  };
+}
+
+function readGiven(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === null) throw error;
+    throw new WorkcrateError('path_not_found', `${path} cannot be read: ${errno}.`, { cause: error });
+  }
+}
+
+const stemOf = (path: string): string => basename(path, extname(path)) || 'document';
+
+function tellProgress(done: number, total: number, message: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${done}/${total} ${message} …`);
+}
+
+function clearProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+}
+
+function usage(problem: string): WorkcrateError {
+  return new WorkcrateError('config_invalid', `${problem}. See workcrate --help.`);
+}

@@ -1,0 +1,48 @@
+import type { Config } from './config.ts';
+import { createDocuments, type Documents } from './documents/documents.ts';
+import { openComposers } from './documents/composing/open.ts';
+import { findFonts } from './documents/typst/fonts.ts';
+import type { Library } from './documents/zotero/library.ts';
+import { openZotero } from './documents/zotero/zotero.ts';
+import type { Clock } from './clock.ts';
+import type { Log } from './log.ts';
+
+export interface DocumentingOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The part of the composition root that is about documents: engines, library → documents. */
+export function openDocuments(options: DocumentingOptions): {
+  readonly documents: Documents;
+  readonly library: Library | null;
+} {
+  const { config, log } = options;
+  // What is wrong with a folder is to be known at the start, not when the first document is built.
+  if (config.documentFonts.length > 0) findFonts(config.documentFonts, log);
+  const library = openLibrary(options);
+  const composers = openComposers({
+    processes: config.maxDocuments,
+    idleSeconds: config.documentIdle,
+    memoryBytes: config.documentMemory,
+    epoch: config.documentEpoch,
+    pandoc: config.pandoc,
+    fontFolders: config.documentFonts,
+    log,
+  });
+  const documents = createDocuments({
+    composers,
+    library,
+    cslFolder: config.cslFolder,
+    most: config.maxDocuments,
+    timeoutMs: config.documentTimeout * 1000,
+    mostBytes: config.documentSize,
+  });
+  return { documents, library };
+}
+
+function openLibrary({ config, clock, log }: DocumentingOptions): Library | null {
+  const { zoteroLibrary: library, zoteroUrl: url, zoteroKey: key } = config;
+  return library === null ? null : openZotero({ url, library, key, clock, log });
+}

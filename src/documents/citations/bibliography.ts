@@ -1,0 +1,92 @@
+import { WorkcrateError } from '../../errors.ts';
+import type { Pandoc } from '../pandoc/pandoc.ts';
+import { convertBibtex } from './bibtex.ts';
+import { convertCsl, readCslJson } from './csl-items.ts';
+import { convertYaml, yamlEntries } from './csl-yaml.ts';
+import { formatOf } from './detect.ts';
+import { demandFew, fewEntries, invalid, type BibliographyFormat, type CslItem } from './reference.ts';
+import { readRis } from './ris.ts';
+
+export { bibliographyFormats, type BibliographyFormat, type CslItem } from './reference.ts';
+
+export interface Bibliography {
+  readonly format: BibliographyFormat;
+  /** Each key once. */
+  readonly references: readonly CslItem[];
+  /** Keys that several entries have: the last one counts, as it does for citeproc. */
+  readonly duplicates: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads a bibliography; null finds out by its text what it is written in. `language` is that of the document: Pandoc
+ * lowers the capitals of titles in BibTeX unless they are known not to be English. `only` names the keys that are
+ * wanted, if not all are; what is said of others may be left out, and is where there are many.
+ */
+export async function readBibliography(
+  pandoc: Pandoc,
+  text: string,
+  format: BibliographyFormat | null,
+  signal: AbortSignal,
+  language = 'en',
+  only: ReadonlySet<string> | null = null,
+): Promise<Bibliography> {
+  const plain = text.replace(/^\u{feff}/u, '');
+  const known = format ?? formatOf(plain);
+  const output = await convert(pandoc, plain, { format: known, language, only }, signal);
+  const items = parsed(output);
+  if (items.length === 0 && only === null)
+    throw invalid(`it has no entries that can be read as ${known}.`, null);
+  demandFew(items.length);
+  const { references, duplicates, warnings } = distinct(items);
+  const lost = known === 'cslyaml' ? yamlEntries(plain) - items.length : 0;
+  const told =
+    lost > 0 ? [`${lost} entries of the bibliography have no id, or a shape that CSL does not know.`] : [];
+  return { format: known, references, duplicates, warnings: [...warnings, ...told] };
+}
+
+interface Wanted {
+  readonly format: BibliographyFormat;
+  readonly language: string;
+  readonly only: ReadonlySet<string> | null;
+}
+
+async function convert(
+  pandoc: Pandoc,
+  text: string,
+  { format, language, only }: Wanted,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  if (format === 'bibtex' || format === 'biblatex')
+    return convertBibtex(pandoc, text, { format, language, only }, signal);
+  if (format === 'cslyaml') return convertYaml(pandoc, text, signal);
+  const items = format === 'ris' ? readRis(text) : readCslJson(text);
+  const wanted = only === null || items.length <= fewEntries ? items : items.filter(({ id }) => only.has(id));
+  return convertCsl(pandoc, wanted, signal);
+}
+
+function parsed(output: Uint8Array): CslItem[] {
+  const items: unknown = JSON.parse(new TextDecoder().decode(output));
+  if (Array.isArray(items)) return items as CslItem[];
+  throw new WorkcrateError('document_failed', 'Pandoc gave no list of references for the bibliography.');
+}
+
+function distinct(items: readonly CslItem[]): Omit<Bibliography, 'format'> {
+  const byKey = new Map<string, CslItem>();
+  const duplicates = new Set<string>();
+  for (const item of items) {
+    if (byKey.has(item.id)) duplicates.add(item.id);
+    byKey.set(item.id, item);
+  }
+  const keys = [...duplicates];
+  const warnings =
+    keys.length === 0 ? [] : [`Several entries have the key ${some(keys)}: the last one is cited.`];
+  return { references: [...byKey.values()], duplicates: keys, warnings };
+}
+
+function some(keys: readonly string[]): string {
+  const few = keys.slice(0, 5).map((key) => `\`${key.slice(0, 100)}\``);
+  return keys.length > few.length
+    ? `${few.join(', ')} and ${keys.length - few.length} others`
+    : few.join(', ');
+}

@@ -1,0 +1,117 @@
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import type { Pandoc, PandocWarning } from '../pandoc/pandoc.ts';
+import { headingFor } from './heading.ts';
+import type { CslItem } from './reference.ts';
+import { unlink } from './unlink.ts';
+
+export interface CiteRequest {
+  /** Pandoc's JSON, judged. */
+  readonly ast: Uint8Array;
+  readonly references: readonly CslItem[];
+  /** CSL, checked; null: Pandoc's own, Chicago by author and date. */
+  readonly style: string | null;
+  /** BCP 47; words such as "and" and "accessed" are in it. */
+  readonly language: string;
+  readonly signal: AbortSignal;
+}
+
+export interface Cited {
+  /** Citations and the list of references are written out; Cite nodes stand around them still. */
+  readonly ast: Uint8Array;
+  /** Keys without an entry. They stand in the document as **key?**. */
+  readonly missing: string[];
+  readonly warnings: string[];
+}
+
+interface Ast {
+  readonly meta: Record<string, unknown>;
+  readonly blocks: { t: string; c?: unknown }[];
+}
+
+/** What a document has no say in: citeproc takes files by these names. */
+const ours = [
+  'bibliography',
+  'references',
+  'csl',
+  'citation-style',
+  'citation-abbreviations',
+  'link-citations',
+  'link-bibliography',
+];
+const mostWarnings = 50;
+
+/** Writes citations out. The list of references comes last, or where a `::: {#refs}` stands. */
+export async function cite(pandoc: Pandoc, request: CiteRequest): Promise<Cited> {
+  const { style, language, signal } = request;
+  const text = new TextDecoder().decode(request.ast);
+  const keys = keysIn(text);
+  if (keys.size === 0) return { ast: request.ast, missing: [], warnings: [] };
+  // A library of thousands need not be gone through for ten.
+  const references = request.references.filter(({ id }) => keys.has(id) || keys.has('*'));
+  const known = new Set(references.map(({ id }) => id));
+  const missing = [...keys].filter((key) => key !== '*' && !known.has(key));
+  const before = JSON.parse(text) as Ast;
+  for (const name of ours) delete before.meta[name];
+  if (references.length > 0 && !says(before, text)) addHeading(before, language);
+  const job = {
+    options: {
+      from: 'json',
+      to: 'json',
+      citeproc: true,
+      bibliography: ['references.json'],
+      ...(style !== null && { csl: 'style.csl' }),
+      metadata: { lang: language, 'link-citations': true },
+    },
+    input: JSON.stringify(before),
+    files: { 'references.json': JSON.stringify(references), ...(style !== null && { 'style.csl': style }) },
+  };
+  const { output, warnings } = await explaining(() => pandoc.convert(job, signal));
+  return { ast: tidied(before, output, missing), missing, warnings: othersIn(warnings) };
+}
+
+function keysIn(ast: string): Set<string> {
+  const found = ast.matchAll(/"citationId"\s*:\s*("(?:[^"\\]|\\.)*")/g);
+  return new Set([...found].map(([, quoted]) => JSON.parse(quoted!) as string));
+}
+
+/** Whether the document itself says where its references go, or under which heading. */
+const says = ({ meta }: Ast, text: string): boolean =>
+  text.includes('["refs",') || 'reference-section-title' in meta || 'suppress-bibliography' in meta;
+
+function addHeading({ blocks }: Ast, language: string): void {
+  const heading = headingFor(blocks, language);
+  if (heading !== null) blocks.push(heading);
+}
+
+/** The document and its references were read before, so that what is refused here is the style. */
+async function explaining<T>(convert: () => Promise<T>): Promise<T> {
+  try {
+    return await convert();
+  } catch (error) {
+    if (!isWorkcrateError(error, 'document_invalid')) throw error;
+    throw new WorkcrateError(
+      'document_invalid',
+      `The citations cannot be written with this style (CSL): ${error.message.slice(0, 500)}`,
+      { cause: error },
+    );
+  }
+}
+
+/** What citeproc says of keys is known already, and it says so of each. */
+const notFound = /citation .* not found$/s;
+
+function othersIn(warnings: readonly PandocWarning[]): string[] {
+  return warnings
+    .filter(({ type, message }) => type === 'CiteprocWarning' && !notFound.test(message))
+    .slice(0, mostWarnings)
+    .map(({ message }) => `Citations: ${message.replace(/^Citeproc: /, '').slice(0, 500)}`);
+}
+
+/** Takes away what was said to citeproc alone, and links that lead nowhere: Typst stops at them. */
+function tidied({ meta }: Ast, output: Uint8Array, missing: readonly string[]): Uint8Array {
+  const cited = JSON.parse(new TextDecoder().decode(output)) as Ast;
+  for (const name of [...ours, 'lang', 'nocite']) delete cited.meta[name];
+  if (Object.hasOwn(meta, 'lang')) cited.meta['lang'] = meta['lang'];
+  if (missing.length > 0) unlink(cited, new Set(missing.map((key) => `#ref-${key}`)));
+  return new TextEncoder().encode(JSON.stringify(cited));
+}

@@ -1,0 +1,110 @@
+import type { CslItem } from './reference.ts';
+
+const doe = { family: 'Doe', given: 'Jane Q.' };
+const roe = { family: 'Roe', given: 'Richard' };
+const poe = { family: 'Poe', given: 'Maria' };
+
+const on = (...parts: number[]) => ({ 'date-parts': [parts] });
+
+/** One work of each kind that a style has to know. */
+export const works: CslItem[] = [
+  {
+    id: 'article',
+    type: 'article-journal',
+    title: 'Measuring small things',
+    author: [doe, roe],
+    'container-title': 'Journal of Measures',
+    'container-title-short': 'J. Meas.',
+    volume: '12',
+    issue: '3',
+    page: '123-128',
+    issued: on(2020, 3),
+    DOI: '10.1000/jm.123',
+  },
+  {
+    id: 'book',
+    type: 'book',
+    title: 'The book of rules',
+    author: [roe],
+    edition: '2',
+    publisher: 'Example Press',
+    'publisher-place': 'Oxford',
+    issued: on(2018),
+  },
+  {
+    id: 'chapter',
+    type: 'chapter',
+    title: 'On chapters',
+    author: [poe],
+    editor: [doe, roe],
+    'container-title': 'Parts of the whole',
+    page: '10-25',
+    publisher: 'Example Press',
+    'publisher-place': 'Oxford',
+    issued: on(2019),
+  },
+  {
+    id: 'paper',
+    type: 'paper-conference',
+    title: 'A talk in print',
+    author: [doe, roe, poe],
+    'container-title': 'Proceedings of the conference on examples',
+    page: '1-8',
+    publisher: 'ACM',
+    issued: on(2021, 6),
+    DOI: '10.1000/conf.1',
+  },
+  {
+    id: 'report',
+    type: 'report',
+    title: 'State of the art',
+    author: [{ literal: 'Institute of Examples' }],
+    genre: 'Technical report',
+    number: '42',
+    publisher: 'Ministry of Examples',
+    issued: on(2017),
+    URL: 'https://example.org/report',
+  },
+  {
+    id: 'thesis',
+    type: 'thesis',
+    title: 'What I found',
+    author: [poe],
+    genre: 'PhD thesis',
+    publisher: 'University of Example',
+    issued: on(2016),
+  },
+  {
+    id: 'page',
+    type: 'webpage',
+    title: 'How to cite',
+    author: [roe],
+    'container-title': 'Example Site',
+    issued: on(2022, 5, 9),
+    accessed: on(2023, 2, 3),
+    URL: 'https://example.org/cite',
+  },
+  {
+    id: 'data',
+    type: 'dataset',
+    title: 'Counts of things',
+    author: [doe],
+    version: '1.2',
+    publisher: 'Example Archive',
+    issued: on(2015),
+    DOI: '10.1000/data.5',
+  },
+  {
+    id: 'many',
+    type: 'article-journal',
+    title: 'Many hands',
+    author: ['Ant', 'Bee', 'Cow', 'Dog', 'Elk', 'Fox', 'Gnu', 'Hen'].map((family) => ({
+      family,
+      given: 'A. B.',
+    })),
+    'container-title': 'Zoo',
+    volume: '1',
+    page: '7',
+    issued: on(2014),
+  },
+];

@@ -1,0 +1,35 @@
+import type { Log } from '../../log.ts';
+import type { CallContext } from '../../threads/threads.ts';
+import type { Engines } from '../formats/formats.ts';
+import { openPandoc } from '../pandoc/open.ts';
+import { openTypst } from '../typst/open.ts';
+import { readDocument, validate, type ReadRequest } from './read.ts';
+import { writeDocument, type WriteRequest } from './write.ts';
+
+export interface ComposingSettings {
+  /** A Pandoc of the machine; null: the packaged one. */
+  readonly pandoc: string | null;
+  readonly fontFolders: readonly string[];
+  readonly memoryBytes: number;
+  /** Seconds since 1970 that all documents are dated, null: now. */
+  readonly epoch: number | null;
+}
+
+/** They live as long as the process that has them, which ends when it is idle. */
+const idleSeconds = 86_400;
+
+/** What is done in the process that composes documents, which has converters of its own and one document at a time. */
+export function createComposing({ pandoc, fontFolders, memoryBytes, epoch }: ComposingSettings, log: Log) {
+  const usual = { processes: 1, idleSeconds, memoryBytes, epoch, log };
+  const engines: Engines = {
+    pandoc: openPandoc({ ...usual, command: pandoc }),
+    typst: openTypst({ ...usual, fontFolders }),
+  };
+  return {
+    read: (request: ReadRequest, { signal }: CallContext) => readDocument(engines.pandoc, request, signal),
+    write: (request: WriteRequest, context: CallContext) => writeDocument(engines, request, context),
+    validate: (request: ReadRequest, { signal }: CallContext) => validate(engines.pandoc, request, signal),
+  };
+}
+
+export type ComposingMethods = ReturnType<typeof createComposing>;

@@ -1,0 +1,63 @@
+/** Everything that a document can be built into. */
+export const formats = [
+  'pdf',
+  'docx',
+  'html',
+  'odt',
+  'epub',
+  'latex',
+  'typst',
+  'pptx',
+  'markdown',
+  'plain',
+] as const;
+
+export type Format = (typeof formats)[number];
+
+/** How a document is to look. What the front matter of the Markdown says gives way to what the caller says. */
+export interface Layout {
+  readonly title: string | null;
+  readonly authors: readonly string[];
+  /** As it is to be printed below the title; null: none. */
+  readonly date: string | null;
+  /** BCP 47, such as `en` or `de-CH`. */
+  readonly language: string;
+  readonly paper: Paper;
+  /** On all four sides, in millimetres. */
+  readonly marginMm: number;
+  readonly fontSizePt: number;
+  readonly toc: boolean;
+  readonly numberSections: boolean;
+  /** Whether PDF is to be PDF/A-2b, for archives. */
+  readonly pdfA: boolean;
+}
+
+export const papers = ['a4', 'letter'] as const;
+export type Paper = (typeof papers)[number];
+
+/** A file beside the document, under a name that we gave it: `picture-1.png`. */
+export interface Picture {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A document that has been read, judged and cited, ready to be written. */
+export interface Prepared {
+  /** Pandoc's JSON, judged: it holds no raw code, no unknown attribute, no picture but those below. */
+  readonly ast: Uint8Array;
+  readonly layout: Layout;
+  readonly pictures: readonly Picture[];
+  /** A DOCX whose styles are taken over; null: the usual one. */
+  readonly referenceDoc: Uint8Array | null;
+  /** Whether the text has characters that the usual fonts may lack. */
+  readonly hasRareCharacters: boolean;
+}
+
+/** One format, written. */
+export interface Written {
+  readonly bytes: Uint8Array;
+  /** With its dot: `.pdf`; `.zip` where pictures go along with LaTeX, Typst or Markdown. */
+  readonly extension: string;
+  readonly mediaType: string;
+  readonly warnings: readonly string[];
+}

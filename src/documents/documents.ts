@@ -1,0 +1,169 @@
+import { WorkcrateError } from '../errors.ts';
+import { takeTurns } from '../turns.ts';
+import { bytesOfPictures, type Belongings } from './belongings.ts';
+import { styleFor } from './citations/styles.ts';
+import type { Validation } from './citations/validate.ts';
+import type { Composer, Composers } from './composing/open.ts';
+import type { GivenBibliography, ReadDocument } from './composing/read.ts';
+import type { Step, WriteResult } from './composing/write.ts';
+import type { Format, Layout } from './document.ts';
+import type { Library } from './zotero/library.ts';
+
+export { formats, type Format, type Layout } from './document.ts';
+export type { GivenBibliography } from './composing/read.ts';
+export type { Belongings } from './belongings.ts';
+
+/** What a document is to be built of, and into. */
+export interface BuildRequest {
+  readonly text: string;
+  readonly formats: readonly Format[];
+  /** What the caller wants; the rest is as the front matter says, or as usual. */
+  readonly layout: Partial<Layout>;
+  readonly bibliography: GivenBibliography | null;
+  readonly style: { readonly name: string | null; readonly content: string | null };
+  /** False leaves citations as they are written. */
+  readonly cites: boolean;
+  readonly referenceDoc: Uint8Array | null;
+}
+
+export type BuildResult = WriteResult;
+
+export interface DocumentsOptions {
+  readonly composers: Composers;
+  /** Where keys are looked up that no bibliography has; null: nowhere. */
+  readonly library: Library | null;
+  /** Folder of citation styles; null: our own alone. */
+  readonly cslFolder: string | null;
+  /** Documents at once. */
+  readonly most: number;
+  readonly timeoutMs: number;
+  /** Longest text, in bytes. */
+  readonly mostBytes: number;
+}
+
+/** Who wants a document. */
+export interface Wanting {
+  readonly user: string;
+  readonly signal: AbortSignal;
+}
+
+export interface Building extends Wanting {
+  /** Where its pictures are had from. */
+  readonly pictures: Belongings;
+  progress(done: number, total: number, message: string): void;
+}
+
+export type Documents = ReturnType<typeof createDocuments>;
+
+/** Builds documents: Markdown and citations into PDF, DOCX and more. */
+export function createDocuments(options: DocumentsOptions) {
+  const { composers, timeoutMs, mostBytes } = options;
+  const turns = takeTurns(options.most, { busy, cancelled, closed });
+
+  /** The time that somebody waits for a turn is not counted. */
+  async function inTurn<T>(
+    wanting: Wanting,
+    work: (composer: Composer, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const leave = await turns.enter(wanting);
+    const deadline = deadlineAfter(timeoutMs, wanting.signal);
+    try {
+      return await composers.use((composer) => work(composer, deadline.signal), deadline.signal);
+    } finally {
+      deadline.clear();
+      leave();
+    }
+  }
+
+  return {
+    mostBytes,
+    occupancy: () => ({ running: turns.running(), queued: turns.queued() }),
+
+    build: (request: BuildRequest, building: Building): Promise<BuildResult> =>
+      inTurn(building, (composer, signal) => build(composer, request, { ...building, ...options, signal })),
+
+    validate: (
+      { text, bibliography }: Pick<BuildRequest, 'text' | 'bibliography'>,
+      wanting: Wanting,
+    ): Promise<Validation> =>
+      inTurn(wanting, (composer) => composer.call('validate', { text, bibliography, mostBytes, layout: {} })),
+
+    async [Symbol.asyncDispose]() {
+      turns.close();
+      await composers[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Reading is a step, citing another, and then each format. */
+async function build(
+  composer: Composer,
+  { text, bibliography, layout, formats, style, cites, referenceDoc }: BuildRequest,
+  options: DocumentsOptions & Building,
+): Promise<BuildResult> {
+  const { mostBytes, cslFolder, library, pictures, signal, progress } = options;
+  const total = formats.length + 2;
+  progress(0, total, 'reading');
+  const csl = cites ? await styleFor({ ...style, folder: cslFolder }) : null;
+  const read = await composer.call('read', {
+    text,
+    bibliography: cites ? bibliography : null,
+    layout,
+    mostBytes,
+  });
+  const found = await bytesOfPictures(read.pictures, pictures, signal);
+  const lent = cites ? await lentBy(library, read, signal) : { references: [], notes: [] };
+  // Somebody who gives no bibliography, and has none, may write about @things.
+  const isCited = cites && (bibliography !== null || library !== null);
+  const references = isCited ? [...read.references, ...lent.references] : null;
+  const report = ([done, message]: Step): void => progress(done + 1, total, message);
+  const result = await composer.call(
+    'write',
+    { read, found, references, style: csl, formats, referenceDoc },
+    { report },
+  );
+  progress(total, total, 'written');
+  return { ...result, warnings: [...new Set([...read.warnings, ...lent.notes, ...result.warnings])] };
+}
+
+/** What the bibliography does not have is looked for in the library. */
+async function lentBy(library: Library | null, { unknownKeys }: ReadDocument, signal: AbortSignal) {
+  if (library === null || unknownKeys.length === 0) return { references: [], notes: [] };
+  return library.references(unknownKeys, signal);
+}
+
+/** Fires after a while, or when the other does, always with an error that says which. */
+function deadlineAfter(ms: number, other: AbortSignal) {
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(tookTooLong(ms)), ms);
+  const cancel = (): void => stop.abort(cancelled());
+  other.addEventListener('abort', cancel, { once: true });
+  if (other.aborted) cancel();
+  return {
+    signal: stop.signal,
+    clear() {
+      clearTimeout(timer);
+      other.removeEventListener('abort', cancel);
+    },
+  };
+}
+
+function tookTooLong(ms: number): WorkcrateError {
+  return new WorkcrateError(
+    'document_timeout',
+    `Building the document took longer than ${ms / 1000} seconds and was ended. Ask for fewer formats at once, split the document, or have --document-timeout raised.`,
+  );
+}
+
+const cancelled = (): WorkcrateError =>
+  new WorkcrateError('cancelled', 'Building the document was cancelled.');
+
+const closed = (): WorkcrateError => new WorkcrateError('stopping', 'The server is stopping.');
+
+function busy(running: number, queued: number): WorkcrateError {
+  return new WorkcrateError(
+    'documents_busy',
+    `Too many documents wait to be built. Of yours, ${running} are under way and ${queued} wait. Try again in a while.`,
+    { details: { running, queued } },
+  );
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { docxContents, odtContents } from './contents.ts';
+import { entriesOf, withNumbers } from './headings.ts';
+import { textOf, type Block, type Inline } from './tree.ts';
+
+function heading(level: number, text: Inline[], classes: string[] = []): Block {
+  return { t: 'Header', c: [level, [`id-${textOf(text)}`, classes, []], text] };
+}
+const words = (text: string): Inline[] => [{ t: 'Str', c: text }];
+
+const blocks: Block[] = [
+  heading(1, words('A')),
+  heading(2, words('B')),
+  { t: 'Div', c: [['', [], []], [heading(2, words('C'))]] },
+  heading(1, words('D'), ['unnumbered']),
+  heading(1, words('E')),
+  heading(4, words('F')),
+];
+
+test('C11: sections are numbered as Pandoc numbers them, within divisions, too', () => {
+  const texts = JSON.stringify(withNumbers(blocks));
+  for (const number of ['1', '1.1', '1.2', '2', '2.0.0.1']) assert.ok(texts.includes(`"${number}"`), number);
+  const entries = entriesOf(blocks, true).map(({ number, text }) => [number, text]);
+  assert.deepEqual(entries, [
+    ['1', 'A'],
+    ['1.1', 'B'],
+    ['1.2', 'C'],
+    [null, 'D'],
+    ['2', 'E'],
+  ]);
+});
+
+test('C11: contents have no notes, and no links within links', () => {
+  const text: Inline[] = [
+    { t: 'Emph', c: [{ t: 'Link', c: [['', [], []], words('linked'), ['https://example.org', '']] }] },
+    { t: 'Note', c: [{ t: 'Para', c: words('note') }] },
+  ];
+  const [entry] = entriesOf([heading(1, text)], false);
+  assert.equal(entry!.text, 'linked');
+  assert.doesNotMatch(JSON.stringify(entry!.inlines), /Link|Note/);
+});
+
+test('C12: a heading cannot be code in the contents of ODT', () => {
+  const hostile = words('</text:a><x a="1">&');
+  const [contents] = odtContents([{ t: 'Header', c: [1, ['"><y', [], []], hostile] }], {
+    language: 'de-CH',
+    numbered: false,
+  });
+  const text = JSON.stringify(contents);
+  assert.match(text, /Inhalt/);
+  assert.doesNotMatch(text, /<x|<y/);
+});
+
+test('C11: without headings there are no contents', () => {
+  const options = { language: 'en', numbered: true };
+  const none: Block[] = [{ t: 'Para', c: words('text') }];
+  assert.deepEqual(docxContents(none, options), none);
+  assert.deepEqual(odtContents(none, options), none);
+});

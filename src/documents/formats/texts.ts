@@ -1,0 +1,88 @@
+import type { Layout } from '../document.ts';
+import { abstractFirst } from './abstract.ts';
+import { withNumbers } from './headings.ts';
+import { withoutPageBreaks, withPageBreaks } from './page-breaks.ts';
+import { bytesOf, changed, isDivision, treeOf, type Block } from './tree.ts';
+import { pictureWarnings, warningsFrom } from './warnings.ts';
+import type { Result, Work } from './work.ts';
+
+/** By Pandoc's own template, which people who use LaTeX know. */
+export async function writeLatex({ prepared, engines, signal }: Work): Promise<Result> {
+  const { layout, pictures } = prepared;
+  const tree = treeOf(prepared.ast);
+  const options = {
+    from: 'json',
+    to: 'latex',
+    standalone: true,
+    'number-sections': layout.numberSections,
+    'table-of-contents': layout.toc,
+    variables: latexVariables(layout),
+  };
+  const input = bytesOf({ ...tree, blocks: withPageBreaks(tree.blocks, 'latex') });
+  const { output, warnings } = await engines.pandoc.convert({ options, input }, signal);
+  return { bytes: output, warnings: [...pictureWarnings('latex', pictures), ...warningsFrom(warnings)] };
+}
+
+/** The sizes that the classes of LaTeX know, the first three by `article`. */
+const latexSizes = [10, 11, 12, 8, 9, 14, 17, 20];
+
+function latexVariables({ paper, marginMm, fontSizePt }: Layout): Record<string, unknown> {
+  const away = (size: number): number => Math.abs(size - fontSizePt);
+  const size = latexSizes.reduce((best, other) => (away(other) < away(best) ? other : best));
+  return {
+    documentclass: size >= 10 && size <= 12 ? 'article' : 'extarticle',
+    fontsize: `${size}pt`,
+    papersize: paper,
+    geometry: [`margin=${marginMm.toFixed(1)}mm`],
+    colorlinks: true,
+  };
+}
+
+/**
+ * Pandoc's Markdown with citations and references as text, so that it can be read anywhere. Contents and numbers of
+ * sections are left to whoever shows it.
+ */
+export async function writeMarkdown({ prepared, engines, signal }: Work): Promise<Result> {
+  const tree = treeOf(prepared.ast);
+  const options = { from: 'json', to: markdownFormat, standalone: true, wrap: 'none' };
+  const input = bytesOf({ ...tree, blocks: withoutDivisions(withoutPageBreaks(tree.blocks)) });
+  const { output, warnings } = await engines.pandoc.convert({ options, input }, signal);
+  return { bytes: output, warnings: warningsFrom(warnings) };
+}
+
+const markdownFormat = [
+  'markdown',
+  'citations',
+  'simple_tables',
+  'multiline_tables',
+  'fenced_divs',
+  'native_divs',
+  'bracketed_spans',
+  'native_spans',
+  'raw_html',
+  'raw_tex',
+  'raw_attribute',
+  'smart',
+].join('-');
+
+export async function writePlain({ prepared, engines, signal }: Work): Promise<Result> {
+  const { layout } = prepared;
+  const tree = treeOf(prepared.ast);
+  const text = withoutDivisions(withoutPageBreaks(tree.blocks));
+  const blocks = layout.numberSections ? withNumbers(text) : text;
+  const options = { from: 'json', to: 'plain', standalone: true, 'table-of-contents': layout.toc };
+  const { output, warnings } = await engines.pandoc.convert(
+    { options, input: bytesOf(abstractFirst({ ...tree, blocks }, null)) },
+    signal,
+  );
+  // That maths stands as TeX in a plain text is no surprise.
+  return {
+    bytes: output,
+    warnings: warningsFrom(warnings.filter(({ type }) => type !== 'CouldNotConvertTeXMath')),
+  };
+}
+
+/** Pandoc leaves references out of Markdown where their division tells them from text. */
+function withoutDivisions(blocks: readonly Block[]): Block[] {
+  return changed(blocks, (block) => (isDivision(block) ? withoutDivisions(block.c[1]) : null));
+}

@@ -1,0 +1,33 @@
+/**
+ * One conversion. `options` are those of a defaults file of Pandoc: `from`, `to`, `standalone` and so on, but not where
+ * it reads and writes: that is up to the backend. They are never anybody's but ours: a filter would be run.
+ */
+export interface PandocJob {
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly input: string | Uint8Array;
+  /** All that it can read, by plain names: letters, digits, `.`, `-` and `_`, the first a letter or digit. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+}
+
+export interface PandocResult {
+  readonly output: Uint8Array;
+  readonly warnings: readonly PandocWarning[];
+}
+
+/** What Pandoc says of what it could not do: `type` is its own name for it, such as `CiteprocWarning`. */
+export interface PandocWarning {
+  readonly type: string;
+  readonly message: string;
+}
+
+/**
+ * The port for conversions. A conversion reads nothing but what it is given, opens no connection, and is ended at once
+ * when the signal fires, whose reason it then fails with. What Pandoc refuses fails with `document_invalid`, and the
+ * line where that is known; running out of memory and anything else with `document_failed`.
+ */
+export interface Pandoc extends AsyncDisposable {
+  readonly kind: 'wasm' | 'system';
+  convert(job: PandocJob, signal: AbortSignal): Promise<PandocResult>;
+  /** Such as `3.10`. */
+  version(signal: AbortSignal): Promise<string>;
+}

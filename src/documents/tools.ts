@@ -1,0 +1,13 @@
+import type { Tool } from '../mcp/tool.ts';
+import { buildTool, type BuildToolOptions } from './tools/building.ts';
+import { validateTool } from './tools/validating.ts';
+import { libraryTools, type LibraryToolsOptions } from './zotero/tools.ts';
+
+export type DocumentToolsOptions = BuildToolOptions & LibraryToolsOptions;
+
+/** Tools that build documents and see to what they cite. */
+export const documentTools = (options: DocumentToolsOptions): Tool[] => [
+  buildTool(options),
+  validateTool(options),
+  ...libraryTools(options),
+];

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { codeFamilies, familiesFor, languageOf, mathFamilies, textFamilies } from './families.ts';
+
+it('text is looked for in fonts for reading before those for signs', () => {
+  assert.deepEqual(textFamilies(['Noto Sans SC']), [
+    'Libertinus Serif',
+    'New Computer Modern',
+    'Noto Sans SC',
+    'DejaVu Sans Mono',
+    'New Computer Modern Math',
+  ]);
+});
+
+it('code and maths begin with fonts of their own, and have all the others behind', () => {
+  const families = textFamilies(['Noto Sans SC']);
+  assert.deepEqual(codeFamilies(families).slice(0, 2), ['DejaVu Sans Mono', 'Libertinus Serif']);
+  assert.deepEqual(mathFamilies(families)[0], 'New Computer Modern Math');
+  assert.deepEqual(codeFamilies(families).toSorted(), families.toSorted());
+});
+
+for (const [language, first] of [
+  ['zh', 'Noto Sans SC'],
+  ['zh-TW', 'Noto Sans TC'],
+  ['zh-Hant', 'Noto Sans TC'],
+  ['ja', 'Noto Sans JP'],
+  ['ko-KR', 'Noto Sans KR'],
+  ['de', 'Noto Sans SC'],
+] as const)
+  it(`Chinese characters in a text in ${language} are those of ${first}`, () => {
+    const cjk = ['SC', 'TC', 'JP', 'KR'].map((script) => `Noto Sans ${script}`);
+    const ordered = familiesFor(language, textFamilies(cjk));
+    assert.equal(ordered[2], first);
+    assert.deepEqual(ordered.toSorted(), textFamilies(cjk).toSorted());
+  });
+
+for (const [tag, language, region] of [
+  ['en', 'en', null],
+  ['de-CH', 'de', 'CH'],
+  ['zh-Hant-TW', 'zh', 'TW'],
+  ['es-419', 'es', null],
+  ['"); #read("x', 'en', null],
+  ['', 'en', null],
+] as const)
+  it(`the language of ${JSON.stringify(tag)} is ${language}, its region ${region}`, () => {
+    assert.deepEqual(languageOf(tag), { language, region });
+  });
