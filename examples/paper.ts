@@ -24,12 +24,13 @@ rows = [bytearray(b'\\xff' * W * 3) for _ in range(H)]
 for colour, start in (((0, 110, 120), 0.3), ((190, 80, 40), 1.2), ((90, 60, 150), 2.4)):
     angle, speed = start, 0.0
     for x in range(W):
+        last = int(H / 2 - angle * 60)
         for _ in range(10):
-            speed -= 0.003 * math.sin(angle)
-            angle += 0.3 * speed
+            speed -= 0.004 * math.sin(angle)
+            angle += 0.004 * speed
         y = int(H / 2 - angle * 60)
-        for dy in (-1, 0, 1):
-            rows[y + dy][x * 3:x * 3 + 3] = bytes(colour)
+        for row in range(min(y, last) - 1, max(y, last) + 2):
+            rows[row][x * 3:x * 3 + 3] = bytes(colour)
 def chunk(kind, data):
     return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
 raw = b''.join(b'\\0' + bytes(row) for row in rows)
