@@ -85,5 +85,6 @@ async function gather(bytes: AsyncIterable<Uint8Array>, name: string, size: numb
       'too_large',
       `${JSON.stringify(name)} takes ${size} bytes; in a document at most ${most} can be used.`,
     );
-  return new Uint8Array(Buffer.concat(await Array.fromAsync(bytes)));
+  // A chunk is good only until the next one is asked for.
+  return new Uint8Array(Buffer.concat(await Array.fromAsync(bytes, (chunk) => Buffer.from(chunk))));
 }

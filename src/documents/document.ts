@@ -38,6 +38,8 @@ export type Paper = (typeof papers)[number];
 /** A file beside the document, under a name that we gave it: `picture-1.png`. */
 export interface Picture {
   readonly name: string;
+  /** As whoever wrote the document knows it. */
+  readonly called: string;
   readonly bytes: Uint8Array;
 }
 

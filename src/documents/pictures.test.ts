@@ -33,7 +33,8 @@ const cases = { png: pngOf(3, 2), jpg: jpegOf(300, 200), gif: gifOf(30, 20), web
 
 for (const [extension, bytes] of Object.entries(cases))
   test(`C11: a picture is known as ${extension} by its bytes`, () => {
-    assert.equal(judgePicture(bytes, called, limits).name, `picture-1.${extension}`);
+    const picture = judgePicture(bytes, called, limits);
+    assert.deepEqual([picture.name, picture.called], [`picture-1.${extension}`, 'plot']);
   });
 
 test('C11: the size of a picture is read from its head', () => {

@@ -80,9 +80,9 @@ export function judgePicture(
       `${shown(called)} is not a picture that a document can hold: give PNG, JPEG, GIF, WebP or SVG. Its bytes are looked at, not its name.`,
     );
   const name = `${as}.${kind.extension}`;
-  if (kind.extension === 'svg') return { name, bytes: judgeSvg(bytes, called) };
+  if (kind.extension === 'svg') return { name, called, bytes: judgeSvg(bytes, called) };
   demandSize(pictureSize(bytes, kind.extension), called, limits);
-  return { name, bytes };
+  return { name, called, bytes };
 }
 
 function demandShort(bytes: Uint8Array, name: string, { eachBytes }: PictureLimits): Uint8Array {

@@ -94,7 +94,7 @@ async function prepare(engines: Engines, request: WriteRequest, signal: AbortSig
 async function picturesOf({ read, found }: WriteRequest, signal: AbortSignal): Promise<Picture[]> {
   const limits = usualPictureLimits;
   const embedded = read.embedded.map(({ as, bytes }) =>
-    judgePicture(bytes, { called: 'in a data: URI', as }, limits),
+    judgePicture(bytes, { called: 'a picture in the text', as }, limits),
   );
   const among = async (name: string) => found.get(name) ?? null;
   return [

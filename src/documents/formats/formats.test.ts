@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { basename, extname } from 'node:path';
 import { after, test } from 'node:test';
 import type { Format, Written } from '../document.ts';
 import { pack } from './archive.ts';
@@ -16,7 +17,7 @@ import {
 } from './formats.testing.ts';
 import { writeFormat } from './formats.ts';
 import { epubcheck, libreOfficeTexts, missing } from './readers.testing.ts';
-import { pictureWarnings } from './warnings.ts';
+import { pictureWarnings, warningsFrom } from './warnings.ts';
 
 const engines = openEngines();
 after(() => engines[Symbol.asyncDispose]());
@@ -171,11 +172,56 @@ test('C11: slides hold what fits, and say where they go on', async () => {
 });
 
 test('C11: a picture that the reader of a format may not show is told', async () => {
-  const { warnings } = await writeText('docx', engines, '![x](picture-1.svg)', { pictures: [pictures.svg] });
+  const text = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><text>x</text></svg>');
+  const { warnings } = await writeText('docx', engines, '![x](picture-1.svg)', {
+    pictures: [{ ...pictures.svg, bytes: text }],
+  });
   assert.equal(warnings.length, 1);
-  assert.match(warnings[0]!, /^picture-1\.svg is SVG: .* Save it as PNG for this format\.$/);
-  assert.equal(pictureWarnings('latex', [pictures.svg, pictures.png]).length, 1);
+  assert.match(warnings[0]!, /^plot\.svg is SVG and has text, .* Save it as PNG for this format\.$/);
+  assert.match(pictureWarnings('latex', [pictures.svg, pictures.png]).join(), /^plot\.svg is SVG: /);
   assert.deepEqual(pictureWarnings('html', [pictures.svg]), []);
+});
+
+for (const format of ['docx', 'pptx'] as const)
+  test(`C11: an SVG in ${format} has a PNG beside it, for programs that show no SVG`, async () => {
+    const text = '# A\n\n![x](picture-1.svg){width=50%}\n\n# B\n\n![y](picture-2.svg)';
+    const given = { pictures: [pictures.svg, { ...pictures.svg, name: 'picture-2.svg' }] };
+    const { bytes, warnings } = await writeText(format, engines, text, given);
+    assert.deepEqual(warnings, []);
+    const parts = await partsOf(bytes);
+    const names = [...parts.keys()];
+    assert.equal(new Set(names).size, names.length);
+    const png = names.find((name) => /\/media\/svg-[0-9a-f]+\.png$/.test(name)) ?? '';
+    assert.ok(names.some((name) => name.endsWith('.svg')));
+    assert.ok(parts.get('[Content_Types].xml')?.includes(`PartName="/${png}" ContentType="image/png"`));
+    const lists = [...parts].filter(([name, list]) => name.endsWith('.rels') && list.includes('.svg"'));
+    const shown = lists.flatMap(([name, list]) => shownIn(parts.get(ownerOf(name)) ?? '', list));
+    assert.deepEqual(
+      shown.map(([main, beside]) => [basename(main), extname(beside)]),
+      Array.from({ length: 2 }, () => [basename(png), '.svg']),
+    );
+    const again = await writeText(format, engines, text, given);
+    assert.ok(Buffer.from(again.bytes).equals(bytes), 'byte for byte');
+  });
+
+const ownerOf = (list: string): string => list.replace('_rels/', '').replace(/\.rels$/, '');
+
+/** Of each picture of a part what programs show, and what those show that know SVG. */
+function shownIn(owner: string, list: string): [string, string][] {
+  const target = (id: string): string => {
+    const found = [...list.matchAll(/<Relationship [^>]*>/g)].filter(([tag]) => tag.includes(`Id="${id}"`));
+    assert.equal(found.length, 1, id);
+    return /Target="([^"]+)"/.exec(found[0]![0])![1]!;
+  };
+  const blips = owner.matchAll(/<a:blip r:embed="([^"]+)">.*?<asvg:svgBlip [^>]*r:embed="([^"]+)"/gs);
+  return Array.from(blips, ([, main, beside]) => [target(main!), target(beside!)]);
+}
+
+test('C11: plain text begins with its text, and Pandoc lacking words of a language is not told', async () => {
+  const plain = await writeText('plain', engines, 'Text.', { layout: { ...layout, toc: false } });
+  assert.match(textOf(plain.bytes), /^Text\./);
+  const warnings = ['CouldNotLoadTranslations', 'NoTranslation'].map((type) => ({ type, message: 'x' }));
+  assert.deepEqual(warningsFrom(warnings), []);
 });
 
 test('C11: maths that is not understood is told, and does no harm', async () => {

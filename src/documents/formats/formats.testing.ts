@@ -90,8 +90,8 @@ Doe, John. 2020. *On Things*.
 `;
 
 export const pictures = {
-  png: { name: 'picture-1.png', bytes: pngOf(40, 20) },
-  svg: { name: 'picture-1.svg', bytes: svg },
+  png: { name: 'picture-1.png', called: 'plot.png', bytes: pngOf(40, 20) },
+  svg: { name: 'picture-1.svg', called: 'plot.svg', bytes: svg },
 };
 
 export async function preparedFrom(

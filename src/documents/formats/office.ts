@@ -5,6 +5,7 @@ import { withPageBreaks } from './page-breaks.ts';
 import { referenceDocument } from './reference.ts';
 import { demandReferenceDoc } from './reference-doc.ts';
 import { bytesOf, changed, hasClass, isDivision, treeOf, type Block, type Inline } from './tree.ts';
+import { withPngs } from './svg-pictures.ts';
 import { pictureWarnings, warningsFrom } from './warnings.ts';
 import { filesOf, type Result, type Work } from './work.ts';
 
@@ -27,7 +28,8 @@ export async function writeDocx({ prepared, engines, signal }: Work): Promise<Re
   const files = { ...filesOf(pictures), 'reference.docx': reference };
   const input = bytesOf({ ...tree, blocks });
   const { output, warnings } = await engines.pandoc.convert({ options, input, files }, signal);
-  return { bytes: output, warnings: [...pictureWarnings('docx', pictures), ...warningsFrom(warnings)] };
+  const { bytes, warnings: undrawn } = await withPngs('docx', output, pictures, signal);
+  return { bytes, warnings: [...undrawn, ...pictureWarnings('docx', pictures), ...warningsFrom(warnings)] };
 }
 
 /** Its writer neither numbers headings nor has an abstract or a style for references. */

@@ -33,6 +33,12 @@ test('C11: an identifier stays with the first slide of a heading', () => {
   assert.deepEqual(ids, ['a', '']);
 });
 
+test('C11: a note in a heading is not there again where the slide goes on', () => {
+  const note: Inline = { t: 'Note', c: [paragraph('note')] };
+  const slides = slidesOf([{ t: 'Header', c: [1, noAttributes, [...words('A'), note]] }, figure, figure]);
+  assert.equal(JSON.stringify(slides).split('"Note"').length, 2);
+});
+
 test('C11: a long list goes on with the next number', () => {
   const items = Array.from({ length: 20 }, (_, at) => [paragraph(`item ${at}`)]);
   const marks = [3, { t: 'Decimal' }, { t: 'Period' }] as [number, { t: string }, { t: string }];

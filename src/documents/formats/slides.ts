@@ -1,5 +1,6 @@
 import { withoutPageBreaks } from './page-breaks.ts';
 import { partsOf } from './slide-parts.ts';
+import { withPngs } from './svg-pictures.ts';
 import {
   bytesOf,
   hasClass,
@@ -7,6 +8,7 @@ import {
   isHeading,
   noAttributes,
   treeOf,
+  unlinked,
   type Block,
   type Heading,
 } from './tree.ts';
@@ -23,7 +25,8 @@ export async function writePptx({ prepared, engines, signal }: Work): Promise<Re
   const input = bytesOf({ ...tree, blocks: slidesOf(withoutPageBreaks(tree.blocks)) });
   const job = { options, input, files: filesOf(pictures) };
   const { output, warnings } = await engines.pandoc.convert(job, signal);
-  return { bytes: output, warnings: [...pictureWarnings('pptx', pictures), ...warningsFrom(warnings)] };
+  const { bytes, warnings: undrawn } = await withPngs('pptx', output, pictures, signal);
+  return { bytes, warnings: [...undrawn, ...pictureWarnings('pptx', pictures), ...warningsFrom(warnings)] };
 }
 
 /**
@@ -60,9 +63,11 @@ function headingOf({ c: [level, attributes, text] }: Heading, following: Block |
   return { t: 'Header', c: [isPart ? SLIDE - 1 : SLIDE, attributes, text] };
 }
 
-/** The same heading once more; an identifier can be had only once. */
+/** The same heading once more; an identifier and a note can be had only once. */
 function continuing(title: Heading | null): Block {
-  return title === null ? { t: 'HorizontalRule' } : { t: 'Header', c: [SLIDE, noAttributes, title.c[2]] };
+  return title === null
+    ? { t: 'HorizontalRule' }
+    : { t: 'Header', c: [SLIDE, noAttributes, unlinked(title.c[2])] };
 }
 
 /** Columns and notes of the speaker are Pandoc's; other divisions only hold blocks together. */

@@ -77,9 +77,17 @@ export async function writePlain({ prepared, engines, signal }: Work): Promise<R
   );
   // That maths stands as TeX in a plain text is no surprise.
   return {
-    bytes: output,
+    bytes: withoutFirstLines(output),
     warnings: warningsFrom(warnings.filter(({ type }) => type !== 'CouldNotConvertTeXMath')),
   };
+}
+
+const NEWLINE = 0x0a;
+
+/** Pandoc leaves room for a title also where there is none. */
+function withoutFirstLines(text: Uint8Array): Uint8Array {
+  const start = text.findIndex((byte) => byte !== NEWLINE);
+  return start > 0 ? text.subarray(start) : text;
 }
 
 /** Pandoc leaves references out of Markdown where their division tells them from text. */

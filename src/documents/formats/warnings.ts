@@ -1,12 +1,20 @@
 import type { Format, Picture } from '../document.ts';
 import type { PandocWarning } from '../pandoc/pandoc.ts';
 import { pictureKind, type PictureKind } from '../picture-kind.ts';
+import { drawingPackage, type Undrawn } from './drawing.ts';
 
 const MOST_WARNINGS = 20;
 const LONGEST = 300;
 
 /** Said better by ourselves, or of no use to somebody who cannot change it. */
-const unsaid = new Set(['CouldNotConvertImage', 'NoTitleElement', 'NoLangSpecified', 'Deprecated']);
+const unsaid = new Set([
+  'CouldNotConvertImage',
+  'CouldNotLoadTranslations',
+  'NoTranslation',
+  'NoTitleElement',
+  'NoLangSpecified',
+  'Deprecated',
+]);
 
 export function warningsFrom(warnings: readonly PandocWarning[]): string[] {
   const said = warnings.filter(({ type }) => !unsaid.has(type)).map(wordsOf);
@@ -29,22 +37,36 @@ function shortened(message: string): string {
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
 }
 
+const emptyFrames = {
+  docx: 'older versions of Word, Word on the web and LibreOffice show an empty frame',
+  pptx: 'older versions of PowerPoint show an empty frame',
+} as const;
+
 /** Pictures that a format carries, and that programs which open it may not show. */
 const doubtful: Partial<Record<Format, { kinds: readonly PictureKind['extension'][]; why: string }>> = {
-  docx: {
-    kinds: ['svg', 'webp'],
-    why: 'older versions of Word, Word on the web and LibreOffice show an empty frame',
-  },
-  pptx: { kinds: ['svg', 'webp'], why: 'older versions of PowerPoint show an empty frame' },
+  docx: { kinds: ['webp'], why: emptyFrames.docx },
+  pptx: { kinds: ['webp'], why: emptyFrames.pptx },
   epub: { kinds: ['webp'], why: 'many readers show nothing' },
   latex: { kinds: ['svg', 'gif', 'webp'], why: 'LaTeX cannot set it as it is' },
 };
 
 export function pictureWarnings(format: Format, pictures: readonly Picture[]): string[] {
   const { kinds, why } = doubtful[format] ?? { kinds: [], why: '' };
-  return pictures.flatMap(({ name, bytes }) => {
+  return pictures.flatMap(({ called, bytes }) => {
     const kind = pictureKind(bytes)?.extension;
     if (kind === undefined || !kinds.includes(kind)) return [];
-    return [`${name} is ${kind.toUpperCase()}: ${why}. Save it as PNG for this format.`];
+    return [`${shortened(called)} is ${kind.toUpperCase()}: ${why}. Save it as PNG for this format.`];
   });
+}
+
+const undrawn: Readonly<Record<Undrawn, string>> = {
+  'has text': 'is SVG and has text, so that no PNG was made of it',
+  failed: 'is SVG, and no PNG could be made of it',
+  'not installed': `is SVG, and without the package ${drawingPackage} no PNG is made of it`,
+};
+
+/** An SVG that stands alone in a format whose programs do not all show it. */
+export function undrawnWarning(format: 'docx' | 'pptx', { called }: Picture, why: Undrawn): string {
+  const otherwise = why === 'not installed' ? `, or run: npm install ${drawingPackage}` : '.';
+  return `${shortened(called)} ${undrawn[why]}: ${emptyFrames[format]}. Save it as PNG for this format${otherwise}`;
 }

@@ -10,6 +10,12 @@ import { decodeText, parseMargin } from '../syntax/syntax.ts';
 const mostFormats = formats.length;
 const name = z.string().min(1).max(4096);
 
+/** What no document can hold is refused before anything is done. */
+const line = (most: number) =>
+  z.string().max(most).refine(isLine, 'takes a line of text without control characters');
+
+const isLine = (text: string): boolean => !/[\p{Cc}\p{Cs}\ufffe\uffff]/u.test(text);
+
 /** The text, either itself or by the name of a file: what is long need not pass through the conversation. */
 export const textInput = {
   documentContent: z
@@ -50,9 +56,9 @@ export const buildInput = {
       'A citation style by name: chicago-author-date (default), apa, ieee, vancouver, harvard, nature, mla',
     ),
   useCiteproc: z.boolean().default(true).describe('False leaves citations as they are written'),
-  title: z.string().max(1000).optional(),
-  authors: z.array(z.string().max(200)).max(100).optional(),
-  date: z.string().max(100).optional().describe('As it is to be printed'),
+  title: line(1000).optional(),
+  authors: z.array(line(200)).max(100).optional(),
+  date: line(100).optional().describe('As it is to be printed'),
   language: z
     .string()
     .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/, 'language takes a tag such as en or de-CH')

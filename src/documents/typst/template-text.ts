@@ -68,6 +68,24 @@ $endif$
 #show outline.entry.where(level: 1): set block(above: 1em)
 #show outline.entry.where(level: 1): set text(weight: "bold")
 #set outline.entry(fill: text(fill: faint, weight: "regular", repeat(gap: 0.25em)[.]))
+#let without-notes(it) = {
+  if it.func() == footnote { none }
+  else if it.has("children") { it.children.map(without-notes).join() }
+  else if it.func() == emph or it.func() == strong { (it.func())(without-notes(it.body)) }
+  else { it }
+}
+#show outline.entry: it => {
+  let heading = without-notes(it.element.body)
+  if heading == it.element.body { return it }
+  link(it.element.location(), it.indented(it.prefix(), {
+    heading
+    sym.space
+    box(width: 1fr, it.fill)
+    sym.space
+    sym.wj
+    it.page()
+  }))
+}
 
 #set list(indent: 0.6em, body-indent: 0.6em, marker: ([•], [–], [·]))
 #set enum(indent: 0.6em, body-indent: 0.6em)

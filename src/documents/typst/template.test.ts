@@ -95,6 +95,12 @@ it('links to what is not there, or there twice, do not stop a document', async (
   assert.equal(pages, 1);
 });
 
+it('a note in a heading stands once, and not below the contents as well', async () => {
+  const note = 'word '.repeat(850);
+  for (const heading of ['A[^1]', '*A[^1]*', '[^1]'])
+    assert.equal((await pdfOf(`# ${heading}\n\n[^1]: ${note}`, { toc: true })).pages, 1, heading);
+});
+
 /** A square of ten points, drawn; how large it is on the page, which is what the PDF scales it by. */
 const square =
   '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><path d="M0 0H10V10H0Z"/></svg>';

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { unpack, type Part } from './archive.ts';
+import { packCompressed } from './compressed.ts';
+
+const never = new AbortController().signal;
+const part = fc.record({
+  name: fc.stringMatching(/^[a-zé]{1,8}\/[a-z]{1,8}\.xml$/),
+  bytes: fc.oneof(
+    fc.uint8Array(),
+    fc.string({ minLength: 200 }).map((text) => Buffer.from(text.repeat(9))),
+  ),
+});
+
+test('C11: what is packed is found again when it is unpacked', async () => {
+  const parts = fc.uniqueArray(part, { selector: ({ name }) => name });
+  await fc.assert(
+    fc.asyncProperty(parts, async (given: Part[]) => {
+      const plain = (all: readonly Part[]) => all.map(({ name, bytes }) => [name, Buffer.from(bytes)]);
+      assert.deepEqual(plain(await unpack(packCompressed(given), never)), plain(given));
+    }),
+    { numRuns: 50 },
+  );
+});

@@ -1,0 +1,93 @@
+import { extname } from 'node:path';
+import { createLog } from '../../log.ts';
+import { createThread, type Thread } from '../../threads/threads.ts';
+import type { DrawingJob, DrawingMethods } from './drawing-thread.ts';
+
+/** Why there is no PNG of an SVG. */
+export type Undrawn = 'has text' | 'failed' | 'not installed';
+
+export type Drawn = Uint8Array | Undrawn;
+
+/** What makes PNG of SVG; it is an optional dependency. */
+export const drawingPackage = '@resvg/resvg-wasm';
+
+const file = new URL(`./drawing-thread${extname(import.meta.filename)}`, import.meta.url);
+
+export interface DrawingLimits {
+  readonly eachMs: number;
+  /** For all pictures of a document. */
+  readonly allMs: number;
+  /** By how much the process may grow: a small text can ask for thousands of layers. */
+  readonly memoryBytes: number;
+}
+
+const usualLimits: DrawingLimits = { eachMs: 5000, allMs: 10_000, memoryBytes: 400 * 1024 * 1024 };
+
+/**
+ * Each SVG as PNG, in a thread that ends with the last of them. What cannot be drawn, or not in time, is left to whoever
+ * opens the document: it does not make the document fail.
+ */
+export async function drawAll(
+  jobs: readonly DrawingJob[],
+  signal: AbortSignal,
+  limits: DrawingLimits = usualLimits,
+  isInstalled = hasPackage(),
+): Promise<Drawn[]> {
+  await using thread = createThread<DrawingMethods>(file, null, createLog('off'));
+  const end = performance.now() + limits.allMs;
+  const drawn: Drawn[] = [];
+  for (const job of jobs) {
+    signal.throwIfAborted();
+    const ms = Math.min(limits.eachMs, end - performance.now());
+    const obstacle = job.width === 0 ? 'failed' : obstacleIn(job.svg);
+    if (obstacle !== null) drawn.push(obstacle);
+    else if (!isInstalled) drawn.push('not installed');
+    else drawn.push(ms > 0 ? await draw(thread, job, { ...limits, eachMs: ms }, signal) : 'failed');
+  }
+  return drawn;
+}
+
+const watchMs = 50;
+
+async function draw(
+  thread: Thread<DrawingMethods>,
+  job: DrawingJob,
+  { eachMs, memoryBytes }: DrawingLimits,
+  signal: AbortSignal,
+): Promise<Drawn> {
+  const [end, most] = [performance.now() + eachMs, process.memoryUsage.rss() + memoryBytes];
+  const watch = setInterval(() => {
+    if (signal.aborted || performance.now() > end || process.memoryUsage.rss() > most) thread.kill(tooMuch);
+  }, watchMs);
+  try {
+    return await thread.call('draw', job);
+  } catch (error) {
+    signal.throwIfAborted();
+    thread.kill(error);
+    return 'failed';
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+const tooMuch = new Error('The picture takes too long, or too much memory.');
+
+/** There is no font to draw it with. */
+const textElement = /<(?:[^\s<>/:]+:)?(?:text|tspan|textpath|tref|altglyph)[\s/>]/i;
+const webp = /data:image\/webp/i;
+
+/** What would be missing in the PNG without a word. */
+function obstacleIn(svg: Uint8Array): Undrawn | null {
+  const text = Buffer.from(svg).toString('utf8');
+  if (textElement.test(text)) return 'has text';
+  return webp.test(text) ? 'failed' : null;
+}
+
+function hasPackage(): boolean {
+  try {
+    return import.meta.resolve(drawingPackage) !== '';
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    return false;
+  }
+}
