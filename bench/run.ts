@@ -14,6 +14,7 @@ for (const name of [
   'search',
   'quality',
   'documents',
+  'documents-hostile',
   'packages',
 ]) {
   console.log(`\n${name}`);

@@ -1,4 +1,5 @@
 import type { Config } from './config.ts';
+import { WorkcrateError } from './errors.ts';
 import { createDocuments, type Documents } from './documents/documents.ts';
 import { openComposers } from './documents/composing/open.ts';
 import { findFonts } from './documents/typst/fonts.ts';
@@ -19,6 +20,7 @@ export function openDocuments(options: DocumentingOptions): {
   readonly library: Library | null;
 } {
   const { config, log } = options;
+  demandMemory(config.documentMemory);
   // What is wrong with a folder is to be known at the start, not when the first document is built.
   if (config.documentFonts.length > 0) findFonts(config.documentFonts, log);
   const library = openLibrary(options);
@@ -40,6 +42,17 @@ export function openDocuments(options: DocumentingOptions): {
     mostBytes: config.documentSize,
   });
   return { documents, library };
+}
+
+/** Pandoc alone takes most of it. */
+const leastMemory = 400 * 1024 ** 2;
+
+function demandMemory(bytes: number): void {
+  if (bytes >= leastMemory) return;
+  throw new WorkcrateError(
+    'config_invalid',
+    '--document-memory takes 400MB or more: with less, no document can be built.',
+  );
 }
 
 function openLibrary({ config, clock, log }: DocumentingOptions): Library | null {

@@ -58,7 +58,7 @@ export interface Prepared {
 /** One format, written. */
 export interface Written {
   readonly bytes: Uint8Array;
-  /** With its dot: `.pdf`; `.zip` where pictures go along with LaTeX, Typst or Markdown. */
+  /** With its dot: `.pdf`; `.latex.zip` where pictures go along, as for LaTeX, Typst and Markdown. */
   readonly extension: string;
   readonly mediaType: string;
   readonly warnings: readonly string[];

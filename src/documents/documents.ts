@@ -1,4 +1,4 @@
-import { WorkcrateError } from '../errors.ts';
+import { isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import { takeTurns } from '../turns.ts';
 import { bytesOfPictures, type Belongings } from './belongings.ts';
 import { styleFor } from './citations/styles.ts';
@@ -122,8 +122,16 @@ async function build(
     { read, found, references, style: csl, formats, referenceDoc },
     { report },
   );
+  if (isWorkcrateError(signal.reason, 'cancelled')) throw signal.reason;
   progress(total, total, 'written');
-  return { ...result, warnings: [...new Set([...read.warnings, ...lent.notes, ...result.warnings])] };
+  const failures = result.failures.map((each) =>
+    each.code === 'document_timeout' ? { ...each, message: publicMessage(signal.reason) } : each,
+  );
+  return {
+    ...result,
+    failures,
+    warnings: [...new Set([...read.warnings, ...lent.notes, ...result.warnings])],
+  };
 }
 
 /** What the bibliography does not have is looked for in the library. */

@@ -61,16 +61,18 @@ export async function writeDocument(
     try {
       built.push({ format, written: await writeFormat(format, prepared, engines, signal) });
     } catch (cause) {
-      failures.push(failureOf(format, cause, signal));
+      failures.push(failureOf(format, cause, signal.aborted));
+      if (signal.aborted && built.length === 0) throw cause;
     }
   }
   return { built, failures, warnings: [...warnings, ...warningsOf(built)], missing };
 }
 
-function failureOf(format: Format, cause: unknown, signal: AbortSignal): Failure {
+/** Only whoever set the deadline knows what to say of it. */
+function failureOf(format: Format, cause: unknown, isLate: boolean): Failure {
   const error = asWorkcrateError(cause);
-  if (signal.aborted || error.code === 'stopping') throw error;
-  return { format, code: error.code, message: publicMessage(error) };
+  if (error.code === 'stopping') throw error;
+  return { format, code: isLate ? 'document_timeout' : error.code, message: publicMessage(error) };
 }
 
 async function prepare(engines: Engines, request: WriteRequest, signal: AbortSignal) {

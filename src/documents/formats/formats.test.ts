@@ -127,7 +127,7 @@ test('C11: PDF is made of markup that compiles on its own beside its pictures', 
   assert.equal(textOf(pdf.bytes.subarray(0, 5)), '%PDF-');
   assert.deepEqual(pdf.warnings, []);
   const { bytes, extension, mediaType } = await specimenIn('typst');
-  assert.deepEqual([extension, mediaType], ['.zip', 'application/zip']);
+  assert.deepEqual([extension, mediaType], ['.typst.zip', 'application/zip']);
   const parts = await partsOf(bytes);
   assert.deepEqual([...parts.keys()], ['document.typ', 'picture-1.png']);
   const job = { source: parts.get('document.typ') ?? '', pdfA: false, findMissing: false };

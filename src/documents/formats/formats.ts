@@ -55,5 +55,5 @@ export async function writeFormat(
   if (!hasPicturesBeside || prepared.pictures.length === 0) return { bytes, extension, mediaType, warnings };
   const document = { name: `document${extension}`, bytes };
   const bundle = pack([document, ...prepared.pictures]);
-  return { bytes: bundle, extension: '.zip', mediaType: 'application/zip', warnings };
+  return { bytes: bundle, extension: `.${format}.zip`, mediaType: 'application/zip', warnings };
 }

@@ -87,9 +87,21 @@ export function writeAst(ast: Ast): Uint8Array {
   return Buffer.from(JSON.stringify(ast));
 }
 
+/** No XML can hold these, and most formats are XML. Entities, YAML and bibliographies can spell them. */
+// oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
+const unwritable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
+const spelt = /\\u00[01]|\\[bf]|[\ufffe\uffff]/i;
+
+function withoutUnwritable(json: string): Ast {
+  if (!spelt.test(json)) return JSON.parse(json) as Ast;
+  return JSON.parse(json, (_, value: unknown) =>
+    typeof value === 'string' ? value.replaceAll(unwritable, '\ufffd') : value,
+  ) as Ast;
+}
+
 function parsed(bytes: Uint8Array): Ast {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes)) as Ast;
+    return withoutUnwritable(new TextDecoder().decode(bytes));
   } catch (cause) {
     throw new WorkcrateError('document_failed', 'Pandoc answered with something that is not JSON.', {
       cause,

@@ -36,7 +36,10 @@ export function findings(mostPictureBytes: number) {
     if (known !== undefined) return known.as;
     const count = wanted.size + embedded.length;
     if (count >= mostPictures)
-      throw new WorkcrateError('document_invalid', `The document has more than ${mostPictures} pictures.`);
+      throw new WorkcrateError(
+        'document_invalid',
+        `The document has more than ${mostPictures} pictures: split it.`,
+      );
     const as = `picture-${count + 1}`;
     if ('name' in target) wanted.set(target.name, { wanted: target.name, as });
     else embedded.push({ as, bytes: target.bytes });

@@ -30,7 +30,11 @@ function isPlain(name: string): boolean {
 
 function bytesOf(uri: string, mostBytes: number): Uint8Array {
   const head = dataUri.exec(uri.slice(0, 300));
-  if (head === null) throw refused(uri, `This data URI is not one of a picture: ${shown(uri)}.`);
+  if (head === null)
+    throw refused(
+      uri,
+      `This data URI is not one of a picture: ${shown(uri)}. Give PNG, JPEG, GIF, WebP or SVG as data:image/png;base64,…`,
+    );
   const body = uri.slice(head[0].length);
   if (body.length > 3 * mostBytes) throw tooLarge(uri, mostBytes);
   const isBase64 = /;base64$/i.test(head[1]!);

@@ -18,6 +18,8 @@ interface Place {
 }
 
 const mostElements = 1_000_000;
+/** Deeper, what draws it runs out of stack. */
+const mostDepth = 256;
 const references: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 // Each is tried at one place only (`y`), and a text in which one fails is refused, so that none takes long.
 const startTag = /<([^\s<>/="'!?]+)((?:\s+[^\s<>/="'!?]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*\/?>/y;
@@ -27,17 +29,23 @@ const attribute = /([^\s<>/="']+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 /** Goes through a text, and tells where its DOCTYPE stands; null: it has none. */
 export function scanXml(text: string, handler: XmlHandler): Place | null {
-  let [doctype, count, style]: [Place | null, number, number] = [null, 0, -1];
+  let [doctype, count, depth, style]: [Place | null, number, number, number] = [null, 0, 0, -1];
 
   function tag(at: number): number {
     if (style >= 0) handler.style(unescaped(text.slice(style, at), handler));
     style = -1;
-    if (text.startsWith('</', at)) return matched(endTag, at).end;
+    if (text.startsWith('</', at)) {
+      depth--;
+      return matched(endTag, at).end;
+    }
     const { end, groups } = matched(startTag, at);
     const name = localName(groups[1]!);
+    const isEmpty = text.startsWith('/>', end - 2);
     if (++count > mostElements) handler.wrong('it has too many elements');
+    if (!isEmpty && ++depth > mostDepth)
+      handler.wrong(`its elements stand in each other more than ${mostDepth} deep`);
     handler.element({ name, attributes: attributesOf(groups[2]!, handler) });
-    if (name === 'style' && !text.startsWith('/>', end - 2)) style = end;
+    if (name === 'style' && !isEmpty) style = end;
     return end;
   }
 

@@ -66,7 +66,7 @@ export const buildInput = {
     .describe('Tag such as en or de-CH'),
   paper: z.enum(papers).optional(),
   margin: z.string().max(20).optional().describe('On all sides, such as 25mm, 2.5cm or 1in'),
-  fontSize: z.number().min(6).max(24).optional().describe('In points'),
+  fontSize: z.number().min(8).max(24).optional().describe('In points'),
   toc: z.boolean().optional().describe('With a table of contents'),
   numberSections: z.boolean().optional(),
   referenceDoc: name.optional().describe('docx: an artifact or a file, a DOCX whose styles are taken over'),

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 const nowhere = '/nowhere';
 
 /** Nobody can listen there. */
@@ -12,6 +14,7 @@ export const offline: Readonly<Record<string, string>> = {
   http_proxy: nobody,
   https_proxy: nobody,
   all_proxy: nobody,
+  FONTCONFIG_FILE: join(import.meta.dirname, '../../../src/documents/typst/no-fonts.conf'),
   HOME: nowhere,
   XDG_CACHE_HOME: nowhere,
   XDG_CONFIG_HOME: nowhere,

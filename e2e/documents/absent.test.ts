@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { confinement } from '../../src/documents/confinement.ts';
+import { fromSource, run, serve, temporaryFolder, upload } from '../cli/program.testing.ts';
+
+const skip =
+  (await confinement({ readable: [] })) === null && 'bubblewrap, which hides packages, does not work';
+const packages = join(import.meta.dirname, '../../node_modules');
+
+/** The program in a world in which a folder of node_modules is empty. */
+function without(folder: string): string[] {
+  const hidden = ['--dev-bind', '/', '/', '--tmpfs', join(packages, folder)];
+  return ['/usr/bin/bwrap', '--die-with-parent', ...hidden, '--', ...fromSource];
+}
+
+it(
+  'C12: without Pandoc’s package, building names the command that brings it, and other tools work',
+  { skip },
+  async () => {
+    await using folder = await temporaryFolder();
+    await using program = await serve(['--data', folder.path], { program: without('pandoc-wasm') });
+    for (const [tool, more] of [
+      ['build_exports_content', { formats: ['docx', 'pdf'] }],
+      ['validate_citations', {}],
+    ] as const) {
+      const { failed, text } = await program.call(tool, { documentContent: 'x', ...more });
+      assert.equal(failed, true);
+      assert.match(text, /Run: npm install pandoc-wasm @bjorn3\/browser_wasi_shim \(documents_unavailable\)/);
+    }
+    const { file_id } = await upload(program, 'a.txt', 'a');
+    assert.equal((await program.call('list_files', {})).data.files[0].file_id, file_id);
+  },
+);
+
+it(
+  'C11, C12: without Typst’s package, DOCX is built, and PDF names the command that brings it',
+  { skip },
+  async () => {
+    await using folder = await temporaryFolder();
+    await writeFile(join(folder.path, 'a.md'), 'x');
+    const words = ['build', 'a.md', '--to', 'pdf,docx', '--output', '.'];
+    const { code, stdout, stderr } = await run(words, {
+      program: without('@myriaddreamin'),
+      cwd: folder.path,
+    });
+    assert.match(stdout, /a\.docx\n$/);
+    assert.match(
+      stderr,
+      /^pdf could not be built: .*Run: npm install @myriaddreamin\/typst-ts-node-compiler$/m,
+    );
+    assert.equal(code, 1);
+  },
+);

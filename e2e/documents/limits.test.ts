@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { eventually } from '../processes.testing.ts';
+import { startServer, upload, type TestServer } from '../server.testing.ts';
+import { descendantsWith, isAlive } from './descendants.testing.ts';
+import { endlessForPandoc, endlessForTypst, largeForPandoc, largePicture } from './endless.testing.ts';
+
+/** An ordinary document needs some 350 MB and 2 s when nothing has been started yet. */
+const limits = { documentTimeout: 4, documentMemory: 450e6, maxDocuments: 1 };
+
+describe('C12: documents that would take too long or too much', () => {
+  let server: TestServer;
+  before(async () => void (server = await startServer(limits)));
+  after(() => server?.[Symbol.asyncDispose]());
+
+  const build = (documentContent: string, formats: string[]) =>
+    server.call('build_exports_content', { documentContent, formats });
+  const stored = async (): Promise<number> => (await server.call('list_files', {})).data.files.length;
+
+  /** It begins cold, which a busy machine may need more than one time of four seconds for. */
+  const demandOrdinary = (formats: string[]) =>
+    eventually(async () => {
+      const reply = await build('Just *this*.', formats);
+      assert.ok(!reply.failed || reply.code === 'document_timeout', reply.text);
+      return !reply.failed && reply.data.failures.length === 0;
+    });
+
+  async function demandFailure(text: string, formats: string[], code: string, says: RegExp): Promise<void> {
+    const before = await stored();
+    const reply = await build(text, formats);
+    assert.deepEqual([reply.failed, reply.code], [true, code], reply.text);
+    assert.match(reply.text, says);
+    assert.equal(await stored(), before);
+  }
+
+  /** Of those processes that are there while something is done, none is left. */
+  async function endsWith(work: Promise<unknown>, words: string): Promise<void> {
+    await eventually(() => descendantsWith(words).length > 0);
+    const busy = descendantsWith(words);
+    await work;
+    await eventually(() => !busy.some(isAlive));
+  }
+
+  it('C11, C12: one that Typst never finishes is ended in time, and formats that were built are there', async () => {
+    await demandOrdinary(['pdf']);
+    const reply = build(endlessForTypst, ['plain', 'pdf']);
+    await endsWith(reply, 'typst-process');
+    const { failed, text, data } = await reply;
+    assert.equal(failed, false, text);
+    assert.deepEqual(
+      data.artifacts.map(({ format }: { format: string }) => format),
+      ['plain'],
+    );
+    const [failure] = data.failures;
+    assert.deepEqual([failure.format, failure.code], ['pdf', 'document_timeout']);
+    assert.match(failure.message, /longer than 4 seconds.*--document-timeout/);
+    await demandOrdinary(['pdf']);
+  });
+
+  it('C12: one that Pandoc never finishes is ended in time, with its process', async () => {
+    await endsWith(
+      demandFailure(endlessForPandoc, ['plain'], 'document_timeout', /longer than 4 seconds.*split/),
+      'pandoc-process',
+    );
+    await demandOrdinary(['plain']);
+  });
+
+  it('C12: one for which Pandoc needs too much memory fails and says so', async () => {
+    await demandFailure(largeForPandoc, ['plain'], 'document_failed', /memory.*smaller/);
+    await demandOrdinary(['plain']);
+  });
+
+  it('C12: one for which Typst needs too much memory fails and says so', async () => {
+    const names = Array.from({ length: 4 }, (_, at) => `large-${at}.png`);
+    for (const name of names) await upload(server, name, largePicture(name));
+    const text = names.map((name) => `![x](${name})\n\n`).join('');
+    await demandFailure(text, ['pdf'], 'document_failed', /memory.*smaller/);
+    await demandOrdinary(['pdf']);
+  });
+});

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { findProgram, isAtLeast } from '../../src/documents/pandoc/program.ts';
+import { startServer } from '../server.testing.ts';
+
+const program = await findProgram('pandoc').catch(() => null);
+
+it(
+  'C12: a Pandoc on PATH is used when asked for, and one that is too old says which one PDF needs',
+  { skip: program === null && 'there is no pandoc on PATH' },
+  async () => {
+    await using server = await startServer({ pandoc: 'pandoc', maxDocuments: 1 });
+    const { failed, text, data } = await server.call('build_exports_content', {
+      documentContent: '---\ntitle: Rays\n---\n\nAs [@a] says, $x^2$.',
+      bibliographyContent: '@book{a, author={Curie, Marie}, title={Rayons}, year={1898}}',
+      formats: ['docx', 'html', 'pdf'],
+    });
+    assert.equal(failed, false, text);
+    const built = data.artifacts.map(({ format }: { format: string }) => format);
+    if (!isAtLeast(program!.version, '3.1.2')) {
+      assert.deepEqual(built, ['docx', 'html']);
+      assert.deepEqual([data.failures[0].format, data.failures[0].code], ['pdf', 'unsupported']);
+      assert.match(data.failures[0].message, /3\.1\.2 or later/);
+    } else assert.deepEqual(built, ['docx', 'html', 'pdf']);
+    const page = await (await fetch(data.artifacts[1].downloadUrl)).text();
+    assert.match(page, /Curie, Marie\. 1898/);
+  },
+);
