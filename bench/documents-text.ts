@@ -3,18 +3,21 @@ const words =
 
 const entries = 100;
 
-/** About two pages for each section: prose that cites, maths, a table, code, a footnote. */
+/**
+ * Sections of prose that cites, maths, a table, code and a footnote, each about a page and a half, and behind them the
+ * references, which take four. All of them are cited.
+ */
 export function manuscript(sections: number): string {
+  const each = Math.max(2, Math.ceil(entries / (sections * 4)));
   const head =
     '---\ntitle: A study of things\nauthor: [Ada Byron, Carl Friedrich]\nabstract: It is *short*.\n---\n';
-  return head + Array.from({ length: sections }, (_, at) => section(at)).join('\n');
+  return head + Array.from({ length: sections }, (_, at) => section(at, each)).join('\n');
 }
 
-function section(at: number): string {
+function section(at: number, each: number): string {
   const paragraph = (part: number): string => {
-    const first = (at * 8 + part * 2) % entries;
-    const cited = `[@ref${first}; @ref${(first + 1) % entries}, p. 3]`;
-    return `${words}As shown by ${cited} and $x_${part}^2 + \\alpha = \\frac{1}{n}\\sum_i y_i$. ${words}`;
+    const cited = Array.from({ length: each }, (_, one) => `@ref${((at * 4 + part) * each + one) % entries}`);
+    return `${words}As shown by [${cited.join('; ')}, p. 3] and $x_${part}^2 + \\alpha = \\frac{1}{n}\\sum_i y_i$. ${words}`;
   };
   const rows = Array.from({ length: 8 }, (_, row) => `| row ${row} | ${(row * 3.14).toFixed(2)} | *x* |`);
   return (

@@ -19,7 +19,7 @@ import { temporaryFolder } from './program.ts';
 const rounds = Number(process.argv[2] ?? 5);
 const idleSeconds = 2;
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
-const sizes = { '13 pages': 6, '165 pages': 78 };
+const sizes = { '13 pages': 6, '165 pages': 108 };
 
 using folder = temporaryFolder();
 for (const [name, sections] of Object.entries(sizes)) await compare(name, sections);
@@ -38,6 +38,11 @@ async function compare(name: string, sections: number): Promise<void> {
       await cpuOf(async () => void (pages = await build(desk.documents, text, ['pdf']))),
     );
     await build(desk.documents, text, ['pdf']);
+    const other = `${bibliography}\n% ${round}`;
+    note(
+      'workcrate, warm, another bibliography',
+      await cpuOf(() => build(desk.documents, text, ['pdf'], other)),
+    );
     note('workcrate, warm', await cpuOf(() => build(desk.documents, text, ['pdf'])));
     note('workcrate, warm, docx', await cpuOf(() => build(desk.documents, text, ['docx'])));
     note(
@@ -69,13 +74,18 @@ function open() {
 }
 
 /** Gives the number of pages, where there are any. */
-async function build(documents: ReturnType<typeof open>['documents'], text: string, formats: Format[]) {
+async function build(
+  documents: ReturnType<typeof open>['documents'],
+  text: string,
+  formats: Format[],
+  references = bibliography,
+) {
   const result = await documents.build(
     {
       text,
       formats,
       layout: {},
-      bibliography: { text: bibliography, format: 'bibtex' },
+      bibliography: { text: references, format: 'bibtex' },
       style: { name: 'apa', content: null },
       cites: true,
       referenceDoc: null,
@@ -147,7 +157,9 @@ function others(text: string): Way[] {
     }));
 }
 
-const isThere = (command: string): boolean => spawnSync(command, ['--version']).status === 0;
+function isThere(command: string): boolean {
+  return spawnSync(command, ['--version']).status === 0;
+}
 
 function run(command: string, args: readonly string[]): void {
   const { status, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: 120_000 });
@@ -231,5 +243,6 @@ function diskSpace(): void {
   rmSync(join(folder.path, 'profile'), { recursive: true, force: true });
 }
 
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}

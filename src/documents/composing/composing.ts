@@ -4,6 +4,7 @@ import type { Engines } from '../formats/formats.ts';
 import { openPandoc } from '../pandoc/open.ts';
 import { openTypst } from '../typst/open.ts';
 import { readDocument, validate, type ReadRequest } from './read.ts';
+import { rememberBibliographies } from './remembered.ts';
 import { writeDocument, type WriteRequest } from './write.ts';
 
 export interface ComposingSettings {
@@ -25,10 +26,11 @@ export function createComposing({ pandoc, fontFolders, memoryBytes, epoch }: Com
     pandoc: openPandoc({ ...usual, command: pandoc }),
     typst: openTypst({ ...usual, fontFolders }),
   };
+  const reading = { pandoc: engines.pandoc, remembered: rememberBibliographies() };
   return {
-    read: (request: ReadRequest, { signal }: CallContext) => readDocument(engines.pandoc, request, signal),
+    read: (request: ReadRequest, { signal }: CallContext) => readDocument(reading, request, signal),
     write: (request: WriteRequest, context: CallContext) => writeDocument(engines, request, context),
-    validate: (request: ReadRequest, { signal }: CallContext) => validate(engines.pandoc, request, signal),
+    validate: (request: ReadRequest, { signal }: CallContext) => validate(reading, request, signal),
   };
 }
 

@@ -4,6 +4,7 @@ import { validateCitations, type Validation } from '../citations/validate.ts';
 import type { Layout } from '../document.ts';
 import type { Pandoc } from '../pandoc/pandoc.ts';
 import { usualPictureLimits } from '../pictures.ts';
+import type { Remembered } from './remembered.ts';
 import {
   citedKeys,
   demandBounded,
@@ -61,8 +62,14 @@ export const policy = (stage: Policy['stage']): Policy => ({
   mostPictureBytes: usualPictureLimits.eachBytes,
 });
 
+/** What reading takes besides the text. */
+export interface Reading {
+  readonly pandoc: Pandoc;
+  readonly remembered: Remembered;
+}
+
 export async function readDocument(
-  pandoc: Pandoc,
+  reading: Reading,
   request: ReadRequest,
   signal: AbortSignal,
 ): Promise<ReadDocument> {
@@ -72,11 +79,11 @@ export async function readDocument(
     pictures,
     embedded,
     warnings,
-  } = judge(await readText(pandoc, request, signal), policy('written'));
+  } = judge(await readText(reading.pandoc, request, signal), policy('written'));
   const layout = { ...usualLayout, ...told, ...request.layout };
   const keys = citedKeys(ast).map(({ key }) => key);
   const only = keys.includes('*') ? null : new Set(keys);
-  const known = await bibliographyOf(pandoc, request, layout.language, only, signal);
+  const known = await bibliographyOf(reading, request, layout.language, only, signal);
   const references = known?.references ?? [];
   const ids = new Set(references.map(({ id }) => id));
   return {
@@ -91,12 +98,12 @@ export async function readDocument(
 }
 
 export async function validate(
-  pandoc: Pandoc,
+  reading: Reading,
   request: ReadRequest,
   signal: AbortSignal,
 ): Promise<Validation> {
-  const cited = citedKeys(await readText(pandoc, request, signal));
-  const bibliography = await bibliographyOf(pandoc, request, usualLayout.language, null, signal);
+  const cited = citedKeys(await readText(reading.pandoc, request, signal));
+  const bibliography = await bibliographyOf(reading, request, usualLayout.language, null, signal);
   return validateCitations({ cited, bibliography });
 }
 
@@ -111,7 +118,7 @@ async function readText(pandoc: Pandoc, { text, mostBytes }: ReadRequest, signal
 }
 
 async function bibliographyOf(
-  pandoc: Pandoc,
+  { pandoc, remembered }: Reading,
   { bibliography, mostBytes }: ReadRequest,
   language: string,
   only: ReadonlySet<string> | null,
@@ -126,5 +133,6 @@ async function bibliographyOf(
       `The bibliography has ${bytes} bytes, and may have ${mostBytes} at most: give only what is cited.`,
       { details: { bytes, most: mostBytes } },
     );
-  return readBibliography(pandoc, text, format, signal, language, only);
+  const terms = [format ?? '', language, ...(only ?? ['*'])];
+  return remembered(text, terms, () => readBibliography(pandoc, text, format, signal, language, only));
 }
