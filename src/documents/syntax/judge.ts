@@ -5,6 +5,7 @@ import type { Ast, Block, Inline } from './ast.ts';
 import { judgeAttr } from './attributes.ts';
 import { findings, type EmbeddedPicture, type Findings, type WantedPicture } from './findings.ts';
 import { citedMetadata, ignoredWarning, namesIn, readFrontMatter, type FrontMatter } from './front-matter.ts';
+import { withBareLinks } from './bare-links.ts';
 import { htmlBlock, htmlInlines } from './html.ts';
 import { judgeTarget } from './link-targets.ts';
 import { emptiedBreaks, pageBreaksOf } from './page-breaks.ts';
@@ -39,7 +40,7 @@ export function judge(given: Ast, policy: Policy): Judged {
   const found = findings(policy.mostPictureBytes);
   const { meta, layout, ignored } = frontMatter(given, policy);
   const text = { ...given, meta };
-  const judged = rewrite(policy.stage === 'written' ? withTypography(text) : text, {
+  const judged = rewrite(policy.stage === 'written' ? withTypography(withBareLinks(text)) : text, {
     attr: judgeAttr,
     inlines: (list) => judgeInlines(list, policy, found),
     blocks: (list) => judgeBlocks(list, policy, found),

@@ -13,7 +13,6 @@ export const readerFormat = [
   '-smart',
   '-native_spans',
   '+tex_math_single_backslash',
-  '+autolink_bare_uris',
   '+lists_without_preceding_blankline',
   '-blank_before_header',
 ].join('');
