@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { loadConfig, type Config } from '../src/config.ts';
-import { startPostgres, type TestPostgres } from '../src/database/postgres.testing.ts';
+import { findPostgres, type TestPostgres } from '../src/database/postgres.testing.ts';
 import { createLog, type Log } from '../src/log.ts';
 import { startWorkcrate } from '../src/workcrate.ts';
 
@@ -51,14 +51,16 @@ type TestAzure = Record<'endpoint' | 'container' | 'account' | 'key', string>;
 
 let postgres: Promise<TestPostgres | null> | null = null;
 
-/** A database of its own for a server under test, or null for SQLite in its data folder. */
-async function databaseUrl(): Promise<string | null> {
+/** A database of its own for a server under test, which goes with it, or null for SQLite in its data folder. */
+async function databaseUrl(cleaning: AsyncDisposableStack): Promise<string | null> {
   if (databaseKind === 'sqlite') return null;
-  postgres ??= startPostgres();
+  postgres ??= findPostgres();
   const server = await postgres;
   if (server === null)
     throw new Error('WORKCRATE_TEST_DATABASE=postgres, but no PostgreSQL can be started here');
-  return server.url();
+  const url = await server.url();
+  cleaning.defer(() => server.drop(url));
+  return url;
 }
 
 export interface TestServer extends AsyncDisposable {
@@ -84,14 +86,18 @@ export interface ToolReply {
 
 /** A real server in this process, on a free port and a folder of its own, with a real MCP client. */
 export async function startServer(overrides: Partial<Config> = {}): Promise<TestServer> {
+  await using cleaning = new AsyncDisposableStack();
   const data = await mkdtemp(join(tmpdir(), 'workcrate-e2e-'));
+  cleaning.defer(() => rm(data, { recursive: true, force: true }));
   const defaults = { ...loadConfig({ data, port: '0' }, {}).config, ...storageSettings() };
   // Most tests run no code, and a sandbox takes a moment to be made ready.
-  const usual = { sandbox: 'off', guessLimit: 1e6, database: await databaseUrl() } as const;
+  const usual = { sandbox: 'off', guessLimit: 1e6, database: await databaseUrl(cleaning) } as const;
   const settings: Config = { ...defaults, ...usual, ...overrides };
   const logged: string[] = [];
   const log = createLog('debug', (line) => void logged.push(line));
   let running = await start(settings, log);
+  cleaning.defer(() => running[Symbol.asyncDispose]());
+  const all = cleaning.move();
   return {
     get url() {
       return running.url;
@@ -107,10 +113,7 @@ export async function startServer(overrides: Partial<Config> = {}): Promise<Test
       await running[Symbol.asyncDispose]();
       running = await start({ ...settings, port: portOf(running.url), ...more }, log);
     },
-    async [Symbol.asyncDispose]() {
-      await running[Symbol.asyncDispose]();
-      await rm(data, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 

@@ -1,6 +1,9 @@
-import { existsSync, globSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { startPostgres } from '../src/database/postgres.testing.ts';
 import { startStores } from './stores.ts';
 
 /**
@@ -14,6 +17,8 @@ interface Round {
   readonly title: string;
   readonly files: string[];
   readonly env: Record<string, string>;
+  /** The PostgreSQL that its files share: a version of Debian's, or null for the one that npm brings. */
+  readonly postgres: string | null;
   /** Why it cannot be run here. */
   readonly skip?: string | false;
 }
@@ -47,6 +52,8 @@ const chosen = (pattern: string): string[] =>
 
 const everything = chosen('{src,e2e,examples}/**/*.test.ts');
 const behaviour = chosen('e2e/behaviour/*.test.ts');
+/** What is about connections or converters is proven once: a database and a store have no part in it. */
+const onOtherBackends = behaviour.filter((file) => !/(?:pipelining|documents)\.test/.test(file));
 
 const needsStores = everything.some((file) => /storage|behaviour|several|deploy/.test(file));
 await using stores = needsStores ? await startStores() : null;
@@ -54,27 +61,29 @@ const shared = stores?.env ?? {};
 const debian15 = '/usr/lib/postgresql/15/bin';
 
 const rounds: Round[] = [
-  { title: 'everything, on SQLite and disk', files: everything, env: {} },
+  { title: 'everything, on SQLite and disk', files: everything, env: {}, postgres: null },
   {
     title: 'behaviour, on PostgreSQL 15 and S3 (Ceph RGW)',
-    files: behaviour,
-    env: {
-      WORKCRATE_TEST_DATABASE: 'postgres',
-      WORKCRATE_TEST_POSTGRES: '15',
-      WORKCRATE_TEST_STORAGE: 's3',
-    },
+    files: onOtherBackends,
+    env: { WORKCRATE_TEST_DATABASE: 'postgres', WORKCRATE_TEST_STORAGE: 's3' },
+    postgres: '15',
     skip:
       (!existsSync(debian15) && "Debian's postgresql-15 is not installed") ||
       (!('WORKCRATE_TEST_S3' in shared) && 'no Ceph RGW can be started here, for the reason printed above'),
   },
   {
     title: 'behaviour, on PostgreSQL 18 and Azure Blob (Azurite)',
-    files: behaviour,
+    files: onOtherBackends,
     env: { WORKCRATE_TEST_DATABASE: 'postgres', WORKCRATE_TEST_STORAGE: 'azure' },
+    postgres: null,
     skip:
       !('WORKCRATE_TEST_AZURE' in shared) && 'no Azurite can be started here, for the reason printed above',
   },
 ];
+
+/** Hundreds of processes load the same sources, which are compiled but once. */
+const compiled = mkdtempSync(join(tmpdir(), 'workcrate-compiled-'));
+process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 
@@ -89,12 +98,23 @@ process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${coun
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
 
 /** More files at a time than two cores: much of the time is spent waiting, for servers most of all. */
-async function runRound({ files, env }: Round): Promise<void> {
+async function runRound({ files, env, postgres: version }: Round): Promise<void> {
+  await using postgres = files.some((file) =>
+    /places|users|crates|executions|links|behaviour|several/.test(file),
+  )
+    ? await startPostgres(version)
+    : null;
   const stream = run({
     files,
-    concurrency: files === behaviour ? 5 : 3,
+    concurrency: files === everything ? 4 : 5,
     timeout: 240_000,
-    env: { ...process.env, ...shared, ...env } as Record<string, string>,
+    env: {
+      ...(process.env as Record<string, string>),
+      ...shared,
+      ...env,
+      ...(postgres === null ? {} : { WORKCRATE_TEST_POSTGRES_URL: postgres.server }),
+      NODE_COMPILE_CACHE: compiled,
+    },
   });
   stream.on('test:pass', ({ skip, details, name }) => {
     if (details.type === 'suite') return;

@@ -227,7 +227,7 @@ while True: time.sleep(1)`,
     mustNotHappen: 'a file changes after the run has ended',
     withoutWalls: 'either',
     timeoutMs: 600,
-    repeat: { times: 24, atOnce: 4 },
+    repeat: { times: 12, atOnce: 4 },
     language: python,
     code: `mark()
 signal.signal(signal.SIGTERM, signal.SIG_IGN)

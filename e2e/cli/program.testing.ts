@@ -29,12 +29,18 @@ export async function temporaryFolder() {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** The environment holds no setting but those named, so that the tester's own cannot come in. */
+/** What every program is started with. No setting of the tester's own can come in. */
+export const environment = {
+  PATH: process.env['PATH'] ?? '',
+  HOME: '/nonexistent',
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
+};
+
 function launch(args: readonly string[], options: RunOptions): ChildProcessByStdio<null, Readable, Readable> {
   const [command, ...first] = options.program ?? fromSource;
   // Most of these tests run no code, and a sandbox takes a moment to be made ready.
   const quick = { WORKCRATE_SANDBOX: 'off' };
-  const env = { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', ...quick, ...options.env };
+  const env = { ...environment, ...quick, ...options.env };
   const { cwd = tmpdir(), uid } = options;
   const identity = uid === undefined ? {} : { uid, gid: uid };
   return spawn(command!, [...first, ...args], { env, cwd, stdio: ['ignore', 'pipe', 'pipe'], ...identity });

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { fromSource, run, temporaryFolder } from './program.testing.ts';
+import { environment, fromSource, run, temporaryFolder } from './program.testing.ts';
 
 /** A client that has started `workcrate stdio` in a project folder, as an editor does for each window. */
 async function window(home: string, args: string[] = []) {
   const [command, script] = fromSource;
   const cwd = join(home, 'project');
   await mkdir(cwd, { recursive: true });
-  const env = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_DATA_HOME: home };
+  const env = { ...environment, HOME: home, XDG_DATA_HOME: home };
   const transport = new StdioClientTransport({
     command: command!,
     args: [script!, 'stdio', ...args],

@@ -4,13 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { environment as usual } from '../cli/program.testing.ts';
 
 const cli = resolve(import.meta.dirname, '../../src/cli.ts');
 
 /** The command line as a client starts it, and no setting from the environment of the tests. */
 export const command = process.execPath;
 export const argumentsOf = (...args: string[]): string[] => [cli, ...args];
-export const environment = { PATH: process.env['PATH'] ?? '', HOME: tmpdir() };
+export const environment = { ...usual, HOME: tmpdir() };
 
 export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(tmpdir(), 'workcrate-mcp-'));

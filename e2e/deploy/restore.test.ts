@@ -238,8 +238,7 @@ const noDump = existsSync(pg15) ? false : 'pg_dump is not installed (Debian: pos
 
 it('C5: the same with PostgreSQL, by pg_dump and pg_restore', { skip: noDump }, async (t) => {
   // The server that npm brings has no pg_dump with it, and that of Debian refuses one that is newer.
-  process.env['WORKCRATE_TEST_POSTGRES'] = '15';
-  await using postgres = await startPostgres();
+  await using postgres = await startPostgres('15');
   if (postgres === null) return t.skip(NO_POSTGRES);
   await using folder = await temporaryFolder();
   const [from, to] = [await postgres.url(), await postgres.url()];

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { environment } from '../cli/program.testing.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 
@@ -37,7 +38,7 @@ async function blockOf(heading: string, word: string): Promise<string> {
 /** As a person at a shell in the checkout would have it: line after line, whatever the one before came to. */
 export async function shell(script: string, env: Record<string, string>): Promise<Said> {
   const PATH = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`;
-  const options = { env: { PATH, HOME: '/nonexistent', ...env }, cwd: checkout, timeout: 60_000 };
+  const options = { env: { ...environment, PATH, ...env }, cwd: checkout, timeout: 60_000 };
   try {
     return { code: 0, ...(await promisify(execFile)('/bin/sh', ['-c', script], options)) };
   } catch (error) {

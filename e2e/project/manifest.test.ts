@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { settings } from '../../src/config/settings.ts';
-import { temporaryFolder } from '../cli/program.testing.ts';
+import { environment, temporaryFolder } from '../cli/program.testing.ts';
 
 /**
  * The manifest stands in package.json under `annabelle`, since that is where the gateway looks that has these
@@ -30,7 +30,7 @@ const { main, files, annabelle } = JSON.parse(readFileSync(join(root, 'package.j
 /** Starts the server as the gateway does, from a folder of its own, and gives its tools under their new names. */
 async function gateway(home: string) {
   const client = new Client({ name: 'gateway', version: '1' });
-  const env = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_DATA_HOME: home };
+  const env = { ...environment, HOME: home, XDG_DATA_HOME: home };
   const { command, mcpName, timeout } = annabelle;
   await client.connect(
     new StdioClientTransport({ command, args: [resolve(root, main)], cwd: home, env, stderr: 'ignore' }),

@@ -4,9 +4,11 @@ import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { run, temporaryFolder, type Program } from '../cli/program.testing.ts';
 import { listAll } from '../durability/ledger.testing.ts';
+import { startPostgres } from '../../src/database/postgres.testing.ts';
 import { startTeam, type Team } from './team.testing.ts';
 
-const made = await startTeam();
+const postgres = await startPostgres();
+const made = await startTeam(postgres);
 const skip = typeof made === 'string' && made;
 
 it(
@@ -34,7 +36,7 @@ it(
     const clients = Promise.all([...servers, ...servers].map(client));
     for (let round = 0; round < 3; round++) {
       await pause(700);
-      await team.postgres.restart();
+      await postgres!.restart();
     }
     await pause(1000);
     const before = kept.size;

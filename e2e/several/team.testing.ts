@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { startPostgres, NO_POSTGRES, type TestPostgres } from '../../src/database/postgres.testing.ts';
+import { findPostgres, NO_POSTGRES, type TestPostgres } from '../../src/database/postgres.testing.ts';
 import { NO_AZURITE, startAzurite } from '../../src/storage/azurite.testing.ts';
 import { startCeph } from '../../src/storage/ceph.testing.ts';
 import { serve, temporaryFolder, type Program } from '../cli/program.testing.ts';
 
 /** One PostgreSQL and one object store, on which any number of servers can be started. */
 export interface Team extends AsyncDisposable {
-  readonly postgres: TestPostgres;
   /** The settings that all servers share. */
   readonly env: Record<string, string>;
   /** Another process of the same program, with a data folder of its own. */
@@ -14,9 +13,9 @@ export interface Team extends AsyncDisposable {
 }
 
 /** A team's backends, or why there are none. */
-export async function startTeam(): Promise<Team | string> {
+export async function startTeam(on?: TestPostgres | null): Promise<Team | string> {
   await using opened = new AsyncDisposableStack();
-  const postgres = await startPostgres();
+  const postgres = on === undefined ? await findPostgres() : on;
   if (postgres === null) return NO_POSTGRES;
   opened.use(postgres);
   const store = await startStore(opened);
@@ -25,7 +24,6 @@ export async function startTeam(): Promise<Team | string> {
   const env = { ...store, WORKCRATE_DATABASE: await postgres.url(), WORKCRATE_PLACES_DIR: places.path };
   const all = opened.move();
   return {
-    postgres,
     env,
     async start(args = []) {
       const folder = await temporaryFolder();

@@ -79,7 +79,9 @@ for (const { kind, url, skip } of databases)
             );
           },
         );
-        const numRuns = Object.keys(inputSchema.properties ?? {}).length === 0 ? 1 : 40;
+        // What the tools do with what they are given is the same on both.
+        const many = kind === 'sqlite' ? 40 : 12;
+        const numRuns = Object.keys(inputSchema.properties ?? {}).length === 0 ? 1 : many;
         await fc.assert(property, { numRuns, endOnFailure: true });
       }
       assert.deepEqual(await others.look(), untouched);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport, type ClientOptions } from '@modelcontextprotocol/client';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { openDatabase } from '../../src/database/open.ts';
-import { NO_POSTGRES, startPostgres } from '../../src/database/postgres.testing.ts';
+import { findPostgres, NO_POSTGRES } from '../../src/database/postgres.testing.ts';
 import { createLog } from '../../src/log.ts';
 import { databaseLocation } from '../../src/stores.ts';
 import { addUser } from '../../src/users/keys.ts';
@@ -119,7 +119,7 @@ export async function send({ call }: Pick<Member, 'call'>, filename: string, byt
   return ((await answer.json()) as { file_id: string }).file_id;
 }
 
-const postgres = await startPostgres();
+const postgres = await findPostgres();
 
 /** Where the state may be, for suites that have to hold on both. */
 export const databases = [

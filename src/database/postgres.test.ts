@@ -8,7 +8,7 @@ import { NO_POSTGRES, startPostgres } from './postgres.testing.ts';
 import { postgresDatabase } from './postgres.ts';
 
 const server = await startPostgres();
-after(() => server?.stop());
+after(() => server?.[Symbol.asyncDispose]());
 const newUrl = () => server!.url();
 const skip = server === null && NO_POSTGRES;
 

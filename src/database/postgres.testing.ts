@@ -10,19 +10,26 @@ import pg from 'pg';
 import { findBinaries, runAs } from './postgres-binaries.testing.ts';
 import { freePort } from '../free-port.testing.ts';
 
-/** A PostgreSQL of this test file's own. It ends with the process, even with one that is killed. */
+/** A PostgreSQL with databases for this test file. They go when it is disposed of, and at the end of the server. */
 export interface TestPostgres extends AsyncDisposable {
   /** The URL of a database, made where it is not there. Without a name, of a new and empty one. */
   url(databaseName?: string): Promise<string>;
+  /** Removes a database before the end. */
+  drop(url: string): Promise<void>;
+}
+
+/** One of this test file's own. It ends with the process, even with one that is killed. */
+export interface OwnPostgres extends TestPostgres {
+  /** What others need to use it, as WORKCRATE_TEST_POSTGRES_URL. */
+  readonly server: string;
   restart(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** The `skip` of tests where startPostgres gave null. */
 export const NO_POSTGRES = 'no PostgreSQL can be run here, for the reason printed above';
 
 const OPTIONS =
-  `-c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200 ` +
+  `-c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=500 ` +
   '-c fsync=off -c synchronous_commit=off -c full_page_writes=off';
 
 /**
@@ -41,11 +48,20 @@ const GUARD = `
   echo $port
   cat >/dev/null`;
 
-/** Starts a real server, or prints why none can be had and gives null, so that tests skip. */
-export async function startPostgres(): Promise<TestPostgres | null> {
+/** The server that WORKCRATE_TEST_POSTGRES_URL names, else one of this process's own; null where none can be had. */
+export async function findPostgres(): Promise<TestPostgres | null> {
+  const given = process.env['WORKCRATE_TEST_POSTGRES_URL'];
+  return given ? databasesOn(given) : startPostgres();
+}
+
+/**
+ * Starts a real server, of this version of Debian's where one is named, or prints why none can be had and gives null,
+ * so that tests skip.
+ */
+export async function startPostgres(version: string | null = null): Promise<OwnPostgres | null> {
   const folder = await mkdtemp(join(tmpdir(), 'workcrate-pg-'));
   try {
-    return await startIn(folder);
+    return await startIn(folder, version);
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     console.log(`No PostgreSQL for tests: ${String(error)}`);
@@ -53,13 +69,13 @@ export async function startPostgres(): Promise<TestPostgres | null> {
   }
 }
 
-async function startIn(folder: string): Promise<TestPostgres> {
+async function startIn(folder: string, version: string | null): Promise<OwnPostgres> {
   const user = await runAs();
   const give = async () => user.uid && run('chown', ['-R', `${user.uid}:${user.gid}`, folder]);
   const password = randomUUID();
   await writeFile(join(folder, 'password'), password, { mode: 0o600 });
   await give();
-  const bin = await findBinaries(folder, user);
+  const bin = await findBinaries(folder, user, version);
   // Once more, since the guard is to remove what was copied into it.
   await give();
 
@@ -85,14 +101,36 @@ async function startIn(folder: string): Promise<TestPostgres> {
     await ended;
     await rm(folder, { recursive: true, force: true });
   };
+  const server = `postgres://workcrate:${password}@127.0.0.1:${port}`;
   return {
-    url: (name) => databaseUrl(`postgres://workcrate:${password}@127.0.0.1:${port}`, name),
+    ...databasesOn(server),
+    server,
     restart: async () => {
       const how = ['-D', join(folder, 'data'), '-m', 'fast', '-w', '-l', join(folder, 'log'), 'restart'];
       await run(join(bin, 'pg_ctl'), how, { ...user, cwd: folder });
     },
-    stop,
     [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** Others may use the same server: only what was made here is removed. */
+function databasesOn(server: string): TestPostgres {
+  const made = new Set<string>();
+  const drop = async (url: string): Promise<void> => {
+    made.delete(url);
+    const name = pg.escapeIdentifier(decodeURIComponent(new URL(url).pathname.slice(1)));
+    await query(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  };
+  return {
+    async url(name) {
+      const url = await databaseUrl(server, name);
+      made.add(url);
+      return url;
+    },
+    drop,
+    async [Symbol.asyncDispose]() {
+      for (const url of made) await drop(url);
+    },
   };
 }
 
@@ -107,17 +145,25 @@ async function failure(stream: NodeJS.ReadableStream): Promise<never> {
   throw new Error(await text(stream));
 }
 
-async function databaseUrl(
-  server: string,
-  name = `test_${randomUUID().replaceAll('-', '')}`,
-): Promise<string> {
+async function databaseUrl(server: string, wanted?: string): Promise<string> {
+  const name = wanted ?? `test_${randomUUID().replaceAll('-', '')}`;
+  const isThere = wanted !== undefined && (await hasDatabase(server, wanted));
+  if (!isThere) await query(server, `CREATE DATABASE ${pg.escapeIdentifier(name)}`);
+  return `${server}/${encodeURIComponent(name)}`;
+}
+
+async function hasDatabase(server: string, name: string): Promise<boolean> {
+  const found = await query(server, `SELECT 1 FROM pg_database WHERE datname = ${pg.escapeLiteral(name)}`);
+  return found === 1;
+}
+
+/** Gives how many rows there were. */
+async function query(server: string, sql: string): Promise<number | null> {
   const client = new pg.Client(`${server}/postgres`);
   await client.connect();
   try {
-    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
-    if (rowCount === 0) await client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`);
+    return (await client.query(sql)).rowCount;
   } finally {
     await client.end();
   }
-  return `${server}/${encodeURIComponent(name)}`;
 }

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { NO_POSTGRES, startPostgres } from '../database/postgres.testing.ts';
+import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './executions.ts';
 import { insertRunning, updateEnded } from './record.ts';
 import { ada, bob, openRoom, type RoomOptions, type TestRoom } from './room.testing.ts';
 import type { shownExecution } from './shown.ts';
 
-const server = await startPostgres();
-after(() => server?.stop());
+const server = await findPostgres();
+after(() => server?.[Symbol.asyncDispose]());
 
 const backends = {
   SQLite: { skip: false as const, location: async () => ':memory:' },

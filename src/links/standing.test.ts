@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
-import { NO_POSTGRES, startPostgres } from '../database/postgres.testing.ts';
+import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { createFiles } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { createLog } from '../log.ts';
@@ -13,7 +13,7 @@ import { removeUser } from '../users/remove.ts';
 import { objectDownload } from './download.ts';
 import { createLinks, createUploads } from './links.ts';
 
-const postgres = await startPostgres();
+const postgres = await findPostgres();
 const backends = {
   sqlite: { location: async () => ':memory:', skip: false as const },
   postgres: { location: () => postgres!.url(), skip: postgres === null ? NO_POSTGRES : (false as const) },

@@ -5,11 +5,11 @@ import { join, relative } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
-import { NO_POSTGRES, startPostgres } from '../database/postgres.testing.ts';
+import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { createPlaces, type PlacesOptions } from './places.ts';
 
-const server = await startPostgres();
-after(() => server?.stop());
+const server = await findPostgres();
+after(() => server?.[Symbol.asyncDispose]());
 
 const folder = mkdtempSync(join(tmpdir(), 'workcrate-places-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,4 +1,5 @@
 import { describe } from 'node:test';
+import { driversContract } from './contract/drivers.contract.ts';
 import { endingContract } from './contract/ending.contract.ts';
 import type { MakeSandbox } from './contract/harness.contract.ts';
 import { languagesContract } from './contract/languages.contract.ts';
@@ -11,11 +12,13 @@ export { contractOptions, type MadeSandbox, type MakeSandbox } from './contract/
 
 /**
  * What every sandbox backend must do. A backend's test supplies a factory and nothing else. What it claims
- * in `holds` is proven; what it does not hold is a skipped test with its reason.
+ * in `holds` is proven; what it does not hold is a skipped test with its reason. `ownDrivers` is false where the code
+ * is run by the drivers of another backend, whose test proves them.
  */
-export function sandboxContract(name: string, make: MakeSandbox): void {
+export function sandboxContract(name: string, make: MakeSandbox, ownDrivers = true): void {
   describe(`sandbox contract: ${name}`, { timeout: 220_000 }, () => {
     languagesContract(make);
+    if (ownDrivers) driversContract(make);
     outputContract(make);
     endingContract(make);
     wallsContract(make);

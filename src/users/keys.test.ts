@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
-import { NO_POSTGRES, startPostgres } from '../database/postgres.testing.ts';
+import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { createLog } from '../log.ts';
 import { addUser, findKey, hashKey, isKey, listKeys, rotateKey } from './keys.ts';
 import { removeUser } from './remove.ts';
 import { createUsers } from './users.ts';
 
-const postgres = await startPostgres();
+const postgres = await findPostgres();
 const backends = {
   sqlite: { location: async () => ':memory:', skip: false as const },
   postgres: { location: () => postgres!.url(), skip: postgres === null ? NO_POSTGRES : (false as const) },

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { openDatabase } from '../../database/open.ts';
-import { NO_POSTGRES, startPostgres } from '../../database/postgres.testing.ts';
+import { findPostgres, NO_POSTGRES } from '../../database/postgres.testing.ts';
 import { bytesIn } from './bytes-in.ts';
 import { madeUp } from './crate.testing.ts';
 import { createIndexWriter } from './writing.ts';
 
-const server = await startPostgres();
-after(() => server?.stop());
+const server = await findPostgres();
+after(() => server?.[Symbol.asyncDispose]());
 
 const packs = 'file:///packs/';
 const backends = [

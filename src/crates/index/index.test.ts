@@ -1,9 +1,9 @@
 import { after } from 'node:test';
-import { NO_POSTGRES, startPostgres } from '../../database/postgres.testing.ts';
+import { findPostgres, NO_POSTGRES } from '../../database/postgres.testing.ts';
 import { indexContract } from './index.contract.ts';
 
-const server = await startPostgres();
-after(() => server?.stop());
+const server = await findPostgres();
+after(() => server?.[Symbol.asyncDispose]());
 
 indexContract({ name: 'SQLite', newLocation: async () => ':memory:' });
 indexContract({

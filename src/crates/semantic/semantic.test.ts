@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { openDatabase } from '../../database/open.ts';
-import { NO_POSTGRES, startPostgres } from '../../database/postgres.testing.ts';
+import { findPostgres, NO_POSTGRES } from '../../database/postgres.testing.ts';
 import { createLog } from '../../log.ts';
 import { documentsOf, everything, plainWords, reading, twoNamesForOne } from './corpus.testing.ts';
 import { semanticContract } from './semantic.contract.ts';
@@ -9,8 +9,8 @@ import { createFitting, createMeaning } from './semantic.ts';
 
 const options = { clock: Date.now, log: createLog('off') };
 
-const postgres = await startPostgres();
-after(() => postgres?.stop());
+const postgres = await findPostgres();
+after(() => postgres?.[Symbol.asyncDispose]());
 
 semanticContract('SQLite', async () => ':memory:', false);
 semanticContract('PostgreSQL', () => postgres!.url('semantic'), postgres === null ? NO_POSTGRES : false);

@@ -1,12 +1,12 @@
 import { after } from 'node:test';
 import type { Backend } from '../../database/backend.testing.ts';
-import { NO_POSTGRES, startPostgres } from '../../database/postgres.testing.ts';
+import { findPostgres, NO_POSTGRES } from '../../database/postgres.testing.ts';
 import { syncContract } from './sync.contract.ts';
 import { inMemory } from './sync.testing.ts';
 import { tryingContract } from './trying.contract.ts';
 
-const server = await startPostgres();
-after(() => server?.stop());
+const server = await findPostgres();
+after(() => server?.[Symbol.asyncDispose]());
 
 const postgres: Backend = {
   name: 'PostgreSQL',

@@ -36,7 +36,8 @@ function optionsFor(instance: string, options: Partial<DockerOptions> = {}): Doc
 describe('docker', { skip: engine === null && noEngine }, () => {
   after(async () => engine?.[Symbol.asyncDispose]());
 
-  sandboxContract('docker', make);
+  // Its containers run the code by `drivers.ts`, as subprocess does.
+  sandboxContract('docker', make, false);
 
   it('D14: an image that is missing is said with ways to get it', async () => {
     await assert.rejects(dockerSandbox(optionsFor('none', { image: 'no-such-image:latest' })), {
