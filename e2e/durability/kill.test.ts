@@ -24,7 +24,7 @@ it(`C5: ${rounds} kills under load lose no acknowledged file and leave no orphan
   for (let round = 1; round <= rounds; round++) {
     await using program = await start();
     await inspect(program, folder.path, ledger, random);
-    await Promise.all([load(program, ledger, random), killSoon(program, random)]);
+    await Promise.all([load(program, ledger, random), killSoon(program, ledger, round, random)]);
     assert.equal(program.output.stderr, '', 'nothing to warn of');
     if (round % 5 === 0) await checkAfterRestart(start, folder.path);
   }
@@ -33,10 +33,18 @@ it(`C5: ${rounds} kills under load lose no acknowledged file and leave no orphan
   await inspect(program, folder.path, ledger, random);
   for (const [path, file] of ledger.links) await fetchLink(program, ledger, path, file);
   t.diagnostic(`${ledger.sent.size} files sent, ${ledger.kept.size} kept, ${ledger.deleted.size} deleted`);
-  assert.ok(ledger.sent.size > rounds * 5, 'there was load');
+  assert.ok(ledger.sent.size > rounds * 3, 'there was load');
 });
 
-async function killSoon(program: Program, random: () => number): Promise<void> {
+/** In most rounds not before some files were sent, however slow the machine is; in every fourth at once. */
+async function killSoon(
+  program: Program,
+  { sent }: Ledger,
+  round: number,
+  random: () => number,
+): Promise<void> {
+  const enough = sent.size + (round % 4 === 0 ? 0 : 6);
+  for (let step = 0; sent.size < enough && step < 2000; step++) await pause(10);
   await pause(20 + random() * 400);
   assert.equal(await program.end('SIGKILL'), null);
 }
