@@ -187,7 +187,7 @@ $endif$
 #set footnote.entry(separator: line(length: 22%, stroke: hairline), gap: 0.55em)
 #show footnote.entry: set par(leading: 0.5em, spacing: 0.6em)
 
-#show link: it => if type(it.dest) == location { it } else if type(it.dest) == label {
+#show link: it => if type(it.dest) == location { it } else if type(it.dest) == label and not str(it.dest).starts-with("ref-") {
   context {
     let found = query(it.dest)
     if found.len() == 0 { it.body } else {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ToolContext } from '../../mcp/tool.ts';
+import type { ToolAnswer, ToolContext } from '../../mcp/tool.ts';
 import type { Library } from './library.ts';
 import { libraryTools } from './tools.ts';
 import { article, articles, collection, keyOf, patient, serveZotero } from './zotero-server.testing.ts';
@@ -8,7 +8,7 @@ import { article, articles, collection, keyOf, patient, serveZotero } from './zo
 async function call(library: Library, name: string, input: object) {
   const tool = libraryTools({ library }).find((one) => one.name === name)!;
   const context = { signal: patient() } as ToolContext;
-  const answer = await tool.handle(tool.input.parse(input), context);
+  const answer = (await tool.handle(tool.input.parse(input), context)) as ToolAnswer<unknown>;
   return { text: answer.text, structured: tool.output.parse(answer.structured) as Record<string, unknown> };
 }
 
