@@ -15,6 +15,8 @@ for (const name of [
   'quality',
   'documents',
   'documents-hostile',
+  'client-cache',
+  'listing',
   'packages',
 ]) {
   console.log(`\n${name}`);

@@ -33,6 +33,11 @@ const tools = [
   'index_status',
   'build_exports_content',
   'validate_citations',
+  'read_client_file',
+  'list_client_directory',
+  'guide_cache_file',
+  'client_cache',
+  'search_audit',
 ];
 
 for (const lane of lanes)

@@ -16,6 +16,8 @@ export const parts: readonly (readonly [first: SettingName, title: string])[] = 
   ['crateSources', 'Crates'],
   ['documentTimeout', 'Documents'],
   ['zoteroLibrary', 'Zotero'],
+  ['clientRoot', "The client's files"],
+  ['auditLevel', 'Audit'],
   ['webhookUrl', 'Webhook, limits, stopping, seeing'],
 ];
 

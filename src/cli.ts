@@ -17,6 +17,7 @@ const commands: Record<string, () => Promise<Run>> = {
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   user: async () => (await import('./commands/user.ts')).user,
   status: async () => (await import('./commands/status.ts')).status,
+  audit: async () => (await import('./commands/audit.ts')).audit,
   build: async () => (await import('./commands/build.ts')).build,
   index: async () => (await import('./commands/crates.ts')).index,
   crates: async () => (await import('./commands/crates.ts')).crates,
@@ -24,7 +25,7 @@ const commands: Record<string, () => Promise<Run>> = {
 };
 
 /** Those that take words behind them; to all others each is one too many. */
-const wordy: ReadonlySet<string> = new Set(['user', 'crates', 'replay', 'build']);
+const wordy: ReadonlySet<string> = new Set(['user', 'crates', 'replay', 'build', 'audit']);
 
 async function main(argv: string[]): Promise<number> {
   const { command, words, flags } = parse(argv);
@@ -109,6 +110,12 @@ const ownFlags = {
   keyword: { type: 'string', multiple: true },
   shared: { type: 'boolean' },
   to: { type: 'string' },
+  level: { type: 'string' },
+  operation: { type: 'string' },
+  result: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+  before: { type: 'string' },
   bibliography: { type: 'string' },
   csl: { type: 'string' },
   style: { type: 'string' },

@@ -60,6 +60,9 @@ export type ErrorCode =
   | 'documents_unavailable'
   | 'library_refused'
   | 'library_unreachable'
+  | 'client_unsupported'
+  | 'client_refused'
+  | 'client_timeout'
   | 'cancelled'
   | 'stalled'
   | 'internal';

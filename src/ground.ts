@@ -1,3 +1,4 @@
+import type { Audit } from './audit/audit.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
@@ -9,6 +10,7 @@ export interface Ground {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
+  readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -16,7 +16,7 @@ import { databaseLocation, storageOptions } from './stores.ts';
 export type Keeping = Awaited<ReturnType<typeof startKeeping>>;
 
 /** The part of the composition root that is about what is kept: database, storage → files, links, uploads. */
-export async function startKeeping({ config, metrics, tracing, clock, log }: Ground) {
+export async function startKeeping({ config, metrics, tracing, clock, log }: Omit<Ground, 'audit'>) {
   await using started = new AsyncDisposableStack();
   started.use(lockFolder(config.data));
   const store = storageOptions(config);

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from '@prometheus-io/client';
+import { clientMetrics } from './seeing/client-metrics.ts';
 import { crateMetrics } from './seeing/crate-metrics.ts';
 import { documentMetrics } from './seeing/document-metrics.ts';
 import { runMetrics } from './seeing/run-metrics.ts';
@@ -20,6 +21,7 @@ export function createMetrics() {
     ...runMetrics(registers),
     ...storeMetrics(registers),
     ...crateMetrics(registers),
+    ...clientMetrics(registers),
     ...documentMetrics(registers),
     toolCalls: new Counter({
       name: 'workcrate_tool_calls_total',

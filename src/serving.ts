@@ -1,5 +1,8 @@
 import type { Server } from 'node:http';
 import { artifactRoutes } from './artifacts/route.ts';
+import { auditedDownloads, auditedUploads } from './audit/audited-transfers.ts';
+import type { Bridge } from './bridge/bridge.ts';
+import { createAskRoute } from './bridge/route.ts';
 import { createDraining } from './draining.ts';
 import { executionRoutes } from './executions/route.ts';
 import type { Ground } from './ground.ts';
@@ -25,6 +28,7 @@ import { createNameCheck } from './web/trusted-names.ts';
 export interface ServingOptions extends Ground {
   readonly keeping: Keeping;
   readonly code: Running;
+  readonly bridge: Bridge;
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
   readonly underWay: { readonly calls: number };
@@ -61,6 +65,7 @@ export async function startServing(options: ServingOptions) {
       rooms: roomsOf(options, door, mcp, ready),
     }),
     ...(await transfersOf(options)),
+    asks: createAskRoute(options.bridge),
     checkNames: createNameCheck(config.publicUrl, config.host),
     ...door,
     metrics,
@@ -109,7 +114,7 @@ function roomsOf(
 }
 
 /** /files and /uploads. */
-async function transfersOf({ config, metrics, clock, log, keeping, baseUrl }: ServingOptions) {
+async function transfersOf({ config, metrics, audit, clock, log, keeping, baseUrl }: ServingOptions) {
   const { storage, links, uploads, webhook } = keeping;
   const idleMs = config.idleTimeout * 1000;
   const handOver = await createHandOver({
@@ -122,11 +127,11 @@ async function transfersOf({ config, metrics, clock, log, keeping, baseUrl }: Se
     log,
   });
   const sendfile = config.sendfile === 'auto';
-  const { completed } = webhook;
+  const completed = auditedDownloads(webhook.completed, audit);
   return {
     downloads: createDownloadRoute({ links, metrics, log, sendfile, idleMs, completed, handOver }),
     uploads: createUploadRoute({
-      uploads,
+      uploads: auditedUploads(uploads, audit),
       metrics,
       log,
       idleMs,

@@ -1,4 +1,9 @@
+import { auditFolder } from './audit/audit.ts';
+import { auditedTool } from './audit/audited-tool.ts';
+import { openAudit } from './audit/open.ts';
 import type { Config } from './config.ts';
+import { clientFilesOf, openBridge } from './bridging.ts';
+import type { ClientToolsOptions } from './bridge/tools.ts';
 import { openCrates, watchCrates } from './crating.ts';
 import type { Crates } from './crates/crates.ts';
 import { openDocuments } from './documenting.ts';
@@ -36,8 +41,11 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   await using started = new AsyncDisposableStack();
   const log = lane.log ?? createLog(config.logLevel);
   const tracing = await openTracing(config.tracing, log);
-  const ground: Ground = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
-  const keeping = started.use(await startKeeping(ground));
+  const seen = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
+  // Once the data folder is held: the log stands in it.
+  const keeping = started.use(await startKeeping(seen));
+  const audit = started.use(startAudit(seen));
+  const ground: Ground = { ...seen, audit };
   const code = started.use(await startRunning({ ...ground, ...keeping }));
   const crates = countedCrates(started.use(openCrates({ ...ground, ...keeping, ...code })), ground.metrics);
   const writing = startWriting(ground, started);
@@ -54,12 +62,23 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   let url = '';
   const baseUrl = (): string => config.publicUrl ?? url;
   const underWay = { calls: 0 };
-  const tools = offeredTools(ground, keeping, code, { crates, ...writing }, baseUrl);
+  const asking = openBridge({ ...ground, keeping, baseUrl });
+  started.use(asking.bridge);
+  const tools = offeredTools(ground, keeping, code, { crates, ...writing, ...asking }, baseUrl);
   const extend = config.conformance ? (await import('./mcp/conformance/fixtures.ts')).addFixtures : undefined;
+  const askMs = config.clientTimeout * 1000;
   const factoryFor = (sharesMachine: boolean) =>
-    createServerFactory({ ...ground, tools, sharesMachine, caller: localCaller, underWay, extend });
+    createServerFactory({ ...ground, tools, sharesMachine, caller: localCaller, underWay, extend, askMs });
   const factory = factoryFor(lane.sharesMachine);
-  const served = { ...ground, keeping, code, factory: factoryFor(false), underWay, baseUrl };
+  const served = {
+    ...ground,
+    keeping,
+    code,
+    bridge: asking.bridge,
+    factory: factoryFor(false),
+    underWay,
+    baseUrl,
+  };
   const serving = started.use(await startServing(served));
   ({ url } = serving);
   started.use(watchCrates(crates, ground));
@@ -74,6 +93,11 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   };
 }
 
+function startAudit({ config, clock, log }: Omit<Ground, 'audit'>) {
+  const { auditLevel: level, auditDays: retentionDays, auditKey: key } = config;
+  return openAudit({ folder: auditFolder(config.data), clock, level, retentionDays, key, log });
+}
+
 /** Its processes are started once somebody wants a document. */
 function startWriting(ground: Ground, started: AsyncDisposableStack) {
   const { documents, library } = openDocuments(ground);
@@ -81,10 +105,11 @@ function startWriting(ground: Ground, started: AsyncDisposableStack) {
 }
 
 function offeredTools(
-  { config, tracing, log }: Ground,
+  { config, tracing, audit, log }: Ground,
   { files, links, uploads }: Keeping,
   { executions, artifacts }: Running,
-  rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'>,
+  rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
+    Pick<ClientToolsOptions, 'bridge' | 'cache'>,
   baseUrl: () => string,
 ) {
   const localFiles = createLocalFiles({ files, roots: config.shareRoots, log });
@@ -93,8 +118,21 @@ function offeredTools(
     rooms.crates.inside.inputs(caller, wanted, signal);
   const [timeoutMs, maxTimeoutMs] = [config.runTimeout * 1000, config.runMaxTimeout * 1000];
   const offered = { files, links, uploads, localFiles, executions, artifacts, crateFiles, ...rooms };
-  const terms = { fileTtl, maxTtl, timeoutMs, maxTimeoutMs, linkSeconds: fileTtl, baseUrl };
-  return selectTools({ ...offered, ...terms }, config.tools).map((tool) => seenTool(tool, tracing));
+  const readClientFile = clientFilesOf(rooms.bridge);
+  const auditLog = { folder: auditFolder(config.data), key: config.auditKey };
+  const terms = {
+    auditLog,
+    readClientFile,
+    fileTtl,
+    maxTtl,
+    timeoutMs,
+    maxTimeoutMs,
+    linkSeconds: fileTtl,
+    baseUrl,
+  };
+  return selectTools({ ...offered, ...terms }, config.tools).map((tool) =>
+    auditedTool(seenTool(tool, tracing), audit),
+  );
 }
 
 function refuseOpenBind({ host, auth }: Config): void {

@@ -47,7 +47,7 @@ for (const command of ['serve', 'stdio'])
     assert.equal(code, 2);
     assert.match(
       said,
-      /^workcrate: There is no group of tools magic\. There are: all, code, artifacts, files, crates, documents\.$/m,
+      /^workcrate: There is no group of tools magic\. There are: all, code, artifacts, files, crates, documents, client\.$/m,
     );
   });
 

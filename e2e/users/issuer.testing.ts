@@ -29,7 +29,7 @@ export interface TestIssuer extends AsyncDisposable {
   readonly keyRequests: number;
 }
 
-const allScopes = 'code artifacts files crates documents operator';
+const allScopes = 'code artifacts files crates documents client operator';
 const secret = 'a secret of the tests, and of nobody else';
 
 interface Keys {

@@ -12,7 +12,7 @@ Commands
   check     verify the data folder; --read-data also compares every stored byte with its hash
   doctor    tell what works on this machine, and what to install for the rest
   user      say who may use the server, with --auth keys; also while it runs
-              add NAME [--scopes code,artifacts,files,crates,documents,operator] [--expires 90d]   prints a key, once
+              add NAME [--scopes code,artifacts,files,crates,documents,client,operator] [--expires 90d]   prints a key, once
               list [--json], rotate NAME (new key, old ones end), remove NAME
   crates    the research crates that it knows, also while it runs; --json is for programs
               search QUERY [--mode keyword|semantic|hybrid] [--filter license=MIT] [--limit 10] [--offset 0]
@@ -23,6 +23,8 @@ Commands
   replay    run a packed crate again and compare its results: replay FILE.zip or CRATE_ID [--json]
   build     build a document: build FILE.md [--to pdf,docx] [--bibliography FILE.bib] [--style apa]
               [--csl FILE.csl] [--reference-doc FILE.docx] [-o FOLDER]
+  audit     who did what, also while it runs: verify (exit code 1 where a line was changed or removed), tail,
+              search [TEXT] [--user NAME] [--operation NAME] [--result CODE] [--level warning] [--since TIME]
   status    ask a running server how it is; --url URL names another, --json is for programs
 
 Options

@@ -153,7 +153,7 @@ export const settings = {
   tools: setting(
     list,
     ['all'],
-    'groups of tools to offer: all, or their names (files, code, artifacts, crates, documents)',
+    'groups of tools to offer: all, or their names (files, code, artifacts, crates, documents, client)',
   ),
   fileTtl: setting(integer(1, 3650 * day), 3600, 'seconds that a file and its links live', {
     aliases: ['MCP_FILE_TTL'],
@@ -285,6 +285,35 @@ export const settings = {
     'base of the Zotero API; default: the web API, or http://127.0.0.1:23119/api for users/0',
   ),
   zoteroKey: setting(optionalText, null, 'key of the Zotero web API', { secret: true }),
+  clientRoot: setting(
+    optionalText,
+    null,
+    "stdio: the project's folder, where the client does not tell; its files may be asked for",
+  ),
+  clientPaths: setting(
+    list,
+    ['docs', 'src', 'tests', '.guide', '.todo'],
+    "folders of the client's project whose files may be asked for",
+    { aliases: ['FILESYSTEM_ALLOWED_PATHS'] },
+  ),
+  clientListPaths: setting(list, [], 'folders of it that may be listed; default: the same'),
+  clientTimeout: setting(integer(1, 3600), 120, 'seconds within which a client answers what it is asked'),
+  clientCache: setting(bytes, 64 * megabyte, "most bytes of the client's files that are kept in memory"),
+  clientCacheFiles: setting(integer(1, 1e6), 10_000, "most of the client's files that are kept in memory"),
+  auditLevel: setting(
+    oneOf('trace', 'info', 'warning', 'off'),
+    'trace',
+    'least severe line of the audit log: trace has every operation, warning only violations',
+  ),
+  auditDays: setting(integer(1, 3650), 90, 'days that the audit log is kept'),
+  auditKey: setting(
+    optionalText,
+    null,
+    'key of the chain of the audit log: without it, nobody can forge one',
+    {
+      secret: true,
+    },
+  ),
   webhookUrl: setting(optionalUrl, null, 'told by POST of every completed download', { secret: true }),
   webhookSecret: setting(optionalText, null, 'key of the signature on webhook calls', { secret: true }),
   guessLimit: setting(integer(1, 1e6), 60, 'unknown tokens that one address may try in a minute'),

@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
-import { defineTool, type Tool } from '../mcp/tool.ts';
+import { defineTool, isQuestion, type Tool } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { answerOf, endedShape, endLines, inputLines, outputLines, type AnswerOptions } from './answer.ts';
 import { crateFiles, findCrateFiles, type FindCrateFiles } from './crate-files.ts';
+import { clientFiles, findClientFiles, type ReadClientFile } from './client-files.ts';
 import type { Execution, Executions } from './executions.ts';
 import { codeText, executionId, givenFiles, searchInput, stdinText } from './inputs.ts';
 import { executionShape, pageShape, shownExecution, shownPage } from './shown.ts';
 import { truncated } from './truncation.ts';
 
+export type { ReadClientFile } from './client-files.ts';
 export type { FindCrateFiles } from './crate-files.ts';
 
 export interface ExecutionToolsOptions extends AnswerOptions {
@@ -17,6 +19,8 @@ export interface ExecutionToolsOptions extends AnswerOptions {
   readonly maxTimeoutMs: number;
   /** Finds files in crates for runs; without it there are no crates. */
   readonly crateFiles?: FindCrateFiles;
+  /** Asks the client for files of its own; without it nobody is asked. */
+  readonly readClientFile?: ReadClientFile;
 }
 
 /** Code may do anything that the sandbox lets it. */
@@ -53,6 +57,7 @@ function executeCode(options: ExecutionToolsOptions): Tool {
       stdin: stdinText.optional(),
       files: givenFiles,
       crate_files: crateFiles,
+      client_files: clientFiles,
       session_id: z.string().min(1).max(200).optional().describe('There are no sessions yet: leave it out'),
     }),
     output: endedShape,
@@ -64,6 +69,8 @@ function executeCode(options: ExecutionToolsOptions): Tool {
           'not_found',
           'There is no such session: this server has none. Leave session_id out.',
         );
+      const clients = await findClientFiles(options.readClientFile, context, input.client_files);
+      if (isQuestion(clients)) return clients;
       const request = {
         tool: 'execute_code',
         language: input.language,
@@ -72,7 +79,7 @@ function executeCode(options: ExecutionToolsOptions): Tool {
         workingDir: input.working_dir ?? null,
         timeoutMs: input.timeout_ms ?? null,
         files: input.files ?? [],
-        others: await findCrateFiles(options.crateFiles, context, input.crate_files),
+        others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
       };
       return answerOf(options, caller, await options.executions.run(caller, request, { signal, progress }));
     },

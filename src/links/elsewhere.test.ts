@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import type { ToolContext } from '../mcp/tool.ts';
+import type { ToolAnswer, ToolContext } from '../mcp/tool.ts';
 import { openElsewhere, thing, type Thing } from './elsewhere.testing.ts';
 import { elsewhereLinkShape, linkAnswer } from './link-result.ts';
 
@@ -19,7 +19,8 @@ type Room = Awaited<ReturnType<typeof open>>;
 
 const status = async ({ tools }: Room, token: string) => {
   const tool = tools.find(({ name }) => name === 'link_status')!;
-  return (await tool.handle({ token }, ada)).structured as Record<string, unknown>;
+  const answer = (await tool.handle({ token }, ada)) as ToolAnswer<Record<string, unknown>>;
+  return answer.structured;
 };
 
 const codeOf = async (answer: Response): Promise<[number, string]> => [

@@ -23,7 +23,7 @@ export { bytesGone, type Elsewhere, type LinkTerms } from './link.ts';
 export { objectDownload, type Download, type ObjectStretch } from './download.ts';
 export { dropLeases } from './lease.ts';
 export { createUploads, type Uploads } from './uploads.ts';
-export { createWebhook } from './webhook.ts';
+export { createWebhook, type Webhook } from './webhook.ts';
 
 /** A link as it is handed out: the only time that its token is known. */
 export interface SharedLink<Sha256 extends string | null = string> {

@@ -22,6 +22,8 @@ const pollMs = 1000;
  * Tells a URL of every completed download. Events wait in the database, so that none is lost by a restart;
  * a receiver may see one twice and can tell by its id.
  */
+export type Webhook = ReturnType<typeof createWebhook>;
+
 export function createWebhook(options: WebhookOptions) {
   const { database, url, secret, clock, log } = options;
   const stop = new AbortController();

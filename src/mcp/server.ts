@@ -1,7 +1,14 @@
 import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  inputRequired,
+  inputResponse,
   McpServer,
   requireScopes,
   type CallToolResult,
+  type ClientCapabilities,
+  type Implementation,
+  type InputRequiredResult,
   type McpServerFactory,
   type RequestStateCodec,
   type ServerContext,
@@ -13,7 +20,8 @@ import type { Metrics } from '../metrics.ts';
 import { packageVersion } from '../version.ts';
 import { callerOf } from './authentication.ts';
 import { createStateCodec } from './request-state.ts';
-import { asCallResult, type Tool, type ToolContext } from './tool.ts';
+import { askNow, type Answers } from './asking.ts';
+import { asCallResult, isQuestion, type Client, type Question, type Tool, type ToolContext } from './tool.ts';
 
 export interface McpOptions {
   readonly tools: readonly Tool[];
@@ -24,6 +32,8 @@ export interface McpOptions {
   readonly caller: Caller;
   /** How many calls have not been answered yet: a server that stops waits for them. */
   readonly underWay?: { calls: number };
+  /** How long a client of a version before 2026-07-28 has to answer a question. */
+  readonly askMs?: number;
   /** Adds what is not a tool of ours, such as the fixtures of the conformance suite. */
   readonly extend?: ((server: McpServer, parts: ServerParts) => void) | undefined;
 }
@@ -53,31 +63,63 @@ export function createServerFactory(options: McpOptions): McpServerFactory {
       { name: 'workcrate', title: 'Workcrate', version: packageVersion },
       { instructions, capabilities, requestState: { verify: state.verify } },
     );
-    const addTool = (tool: Tool): void => register(server, tool, options);
+    const addTool = (tool: Tool): void => register(server, tool, options, state);
     options.tools.forEach(addTool);
     options.extend?.(server, { addTool, state });
     return server;
   };
 }
 
-function register(server: McpServer, tool: Tool, options: McpOptions): void {
+function register(server: McpServer, tool: Tool, options: McpOptions, state: RequestStateCodec): void {
   const { title, description, input, output, annotations } = tool;
   // Asks nothing of those who need not sign in.
   const scopeChallenge = requireScopes(tool.group);
   server.registerTool(
     tool.name,
     { title, description, inputSchema: input, outputSchema: output, annotations, scopeChallenge },
-    (given, context) => call(tool, given, toolContext(context, options), options),
+    async (given, context) => {
+      const asking = askingOf(context, options, state);
+      return call(tool, given, toolContext(server, context, options), { ...options, asking });
+    },
   );
 }
 
-function toolContext(context: ServerContext, { caller, sharesMachine, log }: McpOptions): ToolContext {
+/** Pages can be asked for from this version on, whatever a client of an older one says. */
+const urlsSince = '2025-11-25';
+
+function handshakeOf(server: McpServer['server']): ClientCapabilities {
+  const { elicitation, ...others } = server.getClientCapabilities() ?? {};
+  const isOld = (server.getNegotiatedProtocolVersion() ?? urlsSince) < urlsSince;
+  if (elicitation === undefined) return others;
+  return { ...others, elicitation: isOld ? {} : elicitation };
+}
+
+/** From 2026-07-28 on every request says who the client is and what it can do; before, the handshake did. */
+function clientOf({ server }: McpServer, { mcpReq, http }: ServerContext): Client {
+  const envelope = mcpReq.envelope as Record<string, unknown> | undefined;
+  const info = (envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion()) as Implementation | undefined;
+  const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
+  return {
+    name: info === undefined ? null : `${info.name} ${info.version}`.slice(0, 200),
+    connection: envelope !== undefined && http !== undefined ? null : server,
+    capabilities: capabilities ?? handshakeOf(server),
+    answer: (key) => inputResponse(mcpReq.inputResponses, key),
+    state: mcpReq.requestState<Record<string, unknown>>() ?? null,
+  };
+}
+
+function toolContext(
+  server: McpServer,
+  context: ServerContext,
+  { caller, sharesMachine, log }: McpOptions,
+): ToolContext {
   const { signal, notify, _meta } = context.mcpReq;
   const progressToken = _meta?.progressToken;
   const scopes = context.http?.authInfo?.scopes;
   return {
     caller: callerOf(context, caller),
     signal,
+    client: clientOf(server, context),
     sharesMachine,
     mayUse: (group) => scopes === undefined || scopes.includes(group),
     progress(done, total, message) {
@@ -95,12 +137,55 @@ function toolContext(context: ServerContext, { caller, sharesMachine, log }: Mcp
   };
 }
 
+interface Asking {
+  /** Makes of what a call has to remember what it gives its client to keep. */
+  mint(left: Record<string, unknown>): Promise<string>;
+  /** Asks at once and gives the answers; null where the question is what the call is answered with. */
+  readonly now: ((question: Question) => Promise<Answers>) | null;
+}
+
+const usualAskMs = 120_000;
+
+/** From 2026-07-28 on a question is a result, after which the client calls again. */
+function askingOf(
+  context: ServerContext,
+  { askMs = usualAskMs }: McpOptions,
+  state: RequestStateCodec,
+): Asking {
+  const isModern = context.mcpReq.envelope !== undefined;
+  return {
+    mint: (left) => state.mint(left, context),
+    now: isModern ? null : (question) => askNow(context, question, askMs),
+  };
+}
+
+const mostRounds = 8;
+
+async function handled(tool: Tool, given: Record<string, unknown>, context: ToolContext, { now }: Asking) {
+  let round: Pick<Client, 'state' | 'answer'> = context.client;
+  for (let count = 0; count < mostRounds; count++) {
+    const { state, answer: answered } = round;
+    const client = { ...context.client, state, answer: answered };
+    const answer = await tool.handle(given, { ...context, client });
+    if (!isQuestion(answer) || now === null) return answer;
+    const read = await now(answer).then(
+      (answers) => (key: string) => inputResponse(answers, key),
+      // Thrown where the answer is looked for, so that the tool can see to what it has begun.
+      (error: unknown) => (): never => {
+        throw error;
+      },
+    );
+    round = { state: answer.state, answer: read };
+  }
+  throw new WorkcrateError('client_refused', 'The client was asked too often without an answer that fits.');
+}
+
 async function call(
   tool: Tool,
   given: Record<string, unknown>,
   context: ToolContext,
-  { metrics, log, underWay = { calls: 0 } }: McpOptions,
-): Promise<CallToolResult> {
+  { metrics, log, underWay = { calls: 0 }, asking }: McpOptions & { asking: Asking },
+): Promise<CallToolResult | InputRequiredResult> {
   const started = performance.now();
   underWay.calls++;
   const finish = (result: string, fields: Record<string, unknown> = {}): void => {
@@ -109,9 +194,10 @@ async function call(
     log.info('tool.called', { tool: tool.name, user: context.caller.user, result, ms, ...fields });
   };
   try {
-    const answer = await tool.handle(given, context);
-    finish('ok');
-    return asCallResult(answer);
+    const answer = await handled(tool, given, context, asking);
+    finish(isQuestion(answer) ? 'asked' : 'ok');
+    if (!isQuestion(answer)) return asCallResult(answer);
+    return inputRequired({ inputRequests: answer.ask, requestState: await asking.mint({ ...answer.state }) });
   } catch (cause) {
     const error = context.signal.aborted ? cancelled(cause) : asWorkcrateError(cause);
     finish(error.code, isOurFault(error) ? { error } : {});

@@ -1,4 +1,11 @@
-import type { CallToolResult, ContentBlock, ToolAnnotations } from '@modelcontextprotocol/server';
+import type {
+  CallToolResult,
+  ClientCapabilities,
+  ContentBlock,
+  InputRequest,
+  InputResponseView,
+  ToolAnnotations,
+} from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import type { Caller } from '../identity.ts';
 
@@ -7,6 +14,8 @@ export interface ToolContext {
   readonly caller: Caller;
   /** Fires when the client cancels or goes away. */
   readonly signal: AbortSignal;
+  /** Who it is that calls for the caller, and what it can be asked. */
+  readonly client: Client;
   /** Whether the client runs on this machine under the same user, as over stdio. */
   readonly sharesMachine: boolean;
   /** Whether the caller's key or token is good for the tools of a group; it is for the one of this tool. */
@@ -14,6 +23,31 @@ export interface ToolContext {
   /** Tells the client how far the work is, where it asked to be told. */
   progress(done: number, total: number | null, message?: string): void;
 }
+
+/** The program at the other end. */
+export interface Client {
+  /** Name and version as it gave them; null where it did not. */
+  readonly name: string | null;
+  /** The same for all calls of one connection; null where calls come without one, as over HTTP from 2026-07-28 on. */
+  readonly connection: object | null;
+  /** What it said that it can do, in this request or at the handshake. */
+  readonly capabilities: ClientCapabilities;
+  /** What it answered to a question of an earlier round of this call. */
+  answer(key: string): InputResponseView;
+  /** What the earlier round of this call left with it, unaltered and its own; null in the first round. */
+  readonly state: Readonly<Record<string, unknown>> | null;
+}
+
+/**
+ * What a handler returns in place of an answer when it has to ask the client first. It is called again, from its
+ * beginning, with the answers and the state.
+ */
+export interface Question {
+  readonly ask: Readonly<Record<string, InputRequest>>;
+  readonly state: Readonly<Record<string, unknown>>;
+}
+
+export const isQuestion = (answer: object): answer is Question => 'ask' in answer;
 
 /** What people read, what programs read, and anything shown beside them. */
 export interface ToolAnswer<Output> {
@@ -23,9 +57,10 @@ export interface ToolAnswer<Output> {
 }
 
 /** Every group of tools there is. A caller needs the scope of this name for the tools of a group. */
-export const toolGroups = ['code', 'artifacts', 'files', 'crates', 'documents'] as const;
+export const toolGroups = ['code', 'artifacts', 'files', 'crates', 'documents', 'client'] as const;
 
-export type ToolGroup = (typeof toolGroups)[number];
+/** `operator` is for those who look after the server; nobody has it unless that is said. */
+export type ToolGroup = (typeof toolGroups)[number] | 'operator';
 
 /** A tool is data plus a handler. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
@@ -36,7 +71,9 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly input: Input;
   readonly output: Output;
   readonly annotations: ToolAnnotations;
-  handle(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer<z.input<Output>>>;
+  /** Whether its room itself writes a line of the audit log for every call. */
+  readonly isNoted?: boolean;
+  handle(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer<z.input<Output>> | Question>;
 }
 
 /** Lets the schemas of a tool give its handler its types; what comes back fits in one list with all others. */

@@ -1,4 +1,6 @@
 import { artifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
+import { auditTools } from '../audit/tools.ts';
+import { clientTools, type ClientToolsOptions } from '../bridge/tools.ts';
 import { crateTools, type CrateToolsOptions } from '../crates/tools.ts';
 import { documentTools, type DocumentToolsOptions } from '../documents/tools.ts';
 import { WorkcrateError } from '../errors.ts';
@@ -11,7 +13,11 @@ export type ToolsOptions = LinkToolsOptions &
   ExecutionToolsOptions &
   ArtifactToolsOptions &
   CrateToolsOptions &
-  DocumentToolsOptions;
+  DocumentToolsOptions &
+  ClientToolsOptions & {
+    /** Where the audit log stands, and its key. */
+    readonly auditLog: { readonly folder: string; readonly key: string | null };
+  };
 
 /** Every tool there is. */
 function allTools(options: ToolsOptions): Tool[] {
@@ -22,6 +28,8 @@ function allTools(options: ToolsOptions): Tool[] {
     ...fileTools(options.files),
     ...crateTools(options),
     ...documentTools(options),
+    ...clientTools(options),
+    ...auditTools(options.auditLog),
   ];
 }
 

@@ -14,7 +14,7 @@ export function routeName(url: string): string {
   const path = url.split('?', 1)[0]!;
   if (plain.has(path)) return path;
   const [, first = '', second, ...more] = path.split('/');
-  if (first === 'files' || first === 'uploads') return `/${first}/{token}`;
+  if (first === 'files' || first === 'uploads' || first === 'ask') return `/${first}/{token}`;
   if (first === 'executions') return '/executions/{id}';
   if (first === '.well-known') return '/.well-known';
   if (second === 'artifacts')

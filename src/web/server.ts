@@ -20,6 +20,7 @@ export interface WebOptions {
   readonly app: Hono;
   readonly downloads: TokenRoute;
   readonly uploads: TokenRoute;
+  readonly asks: TokenRoute;
   readonly checkNames: (headers: IncomingMessage['headers']) => void;
   readonly gate: Pick<Gate, 'admit' | 'headersFor'>;
   readonly guesses: GuessLimit;
@@ -98,9 +99,10 @@ async function respond(
 ): Promise<void> {
   options.checkNames(req.headers);
   const [, room, token, ...more] = (req.url ?? '').split('?', 1)[0]!.split('/');
-  if ((room === 'files' || room === 'uploads') && token !== undefined && more.length === 0) {
+  const route = byToken(options, room);
+  if (route !== null && token !== undefined && more.length === 0) {
     try {
-      return await (room === 'files' ? options.downloads : options.uploads)(req, res, token);
+      return await route(req, res, token);
     } catch (error) {
       if (isWorkcrateError(error, 'link_not_found') || isWorkcrateError(error, 'upload_not_found'))
         countMiss(options.guesses, req.socket.remoteAddress ?? '');
@@ -111,6 +113,13 @@ async function respond(
   if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
   endUnlessComplete(req, res);
   await viaApp(req, res);
+}
+
+/** Rooms whose paths end in a token, which is all that it takes to be let in. */
+function byToken({ downloads, uploads, asks }: WebOptions, room: string | undefined): TokenRoute | null {
+  if (room === 'files') return downloads;
+  if (room === 'uploads') return uploads;
+  return room === 'ask' ? asks : null;
 }
 
 /** Only guesses are held up: behind a proxy, those with good links come from the same address. */

@@ -1,7 +1,7 @@
 import { mediaTypeOf } from '../../files/files.ts';
+import { createGlob } from '../../glob.ts';
 import type { Caller } from '../../identity.ts';
 import { openContainer, type CrateContainer } from '../sources/sources.ts';
-import { createGlob } from './glob.ts';
 import { demandFile, gathered, type InsideOptions, type OpenCrate } from './opened.ts';
 import { createHandingOut } from './handing-out.ts';
 import { listedPage, type ListedPage, type ListRequest } from './listing.ts';

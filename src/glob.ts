@@ -1,4 +1,4 @@
-import { WorkcrateError } from '../../errors.ts';
+import { WorkcrateError } from './errors.ts';
 
 const mostParts = 32;
 

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { auditFolder } from '../../src/audit/audit.ts';
+import { openAudit } from '../../src/audit/open.ts';
+import { createLog } from '../../src/log.ts';
+import { run } from './program.testing.ts';
+
+const noon = Date.parse('2026-05-04T12:00:00Z');
+const key = { WORKCRATE_AUDIT_KEY: 'a key of the operator' };
+
+describe('workcrate audit, as a process of its own', () => {
+  let data: string;
+  before(async () => {
+    data = await mkdtemp(join(tmpdir(), 'workcrate-cli-audit-'));
+    await using audit = openAudit({
+      folder: auditFolder(data),
+      clock: () => noon,
+      level: 'trace',
+      retentionDays: 90,
+      key: key.WORKCRATE_AUDIT_KEY,
+      log: createLog('off'),
+    });
+    const event = {
+      operation: 'read_client_file',
+      user: 'ada',
+      client: null,
+      subject: 'docs/a.md',
+      result: 'ok',
+    };
+    audit.note({ ...event, level: 'trace' });
+    const tried = { ...event, user: 'eve', subject: '../\u001b[31mpasswd', result: 'path_refused' };
+    audit.violation(tried, 'parent', new Error('no'));
+  });
+  after(() => rm(data, { recursive: true, force: true }));
+
+  const audit = (...words: string[]) => run(['audit', ...words, '--data', data], { env: key });
+
+  it('E8: search and tail show who tried what, and nothing that a terminal acts on', async () => {
+    const [found, tail] = await Promise.all([
+      audit('search', 'PASSWD', '--level', 'warning', '--user', 'eve', '--since', '2026-05-04'),
+      audit('tail', '--limit', '2', '--json'),
+    ]);
+    assert.match(
+      found.stdout,
+      /^2026-05-04T12:00:00\.000Z {2}warning {2}eve {2}read_client_file {2}path_refused {2}"\.\.\/\\u001b\[31mpasswd" {2}kind="parent" {2}where=".*" {2}repeats=0\n$/,
+    );
+    const { lines } = JSON.parse(tail.stdout);
+    assert.deepEqual(
+      lines.map(({ user, intact }: { user: string; intact: boolean }) => [user, intact]),
+      [
+        ['ada', true],
+        ['eve', true],
+      ],
+    );
+    assert.deepEqual([found.code, tail.code, found.stderr, tail.stderr], [0, 0, '', '']);
+  });
+
+  it('verify says that nothing was changed, and exits with 1 once something was', async () => {
+    const whole = await audit('verify');
+    assert.equal(whole.code, 0, whole.stderr);
+    assert.match(
+      whole.stdout,
+      /^4 lines in 1 files, from .* \(seq 4\)\nNo line was changed, removed or added\.\n$/,
+    );
+    const file = join(auditFolder(data), 'audit-2026-05-04.jsonl');
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replace('"user":"eve"', '"user":"ada"'));
+    const [changed, json] = await Promise.all([audit('verify'), audit('verify', '--json')]);
+    await writeFile(file, text);
+    assert.match(
+      changed.stdout,
+      /^problem: audit-2026-05-04\.jsonl, line 4: its hash is not that of its content/,
+    );
+    assert.match(changed.stdout, /\nThe audit log is not as it was written\.\n$/);
+    const told = JSON.parse(json.stdout);
+    assert.deepEqual([changed.code, json.code, told.ok, told.problems[0].line], [1, 1, false, 4]);
+  });
+
+  it('what it does not take is one line and exit code 2', async () => {
+    const asked = [
+      [],
+      ['verify', 'x'],
+      ['search', '--level', 'loud'],
+      ['tail', '--since', 'monday'],
+      ['tail', '--limit', 'x'],
+    ];
+    const ended = await Promise.all(asked.map((words) => audit(...words)));
+    for (const { code, stdout, stderr } of ended) {
+      assert.match(stderr, /^workcrate: [^\n]+\n$/);
+      assert.deepEqual([code, stdout], [2, '']);
+    }
+  });
+});

@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+
+/** How severe a line is. Successes are traces; what was attempted and refused is a warning. */
+export const auditLevels = ['trace', 'info', 'warning'] as const;
+
+export type AuditLevel = (typeof auditLevels)[number];
+
+/** Something that somebody did, or tried to do. Never a secret, a token or content. */
+export interface AuditEvent {
+  readonly level: AuditLevel;
+  /** Such as `read_client_file`, `download`, `execute_code`. */
+  readonly operation: string;
+  readonly user: string;
+  /** Name and version that the client gave itself; null where there is none. */
+  readonly client: string | null;
+  /** Path, file, execution or crate that it was about; null where there is none. */
+  readonly subject: string | null;
+  /** `ok`, or the code of an error. */
+  readonly result: string;
+  /** Further facts, such as the kind of a violation, or which rung was used. */
+  readonly details?: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** The one writer for every room. */
+export interface Audit extends AsyncDisposable {
+  /** Takes a line at once and writes it soon, in order. Never throws: what cannot be written is told in the log. */
+  note(event: AuditEvent): void;
+  /**
+   * A violation: a warning with its kind, where it was refused, and how often this user has tried the like before.
+   * Gives that count.
+   */
+  violation(event: Omit<AuditEvent, 'level'>, kind: string, cause: Error): number;
+  /** Resolves once all lines taken so far are on disk. */
+  flush(): Promise<void>;
+}
+
+/** Where the log stands within the data folder. */
+export const auditFolder = (data: string): string => join(data, 'audit');

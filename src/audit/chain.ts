@@ -1,0 +1,189 @@
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { WorkcrateError } from '../errors.ts';
+import { endingOf, type Torn } from './ending.ts';
+import { fileOfDay } from './file-names.ts';
+import { beginHead, readHead, writeHead, type Head } from './head.ts';
+import { beginning, lineAfter, type Entry, type Place } from './line.ts';
+
+/** Read as well, since a file that was just opened is looked at. */
+const appendFlags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
+
+/** What of the log's end on disk the next line has to see to. */
+interface Found {
+  /** Lines go there or to a later one, also where the clock was set back. */
+  readonly file: string | null;
+  /** Whether the last line has no end. */
+  readonly open: boolean;
+  readonly torn: Torn | null;
+  readonly begun: boolean;
+  /** Whether the head was as it should be. */
+  readonly head: string;
+}
+
+interface Current {
+  readonly file: string;
+  readonly fd: number;
+  size: number;
+}
+
+export type Chain = ReturnType<typeof openChain>;
+
+/** The end of the log, where lines are added. All is done at once: it goes to memory, and settling brings it to disk. */
+export function openChain(folder: string, key: string | null) {
+  let place: Place = beginning;
+  let current: Current | null = null;
+  let found: Found | null = null;
+  let file: string | null = null;
+  let settled = 0;
+
+  /** Goes on from whatever is furthest: what is known here, what the head says, or what stands in the files. */
+  function look(): Found {
+    const ending = endingOf(folder, key);
+    const head = readHead(folder, key);
+    const known = typeof head === 'string' || head.seq <= place.seq ? place : head;
+    if ((ending.last?.seq ?? 0) > known.seq) place = ending.last!;
+    else place = known;
+    return { ...ending, head: headState(head, ending.last) };
+  }
+
+  function fileFor(day: string, earlier: string | null): Current {
+    const file = [fileOfDay(day), earlier ?? ''].sort().at(-1)!;
+    if (current?.file === file) return current;
+    leave();
+    const fd = openSync(join(folder, file), appendFlags, 0o600);
+    current = { file, fd, size: fstatSync(fd).size };
+    return current;
+  }
+
+  /** The day's last lines go to disk before those of the next. */
+  function leave(): void {
+    const left = current;
+    current = null;
+    if (left === null) return;
+    try {
+      fdatasyncSync(left.fd);
+    } finally {
+      closeSync(left.fd);
+    }
+  }
+
+  /** All of the entries, or none. */
+  function append(day: string, entries: readonly Entry[]): void {
+    const first = found === null;
+    found ??= look();
+    try {
+      const target = fileFor(day, current?.file ?? found.file);
+      const isNew = target.size === 0 || (target.file === found.file && !found.begun);
+      if (found.head === 'none') beginHead(folder, target.file, key);
+      const own = ownEntries(entries[0]!.time, isNew ? target.file : null, first ? found : null, key);
+      const lines = linesAfter(place, [...own, ...entries], key);
+      const separator = target.file === found.file && found.open ? '\n' : '';
+      target.size += appendAll(target, Buffer.from(separator + lines.text));
+      ({ place } = lines);
+      ({ file } = target);
+      found = { ...found, file, head: 'same', open: false, torn: null, begun: true };
+    } catch (error) {
+      // Whatever the disk holds by now is looked at again.
+      found = null;
+      if (current?.size === 0) unlinkSync(join(folder, current.file));
+      leaveQuietly();
+      throw error;
+    }
+  }
+
+  function leaveQuietly(): void {
+    try {
+      leave();
+    } catch {
+      // It is closed, and what has made it fail is told already.
+    }
+  }
+
+  return {
+    append,
+
+    /** Resolves once all that was added is on disk, and the head says so. */
+    async settle(): Promise<void> {
+      if (file === null || place.seq === settled) return;
+      const head: Head = { seq: place.seq, hash: place.hash, file };
+      await syncFile(folder, file, current?.fd ?? null);
+      await writeHead(folder, head, key);
+      settled = head.seq;
+    },
+
+    /** The file is opened anew for the next line, after it was moved or removed. */
+    leave(): void {
+      found = null;
+      leaveQuietly();
+    },
+  };
+}
+
+/** Ends as it began where not all could be written. */
+function appendAll({ fd, size }: Current, bytes: Buffer): number {
+  try {
+    for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
+  } catch (error) {
+    ftruncateSync(fd, size);
+    throw error;
+  }
+  return bytes.length;
+}
+
+/** By a handle of its own, since the other is closed when the day ends. */
+async function syncFile(folder: string, file: string, fd: number | null): Promise<void> {
+  const ino = fd === null ? null : fstatSync(fd).ino;
+  await using handle = await open(join(folder, file), constants.O_RDONLY | constants.O_NOFOLLOW);
+  await handle.datasync();
+  if (ino !== null && (await handle.stat()).ino !== ino)
+    throw new WorkcrateError('storage_failed', `The audit log's file ${file} was replaced while in use.`);
+}
+
+function headState(head: Head | 'missing' | 'changed', last: Place | null): string {
+  if (head === 'missing' && last === null) return 'none';
+  if (typeof head === 'string') return head;
+  const { seq, hash } = last ?? beginning;
+  if (head.seq !== seq) return head.seq > seq ? 'ahead' : 'behind';
+  return head.hash === hash ? 'same' : 'changed';
+}
+
+/** The lines that the log tells of itself: which file this is, and how the end of the log was found. */
+function ownEntries(time: number, newFile: string | null, found: Found | null, key: string | null): Entry[] {
+  const own = (operation: string, details: Record<string, string | number | boolean>): Entry => ({
+    time,
+    level: 'info',
+    operation,
+    user: 'workcrate',
+    client: null,
+    subject: null,
+    result: 'ok',
+    details,
+  });
+  const torn = found?.torn ?? {};
+  return [
+    ...(newFile === null ? [] : [own('audit.file', { file: newFile, keyed: key !== null, ...torn })]),
+    ...(found === null ? [] : [own('audit.opened', { head: found.head, ...(newFile === null ? torn : {}) })]),
+  ];
+}
+
+function linesAfter(from: Place, entries: readonly Entry[], key: string | null) {
+  let place = from;
+  let text = '';
+  for (const entry of entries) {
+    const line = lineAfter(place, entry, key);
+    ({ place } = line);
+    text += line.text;
+  }
+  return { place, text };
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../clock.ts';
+import { lockFolder } from '../data-folder.ts';
+import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { auditLevels, type Audit, type AuditEvent, type AuditLevel } from './audit.ts';
+import { bounded } from './bounded.ts';
+import { openChain } from './chain.ts';
+import { dayMs } from './file-names.ts';
+import { createQueue } from './queue.ts';
+import { countRepeats, whereOf } from './repeats.ts';
+import { sweepAudit } from './sweep.ts';
+
+export interface AuditOptions {
+  readonly folder: string;
+  readonly clock: Clock;
+  /** The least severe that is written. With `off` nothing is, and violations are counted all the same. */
+  readonly level: AuditLevel | 'off';
+  readonly retentionDays: number;
+  /** With one, nobody who does not know it can make lines that fit. */
+  readonly key: string | null;
+  readonly log: Log;
+}
+
+/**
+ * Opens the log for this process alone: another on the same folder is refused with data_in_use, since two that go on
+ * from one line would look like tampering.
+ */
+export function openAudit(options: AuditOptions): Audit {
+  if (options.level === 'off') return silent();
+  const { folder, clock, level, log } = options;
+  const lock = lockFolder(folder);
+  const queue = createQueue({ ...options, chain: openChain(folder, options.key), newDay: sweepSoon });
+  const least = auditLevels.indexOf(level);
+  let sweeping: Promise<unknown> | null = null;
+
+  function sweepSoon(): void {
+    sweeping ??= sweepAudit(folder, clock() - options.retentionDays * dayMs)
+      .catch((error: unknown) => log.error('audit.sweep_failed', { error }))
+      .finally(() => (sweeping = null));
+  }
+
+  const note = (event: AuditEvent): void => {
+    if (auditLevels.indexOf(event.level) >= least) queue.add(bounded(event, clock()));
+  };
+  return {
+    note,
+    violation: violations(note),
+    async flush() {
+      const error = await queue.flush();
+      if (error !== null) throw unwritten(error);
+    },
+    async [Symbol.asyncDispose]() {
+      // What fails is in the log by now.
+      await queue.close();
+      await sweeping;
+      lock[Symbol.dispose]();
+    },
+  };
+}
+
+function silent(): Audit {
+  const nothing = async (): Promise<void> => {};
+  return {
+    note() {},
+    violation: violations(() => {}),
+    flush: nothing,
+    [Symbol.asyncDispose]: nothing,
+  };
+}
+
+/** An error that two rooms tell of, such as the one that refuses and the one that was called, is one violation. */
+function violations(note: (event: AuditEvent) => void): Audit['violation'] {
+  const repeatsOf = countRepeats();
+  const told = new WeakMap<Error, number>();
+  return (event, kind, cause) => {
+    const before = told.get(cause);
+    if (before !== undefined) return before;
+    const repeats = repeatsOf(event.user.slice(0, 200), kind.slice(0, 200), event.operation.slice(0, 200));
+    told.set(cause, repeats);
+    // First, since only so many are kept, and last, since no other detail takes their place.
+    const own = { kind, where: whereOf(cause), repeats };
+    note({ ...event, level: 'warning', details: { ...own, ...event.details, ...own } });
+    return repeats;
+  };
+}
+
+function unwritten(cause: unknown): WorkcrateError {
+  if (isWorkcrateError(cause)) return cause;
+  const isFull = errnoOf(cause) === 'ENOSPC' || errnoOf(cause) === 'EDQUOT';
+  return new WorkcrateError(
+    isFull ? 'storage_full' : 'storage_failed',
+    `The audit log cannot be written${isFull ? ': the disk is full' : ''}. Its lines wait, and are lost if it stays so.`,
+    { cause },
+  );
+}

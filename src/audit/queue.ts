@@ -1,0 +1,137 @@
+import type { Log } from '../log.ts';
+import type { Chain } from './chain.ts';
+import { dayMs, dayOf } from './file-names.ts';
+import type { Entry } from './line.ts';
+
+const mostWaiting = 10_000;
+/** Lines that are written in one go, so that others have their turn. */
+const mostAtOnce = 200;
+const settleMs = 1000;
+const againMs = 1000;
+
+export interface QueueOptions {
+  readonly chain: Chain;
+  readonly log: Log;
+  /** Called when the first line of this process is written, and the first of each day. */
+  newDay(): void;
+}
+
+/** Lines on their way to the file, in order. Those that come together are written together. */
+export function createQueue({ chain, log, newDay }: QueueOptions) {
+  let waiting: Entry[] = [];
+  let lost = 0;
+  let day = '';
+  let failure: unknown = null;
+  let soon: NodeJS.Immediate | null = null;
+  let again: NodeJS.Timeout | null = null;
+  let rest: NodeJS.Timeout | null = null;
+  let closed = false;
+  let isSettled = true;
+  let settling: Promise<unknown> = Promise.resolve();
+
+  /** While nothing can be written, trying for each line would only cost time. */
+  function writeSoon(): void {
+    if (failure === null) soon ??= setImmediate(write);
+    else again ??= setTimeout(write, againMs).unref();
+  }
+
+  function write(): void {
+    clearImmediate(soon ?? undefined);
+    clearTimeout(again ?? undefined);
+    soon = again = null;
+    try {
+      writeSome();
+      failed(null);
+      rest ??= setTimeout(() => void settle(), settleMs).unref();
+    } catch (error) {
+      failed(error);
+    }
+    if (waiting.length > 0) writeSoon();
+  }
+
+  function writeSome(): void {
+    if (waiting.length === 0) return;
+    const today = dayOf(waiting[0]!.time);
+    const midnight = Date.parse(today) + dayMs;
+    const end = waiting.findIndex(({ time }, at) => at === mostAtOnce || time >= midnight);
+    const batch = end === -1 ? waiting : waiting.slice(0, end);
+    chain.append(today, batch);
+    waiting = waiting.slice(batch.length);
+    if (lost > 0) waiting.push(lossOf(lost, (waiting.at(-1) ?? batch.at(-1)!).time));
+    lost = 0;
+    if (day !== today) newDay();
+    day = today;
+  }
+
+  /** Told once when it begins, and once when it is over. */
+  function failed(error: unknown): void {
+    if (error !== null && failure === null) log.error('audit.write_failed', { error });
+    if (error === null && failure !== null) log.info('audit.write_resumed', { lost });
+    failure = error;
+  }
+
+  /** One at a time; a failure is told, and is the next one's to make good. */
+  function settle(): Promise<unknown> {
+    clearTimeout(rest ?? undefined);
+    rest = null;
+    settling = settling.then(async () => {
+      try {
+        await chain.settle();
+        isSettled = true;
+        return null;
+      } catch (error) {
+        chain.leave();
+        if (isSettled) log.error('audit.settle_failed', { error });
+        isSettled = false;
+        return error;
+      }
+    });
+    return settling;
+  }
+
+  async function flush(): Promise<unknown> {
+    for (let most = mostWaiting; most > 0; most--) {
+      write();
+      if (waiting.length === 0 || failure !== null) break;
+    }
+    const unsettled = await settle();
+    return failure ?? unsettled;
+  }
+
+  return {
+    add(entry: Entry): void {
+      if (closed) return log.error('audit.lines_lost', { lines: 1, because: 'closed' });
+      if (waiting.length < mostWaiting) waiting.push(entry);
+      else if (++lost === 1) log.error('audit.lines_lost', { because: 'too many wait' });
+      writeSoon();
+    },
+
+    /** Resolves once all is on disk, or with what is in the way of that. */
+    flush,
+
+    async close(): Promise<void> {
+      closed = true;
+      await flush();
+      clearImmediate(soon ?? undefined);
+      for (const timer of [again, rest]) clearTimeout(timer ?? undefined);
+      chain.leave();
+      const lines = waiting.length + lost;
+      if (lines > 0) log.error('audit.lines_lost', { lines, because: 'closed' });
+    },
+  };
+}
+
+/** Stands where the lines would have stood. */
+function lossOf(lines: number, time: number): Entry {
+  const operation = 'audit.lost';
+  return {
+    time,
+    level: 'warning',
+    operation,
+    user: 'workcrate',
+    client: null,
+    subject: null,
+    result: 'lost',
+    details: { lines },
+  };
+}

@@ -1,0 +1,44 @@
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const mostKinds = 10_000;
+
+/** How often the same was tried before. Of those that are forgotten, the one that was tried longest ago goes first. */
+export function countRepeats(): (user: string, kind: string, operation: string) => number {
+  const counts = new Map<string, number>();
+  return (user, kind, operation) => {
+    const which = JSON.stringify([user, kind, operation]);
+    const before = counts.get(which) ?? 0;
+    counts.delete(which);
+    counts.set(which, before + 1);
+    if (counts.size > mostKinds) counts.delete(counts.keys().next().value!);
+    return before;
+  };
+}
+
+const ownFolder = dirname(import.meta.dirname);
+const mostFrames = 5;
+const frameForm = /^\s+at (?:.*\()?((?:file:\/\/)?\/?[^()]+):(\d+):\d+\)?$/;
+
+/** Which lines of our own sources an error has come through, without the folders of this machine. */
+export function whereOf({ stack = '', message }: Error): string {
+  // What an attacker has put in the message is no frame.
+  const at = stack.indexOf(message);
+  const frames = (at === -1 ? stack : stack.slice(at + message.length)).split('\n');
+  return frames
+    .map(ownFrame)
+    .filter((frame) => frame !== null)
+    .slice(0, mostFrames)
+    .join(' < ');
+}
+
+function ownFrame(frame: string): string | null {
+  const [, file, line] = frameForm.exec(frame) ?? [];
+  if (file === undefined) return null;
+  const path = file.startsWith('file://') ? pathOf(file) : file;
+  return path.startsWith(`${ownFolder}/`) ? `src${path.slice(ownFolder.length)}:${line}` : null;
+}
+
+function pathOf(url: string): string {
+  return URL.canParse(url) ? fileURLToPath(url) : url;
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { dayMs } from './file-names.ts';
+import { event, filesIn, noon, open, temporaryLog } from './log.testing.ts';
+import { searchAudit, type AuditQuery } from './search.ts';
+
+describe('searching the audit log', () => {
+  const folder = temporaryLog();
+  const perDay = 2000;
+  before(async () => {
+    for (const day of [0, 1, 2]) {
+      await using audit = open(folder.path, { clock: () => noon + day * dayMs });
+      for (let n = 0; n < perDay; n++) audit.note(event({ subject: `docs/${day}/${n} ${'x'.repeat(200)}` }));
+      const tried = event({ user: 'eve', subject: '../Ünder', result: 'path_refused', client: null });
+      audit.violation(tried, 'parent', new Error('no'));
+    }
+  });
+  after(() => folder[Symbol.dispose]());
+
+  const options = { key: null, signal: AbortSignal.timeout(60_000) };
+  const search = (query: Partial<AuditQuery>, more = {}) =>
+    searchAudit(folder.path, { limit: 10, ...query }, { ...options, ...more });
+  const subjects = async (query: Partial<AuditQuery>) =>
+    (await search(query)).lines.map(({ subject }) => subject?.split(' ')[0]);
+
+  it('gives the newest first, through all days', async () => {
+    assert.deepEqual(await subjects({ limit: 3 }), ['../Ünder', 'docs/2/1999', 'docs/2/1998']);
+    const { lines, next } = await search({ user: 'eve' });
+    assert.deepEqual(
+      lines.map(({ time, details, intact }) => [time.slice(0, 10), details!['kind'], intact]),
+      ['2026-05-06', '2026-05-05', '2026-05-04'].map((day) => [day, 'parent', true]),
+    );
+    assert.equal(next, null);
+  });
+
+  it('by text in any case, operation, result, level and time', async () => {
+    assert.deepEqual(await subjects({ text: 'DOCS/1/1234 ' }), ['docs/1/1234']);
+    assert.equal((await subjects({ text: 'ünder' })).length, 3);
+    assert.equal((await subjects({ result: 'failed' })).length, 3);
+    assert.equal((await subjects({ result: 'path_refused', level: 'warning' })).length, 3);
+    assert.equal((await subjects({ operation: 'audit.file' })).length, 3);
+    assert.deepEqual(await subjects({ operation: 'audit' }), []);
+    const second = { since: noon + dayMs, until: noon + 2 * dayMs };
+    assert.deepEqual(await subjects({ ...second, limit: 2 }), ['../Ünder', 'docs/1/1999']);
+    assert.equal((await search({ ...second, limit: 10_000 })).lines.length, perDay + 3);
+  });
+
+  it('pages give every line once, also where a page ends early for the bytes it has read', async () => {
+    for (const mostBytes of [Infinity, 1000]) {
+      const seen: number[] = [];
+      let before: number | undefined;
+      do {
+        const page = await search({ limit: 700, before }, { mostBytes });
+        seen.push(...page.lines.map(({ seq }) => seq));
+        before = page.next ?? undefined;
+      } while (before !== undefined);
+      assert.equal(seen.length, 3 * (perDay + 3));
+      assert.ok(seen.every((seq, at) => seq === seen.length - at));
+    }
+  });
+
+  it('a signal that has fired ends it', async () => {
+    await assert.rejects(search({}, { signal: AbortSignal.abort(new Error('enough')) }), /enough/);
+  });
+
+  it('passes over what is no line, and marks what was changed', async () => {
+    const path = join(folder.path, filesIn(folder.path).at(-1)!);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('docs/2/1999', 'docs/2/none'));
+    appendFileSync(path, `{"seq":1}\n${'y'.repeat(1e6)}\n{"seq":99,"time":"torn`);
+    const { lines } = await search({ limit: 3 });
+    assert.deepEqual(
+      lines.map(({ subject, intact }) => [subject!.split(' ')[0], intact]),
+      [
+        ['../Ünder', true],
+        ['docs/2/none', false],
+        ['docs/2/1998', true],
+      ],
+    );
+  });
+});

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { z } from 'zod';
+import { WorkcrateError } from '../errors.ts';
+import { hashToken, newToken, publicId } from '../links/tokens.ts';
+import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
+import { auditedTool } from './audited-tool.ts';
+import { event, linesOf, open, temporaryLog } from './log.testing.ts';
+import { auditTools } from './tools.ts';
+
+const context = (given: Partial<ToolContext> = {}): ToolContext => ({
+  caller: { user: 'ada' },
+  signal: AbortSignal.timeout(60_000),
+  client: {
+    name: 'a client 1.0',
+    connection: null,
+    capabilities: {},
+    answer: () => ({ kind: 'missing' }),
+    state: null,
+  },
+  sharesMachine: false,
+  mayUse: () => true,
+  progress() {},
+  ...given,
+});
+
+/** Does what it is told to. */
+const obedient = (act: () => ToolAnswer<Record<string, never>> | { ask: {}; state: {} }): Tool =>
+  defineTool({
+    name: 'obey',
+    group: 'files',
+    title: 'Obey',
+    description: '',
+    input: z.object({}),
+    output: z.object({}),
+    annotations: {},
+    handle: async () => act(),
+  });
+
+const fail =
+  (code: 'path_refused' | 'forbidden' | 'not_found', details = {}) =>
+  (): never => {
+    throw new WorkcrateError(code, 'No.', { details });
+  };
+
+test('E8: every call of an audited tool is a line with its result, and what was refused is a violation', async () => {
+  using folder = temporaryLog();
+  {
+    await using audit = open(folder.path);
+    const acts: [
+      () => never | ToolAnswer<Record<string, never>> | { ask: {}; state: {} },
+      Partial<ToolContext>,
+    ][] = [
+      [() => ({ text: '', structured: {} }), {}],
+      [() => ({ ask: {}, state: {} }), {}],
+      [fail('not_found'), {}],
+      [fail('path_refused', { kind: 'parent' }), {}],
+      [fail('forbidden'), {}],
+      [
+        () => {
+          throw new TypeError('secret');
+        },
+        {},
+      ],
+      [fail('not_found'), { signal: AbortSignal.abort() }],
+    ];
+    for (const [act, given] of acts)
+      await auditedTool(obedient(act), audit)
+        .handle({}, context(given))
+        .catch(() => {});
+  }
+  const lines = linesOf(folder.path).slice(2);
+  assert.deepEqual(
+    lines.map(({ level, result, details }) => [level, result, details?.['kind']]),
+    [
+      ['trace', 'ok', undefined],
+      ['trace', 'asked', undefined],
+      ['info', 'not_found', undefined],
+      ['warning', 'path_refused', 'parent'],
+      ['warning', 'forbidden', 'forbidden'],
+      ['info', 'internal', undefined],
+      ['info', 'cancelled', undefined],
+    ],
+  );
+  assert.ok(
+    lines.every(
+      ({ operation, user, client }) => `${operation} ${user} ${client}` === 'obey ada a client 1.0',
+    ),
+  );
+});
+
+test('the subject is what a call is about, and never a token', async () => {
+  using folder = temporaryLog();
+  const token = newToken();
+  const id = publicId(hashToken(token));
+  const inputs: [Record<string, unknown>, string | null][] = [
+    [{ query: 'x', path: 'docs/a.md' }, 'docs/a.md'],
+    [{ filename: 'a.csv', name: 'n' }, 'a.csv'],
+    [{ crate_id: 'crate_1', execution_id: 'exec_1' }, 'crate_1'],
+    [{ token }, id],
+    [{ token: `http://127.0.0.1:1/downloads/${token}` }, id],
+    [{ token: `${token}x` }, null],
+    [{ query: 'x', path: 7 }, null],
+  ];
+  {
+    await using audit = open(folder.path);
+    const tool = auditedTool(
+      obedient(() => ({ text: '', structured: {} })),
+      audit,
+    );
+    for (const [input] of inputs) await tool.handle(input, context());
+  }
+  const lines = linesOf(folder.path).slice(2);
+  assert.deepEqual(
+    lines.map(({ subject }) => subject),
+    inputs.map(([, subject]) => subject),
+  );
+  assert.ok(!JSON.stringify(lines).includes(token));
+});
+
+test('search_audit gives operators the lines of all users, by page, and nobody else', async () => {
+  using folder = temporaryLog();
+  {
+    await using audit = open(folder.path, { key: 'k' });
+    for (const subject of ['a', 'b', '\u001b[2J\nc']) audit.note(event({ subject }));
+  }
+  const [tool] = auditTools({ folder: folder.path, key: 'k' });
+  const ask = async (input: object, given: Partial<ToolContext> = {}) => {
+    const answer = (await tool!.handle(tool!.input.parse(input), context(given))) as ToolAnswer<never>;
+    return {
+      text: answer.text,
+      ...(tool!.output.parse(answer.structured) as {
+        lines: { subject: string; intact: boolean }[];
+        next: number;
+      }),
+    };
+  };
+  const first = await ask({ limit: 1, operation: 'read_client_file', since: '2026-05-04T00:00:00Z' });
+  assert.match(
+    first.text,
+    /^2026-05-04T12:00:00\.000Z {2}trace .*"\\u001b\[2J\\nc".*\nThere may be more: before 5\.$/,
+  );
+  const rest = await ask({ operation: 'read_client_file', before: first.next });
+  assert.deepEqual(
+    rest.lines.map(({ subject, intact }) => [subject, intact]),
+    [
+      ['b', true],
+      ['a', true],
+    ],
+  );
+  assert.equal((await ask({ user: 'nobody' })).text, 'No line is like that.');
+  await assert.rejects(ask({}, { mayUse: () => false }), { code: 'forbidden' });
+});

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { WorkcrateError } from '../errors.ts';
+import { defineTool, type Tool } from '../mcp/tool.ts';
+import { auditLevels } from './audit.ts';
+import { searchAudit, type FoundLine } from './search.ts';
+import { lineText } from './text.ts';
+
+export interface AuditToolsOptions {
+  readonly folder: string;
+  readonly key: string | null;
+}
+
+const moment = z.iso.datetime({ offset: true });
+const name = z.string().min(1).max(200);
+
+const found = z.object({
+  seq: z.number(),
+  time: z.string(),
+  level: z.enum(auditLevels),
+  operation: z.string(),
+  user: z.string(),
+  client: z.string().nullable(),
+  subject: z.string().nullable(),
+  result: z.string(),
+  details: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+  intact: z.boolean().describe('False for a line that was changed after it was written'),
+});
+
+/** Tools for those who look after the server. */
+export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
+  return [
+    defineTool({
+      name: 'search_audit',
+      group: 'operator',
+      title: 'Search the audit log',
+      description:
+        'For operators: who did what on this server, for all users, newest first. Violations are at level warning, with kind, where and repeats in their details. `workcrate audit verify` on the server checks that no line was changed or removed.',
+      input: z.strictObject({
+        text: z.string().min(1).max(1000).optional().describe('Anything that stands in a line, in any case'),
+        user: name.optional(),
+        operation: name.optional().describe('Such as read_client_file'),
+        result: name.optional().describe('ok, failed for all else, or the code of an error'),
+        level: z.enum(auditLevels).optional().describe('The least severe'),
+        since: moment.optional().describe('From then on'),
+        until: moment.optional().describe('Before then'),
+        limit: z.number().int().min(1).max(200).default(50),
+        before: z.number().int().min(0).optional().describe('The `next` of the page before'),
+      }),
+      output: z.object({ lines: z.array(found), next: z.number().nullable() }),
+      annotations: { readOnlyHint: true, openWorldHint: false },
+      async handle({ since, until, ...query }, { mayUse, signal }) {
+        // Those without authentication may use every group; keys and tokens have to name this one.
+        if (!mayUse('operator'))
+          throw new WorkcrateError(
+            'forbidden',
+            'The audit log is for operators, and this key is not one of theirs.',
+          );
+        const times = { since: timeOf(since), until: timeOf(until) };
+        const { lines, next } = await searchAudit(folder, { ...query, ...times }, { key, signal });
+        const more = next === null ? [] : [`There may be more: before ${next}.`];
+        return {
+          text: [...lines.map(lineText), ...more].join('\n') || 'No line is like that.',
+          structured: { lines: lines.map(shown), next },
+        };
+      },
+    }),
+  ];
+}
+
+const timeOf = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : Date.parse(text);
+
+function shown({ prev: _prev, hash: _hash, details = {}, ...line }: FoundLine): z.input<typeof found> {
+  return { ...line, details: { ...details } };
+}

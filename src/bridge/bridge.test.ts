@@ -1,0 +1,361 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import type { InputResponseView } from '@modelcontextprotocol/server';
+import type { Question } from '../mcp/tool.ts';
+import type { ClientListing, Offer, ReadFile } from './bridge.ts';
+import { openDirectly } from './ladder/direct.ts';
+import { call, stage } from './ladder/stage.testing.ts';
+import { createPolicy } from './policy/policy.ts';
+
+const sh = (cwd: string, command: string) =>
+  promisify(execFile)('sh', ['-c', command], { cwd, timeout: 20_000 });
+
+const isFile = (answer: ReadFile | Question | Offer): ReadFile => {
+  assert.ok('bytes' in answer, JSON.stringify(answer));
+  return answer;
+};
+const isListing = (answer: ClientListing | Question | Offer): ClientListing => {
+  assert.ok('entries' in answer, JSON.stringify(answer));
+  return answer;
+};
+const isAsked = (answer: object): Question => {
+  assert.ok('ask' in answer, JSON.stringify(answer));
+  return answer as Question;
+};
+const isOffered = (answer: object): Offer => {
+  assert.ok('offer' in answer, JSON.stringify(answer));
+  return answer as Offer;
+};
+const paramsOf = ({ ask }: Question) => ask['client_file']!.params as Record<string, any>; // oxlint-disable-line typescript/no-explicit-any
+const text = ({ bytes }: ReadFile): string => Buffer.from(bytes).toString();
+const form = { elicitation: { form: {} } };
+const filled = (content: string): InputResponseView => ({
+  kind: 'elicit',
+  action: 'accept',
+  content: { content },
+});
+const saying = (words: string): InputResponseView => ({
+  kind: 'sampling',
+  result: { model: 'm', role: 'assistant', content: { type: 'text', text: words } },
+});
+
+test('E7, E10: a client that can be asked nothing gets the command for its shell, and the next call has the file', async () => {
+  await using it = await stage();
+  const path = "docs/it's $(touch x) `id`.bin";
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, at) => at));
+  it.put(path, bytes);
+  await assert.rejects(it.bridge.read({ path }, call()), { code: 'path_refused' });
+  const odd = "docs/it's; id & more -T.bin";
+  it.put(odd, bytes);
+  const { command, rung } = isOffered(await it.bridge.read({ path: odd }, call()));
+  assert.equal(rung, 'upload');
+  assert.equal(isOffered(await it.bridge.read({ path: odd }, call())).command, command, 'told again');
+  await sh(it.project, command);
+  const file = isFile(await it.bridge.read({ path: odd, binary: true }, call()));
+  assert.deepEqual([Buffer.from(file.bytes), file.rung, file.cached], [bytes, 'upload', false]);
+  assert.equal(isFile(await it.bridge.read({ path: odd, size: 256 }, call())).cached, true);
+  assert.deepEqual(await it.files.list({ user: 'ann' }, { limit: 10, after: null }), [], 'taken over');
+  isOffered(await it.bridge.read({ path: odd, refresh: true }, call()));
+  isOffered(await it.bridge.read({ path: odd }, call({}, { user: 'bob' })));
+  isOffered(await it.bridge.read({ path: odd, sha256: 'a'.repeat(64) }, call()));
+});
+
+test('E4: the command sends nothing where a link stands in the path', async () => {
+  await using it = await stage();
+  writeFileSync(join(it.home, 'secret'), 'secret');
+  symlinkSync('../../secret', join(it.project, 'docs/file.md'));
+  mkdirSync(join(it.home, 'elsewhere'));
+  writeFileSync(join(it.home, 'elsewhere/file.md'), 'secret');
+  symlinkSync('../../elsewhere', join(it.project, 'docs/folder'));
+  for (const path of ['docs/file.md', 'docs/folder/file.md']) {
+    const { command } = isOffered(await it.bridge.read({ path }, call()));
+    await assert.rejects(sh(it.project, command));
+    isOffered(await it.bridge.read({ path }, call()));
+  }
+  const listed = isOffered(await it.bridge.list({ path: 'docs/folder' }, call()));
+  await assert.rejects(sh(it.project, listed.command));
+});
+
+test('E1: a listing comes by the shell, whichever find it has, and the pattern is applied again', async () => {
+  await using it = await stage();
+  for (const name of ['a.md', "b it's.md", "c'.txt", 'sub/d.md', '.hidden.md'])
+    it.put(`docs/${name}`, 'four');
+  symlinkSync('a.md', join(it.project, 'docs/link.md'));
+  const seen = (listing: ClientListing) =>
+    listing.entries.map(({ path, type, size }) => `${type} ${size} ${path}`);
+  const wish = { path: 'docs', recursive: true, pattern: '**/*.md' };
+  const expected = [
+    'file 4 docs/a.md',
+    "file 4 docs/b it's.md",
+    'link null docs/link.md',
+    'file 4 docs/sub/d.md',
+  ];
+  const byFind = isOffered(await it.bridge.list(wish, call()));
+  await sh(it.project, byFind.command);
+  const listing = isListing(await it.bridge.list(wish, call()));
+  assert.deepEqual([seen(listing), listing.rung, listing.hidden], [expected, 'upload', 1]);
+  assert.ok(listing.entries.every(({ mtime }) => Math.abs(mtime! - Date.now()) < 600_000));
+  const byPython = isOffered(await it.bridge.list(wish, call()));
+  await sh(it.project, `find() { return 1; }; ${byPython.command}`);
+  assert.deepEqual(seen(isListing(await it.bridge.list(wish, call()))), expected);
+  const flat = { path: 'docs', pattern: '*.md' };
+  await sh(it.project, isOffered(await it.bridge.list(flat, call())).command);
+  const names = isListing(await it.bridge.list(flat, call())).entries.map(({ path }) => path);
+  assert.deepEqual(names, ['docs/a.md', "docs/b it's.md", 'docs/link.md']);
+});
+
+test('E10: a form gives a small text, once, in time, to whom was asked', async () => {
+  await using it = await stage();
+  const wish = { path: 'docs/a.md' };
+  const question = isAsked(await it.bridge.read(wish, call(form)));
+  const { state } = question;
+  assert.match(paramsOf(question)['message'], /docs\/a\.md/);
+  const again = (more: object) => call(form, { state, answer: filled('Grüße'), ...more });
+  await assert.rejects(it.bridge.read({ path: 'docs/b.md' }, again({})), { code: 'invalid_input' });
+  await assert.rejects(it.bridge.list(wish, again({})), { code: 'invalid_input' });
+  await assert.rejects(it.bridge.read(wish, again({ user: 'bob' })), { code: 'invalid_input' });
+  isAsked(await it.bridge.read({ path: 'docs/b.md', amongOthers: true }, again({})));
+  const file = isFile(await it.bridge.read(wish, again({})));
+  assert.deepEqual([text(file), file.rung], ['Grüße', 'form']);
+  await assert.rejects(it.bridge.read({ ...wish, refresh: true }, again({})), { code: 'invalid_input' });
+  const late = isAsked(await it.bridge.read({ ...wish, refresh: true }, call(form)));
+  it.time.now += 60_001;
+  const tooLate = call(form, { state: late.state, answer: filled('late') });
+  await assert.rejects(it.bridge.read({ ...wish, refresh: true }, tooLate), { code: 'client_timeout' });
+  assert.equal(text(isFile(await it.bridge.read(wish, call(form)))), 'Grüße');
+});
+
+test('E6: what a client refuses, leaves out or lies about is a clear error, and nothing of it is remembered', async () => {
+  await using it = await stage();
+  const table: readonly [InputResponseView, string, object?][] = [
+    [{ kind: 'elicit', action: 'decline' }, 'client_refused'],
+    [{ kind: 'elicit', action: 'cancel' }, 'client_refused'],
+    [{ kind: 'elicit', action: 'accept' }, 'client_refused'],
+    [{ kind: 'missing' }, 'client_refused'],
+    [{ kind: 'roots', roots: [] }, 'client_refused'],
+    [filled('x'.repeat(65_537)), 'too_large'],
+    [filled('four'), 'size_mismatch', { size: 5 }],
+    [filled('four'), 'hash_mismatch', { sha256: 'a'.repeat(64) }],
+  ];
+  for (const [answer, code, more] of table) {
+    const wish = { path: 'docs/a.md', ...more };
+    const { state } = isAsked(await it.bridge.read(wish, call(form)));
+    await assert.rejects(it.bridge.read(wish, call(form, { state, answer })), { code });
+  }
+  assert.equal(it.cache.statistics().entries, 0);
+  isAsked(await it.bridge.read({ path: 'docs/a.md' }, call(form)));
+});
+
+test('E7: a way that the client does not have is an error that names what it can do', async () => {
+  await using it = await stage();
+  for (const via of ['direct', 'url', 'form', 'sampling'] as const)
+    await assert.rejects(
+      it.bridge.read({ path: 'docs/a.md', via }, call()),
+      (error: Error & { code: string }) => {
+        assert.equal(error.code, 'client_unsupported');
+        assert.match(error.message, /curl .*\/uploads\/.*guide_cache_file/);
+        return true;
+      },
+    );
+  isOffered(await it.bridge.read({ path: 'docs/a.bin', binary: true }, call(form)));
+});
+
+test('E4, E8: a path outside is refused before anything is asked, and is a violation', async () => {
+  await using it = await stage();
+  await assert.rejects(it.bridge.read({ path: 'docs/../../etc/passwd' }, call(form)), {
+    code: 'path_refused',
+  });
+  await assert.rejects(it.bridge.list({ path: 'secrets' }, call(form)), { code: 'path_refused' });
+  assert.deepEqual(
+    it.noted.map(({ operation, kind, level, subject }) => [operation, kind, level, subject]),
+    [
+      ['read_client_file', 'traversal', 'warning', 'docs/../../etc/passwd'],
+      ['list_client_directory', 'not_allowed', 'warning', 'secrets'],
+    ],
+  );
+});
+
+test('E1, E8: a client that lists what lies elsewhere is seen through, and that is noted', async () => {
+  await using it = await stage();
+  const { state } = isAsked(await it.bridge.list({ path: 'docs' }, call(form)));
+  const answer = filled(
+    'docs/a.md\nfile 12 2026-01-31T12:00:00Z docs/b c.md\ndocs/more/\n../x\n/etc/passwd\nsrc/y',
+  );
+  const listing = isListing(await it.bridge.list({ path: 'docs' }, call(form, { state, answer })));
+  assert.deepEqual(listing.entries, [
+    { path: 'docs/a.md', type: 'file', size: null, mtime: null },
+    { path: 'docs/b c.md', type: 'file', size: 12, mtime: Date.parse('2026-01-31T12:00:00Z') },
+    { path: 'docs/more', type: 'folder', size: null, mtime: null },
+  ]);
+  assert.deepEqual([listing.hidden, listing.rung], [3, 'form']);
+  assert.deepEqual(it.noted.find(({ kind }) => kind === 'answered_outside')?.details, { outside: 3 });
+});
+
+test('E10: a model gives a file between marks, by a tool or by guide_cache_file', async () => {
+  await using it = await stage();
+  const can = { sampling: {} };
+  const read = async (path: string, answerTo: (mark: string) => InputResponseView, more = {}) => {
+    const { state } = isAsked(await it.bridge.read({ path, ...more }, call(can)));
+    return it.bridge.read({ path, ...more }, call(can, { state, answer: answerTo(String(state['nonce'])) }));
+  };
+  const marked = (content: string) => (mark: string) =>
+    saying(`Here:\nBEGIN-${mark}\n${content}\nEND-${mark}`);
+  assert.equal(text(isFile(await read('docs/a.md', marked('one\n\ntwo\n')))), 'one\n\ntwo\n');
+  const bytes = isFile(await read('docs/b.bin', marked('AP8='), { binary: true }));
+  assert.deepEqual([...bytes.bytes, bytes.rung], [0, 255, 'sampling']);
+  await assert.rejects(
+    read('docs/c.md', (mark) => saying(`NOT-FOUND-${mark}`)),
+    { code: 'path_not_found' },
+  );
+  await assert.rejects(
+    read('docs/c.md', (mark) => saying(`DENIED-${mark}`)),
+    { code: 'client_refused' },
+  );
+  await assert.rejects(
+    read('docs/c.md', () => saying('BEGIN-x\nmine\nEND-x')),
+    { code: 'client_refused' },
+  );
+  const given = {
+    path: 'docs/d.md',
+    bytes: Buffer.from('d'),
+    mtime: null,
+    sha256: 'd',
+    rung: 'sampling',
+  } as const;
+  const cached = await read('docs/d.md', () => {
+    it.cache.put('ann', null, { ...given, encoding: null });
+    return saying('CACHED');
+  });
+  assert.equal(text(isFile(cached)), 'd');
+});
+
+test('E10: a model that has tools calls one, about the file that was asked for', async () => {
+  await using it = await stage();
+  const can = { sampling: { tools: {} } };
+  const calling = (input: Record<string, unknown>): InputResponseView => ({
+    kind: 'sampling',
+    result: {
+      model: 'm',
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: '1', name: 'guide_cache_file', input }],
+    },
+  });
+  const read = async (input: Record<string, unknown>) => {
+    const question = isAsked(await it.bridge.read({ path: 'docs/a.md' }, call(can)));
+    assert.equal(paramsOf(question)['tools'][0].name, 'guide_cache_file');
+    const { state } = question;
+    return it.bridge.read({ path: 'docs/a.md' }, call(can, { state, answer: calling(input) }));
+  };
+  const content = 'text';
+  await assert.rejects(read({ path: 'docs/b.md', content }), { code: 'client_refused' });
+  await assert.rejects(read({ path: 'docs/a.md', content, size: 9 }), { code: 'size_mismatch' });
+  assert.equal(text(isFile(await read({ path: 'docs/a.md', content, size: 4 }))), content);
+});
+
+test('E10: a page takes the file; agreeing to open it is not enough', async () => {
+  await using it = await stage({ timeoutMs: 100 });
+  const can = { elicitation: { url: {} } };
+  const wish = { path: 'docs/a.md' };
+  const accept = { kind: 'elicit', action: 'accept' } as const;
+  const first = isAsked(await it.bridge.read(wish, call(can)));
+  const { url } = paramsOf(first);
+  const second = isAsked(await it.bridge.read(wish, call(can, { state: first.state, answer: accept })));
+  assert.equal(paramsOf(second)['url'], url, 'asked once more');
+  const third = call(can, { state: second.state, answer: accept });
+  await assert.rejects(it.bridge.read(wish, third), { code: 'client_timeout' });
+  const asked = isAsked(await it.bridge.read(wish, call(can)));
+  const sent = await fetch(String(url).replace('/ask/', '/uploads/'), { method: 'PUT', body: 'from a page' });
+  assert.equal(sent.status, 201);
+  const file = isFile(await it.bridge.read(wish, call(can, { state: asked.state, answer: accept })));
+  assert.deepEqual([text(file), file.rung], ['from a page', 'url']);
+  assert.equal((await fetch(url)).status, 404, 'the page is gone with it');
+  const declined = isAsked(await it.bridge.read({ ...wish, refresh: true }, call(can)));
+  const no = call(can, { state: declined.state, answer: { kind: 'elicit', action: 'decline' } });
+  await assert.rejects(it.bridge.read({ ...wish, refresh: true }, no), { code: 'client_refused' });
+  assert.equal((await fetch(paramsOf(declined)['url'])).status, 404, 'and when it was declined');
+});
+
+test('E10: files are read directly only after the proof, and only what is allowed there', async () => {
+  await using it = await stage();
+  const roots: InputResponseView = {
+    kind: 'roots',
+    roots: [{ uri: 'https://x/' }, { uri: `file://${it.project}` }],
+  };
+  const can = { roots: {} };
+  const near = { sharesMachine: true };
+  it.put('docs/a.md', 'one');
+  writeFileSync(join(it.project, '.env'), 'secret');
+  writeFileSync(join(it.home, 'out'), 'secret');
+  for (const [name, target] of [
+    ['in', 'a.md'],
+    ['env', '../.env'],
+    ['out', '../../out'],
+    ['loop', 'loop'],
+    ['nothing', '../../nothing'],
+    ['absolute', join(it.project, 'docs/a.md')],
+  ] as const)
+    symlinkSync(target, join(it.project, 'docs', name));
+  const { state } = isAsked(await it.bridge.read({ path: 'docs/a.md' }, call(can, near)));
+  const told = isOffered(
+    await it.bridge.read({ path: 'docs/a.md' }, call(can, { ...near, state, answer: roots })),
+  );
+  assert.equal(told.rung, 'upload');
+  const read = (path: string, more = {}) => it.bridge.read({ path, ...more }, call(can, near));
+  await assert.rejects(read('docs/a.md', { proof: 'guessed' }), { code: 'client_refused' });
+  const { command } = isOffered(await read('docs/a.md', { via: 'direct' }));
+  const { stdout: proof } = await sh(it.project, command);
+  await assert.rejects(it.bridge.read({ path: 'docs/a.md', proof }, call(can)), {
+    code: 'client_unsupported',
+  });
+  const file = isFile(await read('docs/a.md', { proof }));
+  assert.deepEqual([text(file), file.rung, typeof file.mtime], ['one', 'direct', 'number']);
+  assert.equal(isFile(await read(join(it.project, 'docs/a.md'))).cached, true);
+  it.put('docs/a.md', 'two');
+  utimesSync(join(it.project, 'docs/a.md'), 1, 1);
+  assert.equal(text(isFile(await read('docs/a.md'))), 'two', 'an older time shows a change as well');
+  assert.equal(text(isFile(await read('docs/in'))), 'two');
+  assert.equal(text(isFile(await read('docs/absolute'))), 'two');
+  for (const path of ['docs/env', 'docs/out', 'docs/nothing', 'docs/loop'])
+    await assert.rejects(read(path), { code: 'path_refused' }, path);
+  await assert.rejects(read('docs/none.md'), { code: 'path_not_found' });
+  const listing = isListing(await it.bridge.list({ path: 'docs', recursive: true }, call(can, near)));
+  assert.deepEqual(
+    listing.entries.map(({ path, type }) => `${type} ${path.replace('docs/', '')}`),
+    ['file a.md', 'link absolute', 'link env', 'link in', 'link loop', 'link nothing', 'link out'],
+  );
+  isAsked(await it.bridge.read({ path: 'docs/a.md', refresh: true }, call(can, { ...near, user: 'bob' })));
+  it.time.now += 3_600_001;
+  isAsked(await read('docs/new.md'));
+});
+
+test('E6: what may not be read is told as that', async () => {
+  await using it = await stage();
+  it.put('docs/a.md', 'one');
+  chmodSync(join(it.project, 'docs/a.md'), 0);
+  const policy = createPolicy({ root: it.project, read: null, list: null });
+  const [path, none] = [policy.judge('docs/a.md', 'read'), { size: null, sha256: null, pattern: null }];
+  const errand = {
+    operation: 'read',
+    path,
+    root: it.project,
+    binary: false,
+    recursive: false,
+    ...none,
+  } as const;
+  assert.throws(() => asNobody(() => openDirectly(errand, policy)), { code: 'client_refused' });
+});
+
+/** Root may read everything. */
+function asNobody<T>(act: () => T): T {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid!(65_534);
+  try {
+    return act();
+  } finally {
+    if (isRoot) process.seteuid!(0);
+  }
+}

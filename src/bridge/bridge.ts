@@ -1,0 +1,51 @@
+import type { Audit } from '../audit/audit.ts';
+import type { Question, ToolContext } from '../mcp/tool.ts';
+import type { ClientCache } from './cache/cache.ts';
+import type { ClientListing } from './client-file.ts';
+import { createApproaches, type ApproachOptions, type ListWish, type ReadWish } from './ladder/approach.ts';
+import type { Offer } from './ladder/errand.ts';
+import { createLadder, type LadderOptions } from './ladder/ladder.ts';
+import { createListing } from './ladder/listing.ts';
+import { noted } from './ladder/noting.ts';
+import { createReading, type ReadFile } from './ladder/reading.ts';
+
+export type { ListWish, ReadWish } from './ladder/approach.ts';
+export { isOffer, type Offer } from './ladder/errand.ts';
+export { createProofs, type Proofs } from './ladder/proofs.ts';
+export type { ReadFile } from './ladder/reading.ts';
+export type { ClientEntry, ClientFile, ClientListing, Rung } from './client-file.ts';
+
+export interface BridgeOptions extends LadderOptions, Omit<ApproachOptions, 'ladder'> {
+  readonly cache: ClientCache;
+  readonly audit: Audit;
+}
+
+export type Bridge = ReturnType<typeof createBridge>;
+
+/**
+ * The client's files, by whichever way the client can give them. A question goes back to the client, and the same call
+ * is made again with its answer; an offer says what the client can do by itself before it calls again.
+ */
+export function createBridge(options: BridgeOptions) {
+  const { audit } = options;
+  const ladder = createLadder(options);
+  const approaches = createApproaches({ ...options, ladder });
+  const read = createReading({ ...options, ladder, approaches });
+  const list = createListing({ ...options, ladder, approaches });
+  return {
+    read: (wish: ReadWish, context: ToolContext): Promise<ReadFile | Question | Offer> =>
+      noted(audit, 'read_client_file', wish.path, context, () => read(wish, context)),
+
+    list: (wish: ListWish, context: ToolContext): Promise<ClientListing | Question | Offer> =>
+      noted(audit, 'list_client_directory', wish.path, context, () => list(wish, context)),
+
+    /** The policy for the project of this client. */
+    policyFor: approaches.policyFor,
+
+    /** What the page of an upload is about; null for any other token. */
+    page: ladder.page,
+
+    /** Removes what was written for clients to prove that they see it. */
+    [Symbol.dispose]: () => options.proofs[Symbol.dispose](),
+  };
+}

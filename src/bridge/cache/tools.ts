@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import type { Audit } from '../../audit/audit.ts';
+import { WorkcrateError } from '../../errors.ts';
+import { defineTool, type Question, type Tool, type ToolContext } from '../../mcp/tool.ts';
+import { audited } from './audited.ts';
+import type { CacheStatistics, ClientCache } from './cache.ts';
+import { cacheFiles, type GivenFile, type GuidePolicy } from './guide.ts';
+
+export interface GuideToolsOptions {
+  readonly cache: ClientCache;
+  /** The policy for this client's root, or the question that has to be asked first. */
+  readonly policyFor: (context: ToolContext) => MaybeLater<GuidePolicy | Question>;
+  /** Where given, these tools write their own lines, one for each file. */
+  readonly audit?: Audit;
+}
+
+type MaybeLater<T> = T | Promise<T>;
+
+/** Tools by which a client gives its files of its own accord, and sees what is remembered of them. */
+export function guideTools(options: GuideToolsOptions): Tool[] {
+  return [guideCacheFile(options), clientCache(options)];
+}
+
+const path = z.string().min(1).max(4096).describe("From the project's folder, such as docs/plan.md");
+
+/** As much as a request over HTTP holds. */
+const mostCharacters = 2 ** 22;
+
+const fileShape = {
+  path,
+  content: z
+    .string()
+    .max(mostCharacters)
+    .describe('The whole text, exactly; with binary, the bytes as base64'),
+  encoding: z.string().max(100).optional().describe('Encoding of the file; default: utf-8'),
+  binary: z.boolean().optional().describe('Whether content is base64'),
+  mtime: z
+    .number()
+    .min(0)
+    .max(8.64e15)
+    .optional()
+    .describe('When it last changed, in milliseconds since 1970'),
+};
+
+const counted = z.number().int();
+
+const statisticsShape = z.object({
+  hits: counted,
+  misses: counted,
+  evictions: counted.describe('Left so that others had room'),
+  invalidations: counted.describe('Had changed with the client'),
+  entries: counted,
+  bytes: counted,
+  limit: counted.describe('Most bytes, of all users together'),
+  entryLimit: counted.describe('Most files, of all users together'),
+});
+
+const storedShape = z.object({
+  path: z.string(),
+  size: counted,
+  sha256: z.string(),
+  encoding: z.string().nullable(),
+});
+
+const { path: _path, content: _content, ...further } = fileShape;
+
+function guideCacheFile(options: GuideToolsOptions): Tool {
+  return defineTool({
+    name: 'guide_cache_file',
+    group: 'client',
+    title: 'Give files of the client',
+    description:
+      'Gives the server the content of a file of the project (path, content), or of several (files), so that read_client_file and runs have it without asking. Several are stored together or not at all. For a large file use read_client_file: it names a way past the conversation.',
+    input: z.strictObject({
+      path: path.optional(),
+      content: fileShape.content.optional(),
+      ...further,
+      files: z
+        .array(z.strictObject(fileShape))
+        .min(1)
+        .max(1000)
+        .optional()
+        .describe('In place of path and content'),
+    }),
+    output: z.object({ stored: z.array(storedShape), cache: statisticsShape }),
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    async handle({ files, ...one }, context) {
+      const given = files === undefined ? [single(one)] : several(files, one);
+      const policy = await options.policyFor(context);
+      if ('ask' in policy) return policy;
+      const { stored, statistics } = audited(options.audit, 'guide_cache_file', context, {
+        subjects: given.map(({ path }) => path),
+        work: () => cacheFiles(policy, options.cache, context.caller, given),
+      });
+      const shown = stored.map(({ path, bytes, sha256, encoding }) => ({
+        path,
+        size: bytes.length,
+        sha256,
+        encoding,
+      }));
+      const lines = shown
+        .slice(0, 20)
+        .map(({ path, size, sha256 }) => `${path}  ${size} bytes  sha256 ${sha256}`);
+      return {
+        text: [`Stored ${shown.length}. ${told(statistics)}`, ...lines].join('\n'),
+        structured: { stored: shown, cache: statistics },
+      };
+    },
+  });
+}
+
+type One = { [Key in keyof GivenFile]?: GivenFile[Key] | undefined };
+
+function single({ path, content, ...rest }: One): GivenFile {
+  if (path !== undefined && content !== undefined) return { path, content, ...rest };
+  throw new WorkcrateError('invalid_input', 'Give either path and content, or files.');
+}
+
+function several(files: readonly GivenFile[], one: One): readonly GivenFile[] {
+  if (Object.values(one).every((value) => value === undefined)) return files;
+  throw new WorkcrateError(
+    'invalid_input',
+    'Give either path and content, or files, and nothing beside files.',
+  );
+}
+
+function clientCache({ cache, policyFor, audit }: GuideToolsOptions): Tool {
+  return defineTool({
+    name: 'client_cache',
+    group: 'client',
+    title: 'See which files of the client are remembered',
+    description:
+      'Tells how many of your files the server remembers and how often that helped. With forget, it forgets one, so that the next read_client_file asks for it anew.',
+    input: z.strictObject({ forget: path.optional() }),
+    output: z.object({ forgot: z.boolean().nullable(), cache: statisticsShape }),
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    async handle({ forget }, context) {
+      const { user } = context.caller;
+      const answer = (forgot: boolean | null, before = '') => {
+        const statistics = cache.statistics(user);
+        return { text: `${before}${told(statistics)}`, structured: { forgot, cache: statistics } };
+      };
+      if (forget === undefined) return answer(null);
+      const policy = await policyFor(context);
+      if ('ask' in policy) return policy;
+      const forgot = audited(audit, 'client_cache', context, {
+        subjects: [forget],
+        work: () => cache.forgetPath(user, policy.root, policy.judge(forget, 'read').relative),
+      });
+      return answer(forgot, forgot ? 'Forgotten. ' : 'It was not remembered. ');
+    },
+  });
+}
+
+function told({ entries, bytes, limit, hits, misses, evictions, invalidations }: CacheStatistics): string {
+  return `Remembered of you: ${entries} files, ${bytes} bytes (limit for all users: ${limit}); ${hits} hits, ${misses} misses, ${evictions} evicted, ${invalidations} invalidated.`;
+}

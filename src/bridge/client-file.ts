@@ -1,0 +1,43 @@
+/** The ways to have a file of the client's, from the best to the last. */
+export const rungs = ['direct', 'upload', 'url', 'form', 'sampling'] as const;
+
+export type Rung = (typeof rungs)[number];
+
+/** A path on the client's side that was judged: below the project, `/` between its names, no name in it leads elsewhere. */
+export interface ClientPath {
+  /** From the project's folder: `docs/a.md`; empty for the folder itself. */
+  readonly relative: string;
+  /** Where the project's folder is known. */
+  readonly absolute: string | null;
+}
+
+/** A file of the client's, as it came. */
+export interface ClientFile {
+  /** From the project's folder. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  /** Milliseconds since 1970; null where nobody told. */
+  readonly mtime: number | null;
+  readonly sha256: string;
+  readonly rung: Rung;
+}
+
+export interface ClientEntry {
+  /** From the project's folder. */
+  readonly path: string;
+  readonly type: 'file' | 'folder' | 'link' | 'other';
+  /** Null for what is no file, or where nobody told. */
+  readonly size: number | null;
+  readonly mtime: number | null;
+}
+
+export interface ClientListing {
+  /** The folder that was asked for. */
+  readonly path: string;
+  readonly entries: readonly ClientEntry[];
+  /** How many were left out since they may not be seen. */
+  readonly hidden: number;
+  /** Whether there were more than are given. */
+  readonly cut: boolean;
+  readonly rung: Rung;
+}

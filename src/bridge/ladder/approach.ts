@@ -1,0 +1,169 @@
+import { inputRequired } from '@modelcontextprotocol/server';
+import type { Clock } from '../../clock.ts';
+import type { Log } from '../../log.ts';
+import type { Question, ToolContext } from '../../mcp/tool.ts';
+import type { Rung } from '../client-file.ts';
+import { createPolicy, type Policy } from '../policy/policy.ts';
+import { bears, usualRung, type Footing } from './choose.ts';
+import type { Errand, Offer } from './errand.ts';
+import { cannot } from './failures.ts';
+import type { Ladder, Trip } from './ladder.ts';
+import type { Proofs } from './proofs.ts';
+import { answerKey, type Left, type Subject } from './question.ts';
+import { createRoots } from './roots.ts';
+
+/** What every request for something of a client's has. */
+export interface Wish {
+  readonly path: string;
+  /** The rung that is wanted; where nobody says, the best that this client can do. */
+  readonly via?: Rung | undefined;
+  /** What the command of an offer printed. */
+  readonly proof?: string | undefined;
+  /** Whether the same call asks for other things too, so that an answer may be to one of those. */
+  readonly amongOthers?: boolean | undefined;
+}
+
+export interface ReadWish extends Wish {
+  /** Whether the bytes matter, not a text. */
+  readonly binary?: boolean | undefined;
+  /** What the file is said to be; compared with what comes. */
+  readonly size?: number | undefined;
+  readonly sha256?: string | undefined;
+  /** Whether to pass over what is remembered. */
+  readonly refresh?: boolean | undefined;
+}
+
+export interface ListWish extends Wish {
+  readonly recursive?: boolean | undefined;
+  readonly pattern?: string | undefined;
+}
+
+export interface ApproachOptions {
+  readonly ladder: Ladder;
+  readonly proofs: Proofs;
+  /** The project's folder of clients on this machine that do not tell theirs; null where it was not set. */
+  readonly root: string | null;
+  /** What may be read and listed; null for the usual folders, and for what may be read. */
+  readonly paths: { readonly read: readonly string[] | null; readonly list: readonly string[] | null };
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A request whose path was judged. */
+export interface Approach {
+  readonly trip: Trip;
+  readonly policy: Policy;
+  /** What the round before left, where this one brings an answer. */
+  readonly left: Left | null;
+  /** Whether the file can be read without the client. */
+  readonly isDirect: boolean;
+}
+
+type Terms = Omit<Errand, 'operation' | 'path' | 'root'>;
+
+const mostPolicies = 100;
+/** No path is empty. */
+const byHand: Subject = { operation: 'read', path: '' };
+
+export type Approaches = ReturnType<typeof createApproaches>;
+
+/** Finds out what is asked for, of which project, and by which way it may come. */
+export function createApproaches({ ladder, proofs, root, paths, clock, log }: ApproachOptions) {
+  const policies = new Map<string | null, Policy>();
+  const check = (folder: string) => void createPolicy({ root: folder, ...paths });
+  const roots = createRoots({ root, check, clock });
+
+  function policyOf(context: ToolContext): Policy {
+    const folder = roots.of(context);
+    const known = policies.get(folder) ?? createPolicy({ root: folder, ...paths });
+    if (policies.size >= mostPolicies) policies.clear();
+    policies.set(folder, known);
+    return known;
+  }
+
+  const askRoots = (subject: Subject, context: ToolContext): Question =>
+    ladder.questions.ask(subject, context, 'roots', () => inputRequired.listRoots());
+
+  /** The answer to where the project is leads back to the beginning. */
+  function takeAnswer(subject: Subject, context: ToolContext, wish: Wish): Left | null {
+    const left = ladder.questions.take(subject, context, wish.amongOthers ?? false);
+    if (left?.rung !== 'roots') return left;
+    roots.tell(context, context.client.answer(answerKey));
+    return null;
+  }
+
+  function prove(context: ToolContext, { root: folder }: Policy, proof: string): void {
+    if (!context.sharesMachine || folder === null)
+      throw cannot('This server does not see the files of this client.', 'call without proof.');
+    const { user } = context.caller;
+    if (proofs.isProven(user, folder)) return;
+    proofs.prove(user, folder, proof);
+    const missing = createPolicy({ root: folder, ...paths }).missingAllowed(folder);
+    if (missing.length > 0)
+      log.warn('bridge.allowed_missing', { root: folder, missing: missing.slice(0, 20) });
+  }
+
+  const footingOf = ({ client, sharesMachine }: ToolContext, { root: folder }: Errand): Footing => ({
+    capabilities: client.capabilities,
+    sharesProject: sharesMachine && folder !== null,
+  });
+
+  /** For what is no errand, such as what is given by hand: the same project has to be known. */
+  function policyFor(context: ToolContext): Policy | Question {
+    takeAnswer(byHand, context, { path: byHand.path, amongOthers: true });
+    return roots.canAsk(context) ? askRoots(byHand, context) : policyOf(context);
+  }
+
+  return {
+    policyFor,
+
+    begin(
+      operation: Errand['operation'],
+      wish: Wish,
+      terms: Terms,
+      context: ToolContext,
+    ): Approach | Question {
+      const subject = { operation, path: wish.path };
+      const left = takeAnswer(subject, context, wish);
+      // Nothing of the path is told by asking for the folder without which it cannot be judged.
+      if (left === null && isAbsolute(wish.path) && roots.canAsk(context)) return askRoots(subject, context);
+      const policy = policyOf(context);
+      const path = policy.judge(wish.path, operation);
+      // Whose docs/a.md it is: another window of the same person may have another project.
+      if (left === null && roots.canAsk(context)) return askRoots(subject, context);
+      if (left === null && wish.proof !== undefined) prove(context, policy, wish.proof);
+      const errand: Errand = { operation, path, root: policy.root, ...terms };
+      const isProven = policy.root !== null && proofs.isProven(context.caller.user, policy.root);
+      const isWanted = wish.via === undefined || wish.via === 'direct';
+      const isDirect = isProven && isWanted && footingOf(context, errand).sharesProject;
+      return { trip: { errand, subject, context }, policy, left, isDirect };
+    },
+
+    /** Asks the client by the rung that is wanted, or by the best that it can bear. */
+    async ask({ trip }: Approach, { via }: Wish): Promise<Question | Offer> {
+      const { errand, context } = trip;
+      const footing = footingOf(context, errand);
+      const rung = via ?? usualRung(errand, footing, false);
+      if (!bears(rung, errand, footing)) throw await unable(trip, rung);
+      return rung === 'direct' ? ladder.offerProof(trip) : ladder.ask(rung, trip);
+    },
+  };
+
+  async function unable(trip: Trip, rung: Rung) {
+    const offer = (await ladder.ask('upload', trip)) as Offer;
+    return cannot(
+      whyNot[rung],
+      `run this in the project's folder and call again without via: ${offer.command}`,
+    );
+  }
+}
+
+const whyNot: Readonly<Record<Rung, string>> = {
+  direct: 'This server does not see the files of this client, or does not know where its project is.',
+  upload: 'Nothing can be sent to this server.',
+  url: 'This client cannot open pages for its user: it declared no URL elicitation.',
+  form: 'This client cannot show forms (it declared no form elicitation), or this is no small text.',
+  sampling: 'This client lends out no model (it declared no sampling), or the file is too large for one.',
+};
+
+const isAbsolute = (path: string): boolean => /^(?:[/\\]|[a-z]:)/i.test(path);

@@ -1,0 +1,131 @@
+import type { Clock } from '../../clock.ts';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import type { Files, StoredFile } from '../../files/files.ts';
+import type { Caller } from '../../identity.ts';
+import type { Uploads } from '../../links/links.ts';
+import { keyOf, nameOf, type Errand } from './errand.ts';
+
+/** A file that was asked for and has not come, or has and was not fetched. */
+export interface Awaited {
+  readonly token: string;
+  /** By which it was asked for last. */
+  readonly rung: 'upload' | 'url';
+  readonly operation: Errand['operation'];
+  /** All that its page may tell. */
+  readonly name: string;
+  readonly expiresAt: number;
+}
+
+export interface AwaitedOptions {
+  readonly uploads: Pick<Uploads, 'request' | 'find' | 'file' | 'withdraw'>;
+  readonly files: Pick<Files, 'open' | 'remove'>;
+  readonly clock: Clock;
+  /** A file of more is not taken over. */
+  readonly mostBytes: number;
+}
+
+const mostAwaited = 10_000;
+/** What came is taken over by the next call; if there is none, it goes. */
+const keepSeconds = 3600;
+
+export type AwaitedFiles = ReturnType<typeof createAwaited>;
+
+/** Uploads that were asked for, by what they are to hold. This process remembers them; a restart asks anew. */
+export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptions) {
+  const byKey = new Map<string, Awaited>();
+  const byToken = new Map<string, Awaited>();
+
+  function forget(key: string): void {
+    byToken.delete(byKey.get(key)?.token ?? '');
+    byKey.delete(key);
+  }
+
+  function remember(key: string, awaited: Awaited): Awaited {
+    forget(key);
+    if (byKey.size >= mostAwaited) forget(byKey.keys().next().value!);
+    byKey.set(key, awaited);
+    byToken.set(awaited.token, awaited);
+    return awaited;
+  }
+
+  async function arrived({ user }: Caller, errand: Errand): Promise<StoredFile | null> {
+    const awaited = byKey.get(keyOf(user, errand));
+    if (awaited === undefined) return null;
+    try {
+      return await uploads.file(await uploads.find(awaited.token));
+    } catch (error) {
+      if (!isWorkcrateError(error, 'upload_not_found')) throw error;
+      forget(keyOf(user, errand));
+      return null;
+    }
+  }
+
+  return {
+    arrived,
+
+    /** The same for as long as it is good: whoever lost the answer gets it again. */
+    async expect(caller: Caller, errand: Errand, rung: Awaited['rung']): Promise<Awaited> {
+      const key = keyOf(caller.user, errand);
+      const open = byKey.get(key);
+      if (open && open.expiresAt > clock()) return remember(key, { ...open, rung });
+      const name = nameOf(errand.path);
+      const filename = errand.operation === 'read' ? name : `${name}.listing`;
+      const { size, sha256 } = errand;
+      const request = { filename, size, sha256, mediaType: null, keepSeconds };
+      const { token, upload } = await uploads.request(caller, request);
+      return remember(key, { token, rung, name, operation: errand.operation, expiresAt: upload.expiresAt });
+    },
+
+    /**
+     * Gives what came to `use`, once, then deletes it. Null where nothing came.
+     */
+    async taking<T>(
+      caller: Caller,
+      errand: Errand,
+      use: (chunks: AsyncIterable<Uint8Array>, rung: Awaited['rung']) => Promise<T>,
+    ): Promise<T | null> {
+      const key = keyOf(caller.user, errand);
+      const file = await arrived(caller, errand);
+      const awaited = byKey.get(key);
+      // Another call may have had it in the meantime.
+      if (file === null || awaited === undefined) return null;
+      forget(key);
+      if (errand.operation === 'read' && file.size > mostBytes) throw keptApart(file, mostBytes);
+      await using object = await files.open(file);
+      if (object === null) return null;
+      try {
+        return await use(object.read(0, object.size), awaited.rung);
+      } finally {
+        await files.remove({ user: file.owner }, file.id);
+      }
+    },
+
+    /** Takes back what somebody said no to: nothing can be sent there any more. */
+    async withdraw({ user }: Caller, errand: Errand): Promise<void> {
+      const key = keyOf(user, errand);
+      const token = byKey.get(key)?.token;
+      forget(key);
+      if (token !== undefined) await uploads.withdraw(token).catch(unlessGone);
+    },
+
+    /** What a page is about; null for what is not awaited, or no longer. */
+    page(token: string): Awaited | null {
+      const awaited = byToken.get(token);
+      return awaited && awaited.expiresAt > clock() ? awaited : null;
+    },
+  };
+}
+
+/** It has expired, or was used in this very moment, and goes by itself. */
+function unlessGone(error: unknown): void {
+  const codes = ['upload_not_found', 'upload_used', 'upload_busy'] as const;
+  if (!codes.some((code) => isWorkcrateError(error, code))) throw error;
+}
+
+/** Nobody sends such a file twice without need. */
+const keptApart = ({ id, size }: StoredFile, most: number): WorkcrateError =>
+  new WorkcrateError(
+    'too_large',
+    `The file came, but its ${size} bytes are more than the ${most} that are read at once. It is stored for an hour as ${id}: give that file_id to execute_code or share_file.`,
+    { details: { limit: most, file_id: id } },
+  );

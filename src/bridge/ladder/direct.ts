@@ -1,0 +1,76 @@
+import { createReadStream, realpathSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import { errnoOf, isWorkcrateError } from '../../errors.ts';
+import { belowRoot, here, parsePath, type Components, type OpenFile, type Root } from '../../paths/paths.ts';
+import type { Policy, Purpose } from '../policy/policy.ts';
+import type { Errand, RawEntry } from './errand.ts';
+import { mayNot, notThere } from './failures.ts';
+import { followed } from './links.ts';
+
+/** Where a path leads when its links are followed, judged there once more. */
+interface Place {
+  readonly root: Root;
+  readonly path: Components;
+}
+
+const mostLooked = 1_000_000;
+const mostDepth = 64;
+
+/** A file of the client's on this machine, held open. */
+export function openDirectly(errand: Errand, policy: Policy): OpenFile {
+  return explained(errand, () => {
+    const { root, path } = placeOf(errand, policy, 'read');
+    return root.open(path);
+  });
+}
+
+export const bytesOf = ({ fd }: OpenFile): AsyncIterable<Uint8Array> =>
+  createReadStream('', { fd, autoClose: false, start: 0 }) as AsyncIterable<Uint8Array>;
+
+/** What stands in a folder of the client's on this machine, links as links. Others get their turn in between. */
+export async function* listDirectly(errand: Errand, policy: Policy): AsyncGenerator<RawEntry> {
+  const { root, path } = explained(errand, () => placeOf(errand, policy, 'list'));
+  const depth = errand.recursive ? mostDepth : 0;
+  const found = explained(errand, () => root.tree(path, { mostEntries: mostLooked, mostDepth: depth }));
+  const next = () => explained(errand, () => found.next());
+  let count = 0;
+  for (let step = next(); !step.done; step = next()) {
+    if (++count % 2000 === 0) await setImmediate();
+    const { path: name, stats } = step.value;
+    if (name === null) continue;
+    const type = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : null;
+    const kind = type ?? (stats.isSymbolicLink() ? 'link' : 'other');
+    yield { path: name, type: kind, size: Number(stats.size), mtime: Number(stats.mtimeMs) };
+  }
+}
+
+/**
+ * Links are followed first, then what they lead to is judged, and opened below the project without following any: so
+ * neither a link nor an exchange of something for one leads to what is not allowed.
+ */
+function placeOf({ root, path }: Errand, policy: Policy, purpose: Purpose): Place {
+  const directory = realpathSync(root!);
+  const judged = policy.judge(followed(directory, path.relative) || '.', purpose).relative;
+  return {
+    root: belowRoot(directory, { links: 'refuse' }),
+    path: judged === '' ? here : parsePath(judged),
+  };
+}
+
+/** As the client would have said it. */
+function explained<T>(errand: Errand, act: () => T): T {
+  const { relative: path } = errand.path;
+  try {
+    return act();
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === 'ENOENT' || errno === 'ENOTDIR' || isWorkcrateError(error, 'path_not_found'))
+      throw notThere(path);
+    if (errno === 'EACCES' || errno === 'EPERM' || isDenied(error))
+      throw mayNot(path, 'permission was denied');
+    throw error;
+  }
+}
+
+const isDenied = (error: unknown): boolean =>
+  isWorkcrateError(error, 'path_refused') && error.details['kind'] === 'denied';

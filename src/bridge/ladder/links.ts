@@ -1,0 +1,43 @@
+import { lstatSync, readlinkSync } from 'node:fs';
+import { isAbsolute, join, relative, sep } from 'node:path';
+import { WorkcrateError } from '../../errors.ts';
+
+const mostLinks = 40;
+
+/**
+ * Where a path below a folder leads when its links are followed, from that folder on. A link that leads out is refused
+ * without a look at what is there. What is exchanged meanwhile is for whoever opens the place to refuse.
+ */
+export function followed(folder: string, path: string): string {
+  const ahead = namesIn(path);
+  let [passed, links]: [string[], number] = [[], 0];
+  for (let name = ahead.shift(); name !== undefined; name = ahead.shift()) {
+    if (name === '..') {
+      if (passed.pop() === undefined) throw astray('link', path);
+      continue;
+    }
+    const place = join(folder, ...passed, name);
+    if (!lstatSync(place).isSymbolicLink()) {
+      passed.push(name);
+      continue;
+    }
+    if (++links > mostLinks) throw astray('link_loop', path);
+    const target = readlinkSync(place);
+    if (isAbsolute(target)) passed = [];
+    ahead.unshift(...namesIn(isAbsolute(target) ? relative(folder, target) : target));
+  }
+  return passed.join('/');
+}
+
+const namesIn = (path: string): string[] =>
+  path.split(sep === '/' ? '/' : /[/\\]/).filter((name) => name !== '' && name !== '.');
+
+const reasons = {
+  link: 'it leads through a link to elsewhere',
+  link_loop: 'its links lead round in a circle',
+};
+
+const astray = (kind: keyof typeof reasons, path: string): WorkcrateError =>
+  new WorkcrateError('path_refused', `SecurityError: The path was refused: ${reasons[kind]}.`, {
+    details: { kind, path },
+  });

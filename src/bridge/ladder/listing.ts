@@ -1,0 +1,58 @@
+import type { Audit } from '../../audit/audit.ts';
+import type { Question, ToolContext } from '../../mcp/tool.ts';
+import type { ClientListing } from '../client-file.ts';
+import type { RawEntries } from '../policy/policy.ts';
+import type { Approach, Approaches, ListWish } from './approach.ts';
+import { listDirectly } from './direct.ts';
+import type { Offer } from './errand.ts';
+import { mayNot } from './failures.ts';
+import type { Ladder, Source, Use } from './ladder.ts';
+import { listingFrom } from './listing-text.ts';
+
+export interface ListingOptions {
+  readonly ladder: Ladder;
+  readonly approaches: Approaches;
+  readonly audit: Audit;
+}
+
+/** Lists a folder of the client's. Every path that comes is judged, and the pattern applied again (E1). */
+export function createListing({ ladder, approaches, audit }: ListingOptions) {
+  async function judged(
+    { trip, policy }: Approach,
+    entries: RawEntries,
+    { rung, from }: Pick<Source, 'rung' | 'from'>,
+  ): Promise<ClientListing> {
+    const { errand, context } = trip;
+    const { recursive, pattern, path } = errand;
+    const how = { recursive, pattern, from, signal: context.signal };
+    const { outside, firstOutside, ...listing } = await policy.judgeListing(path, entries, how);
+    if (outside > 0) noteLie(context, firstOutside, outside);
+    return { ...listing, rung };
+  }
+
+  /** Whoever lists what lies elsewhere has been asked for none of it. */
+  function noteLie({ caller, client }: ToolContext, subject: string | null, outside: number): void {
+    const about = { operation: 'list_client_directory', user: caller.user, client: client.name, subject };
+    const event = { ...about, result: 'path_refused', details: { outside } };
+    audit.violation(event, 'answered_outside', new Error('a client listed what was not asked for'));
+  }
+
+  return async (wish: ListWish, context: ToolContext): Promise<ClientListing | Question | Offer> => {
+    const { recursive = false, pattern = null } = wish;
+    const terms = { binary: false, size: null, sha256: null, recursive, pattern };
+    const approach = approaches.begin('list', wish, terms, context);
+    if ('ask' in approach) return approach;
+    const { trip, policy, left } = approach;
+    const use: Use<ClientListing> = (chunks, source) => judged(approach, listingFrom(chunks), source);
+    if (left !== null) {
+      const came = await ladder.answered(trip, left, use);
+      if (came === null) throw mayNot(trip.errand.path.relative, 'the answer holds no listing');
+      return came;
+    }
+    const came = await ladder.arrived(trip, use);
+    if (came !== null) return came;
+    if (approach.isDirect)
+      return judged(approach, listDirectly(trip.errand, policy), { rung: 'direct', from: 'folder' });
+    return approaches.ask(approach, wish);
+  };
+}

@@ -1,0 +1,33 @@
+import type { Audit } from '../../audit/audit.ts';
+import { asWorkcrateError } from '../../errors.ts';
+import type { Question, ToolContext } from '../../mcp/tool.ts';
+import type { Rung } from '../client-file.ts';
+import { isOffer, type Offer } from './errand.ts';
+
+/** Notes every operation (E8): what was had is a trace, what failed an information, what was refused a violation. */
+export async function noted<T extends { readonly rung: Rung }>(
+  audit: Audit,
+  operation: string,
+  subject: string,
+  { caller, client, signal }: ToolContext,
+  work: () => Promise<T | Question | Offer>,
+): Promise<T | Question | Offer> {
+  const about = { operation, user: caller.user, client: client.name, subject };
+  try {
+    const done = await work();
+    audit.note({ ...about, level: 'trace', ...outcome(done) });
+    return done;
+  } catch (cause) {
+    const error = asWorkcrateError(cause);
+    const event = { ...about, result: signal.aborted ? 'cancelled' : error.code };
+    if (error.code === 'path_refused')
+      audit.violation(event, String(error.details['kind'] ?? 'path_refused'), error);
+    else audit.note({ ...event, level: 'info' });
+    throw cause;
+  }
+}
+
+function outcome(done: { readonly rung: Rung } | Question | Offer) {
+  if ('ask' in done) return { result: 'asked' };
+  return { result: isOffer(done) ? 'offered' : 'ok', details: { rung: done.rung } };
+}

@@ -1,0 +1,141 @@
+import { hash } from 'node:crypto';
+import { WorkcrateError } from '../../errors.ts';
+import type { Question, ToolContext } from '../../mcp/tool.ts';
+import type { CacheEntry, ClientCache } from '../cache/cache.ts';
+import type { ClientFile } from '../client-file.ts';
+import type { Approach, Approaches, ReadWish } from './approach.ts';
+import { bytesOf, openDirectly } from './direct.ts';
+import type { Offer } from './errand.ts';
+import { mayNot, tooLargeFor } from './failures.ts';
+import type { Ladder, Source, Trip, Use } from './ladder.ts';
+
+/** A file of the client's, and whether it was remembered. */
+export interface ReadFile extends ClientFile {
+  readonly cached: boolean;
+}
+
+export interface ReadingOptions {
+  readonly ladder: Ladder;
+  readonly approaches: Approaches;
+  readonly cache: ClientCache;
+  readonly mostBytes: number;
+  readonly timeoutMs: number;
+}
+
+/** Reads a file of the client's: what was sent, what is remembered, what can be read here, else it is asked for. */
+export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs }: ReadingOptions) {
+  /** Only what came whole and is what it was said to be gets here. */
+  function keep(
+    { errand, context }: Trip,
+    bytes: Uint8Array,
+    mtime: number | null,
+    source: Source,
+  ): ReadFile {
+    const file = {
+      path: errand.path.relative,
+      bytes,
+      mtime,
+      sha256: hash('sha256', bytes, 'hex'),
+      rung: source.rung,
+    };
+    demandSame(file, errand);
+    demandSame(file, source);
+    cache.put(context.caller.user, errand.root, { ...file, encoding: null });
+    return { ...file, cached: false };
+  }
+
+  /** What is not what the file is said to be is an older one, and of no more use. */
+  function remembered({ errand, context }: Trip, mtime: number | null = null): CacheEntry | null {
+    const { user } = context.caller;
+    const { root, path } = errand;
+    const entry = cache.get(user, root, path.relative, { mtime });
+    if (entry === null || difference(entry, errand) === null) return entry;
+    cache.forgetPath(user, root, path.relative);
+    return null;
+  }
+
+  async function readDirectly({ trip, policy }: Approach, refresh: boolean): Promise<ReadFile> {
+    const { errand } = trip;
+    using file = openDirectly(errand, policy);
+    const { size } = file.stats;
+    const mtime = Math.trunc(file.stats.mtimeMs);
+    const entry = refresh ? null : remembered(trip, mtime);
+    if (entry?.mtime === mtime && entry.size === size && entry.rung === 'direct') return asRead(entry);
+    if (size > mostBytes) throw tooLargeFor('reading', errand.path.relative, mostBytes);
+    const bytes = await collected(bytesOf(file), mostBytes, errand.path.relative);
+    return keep(trip, bytes, mtime, { rung: 'direct', from: 'root', size: null, sha256: null });
+  }
+
+  async function answered(approach: Approach, use: Use<ReadFile>): Promise<ReadFile | Question> {
+    const { trip, left } = approach;
+    const came = await ladder.answered(trip, left!, use);
+    if (came !== null) return came;
+    // By guide_cache_file, while the model was being asked.
+    const entry = remembered(trip);
+    if (entry === null || entry.storedAt < left!.until - timeoutMs)
+      throw mayNot(trip.errand.path.relative, 'the answer holds no file');
+    return { ...asRead(entry), cached: false };
+  }
+
+  return async (wish: ReadWish, context: ToolContext): Promise<ReadFile | Question | Offer> => {
+    const { binary = false, size = null, sha256 = null, refresh = false } = wish;
+    const terms = { binary, size, sha256: sha256?.toLowerCase() ?? null, recursive: false, pattern: null };
+    const approach = approaches.begin('read', wish, terms, context);
+    if ('ask' in approach) return approach;
+    const { trip } = approach;
+    const { relative } = trip.errand.path;
+    if (relative === '') throw new WorkcrateError('invalid_input', 'This is a folder. Name a file in it.');
+    const use: Use<ReadFile> = async (chunks, source) =>
+      keep(trip, await collected(chunks, mostBytes, relative), null, source);
+    if (approach.left !== null) return answered(approach, use);
+    const came = await ladder.arrived(trip, use);
+    if (came !== null) return came;
+    if (approach.isDirect) return readDirectly(approach, refresh);
+    const entry = refresh ? null : remembered(trip);
+    return entry === null ? approaches.ask(approach, wish) : asRead(entry);
+  };
+}
+
+const asRead = ({ path, bytes, mtime, sha256, rung }: CacheEntry): ReadFile => ({
+  path,
+  bytes,
+  mtime,
+  sha256,
+  rung,
+  cached: true,
+});
+
+/** Chunks are good only until the next is asked for, hence the copies. */
+async function collected(chunks: AsyncIterable<Uint8Array>, most: number, path: string): Promise<Uint8Array> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > most) throw tooLargeFor('reading', path, most);
+    parts.push(Buffer.from(chunk));
+  }
+  return Buffer.concat(parts, size);
+}
+
+type Said = Pick<Source, 'size' | 'sha256'>;
+type Came = Pick<ClientFile, 'bytes' | 'sha256'>;
+
+/** Refuses a file that is not what it was said to be. Nothing of it is kept. */
+function demandSame(came: Came, said: Said): void {
+  const found = difference(came, said);
+  if (found === 'size')
+    throw new WorkcrateError(
+      'size_mismatch',
+      `${said.size} bytes were told of, and ${came.bytes.length} came. Nothing was kept; look at the file and call again.`,
+    );
+  if (found === 'sha256')
+    throw new WorkcrateError(
+      'hash_mismatch',
+      `What came has the sha256 ${came.sha256}, not the one told of. Nothing was kept; call again.`,
+    );
+}
+
+function difference({ bytes, sha256 }: Came, said: Said): 'size' | 'sha256' | null {
+  if (said.size !== null && said.size !== bytes.length) return 'size';
+  return said.sha256 !== null && said.sha256 !== sha256 ? 'sha256' : null;
+}

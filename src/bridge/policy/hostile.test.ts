@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPolicy, type PolicyKind } from './policy.ts';
+import { violates } from './policy.testing.ts';
+
+/** With the whole project allowed, so that each is refused for its form alone. */
+const refused: Partial<Record<PolicyKind, readonly string[]>> = {
+  traversal: ['..', '../x', 'docs/..', 'docs/../../x', 'docs/../docs/a', './..//x', '.. /x', 'DOCS/../x'],
+  absolute: [
+    '/',
+    '/etc/passwd',
+    '/home/me',
+    '/home/me/project-secret/a',
+    '/home/me/project//etc',
+    '/HOME/me/project/a',
+  ],
+  unc: ['//server/share', '\\\\server\\share', '\\\\?\\C:\\x', '\\\\.\\pipe\\x', '//?/C:/x', '/\\server'],
+  drive: ['C:', 'c:/x', 'C:x', 'C:\\x', 'docs/C:/x', './d:x'],
+  backslash: ['docs\\a', '..\\x', 'docs/..\\..\\x', '\\etc'],
+  nul: ['a\0b', 'docs/a.md\0.png', '\0'],
+  not_unicode: ['\ud800', 'docs/\udfff.md'],
+  encoded: [
+    '%2e%2e/x',
+    '..%2fx',
+    '%2fetc',
+    'a%2fb',
+    '%5c%5cserver',
+    'C%3a/x',
+    'a%00.txt',
+    '%252e%252e%252fx',
+  ],
+  look_alike: ['．．/x', '․․/x', '‥/x', '.\u200b./x', '..∕x', 'a⁄b', 'a／b', 'a＼b', '／etc', 'C：/x', '℀'],
+  percent: ['docs/%20a', 'docs/100%25.txt', '%2eenv', '%u002eenv', 'docs/%41', '%64ocs/a', '%252eenv'],
+  variable: [
+    '$HOME/x',
+    '$home/x',
+    'docs/$HOME',
+    'docs/${X}',
+    'docs/$(id)',
+    'docs/`id`',
+    '%APPDATA%/x',
+    'a/%x_y%',
+  ],
+  home: ['~', '~/x', '~root/x', '~+/x'],
+  control: ['docs/a\nb', 'docs/\x1b[2J', 'a\x7f', 'a\tb', 'docs/\u0085', 'a\u2028b', '\r'],
+  invisible: [
+    'a\u202eb',
+    'docs/\u200c.env',
+    '.g\u200cit/config',
+    'a\u00adb',
+    '\ufeffdocs',
+    '\u2066a',
+    'a\ufe0f',
+    'a\u3164',
+  ],
+  stream: ['a.md:stream', 'docs/a.md::$DATA', 'docs/12:30', 'docs:$I30:$INDEX_ALLOCATION/a', '$env:HOME/x'],
+  device: [
+    'CON',
+    'docs/nul',
+    'aux.md',
+    'docs/COM1.txt',
+    'lpt9',
+    'com¹',
+    'docs/Prn /a',
+    'NUL.tar.gz',
+    'conin$',
+    'con .a',
+  ],
+  short_name: ['PROGRA~1', 'docs/SECRET~1.MD', 'guide~1', 'ENV~1/x', 'a~10'],
+  edges: ['docs./a', 'docs /a', 'docs/a.', 'docs/a ', ' a', '...', 'docs/a\u00a0', 'docs/a\u3000'],
+  wildcard: ['docs/*', 'docs/a?.md', '**/x', 'docs/<<', 'docs/a"', 'a>b', 'a|b', 'docs/{a,b}', 'docs/{1..9}'],
+  alike: [
+    '．env',
+    'docs/․env',
+    'ＣＯＮ',
+    'docs/ｎul.md',
+    '～/x',
+    '＄HOME',
+    'docs/ＰＲＯＧＲＡ～１',
+    '。env',
+    'ꓸenv',
+  ],
+  hidden: [
+    '.env',
+    'docs/.env',
+    '.git/config',
+    '.guide/.x',
+    'docs/.a/b',
+    '..namedfork/rsrc',
+    '.Guide/a',
+    '.npmrc',
+  ],
+  too_long: ['n'.repeat(256), 'ü'.repeat(128), 'n/'.repeat(2049), 'x'.repeat(1_000_000)],
+  too_deep: ['n/'.repeat(257)],
+};
+
+for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
+  test(`E4: paths of the client's are refused as ${kind}, for reading and for listing`, () => {
+    for (const root of ['/home/me/project', 'C:\\Users\\me\\project', null]) {
+      const policy = createPolicy({ root, read: ['.'], list: null });
+      for (const path of paths) {
+        assert.throws(() => policy.judge(path, 'read'), violates(kind, path), path.slice(0, 80));
+        assert.throws(() => policy.judge(path, 'list'), violates(kind, path), path.slice(0, 80));
+      }
+    }
+  });
+
+test('E4: the tables name more than eighty hostile forms', () => {
+  assert.ok(Object.values(refused).flat().length > 80);
+});
+
+test('E4: case is not folded: what another system takes for an allowed name is refused', () => {
+  const policy = createPolicy({ root: null, read: null, list: null });
+  for (const path of [
+    'SRC/x',
+    'Docs/a',
+    'Docs-Secret/a',
+    'doc\u017f/a',
+    '.GUIDE/a',
+    'te\u0455ts/a',
+    'ｄocs/a',
+    'doc\u0073\u0301/a',
+  ])
+    assert.throws(() => policy.judge(path, 'read'), violates('not_allowed', path), path);
+});
+
+const honest = [
+  'docs/a.md',
+  'a-b_c.d.e',
+  'src/app/[id]/[[...slug]]/page.tsx',
+  'src/routes/users.$id.tsx',
+  'docs/~$report.docx',
+  'docs/a~',
+  'docs/(draft) a, b & c = d + e #1 @me!.txt',
+  "docs/it's 100% done.md",
+  'docs/第一章：介绍？.md',
+  'docs/日本。md',
+  'docs/½ cup.md',
+  'docs/e\u0301 and é.md',
+  'docs/❤\ufe0f.md',
+  'docs/console.md',
+  'docs/com10.md',
+  'docs/-rf',
+  'docs/a..b',
+  '.guide/a',
+  '.todo/a/b',
+  `docs/${'n'.repeat(255)}`,
+];
+
+test('E4: honest names of many systems and tongues pass as they are', () => {
+  const policy = createPolicy({ root: '/p/q', read: ['.'], list: null });
+  for (const path of honest)
+    assert.deepEqual(policy.judge(path, 'read'), { relative: path, absolute: `/p/q/${path}` });
+});
+
+test('E4: a refusal shows a hostile path escaped and cut', () => {
+  const policy = createPolicy({ root: null, read: null, list: null });
+  const path = `a\u202e\u2028\n${'x'.repeat(240)}`;
+  assert.throws(
+    () => policy.judge(path, 'read'),
+    ({ message }: Error) => message.length < 450 && message.includes('a\\u202e\\u2028\\nx'),
+  );
+});

@@ -1,0 +1,125 @@
+import { WorkcrateError } from '../../errors.ts';
+import { createGlob } from '../../glob.ts';
+import { takeTurns } from '../../unzip/unzip.ts';
+import type { ClientEntry, ClientListing, ClientPath } from '../client-file.ts';
+import { afterFolder } from './allowed.ts';
+import { judgedAnswer, type From, type Grounds } from './answers.ts';
+import { entryOf, pathOf } from './entry.ts';
+
+/** As a client sent them: anything at all. */
+export type RawEntries = Iterable<unknown> | AsyncIterable<unknown>;
+
+export interface ListingOptions {
+  readonly recursive: boolean;
+  /** About paths from the folder on that was asked for; null for all. */
+  readonly pattern: string | null;
+  /** From where on the client tells paths; from the project's folder where nothing is said. */
+  readonly from?: From;
+  /** How many entries are kept. */
+  readonly most?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface JudgedListing extends Omit<ClientListing, 'rung'> {
+  /** How many of the hidden were not below the folder at all: a client that lists such does not keep to the question. */
+  readonly outside: number;
+  /** The first of those, as it was told, cut to what a log can take. */
+  readonly firstOutside: string | null;
+}
+
+const mostEntries = 100_000;
+/** How many are judged for each that is kept: whoever sends more of what is not to be seen sends it for nothing. */
+const judgedForEach = 10;
+/** Of all paths together: a hundred thousand of the longest would fill memory. */
+const mostCharacters = 32 * 1024 * 1024;
+const mostPattern = 1024;
+
+interface Kept {
+  readonly entries: Map<string, ClientEntry>;
+  /** Those as well that do not fit the pattern. */
+  readonly links: Set<string>;
+  characters: number;
+  hidden: number;
+  outside: number;
+  firstOutside: string | null;
+}
+
+/** What may be seen of a client's listing, each path once, by path. It reads no further once it has its fill. */
+export async function judgedListing(
+  grounds: Grounds,
+  asked: ClientPath,
+  raw: RawEntries,
+  { recursive, pattern, from = 'root', most = mostEntries, signal }: ListingOptions,
+): Promise<JudgedListing> {
+  const kept: Kept = {
+    entries: new Map(),
+    links: new Set(),
+    characters: 0,
+    hidden: 0,
+    outside: 0,
+    firstOutside: null,
+  };
+  const isWanted = wantedBy(asked, recursive, pattern);
+  const turns = takeTurns(signal);
+  let [judged, cut] = [0, false];
+  for await (const one of raw) {
+    if (turns.isOver()) await turns.next();
+    const entry = seen(grounds, asked, one, from, kept);
+    cut =
+      ++judged > most * judgedForEach || (entry !== null && !keep(kept, entry, isWanted(entry.path), most));
+    if (cut) break;
+  }
+  return { path: asked.relative, ...inOrder(kept), cut };
+}
+
+function seen(grounds: Grounds, asked: ClientPath, one: unknown, from: From, kept: Kept): ClientEntry | null {
+  const path = pathOf(one);
+  const verdict = path === null ? null : judgedAnswer(grounds, asked, path, from);
+  if (verdict?.is === 'seen') return entryOf(one, verdict.relative);
+  kept.hidden++;
+  if (verdict?.is === 'outside') {
+    kept.outside++;
+    kept.firstOutside ??= path!.slice(0, 4096).toWellFormed();
+  }
+  return null;
+}
+
+/** The pattern was for the client to apply; it is applied again, since nobody knows whether that did. */
+function wantedBy(asked: ClientPath, recursive: boolean, pattern: string | null): (path: string) => boolean {
+  if (pattern !== null && pattern.length > mostPattern)
+    throw new WorkcrateError('invalid_input', `A pattern may have ${mostPattern} characters.`);
+  const fits = pattern === null ? () => true : createGlob(pattern);
+  return (path) => {
+    const below = path === asked.relative ? '' : afterFolder(asked.relative, path);
+    return below !== '' && (recursive || !below.includes('/')) && fits(below);
+  };
+}
+
+/** The first that tells of a path holds. False once there is no room. */
+function keep(kept: Kept, entry: ClientEntry, isWanted: boolean, most: number): boolean {
+  const { entries, links } = kept;
+  if (entry.type === 'link' && !links.has(entry.path)) {
+    links.add(entry.path);
+    kept.characters += entry.path.length;
+  }
+  if (isWanted && !entries.has(entry.path)) {
+    if (entries.size >= most) return false;
+    entries.set(entry.path, entry);
+    kept.characters += entry.path.length;
+  }
+  return links.size <= mostEntries && kept.characters <= mostCharacters;
+}
+
+/** What lies behind a link lies elsewhere: a client that lists it has followed the link. */
+function inOrder(kept: Kept): Omit<JudgedListing, 'path' | 'cut'> {
+  const { entries, links, hidden, outside, firstOutside } = kept;
+  const own = [...entries.values()].filter(({ path }) => links.size === 0 || !isBehind(links, path));
+  own.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { entries: own, hidden: hidden + entries.size - own.length, outside, firstOutside };
+}
+
+function isBehind(links: ReadonlySet<string>, path: string): boolean {
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))
+    if (links.has(path.slice(0, at))) return true;
+  return false;
+}

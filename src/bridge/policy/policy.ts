@@ -1,0 +1,65 @@
+import type { ClientPath } from '../client-file.ts';
+import { createAllowed } from './allowed.ts';
+import { judgedAnswer, type From } from './answers.ts';
+import { judgedListing, type JudgedListing, type ListingOptions, type RawEntries } from './listing.ts';
+import { missingOf } from './missing.ts';
+import { relativePath } from './below.ts';
+import { notAllowed, refused } from './refusal.ts';
+import { parseRoot } from './root.ts';
+
+export type { From } from './answers.ts';
+export type { JudgedListing, ListingOptions, RawEntries } from './listing.ts';
+export type { PolicyKind } from './refusal.ts';
+
+export type Purpose = 'read' | 'list';
+
+export interface PolicyOptions {
+  /** The project's folder on the client's machine, as that writes it; null where nobody knows. */
+  readonly root: string | null;
+  /** What may be read, from the project's folder or absolute; null for the usual folders. */
+  readonly read: readonly string[] | null;
+  /** What may be listed; null for what may be read. */
+  readonly list: readonly string[] | null;
+}
+
+/** Which of the client's paths may be asked for. A path is text here, about a machine of whatever system. */
+export interface Policy {
+  /** The project's folder, without a slash at its end. */
+  readonly root: string | null;
+  /** Takes a path from the project's folder, or an absolute one below it. All else is `path_refused`, a violation. */
+  judge(path: string, purpose: Purpose): ClientPath;
+  /**
+   * Takes a path that a client gave back; absolute ones are known as such. Null unless it is what was asked for, or
+   * below it, and allowed.
+   */
+  judgeAnswer(asked: ClientPath, answered: string, purpose: Purpose, from?: From): ClientPath | null;
+  /** Judges all that a client listed, in turns with other work. */
+  judgeListing(asked: ClientPath, entries: RawEntries, options: ListingOptions): Promise<JudgedListing>;
+  /** Allowed paths that are not in this folder of this machine, to be warned of. */
+  missingAllowed(root: string): string[];
+}
+
+/** Fails with `invalid_input` for a root that is none, and with `config_invalid` for an allowed path that is none. */
+export function createPolicy(options: PolicyOptions): Policy {
+  const root = options.root === null ? null : parseRoot(options.root);
+  const read = createAllowed(options.read, root);
+  const allowed = { read, list: options.list === null ? read : createAllowed(options.list, root) };
+  const placed = (relative: string) => ({ relative, absolute: root?.join(relative) ?? null });
+  return {
+    root: root?.text ?? null,
+    judge(path, purpose) {
+      const relative = relativePath(root, path);
+      const kind = allowed[purpose].refuses(relative);
+      if (kind === 'not_allowed') throw notAllowed(path, allowed[purpose].paths);
+      if (kind === 'hidden') throw refused(kind, path);
+      return placed(relative);
+    },
+    judgeAnswer(asked, answered, purpose, from = 'root') {
+      const verdict = judgedAnswer({ root, allowed: allowed[purpose] }, asked, answered, from);
+      return verdict.is === 'seen' ? placed(verdict.relative) : null;
+    },
+    judgeListing: (asked, entries, how) =>
+      judgedListing({ root, allowed: allowed.list }, asked, entries, how),
+    missingAllowed: (folder) => missingOf(folder, [allowed.read, allowed.list]),
+  };
+}

@@ -1,0 +1,54 @@
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import type { RefusalKind } from '../../paths/paths.ts';
+
+/** What no path about the client's machine may hold, beyond what none about ours may. */
+const reasons = {
+  hidden: 'it is hidden; whoever runs the server can allow it by name',
+  control: 'it holds a control character',
+  invisible: 'it holds characters that are not seen or turn the text around; write the plain name',
+  percent: 'it holds a percent encoding; write the path as it is',
+  stream: 'it holds ":", which names a drive or a stream within a file on some systems',
+  device: 'it names a device on Windows',
+  short_name: 'it may be the short form of another name on Windows; write the long one',
+  edges: 'a name in it ends with a dot, or begins or ends with a space, which some systems leave out',
+  wildcard: 'it holds a wildcard; name one file, or list the folder with a pattern',
+  variable: 'it holds a variable of a shell; write the path itself',
+  home: 'it begins in a home folder; name it from the project down',
+  alike: 'it becomes one of a forbidden form when its characters are normalised; use the plain ones',
+} as const;
+
+export type OddKind = keyof typeof reasons;
+
+/** Why a path was refused; stands in the `details.kind` of the `path_refused`. */
+export type PolicyKind = RefusalKind | OddKind | 'not_allowed';
+
+/** Far more than anybody has to see, and short enough for a log. */
+const mostShown = 4096;
+
+export function refused(kind: OddKind, path: string): WorkcrateError {
+  return refusal(path, kind, `The path ${quoted(path)} was refused: ${reasons[kind]}.`);
+}
+
+export function notAllowed(path: string, allowed: readonly string[]): WorkcrateError {
+  const those = allowed.length === 0 ? 'nothing' : allowed.slice(0, 20).map(quoted).join(', ');
+  return refusal(path, 'not_allowed', `The path ${quoted(path)} is not allowed. Allowed is ${those}.`);
+}
+
+/** The same refusal, as one of the policy: it says so, and knows the path as it was given. */
+export function asRefusal(error: unknown, path: string): unknown {
+  if (!isWorkcrateError(error, 'path_refused') || error.message.startsWith('SecurityError:')) return error;
+  return refusal(path, String(error.details['kind']), error.message);
+}
+
+function refusal(path: string, kind: string, message: string): WorkcrateError {
+  const details = { kind, path: path.slice(0, mostShown).toWellFormed() };
+  return new WorkcrateError('path_refused', `SecurityError: ${message}`, { details });
+}
+
+/** Escaped and cut, so that a hostile path can neither forge a line nor fill a log. */
+function quoted(path: string): string {
+  const start = path.length > 200 ? `${path.slice(0, 200)}…` : path;
+  return JSON.stringify(start).replace(/[\p{Cf}\p{Zl}\p{Zp}\x7f-\x9f]/gu, (mark) => {
+    return `\\u${mark.codePointAt(0)?.toString(16).padStart(4, '0')}`;
+  });
+}

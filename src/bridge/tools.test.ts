@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Client, StreamableHTTPClientTransport, type ClientCapabilities } from '@modelcontextprotocol/client';
+import { call, stage } from './ladder/stage.testing.ts';
+import { pageFor } from './page/page.ts';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
+type Any = any;
+
+/** The official client, held to MCP 2026-07-28. */
+async function connected(url: string, capabilities: ClientCapabilities) {
+  const options = { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } } as const;
+  const client = new Client({ name: 'bridge', version: '1' }, options);
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+  const use = async (name: string, input: Record<string, unknown>): Promise<Any> =>
+    client.callTool({ name, arguments: input });
+  return { client, use, [Symbol.asyncDispose]: () => client.close() };
+}
+
+test('E2, E10: over MCP 2026-07-28 a form is filled, decoded, and remembered', async () => {
+  await using it = await stage();
+  await using far = await connected(it.url, { elicitation: { form: {} } });
+  let asked = 0;
+  far.client.setRequestHandler('elicitation/create', () => {
+    asked++;
+    return { action: 'accept', content: { content: 'Grüße' } };
+  });
+  const first = await far.use('read_client_file', { path: 'docs/a.md', encoding: 'ascii' });
+  const { text, encoding, fell_back, rung, cached } = first.structuredContent;
+  assert.deepEqual([text, encoding, fell_back, rung, cached], ['Grüße', 'utf-8', true, 'form', false]);
+  assert.match(first.content[0].text, /by form.*utf-8[^]*Grüße$/);
+  const second = await far.use('read_client_file', { path: 'docs/a.md' });
+  assert.deepEqual([second.structuredContent.cached, asked], [true, 1]);
+  const refused = await far.use('read_client_file', { path: '../x' });
+  assert.match(refused.content[0].text, /^SecurityError: .*\(path_refused\)$/);
+  assert.equal(asked, 1);
+});
+
+test('E2, E10: over MCP 2026-07-28 a page takes bytes of any size, and large ones pass by the conversation', async () => {
+  await using it = await stage();
+  await using far = await connected(it.url, { elicitation: { url: {} } });
+  const bytes = Buffer.alloc(200_000, 7);
+  far.client.setRequestHandler('elicitation/create', async ({ params }) => {
+    assert.ok(params.mode === 'url');
+    const page = await fetch(params.url);
+    assert.match(await page.text(), /<code>large.bin<\/code>/);
+    await fetch(params.url.replace('/ask/', '/uploads/'), { method: 'PUT', body: bytes });
+    return { action: 'accept' };
+  });
+  const answer = await far.use('read_client_file', { path: 'docs/large.bin', binary: true });
+  const { size, data, file_id, link, rung } = answer.structuredContent;
+  assert.deepEqual([size, data, rung, link.size], [200_000, undefined, 'url', 200_000]);
+  assert.match(file_id, /^file_/);
+  assert.equal(answer.content[1].type, 'resource_link');
+  assert.ok(answer.content[0].text.length < 500);
+});
+
+test('E1: a listing is shown as a tree, and a long one is a file as well', async () => {
+  await using it = await stage();
+  const [, list] = it.tools;
+  const can = { elicitation: {} };
+  const listed = async (content: string): Promise<Any> => {
+    const { state } = (await list!.handle({ path: 'docs', recursive: true }, call(can))) as Any;
+    const answer = { kind: 'elicit', action: 'accept', content: { content } } as const;
+    return list!.handle({ path: 'docs', recursive: true }, call(can, { state, answer }));
+  };
+  const short = await listed('docs/a.md\nfile 3 0 docs/a/b.md\ndocs/a/');
+  assert.equal(
+    short.text,
+    ['docs: 3 entries, by form', '  a/', '    b.md  3 bytes  1970-01-01T00:00:00Z', '  a.md'].join('\n'),
+  );
+  assert.deepEqual(short.structured.entries[1], {
+    path: 'docs/a/b.md',
+    name: 'b.md',
+    type: 'file',
+    size: 3,
+    mtime: 0,
+  });
+  const long = await listed(Array.from({ length: 1001 }, (_, at) => `docs/${at}`).join('\n'));
+  assert.deepEqual([long.structured.entries.length, long.structured.count], [1000, 1001]);
+  const file = await it.files.find({ user: 'ann' }, long.structured.file_id);
+  await using object = (await it.files.open(file!))!;
+  const text = Buffer.concat(
+    await Array.fromAsync(object.read(0, object.size), (chunk) => Buffer.from(chunk)),
+  );
+  assert.equal(text.toString().trim().split('\n').length, 1001);
+});
+
+test('E7: an offer tells what to run, and when it ends', async () => {
+  await using it = await stage();
+  const [read] = it.tools;
+  const { text, structured }: Any = await read!.handle({ path: 'docs/a.md' }, call());
+  assert.deepEqual([structured.status, structured.rung], ['offered', 'upload']);
+  assert.ok(text.includes(structured.offer.command));
+  assert.ok(structured.offer.command.includes(structured.offer.uploadUrl));
+  await assert.rejects(read!.handle({ path: 'docs/a.md', encoding: 'klingon' }, call()), {
+    code: 'invalid_input',
+  });
+});
+
+test('E4: the page tells no more than a name, which it escapes, and lets nothing else run', async () => {
+  await using it = await stage();
+  const name = `<img src=x onerror=alert(1)>&"'`;
+  assert.ok(
+    pageFor({ operation: 'list', name }).includes('&lt;img src=x onerror=alert(1)&gt;&amp;&quot;&#39;'),
+  );
+  const { ask }: Any = await it.bridge.read({ path: 'docs/plans/a.md' }, call({ elicitation: { url: {} } }));
+  const { url } = ask.client_file.params;
+  const page = await fetch(url);
+  assert.doesNotMatch(await page.text(), /plans/);
+  const policy = page.headers.get('content-security-policy')!;
+  assert.match(policy, /default-src 'none'; script-src 'sha256-.*frame-ancestors 'none'/);
+  assert.doesNotMatch(policy, /unsafe/);
+  assert.equal(page.headers.get('cache-control'), 'no-store');
+  assert.equal(page.headers.get('referrer-policy'), 'no-referrer');
+  assert.equal((await fetch(url, { method: 'HEAD' })).status, 200);
+  assert.equal((await fetch(url, { method: 'POST' })).status, 405);
+  assert.equal((await fetch(`${it.url}/ask/${'a'.repeat(43)}`)).status, 404);
+  it.time.now += 601_000;
+  assert.equal((await fetch(url)).status, 404);
+});

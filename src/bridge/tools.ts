@@ -1,0 +1,25 @@
+import type { Tool } from '../mcp/tool.ts';
+import type { Bridge } from './bridge.ts';
+import type { ClientCache } from './cache/cache.ts';
+import { guideTools } from './cache/tools.ts';
+import { listTool, type ListToolOptions } from './tools/listing.ts';
+import { readTool, type ReadToolOptions } from './tools/reading.ts';
+
+export type BridgeToolsOptions = ReadToolOptions & ListToolOptions;
+
+export interface ClientToolsOptions extends BridgeToolsOptions {
+  readonly bridge: Bridge;
+  readonly cache: ClientCache;
+}
+
+/** Tools that have files of the client's. */
+export function bridgeTools(options: BridgeToolsOptions): Tool[] {
+  return [readTool(options), listTool(options)];
+}
+
+/** These, and those that see to what is remembered. */
+export function clientTools(options: ClientToolsOptions): Tool[] {
+  const { bridge, cache } = options;
+  const noted = bridgeTools(options).map((tool) => ({ ...tool, isNoted: true }));
+  return [...noted, ...guideTools({ cache, policyFor: bridge.policyFor })];
+}

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { linkShape } from '../../links/link-result.ts';
+import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
+import { isOffer, type Bridge, type ClientEntry, type ClientListing } from '../bridge.ts';
+import { byLink, type LargeOptions } from './large.ts';
+import { offered, offerShape, pathShape, rungShape, wishShape } from './offer.ts';
+
+export interface ListToolOptions extends LargeOptions {
+  readonly bridge: Pick<Bridge, 'list'>;
+}
+
+/** More than that is of use to programs alone. */
+const mostShown = 1000;
+
+const entryShape = z.object({
+  path: z.string().describe("From the project's folder"),
+  name: z.string(),
+  type: z.enum(['file', 'folder', 'link', 'other']),
+  size: z.number().nullable(),
+  mtime: z.number().nullable().describe('Milliseconds since 1970'),
+});
+
+const output = z.object({
+  status: z.enum(['listed', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
+  path: z.string(),
+  rung: rungShape,
+  offer: offerShape.optional(),
+  entries: z.array(entryShape).optional().describe(`In the order of a tree, the first ${mostShown}`),
+  count: z.number().int().optional().describe('How many there are in all'),
+  hidden: z.number().int().optional().describe('How many were left out, since they may not be seen'),
+  cut: z.boolean().optional().describe('Whether there were more than are counted'),
+  file_id: z.string().optional().describe('All of them, one JSON object a line'),
+  link: linkShape.optional(),
+});
+
+type Output = z.input<typeof output>;
+
+export function listTool(options: ListToolOptions): Tool {
+  return defineTool({
+    name: 'list_client_directory',
+    group: 'client',
+    title: 'List a folder of the client',
+    description:
+      "Lists a folder of the user's project, which lies with the client and not with this server: name, type, size and time of each entry. Where the client cannot be asked, the answer holds a command for your shell: run it, then call again.",
+    input: z.strictObject({
+      path: pathShape('Folder').describe("Folder, from the project's folder, such as docs"),
+      recursive: z.boolean().optional().describe('Also all folders below it'),
+      pattern: z
+        .string()
+        .min(1)
+        .max(1024)
+        .optional()
+        .describe('Only paths from the folder on that fit, such as *.md or **/*.csv'),
+      ...wishShape,
+    }),
+    output,
+    annotations: { readOnlyHint: true, openWorldHint: true },
+    async handle(wish, context) {
+      const answer = await options.bridge.list(wish, context);
+      if ('ask' in answer) return answer;
+      return isOffer(answer) ? offered(answer) : shown(options, answer, context);
+    },
+  });
+}
+
+async function shown(options: ListToolOptions, listing: ClientListing, context: ToolContext) {
+  const { path, rung, hidden, cut } = listing;
+  const entries = inTreeOrder(listing.entries);
+  const first = entries.slice(0, mostShown);
+  const structured: Output = {
+    status: 'listed',
+    path,
+    rung,
+    entries: first.map((entry) => ({ ...entry, name: nameOf(entry) })),
+    count: entries.length,
+    hidden,
+    cut,
+  };
+  const text = [told(listing), ...first.map((entry) => line(path, entry))].join('\n');
+  if (entries.length <= mostShown) return { text, structured };
+  const all = await byLink(options, context, `${path || 'project'}.jsonl`, lines(entries));
+  return {
+    text: `${text}\nAll ${entries.length}: ${all.fileId}. ${all.text}`,
+    structured: { ...structured, file_id: all.fileId, link: all.structured },
+    content: all.content!,
+  };
+}
+
+function told({ path, entries, rung, hidden, cut }: ClientListing): string {
+  const left = hidden === 0 ? '' : `, ${hidden} left out`;
+  return `${path || '.'}: ${entries.length} entries${cut ? ', cut off' : ''}${left}, by ${rung}`;
+}
+
+const nameOf = ({ path }: ClientEntry): string => path.slice(path.lastIndexOf('/') + 1);
+
+/** What is in a folder follows it at once: `a`, `a/b`, `a.md`. */
+function inTreeOrder(entries: readonly ClientEntry[]): ClientEntry[] {
+  return entries
+    .map((entry) => ({ entry, key: entry.path.replaceAll('/', '\0') }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ entry }) => entry);
+}
+
+function line(folder: string, entry: ClientEntry): string {
+  const below = folder === '' ? entry.path : entry.path.slice(folder.length + 1);
+  const depth = below.split('/').length;
+  const mark = entry.type === 'folder' ? '/' : entry.type === 'link' ? ' (link)' : '';
+  const size = entry.size === null ? '' : `  ${entry.size} bytes`;
+  const time = entry.mtime === null ? '' : `  ${new Date(entry.mtime).toISOString().slice(0, 19)}Z`;
+  return `${'  '.repeat(depth)}${nameOf(entry)}${mark}${size}${time}`;
+}
+
+function* lines(entries: readonly ClientEntry[]): Generator<Uint8Array> {
+  const batch = 1000;
+  for (let at = 0; at < entries.length; at += batch) {
+    const some = entries.slice(at, at + batch);
+    yield Buffer.from(some.map((entry) => `${JSON.stringify({ ...entry, name: nameOf(entry) })}\n`).join(''));
+  }
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { rungs } from '../client-file.ts';
+import type { Offer } from '../ladder/errand.ts';
+
+/** What both tools take. */
+export const wishShape = {
+  via: z
+    .enum(rungs)
+    .optional()
+    .describe(
+      'How it is to come; default: the best that this client can do. upload: sent by your shell, past the conversation',
+    ),
+  proof: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('What the proof command of an earlier answer printed: files are then read without being sent'),
+};
+
+export const pathShape = (what: string) =>
+  z.string().min(1).max(4096).describe(`${what}, from the project's folder, such as docs/plan.md`);
+
+export const rungShape = z.enum(rungs).describe('By which way it came, or is to come');
+
+export const offerShape = z
+  .object({
+    command: z
+      .string()
+      .describe("Run it with sh in the project's folder, then call again with the same input"),
+    uploadUrl: z.string().nullable(),
+    expiresAt: z.string(),
+    proofCommand: z.string().nullable(),
+  })
+  .describe('What to do before calling again');
+
+/** An offer as both tools answer it. */
+export function offered({ offer, path, rung, command, uploadUrl, expiresAt, proofCommand }: Offer) {
+  const until = new Date(expiresAt).toISOString();
+  const instead =
+    offer === 'upload' && proofCommand !== null
+      ? `\nOr, to have all files read without sending them, run ${proofCommand} and call again with proof set to what it prints.`
+      : '';
+  const text =
+    offer === 'upload'
+      ? `Not here yet. Run this with sh in the project's folder before ${until.slice(0, 16)}Z, then call again with the same input (it sends nothing where a link stands in the path):\n${command}${instead}`
+      : `Show that this server sees your files: run this, then call again with proof set to what it prints:\n${command}`;
+  const structured = {
+    status: 'offered' as const,
+    path,
+    rung,
+    offer: { command, uploadUrl, expiresAt: until, proofCommand },
+  };
+  return { text, structured };
+}

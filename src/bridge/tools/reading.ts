@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { linkShape } from '../../links/link-result.ts';
+import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
+import { isOffer, type Bridge, type ReadFile } from '../bridge.ts';
+import { toBase64 } from '../text/base64.ts';
+import { decode } from '../text/decode.ts';
+import { encodingNamed } from '../text/names.ts';
+import { byLink, type LargeOptions } from './large.ts';
+import { offered, offerShape, pathShape, rungShape, wishShape } from './offer.ts';
+
+export interface ReadToolOptions extends LargeOptions {
+  readonly bridge: Pick<Bridge, 'read'>;
+}
+
+/** What fits into a conversation; base64 takes a third more. */
+const mostShown = 64 * 1024;
+
+const output = z.object({
+  status: z.enum(['read', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
+  path: z.string(),
+  rung: rungShape,
+  offer: offerShape.optional(),
+  size: z.number().int().optional(),
+  sha256: z.string().optional(),
+  mtime: z.number().nullable().optional().describe('Milliseconds since 1970; null where nobody told'),
+  cached: z.boolean().optional(),
+  encoding: z.string().nullable().optional().describe('The one that was used; null for bytes'),
+  fell_back: z.boolean().optional().describe('Whether the encoding asked for did not fit'),
+  text: z.string().optional(),
+  data: z.string().optional().describe('The bytes as base64'),
+  file_id: z.string().optional().describe('A file too large for the conversation, for other tools'),
+  link: linkShape.optional(),
+});
+
+type Output = z.input<typeof output>;
+
+export function readTool(options: ReadToolOptions): Tool {
+  return defineTool({
+    name: 'read_client_file',
+    group: 'client',
+    title: 'Read a file of the client',
+    description:
+      "Reads a file of the user's project, which lies with the client and not with this server. The client is asked in whichever way it can be; where it cannot, the answer holds a command for your shell that sends the file past the conversation: run it, then call again. Large files come as a link and a file_id.",
+    input: z.strictObject({
+      path: pathShape('File'),
+      encoding: z.string().max(100).optional().describe('Of the text; default: found out'),
+      binary: z.boolean().optional().describe('Give the exact bytes as base64'),
+      ...wishShape,
+      refresh: z.boolean().optional().describe('Ask anew, even if the file is remembered'),
+      size: z.number().int().min(0).optional().describe('In bytes, if known: compared with what comes'),
+      sha256: z
+        .string()
+        .regex(/^[0-9a-fA-F]{64}$/, 'sha256 takes 64 hex digits')
+        .optional()
+        .describe('If known: compared with what comes'),
+    }),
+    output,
+    annotations: { readOnlyHint: true, openWorldHint: true },
+    async handle({ encoding, ...wish }, context) {
+      // A name that nobody knows is told before anybody is asked for anything.
+      if (encoding !== undefined) encodingNamed(encoding);
+      const answer = await options.bridge.read(wish, context);
+      if ('ask' in answer) return answer;
+      if (isOffer(answer)) return offered(answer);
+      return shown(options, answer, { binary: wish.binary ?? false, encoding: encoding ?? null }, context);
+    },
+  });
+}
+
+async function shown(
+  options: ReadToolOptions,
+  file: ReadFile,
+  how: { readonly binary: boolean; readonly encoding: string | null },
+  context: ToolContext,
+) {
+  const { path, rung, bytes, sha256, mtime, cached } = file;
+  const facts = { status: 'read', path, rung, size: bytes.length, sha256, mtime, cached } as const;
+  const told = `${path}: ${bytes.length} bytes, by ${rung}${cached ? ', remembered' : ''}`;
+  if (bytes.length > mostShown) return large(options, file, facts, told, context);
+  if (how.binary) {
+    const structured: Output = { ...facts, encoding: null, data: toBase64(bytes) };
+    return { text: `${told}, as base64:\n${structured.data}`, structured };
+  }
+  const { text, encoding, fellBack } = decode(bytes, how.encoding);
+  const structured: Output = { ...facts, encoding, fell_back: fellBack, text };
+  return {
+    text: `${told}, in ${encoding}${fellBack ? `, since it is not in ${how.encoding}` : ''}:\n${text}`,
+    structured,
+  };
+}
+
+async function large(
+  options: ReadToolOptions,
+  { path, bytes }: ReadFile,
+  facts: Output,
+  told: string,
+  context: ToolContext,
+) {
+  const { fileId, text, structured: link, content } = await byLink(options, context, path, [bytes]);
+  const structured: Output = { ...facts, encoding: null, file_id: fileId, link };
+  return {
+    text: `${told}, too large for the conversation: ${fileId}. ${text}`,
+    structured,
+    content: content!,
+  };
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import {
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  type ElicitRequestURLParams,
+  type InputRequest,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { WorkcrateError } from '../errors.ts';
+import type { Question } from './tool.ts';
+
+export type Answers = Record<string, unknown>;
+
+/**
+ * Asks a client of a version before 2026-07-28, which is sent each question as a request, and gives its answers. The SDK
+ * can do this by itself, but then a client that never answers gets no error with a code.
+ */
+export async function askNow(
+  { mcpReq }: ServerContext,
+  { ask }: Question,
+  timeoutMs: number,
+): Promise<Answers> {
+  const answers: Answers = {};
+  for (const [key, request] of Object.entries(ask)) {
+    try {
+      answers[key] = await askOne(mcpReq, request, { timeout: timeoutMs, signal: mcpReq.signal });
+    } catch (error) {
+      throw failureOf(error, timeoutMs);
+    }
+  }
+  return answers;
+}
+
+type Options = NonNullable<Parameters<ServerContext['mcpReq']['elicitInput']>[1]>;
+
+function askOne(mcpReq: ServerContext['mcpReq'], request: InputRequest, options: Options): Promise<unknown> {
+  if (request.method === 'roots/list') return mcpReq.send({ method: 'roots/list' }, options);
+  if (request.method === 'sampling/createMessage') return mcpReq.requestSampling(request.params, options);
+  const { params } = request;
+  // Of the older versions only: later ones tell a page by the state of the call.
+  const elicitation =
+    params.mode === 'url' ? ({ ...params, elicitationId: randomUUID() } as ElicitRequestURLParams) : params;
+  return mcpReq.elicitInput(elicitation, options);
+}
+
+function failureOf(error: unknown, timeoutMs: number): unknown {
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+    return new WorkcrateError(
+      'client_timeout',
+      `The client did not answer within ${timeoutMs / 1000} seconds. Call again when somebody can, or with via: "upload".`,
+      { cause: error },
+    );
+  if (!(error instanceof ProtocolError)) return error;
+  return new WorkcrateError(
+    'client_refused',
+    `The client answered the question with an error: ${error.message.slice(0, 200)}`,
+    { cause: error },
+  );
+}
