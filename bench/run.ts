@@ -17,6 +17,7 @@ for (const name of [
   'documents-hostile',
   'client-cache',
   'listing',
+  'client-uploads',
   'packages',
 ]) {
   console.log(`\n${name}`);
