@@ -42,9 +42,15 @@ function noteFailure(
   const error = asWorkcrateError(cause);
   const { code, details } = error;
   if (violations.has(code))
-    audit.violation({ ...event, result: code }, String(details['kind'] ?? code), error);
+    audit.violation(
+      { ...event, subject: event.subject ?? textOf(details['path']), result: code },
+      String(details['kind'] ?? code),
+      error,
+    );
   else audit.note({ ...event, level: 'info', result: signal.aborted ? 'cancelled' : code });
 }
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 const subjects = [
   'path',

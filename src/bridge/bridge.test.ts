@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { InputResponseView } from '@modelcontextprotocol/server';
+import { WorkcrateError } from '../errors.ts';
 import type { Question } from '../mcp/tool.ts';
 import type { ClientListing, Offer, ReadFile } from './bridge.ts';
 import { openDirectly } from './ladder/direct.ts';
@@ -342,6 +343,7 @@ test('E6: what may not be read is told as that', async () => {
     operation: 'read',
     path,
     root: it.project,
+    place: it.project,
     binary: false,
     recursive: false,
     ...none,
@@ -359,3 +361,30 @@ function asNobody<T>(act: () => T): T {
     if (isRoot) process.seteuid!(0);
   }
 }
+
+test('E5: what a client on this machine gave is not for one elsewhere that says it has the same project', async () => {
+  await using it = await stage();
+  const can = { elicitation: { form: {} } };
+  const near = { sharesMachine: true };
+  const { state } = isAsked(await it.bridge.read({ path: 'docs/own.md' }, call(can, near)));
+  const answer = { kind: 'elicit', action: 'accept', content: { content: 'mine' } } as const;
+  const given = isFile(await it.bridge.read({ path: 'docs/own.md' }, call(can, { ...near, state, answer })));
+  assert.equal(text(given), 'mine');
+  assert.equal(isFile(await it.bridge.read({ path: 'docs/own.md' }, call(can, near))).cached, true);
+  isAsked(await it.bridge.read({ path: 'docs/own.md' }, call(can)));
+});
+
+test('E7: a client that does not say where its project is can be asked for its files all the same', async () => {
+  await using it = await stage();
+  const can = { roots: {}, elicitation: { form: {} } };
+  const { state } = isAsked(await it.bridge.read({ path: 'docs/a.md' }, call(can)));
+  const context = call(can, { state });
+  const refusing = {
+    ...context.client,
+    answer: () => {
+      throw new WorkcrateError('client_refused', 'no');
+    },
+  };
+  const { ask } = isAsked(await it.bridge.read({ path: 'docs/a.md' }, { ...context, client: refusing }));
+  assert.equal(Object.values(ask)[0]?.method, 'elicitation/create');
+});

@@ -4,10 +4,13 @@ import { isQuestion, type Question, type ToolContext } from '../mcp/tool.ts';
 import type { OtherFile } from './given-files.ts';
 
 /** A file of the client's as it came, or a question that has to be answered first. */
-export type ReadClientFile = (
-  context: ToolContext,
-  path: string,
-) => Promise<{ readonly path: string; readonly bytes: Uint8Array; readonly rung: string } | Question>;
+export type ReadClientFile = (context: ToolContext, path: string) => Promise<ClientFile | Question>;
+
+interface ClientFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly rung: string;
+}
 
 export const clientFiles = z
   .array(
@@ -29,9 +32,11 @@ export async function findClientFiles(
   if (asked === undefined || asked.length === 0) return [];
   demandAllowed(read, context);
   const found: OtherFile[] = [];
+  const known = new Map<string, ClientFile>();
   for (const { path, as } of asked) {
-    const file = await read!(context, path);
+    const file = known.get(path) ?? (await read!(context, path));
     if (isQuestion(file)) return file;
+    known.set(path, file);
     const { bytes, rung } = file;
     found.push({
       name: as ?? file.path.slice(file.path.lastIndexOf('/') + 1),

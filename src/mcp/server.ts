@@ -159,7 +159,8 @@ function askingOf(
   };
 }
 
-const mostRounds = 8;
+/** More than a call may name files of the client's. */
+const mostRounds = 24;
 
 async function handled(tool: Tool, given: Record<string, unknown>, context: ToolContext, { now }: Asking) {
   let round: Pick<Client, 'state' | 'answer'> = context.client;

@@ -1,4 +1,5 @@
-import { inputRequired } from '@modelcontextprotocol/server';
+import { isWorkcrateError } from '../../errors.ts';
+import { inputRequired, type InputResponseView } from '@modelcontextprotocol/server';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
@@ -10,6 +11,7 @@ import { cannot } from './failures.ts';
 import type { Ladder, Trip } from './ladder.ts';
 import type { Proofs } from './proofs.ts';
 import { answerKey, type Left, type Subject } from './question.ts';
+import { placeOf } from '../place.ts';
 import { createRoots } from './roots.ts';
 
 /** What every request for something of a client's has. */
@@ -59,7 +61,7 @@ export interface Approach {
   readonly isDirect: boolean;
 }
 
-type Terms = Omit<Errand, 'operation' | 'path' | 'root'>;
+type Terms = Omit<Errand, 'operation' | 'path' | 'root' | 'place'>;
 
 const mostPolicies = 100;
 /** No path is empty. */
@@ -88,7 +90,7 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
   function takeAnswer(subject: Subject, context: ToolContext, wish: Wish): Left | null {
     const left = ladder.questions.take(subject, context, wish.amongOthers ?? false);
     if (left?.rung !== 'roots') return left;
-    roots.tell(context, context.client.answer(answerKey));
+    roots.tell(context, answerOf(context));
     return null;
   }
 
@@ -109,9 +111,11 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
   });
 
   /** For what is no errand, such as what is given by hand: the same project has to be known. */
-  function policyFor(context: ToolContext): Policy | Question {
+  function policyFor(context: ToolContext): Pick<Policy, 'root' | 'judge'> | Question {
     takeAnswer(byHand, context, { path: byHand.path, amongOthers: true });
-    return roots.canAsk(context) ? askRoots(byHand, context) : policyOf(context);
+    if (roots.canAsk(context)) return askRoots(byHand, context);
+    const { root: folder, judge } = policyOf(context);
+    return { root: placeOf(folder, context), judge };
   }
 
   return {
@@ -132,7 +136,8 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
       // Whose docs/a.md it is: another window of the same person may have another project.
       if (left === null && roots.canAsk(context)) return askRoots(subject, context);
       if (left === null && wish.proof !== undefined) prove(context, policy, wish.proof);
-      const errand: Errand = { operation, path, root: policy.root, ...terms };
+      const place = placeOf(policy.root, context);
+      const errand: Errand = { operation, path, root: policy.root, place, ...terms };
       const isProven = policy.root !== null && proofs.isProven(context.caller.user, policy.root);
       const isWanted = wish.via === undefined || wish.via === 'direct';
       const isDirect = isProven && isWanted && footingOf(context, errand).sharesProject;
@@ -165,5 +170,15 @@ const whyNot: Readonly<Record<Rung, string>> = {
   form: 'This client cannot show forms (it declared no form elicitation), or this is no small text.',
   sampling: 'This client lends out no model (it declared no sampling), or the file is too large for one.',
 };
+
+/** A client that does not say where its project is can be asked for its files all the same. */
+function answerOf({ client }: ToolContext): InputResponseView {
+  try {
+    return client.answer(answerKey);
+  } catch (error) {
+    if (!isWorkcrateError(error, 'client_refused') && !isWorkcrateError(error, 'client_timeout')) throw error;
+    return { kind: 'missing' };
+  }
+}
 
 const isAbsolute = (path: string): boolean => /^(?:[/\\]|[a-z]:)/i.test(path);

@@ -90,7 +90,7 @@ export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptio
       // Another call may have had it in the meantime.
       if (file === null || awaited === undefined) return null;
       forget(key);
-      if (errand.operation === 'read' && file.size > mostBytes) throw keptApart(file, mostBytes);
+      if (file.size > mostBytes) throw keptApart(file, mostBytes);
       await using object = await files.open(file);
       if (object === null) return null;
       try {

@@ -11,6 +11,8 @@ export interface Errand {
   /** Reading: what the file is said to be; compared with what comes. */
   readonly size: number | null;
   readonly sha256: string | null;
+  /** Of which project it is, and seen from where: what is remembered goes by it. */
+  readonly place: string | null;
   /** Listing. */
   readonly recursive: boolean;
   readonly pattern: string | null;
@@ -42,8 +44,8 @@ export interface Offer {
 export const isOffer = (answer: object): answer is Offer => 'offer' in answer;
 
 /** Tells errands apart of which one has nothing to say about the other. */
-export function keyOf(user: string, { operation, path, root, recursive, pattern }: Errand): string {
-  return JSON.stringify([user, root, operation, path.relative, recursive, pattern]);
+export function keyOf(user: string, { operation, path, place, recursive, pattern }: Errand): string {
+  return JSON.stringify([user, place, operation, path.relative, recursive, pattern]);
 }
 
 /** The last name of a path, for people to read. */

@@ -40,17 +40,17 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     };
     demandSame(file, errand);
     demandSame(file, source);
-    cache.put(context.caller.user, errand.root, { ...file, encoding: null });
+    cache.put(context.caller.user, errand.place, { ...file, encoding: null });
     return { ...file, cached: false };
   }
 
   /** What is not what the file is said to be is an older one, and of no more use. */
   function remembered({ errand, context }: Trip, mtime: number | null = null): CacheEntry | null {
     const { user } = context.caller;
-    const { root, path } = errand;
-    const entry = cache.get(user, root, path.relative, { mtime });
+    const { place, path } = errand;
+    const entry = cache.get(user, place, path.relative, { mtime });
     if (entry === null || difference(entry, errand) === null) return entry;
-    cache.forgetPath(user, root, path.relative);
+    cache.forgetPath(user, place, path.relative);
     return null;
   }
 

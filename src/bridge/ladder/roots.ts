@@ -12,7 +12,8 @@ export interface RootsOptions {
   readonly clock: Clock;
 }
 
-const tellsMs = 60 * 60_000;
+/** Short, since a window may open another project meanwhile. */
+const tellsMs = 60_000;
 const mostKnown = 1000;
 
 interface Told {
@@ -53,7 +54,10 @@ export function createRoots({ root, check, clock }: RootsOptions) {
 
     /** Takes the first that can be a project's folder; a client that tells of none is not asked again for a while. */
     tell(context: Asked, answer: InputResponseView): void {
-      const uris = answer.kind === 'roots' ? answer.roots.slice(0, 100).map(({ uri }) => uri) : [];
+      const uris =
+        answer.kind === 'roots'
+          ? answer.roots.slice(0, 100).map((each: { uri?: unknown } | null) => each?.uri)
+          : [];
       const first = uris.map((uri) => pathOf(uri, check)).find((path) => path !== null);
       remember(context, { root: first ?? null, until: clock() + tellsMs });
     },

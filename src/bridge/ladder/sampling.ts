@@ -68,7 +68,9 @@ function prompt({ operation, path, binary, recursive, pattern }: Errand, mark: s
 export function samplingAnswer(errand: Errand, mark: string, answer: InputResponseView): Typed | null {
   const { relative } = errand.path;
   if (answer.kind !== 'sampling') throw mayNot(relative, 'the client sent no answer to the question');
-  const blocks = [answer.result.content].flat() as readonly Record<string, unknown>[];
+  const blocks = ([answer.result.content].flat() as readonly (Record<string, unknown> | null)[]).filter(
+    (block) => typeof block === 'object' && block !== null,
+  );
   const called = blocks.find(({ type, name }) => type === 'tool_use' && name === 'guide_cache_file');
   if (called) return fromCall(errand, called['input']);
   const text = blocks.map((block) => (typeof block['text'] === 'string' ? block['text'] : '')).join('');

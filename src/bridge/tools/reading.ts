@@ -40,7 +40,7 @@ export function readTool(options: ReadToolOptions): Tool {
     group: 'client',
     title: 'Read a file of the client',
     description:
-      "Reads a file of the user's project, which lies with the client and not with this server. The client is asked in whichever way it can be; where it cannot, the answer holds a command for your shell that sends the file past the conversation: run it, then call again. Large files come as a link and a file_id.",
+      "Reads a file of the user's project, which lies with the client and not with this server. With a shell in the project's folder, set via to upload: the answer holds the command that sends the file past the conversation; run it, then call again. Else the client is asked in whichever way it can be. Large files come as a link and a file_id.",
     input: z.strictObject({
       path: pathShape('File'),
       encoding: z.string().max(100).optional().describe('Of the text; default: found out'),
