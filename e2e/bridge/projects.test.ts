@@ -55,6 +55,19 @@ for (const transport of ['HTTP', 'stdio'] as const)
         assert.equal((await one.call('client_cache', { forget: path })).data?.forgot, true);
       });
 
+    for (const version of versions.filter((each) => each !== '2026-07-28'))
+      it(`E5: a window that opens another project gets the files of that one, over MCP ${version}`, async () => {
+        const [first, second] = projects as [Project, Project];
+        const path = `docs/same-${version}.txt`;
+        const manners = { ...honest(first.root) };
+        const capabilities = { roots: { listChanged: true }, elicitation: { form: {} } };
+        await using window = await connect(served, { version, capabilities, manners });
+        assert.equal((await window.call('read_client_file', { path })).data?.text, 'of window 0');
+        Object.assign(manners, honest(second.root));
+        await window.client.sendRootsListChanged();
+        assert.equal((await window.call('read_client_file', { path })).data?.text, 'of window 1');
+      });
+
     it(
       'what one has proven of its project does not count for the other',
       { skip: transport === 'HTTP' && 'over HTTP nothing is shared' },

@@ -388,3 +388,13 @@ test('E7: a client that does not say where its project is can be asked for its f
   const { ask } = isAsked(await it.bridge.read({ path: 'docs/a.md' }, { ...context, client: refusing }));
   assert.equal(Object.values(ask)[0]?.method, 'elicitation/create');
 });
+
+test('E6: two calls at once get one URL, and what was said wrongly of a file is not held against it', async () => {
+  await using it = await stage();
+  const offer = async (wish: object) =>
+    isOffered(await it.bridge.read({ path: 'docs/a.md', ...wish }, call({}))).uploadUrl;
+  const [one, other] = await Promise.all([offer({}), offer({})]);
+  assert.equal(one, other);
+  assert.equal(await offer({}), one);
+  assert.notEqual(await offer({ size: 10 }), one);
+});

@@ -65,9 +65,18 @@ export function createServerFactory(options: McpOptions): McpServerFactory {
     );
     const addTool = (tool: Tool): void => register(server, tool, options, state);
     options.tools.forEach(addTool);
+    startAnew(server.server);
     options.extend?.(server, { addTool, state });
     return server;
   };
+}
+
+/** A window that opens another project is as good as another window. */
+const connections = new WeakMap<object, object>();
+const connectionOf = (server: McpServer['server']): object => connections.get(server) ?? server;
+
+function startAnew(server: McpServer['server']): void {
+  server.setNotificationHandler('notifications/roots/list_changed', () => void connections.set(server, {}));
 }
 
 function register(server: McpServer, tool: Tool, options: McpOptions, state: RequestStateCodec): void {
@@ -101,7 +110,7 @@ function clientOf({ server }: McpServer, { mcpReq, http }: ServerContext): Clien
   const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
   return {
     name: info === undefined ? null : `${info.name} ${info.version}`.slice(0, 200),
-    connection: envelope !== undefined && http !== undefined ? null : server,
+    connection: envelope !== undefined && http !== undefined ? null : connectionOf(server),
     capabilities: capabilities ?? handshakeOf(server),
     answer: (key) => inputResponse(mcpReq.inputResponses, key),
     state: mcpReq.requestState<Record<string, unknown>>() ?? null,

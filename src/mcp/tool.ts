@@ -28,7 +28,7 @@ export interface ToolContext {
 export interface Client {
   /** Name and version as it gave them; null where it did not. */
   readonly name: string | null;
-  /** The same for all calls of one connection; null where calls come without one, as over HTTP from 2026-07-28 on. */
+  /** The same for all calls of one connection, until its client says that it has other roots; null where calls come without one, as over HTTP from 2026-07-28 on. */
   readonly connection: object | null;
   /** What it said that it can do, in this request or at the handshake. */
   readonly capabilities: ClientCapabilities;

@@ -159,7 +159,9 @@ function refuse(
 }
 
 const allowed = (route: string): string =>
-  route === '/files/{token}' ? 'GET, HEAD' : 'PUT, GET, HEAD, POST, PATCH, DELETE, OPTIONS';
+  route === '/files/{token}' || route === '/ask/{token}'
+    ? 'GET, HEAD'
+    : 'PUT, GET, HEAD, POST, PATCH, DELETE, OPTIONS';
 
 const lingerMs = 2000;
 

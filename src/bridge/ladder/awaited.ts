@@ -14,6 +14,9 @@ export interface Awaited {
   /** All that its page may tell. */
   readonly name: string;
   readonly expiresAt: number;
+  /** What was said of it when it was asked for. */
+  readonly size: number | null;
+  readonly sha256: string | null;
 }
 
 export interface AwaitedOptions {
@@ -34,6 +37,8 @@ export type AwaitedFiles = ReturnType<typeof createAwaited>;
 export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptions) {
   const byKey = new Map<string, Awaited>();
   const byToken = new Map<string, Awaited>();
+  /** Two calls at once for the same file get one URL. */
+  const requested = new Map<string, Promise<Awaited>>();
 
   function forget(key: string): void {
     byToken.delete(byKey.get(key)?.token ?? '');
@@ -60,6 +65,16 @@ export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptio
     }
   }
 
+  async function request(caller: Caller, errand: Errand, rung: Awaited['rung']): Promise<Awaited> {
+    const name = nameOf(errand.path);
+    const { operation, size, sha256 } = errand;
+    const filename = operation === 'read' ? name : `${name}.listing`;
+    const announced = { filename, size, sha256, mediaType: null, keepSeconds };
+    const { token, upload } = await uploads.request(caller, announced);
+    const awaited = { token, rung, name, operation, size, sha256, expiresAt: upload.expiresAt };
+    return remember(keyOf(caller.user, errand), awaited);
+  }
+
   return {
     arrived,
 
@@ -67,13 +82,14 @@ export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptio
     async expect(caller: Caller, errand: Errand, rung: Awaited['rung']): Promise<Awaited> {
       const key = keyOf(caller.user, errand);
       const open = byKey.get(key);
-      if (open && open.expiresAt > clock()) return remember(key, { ...open, rung });
-      const name = nameOf(errand.path);
-      const filename = errand.operation === 'read' ? name : `${name}.listing`;
-      const { size, sha256 } = errand;
-      const request = { filename, size, sha256, mediaType: null, keepSeconds };
-      const { token, upload } = await uploads.request(caller, request);
-      return remember(key, { token, rung, name, operation: errand.operation, expiresAt: upload.expiresAt });
+      if (open && open.expiresAt > clock() && isSame(open, errand)) return remember(key, { ...open, rung });
+      const underWay = requested.get(key) ?? request(caller, errand, rung);
+      requested.set(key, underWay);
+      try {
+        return await underWay;
+      } finally {
+        requested.delete(key);
+      }
     },
 
     /**
@@ -115,6 +131,10 @@ export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptio
     },
   };
 }
+
+/** What was said of a file before may have been wrong, and would be held against it. */
+const isSame = (open: Awaited, { size, sha256 }: Errand): boolean =>
+  open.size === size && open.sha256 === sha256;
 
 /** It has expired, or was used in this very moment, and goes by itself. */
 function unlessGone(error: unknown): void {

@@ -8,10 +8,10 @@ const enders = { nul: 0, line: 10 };
 
 /**
  * Reads a listing as clients write them, in whichever way: records of GNU find, one JSON object a line, lines of
- * `type size mtime path`, or plain paths. What is none of these is passed over: a listing judged is a listing that
- * others wrote.
+ * `type size mtime path`, or plain paths. What is none of these is null, so that whoever reads can
+ * count it: a listing may be made of nothing else.
  */
-export async function* listingFrom(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<RawEntry> {
+export async function* listingFrom(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<RawEntry | null> {
   let rest = Buffer.alloc(0);
   let ender: number | null = null;
   for await (const chunk of chunks) {
@@ -19,8 +19,7 @@ export async function* listingFrom(chunks: AsyncIterable<Uint8Array>): AsyncGene
     ender ??= enderIn(bytes);
     let start = 0;
     for (let end = next(bytes, ender, start); end !== -1; end = next(bytes, ender, start)) {
-      const entry = entryFrom(bytes.toString('utf8', start, end), ender!);
-      if (entry !== null) yield entry;
+      yield entryFrom(bytes.toString('utf8', start, end), ender!);
       start = end + 1;
     }
     rest = Buffer.from(bytes.subarray(start));

@@ -39,17 +39,29 @@ export interface AskOptions {
   readonly timeoutMs: number;
 }
 
-const mostOpen = 10_000;
+/** Open questions of one user. Whoever asks more loses the oldest of their own. */
+const mostOpen = 1000;
+const mostUsers = 10_000;
 
 export type Questions = ReturnType<typeof createQuestions>;
 
 /** Each question is answered once, in time, by whom it was asked; this process remembers which are open. */
 export function createQuestions({ clock, timeoutMs }: AskOptions) {
-  const open = new Set<string>();
+  const open = new Map<string, Set<string>>();
 
-  function remember(nonce: string): void {
-    if (open.size >= mostOpen) open.delete(open.values().next().value!);
-    open.add(nonce);
+  function remember(user: string, nonce: string): void {
+    const own = open.get(user) ?? new Set();
+    if (own.size >= mostOpen) own.delete(own.values().next().value!);
+    if (open.size >= mostUsers && !open.has(user)) open.delete(open.keys().next().value!);
+    open.set(user, own.add(nonce));
+  }
+
+  /** Whether it was open. */
+  function close(user: string, nonce: string): boolean {
+    const own = open.get(user);
+    const was = own?.delete(nonce) ?? false;
+    if (own?.size === 0) open.delete(user);
+    return was;
   }
 
   return {
@@ -62,7 +74,7 @@ export function createQuestions({ clock, timeoutMs }: AskOptions) {
     ): Question {
       const nonce = randomBytes(16).toString('base64url');
       const chain = chainOf(client) ?? nonce;
-      remember(nonce);
+      remember(caller.user, nonce);
       const { operation, path } = subject;
       const until = clock() + timeoutMs;
       const state: Left = { bridge: 1, user: caller.user, operation, path, rung, nonce, chain, until, round };
@@ -78,7 +90,7 @@ export function createQuestions({ clock, timeoutMs }: AskOptions) {
       if (left === undefined) return null;
       const isAboutThis = left.operation === subject.operation && left.path === subject.path;
       if (!isAboutThis && amongOthers) return null;
-      if (!isAboutThis || left.user !== context.caller.user || !open.delete(left.nonce))
+      if (!isAboutThis || left.user !== context.caller.user || !close(left.user, left.nonce))
         throw otherQuestion();
       if (clock() > left.until) throw tooLate(subject.path, timeoutMs);
       return left;
