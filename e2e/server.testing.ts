@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client';
 import { loadConfig, type Config } from '../src/config.ts';
 import { findPostgres, type TestPostgres } from '../src/database/postgres.testing.ts';
 import { createLog, type Log } from '../src/log.ts';
@@ -139,7 +139,10 @@ async function start(config: Config, log: Log) {
 }
 
 async function call(client: Client, name: string, input: Record<string, unknown>): Promise<ToolReply> {
-  const result = await client.callTool({ name, arguments: input });
+  return replyOf(await client.callTool({ name, arguments: input }));
+}
+
+export function replyOf(result: CallToolResult): ToolReply {
   const [first] = result.content as { text?: string }[];
   const meta = result._meta?.['workcrate/error'] as { code: string } | undefined;
   return {

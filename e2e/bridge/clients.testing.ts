@@ -4,7 +4,6 @@ import {
   ReadBuffer,
   serializeMessage,
   StreamableHTTPClientTransport,
-  type CallToolResult,
   type ClientCapabilities,
   type ClientOptions,
   type ElicitRequest,
@@ -15,6 +14,7 @@ import {
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { Version } from '../conformance/messages.testing.ts';
 import type { Served } from './servers.testing.ts';
+import { replyOf, type ToolReply } from '../server.testing.ts';
 
 /** How a client does what it is asked. Only what it has declared is ever asked of it. */
 export interface Manners {
@@ -25,13 +25,7 @@ export interface Manners {
   readonly root?: string;
 }
 
-export interface Reply {
-  readonly failed: boolean;
-  readonly text: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
-  readonly data: any;
-  readonly code: string | null;
-}
+export type Reply = Omit<ToolReply, 'raw'>;
 
 export interface Connected extends AsyncDisposable {
   readonly client: Client;
@@ -95,17 +89,6 @@ const textOf = (messages: SamplingMessage[]): string =>
 
 async function call(client: Client, name: string, input: Record<string, unknown>): Promise<Reply> {
   return replyOf(await client.callTool({ name, arguments: input }));
-}
-
-export function replyOf(result: CallToolResult): Reply {
-  const [first] = result.content as { text?: string }[];
-  const meta = result._meta?.['workcrate/error'] as { code: string } | undefined;
-  return {
-    failed: result.isError === true,
-    text: first?.text ?? '',
-    data: result.structuredContent,
-    code: meta?.code ?? null,
-  };
 }
 
 function overHttp(url: string, bearer?: string): Transport {

@@ -1,5 +1,6 @@
 import type { Client, InputRequests } from '@modelcontextprotocol/client';
-import { replyOf, type Reply } from './clients.testing.ts';
+import { replyOf } from '../server.testing.ts';
+import type { Reply } from './clients.testing.ts';
 
 /** What the server asks in place of an answer, as MCP 2026-07-28 has it. */
 export interface Asked {

@@ -32,6 +32,20 @@ export interface Layout {
   readonly pdfA: boolean;
 }
 
+/** What neither the caller nor the front matter says. */
+export const usualLayout: Layout = {
+  title: null,
+  authors: [],
+  date: null,
+  language: 'en',
+  paper: 'a4',
+  marginMm: 25,
+  fontSizePt: 11,
+  toc: false,
+  numberSections: false,
+  pdfA: false,
+};
+
 export const papers = ['a4', 'letter'] as const;
 export type Paper = (typeof papers)[number];
 

@@ -141,7 +141,8 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
       const isProven = policy.root !== null && proofs.isProven(context.caller.user, policy.root);
       const isWanted = wish.via === undefined || wish.via === 'direct';
       const isDirect = isProven && isWanted && footingOf(context, errand).sharesProject;
-      return { trip: { errand, subject, context }, policy, left, isDirect };
+      const about = { ...subject, root: policy.root };
+      return { trip: { errand, subject: about, context }, policy, left, isDirect };
     },
 
     /** Asks the client by the rung that is wanted, or by the best that it can bear. */

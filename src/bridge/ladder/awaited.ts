@@ -83,6 +83,7 @@ export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptio
       const key = keyOf(caller.user, errand);
       const open = byKey.get(key);
       if (open && open.expiresAt > clock() && isSame(open, errand)) return remember(key, { ...open, rung });
+      if (open && !isSame(open, errand)) await uploads.withdraw(open.token).catch(unlessGone);
       const underWay = requested.get(key) ?? request(caller, errand, rung);
       requested.set(key, underWay);
       try {

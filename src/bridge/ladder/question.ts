@@ -18,8 +18,8 @@ const leftShape = z.object({
   path: z.string(),
   rung: z.enum([...rungs, 'roots']),
   nonce: z.string(),
-  /** The same in all rounds of a call. */
-  chain: z.string(),
+  /** Where the project is, as far as this call knows: it need not be told again in later rounds. */
+  root: z.string().nullable(),
   until: z.number(),
   /** How often the same was asked before. */
   round: z.number(),
@@ -27,12 +27,14 @@ const leftShape = z.object({
 
 export type Left = z.output<typeof leftShape>;
 
-/** What tells the rounds of a call from those of others; null in the first. */
-export const chainOf = ({ state }: Pick<Client, 'state'>): string | null =>
-  leftShape.safeParse(state).data?.chain ?? null;
+/** The project that an earlier round of this call was about; undefined where none has found that out. */
+export function rootLeft({ state }: Pick<Client, 'state'>): string | null | undefined {
+  const { data: left } = leftShape.safeParse(state);
+  return left === undefined || left.rung === 'roots' ? undefined : left.root;
+}
 
 /** What a question is about. */
-export type Subject = Pick<Left, 'operation' | 'path'>;
+export type Subject = Pick<Left, 'operation' | 'path'> & Partial<Pick<Left, 'root'>>;
 
 export interface AskOptions {
   readonly clock: Clock;
@@ -67,17 +69,16 @@ export function createQuestions({ clock, timeoutMs }: AskOptions) {
   return {
     ask(
       subject: Subject,
-      { caller, client }: Pick<ToolContext, 'caller' | 'client'>,
+      { caller }: Pick<ToolContext, 'caller'>,
       rung: Left['rung'],
       request: (nonce: string) => InputRequest,
       round = 0,
     ): Question {
       const nonce = randomBytes(16).toString('base64url');
-      const chain = chainOf(client) ?? nonce;
       remember(caller.user, nonce);
-      const { operation, path } = subject;
+      const { operation, path, root = null } = subject;
       const until = clock() + timeoutMs;
-      const state: Left = { bridge: 1, user: caller.user, operation, path, rung, nonce, chain, until, round };
+      const state: Left = { bridge: 1, user: caller.user, operation, path, root, rung, nonce, until, round };
       return { ask: { [answerKey]: request(nonce) }, state };
     },
 

@@ -1,8 +1,8 @@
 import type { InputResponseView } from '@modelcontextprotocol/server';
 import type { Clock } from '../../clock.ts';
 import { isWorkcrateError } from '../../errors.ts';
-import type { ToolContext } from '../../mcp/tool.ts';
-import { chainOf } from './question.ts';
+import type { Client, ToolContext } from '../../mcp/tool.ts';
+import { rootLeft } from './question.ts';
 
 export interface RootsOptions {
   /** The project's folder as it was set, for clients on this machine; null where it was not. */
@@ -12,9 +12,8 @@ export interface RootsOptions {
   readonly clock: Clock;
 }
 
-/** Short, since a window may open another project meanwhile. */
-const tellsMs = 60_000;
-const mostKnown = 1000;
+/** Long where the client says when it has others; else a window may have opened another project meanwhile. */
+const tellsMs = { heard: 60 * 60_000, unheard: 60_000 };
 
 interface Told {
   readonly root: string | null;
@@ -27,21 +26,23 @@ export type Roots = ReturnType<typeof createRoots>;
 
 /** Where the client's project is, as it told, or as was set for clients on this machine. */
 export function createRoots({ root, check, clock }: RootsOptions) {
-  // Two windows of one person have two projects: what one told counts for its connection or, without one, its call.
+  // Two windows of one person have two projects: what one told counts for its connection, or for its call.
   const byConnection = new WeakMap<object, Told>();
-  const byCall = new Map<string, Told>();
+  const byRound = new WeakMap<Client, Told>();
 
   function known({ client }: Asked): string | null | undefined {
-    const { connection } = client;
-    const found = connection === null ? byCall.get(chainOf(client) ?? '') : byConnection.get(connection);
-    return found && found.until > clock() ? found.root : undefined;
+    const now = byRound.get(client);
+    const left = now === undefined ? rootLeft(client) : now.root;
+    if (left !== undefined || client.connection === null) return left;
+    const told = byConnection.get(client.connection);
+    return told && told.until > clock() ? told.root : undefined;
   }
 
-  function remember({ client }: Asked, told: Told): void {
-    const { connection } = client;
-    if (connection !== null) return void byConnection.set(connection, told);
-    if (byCall.size >= mostKnown) byCall.delete(byCall.keys().next().value!);
-    byCall.set(chainOf(client) ?? '', told);
+  function remember({ client }: Asked, root: string | null): void {
+    const heard = client.capabilities.roots?.listChanged === true ? 'heard' : 'unheard';
+    const told = { root, until: clock() + tellsMs[heard] };
+    byRound.set(client, told);
+    if (client.connection !== null) byConnection.set(client.connection, told);
   }
 
   return {
@@ -59,7 +60,7 @@ export function createRoots({ root, check, clock }: RootsOptions) {
           ? answer.roots.slice(0, 100).map((each: { uri?: unknown } | null) => each?.uri)
           : [];
       const first = uris.map((uri) => pathOf(uri, check)).find((path) => path !== null);
-      remember(context, { root: first ?? null, until: clock() + tellsMs });
+      remember(context, first ?? null);
     },
   };
 }

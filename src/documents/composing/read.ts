@@ -1,7 +1,7 @@
 import { WorkcrateError } from '../../errors.ts';
 import { readBibliography, type BibliographyFormat, type CslItem } from '../citations/bibliography.ts';
 import { validateCitations, type Validation } from '../citations/validate.ts';
-import type { Layout } from '../document.ts';
+import { usualLayout, type Layout } from '../document.ts';
 import type { Pandoc } from '../pandoc/pandoc.ts';
 import { usualPictureLimits } from '../pictures.ts';
 import type { Remembered } from './remembered.ts';
@@ -43,19 +43,6 @@ export interface ReadDocument {
   readonly unknownKeys: readonly string[];
   readonly warnings: readonly string[];
 }
-
-const usualLayout: Layout = {
-  title: null,
-  authors: [],
-  date: null,
-  language: 'en',
-  paper: 'a4',
-  marginMm: 25,
-  fontSizePt: 11,
-  toc: false,
-  numberSections: false,
-  pdfA: false,
-};
 
 export const policy = (stage: Policy['stage']): Policy => ({
   stage,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Layout } from '../document.ts';
+import { usualLayout } from '../document.ts';
 import { astOf, para, str } from './ast.testing.ts';
 import type { Meta, MetaValue } from './ast.ts';
 import { readFrontMatter, withMetadata } from './front-matter.ts';
@@ -9,19 +9,6 @@ import { judge } from './judge.ts';
 const line = (text: string): MetaValue => ({ t: 'MetaInlines', c: [str(text)] });
 const list = (...c: MetaValue[]): MetaValue => ({ t: 'MetaList', c });
 const judged = (meta: Meta) => judge(astOf([], meta), { stage: 'written', mostPictureBytes: 1000 });
-
-const layout: Layout = {
-  title: null,
-  authors: [],
-  date: null,
-  language: 'en',
-  paper: 'a4',
-  marginMm: 25,
-  fontSizePt: 11,
-  toc: false,
-  numberSections: false,
-  pdfA: false,
-};
 
 test('the front matter tells title, authors, date and layout', () => {
   const { layout, warnings, ast } = judged({
@@ -116,14 +103,14 @@ for (const [key, value] of wrong)
 test('what the caller says stands in the metadata as words; what the front matter says alike keeps its marks', () => {
   const title: MetaValue = { t: 'MetaInlines', c: [{ t: 'Emph', c: [str('T')] }] };
   const ast = judged({ title, author: list(line('A')) }).ast;
-  const { meta } = withMetadata(ast, { ...layout, title: 'T', authors: ['B #x'], date: '2020' });
+  const { meta } = withMetadata(ast, { ...usualLayout, title: 'T', authors: ['B #x'], date: '2020' });
   assert.deepEqual(meta, {
     title,
     author: list({ t: 'MetaInlines', c: [str('B'), { t: 'Space' }, str('#x')] }),
     date: line('2020'),
     lang: line('en'),
   });
-  assert.deepEqual(withMetadata(ast, layout).meta, { lang: line('en') });
+  assert.deepEqual(withMetadata(ast, usualLayout).meta, { lang: line('en') });
 });
 
 test('after citing, metadata that nobody wrote goes without a word', () => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, it } from 'node:test';
 import { inflateSync } from 'node:zlib';
 import { createLog } from '../../log.ts';
-import type { Layout } from '../document.ts';
+import { usualLayout, type Layout } from '../document.ts';
 import { openPandoc } from '../pandoc/open.ts';
 import { createCompiler } from './compiler.ts';
 import { textFamilies } from './families.ts';
@@ -16,19 +16,6 @@ const pandoc = openPandoc({ ...engine, command: null });
 after(() => pandoc[Symbol.asyncDispose]());
 const compile = await createCompiler({ url: findPackage().url, fonts: [], epoch: 0 });
 const { signal } = new AbortController();
-
-const usual: Layout = {
-  title: null,
-  authors: [],
-  date: null,
-  language: 'en',
-  paper: 'a4',
-  marginMm: 25,
-  fontSizePt: 11,
-  toc: false,
-  numberSections: false,
-  pdfA: false,
-};
 
 const picture = 'picture-1.svg';
 
@@ -59,7 +46,7 @@ async function pdfOf(
   markdown: string,
   change: Partial<Layout> = {},
 ): Promise<TypstResult & { readonly raw: string }> {
-  const layout = { ...usual, ...change };
+  const layout = { ...usualLayout, ...change };
   const { text, files } = taken(markdown);
   const source = await markupOf(text, layout);
   const result = compile({ source, files, pdfA: layout.pdfA, findMissing: true });
@@ -142,7 +129,7 @@ it('C12: what looks like code in the metadata is text', async () => {
 });
 
 it('families are quoted, and the numbers are plain', () => {
-  const variables = templateVariables({ ...usual, marginMm: 1e-9, fontSizePt: 10.5 }, ['A"b\\c']);
+  const variables = templateVariables({ ...usualLayout, marginMm: 1e-9, fontSizePt: 10.5 }, ['A"b\\c']);
   assert.equal(variables['text-fonts'], String.raw`"A\"b\\c",`);
   assert.deepEqual([variables['margin-mm'], variables['font-size-pt']], ['0.00', '10.50']);
 });
