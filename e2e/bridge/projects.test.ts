@@ -49,7 +49,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
         await using one = await open(version, first);
         assert.equal((await one.call('guide_cache_file', { path, content: 'by hand' })).failed, false);
         const { data, text } = await one.call('read_client_file', { path });
-        assert.equal(data?.text, 'by hand', text);
+        assert.deepEqual([data?.text, data?.rung], ['by hand', 'given'], text);
         await using other = await open(version, second);
         assert.equal((await other.call('client_cache', { forget: path })).data?.forgot, false);
         assert.equal((await one.call('client_cache', { forget: path })).data?.forgot, true);

@@ -1,38 +1,13 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import type { InputResponseView } from '@modelcontextprotocol/server';
 import { WorkcrateError } from '../errors.ts';
-import type { Question } from '../mcp/tool.ts';
-import type { ClientListing, Offer, ReadFile } from './bridge.ts';
-import { openDirectly } from './ladder/direct.ts';
+import type { ClientListing } from './bridge.ts';
+import { isAsked, isFile, isListing, isOffered, paramsOf, sh, text } from './ladder/answers.testing.ts';
 import { call, stage } from './ladder/stage.testing.ts';
-import { createPolicy } from './policy/policy.ts';
 
-const sh = (cwd: string, command: string) =>
-  promisify(execFile)('sh', ['-c', command], { cwd, timeout: 20_000 });
-
-const isFile = (answer: ReadFile | Question | Offer): ReadFile => {
-  assert.ok('bytes' in answer, JSON.stringify(answer));
-  return answer;
-};
-const isListing = (answer: ClientListing | Question | Offer): ClientListing => {
-  assert.ok('entries' in answer, JSON.stringify(answer));
-  return answer;
-};
-const isAsked = (answer: object): Question => {
-  assert.ok('ask' in answer, JSON.stringify(answer));
-  return answer as Question;
-};
-const isOffered = (answer: object): Offer => {
-  assert.ok('offer' in answer, JSON.stringify(answer));
-  return answer as Offer;
-};
-const paramsOf = ({ ask }: Question) => ask['client_file']!.params as Record<string, any>; // oxlint-disable-line typescript/no-explicit-any
-const text = ({ bytes }: ReadFile): string => Buffer.from(bytes).toString();
 const form = { elicitation: { form: {} } };
 const filled = (content: string): InputResponseView => ({
   kind: 'elicit',
@@ -280,88 +255,6 @@ test('E10: a page takes the file; agreeing to open it is not enough', async () =
   assert.equal((await fetch(paramsOf(declined)['url'])).status, 404, 'and when it was declined');
 });
 
-test('E10: files are read directly only after the proof, and only what is allowed there', async () => {
-  await using it = await stage();
-  const roots: InputResponseView = {
-    kind: 'roots',
-    roots: [{ uri: 'https://x/' }, { uri: `file://${it.project}` }],
-  };
-  const can = { roots: {} };
-  const near = { sharesMachine: true };
-  it.put('docs/a.md', 'one');
-  writeFileSync(join(it.project, '.env'), 'secret');
-  writeFileSync(join(it.home, 'out'), 'secret');
-  for (const [name, target] of [
-    ['in', 'a.md'],
-    ['env', '../.env'],
-    ['out', '../../out'],
-    ['loop', 'loop'],
-    ['nothing', '../../nothing'],
-    ['absolute', join(it.project, 'docs/a.md')],
-  ] as const)
-    symlinkSync(target, join(it.project, 'docs', name));
-  const { state } = isAsked(await it.bridge.read({ path: 'docs/a.md' }, call(can, near)));
-  const told = isOffered(
-    await it.bridge.read({ path: 'docs/a.md' }, call(can, { ...near, state, answer: roots })),
-  );
-  assert.equal(told.rung, 'upload');
-  const read = (path: string, more = {}) => it.bridge.read({ path, ...more }, call(can, near));
-  await assert.rejects(read('docs/a.md', { proof: 'guessed' }), { code: 'client_refused' });
-  const { command } = isOffered(await read('docs/a.md', { via: 'direct' }));
-  const { stdout: proof } = await sh(it.project, command);
-  await assert.rejects(it.bridge.read({ path: 'docs/a.md', proof }, call(can)), {
-    code: 'client_unsupported',
-  });
-  const file = isFile(await read('docs/a.md', { proof }));
-  assert.deepEqual([text(file), file.rung, typeof file.mtime], ['one', 'direct', 'number']);
-  assert.equal(isFile(await read(join(it.project, 'docs/a.md'))).cached, true);
-  it.put('docs/a.md', 'two');
-  utimesSync(join(it.project, 'docs/a.md'), 1, 1);
-  assert.equal(text(isFile(await read('docs/a.md'))), 'two', 'an older time shows a change as well');
-  assert.equal(text(isFile(await read('docs/in'))), 'two');
-  assert.equal(text(isFile(await read('docs/absolute'))), 'two');
-  for (const path of ['docs/env', 'docs/out', 'docs/nothing', 'docs/loop'])
-    await assert.rejects(read(path), { code: 'path_refused' }, path);
-  await assert.rejects(read('docs/none.md'), { code: 'path_not_found' });
-  const listing = isListing(await it.bridge.list({ path: 'docs', recursive: true }, call(can, near)));
-  assert.deepEqual(
-    listing.entries.map(({ path, type }) => `${type} ${path.replace('docs/', '')}`),
-    ['file a.md', 'link absolute', 'link env', 'link in', 'link loop', 'link nothing', 'link out'],
-  );
-  isAsked(await it.bridge.read({ path: 'docs/a.md', refresh: true }, call(can, { ...near, user: 'bob' })));
-  it.time.now += 3_600_001;
-  isAsked(await read('docs/new.md'));
-});
-
-test('E6: what may not be read is told as that', async () => {
-  await using it = await stage();
-  it.put('docs/a.md', 'one');
-  chmodSync(join(it.project, 'docs/a.md'), 0);
-  const policy = createPolicy({ root: it.project, read: null, list: null });
-  const [path, none] = [policy.judge('docs/a.md', 'read'), { size: null, sha256: null, pattern: null }];
-  const errand = {
-    operation: 'read',
-    path,
-    root: it.project,
-    place: it.project,
-    binary: false,
-    recursive: false,
-    ...none,
-  } as const;
-  assert.throws(() => asNobody(() => openDirectly(errand, policy)), { code: 'client_refused' });
-});
-
-/** Root may read everything. */
-function asNobody<T>(act: () => T): T {
-  const isRoot = process.geteuid?.() === 0;
-  if (isRoot) process.seteuid!(65_534);
-  try {
-    return act();
-  } finally {
-    if (isRoot) process.seteuid!(0);
-  }
-}
-
 test('E5: what a client on this machine gave is not for one elsewhere that says it has the same project', async () => {
   await using it = await stage();
   const can = { elicitation: { form: {} } };
@@ -397,4 +290,15 @@ test('E6: two calls at once get one URL, and what was said wrongly of a file is 
   assert.equal(one, other);
   assert.equal(await offer({}), one);
   assert.notEqual(await offer({ size: 10 }), one);
+});
+
+test('E8: a wrong name of an encoding is told before anybody is asked, and noted', async () => {
+  await using it = await stage();
+  await assert.rejects(it.bridge.read({ path: 'docs/a.md', encoding: 'klingon' }, call(form)), {
+    code: 'invalid_input',
+  });
+  assert.deepEqual(
+    it.noted.map(({ subject, result, level }) => [subject, result, level]),
+    [['docs/a.md', 'invalid_input', 'info']],
+  );
 });

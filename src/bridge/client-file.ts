@@ -3,6 +3,11 @@ export const rungs = ['direct', 'upload', 'url', 'form', 'sampling'] as const;
 
 export type Rung = (typeof rungs)[number];
 
+/** How a file came: by a rung, or of the client's own accord. */
+export const ways = [...rungs, 'given'] as const;
+
+export type Way = (typeof ways)[number];
+
 /** A path on the client's side that was judged: below the project, `/` between its names, no name in it leads elsewhere. */
 export interface ClientPath {
   /** From the project's folder: `docs/a.md`; empty for the folder itself. */
@@ -19,7 +24,7 @@ export interface ClientFile {
   /** Milliseconds since 1970; null where nobody told. */
   readonly mtime: number | null;
   readonly sha256: string;
-  readonly rung: Rung;
+  readonly rung: Way;
 }
 
 export interface ClientEntry {

@@ -61,8 +61,7 @@ function asEntry(path: string, { content, encoding, binary = false, mtime }: Giv
   const bytes = naming(path, () => (binary ? fromBase64(content) : encode(content, name ?? 'utf-8')));
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const told = name ?? (binary ? null : 'utf-8');
-  // A model has written it down, which is what is done on the last rung, whether it was asked to or not.
-  return { path, bytes, mtime: mtime ?? null, sha256, rung: 'sampling', encoding: told };
+  return { path, bytes, mtime: mtime ?? null, sha256, rung: 'given', encoding: told };
 }
 
 /** Says which file of several it was. */

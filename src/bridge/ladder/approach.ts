@@ -26,6 +26,8 @@ export interface Wish {
 }
 
 export interface ReadWish extends Wish {
+  /** Of the text, by any of its names. */
+  readonly encoding?: string | undefined;
   /** Whether the bytes matter, not a text. */
   readonly binary?: boolean | undefined;
   /** What the file is said to be; compared with what comes. */

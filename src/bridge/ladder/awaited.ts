@@ -3,6 +3,7 @@ import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Files, StoredFile } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { Uploads } from '../../links/links.ts';
+import { createByUser } from './by-user.ts';
 import { keyOf, nameOf, type Errand } from './errand.ts';
 
 /** A file that was asked for and has not come, or has and was not fetched. */
@@ -27,7 +28,7 @@ export interface AwaitedOptions {
   readonly mostBytes: number;
 }
 
-const mostAwaited = 10_000;
+const mostAwaited = { each: 1000, users: 10_000 };
 /** What came is taken over by the next call; if there is none, it goes. */
 const keepSeconds = 3600;
 
@@ -35,32 +36,25 @@ export type AwaitedFiles = ReturnType<typeof createAwaited>;
 
 /** Uploads that were asked for, by what they are to hold. This process remembers them; a restart asks anew. */
 export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptions) {
-  const byKey = new Map<string, Awaited>();
   const byToken = new Map<string, Awaited>();
+  const open = createByUser<Awaited>(mostAwaited, ({ token }) => void byToken.delete(token));
   /** Two calls at once for the same file get one URL. */
-  const requested = new Map<string, Promise<Awaited>>();
+  const requested = createByUser<Promise<Awaited>>(mostAwaited);
 
-  function forget(key: string): void {
-    byToken.delete(byKey.get(key)?.token ?? '');
-    byKey.delete(key);
-  }
-
-  function remember(key: string, awaited: Awaited): Awaited {
-    forget(key);
-    if (byKey.size >= mostAwaited) forget(byKey.keys().next().value!);
-    byKey.set(key, awaited);
+  function remember(user: string, key: string, awaited: Awaited): Awaited {
+    open.set(user, key, awaited);
     byToken.set(awaited.token, awaited);
     return awaited;
   }
 
   async function arrived({ user }: Caller, errand: Errand): Promise<StoredFile | null> {
-    const awaited = byKey.get(keyOf(user, errand));
+    const awaited = open.get(user, keyOf(errand));
     if (awaited === undefined) return null;
     try {
       return await uploads.file(await uploads.find(awaited.token));
     } catch (error) {
       if (!isWorkcrateError(error, 'upload_not_found')) throw error;
-      forget(keyOf(user, errand));
+      open.remove(user, keyOf(errand));
       return null;
     }
   }
@@ -72,7 +66,7 @@ export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptio
     const announced = { filename, size, sha256, mediaType: null, keepSeconds };
     const { token, upload } = await uploads.request(caller, announced);
     const awaited = { token, rung, name, operation, size, sha256, expiresAt: upload.expiresAt };
-    return remember(keyOf(caller.user, errand), awaited);
+    return remember(caller.user, keyOf(errand), awaited);
   }
 
   return {
@@ -80,16 +74,18 @@ export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptio
 
     /** The same for as long as it is good: whoever lost the answer gets it again. */
     async expect(caller: Caller, errand: Errand, rung: Awaited['rung']): Promise<Awaited> {
-      const key = keyOf(caller.user, errand);
-      const open = byKey.get(key);
-      if (open && open.expiresAt > clock() && isSame(open, errand)) return remember(key, { ...open, rung });
-      if (open && !isSame(open, errand)) await uploads.withdraw(open.token).catch(unlessGone);
-      const underWay = requested.get(key) ?? request(caller, errand, rung);
-      requested.set(key, underWay);
+      const { user } = caller;
+      const key = keyOf(errand);
+      const known = open.get(user, key);
+      if (known && known.expiresAt > clock() && isSame(known, errand))
+        return remember(user, key, { ...known, rung });
+      if (known && !isSame(known, errand)) await uploads.withdraw(known.token).catch(unlessGone);
+      const underWay = requested.get(user, key) ?? request(caller, errand, rung);
+      requested.set(user, key, underWay);
       try {
         return await underWay;
       } finally {
-        requested.delete(key);
+        requested.remove(user, key);
       }
     },
 
@@ -101,12 +97,12 @@ export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptio
       errand: Errand,
       use: (chunks: AsyncIterable<Uint8Array>, rung: Awaited['rung']) => Promise<T>,
     ): Promise<T | null> {
-      const key = keyOf(caller.user, errand);
+      const key = keyOf(errand);
       const file = await arrived(caller, errand);
-      const awaited = byKey.get(key);
+      const awaited = open.get(caller.user, key);
       // Another call may have had it in the meantime.
       if (file === null || awaited === undefined) return null;
-      forget(key);
+      open.remove(caller.user, key);
       if (file.size > mostBytes) throw keptApart(file, mostBytes);
       await using object = await files.open(file);
       if (object === null) return null;
@@ -119,9 +115,9 @@ export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptio
 
     /** Takes back what somebody said no to: nothing can be sent there any more. */
     async withdraw({ user }: Caller, errand: Errand): Promise<void> {
-      const key = keyOf(user, errand);
-      const token = byKey.get(key)?.token;
-      forget(key);
+      const key = keyOf(errand);
+      const token = open.get(user, key)?.token;
+      open.remove(user, key);
       if (token !== undefined) await uploads.withdraw(token).catch(unlessGone);
     },
 
@@ -134,8 +130,8 @@ export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptio
 }
 
 /** What was said of a file before may have been wrong, and would be held against it. */
-const isSame = (open: Awaited, { size, sha256 }: Errand): boolean =>
-  open.size === size && open.sha256 === sha256;
+const isSame = (known: Awaited, { size, sha256 }: Errand): boolean =>
+  known.size === size && known.sha256 === sha256;
 
 /** It has expired, or was used in this very moment, and goes by itself. */
 function unlessGone(error: unknown): void {

@@ -4,7 +4,7 @@ import { errnoOf, isWorkcrateError } from '../../errors.ts';
 import { belowRoot, here, parsePath, type Components, type OpenFile, type Root } from '../../paths/paths.ts';
 import type { Policy, Purpose } from '../policy/policy.ts';
 import type { Errand, RawEntry } from './errand.ts';
-import { mayNot, notThere } from './failures.ts';
+import { mayNot, noFile, noFolder, notThere } from './failures.ts';
 import { followed } from './links.ts';
 
 /** Where a path leads when its links are followed, judged there once more. */
@@ -66,11 +66,13 @@ function explained<T>(errand: Errand, act: () => T): T {
     const errno = errnoOf(error);
     if (errno === 'ENOENT' || errno === 'ENOTDIR' || isWorkcrateError(error, 'path_not_found'))
       throw notThere(path);
-    if (errno === 'EACCES' || errno === 'EPERM' || isDenied(error))
+    if (errno === 'EACCES' || errno === 'EPERM' || isRefused(error, 'denied'))
       throw mayNot(path, 'permission was denied');
+    if (isRefused(error, 'not_regular')) throw noFile(path);
+    if (isRefused(error, 'not_folder')) throw noFolder(path);
     throw error;
   }
 }
 
-const isDenied = (error: unknown): boolean =>
-  isWorkcrateError(error, 'path_refused') && error.details['kind'] === 'denied';
+const isRefused = (error: unknown, kind: string): boolean =>
+  isWorkcrateError(error, 'path_refused') && error.details['kind'] === kind;

@@ -43,9 +43,9 @@ export interface Offer {
 
 export const isOffer = (answer: object): answer is Offer => 'offer' in answer;
 
-/** Tells errands apart of which one has nothing to say about the other. */
-export function keyOf(user: string, { operation, path, place, recursive, pattern }: Errand): string {
-  return JSON.stringify([user, place, operation, path.relative, recursive, pattern]);
+/** Tells errands of a user apart of which one has nothing to say about the other. */
+export function keyOf({ operation, path, place, recursive, pattern }: Errand): string {
+  return JSON.stringify([place, operation, path.relative, recursive, pattern]);
 }
 
 /** The last name of a path, for people to read. */

@@ -8,6 +8,15 @@ export const notThere = (path: string): WorkcrateError =>
     `The client says that there is no ${shown(path)}. Look with list_client_directory which there are.`,
   );
 
+export const noFile = (path: string): WorkcrateError =>
+  new WorkcrateError(
+    'invalid_input',
+    `${shown(path)} is a folder, or no file to read. Name a file; list_client_directory shows which there are.`,
+  );
+
+export const noFolder = (path: string): WorkcrateError =>
+  new WorkcrateError('invalid_input', `${shown(path)} is no folder. Have it by read_client_file.`);
+
 export const mayNot = (path: string, why: string): WorkcrateError =>
   new WorkcrateError(
     'client_refused',

@@ -1,11 +1,11 @@
 import type { Audit } from '../../audit/audit.ts';
 import { asWorkcrateError } from '../../errors.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
-import type { Rung } from '../client-file.ts';
+import type { Way } from '../client-file.ts';
 import { isOffer, type Offer } from './errand.ts';
 
 /** Notes every operation (E8): what was had is a trace, what failed an information, what was refused a violation. */
-export async function noted<T extends { readonly rung: Rung }>(
+export async function noted<T extends { readonly rung: Way }>(
   audit: Audit,
   operation: string,
   subject: string,
@@ -27,7 +27,7 @@ export async function noted<T extends { readonly rung: Rung }>(
   }
 }
 
-function outcome(done: { readonly rung: Rung } | Question | Offer) {
+function outcome(done: { readonly rung: Way } | Question | Offer) {
   if ('ask' in done) return { result: 'asked' };
   return { result: isOffer(done) ? 'offered' : 'ok', details: { rung: done.rung } };
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import type { Client, Question, ToolContext } from '../../mcp/tool.ts';
 import { rungs } from '../client-file.ts';
+import { createByUser } from './by-user.ts';
 import { otherQuestion, tooLate } from './failures.ts';
 
 /** The one key under which a question of ours is asked. */
@@ -41,30 +42,13 @@ export interface AskOptions {
   readonly timeoutMs: number;
 }
 
-/** Open questions of one user. Whoever asks more loses the oldest of their own. */
-const mostOpen = 1000;
-const mostUsers = 10_000;
+const mostOpen = { each: 1000, users: 10_000 };
 
 export type Questions = ReturnType<typeof createQuestions>;
 
 /** Each question is answered once, in time, by whom it was asked; this process remembers which are open. */
 export function createQuestions({ clock, timeoutMs }: AskOptions) {
-  const open = new Map<string, Set<string>>();
-
-  function remember(user: string, nonce: string): void {
-    const own = open.get(user) ?? new Set();
-    if (own.size >= mostOpen) own.delete(own.values().next().value!);
-    if (open.size >= mostUsers && !open.has(user)) open.delete(open.keys().next().value!);
-    open.set(user, own.add(nonce));
-  }
-
-  /** Whether it was open. */
-  function close(user: string, nonce: string): boolean {
-    const own = open.get(user);
-    const was = own?.delete(nonce) ?? false;
-    if (own?.size === 0) open.delete(user);
-    return was;
-  }
+  const open = createByUser<true>(mostOpen);
 
   return {
     ask(
@@ -75,7 +59,7 @@ export function createQuestions({ clock, timeoutMs }: AskOptions) {
       round = 0,
     ): Question {
       const nonce = randomBytes(16).toString('base64url');
-      remember(caller.user, nonce);
+      open.set(caller.user, nonce, true);
       const { operation, path, root = null } = subject;
       const until = clock() + timeoutMs;
       const state: Left = { bridge: 1, user: caller.user, operation, path, root, rung, nonce, until, round };
@@ -91,7 +75,7 @@ export function createQuestions({ clock, timeoutMs }: AskOptions) {
       if (left === undefined) return null;
       const isAboutThis = left.operation === subject.operation && left.path === subject.path;
       if (!isAboutThis && amongOthers) return null;
-      if (!isAboutThis || left.user !== context.caller.user || !close(left.user, left.nonce))
+      if (!isAboutThis || left.user !== context.caller.user || !open.remove(left.user, left.nonce))
         throw otherQuestion();
       if (clock() > left.until) throw tooLate(subject.path, timeoutMs);
       return left;

@@ -3,10 +3,11 @@ import { WorkcrateError } from '../../errors.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
 import type { CacheEntry, ClientCache } from '../cache/cache.ts';
 import type { ClientFile } from '../client-file.ts';
+import { encodingNamed } from '../text/names.ts';
 import type { Approach, Approaches, ReadWish } from './approach.ts';
 import { bytesOf, openDirectly } from './direct.ts';
 import type { Offer } from './errand.ts';
-import { mayNot, tooLargeFor } from './failures.ts';
+import { mayNot, noFile, tooLargeFor } from './failures.ts';
 import type { Ladder, Source, Trip, Use } from './ladder.ts';
 
 /** A file of the client's, and whether it was remembered. */
@@ -74,17 +75,19 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     const entry = remembered(trip);
     if (entry === null || entry.storedAt < left!.until - timeoutMs)
       throw mayNot(trip.errand.path.relative, 'the answer holds no file');
-    return { ...asRead(entry), cached: false };
+    return { ...asRead(entry), rung: 'sampling', cached: false };
   }
 
   return async (wish: ReadWish, context: ToolContext): Promise<ReadFile | Question | Offer> => {
-    const { binary = false, size = null, sha256 = null, refresh = false } = wish;
+    const { binary = false, encoding, size = null, sha256 = null, refresh = false } = wish;
     const terms = { binary, size, sha256: sha256?.toLowerCase() ?? null, recursive: false, pattern: null };
+    // A name that nobody knows is told before anybody is asked for anything.
+    if (encoding !== undefined) encodingNamed(encoding);
     const approach = approaches.begin('read', wish, terms, context);
     if ('ask' in approach) return approach;
     const { trip } = approach;
     const { relative } = trip.errand.path;
-    if (relative === '') throw new WorkcrateError('invalid_input', 'This is a folder. Name a file in it.');
+    if (relative === '') throw noFile('.');
     const use: Use<ReadFile> = async (chunks, source) =>
       keep(trip, await collected(chunks, mostBytes, relative), null, source);
     if (approach.left !== null) return answered(approach, use);

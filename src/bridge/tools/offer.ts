@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { rungs } from '../client-file.ts';
+import { rungs, ways } from '../client-file.ts';
 import type { Offer } from '../ladder/errand.ts';
 
 /** What both tools take. */
@@ -21,6 +21,10 @@ export const pathShape = (what: string) =>
   z.string().min(1).max(4096).describe(`${what}, from the project's folder, such as docs/plan.md`);
 
 export const rungShape = z.enum(rungs).describe('By which way it came, or is to come');
+
+export const wayShape = z
+  .enum(ways)
+  .describe('By which way it came, or is to come; given: by guide_cache_file');
 
 export const offerShape = z
   .object({

@@ -4,9 +4,8 @@ import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { isOffer, type Bridge, type ReadFile } from '../bridge.ts';
 import { toBase64 } from '../text/base64.ts';
 import { decode } from '../text/decode.ts';
-import { encodingNamed } from '../text/names.ts';
 import { byLink, type LargeOptions } from './large.ts';
-import { offered, offerShape, pathShape, rungShape, wishShape } from './offer.ts';
+import { offered, offerShape, pathShape, wayShape, wishShape } from './offer.ts';
 
 export interface ReadToolOptions extends LargeOptions {
   readonly bridge: Pick<Bridge, 'read'>;
@@ -18,7 +17,7 @@ const mostShown = 64 * 1024;
 const output = z.object({
   status: z.enum(['read', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
   path: z.string(),
-  rung: rungShape,
+  rung: wayShape,
   offer: offerShape.optional(),
   size: z.number().int().optional(),
   sha256: z.string().optional(),
@@ -56,13 +55,12 @@ export function readTool(options: ReadToolOptions): Tool {
     }),
     output,
     annotations: { readOnlyHint: true, openWorldHint: true },
-    async handle({ encoding, ...wish }, context) {
-      // A name that nobody knows is told before anybody is asked for anything.
-      if (encoding !== undefined) encodingNamed(encoding);
+    async handle(wish, context) {
       const answer = await options.bridge.read(wish, context);
       if ('ask' in answer) return answer;
       if (isOffer(answer)) return offered(answer);
-      return shown(options, answer, { binary: wish.binary ?? false, encoding: encoding ?? null }, context);
+      const { binary = false, encoding = null } = wish;
+      return shown(options, answer, { binary, encoding }, context);
     },
   });
 }
