@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { InputResponseView } from '@modelcontextprotocol/server';
@@ -301,4 +301,23 @@ test('E8: a wrong name of an encoding is told before anybody is asked, and noted
     it.noted.map(({ subject, result, level }) => [subject, result, level]),
     [['docs/a.md', 'invalid_input', 'info']],
   );
+});
+
+test('E5: a listing that shows a later change has the file asked for anew', async () => {
+  await using it = await stage();
+  const wish = { path: 'docs/a.md' };
+  it.put('docs/a.md', 'one');
+  utimesSync(join(it.project, 'docs/a.md'), 1, 1);
+  const list = async () => {
+    await sh(it.project, isOffered(await it.bridge.list({ path: 'docs' }, call())).command);
+    isListing(await it.bridge.list({ path: 'docs' }, call()));
+  };
+  await sh(it.project, isOffered(await it.bridge.read(wish, call())).command);
+  isFile(await it.bridge.read(wish, call()));
+  await list();
+  assert.equal(isFile(await it.bridge.read(wish, call())).cached, true);
+  const later = it.time.now / 1000 + 5;
+  utimesSync(join(it.project, 'docs/a.md'), later, later);
+  await list();
+  isOffered(await it.bridge.read(wish, call()));
 });

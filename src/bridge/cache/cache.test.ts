@@ -40,6 +40,40 @@ test('E5: a newer mtime invalidates, an older or the same does not, and what has
   assert.deepEqual([hits, misses, invalidations, evictions, entries, bytes], [4, 3, 2, 0, 0, 0]);
 });
 
+test('E5: a listing drops what changed since it came, and nothing else', () => {
+  const { cache, time } = cacheOf(1000 * kilobyte);
+  const put = (path: string, mtime?: number, rung: 'upload' | 'form' = 'upload') =>
+    cache.put('ada', '/p', { ...fileAt(path, 'text', mtime), rung });
+  put('dated', 100);
+  put('same', 100.75);
+  put('undated');
+  put('later');
+  put('grown', 100);
+  put('retyped', 100, 'form');
+  put('unseen');
+  const seen = (path: string, mtime: number | null, size: number | null = 4) => ({ path, mtime, size });
+  const listing = [
+    seen('dated', 101),
+    seen('same', 100.25),
+    seen('undated', time.now),
+    seen('later', time.now + 1),
+    seen('grown', null, 5),
+    seen('retyped', 100, 5),
+    seen('never', 1),
+  ];
+  cache.outdate('bob', '/p', listing);
+  cache.outdate('ada', null, listing);
+  assert.equal(cache.statistics().invalidations, 0);
+  cache.outdate('ada', '/p', listing);
+  assert.deepEqual(
+    ['dated', 'same', 'undated', 'later', 'grown', 'retyped', 'unseen'].filter((path) =>
+      cache.get('ada', '/p', path),
+    ),
+    ['same', 'undated', 'retyped', 'unseen'],
+  );
+  assert.equal(cache.statistics('ada').invalidations, 3);
+});
+
 test('E5: what was not used for longest goes first, until the size is under the limit', () => {
   const { cache } = cacheOf(35 * kilobyte);
   for (const path of ['a', 'b', 'c']) cache.put('ada', null, fileAt(path, 10_000));

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { ClientFile } from '../client-file.ts';
+import type { ClientEntry, ClientFile, Way } from '../client-file.ts';
 import { createHolders, type Holder, type Limits } from './holders.ts';
 import { makeRoom } from './room.ts';
 
@@ -13,6 +13,9 @@ export interface CacheEntry extends NewEntry {
   /** Milliseconds since 1970, by the clock of the server. */
   readonly storedAt: number;
 }
+
+/** What a listing tells of a file. */
+export type Seen = Pick<ClientEntry, 'path' | 'size' | 'mtime'>;
 
 export interface CacheStatistics {
   readonly hits: number;
@@ -44,6 +47,8 @@ export interface ClientCache {
   put(user: string, root: string | null, file: NewEntry): boolean;
   /** All of them or, where there is no room for them together, none: then nothing has changed. */
   putAll(user: string, root: string | null, files: readonly NewEntry[]): boolean;
+  /** Forgets those that changed since they came, as a listing shows them. */
+  outdate(user: string, root: string | null, seen: readonly Seen[]): void;
   /** Whether it was there. */
   forgetPath(user: string, root: string | null, path: string): boolean;
   /** All of a user, the counts included. */
@@ -72,16 +77,18 @@ export function createCache(limits: Limits & { readonly clock: Clock }): ClientC
     return true;
   };
 
+  const invalidate = (holder: Holder, key: string): void => {
+    holders.drop(holder, key);
+    holders.count(holder, 'invalidations');
+  };
+
   return {
     get(user, root, path, { mtime = null } = {}) {
       const holder = holders.of(user);
       const key = keyOf(root, path);
       const entry = holders.use(holder, key, clock());
       const changed = entry !== null && isOlder(entry, mtime);
-      if (changed) {
-        holders.drop(holder, key);
-        holders.count(holder, 'invalidations');
-      }
+      if (changed) invalidate(holder, key);
       const hit = changed ? null : entry;
       holders.count(holder, hit === null ? 'misses' : 'hits');
       return hit;
@@ -91,6 +98,15 @@ export function createCache(limits: Limits & { readonly clock: Clock }): ClientC
       if (putAll(user, root, [file])) return true;
       holders.drop(holders.of(user), keyOf(root, file.path));
       return false;
+    },
+    outdate(user, root, seen) {
+      const holder = holders.of(user);
+      if (holder.entries === 0) return;
+      for (const each of seen) {
+        const key = keyOf(root, each.path);
+        const held = holder.held.get(key);
+        if (held !== undefined && hasChanged(held.entry, each)) invalidate(holder, key);
+      }
     },
     forgetPath: (user, root, path) => holders.drop(holders.of(user), keyOf(root, path)),
     forget: (user) => holders.remove(user),
@@ -109,6 +125,15 @@ const keyOf = (root: string | null, path: string): string => JSON.stringify([roo
 /** An entry of unknown age may be older, too: asking again is dearer than being right. */
 const isOlder = (entry: CacheEntry, mtime: number | null): boolean =>
   mtime !== null && (entry.mtime === null || entry.mtime < mtime);
+
+/** By these a file comes byte for byte, so that another size is another file. */
+const exactly: ReadonlySet<Way> = new Set(['direct', 'upload', 'url']);
+
+/** Where nobody told when it changed last, it did so before it came. */
+function hasChanged(entry: CacheEntry, { size, mtime }: Seen): boolean {
+  if (size !== null && size !== entry.size && exactly.has(entry.rung)) return true;
+  return mtime !== null && Math.trunc(mtime) > Math.trunc(entry.mtime ?? entry.storedAt);
+}
 
 /** The bytes are copied: they may be a part of a buffer that is far larger, or is written to again. */
 function asEntry({ path, bytes, mtime, sha256, rung, encoding }: NewEntry, storedAt: number): CacheEntry {

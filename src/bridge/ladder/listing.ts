@@ -1,5 +1,6 @@
 import type { Audit } from '../../audit/audit.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
+import type { ClientCache } from '../cache/cache.ts';
 import type { ClientListing } from '../client-file.ts';
 import type { RawEntries } from '../policy/policy.ts';
 import type { Approach, Approaches, ListWish } from './approach.ts';
@@ -13,10 +14,11 @@ export interface ListingOptions {
   readonly ladder: Ladder;
   readonly approaches: Approaches;
   readonly audit: Audit;
+  readonly cache: Pick<ClientCache, 'outdate'>;
 }
 
 /** Lists a folder of the client's. Every path that comes is judged, and the pattern applied again (E1). */
-export function createListing({ ladder, approaches, audit }: ListingOptions) {
+export function createListing({ ladder, approaches, audit, cache }: ListingOptions) {
   async function judged(
     { trip, policy }: Approach,
     entries: RawEntries,
@@ -27,6 +29,7 @@ export function createListing({ ladder, approaches, audit }: ListingOptions) {
     const how = { recursive, pattern, from, signal: context.signal };
     const { outside, firstOutside, ...listing } = await policy.judgeListing(path, entries, how);
     if (outside > 0) noteLie(context, firstOutside, outside);
+    cache.outdate(context.caller.user, errand.place, listing.entries);
     return { ...listing, rung };
   }
 
