@@ -59,10 +59,11 @@ test('E1: a listing is shown as a tree, and a long one is a file as well', async
   await using it = await stage();
   const [, list] = it.tools;
   const can = { elicitation: {} };
-  const listed = async (content: string): Promise<Any> => {
-    const { state } = (await list!.handle({ path: 'docs', recursive: true }, call(can))) as Any;
+  const listed = async (content: string, pattern?: string): Promise<Any> => {
+    const wish = { path: 'docs', recursive: true, pattern };
+    const { state } = (await list!.handle(wish, call(can))) as Any;
     const answer = { kind: 'elicit', action: 'accept', content: { content } } as const;
-    return list!.handle({ path: 'docs', recursive: true }, call(can, { state, answer }));
+    return list!.handle(wish, call(can, { state, answer }));
   };
   const short = await listed('docs/a.md\nfile 3 0 docs/a/b.md\ndocs/a/');
   assert.equal(
@@ -76,6 +77,13 @@ test('E1: a listing is shown as a tree, and a long one is a file as well', async
     size: 3,
     mtime: 0,
   });
+  const same = await listed('docs/a/x.md\ndocs/b/c/x.md\ndocs/b/y.md', '**/x.md');
+  assert.deepEqual(
+    same.text.split('\n').slice(1),
+    ['  a/', '    x.md', '  b/', '    c/', '      x.md'],
+    'a name alone does not tell where it is',
+  );
+  assert.equal(same.structured.count, 2);
   const long = await listed(Array.from({ length: 1001 }, (_, at) => `docs/${at}`).join('\n'));
   assert.deepEqual([long.structured.entries.length, long.structured.count], [1000, 1001]);
   const file = await it.files.find({ user: 'ann' }, long.structured.file_id);

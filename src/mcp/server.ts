@@ -48,7 +48,8 @@ export interface ServerParts {
 const instructions =
   'Workcrate runs code in a sandbox and hands files out by link, so that no file passes through the conversation. ' +
   'To run Python, Node or Bash, call execute_code; have it write files for people to /artifacts, then call get_artifact and pass the downloadUrl on. ' +
-  'To bring a file in, call request_upload and send the bytes to the uploadUrl with the curl command given. ' +
+  'To have a file that lies in the user\'s project, call read_client_file (with via "upload" where you have a shell there). ' +
+  'To bring any other file in, call request_upload and send the bytes to the uploadUrl with the curl command given. ' +
   'To hand a stored file to a person, call share_file and pass the downloadUrl on. ' +
   'To write a report as PDF, DOCX or a web page, call build_exports_content with Markdown and pass the downloadUrls on.';
 

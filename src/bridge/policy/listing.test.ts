@@ -35,6 +35,26 @@ test('E1: entries have path, type, size and time, by path, and what cannot be tr
   assert.deepEqual(rest, { path: 'docs', hidden: 0, outside: 0, firstOutside: null, cut: false });
 });
 
+test('E1: whoever lists files alone, as a page does, shows which folders there are', async () => {
+  const files = [
+    'docs/a/b/c.md',
+    'docs/a/d.md',
+    { path: 'docs/l', type: 'link' },
+    'docs/l/x/y',
+    'docs/.git/z',
+  ];
+  const listed = async (options: ListingOptions) => {
+    const { entries, hidden } = await policy.judgeListing(asked, files, options);
+    return [hidden, ...entries.map(({ path, type }) => `${type} ${path}`)];
+  };
+  const tree = ['folder docs/a', 'folder docs/a/b', 'file docs/a/b/c.md', 'file docs/a/d.md', 'link docs/l'];
+  assert.deepEqual(await listed(all), [2, ...tree]);
+  assert.deepEqual(await listed({ ...all, recursive: false }), [1, 'folder docs/a', 'link docs/l']);
+  assert.deepEqual(await listed({ ...all, pattern: '**/b' }), [1, 'folder docs/a/b']);
+  const { entries, cut } = await policy.judgeListing(asked, ['docs/a/b/c'], { ...all, most: 2 });
+  assert.deepEqual([entries.length, cut], [2, true]);
+});
+
 test('E4: a client that lists what is outside, hidden or no path at all has it left out and counted', async () => {
   const outside = [
     '../x',
@@ -69,7 +89,7 @@ test('E4: a client that lists what is outside, hidden or no path at all has it l
   assert.equal(listing.firstOutside, '../x');
 });
 
-const paths = ['docs/a.md', 'docs/b.txt', 'docs/x', 'docs/x/c.md', 'docs/x/y/d.md'];
+const paths = ['docs/a.md', 'docs/b.txt', 'docs/x', 'docs/x/c.md', 'docs/x/y', 'docs/x/y/d.md'];
 const patterns: readonly (readonly [pattern: string | null, recursive: boolean, found: readonly string[]])[] =
   [
     [null, true, paths],
@@ -78,7 +98,7 @@ const patterns: readonly (readonly [pattern: string | null, recursive: boolean, 
     ['*.md', false, ['docs/a.md']],
     ['x/*.md', true, ['docs/x/c.md']],
     ['docs/*', true, []],
-    ['x/**', true, ['docs/x', 'docs/x/c.md', 'docs/x/y/d.md']],
+    ['x/**', true, ['docs/x', 'docs/x/c.md', 'docs/x/y', 'docs/x/y/d.md']],
   ];
 
 for (const [pattern, recursive, found] of patterns)
@@ -128,7 +148,7 @@ test('E1: paths can be told from the folder that was asked for', async () => {
   const { entries, outside } = await policy.judgeListing(asked, raw, { ...all, from: 'folder' });
   assert.deepEqual(
     entries.map(({ path }) => path),
-    ['docs/a', 'docs/c', 'docs/docs/b'],
+    ['docs/a', 'docs/c', 'docs/docs', 'docs/docs/b'],
   );
   assert.equal(outside, 2);
 });

@@ -38,6 +38,8 @@ interface Kept {
   readonly entries: Map<string, ClientEntry>;
   /** Those as well that do not fit the pattern. */
   readonly links: Set<string>;
+  /** Folders that something was told to be in, whether or not they were told of themselves: browsers list files alone. */
+  readonly folders: Set<string>;
   characters: number;
   hidden: number;
   outside: number;
@@ -54,6 +56,7 @@ export async function judgedListing(
   const kept: Kept = {
     entries: new Map(),
     links: new Set(),
+    folders: new Set(),
     characters: 0,
     hidden: 0,
     outside: 0,
@@ -68,7 +71,9 @@ export async function judgedListing(
     cut =
       ++judged > most * judgedForEach || (entry !== null && !keep(kept, entry, isWanted(entry.path), most));
     if (cut) break;
+    if (entry !== null) noteFolders(kept, asked, entry.path);
   }
+  cut = !addFolders(kept, isWanted, most) || cut;
   return { path: asked.relative, ...inOrder(kept), cut };
 }
 
@@ -108,6 +113,30 @@ function keep(kept: Kept, entry: ClientEntry, isWanted: boolean, most: number): 
     kept.characters += entry.path.length;
   }
   return links.size <= mostEntries && kept.characters <= mostCharacters;
+}
+
+function noteFolders(kept: Kept, asked: ClientPath, path: string): void {
+  const { folders } = kept;
+  for (let at = path.lastIndexOf('/'); at > asked.relative.length; at = path.lastIndexOf('/', at - 1)) {
+    const folder = path.slice(0, at);
+    if (folders.has(folder)) return;
+    folders.add(folder);
+    kept.characters += folder.length;
+  }
+}
+
+/** False where there is no room for all. */
+function addFolders(
+  { entries, folders, links }: Kept,
+  isWanted: (path: string) => boolean,
+  most: number,
+): boolean {
+  for (const path of folders) {
+    if (entries.has(path) || links.has(path) || !isWanted(path) || isBehind(links, path)) continue;
+    if (entries.size >= most) return false;
+    entries.set(path, { path, type: 'folder', size: null, mtime: null });
+  }
+  return true;
 }
 
 /** What lies behind a link lies elsewhere: a client that lists it has followed the link. */

@@ -76,7 +76,7 @@ async function shown(options: ListToolOptions, listing: ClientListing, context: 
     hidden,
     cut,
   };
-  const text = [told(listing), ...first.map((entry) => line(path, entry))].join('\n');
+  const text = [told(listing), ...treeOf(path, first)].join('\n');
   if (entries.length <= mostShown) return { text, structured };
   const all = await byLink(options, context, `${path || 'project'}.jsonl`, lines(entries));
   return {
@@ -101,9 +101,23 @@ function inTreeOrder(entries: readonly ClientEntry[]): ClientEntry[] {
     .map(({ entry }) => entry);
 }
 
-function line(folder: string, entry: ClientEntry): string {
-  const below = folder === '' ? entry.path : entry.path.slice(folder.length + 1);
-  const depth = below.split('/').length;
+/** Folders are shown even if a pattern left them out: a name alone does not tell where it is. */
+function* treeOf(folder: string, entries: readonly ClientEntry[]): Generator<string> {
+  const above = new Set<string>();
+  const start = folder === '' ? 0 : folder.length + 1;
+  for (const entry of entries) {
+    for (let at = entry.path.indexOf('/', start); at > 0; at = entry.path.indexOf('/', at + 1)) {
+      const path = entry.path.slice(0, at);
+      if (!above.has(path)) yield line(start, { path, type: 'folder', size: null, mtime: null });
+      above.add(path);
+    }
+    above.add(entry.path);
+    yield line(start, entry);
+  }
+}
+
+function line(start: number, entry: ClientEntry): string {
+  const depth = entry.path.slice(start).split('/').length;
   const mark = entry.type === 'folder' ? '/' : entry.type === 'link' ? ' (link)' : '';
   const size = entry.size === null ? '' : `  ${entry.size} bytes`;
   const time = entry.mtime === null ? '' : `  ${new Date(entry.mtime).toISOString().slice(0, 19)}Z`;
