@@ -16,6 +16,9 @@ export interface BridgingOptions extends Ground {
 export function openBridge(options: BridgingOptions): {
   readonly bridge: Bridge;
   readonly cache: ClientCache;
+  /** As was set. */
+  readonly readable: readonly string[];
+  readonly listable: readonly string[];
 } {
   const { config, metrics, audit, clock, log, keeping, baseUrl } = options;
   const cache = createCache({
@@ -24,14 +27,14 @@ export function openBridge(options: BridgingOptions): {
     clock,
   });
   metrics.watchClientCache(() => cache.statistics());
-  const { clientListPaths } = config;
+  const { clientPaths, clientListPaths } = config;
   const bridge = createBridge({
     ...keeping,
     cache,
     audit,
     proofs: createProofs({ clock }),
     root: config.clientRoot,
-    paths: { read: config.clientPaths, list: clientListPaths.length === 0 ? null : clientListPaths },
+    paths: { read: clientPaths, list: clientListPaths.length === 0 ? null : clientListPaths },
     timeoutMs: config.clientTimeout * 1000,
     // It is held in memory.
     mostBytes: Math.min(config.maxFileSize, config.clientCache),
@@ -39,7 +42,12 @@ export function openBridge(options: BridgingOptions): {
     clock,
     log,
   });
-  return { bridge, cache };
+  return {
+    bridge,
+    cache,
+    readable: clientPaths,
+    listable: clientListPaths.length === 0 ? clientPaths : clientListPaths,
+  };
 }
 
 /** For runs: an offer, which a person or a shell has to take up first, is told as what is to be done. */

@@ -109,7 +109,7 @@ function offeredTools(
   { files, links, uploads }: Keeping,
   { executions, artifacts }: Running,
   rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
-    Pick<ClientToolsOptions, 'bridge' | 'cache'>,
+    Pick<ClientToolsOptions, 'bridge' | 'cache' | 'readable' | 'listable'>,
   baseUrl: () => string,
 ) {
   const localFiles = createLocalFiles({ files, roots: config.shareRoots, log });
@@ -121,6 +121,7 @@ function offeredTools(
   const readClientFile = clientFilesOf(rooms.bridge);
   const auditLog = { folder: auditFolder(config.data), key: config.auditKey };
   const terms = {
+    audit,
     auditLog,
     readClientFile,
     fileTtl,

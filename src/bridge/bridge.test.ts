@@ -321,3 +321,15 @@ test('E5: a listing that shows a later change has the file asked for anew', asyn
   await list();
   isOffered(await it.bridge.read(wish, call()));
 });
+
+test('E3: where the allowed folders are absolute, the client is asked for its project before it is judged', async () => {
+  await using it = await stage({ paths: { read: ['/p/q/data'], list: null } });
+  const can = { roots: {} };
+  const wish = { path: 'data/a.csv' };
+  const asked = () => call(can, { user: 'cleo' });
+  const { state } = isAsked(await it.bridge.read(wish, asked()));
+  const answer: InputResponseView = { kind: 'roots', roots: [{ uri: 'file:///p/q' }] };
+  isOffered(await it.bridge.read(wish, call(can, { user: 'cleo', state, answer })));
+  await assert.rejects(it.bridge.read({ path: 'docs/a.md' }, asked()), { code: 'path_refused' });
+  assert.equal(it.noted.filter(({ level }) => level === 'warning').length, 1);
+});

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { chmodSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { InputResponseView } from '@modelcontextprotocol/server';
 import { isAsked, isFile, isListing, isOffered, sh, text } from './ladder/answers.testing.ts';
+import { createProofs } from './bridge.ts';
 import { openDirectly } from './ladder/direct.ts';
 import { call, stage } from './ladder/stage.testing.ts';
 import { createPolicy } from './policy/policy.ts';
@@ -48,6 +49,12 @@ test('E10: files are read directly only after the proof, and only what is allowe
   assert.equal(text(isFile(await read('docs/a.md'))), 'two', 'an older time shows a change as well');
   assert.equal(text(isFile(await read('docs/in'))), 'two');
   assert.equal(text(isFile(await read('docs/absolute'))), 'two');
+  it.put('docs/b.md', 'TWO');
+  utimesSync(join(it.project, 'docs/b.md'), 1, 1);
+  rmSync(join(it.project, 'docs/in'));
+  symlinkSync('b.md', join(it.project, 'docs/in'));
+  assert.equal(text(isFile(await read('docs/in'))), 'TWO', 'another file of the same size and time');
+  rmSync(join(it.project, 'docs/b.md'));
   for (const path of ['docs/env', 'docs/out', 'docs/nothing', 'docs/loop'])
     await assert.rejects(read(path), { code: 'path_refused' }, path);
   await assert.rejects(read('docs/none.md'), { code: 'path_not_found' });
@@ -99,3 +106,32 @@ function asNobody<T>(act: () => T): T {
     if (isRoot) process.seteuid!(0);
   }
 }
+
+test('E10: a proof that is given counts, whichever way was wanted before', async () => {
+  await using it = await stage({ root: null });
+  const near = { sharesMachine: true };
+  const roots: InputResponseView = { kind: 'roots', roots: [{ uri: `file://${it.project}` }] };
+  const can = { roots: {} };
+  it.put('docs/a.md', 'one');
+  const wish = { path: 'docs/a.md', via: 'upload' } as const;
+  const { state } = isAsked(await it.bridge.read(wish, call(can, { ...near, user: 'eve' })));
+  const told = call(can, { ...near, user: 'eve', state, answer: roots });
+  const { proofCommand } = isOffered(await it.bridge.read(wish, told));
+  const { stdout: proof } = await sh(it.project, proofCommand!);
+  const file = isFile(await it.bridge.read({ ...wish, proof }, call(can, { ...near, user: 'eve' })));
+  assert.equal(file.rung, 'direct');
+});
+
+test('what a process that was killed left for proofs goes with the next one', async () => {
+  await using it = await stage();
+  const [old, young] = ['old', 'young'].map((name) => join(it.home, `workcrate-proof-${name}`)) as [
+    string,
+    string,
+  ];
+  for (const file of [old, young]) writeFileSync(file, '');
+  utimesSync(old, 1, 1);
+  const proofs = createProofs({ clock: Date.now, folder: it.home });
+  proofs.challenge('ann', it.project);
+  assert.deepEqual([existsSync(old), existsSync(young)], [false, true]);
+  proofs[Symbol.dispose]();
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client, StreamableHTTPClientTransport, type ClientCapabilities } from '@modelcontextprotocol/client';
+import { fileAt } from './cache/cache.testing.ts';
 import { call, stage } from './ladder/stage.testing.ts';
 import { pageFor } from './page/page.ts';
 
@@ -34,6 +35,30 @@ test('E2, E10: over MCP 2026-07-28 a form is filled, decoded, and remembered', a
   const refused = await far.use('read_client_file', { path: '../x' });
   assert.match(refused.content[0].text, /^SecurityError: .*\(path_refused\)$/);
   assert.equal(asked, 1);
+});
+
+test('E2: what was typed is text, whatever the encoding of the file is said to be', async () => {
+  await using it = await stage();
+  const [read] = it.tools;
+  const can = { elicitation: { form: {} } };
+  const wish = { path: 'docs/a.txt', encoding: 'utf-16' };
+  const { state }: Any = await read!.handle(wish, call(can));
+  const answer = { kind: 'elicit', action: 'accept', content: { content: 'Größe' } } as const;
+  const typed: Any = await read!.handle(wish, call(can, { state, answer }));
+  const { text, encoding, fell_back } = typed.structured;
+  assert.deepEqual([text, encoding, fell_back], ['Größe', 'utf-8', true]);
+  const remembered: Any = await read!.handle({ ...wish, encoding: 'latin-1' }, call(can));
+  assert.equal(remembered.structured.text, 'Größe');
+});
+
+test('E5, E9: what is remembered is read in the encoding in which it was given', async () => {
+  await using it = await stage();
+  const [read] = it.tools;
+  const bytes = Buffer.from('日本語', 'utf16le');
+  const file = { ...fileAt('docs/j.txt', ''), bytes, encoding: 'utf-16' };
+  it.cache.put('ann', null, file);
+  const { structured }: Any = await read!.handle({ path: 'docs/j.txt' }, call());
+  assert.deepEqual([structured.text, structured.fell_back], ['日本語', false]);
 });
 
 test('E2, E10: over MCP 2026-07-28 a page takes bytes of any size, and large ones pass by the conversation', async () => {
@@ -92,6 +117,10 @@ test('E1: a listing is shown as a tree, and a long one is a file as well', async
     await Array.fromAsync(object.read(0, object.size), (chunk) => Buffer.from(chunk)),
   );
   assert.equal(text.toString().trim().split('\n').length, 1001);
+  const deep = 'd'.repeat(200);
+  const wide = await listed(Array.from({ length: 300 }, (_, at) => `docs/${deep}/${at}`).join('\n'));
+  assert.ok(wide.structured.entries.length < 300, 'long names fill a conversation as well');
+  assert.deepEqual([wide.structured.count, typeof wide.structured.file_id], [301, 'string']);
 });
 
 test('E7: an offer tells what to run, and when it ends', async () => {
@@ -101,6 +130,8 @@ test('E7: an offer tells what to run, and when it ends', async () => {
   assert.deepEqual([structured.status, structured.rung], ['offered', 'upload']);
   assert.ok(text.includes(structured.offer.command));
   assert.ok(structured.offer.command.includes(structured.offer.uploadUrl));
+  assert.ok(text.includes(structured.offer.pageUrl) && text.includes('guide_cache_file'));
+  assert.equal((await fetch(structured.offer.pageUrl)).status, 200);
   await assert.rejects(read!.handle({ path: 'docs/a.md', encoding: 'klingon' }, call()), {
     code: 'invalid_input',
   });

@@ -1,3 +1,4 @@
+import type { Audit } from '../audit/audit.ts';
 import type { Tool } from '../mcp/tool.ts';
 import type { Bridge } from './bridge.ts';
 import type { ClientCache } from './cache/cache.ts';
@@ -10,6 +11,7 @@ export type BridgeToolsOptions = ReadToolOptions & ListToolOptions;
 export interface ClientToolsOptions extends BridgeToolsOptions {
   readonly bridge: Bridge;
   readonly cache: ClientCache;
+  readonly audit: Audit;
 }
 
 /** Tools that have files of the client's. */
@@ -17,9 +19,10 @@ export function bridgeTools(options: BridgeToolsOptions): Tool[] {
   return [readTool(options), listTool(options)];
 }
 
-/** These, and those that see to what is remembered. */
+/** These, and those that see to what is remembered. All write their own lines, with each path. */
 export function clientTools(options: ClientToolsOptions): Tool[] {
-  const { bridge, cache } = options;
-  const noted = bridgeTools(options).map((tool) => ({ ...tool, isNoted: true }));
-  return [...noted, ...guideTools({ cache, policyFor: bridge.policyFor })];
+  const { bridge, cache, audit } = options;
+  const noted = bridgeTools(options);
+  const given = guideTools({ cache, audit, policyFor: bridge.policyFor });
+  return [...noted, ...given].map((tool) => ({ ...tool, isNoted: true }));
 }

@@ -6,6 +6,8 @@ import { makeRoom } from './room.ts';
 /** A file as it came, and in which encoding its text is, where somebody told. */
 export interface NewEntry extends ClientFile {
   readonly encoding: string | null;
+  /** What tells its state from any other, where the file itself was seen. */
+  readonly mark?: string | undefined;
 }
 
 export interface CacheEntry extends NewEntry {
@@ -43,6 +45,8 @@ export interface CacheStatistics {
 export interface ClientCache {
   /** Null where it is not here, or is older than `mtime`, or may be: then it is forgotten. An older `mtime` is no matter. */
   get(user: string, root: string | null, path: string, known?: { mtime?: number | null }): CacheEntry | null;
+  /** The same without a trace: nothing is counted, and it is not the one used last. */
+  peek(user: string, root: string | null, path: string): CacheEntry | null;
   /** Whether it is kept now: a file without room is not, and neither is what stood at its path. */
   put(user: string, root: string | null, file: NewEntry): boolean;
   /** All of them or, where there is no room for them together, none: then nothing has changed. */
@@ -93,6 +97,7 @@ export function createCache(limits: Limits & { readonly clock: Clock }): ClientC
       holders.count(holder, hit === null ? 'misses' : 'hits');
       return hit;
     },
+    peek: (user, root, path) => holders.of(user).held.get(keyOf(root, path))?.entry ?? null,
     putAll,
     put(user, root, file) {
       if (putAll(user, root, [file])) return true;
@@ -136,8 +141,8 @@ function hasChanged(entry: CacheEntry, { size, mtime }: Seen): boolean {
 }
 
 /** The bytes are copied: they may be a part of a buffer that is far larger, or is written to again. */
-function asEntry({ path, bytes, mtime, sha256, rung, encoding }: NewEntry, storedAt: number): CacheEntry {
-  return { path, bytes: new Uint8Array(bytes), size: bytes.length, mtime, encoding, sha256, rung, storedAt };
+function asEntry({ bytes, ...told }: NewEntry, storedAt: number): CacheEntry {
+  return { ...told, bytes: new Uint8Array(bytes), size: bytes.length, storedAt };
 }
 
 function statisticsOf(of: Pick<Holder, 'counts' | 'bytes' | 'entries'>, limits: Limits): CacheStatistics {

@@ -84,29 +84,36 @@ function guideCacheFile(options: GuideToolsOptions): Tool {
     }),
     output: z.object({ stored: z.array(storedShape), cache: statisticsShape }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    async handle({ files, ...one }, context) {
-      const given = files === undefined ? [single(one)] : several(files, one);
-      const policy = await options.policyFor(context);
-      if ('ask' in policy) return policy;
-      const { stored, statistics } = audited(options.audit, 'guide_cache_file', context, {
-        subjects: given.map(({ path }) => path),
-        work: () => cacheFiles(policy, options.cache, context.caller, given),
-      });
-      const shown = stored.map(({ path, bytes, sha256, encoding }) => ({
-        path,
-        size: bytes.length,
-        sha256,
-        encoding,
-      }));
-      const lines = shown
-        .slice(0, 20)
-        .map(({ path, size, sha256 }) => `${path}  ${size} bytes  sha256 ${sha256}`);
-      return {
-        text: [`Stored ${shown.length}. ${told(statistics)}`, ...lines].join('\n'),
-        structured: { stored: shown, cache: statistics },
-      };
+    handle({ files, ...one }, context) {
+      const subjects = (files ?? [one]).flatMap(({ path }) => path ?? []);
+      return audited(options.audit, 'guide_cache_file', context, subjects, () =>
+        give(options, files === undefined ? [single(one)] : several(files, one), context),
+      );
     },
   });
+}
+
+async function give(
+  { policyFor, cache }: GuideToolsOptions,
+  given: readonly GivenFile[],
+  context: ToolContext,
+) {
+  const policy = await policyFor(context);
+  if ('ask' in policy) return policy;
+  const { stored, statistics } = cacheFiles(policy, cache, context.caller, given);
+  const shown = stored.map(({ path, bytes, sha256, encoding }) => ({
+    path,
+    size: bytes.length,
+    sha256,
+    encoding,
+  }));
+  const lines = shown
+    .slice(0, 20)
+    .map(({ path, size, sha256 }) => `${path}  ${size} bytes  sha256 ${sha256}`);
+  return {
+    text: [`Stored ${shown.length}. ${told(statistics)}`, ...lines].join('\n'),
+    structured: { stored: shown, cache: statistics },
+  };
 }
 
 type One = { [Key in keyof GivenFile]?: GivenFile[Key] | undefined };
@@ -128,27 +135,25 @@ function clientCache({ cache, policyFor, audit }: GuideToolsOptions): Tool {
   return defineTool({
     name: 'client_cache',
     group: 'client',
-    title: 'See which files of the client are remembered',
+    title: 'See how much of the client is remembered',
     description:
       'Tells how many of your files the server remembers and how often that helped. With forget, it forgets one, so that the next read_client_file asks for it anew.',
     input: z.strictObject({ forget: path.optional() }),
     output: z.object({ forgot: z.boolean().nullable(), cache: statisticsShape }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    async handle({ forget }, context) {
-      const { user } = context.caller;
-      const answer = (forgot: boolean | null, before = '') => {
-        const statistics = cache.statistics(user);
-        return { text: `${before}${told(statistics)}`, structured: { forgot, cache: statistics } };
-      };
-      if (forget === undefined) return answer(null);
-      const policy = await policyFor(context);
-      if ('ask' in policy) return policy;
-      const forgot = audited(audit, 'client_cache', context, {
-        subjects: [forget],
-        work: () => cache.forgetPath(user, policy.root, policy.judge(forget, 'read').relative),
-      });
-      return answer(forgot, forgot ? 'Forgotten. ' : 'It was not remembered. ');
-    },
+    handle: ({ forget }, context) =>
+      audited(audit, 'client_cache', context, forget === undefined ? [] : [forget], async () => {
+        const { user } = context.caller;
+        const answer = (forgot: boolean | null, before = '') => {
+          const statistics = cache.statistics(user);
+          return { text: `${before}${told(statistics)}`, structured: { forgot, cache: statistics } };
+        };
+        if (forget === undefined) return answer(null);
+        const policy = await policyFor(context);
+        if ('ask' in policy) return policy;
+        const forgot = cache.forgetPath(user, policy.root, policy.judge(forget, 'read').relative);
+        return answer(forgot, forgot ? 'Forgotten. ' : 'It was not remembered. ');
+      }),
   });
 }
 

@@ -76,6 +76,7 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
   const policies = new Map<string | null, Policy>();
   const check = (folder: string) => void createPolicy({ root: folder, ...paths });
   const roots = createRoots({ root, check, clock });
+  const hasAbsolute = [...(paths.read ?? []), ...(paths.list ?? [])].some(isAbsolute);
 
   function policyOf(context: ToolContext): Policy {
     const folder = roots.of(context);
@@ -132,7 +133,8 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
       const subject = { operation, path: wish.path };
       const left = takeAnswer(subject, context, wish);
       // Nothing of the path is told by asking for the folder without which it cannot be judged.
-      if (left === null && isAbsolute(wish.path) && roots.canAsk(context)) return askRoots(subject, context);
+      const needsRoot = hasAbsolute || isAbsolute(wish.path);
+      if (left === null && needsRoot && roots.canAsk(context)) return askRoots(subject, context);
       const policy = policyOf(context);
       const path = policy.judge(wish.path, operation);
       // Whose docs/a.md it is: another window of the same person may have another project.
@@ -141,7 +143,7 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
       const place = placeOf(policy.root, context);
       const errand: Errand = { operation, path, root: policy.root, place, ...terms };
       const isProven = policy.root !== null && proofs.isProven(context.caller.user, policy.root);
-      const isWanted = wish.via === undefined || wish.via === 'direct';
+      const isWanted = wish.via === undefined || wish.via === 'direct' || wish.proof !== undefined;
       const isDirect = isProven && isWanted && footingOf(context, errand).sharesProject;
       const about = { ...subject, root: policy.root };
       return { trip: { errand, subject: about, context }, policy, left, isDirect };
@@ -151,7 +153,7 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
     async ask({ trip }: Approach, { via }: Wish): Promise<Question | Offer> {
       const { errand, context } = trip;
       const footing = footingOf(context, errand);
-      const rung = via ?? usualRung(errand, footing, false);
+      const rung = via ?? usualRung(errand, footing);
       if (!bears(rung, errand, footing)) throw await unable(trip, rung);
       return rung === 'direct' ? ladder.offerProof(trip) : ladder.ask(rung, trip);
     },

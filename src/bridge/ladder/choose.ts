@@ -37,7 +37,5 @@ const hasForms = ({ form, url }: NonNullable<ClientCapabilities['elicitation']>)
 const asking = ['url', 'form', 'sampling'] as const;
 
 /** The way that is taken where nobody chose one: the client is asked where it can be, else its agent's shell sends. */
-export function usualRung(errand: Errand, footing: Footing, isProven: boolean): Rung {
-  if (isProven && bears('direct', errand, footing)) return 'direct';
-  return asking.find((rung) => bears(rung, errand, footing)) ?? 'upload';
-}
+export const usualRung = (errand: Errand, footing: Footing): Rung =>
+  asking.find((rung) => bears(rung, errand, footing)) ?? 'upload';

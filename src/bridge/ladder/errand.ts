@@ -35,6 +35,8 @@ export interface Offer {
   /** For sh, in the project's folder. */
   readonly command: string;
   readonly uploadUrl: string | null;
+  /** Where a person sends the same; null for a proof. */
+  readonly pageUrl: string | null;
   /** In milliseconds. */
   readonly expiresAt: number;
   /** A command whose output, given as `proof`, lets files be read without being sent; null where that cannot be. */

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { isWorkcrateError } from '../../errors.ts';
 import { inputRequired } from '@modelcontextprotocol/server';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
 import type { Rung } from '../client-file.ts';
@@ -25,10 +26,18 @@ export interface Source {
   readonly from: From;
   readonly size: number | null;
   readonly sha256: string | null;
+  /** Of what was typed: it is text, and in no other. */
+  readonly encoding: string | null;
 }
 
 /** What is done with that which came. It gets it once. */
 export type Use<T> = (chunks: AsyncIterable<Uint8Array>, source: Source) => Promise<T>;
+
+/** How an answer is had: from what came, or from another call that had it meanwhile. */
+export interface Taking<T> {
+  readonly use: Use<T>;
+  readonly meanwhile: () => T | null;
+}
 
 /** An errand and the call that it is run for. */
 export interface Trip {
@@ -51,7 +60,7 @@ export function createLadder(options: LadderOptions) {
   /** What was sent meanwhile, or null. */
   const arrived = <T>({ errand, context }: Trip, use: Use<T>): Promise<T | null> =>
     awaited.taking(context.caller, errand, (chunks, rung) =>
-      use(chunks, { rung, from: 'folder', size: null, sha256: null }),
+      use(chunks, { rung, from: 'folder', size: null, sha256: null, encoding: null }),
     );
 
   async function offer({ errand, context }: Trip): Promise<Offer> {
@@ -61,7 +70,8 @@ export function createLadder(options: LadderOptions) {
       errand.operation === 'read' ? sendFile(errand, uploadUrl) : sendListing(errand, uploadUrl);
     const path = errand.path.relative;
     const proofCommand = proofFor(errand, context)?.command ?? null;
-    return { offer: 'upload', path, rung: 'upload', command, uploadUrl, expiresAt, proofCommand };
+    const pageUrl = `${baseUrl()}/ask/${token}`;
+    return { offer: 'upload', path, rung: 'upload', command, uploadUrl, pageUrl, expiresAt, proofCommand };
   }
 
   function proofFor({ root }: Errand, { caller, sharesMachine }: ToolContext) {
@@ -78,6 +88,7 @@ export function createLadder(options: LadderOptions) {
       rung: 'direct',
       command,
       uploadUrl: null,
+      pageUrl: null,
       expiresAt: until,
       proofCommand: command,
     };
@@ -93,22 +104,36 @@ export function createLadder(options: LadderOptions) {
     return questions.ask(subject, context, 'url', () => request, round);
   }
 
-  /** To agree to open a page is not to have used it: most clients answer before anything was sent. */
-  async function answeredByPage<T>(trip: Trip, left: Left, use: Use<T>): Promise<T | Question> {
-    const { errand, context } = trip;
+  /** Where nobody agreed to open the page, nothing can be sent by it any more. */
+  async function demandAgreed({ errand, context }: Trip): Promise<void> {
     const { relative } = errand.path;
-    const answer = context.client.answer(answerKey);
-    if (answer.kind !== 'elicit') throw mayNot(relative, 'the client sent no answer to the question');
-    if (answer.action !== 'accept') {
-      await awaited.withdraw(context.caller, errand);
-      throw mayNot(relative, 'the person declined');
+    try {
+      const answer = context.client.answer(answerKey);
+      if (answer.kind !== 'elicit') throw mayNot(relative, 'the client sent no answer to the question');
+      if (answer.action !== 'accept') throw mayNot(relative, 'the person declined');
+    } catch (error) {
+      if (isWorkcrateError(error, 'client_refused')) await awaited.withdraw(context.caller, errand);
+      throw error;
     }
-    const until = performance.now() + timeoutMs / pagesAsked;
+  }
+
+  /** To agree to open a page is not to have used it: most clients answer before anything was sent. */
+  async function answeredByPage<T>(
+    trip: Trip,
+    left: Left,
+    { use, meanwhile }: Taking<T>,
+  ): Promise<T | Question> {
+    const { relative } = trip.errand.path;
+    const { context } = trip;
+    await demandAgreed(trip);
+    const share = timeoutMs / pagesAsked;
+    const since = performance.now();
     for (;;) {
-      const came = await arrived(trip, use);
+      const came = (await arrived(trip, use)) ?? meanwhile();
       if (came !== null) return came;
-      if (performance.now() > until) break;
-      context.progress(Math.round(timeoutMs - (until - performance.now())), null, 'waiting for the file');
+      const waited = performance.now() - since;
+      if (waited > share) break;
+      context.progress(Math.round(left.round * share + waited), null, 'waiting for the file');
       await pause(Math.min(pollMs, timeoutMs), null, { signal: context.signal });
     }
     if (left.round + 1 < pagesAsked) return askByPage(trip, left.round + 1);
@@ -133,11 +158,13 @@ export function createLadder(options: LadderOptions) {
     },
 
     /** What the client answered to that; null where a model says that it gave it by another way. */
-    async answered<T>(trip: Trip, left: Left, use: Use<T>): Promise<T | Question | null> {
+    async answered<T>(trip: Trip, left: Left, taking: Taking<T>): Promise<T | Question | null> {
       const { errand, context } = trip;
-      if (left.rung === 'url') return answeredByPage(trip, left, use);
+      const { use } = taking;
+      if (left.rung === 'url') return answeredByPage(trip, left, taking);
       const answer = context.client.answer(answerKey);
-      const told = { from: 'root', size: null, sha256: null } as const;
+      const encoding = errand.binary ? null : 'utf-8';
+      const told = { from: 'root', size: null, sha256: null, encoding } as const;
       if (left.rung === 'form') return use(once(formAnswer(errand, answer)), { ...told, rung: 'form' });
       const typed = samplingAnswer(errand, left.nonce, answer);
       if (typed === null) return null;

@@ -48,7 +48,7 @@ export function createListing({ ladder, approaches, audit, cache }: ListingOptio
     const { trip, policy, left } = approach;
     const use: Use<ClientListing> = (chunks, source) => judged(approach, listingFrom(chunks), source);
     if (left !== null) {
-      const came = await ladder.answered(trip, left, use);
+      const came = await ladder.answered(trip, left, { use, meanwhile: () => null });
       if (came === null) throw mayNot(trip.errand.path.relative, 'the answer holds no listing');
       return came;
     }

@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
@@ -16,6 +16,8 @@ const challengeMs = 10 * 60_000;
 const provenMs = 60 * 60_000;
 const mostOpen = 100;
 const mostProven = 1000;
+
+const prefix = 'workcrate-proof-';
 
 export type Proofs = ReturnType<typeof createProofs>;
 
@@ -36,8 +38,9 @@ export function createProofs({ clock, folder = tmpdir() }: { clock: Clock; folde
 
   function make(key: string): Challenge {
     drop(key);
+    sweep(folder, clock() - challengeMs);
     if (challenges.size >= mostOpen) drop(challenges.keys().next().value!);
-    const file = join(folder, `workcrate-proof-${randomBytes(12).toString('hex')}`);
+    const file = join(folder, `${prefix}${randomBytes(12).toString('hex')}`);
     const secret = randomBytes(24).toString('base64url');
     writeFileSync(file, secret, { flag: 'wx', mode: 0o600 });
     const challenge = { file, secret, until: clock() + challengeMs };
@@ -70,6 +73,16 @@ export function createProofs({ clock, folder = tmpdir() }: { clock: Clock; folde
       for (const key of challenges.keys()) drop(key);
     },
   };
+}
+
+/** What a process that was killed left behind. */
+function sweep(folder: string, before: number): void {
+  for (const name of readdirSync(folder).filter((each) => each.startsWith(prefix))) {
+    const file = join(folder, name);
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (stats?.isFile() && stats.uid === process.geteuid?.() && stats.mtimeMs < before)
+      rmSync(file, { force: true });
+  }
 }
 
 function isSame(secret: string, given: string): boolean {

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
-import type { CacheEntry, ClientCache } from '../cache/cache.ts';
+import type { OpenFile } from '../../paths/paths.ts';
+import type { CacheEntry, ClientCache, NewEntry } from '../cache/cache.ts';
 import type { ClientFile } from '../client-file.ts';
 import { encodingNamed } from '../text/names.ts';
 import type { Approach, Approaches, ReadWish } from './approach.ts';
@@ -13,6 +14,8 @@ import type { Ladder, Source, Trip, Use } from './ladder.ts';
 /** A file of the client's, and whether it was remembered. */
 export interface ReadFile extends ClientFile {
   readonly cached: boolean;
+  /** In which its text surely is; null where nobody knows. */
+  readonly encoding: string | null;
 }
 
 export interface ReadingOptions {
@@ -29,7 +32,7 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
   function keep(
     { errand, context }: Trip,
     bytes: Uint8Array,
-    mtime: number | null,
+    { mtime, mark }: Pick<NewEntry, 'mtime' | 'mark'>,
     source: Source,
   ): ReadFile {
     const file = {
@@ -38,10 +41,11 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
       mtime,
       sha256: hash('sha256', bytes, 'hex'),
       rung: source.rung,
+      encoding: source.encoding,
     };
     demandSame(file, errand);
     demandSame(file, source);
-    cache.put(context.caller.user, errand.place, { ...file, encoding: null });
+    cache.put(context.caller.user, errand.place, { ...file, mark });
     return { ...file, cached: false };
   }
 
@@ -55,27 +59,32 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     return null;
   }
 
+  /** By another call for the same, or by guide_cache_file while the model was being asked. */
+  function cameSince({ errand, context }: Trip, since: number): ReadFile | null {
+    const entry = cache.peek(context.caller.user, errand.place, errand.path.relative);
+    if (entry === null || entry.storedAt < since || difference(entry, errand) !== null) return null;
+    return { ...asRead(entry), cached: false };
+  }
+
   async function readDirectly({ trip, policy }: Approach, refresh: boolean): Promise<ReadFile> {
     const { errand } = trip;
     using file = openDirectly(errand, policy);
     const { size } = file.stats;
     const mtime = Math.trunc(file.stats.mtimeMs);
     const entry = refresh ? null : remembered(trip, mtime);
-    if (entry?.mtime === mtime && entry.size === size && entry.rung === 'direct') return asRead(entry);
+    if (entry?.mark === markOf(file)) return asRead(entry);
     if (size > mostBytes) throw tooLargeFor('reading', errand.path.relative, mostBytes);
     const bytes = await collected(bytesOf(file), mostBytes, errand.path.relative);
-    return keep(trip, bytes, mtime, { rung: 'direct', from: 'root', size: null, sha256: null });
+    return keep(trip, bytes, { mtime, mark: markOf(file) }, { ...unsaid, rung: 'direct' });
   }
 
   async function answered(approach: Approach, use: Use<ReadFile>): Promise<ReadFile | Question> {
     const { trip, left } = approach;
-    const came = await ladder.answered(trip, left!, use);
-    if (came !== null) return came;
-    // By guide_cache_file, while the model was being asked.
-    const entry = remembered(trip);
-    if (entry === null || entry.storedAt < left!.until - timeoutMs)
-      throw mayNot(trip.errand.path.relative, 'the answer holds no file');
-    return { ...asRead(entry), rung: 'sampling', cached: false };
+    const meanwhile = () => cameSince(trip, left!.until - timeoutMs);
+    const came = (await ladder.answered(trip, left!, { use, meanwhile })) ?? meanwhile();
+    if (came === null) throw mayNot(trip.errand.path.relative, 'the answer holds no file');
+    // Whether a model types the file or hands it to guide_cache_file.
+    return 'ask' in came || left!.rung !== 'sampling' ? came : { ...came, rung: 'sampling' };
   }
 
   return async (wish: ReadWish, context: ToolContext): Promise<ReadFile | Question | Offer> => {
@@ -89,7 +98,7 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     const { relative } = trip.errand.path;
     if (relative === '') throw noFile('.');
     const use: Use<ReadFile> = async (chunks, source) =>
-      keep(trip, await collected(chunks, mostBytes, relative), null, source);
+      keep(trip, await collected(chunks, mostBytes, relative), { mtime: null }, source);
     if (approach.left !== null) return answered(approach, use);
     const came = await ladder.arrived(trip, use);
     if (came !== null) return came;
@@ -99,12 +108,19 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
   };
 }
 
-const asRead = ({ path, bytes, mtime, sha256, rung }: CacheEntry): ReadFile => ({
+const unsaid = { from: 'root', size: null, sha256: null, encoding: null } as const;
+
+/** Tells one state of a file from any other, also of the same size and time. */
+const markOf = ({ stats: { dev, ino, size, mtimeMs, ctimeMs } }: OpenFile): string =>
+  [dev, ino, size, mtimeMs, ctimeMs].join(' ');
+
+const asRead = ({ path, bytes, mtime, sha256, rung, encoding }: CacheEntry): ReadFile => ({
   path,
   bytes,
   mtime,
   sha256,
   rung,
+  encoding,
   cached: true,
 });
 

@@ -50,7 +50,15 @@ export async function stage(more: Partial<BridgeOptions> = {}) {
   const limits = { timeoutMs: 60_000, mostBytes: 1e7 };
   const shared = { ...ground, files, uploads, cache, proofs, audit: memoryAudit(noted), paths };
   const bridge = createBridge({ ...shared, ...limits, root: null, baseUrl, ...more });
-  const tools = bridgeTools({ bridge, files, links, fileTtl: 600, baseUrl });
+  const tools = bridgeTools({
+    bridge,
+    files,
+    links,
+    fileTtl: 600,
+    baseUrl,
+    readable: ['docs'],
+    listable: ['docs'],
+  });
   const factory = createServerFactory({ tools, metrics, log, sharesMachine: false, caller: localCaller });
   const mcp = opened.adopt(createMcpEndpoint({ factory, metadataUrl: () => null, log }), (it) => it.close());
   const routes = {

@@ -3,14 +3,17 @@ import { linkShape } from '../../links/link-result.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { isOffer, type Bridge, type ClientEntry, type ClientListing } from '../bridge.ts';
 import { byLink, type LargeOptions } from './large.ts';
-import { offered, offerShape, pathShape, rungShape, wishShape } from './offer.ts';
+import { allowedText, offered, offerShape, pathShape, rungShape, wishShape } from './offer.ts';
 
 export interface ListToolOptions extends LargeOptions {
   readonly bridge: Pick<Bridge, 'list'>;
+  /** What may be listed, for the description. */
+  readonly listable: readonly string[];
 }
 
 /** More than that is of use to programs alone. */
 const mostShown = 1000;
+const mostCharacters = 48 * 1024;
 
 const entryShape = z.object({
   path: z.string().describe("From the project's folder"),
@@ -25,7 +28,7 @@ const output = z.object({
   path: z.string(),
   rung: rungShape,
   offer: offerShape.optional(),
-  entries: z.array(entryShape).optional().describe(`In the order of a tree, the first ${mostShown}`),
+  entries: z.array(entryShape).optional().describe(`In the order of a tree, at most ${mostShown}`),
   count: z.number().int().optional().describe('How many there are in all'),
   hidden: z.number().int().optional().describe('How many were left out, since they may not be seen'),
   cut: z.boolean().optional().describe('Whether there were more than are counted'),
@@ -40,8 +43,7 @@ export function listTool(options: ListToolOptions): Tool {
     name: 'list_client_directory',
     group: 'client',
     title: 'List a folder of the client',
-    description:
-      "Lists a folder of the user's project, which lies with the client and not with this server: name, type, size and time of each entry. Where the client cannot be asked, the answer holds a command for your shell: run it, then call again.",
+    description: `Lists a folder of the user's project, which lies with the client and not with this server: name, type, size and time of each entry. Where the client cannot be asked, or with via set to upload, the answer holds a command for your shell: run it, then call again. ${allowedText(options.listable)}`,
     input: z.strictObject({
       path: pathShape('Folder').describe("Folder, from the project's folder, such as docs"),
       recursive: z.boolean().optional().describe('Also all folders below it'),
@@ -66,7 +68,7 @@ export function listTool(options: ListToolOptions): Tool {
 async function shown(options: ListToolOptions, listing: ClientListing, context: ToolContext) {
   const { path, rung, hidden, cut } = listing;
   const entries = inTreeOrder(listing.entries);
-  const first = entries.slice(0, mostShown);
+  const first = entries.slice(0, fitting(entries));
   const structured: Output = {
     status: 'listed',
     path,
@@ -77,7 +79,7 @@ async function shown(options: ListToolOptions, listing: ClientListing, context: 
     cut,
   };
   const text = [told(listing), ...treeOf(path, first)].join('\n');
-  if (entries.length <= mostShown) return { text, structured };
+  if (entries.length === first.length) return { text, structured };
   const all = await byLink(options, context, `${path || 'project'}.jsonl`, lines(entries));
   return {
     text: `${text}\nAll ${entries.length}: ${all.fileId}. ${all.text}`,
@@ -89,6 +91,13 @@ async function shown(options: ListToolOptions, listing: ClientListing, context: 
 function told({ path, entries, rung, hidden, cut }: ClientListing): string {
   const left = hidden === 0 ? '' : `, ${hidden} left out`;
   return `${path || '.'}: ${entries.length} entries${cut ? ', cut off' : ''}${left}, by ${rung}`;
+}
+
+/** How many fit into a conversation: names may be long. */
+function fitting(entries: readonly ClientEntry[]): number {
+  let left = mostCharacters;
+  const at = entries.findIndex(({ path }, count) => count >= mostShown || (left -= path.length) < 0);
+  return at === -1 ? entries.length : at;
 }
 
 const nameOf = ({ path }: ClientEntry): string => path.slice(path.lastIndexOf('/') + 1);

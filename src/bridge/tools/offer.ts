@@ -2,13 +2,17 @@ import { z } from 'zod';
 import { rungs, ways } from '../client-file.ts';
 import type { Offer } from '../ladder/errand.ts';
 
+/** Which folders may be asked for, in the words of a description. */
+export const allowedText = (folders: readonly string[]): string =>
+  `Allowed folders of the project: ${folders.slice(0, 20).join(', ')}.`;
+
 /** What both tools take. */
 export const wishShape = {
   via: z
     .enum(rungs)
     .optional()
     .describe(
-      'How it is to come; default: the best that this client can do. upload: sent by your shell, past the conversation',
+      'How it is to come; default: the client is asked by the best way that it has. upload: sent by your shell, past the conversation. direct: read in place, where client and server are on one machine, after a proof by your shell',
     ),
   proof: z
     .string()
@@ -32,27 +36,29 @@ export const offerShape = z
       .string()
       .describe("Run it with sh in the project's folder, then call again with the same input"),
     uploadUrl: z.string().nullable(),
+    pageUrl: z.string().nullable().describe('A page where a person can send it, where there is no shell'),
     expiresAt: z.string(),
     proofCommand: z.string().nullable(),
   })
   .describe('What to do before calling again');
 
-/** An offer as both tools answer it. */
-export function offered({ offer, path, rung, command, uploadUrl, expiresAt, proofCommand }: Offer) {
+/** An offer as both tools answer it, and what else can be done. */
+export function offered({ offer, path, rung, expiresAt, ...ways }: Offer, orElse = '') {
+  const { command, pageUrl, proofCommand } = ways;
   const until = new Date(expiresAt).toISOString();
   const instead =
     offer === 'upload' && proofCommand !== null
-      ? `\nOr, to have all files read without sending them, run ${proofCommand} and call again with proof set to what it prints.`
+      ? `\nOr, to have all files read without sending them, run ${proofCommand} and call again without via, with proof set to what it prints.`
       : '';
   const text =
     offer === 'upload'
-      ? `Not here yet. Run this with sh in the project's folder before ${until.slice(0, 16)}Z, then call again with the same input (it sends nothing where a link stands in the path):\n${command}${instead}`
+      ? `Not here yet. Run this with sh in the project's folder before ${until.slice(0, 16)}Z, then call again with the same input (it sends nothing where a link stands in the path):\n${command}${instead}\nWithout a shell: give the person this page to send it by, ${pageUrl}${orElse}`
       : `Show that this server sees your files: run this, then call again with proof set to what it prints:\n${command}`;
   const structured = {
     status: 'offered' as const,
     path,
     rung,
-    offer: { command, uploadUrl, expiresAt: until, proofCommand },
+    offer: { ...ways, expiresAt: until },
   };
   return { text, structured };
 }

@@ -3,12 +3,15 @@ import { linkShape } from '../../links/link-result.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { isOffer, type Bridge, type ReadFile } from '../bridge.ts';
 import { toBase64 } from '../text/base64.ts';
-import { decode } from '../text/decode.ts';
+import { decode, type Decoded } from '../text/decode.ts';
+import { encodingNamed } from '../text/names.ts';
 import { byLink, type LargeOptions } from './large.ts';
-import { offered, offerShape, pathShape, wayShape, wishShape } from './offer.ts';
+import { allowedText, offered, offerShape, pathShape, wayShape, wishShape } from './offer.ts';
 
 export interface ReadToolOptions extends LargeOptions {
   readonly bridge: Pick<Bridge, 'read'>;
+  /** What may be read, for the description. */
+  readonly readable: readonly string[];
 }
 
 /** What fits into a conversation; base64 takes a third more. */
@@ -38,8 +41,7 @@ export function readTool(options: ReadToolOptions): Tool {
     name: 'read_client_file',
     group: 'client',
     title: 'Read a file of the client',
-    description:
-      "Reads a file of the user's project, which lies with the client and not with this server. With a shell in the project's folder, set via to upload: the answer holds the command that sends the file past the conversation; run it, then call again. Else the client is asked in whichever way it can be. Large files come as a link and a file_id.",
+    description: `Reads a file of the user's project, which lies with the client and not with this server. With a shell in the project's folder, set via to upload: the answer holds the command that sends the file past the conversation; run it, then call again. Else the client is asked in whichever way it can be. Large files come as a link and a file_id. ${allowedText(options.readable)}`,
     input: z.strictObject({
       path: pathShape('File'),
       encoding: z.string().max(100).optional().describe('Of the text; default: found out'),
@@ -58,7 +60,7 @@ export function readTool(options: ReadToolOptions): Tool {
     async handle(wish, context) {
       const answer = await options.bridge.read(wish, context);
       if ('ask' in answer) return answer;
-      if (isOffer(answer)) return offered(answer);
+      if (isOffer(answer)) return offered(answer, ' – or paste a short text with guide_cache_file');
       const { binary = false, encoding = null } = wish;
       return shown(options, answer, { binary, encoding }, context);
     },
@@ -79,12 +81,19 @@ async function shown(
     const structured: Output = { ...facts, encoding: null, data: toBase64(bytes) };
     return { text: `${told}, as base64:\n${structured.data}`, structured };
   }
-  const { text, encoding, fellBack } = decode(bytes, how.encoding);
+  const { text, encoding, fellBack } = textOf(file, how.encoding);
   const structured: Output = { ...facts, encoding, fell_back: fellBack, text };
   return {
-    text: `${told}, in ${encoding}${fellBack ? `, since it is not in ${how.encoding}` : ''}:\n${text}`,
+    text: `${told}, in ${encoding}${fellBack ? `, since it is not in ${how.encoding ?? file.encoding}` : ''}:\n${text}`,
     structured,
   };
+}
+
+/** What somebody typed is in the encoding that they typed it in, whatever was expected of the file. */
+function textOf({ bytes, encoding: known }: ReadFile, wanted: string | null): Decoded {
+  const decoded = decode(bytes, known ?? wanted);
+  const isOther = known !== null && wanted !== null && encodingNamed(wanted) !== encodingNamed(known);
+  return { ...decoded, fellBack: decoded.fellBack || isOther };
 }
 
 async function large(
