@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { isWorkcrateError } from '../../errors.ts';
 import type { Files, StoredFile } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { Uploads } from '../../links/links.ts';
@@ -24,8 +24,17 @@ export interface AwaitedOptions {
   readonly uploads: Pick<Uploads, 'request' | 'find' | 'file' | 'withdraw'>;
   readonly files: Pick<Files, 'open' | 'remove'>;
   readonly clock: Clock;
-  /** A file of more is not taken over. */
-  readonly mostBytes: number;
+}
+
+/** What came, for as long as somebody looks at it. */
+export interface Came {
+  readonly file: StoredFile;
+  /** By which it was asked for. */
+  readonly rung: Awaited['rung'];
+  /** Its bytes. A chunk is good only until the next is asked for. */
+  readonly read: () => AsyncIterable<Uint8Array>;
+  /** Lets the file stay: later calls find it again until it expires. */
+  readonly keep: () => void;
 }
 
 const mostAwaited = { each: 1000, users: 10_000 };
@@ -35,7 +44,7 @@ const keepSeconds = 3600;
 export type AwaitedFiles = ReturnType<typeof createAwaited>;
 
 /** Uploads that were asked for, by what they are to hold. This process remembers them; a restart asks anew. */
-export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptions) {
+export function createAwaited({ uploads, files, clock }: AwaitedOptions) {
   const byToken = new Map<string, Awaited>();
   const open = createByUser<Awaited>(mostAwaited, ({ token }) => void byToken.delete(token));
   /** Two calls at once for the same file get one URL. */
@@ -90,26 +99,25 @@ export function createAwaited({ uploads, files, clock, mostBytes }: AwaitedOptio
     },
 
     /**
-     * Gives what came to `use`, once, then deletes it. Null where nothing came.
+     * Gives what came to `use`, to one call at a time, and deletes it afterwards unless it was kept. Null where
+     * nothing came.
      */
-    async taking<T>(
-      caller: Caller,
-      errand: Errand,
-      use: (chunks: AsyncIterable<Uint8Array>, rung: Awaited['rung']) => Promise<T>,
-    ): Promise<T | null> {
+    async taking<T>(caller: Caller, errand: Errand, use: (came: Came) => Promise<T>): Promise<T | null> {
       const key = keyOf(errand);
       const file = await arrived(caller, errand);
       const awaited = open.get(caller.user, key);
       // Another call may have had it in the meantime.
       if (file === null || awaited === undefined) return null;
       open.remove(caller.user, key);
-      if (file.size > mostBytes) throw keptApart(file, mostBytes);
       await using object = await files.open(file);
       if (object === null) return null;
+      let isKept = false;
+      const read = () => object.read(0, object.size);
       try {
-        return await use(object.read(0, object.size), awaited.rung);
+        return await use({ file, rung: awaited.rung, read, keep: () => void (isKept = true) });
       } finally {
-        await files.remove({ user: file.owner }, file.id);
+        if (isKept) remember(caller.user, key, awaited);
+        else await files.remove({ user: file.owner }, file.id);
       }
     },
 
@@ -138,11 +146,3 @@ function unlessGone(error: unknown): void {
   const codes = ['upload_not_found', 'upload_used', 'upload_busy'] as const;
   if (!codes.some((code) => isWorkcrateError(error, code))) throw error;
 }
-
-/** Nobody sends such a file twice without need. */
-const keptApart = ({ id, size }: StoredFile, most: number): WorkcrateError =>
-  new WorkcrateError(
-    'too_large',
-    `The file came, but its ${size} bytes are more than the ${most} that are read at once. It is stored for an hour as ${id}: give that file_id to execute_code or share_file.`,
-    { details: { limit: most, file_id: id } },
-  );

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isWorkcrateError } from '../../errors.ts';
 import { inputRequired } from '@modelcontextprotocol/server';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import type { StoredFile } from '../../files/files.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
 import type { Rung } from '../client-file.ts';
 import type { From } from '../policy/policy.ts';
@@ -17,6 +18,8 @@ export interface LadderOptions extends AwaitedOptions, AskOptions {
   readonly proofs: Proofs;
   /** The base of the URLs handed out. A function, since the port may be known only later. */
   readonly baseUrl: () => string;
+  /** A file of more is not read. */
+  readonly mostBytes: number;
 }
 
 /** How something came, and what was said of it. */
@@ -53,15 +56,18 @@ export type Ladder = ReturnType<typeof createLadder>;
 
 /** The ways of asking. What can be asked of which client is not judged here. */
 export function createLadder(options: LadderOptions) {
-  const { proofs, baseUrl, timeoutMs } = options;
+  const { proofs, baseUrl, timeoutMs, mostBytes } = options;
   const questions = createQuestions(options);
   const awaited = createAwaited(options);
 
   /** What was sent meanwhile, or null. */
   const arrived = <T>({ errand, context }: Trip, use: Use<T>): Promise<T | null> =>
-    awaited.taking(context.caller, errand, (chunks, rung) =>
-      use(chunks, { rung, from: 'folder', size: null, sha256: null, encoding: null }),
-    );
+    awaited.taking(context.caller, errand, async ({ file, rung, read, keep }) => {
+      if (file.size <= mostBytes)
+        return use(read(), { rung, from: 'folder', size: null, sha256: null, encoding: null });
+      keep();
+      throw keptApart(file, mostBytes);
+    });
 
   async function offer({ errand, context }: Trip): Promise<Offer> {
     const { token, expiresAt } = await awaited.expect(context.caller, errand, 'upload');
@@ -177,3 +183,11 @@ export function createLadder(options: LadderOptions) {
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
+
+/** Nobody sends such a file twice without need. */
+const keptApart = ({ id, size }: StoredFile, most: number): WorkcrateError =>
+  new WorkcrateError(
+    'too_large',
+    `The file came, but its ${size} bytes are more than the ${most} that are read at once. It is stored for an hour as ${id}: give that file_id to execute_code or share_file.`,
+    { details: { limit: most, file_id: id } },
+  );
