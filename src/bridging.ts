@@ -1,10 +1,19 @@
-import { createBridge, createProofs, isOffer, type Bridge } from './bridge/bridge.ts';
+import {
+  createBridge,
+  createProofs,
+  isOffer,
+  type Bridge,
+  type HadFile,
+  type Offer,
+} from './bridge/bridge.ts';
 import { createCache, type ClientCache } from './bridge/cache/cache.ts';
 import { WorkcrateError } from './errors.ts';
-import type { ReadClientFile } from './executions/tools.ts';
+import { storedBytes } from './executions/given-files.ts';
+import type { ClientFile, ClientFiles } from './executions/tools.ts';
+import type { Files } from './files/files.ts';
 import type { Ground } from './ground.ts';
 import type { Keeping } from './keeping.ts';
-import { isQuestion } from './mcp/tool.ts';
+import { isQuestion, type Question } from './mcp/tool.ts';
 
 export interface BridgingOptions extends Ground {
   readonly keeping: Pick<Keeping, 'files' | 'uploads'>;
@@ -50,14 +59,48 @@ export function openBridge(options: BridgingOptions): {
   };
 }
 
-/** For runs: an offer, which a person or a shell has to take up first, is told as what is to be done. */
-export const clientFilesOf =
-  ({ read }: Pick<Bridge, 'read'>): ReadClientFile =>
-  async (context, path) => {
-    const answer = await read({ path, amongOthers: true }, context);
-    if (isQuestion(answer) || !isOffer(answer)) return answer;
-    throw new WorkcrateError(
-      'client_unsupported',
-      `${answer.path} has to be sent first. In the project's folder, run: ${answer.command} – then make the same call again.`,
-    );
+/** For runs: what has come, or what has to be done for it. */
+export function clientFilesOf(
+  { demand, find, read }: Pick<Bridge, 'demand' | 'find' | 'read'>,
+  files: Pick<Files, 'open'>,
+  mostBytes: number,
+): ClientFiles {
+  const asFile = (answer: HadFile): ClientFile => {
+    const { path, rung, cached } = answer;
+    if (!('stored' in answer))
+      return {
+        path,
+        rung,
+        cached,
+        size: answer.bytes.length,
+        held: answer.bytes.length,
+        open: () => once(answer.bytes),
+      };
+    return {
+      path,
+      rung,
+      cached,
+      size: answer.stored.size,
+      held: 0,
+      open: () => storedBytes(files, answer.stored),
+    };
   };
+  const shown = <T extends Question | Offer | null>(answer: HadFile | T): ClientFile | T =>
+    answer === null || isQuestion(answer) || isOffer(answer) ? answer : asFile(answer);
+  return {
+    mostBytes,
+    demand: (context, path) => demand(path, context),
+    find: async (context, path) => shown(await find({ path, amongOthers: true }, context)),
+    ask: async (context, path) => shown(await read({ path, amongOthers: true }, context)),
+    async toSend(context, path) {
+      const answer = shown(await read({ path, amongOthers: true, via: 'upload' }, context));
+      // Roots, which could still be asked for, are known by now.
+      if (isQuestion(answer)) throw new WorkcrateError('internal', 'a question where an offer was wanted');
+      return answer;
+    },
+  };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -118,12 +118,12 @@ function offeredTools(
     rooms.crates.inside.inputs(caller, wanted, signal);
   const [timeoutMs, maxTimeoutMs] = [config.runTimeout * 1000, config.runMaxTimeout * 1000];
   const offered = { files, links, uploads, localFiles, executions, artifacts, crateFiles, ...rooms };
-  const readClientFile = clientFilesOf(rooms.bridge);
+  const clientFiles = clientFilesOf(rooms.bridge, files, config.clientCache);
   const auditLog = { folder: auditFolder(config.data), key: config.auditKey };
   const terms = {
     audit,
     auditLog,
-    readClientFile,
+    clientFiles,
     fileTtl,
     maxTtl,
     timeoutMs,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { noSandbox } from '../code.testing.ts';
 import { versions } from '../conformance/messages.testing.ts';
 import { connect } from './clients.testing.ts';
@@ -44,5 +46,46 @@ describe('runs on files of the client', { skip: noSandbox }, () => {
     });
     assert.equal(unasked.code, 'client_unsupported');
     assert.match(unasked.text, /curl .*-T '\.\/docs\/three\.csv'/);
+  });
+
+  it('E7: all files that have to be sent are told at once, and the run says by which way they came', async () => {
+    const manners = honest(project.root);
+    await using client = await connect(served, { version: '2026-07-28', capabilities: {}, manners });
+    const names = ['four', 'five', 'six'];
+    for (const name of names) await writeFile(join(project.root, `docs/${name}.csv`), `${name}\n`);
+    const given = names.map((name) => ({ path: `docs/${name}.csv` }));
+    const run = { language: 'bash', code: 'cat four.csv five.csv six.csv', client_files: given };
+    const unsent = await client.call('execute_code', run);
+    const commands = unsent.text.split('\n').filter((line) => line.includes('curl '));
+    assert.equal(commands.length, 3, unsent.text);
+    for (const command of commands)
+      await promisify(execFile)('sh', ['-c', command.replace(/ \(client_unsupported\)$/, '')], {
+        cwd: project.root,
+        timeout: 20_000,
+      });
+    const ran = await client.call('execute_code', run);
+    assert.equal(ran.data?.stdout, 'four\nfive\nsix\n', ran.text);
+    assert.match(ran.text, /From the client: docs\/five\.csv, by upload\n/);
+    assert.match((await client.call('execute_code', run)).text, /docs\/six\.csv, by upload, remembered/);
+  });
+
+  it('E7: nobody is asked for more files than a client bears, or before all paths and names are judged', async () => {
+    let asked = 0;
+    const { form, ...others } = honest(project.root);
+    const counted: typeof form = (params) => (asked++, form!(params));
+    const manners = { ...others, form: counted! };
+    const capabilities = { elicitation: { form: {} }, roots: {} };
+    await using client = await connect(served, { version: '2026-07-28', capabilities, manners });
+    const many = Array.from({ length: 12 }, (_, at) => ({ path: `docs/many-${at}.csv` }));
+    const tooMany = await client.call('execute_code', { ...code, client_files: many });
+    assert.equal(tooMany.text.match(/curl /g)?.length, 12, tooMany.text);
+    const [good, bad] = [{ path: 'docs/new.csv' }, { path: 'secret.txt' }];
+    for (const [files, expected] of [
+      [[good, bad], 'path_refused'],
+      [[good, { path: 'docs/b.csv', as: '../b' }], 'path_refused'],
+      [[good, { path: 'docs/b.csv', as: 'new.csv' }], 'invalid_input'],
+    ] as const)
+      assert.equal((await client.call('execute_code', { ...code, client_files: files })).code, expected);
+    assert.equal(asked, 0);
   });
 });

@@ -333,3 +333,24 @@ test('E3: where the allowed folders are absolute, the client is asked for its pr
   await assert.rejects(it.bridge.read({ path: 'docs/a.md' }, asked()), { code: 'path_refused' });
   assert.equal(it.noted.filter(({ level }) => level === 'warning').length, 1);
 });
+
+test('E2: what is too large for memory stays stored, is told of again, and can be sent anew', async () => {
+  await using it = await stage({ mostBytes: 1000 });
+  const wish = { path: 'docs/large.bin' };
+  it.put('docs/large.bin', Buffer.alloc(5000, 7));
+  const send = async (more = {}) =>
+    sh(it.project, isOffered(await it.bridge.read({ ...wish, ...more }, call())).command);
+  await send();
+  const stored = async (more = {}) => {
+    const answer = await it.bridge.read({ ...wish, ...more }, call());
+    assert.ok('stored' in answer, JSON.stringify(answer));
+    return answer.stored;
+  };
+  const { id, size } = await stored();
+  assert.deepEqual([size, (await stored()).id, it.cache.statistics().entries], [5000, id, 0]);
+  await send({ refresh: true });
+  assert.notEqual((await stored()).id, id);
+  const said = { path: 'docs/other.bin', size: 5000, sha256: 'a'.repeat(64) };
+  it.put('docs/other.bin', Buffer.alloc(5000, 8));
+  await assert.rejects(async () => sh(it.project, isOffered(await it.bridge.read(said, call())).command));
+});

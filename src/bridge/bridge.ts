@@ -7,17 +7,19 @@ import type { Offer } from './ladder/errand.ts';
 import { createLadder, type LadderOptions } from './ladder/ladder.ts';
 import { createListing } from './ladder/listing.ts';
 import { noted } from './ladder/noting.ts';
-import { createReading, type ReadFile } from './ladder/reading.ts';
+import { createReading, type HadFile } from './ladder/reading.ts';
 
 export type { ListWish, ReadWish } from './ladder/approach.ts';
 export { isOffer, type Offer } from './ladder/errand.ts';
 export { createProofs, type Proofs } from './ladder/proofs.ts';
-export type { ReadFile } from './ladder/reading.ts';
+export type { HadFile, ReadFile } from './ladder/reading.ts';
 export type { ClientEntry, ClientFile, ClientListing, Rung } from './client-file.ts';
 
 export interface BridgeOptions extends LadderOptions, Omit<ApproachOptions, 'ladder'> {
   readonly cache: ClientCache;
   readonly audit: Audit;
+  /** A file of more is not held in memory. */
+  readonly mostBytes: number;
 }
 
 export type Bridge = ReturnType<typeof createBridge>;
@@ -30,11 +32,19 @@ export function createBridge(options: BridgeOptions) {
   const { audit } = options;
   const ladder = createLadder(options);
   const approaches = createApproaches({ ...options, ladder });
-  const read = createReading({ ...options, ladder, approaches });
+  const { read, find } = createReading({ ...options, ladder, approaches });
   const list = createListing({ ...options, ladder, approaches });
   return {
-    read: (wish: ReadWish, context: ToolContext): Promise<ReadFile | Question | Offer> =>
+    read: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | Offer> =>
       noted(audit, 'read_client_file', wish.path, context, () => read(wish, context)),
+
+    /** The same without asking: null where the client would have to be. */
+    find: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | null> =>
+      noted(audit, 'read_client_file', wish.path, context, () => find(wish, context)),
+
+    /** Refuses a path that can never be asked for; of some that cannot be known before the client tells its project. */
+    demand: (path: string, context: ToolContext): Promise<null> =>
+      noted(audit, 'read_client_file', path, context, async () => approaches.demand(path, context)),
 
     list: (wish: ListWish, context: ToolContext): Promise<ClientListing | Question | Offer> =>
       noted(audit, 'list_client_directory', wish.path, context, () => list(wish, context)),

@@ -78,6 +78,8 @@ test('E2, E10: over MCP 2026-07-28 a page takes bytes of any size, and large one
   assert.match(file_id, /^file_/);
   assert.equal(answer.content[1].type, 'resource_link');
   assert.ok(answer.content[0].text.length < 500);
+  const again = await far.use('read_client_file', { path: 'docs/large.bin' });
+  assert.deepEqual([again.structuredContent.cached, again.structuredContent.file_id], [true, file_id]);
 });
 
 test('E1: a listing is shown as a tree, and a long one is a file as well', async () => {

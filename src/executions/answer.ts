@@ -42,7 +42,13 @@ export async function answerOf(options: AnswerOptions, caller: Caller, ended: En
   const stdout = await fullOutput(options, caller, 'stdout', spooled.stdout);
   const stderr = await fullOutput(options, caller, 'stderr', spooled.stderr);
   return {
-    text: [...outputLines(execution), ...endLines(execution), ...stdout.lines, ...stderr.lines].join('\n'),
+    text: [
+      ...outputLines(execution),
+      ...endLines(execution),
+      ...clientLines(execution),
+      ...stdout.lines,
+      ...stderr.lines,
+    ].join('\n'),
     structured: {
       execution_id: execution.id,
       language: execution.language,
@@ -100,6 +106,15 @@ export function outputLines({ stdout, stderr }: Execution): string[] {
 export function inputLines({ inputs, stdinBytes }: Execution): string[] {
   const files = namesLines({ Given: inputs.map(({ name }) => name) });
   return stdinBytes === 0 ? files : [...files, `Given on stdin: ${stdinBytes} bytes`];
+}
+
+/** How files of the client came: one that was remembered may have changed there since. */
+function clientLines({ inputs }: Execution): string[] {
+  return inputs.flatMap(({ origin }) =>
+    origin?.['client_path'] === undefined
+      ? []
+      : `From the client: ${origin['client_path']}, by ${origin['rung']}${origin['cached'] ? ', remembered' : ''}`,
+  );
 }
 
 /** How it ended and what it changed, in a line each. */

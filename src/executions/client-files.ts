@@ -1,15 +1,35 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { isQuestion, type Question, type ToolContext } from '../mcp/tool.ts';
+import { parseName } from '../paths/paths.ts';
 import type { OtherFile } from './given-files.ts';
 
-/** A file of the client's as it came, or a question that has to be answered first. */
-export type ReadClientFile = (context: ToolContext, path: string) => Promise<ClientFile | Question>;
+/** How a run has files of the client's. */
+export interface ClientFiles {
+  /** Most bytes that the files of one run may hold in memory. */
+  readonly mostBytes: number;
+  /** Refuses what can never be had, before anybody is asked. */
+  demand(context: ToolContext, path: string): Promise<unknown>;
+  /** Null where the client has to be asked. */
+  find(context: ToolContext, path: string): Promise<ClientFile | Question | null>;
+  ask(context: ToolContext, path: string): Promise<ClientFile | Question | ToSend>;
+  /** How the client can send it of its own accord. */
+  toSend(context: ToolContext, path: string): Promise<ClientFile | ToSend>;
+}
 
-interface ClientFile {
+export interface ClientFile {
   readonly path: string;
-  readonly bytes: Uint8Array;
   readonly rung: string;
+  readonly cached: boolean;
+  readonly size: number;
+  /** How many of its bytes are in memory. */
+  readonly held: number;
+  open(): AsyncIterable<Uint8Array>;
+}
+
+export interface ToSend {
+  /** For sh, in the project's folder. */
+  readonly command: string;
 }
 
 export const clientFiles = z
@@ -21,43 +41,82 @@ export const clientFiles = z
   )
   .max(20)
   .optional()
-  .describe('Files on your side to put into the working directory first; see read_client_file');
+  .describe(
+    'Files of the project on your side to put into the working directory first. With a shell there, send each by read_client_file with via upload before',
+  );
 
-/** One after the other: what has come is kept, so that the next round goes on with the next file. */
+type Asked = NonNullable<z.output<typeof clientFiles>>;
+
+/** Clients give up on a call that asks too often, and people do so earlier. */
+const mostAsked = 8;
+
+/** One question after the other: what has come is kept, so that the next round goes on with the next file. */
 export async function findClientFiles(
-  read: ReadClientFile | undefined,
+  port: ClientFiles | undefined,
   context: ToolContext,
-  asked: z.output<typeof clientFiles>,
+  asked: Asked = [],
 ): Promise<readonly OtherFile[] | Question> {
-  if (asked === undefined || asked.length === 0) return [];
-  demandAllowed(read, context);
-  const found: OtherFile[] = [];
-  const known = new Map<string, ClientFile>();
-  for (const { path, as } of asked) {
-    const file = known.get(path) ?? (await read!(context, path));
-    if (isQuestion(file)) return file;
-    known.set(path, file);
-    const { bytes, rung } = file;
-    found.push({
-      name: as ?? file.path.slice(file.path.lastIndexOf('/') + 1),
-      origin: { client_path: file.path, rung },
-      size: bytes.length,
-      open: () => oneChunk(bytes),
-    });
+  if (asked.length === 0) return [];
+  const files = demandAllowed(port, context);
+  const names = namesOf(asked);
+  const paths = [...new Set(asked.map(({ path }) => path))];
+  for (const path of paths) await files.demand(context, path);
+  const found = new Map<string, ClientFile>();
+  for (const path of paths) {
+    const file = await files.find(context, path);
+    if (file !== null && isQuestion(file)) return file;
+    if (file !== null) found.set(path, file);
+    demandRoom(found, files.mostBytes);
   }
-  return found;
+  const missing = paths.filter((path) => !found.has(path));
+  if (missing.length > 0) return askFor(files, context, missing);
+  return asked.map(({ path }, at) => given(found.get(path)!, names[at]!));
 }
 
-function demandAllowed(read: ReadClientFile | undefined, context: ToolContext): void {
-  if (read === undefined)
+function given({ path, rung, cached, size, open }: ClientFile, name: string): OtherFile {
+  const origin = { client_path: path, rung, ...(cached ? { cached: 'true' } : {}) };
+  return { name, origin, size, open };
+}
+
+/** Looked at before anybody is asked for anything. */
+function namesOf(asked: Asked): string[] {
+  const names = asked.map(({ path, as }) => as ?? path.slice(path.lastIndexOf('/') + 1));
+  for (const name of names) parseName(name);
+  if (new Set(names).size < names.length)
+    throw new WorkcrateError('invalid_input', 'Two client_files have the same name. Give one another by as.');
+  return names;
+}
+
+async function askFor(files: ClientFiles, context: ToolContext, missing: string[]): Promise<Question> {
+  const [first, ...others] = missing as [string, ...string[]];
+  const tooMany = missing.length > mostAsked;
+  const answer = tooMany ? await files.toSend(context, first) : await files.ask(context, first);
+  if (isQuestion(answer)) return answer;
+  const rest = await Promise.all(others.map((path) => files.toSend(context, path)));
+  const commands = [answer, ...rest].flatMap((each) => ('command' in each ? each.command : []));
+  throw new WorkcrateError(
+    'client_unsupported',
+    `${missing.length} of client_files have to be sent first. Run this with sh in the project's folder, then make the same call again:\n${commands.join('\n')}`,
+  );
+}
+
+function demandRoom(found: ReadonlyMap<string, ClientFile>, most: number): void {
+  const held = found.values().reduce((sum, file) => sum + file.held, 0);
+  if (held > most)
+    throw new WorkcrateError(
+      'too_large',
+      `These client_files take more than ${most} bytes together. Send them by request_upload, and name them in files.`,
+      { details: { limit: most } },
+    );
+}
+
+function demandAllowed(port: ClientFiles | undefined, context: ToolContext): ClientFiles {
+  if (port === undefined)
     throw new WorkcrateError('unsupported', 'This server asks clients for no files. Leave client_files out.');
   if (!context.mayUse('client'))
     throw new WorkcrateError(
       'forbidden',
       'Files of the client need the scope client, which this key or token lacks. Ask the operator for one that has it.',
     );
-}
-
-async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+  return port;
 }

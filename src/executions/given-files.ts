@@ -78,7 +78,7 @@ async function findFile({ files, caller }: Giving, id: string): Promise<Wanted> 
   return { fileId: id, origin: null, name, size, sha256, read: () => storedBytes(files, file) };
 }
 
-async function* storedBytes(files: Giving['files'], file: StoredFile): AsyncGenerator<Uint8Array> {
+export async function* storedBytes(files: Pick<Files, 'open'>, file: StoredFile): AsyncGenerator<Uint8Array> {
   await using object = await files.open(file);
   if (object === null) throw new WorkcrateError('bytes_gone', `The bytes of ${file.name} are gone.`);
   yield* object.read(0, object.size);

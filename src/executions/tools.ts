@@ -4,13 +4,13 @@ import { defineTool, isQuestion, type Tool } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { answerOf, endedShape, endLines, inputLines, outputLines, type AnswerOptions } from './answer.ts';
 import { crateFiles, findCrateFiles, type FindCrateFiles } from './crate-files.ts';
-import { clientFiles, findClientFiles, type ReadClientFile } from './client-files.ts';
+import { clientFiles, findClientFiles, type ClientFiles } from './client-files.ts';
 import type { Execution, Executions } from './executions.ts';
 import { codeText, executionId, givenFiles, searchInput, stdinText } from './inputs.ts';
 import { executionShape, pageShape, shownExecution, shownPage } from './shown.ts';
 import { truncated } from './truncation.ts';
 
-export type { ReadClientFile } from './client-files.ts';
+export type { ClientFile, ClientFiles } from './client-files.ts';
 export type { FindCrateFiles } from './crate-files.ts';
 
 export interface ExecutionToolsOptions extends AnswerOptions {
@@ -20,7 +20,7 @@ export interface ExecutionToolsOptions extends AnswerOptions {
   /** Finds files in crates for runs; without it there are no crates. */
   readonly crateFiles?: FindCrateFiles;
   /** Asks the client for files of its own; without it nobody is asked. */
-  readonly readClientFile?: ReadClientFile;
+  readonly clientFiles?: ClientFiles;
 }
 
 /** Code may do anything that the sandbox lets it. */
@@ -69,7 +69,7 @@ function executeCode(options: ExecutionToolsOptions): Tool {
           'not_found',
           'There is no such session: this server has none. Leave session_id out.',
         );
-      const clients = await findClientFiles(options.readClientFile, context, input.client_files);
+      const clients = await findClientFiles(options.clientFiles, context, input.client_files);
       if (isQuestion(clients)) return clients;
       const request = {
         tool: 'execute_code',

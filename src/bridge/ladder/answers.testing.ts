@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Question } from '../../mcp/tool.ts';
-import type { ClientListing, Offer, ReadFile } from '../bridge.ts';
+import type { ClientListing, HadFile, Offer, ReadFile } from '../bridge.ts';
 
 export const sh = (cwd: string, command: string) =>
   promisify(execFile)('sh', ['-c', command], { cwd, timeout: 20_000 });
 
-export const isFile = (answer: ReadFile | Question | Offer): ReadFile => {
+export const isFile = (answer: HadFile | Question | Offer): ReadFile => {
   assert.ok('bytes' in answer, JSON.stringify(answer));
   return answer;
 };

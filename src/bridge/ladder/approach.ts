@@ -8,7 +8,8 @@ import { createPolicy, type Policy } from '../policy/policy.ts';
 import { bears, usualRung, type Footing } from './choose.ts';
 import type { Errand, Offer } from './errand.ts';
 import { cannot } from './failures.ts';
-import type { Ladder, Trip } from './ladder.ts';
+import type { Ladder } from './ladder.ts';
+import type { Trip } from './trip.ts';
 import type { Proofs } from './proofs.ts';
 import { answerKey, type Left, type Subject } from './question.ts';
 import { placeOf } from '../place.ts';
@@ -76,6 +77,8 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
   const policies = new Map<string | null, Policy>();
   const check = (folder: string) => void createPolicy({ root: folder, ...paths });
   const roots = createRoots({ root, check, clock });
+  /** Rounds whose answer was taken: a call may look twice for the same. */
+  const taken = new WeakSet<ToolContext['client']>();
   const hasAbsolute = [...(paths.read ?? []), ...(paths.list ?? [])].some(isAbsolute);
 
   function policyOf(context: ToolContext): Policy {
@@ -91,7 +94,9 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
 
   /** The answer to where the project is leads back to the beginning. */
   function takeAnswer(subject: Subject, context: ToolContext, wish: Wish): Left | null {
+    if (taken.has(context.client)) return null;
     const left = ladder.questions.take(subject, context, wish.amongOthers ?? false);
+    if (left !== null) taken.add(context.client);
     if (left?.rung !== 'roots') return left;
     roots.tell(context, answerOf(context));
     return null;
@@ -123,6 +128,12 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
 
   return {
     policyFor,
+
+    demand(path: string, context: ToolContext): null {
+      const isKnown = !(hasAbsolute || isAbsolute(path)) || !roots.canAsk(context);
+      if (isKnown) policyOf(context).judge(path, 'read');
+      return null;
+    },
 
     begin(
       operation: Errand['operation'],

@@ -7,7 +7,8 @@ import type { Approach, Approaches, ListWish } from './approach.ts';
 import { listDirectly } from './direct.ts';
 import type { Offer } from './errand.ts';
 import { mayNot } from './failures.ts';
-import type { Ladder, Source, Use } from './ladder.ts';
+import type { Ladder } from './ladder.ts';
+import type { Source, Use } from './trip.ts';
 import { listingFrom } from './listing-text.ts';
 
 export interface ListingOptions {

@@ -2,20 +2,25 @@ import type { Audit } from '../../audit/audit.ts';
 import { asWorkcrateError } from '../../errors.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
 import type { Way } from '../client-file.ts';
-import { isOffer, type Offer } from './errand.ts';
+import { isOffer } from './errand.ts';
 
-/** Notes every operation (E8): what was had is a trace, what failed an information, what was refused a violation. */
-export async function noted<T extends { readonly rung: Way }>(
+type Answer = { readonly rung: Way } | Question;
+
+/**
+ * Notes every operation (E8): what was had is a trace, what failed an information, what was refused a violation. Null
+ * is nothing done.
+ */
+export async function noted<T extends Answer | null>(
   audit: Audit,
   operation: string,
   subject: string,
   { caller, client, signal }: ToolContext,
-  work: () => Promise<T | Question | Offer>,
-): Promise<T | Question | Offer> {
+  work: () => Promise<T>,
+): Promise<T> {
   const about = { operation, user: caller.user, client: client.name, subject };
   try {
     const done = await work();
-    audit.note({ ...about, level: 'trace', ...outcome(done) });
+    if (done !== null) audit.note({ ...about, level: 'trace', ...outcome(done) });
     return done;
   } catch (cause) {
     const error = asWorkcrateError(cause);
@@ -27,7 +32,7 @@ export async function noted<T extends { readonly rung: Way }>(
   }
 }
 
-function outcome(done: { readonly rung: Way } | Question | Offer) {
+function outcome(done: Answer) {
   if ('ask' in done) return { result: 'asked' };
   return { result: isOffer(done) ? 'offered' : 'ok', details: { rung: done.rung } };
 }

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { WorkcrateError } from '../../errors.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
 import type { OpenFile } from '../../paths/paths.ts';
 import type { CacheEntry, ClientCache, NewEntry } from '../cache/cache.ts';
@@ -9,7 +8,10 @@ import type { Approach, Approaches, ReadWish } from './approach.ts';
 import { bytesOf, openDirectly } from './direct.ts';
 import type { Offer } from './errand.ts';
 import { mayNot, noFile, tooLargeFor } from './failures.ts';
-import type { Ladder, Source, Trip, Use } from './ladder.ts';
+import { createLarge, type LargeFile } from './large.ts';
+import type { Ladder } from './ladder.ts';
+import { demandSame, difference } from './said.ts';
+import type { Source, Trip, Use } from './trip.ts';
 
 /** A file of the client's, and whether it was remembered. */
 export interface ReadFile extends ClientFile {
@@ -17,6 +19,8 @@ export interface ReadFile extends ClientFile {
   /** In which its text surely is; null where nobody knows. */
   readonly encoding: string | null;
 }
+
+export type HadFile = ReadFile | LargeFile;
 
 export interface ReadingOptions {
   readonly ladder: Ladder;
@@ -28,6 +32,8 @@ export interface ReadingOptions {
 
 /** Reads a file of the client's: what was sent, what is remembered, what can be read here, else it is asked for. */
 export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs }: ReadingOptions) {
+  const large = createLarge(ladder);
+
   /** Only what came whole and is what it was said to be gets here. */
   function keep(
     { errand, context }: Trip,
@@ -43,8 +49,8 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
       rung: source.rung,
       encoding: source.encoding,
     };
-    demandSame(file, errand);
-    demandSame(file, source);
+    demandSame({ size: bytes.length, sha256: file.sha256 }, errand);
+    demandSame({ size: bytes.length, sha256: file.sha256 }, source);
     cache.put(context.caller.user, errand.place, { ...file, mark });
     return { ...file, cached: false };
   }
@@ -78,7 +84,7 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     return keep(trip, bytes, { mtime, mark: markOf(file) }, { ...unsaid, rung: 'direct' });
   }
 
-  async function answered(approach: Approach, use: Use<ReadFile>): Promise<ReadFile | Question> {
+  async function answered(approach: Approach, use: Use<HadFile>): Promise<HadFile | Question> {
     const { trip, left } = approach;
     const meanwhile = () => cameSince(trip, left!.until - timeoutMs);
     const came = (await ladder.answered(trip, left!, { use, meanwhile })) ?? meanwhile();
@@ -87,7 +93,12 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     return 'ask' in came || left!.rung !== 'sampling' ? came : { ...came, rung: 'sampling' };
   }
 
-  return async (wish: ReadWish, context: ToolContext): Promise<ReadFile | Question | Offer> => {
+  /** `otherwise` says what is done where nobody has it. */
+  async function read<T>(
+    wish: ReadWish,
+    context: ToolContext,
+    otherwise: (approach: Approach) => Promise<T>,
+  ): Promise<HadFile | Question | T> {
     const { binary = false, encoding, size = null, sha256 = null, refresh = false } = wish;
     const terms = { binary, size, sha256: sha256?.toLowerCase() ?? null, recursive: false, pattern: null };
     // A name that nobody knows is told before anybody is asked for anything.
@@ -95,20 +106,37 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     const approach = approaches.begin('read', wish, terms, context);
     if ('ask' in approach) return approach;
     const { trip } = approach;
-    const { relative } = trip.errand.path;
-    if (relative === '') throw noFile('.');
-    const use: Use<ReadFile> = async (chunks, source) =>
-      keep(trip, await collected(chunks, mostBytes, relative), { mtime: null }, source);
+    if (trip.errand.path.relative === '') throw noFile('.');
+    const use = useOf(trip);
     if (approach.left !== null) return answered(approach, use);
+    if (refresh) await large.forget(trip);
     const came = await ladder.arrived(trip, use);
     if (came !== null) return came;
     if (approach.isDirect) return readDirectly(approach, refresh);
     const entry = refresh ? null : remembered(trip);
-    return entry === null ? approaches.ask(approach, wish) : asRead(entry);
+    return entry === null ? otherwise(approach) : asRead(entry);
+  }
+
+  const useOf =
+    (trip: Trip): Use<HadFile> =>
+    async (chunks, source) => {
+      if ((source.stored?.file.size ?? 0) > mostBytes) return large.take(trip, source);
+      const bytes = await collected(chunks, mostBytes, trip.errand.path.relative);
+      return keep(trip, bytes, { mtime: null }, source);
+    };
+
+  return {
+    /** Asks the client where nobody has it. */
+    read: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | Offer> =>
+      read(wish, context, (approach) => approaches.ask(approach, wish)),
+
+    /** Null where the client would have to be asked for it. */
+    find: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | null> =>
+      read(wish, context, async () => null),
   };
 }
 
-const unsaid = { from: 'root', size: null, sha256: null, encoding: null } as const;
+const unsaid = { from: 'root', size: null, sha256: null, encoding: null, stored: null } as const;
 
 /** Tells one state of a file from any other, also of the same size and time. */
 const markOf = ({ stats: { dev, ino, size, mtimeMs, ctimeMs } }: OpenFile): string =>
@@ -134,27 +162,4 @@ async function collected(chunks: AsyncIterable<Uint8Array>, most: number, path: 
     parts.push(Buffer.from(chunk));
   }
   return Buffer.concat(parts, size);
-}
-
-type Said = Pick<Source, 'size' | 'sha256'>;
-type Came = Pick<ClientFile, 'bytes' | 'sha256'>;
-
-/** Refuses a file that is not what it was said to be. Nothing of it is kept. */
-function demandSame(came: Came, said: Said): void {
-  const found = difference(came, said);
-  if (found === 'size')
-    throw new WorkcrateError(
-      'size_mismatch',
-      `${said.size} bytes were told of, and ${came.bytes.length} came. Nothing was kept; look at the file and call again.`,
-    );
-  if (found === 'sha256')
-    throw new WorkcrateError(
-      'hash_mismatch',
-      `What came has the sha256 ${came.sha256}, not the one told of. Nothing was kept; call again.`,
-    );
-}
-
-function difference({ bytes, sha256 }: Came, said: Said): 'size' | 'sha256' | null {
-  if (said.size !== null && said.size !== bytes.length) return 'size';
-  return said.sha256 !== null && said.sha256 !== sha256 ? 'sha256' : null;
 }

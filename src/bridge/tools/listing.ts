@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { linkShape } from '../../links/link-result.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { isOffer, type Bridge, type ClientEntry, type ClientListing } from '../bridge.ts';
-import { byLink, type LargeOptions } from './large.ts';
+import { createLarge, type Large, type LargeOptions } from './large.ts';
 import { allowedText, offered, offerShape, pathShape, rungShape, wishShape } from './offer.ts';
 
 export interface ListToolOptions extends LargeOptions {
@@ -39,6 +39,7 @@ const output = z.object({
 type Output = z.input<typeof output>;
 
 export function listTool(options: ListToolOptions): Tool {
+  const large = createLarge(options);
   return defineTool({
     name: 'list_client_directory',
     group: 'client',
@@ -60,12 +61,12 @@ export function listTool(options: ListToolOptions): Tool {
     async handle(wish, context) {
       const answer = await options.bridge.list(wish, context);
       if ('ask' in answer) return answer;
-      return isOffer(answer) ? offered(answer) : shown(options, answer, context);
+      return isOffer(answer) ? offered(answer) : shown(large, answer, context);
     },
   });
 }
 
-async function shown(options: ListToolOptions, listing: ClientListing, context: ToolContext) {
+async function shown(large: Large, listing: ClientListing, context: ToolContext) {
   const { path, rung, hidden, cut } = listing;
   const entries = inTreeOrder(listing.entries);
   const first = entries.slice(0, fitting(entries));
@@ -80,7 +81,7 @@ async function shown(options: ListToolOptions, listing: ClientListing, context: 
   };
   const text = [told(listing), ...treeOf(path, first)].join('\n');
   if (entries.length === first.length) return { text, structured };
-  const all = await byLink(options, context, `${path || 'project'}.jsonl`, lines(entries));
+  const all = await large.byLink(context, `${path || 'project'}.jsonl`, lines(entries));
   return {
     text: `${text}\nAll ${entries.length}: ${all.fileId}. ${all.text}`,
     structured: { ...structured, file_id: all.fileId, link: all.structured },

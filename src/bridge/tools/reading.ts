@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { linkShape } from '../../links/link-result.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
-import { isOffer, type Bridge, type ReadFile } from '../bridge.ts';
+import { isOffer, type Bridge, type HadFile, type ReadFile } from '../bridge.ts';
 import { toBase64 } from '../text/base64.ts';
 import { decode, type Decoded } from '../text/decode.ts';
 import { encodingNamed } from '../text/names.ts';
-import { byLink, type LargeOptions } from './large.ts';
+import { createLarge, type Large, type LargeOptions } from './large.ts';
 import { allowedText, offered, offerShape, pathShape, wayShape, wishShape } from './offer.ts';
 
 export interface ReadToolOptions extends LargeOptions {
@@ -37,6 +37,7 @@ const output = z.object({
 type Output = z.input<typeof output>;
 
 export function readTool(options: ReadToolOptions): Tool {
+  const large = createLarge(options);
   return defineTool({
     name: 'read_client_file',
     group: 'client',
@@ -62,31 +63,32 @@ export function readTool(options: ReadToolOptions): Tool {
       if ('ask' in answer) return answer;
       if (isOffer(answer)) return offered(answer, ' – or paste a short text with guide_cache_file');
       const { binary = false, encoding = null } = wish;
-      return shown(options, answer, { binary, encoding }, context);
+      return shown(large, answer, { binary, encoding }, context);
     },
   });
 }
 
 async function shown(
-  options: ReadToolOptions,
-  file: ReadFile,
+  large: Large,
+  file: HadFile,
   how: { readonly binary: boolean; readonly encoding: string | null },
   context: ToolContext,
 ) {
-  const { path, rung, bytes, sha256, mtime, cached } = file;
-  const facts = { status: 'read', path, rung, size: bytes.length, sha256, mtime, cached } as const;
-  const told = `${path}: ${bytes.length} bytes, by ${rung}${cached ? ', remembered' : ''}`;
-  if (bytes.length > mostShown) return large(options, file, facts, told, context);
+  const { path, rung, sha256, mtime, cached } = file;
+  const size = 'stored' in file ? file.stored.size : file.bytes.length;
+  const facts = { status: 'read', path, rung, size, sha256, mtime, cached } as const;
+  const told = `${path}: ${size} bytes, by ${rung}${cached ? ', remembered' : ''}`;
+  if ('stored' in file) return linked(await large.linkTo(context, file.stored.id), facts, told);
+  const { bytes } = file;
+  if (size > mostShown) return linked(await large.byOneLink(context, path, sha256, bytes), facts, told);
   if (how.binary) {
     const structured: Output = { ...facts, encoding: null, data: toBase64(bytes) };
     return { text: `${told}, as base64:\n${structured.data}`, structured };
   }
   const { text, encoding, fellBack } = textOf(file, how.encoding);
   const structured: Output = { ...facts, encoding, fell_back: fellBack, text };
-  return {
-    text: `${told}, in ${encoding}${fellBack ? `, since it is not in ${how.encoding ?? file.encoding}` : ''}:\n${text}`,
-    structured,
-  };
+  const since = fellBack ? `, since it is not in ${how.encoding ?? file.encoding}` : '';
+  return { text: `${told}, in ${encoding}${since}:\n${text}`, structured };
 }
 
 /** What somebody typed is in the encoding that they typed it in, whatever was expected of the file. */
@@ -96,14 +98,9 @@ function textOf({ bytes, encoding: known }: ReadFile, wanted: string | null): De
   return { ...decoded, fellBack: decoded.fellBack || isOther };
 }
 
-async function large(
-  options: ReadToolOptions,
-  { path, bytes }: ReadFile,
-  facts: Output,
-  told: string,
-  context: ToolContext,
-) {
-  const { fileId, text, structured: link, content } = await byLink(options, context, path, [bytes]);
+type Linked = Awaited<ReturnType<Large['linkTo']>>;
+
+function linked({ fileId, text, structured: link, content }: Linked, facts: Output, told: string) {
   const structured: Output = { ...facts, encoding: null, file_id: fileId, link };
   return {
     text: `${told}, too large for the conversation: ${fileId}. ${text}`,
