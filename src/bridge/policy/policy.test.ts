@@ -30,6 +30,25 @@ test('E3: a refusal names what is allowed', () => {
   assert.throws(() => usual.judge('lib/a', 'read'), /"docs", "src", "tests", "\.guide", "\.todo"/);
 });
 
+test('E3: a refusal tells a model what to write, and whom it can have asked for more', () => {
+  const messageOf = (path: string, policy = usual, purpose: 'read' | 'list' = 'list'): string => {
+    try {
+      policy.judge(path, purpose);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return assert.fail(`${path} was not refused`);
+  };
+  assert.match(messageOf('lib/a'), /Whoever runs the server can allow more with --client-paths\.$/);
+  const apart = createPolicy({ root: null, read: ['data'], list: ['data/a'] });
+  assert.match(messageOf('data', apart), /--client-list-paths/);
+  assert.match(messageOf('lib', apart, 'read'), /--client-paths/);
+  assert.match(messageOf('docs/.vitepress/config.ts'), /hidden folder.* add that to --client-paths/);
+  for (const path of ['/etc/passwd', 'C:\\x', '//server/share'])
+    assert.match(messageOf(path), /from the project's folder, such as docs\/a\.csv/, path);
+  assert.match(messageOf('docs/a:b.md'), /holds ":"/);
+});
+
 test('E3: a path from the project down and the absolute one are the same, without a slash at the end', () => {
   const judged = { relative: 'docs/a.md', absolute: '/home/me/project/docs/a.md' };
   for (const path of ['docs/a.md', './docs/./a.md', 'docs//a.md/', '/home/me/project/docs/a.md'])

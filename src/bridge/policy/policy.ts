@@ -8,6 +8,7 @@ import { notAllowed, refused } from './refusal.ts';
 import { parseRoot } from './root.ts';
 
 export type { From } from './answers.ts';
+export { checkAllowed } from './check-allowed.ts';
 export type { JudgedListing, ListingOptions, RawEntries } from './listing.ts';
 export type { PolicyKind } from './refusal.ts';
 
@@ -44,13 +45,17 @@ export function createPolicy(options: PolicyOptions): Policy {
   const root = options.root === null ? null : parseRoot(options.root);
   const read = createAllowed(options.read, root);
   const allowed = { read, list: options.list === null ? read : createAllowed(options.list, root) };
+  const settings = {
+    read: '--client-paths',
+    list: options.list === null ? '--client-paths' : '--client-list-paths',
+  };
   const placed = (relative: string) => ({ relative, absolute: root?.join(relative) ?? null });
   return {
     root: root?.text ?? null,
     judge(path, purpose) {
       const relative = relativePath(root, path);
       const kind = allowed[purpose].refuses(relative);
-      if (kind === 'not_allowed') throw notAllowed(path, allowed[purpose].paths);
+      if (kind === 'not_allowed') throw notAllowed(path, allowed[purpose].paths, settings[purpose]);
       if (kind === 'hidden') throw refused(kind, path);
       return placed(relative);
     },

@@ -3,7 +3,8 @@ import type { RefusalKind } from '../../paths/paths.ts';
 
 /** What no path about the client's machine may hold, beyond what none about ours may. */
 const reasons = {
-  hidden: 'it is hidden; whoever runs the server can allow it by name',
+  hidden:
+    'it is hidden, or in a hidden folder, which is allowed by its own name alone; whoever runs the server can add that to --client-paths',
   control: 'it holds a control character',
   invisible: 'it holds characters that are not seen or turn the text around; write the plain name',
   percent: 'it holds a percent encoding; write the path as it is',
@@ -19,6 +20,14 @@ const reasons = {
 
 export type OddKind = keyof typeof reasons;
 
+const fromProject = "name it from the project's folder, such as docs/a.csv";
+/** What `paths/` says of roots, in words for somebody who thinks of a project. */
+const ownWords: Readonly<Record<string, string>> = {
+  absolute: `it is absolute; ${fromProject}`,
+  drive: `it names a drive; ${fromProject}`,
+  unc: `it names a network share; ${fromProject}`,
+};
+
 /** Why a path was refused; stands in the `details.kind` of the `path_refused`. */
 export type PolicyKind = RefusalKind | OddKind | 'not_allowed';
 
@@ -29,15 +38,25 @@ export function refused(kind: OddKind, path: string): WorkcrateError {
   return refusal(path, kind, `The path ${quoted(path)} was refused: ${reasons[kind]}.`);
 }
 
-export function notAllowed(path: string, allowed: readonly string[]): WorkcrateError {
+/** `setting` is the one by which more can be allowed: a model can pass on what to ask for, and of whom. */
+export function notAllowed(path: string, allowed: readonly string[], setting: string): WorkcrateError {
   const those = allowed.length === 0 ? 'nothing' : allowed.slice(0, 20).map(quoted).join(', ');
-  return refusal(path, 'not_allowed', `The path ${quoted(path)} is not allowed. Allowed is ${those}.`);
+  const message = `The path ${quoted(path)} is not allowed. Allowed is ${those}, with what is below. Whoever runs the server can allow more with ${setting}.`;
+  return refusal(path, 'not_allowed', message);
 }
 
 /** The same refusal, as one of the policy: it says so, and knows the path as it was given. */
 export function asRefusal(error: unknown, path: string): unknown {
   if (!isWorkcrateError(error, 'path_refused') || error.message.startsWith('SecurityError:')) return error;
-  return refusal(path, String(error.details['kind']), error.message);
+  const kind = String(error.details['kind']);
+  // A drive stands first. Elsewhere a colon is part of a name, such as `docs/a:b.md`.
+  if (kind === 'drive' && !/^(?:\.?\/)*[a-z]:/i.test(path)) return refused('stream', path);
+  const words = ownWords[kind];
+  return refusal(
+    path,
+    kind,
+    words === undefined ? error.message : `The path ${quoted(path)} was refused: ${words}.`,
+  );
 }
 
 function refusal(path: string, kind: string, message: string): WorkcrateError {
