@@ -7,6 +7,7 @@ import {
   type Offer,
 } from './bridge/bridge.ts';
 import { createCache, type ClientCache } from './bridge/cache/cache.ts';
+import { checkAllowed } from './bridge/policy/policy.ts';
 import { WorkcrateError } from './errors.ts';
 import { storedBytes } from './executions/given-files.ts';
 import type { ClientFile, ClientFiles } from './executions/tools.ts';
@@ -37,13 +38,16 @@ export function openBridge(options: BridgingOptions): {
   });
   metrics.watchClientCache(() => cache.statistics());
   const { clientPaths, clientListPaths } = config;
+  const paths = { read: clientPaths, list: clientListPaths.length === 0 ? null : clientListPaths };
+  for (const warning of checkAllowed({ root: config.clientRoot, ...paths }))
+    log.warn('bridge.allowed_elsewhere', { warning });
   const bridge = createBridge({
     ...keeping,
     cache,
     audit,
     proofs: createProofs({ clock }),
     root: config.clientRoot,
-    paths: { read: clientPaths, list: clientListPaths.length === 0 ? null : clientListPaths },
+    paths,
     timeoutMs: config.clientTimeout * 1000,
     // It is held in memory.
     mostBytes: Math.min(config.maxFileSize, config.clientCache),

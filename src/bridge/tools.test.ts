@@ -51,6 +51,19 @@ test('E2: what was typed is text, whatever the encoding of the file is said to b
   assert.equal(remembered.structured.text, 'Größe');
 });
 
+test('E2: what is no text comes by link, unless its bytes or an encoding are asked for', async () => {
+  await using it = await stage();
+  const [read] = it.tools;
+  const bytes = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(500)]);
+  it.cache.put('ann', null, { ...fileAt('docs/p.png', ''), bytes });
+  const got = async (more: object): Promise<Any> =>
+    ((await read!.handle({ path: 'docs/p.png', ...more }, call())) as Any).structured;
+  const plain = await got({});
+  assert.deepEqual([plain.text, plain.data, plain.link.size], [undefined, undefined, bytes.length]);
+  assert.equal(Buffer.from((await got({ binary: true })).data, 'base64').length, bytes.length);
+  assert.equal((await got({ encoding: 'latin-1' })).text.length, bytes.length);
+});
+
 test('E5, E9: what is remembered is read in the encoding in which it was given', async () => {
   await using it = await stage();
   const [read] = it.tools;

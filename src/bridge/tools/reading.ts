@@ -5,6 +5,7 @@ import { isOffer, type Bridge, type HadFile, type ReadFile } from '../bridge.ts'
 import { toBase64 } from '../text/base64.ts';
 import { decode, type Decoded } from '../text/decode.ts';
 import { encodingNamed } from '../text/names.ts';
+import { looksLikeNoText } from '../text/no-text.ts';
 import { createLarge, type Large, type LargeOptions } from './large.ts';
 import { allowedText, offered, offerShape, pathShape, wayShape, wishShape } from './offer.ts';
 
@@ -16,6 +17,7 @@ export interface ReadToolOptions extends LargeOptions {
 
 /** What fits into a conversation; base64 takes a third more. */
 const mostShown = 64 * 1024;
+const tooLarge = 'too large for the conversation';
 
 const output = z.object({
   status: z.enum(['read', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
@@ -30,7 +32,10 @@ const output = z.object({
   fell_back: z.boolean().optional().describe('Whether the encoding asked for did not fit'),
   text: z.string().optional(),
   data: z.string().optional().describe('The bytes as base64'),
-  file_id: z.string().optional().describe('A file too large for the conversation, for other tools'),
+  file_id: z
+    .string()
+    .optional()
+    .describe('A file that is no text, or too large for the conversation, for other tools'),
   link: linkShape.optional(),
 });
 
@@ -78,9 +83,15 @@ async function shown(
   const size = 'stored' in file ? file.stored.size : file.bytes.length;
   const facts = { status: 'read', path, rung, size, sha256, mtime, cached } as const;
   const told = `${path}: ${size} bytes, by ${rung}${cached ? ', remembered' : ''}`;
-  if ('stored' in file) return linked(await large.linkTo(context, file.stored.id), facts, told);
+  if ('stored' in file)
+    return linked(await large.linkTo(context, file.stored.id), facts, `${told}, ${tooLarge}`);
   const { bytes } = file;
-  if (size > mostShown) return linked(await large.byOneLink(context, path, sha256, bytes), facts, told);
+  if (size > mostShown)
+    return linked(await large.byOneLink(context, path, sha256, bytes), facts, `${told}, ${tooLarge}`);
+  if (!how.binary && how.encoding === null && file.encoding === null && looksLikeNoText(bytes)) {
+    const link = await large.byOneLink(context, path, sha256, bytes);
+    return linked(link, facts, `${told}, no text (set binary for the bytes as base64)`);
+  }
   if (how.binary) {
     const structured: Output = { ...facts, encoding: null, data: toBase64(bytes) };
     return { text: `${told}, as base64:\n${structured.data}`, structured };
@@ -103,7 +114,7 @@ type Linked = Awaited<ReturnType<Large['linkTo']>>;
 function linked({ fileId, text, structured: link, content }: Linked, facts: Output, told: string) {
   const structured: Output = { ...facts, encoding: null, file_id: fileId, link };
   return {
-    text: `${told}, too large for the conversation: ${fileId}. ${text}`,
+    text: `${told}: ${fileId}. ${text}`,
     structured,
     content: content!,
   };
