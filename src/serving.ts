@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { artifactRoutes } from './artifacts/route.ts';
-import { auditedDownloads, auditedUploads } from './audit/audited-transfers.ts';
+import { auditedDownloads } from './audit/audited-downloads.ts';
+import { auditedUploads } from './audit/audited-transfers.ts';
 import type { Bridge } from './bridge/bridge.ts';
 import { createAskRoute } from './bridge/route.ts';
 import { createDraining } from './draining.ts';
@@ -8,7 +9,7 @@ import { executionRoutes } from './executions/route.ts';
 import type { Ground } from './ground.ts';
 import { localCaller } from './identity.ts';
 import type { Keeping } from './keeping.ts';
-import { createDownloadRoute } from './links/download-route.ts';
+import { createDownloadRoute, type DownloadRouteOptions } from './links/download-route.ts';
 import { createHandOver } from './links/hand-over.ts';
 import { createUploadRoute } from './links/upload-route.ts';
 import { createMcpEndpoint } from './mcp/http.ts';
@@ -38,7 +39,7 @@ export interface ServingOptions extends Ground {
 
 /** The part of the composition root that is about being reached: gate, MCP, routes, listener. */
 export async function startServing(options: ServingOptions) {
-  const { config, metrics, underWay, log } = options;
+  const { config, metrics, underWay, audit, log } = options;
   await using started = new AsyncDisposableStack();
   const door = started.use(openGate(options));
   const metadataUrl = door.resource.metadataUrl;
@@ -53,6 +54,7 @@ export async function startServing(options: ServingOptions) {
     await draining.demandGoingOn();
     await kept();
   };
+  const { served } = started.use(auditedDownloads(audit));
   const server = createWebServer({
     app: createApp({
       mcp,
@@ -64,7 +66,7 @@ export async function startServing(options: ServingOptions) {
       log,
       rooms: roomsOf(options, door, mcp, ready),
     }),
-    ...(await transfersOf(options)),
+    ...(await transfersOf(options, served)),
     asks: createAskRoute(options.bridge),
     checkNames: createNameCheck(config.publicUrl, config.host),
     ...door,
@@ -114,7 +116,10 @@ function roomsOf(
 }
 
 /** /files and /uploads. */
-async function transfersOf({ config, metrics, audit, clock, log, keeping, baseUrl }: ServingOptions) {
+async function transfersOf(
+  { config, metrics, audit, clock, log, keeping, baseUrl }: ServingOptions,
+  served: DownloadRouteOptions['served'],
+) {
   const { storage, links, uploads, webhook } = keeping;
   const idleMs = config.idleTimeout * 1000;
   const handOver = await createHandOver({
@@ -127,9 +132,9 @@ async function transfersOf({ config, metrics, audit, clock, log, keeping, baseUr
     log,
   });
   const sendfile = config.sendfile === 'auto';
-  const completed = auditedDownloads(webhook.completed, audit);
+  const { completed } = webhook;
   return {
-    downloads: createDownloadRoute({ links, metrics, log, sendfile, idleMs, completed, handOver }),
+    downloads: createDownloadRoute({ links, metrics, log, sendfile, idleMs, completed, served, handOver }),
     uploads: createUploadRoute({
       uploads: auditedUploads(uploads, audit),
       metrics,

@@ -15,6 +15,8 @@ export interface DownloadPlan {
   body(opened: OpenDownload): Iterable<Segment> | AsyncIterable<Segment>;
   /** The stretch of the content that is sent, where it is one. */
   readonly range: ByteRange | null;
+  /** All stretches of the content that are sent. */
+  readonly stretches: readonly ByteRange[];
 }
 
 /** `judgeRanges` may narrow which ranges are honoured. */
@@ -36,7 +38,7 @@ export function planDownload(
 }
 
 function bodiless(status: 304 | 412 | 416, headers: Record<string, string | number>): DownloadPlan {
-  return { status, headers, length: 0, body: () => [], range: null };
+  return { status, headers, length: 0, body: () => [], range: null, stretches: [] };
 }
 
 /** A 304 repeats what a cache needs and leaves out what describes a body. */
@@ -47,12 +49,14 @@ function withoutContent(download: Download): Record<string, string> {
 
 function whole(download: Download): DownloadPlan {
   const { size } = download;
+  const range = { start: 0, end: size };
   return {
     status: 200,
     headers: { ...downloadHeaders(download), 'Content-Length': size },
     length: size,
     body: (opened) => opened.segments(0, size),
-    range: { start: 0, end: size },
+    range,
+    stretches: [range],
   };
 }
 
@@ -68,6 +72,7 @@ function partial(download: Download, range: ByteRange): DownloadPlan {
     length,
     body: (opened) => opened.segments(range.start, range.end),
     range,
+    stretches: [range],
   };
 }
 
@@ -101,5 +106,6 @@ function multipart(download: Download, ranges: readonly ByteRange[]): DownloadPl
     length,
     body,
     range: null,
+    stretches: ranges,
   };
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { asWorkcrateError, errnoOf, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { sendSegments, socketInTurn, type Sent } from '../transfer/transfer.ts';
@@ -12,6 +12,18 @@ import type { Lease } from './lease.ts';
 import { lastByteAfter, lengthOf } from './last-byte.ts';
 import type { Link } from './link.ts';
 import type { Links } from './links.ts';
+import type { ByteRange } from './ranges.ts';
+
+/** What one GET gave of a download. */
+export interface Served {
+  /** As far as it is known what went out. */
+  readonly stretches: readonly ByteRange[];
+  /** Sent from here: none of what others send. */
+  readonly bytes: number;
+  readonly isHandedOver: boolean;
+  /** Why it broke off, where that was not for the client. */
+  readonly failure: ErrorCode | null;
+}
 
 export interface DownloadRouteOptions {
   readonly links: Links;
@@ -21,6 +33,8 @@ export interface DownloadRouteOptions {
   readonly idleMs: number;
   /** Told of every download that reached its end. */
   readonly completed: (link: Link, download: Download) => Promise<void>;
+  /** Told of every GET that gave bytes, or had others give them. */
+  readonly served: (link: Link, download: Download, served: Served) => void;
   /** Has others send what need not go through this process. */
   readonly handOver: HandOver | null;
 }
@@ -72,6 +86,9 @@ async function handedOver(
   res.writeHead(handed.status, handed.headers).end();
   const status = handed.status === 302 ? 302 : plan.status;
   account(options, link, download, { status, range: plan.range }, { sent: 0, complete: true }, true);
+  // Whoever is sent elsewhere may have all of it there, whatever was asked for here.
+  const stretches = status === 302 ? [{ start: 0, end: download.size }] : plan.stretches;
+  options.served(link, download, { stretches, bytes: 0, isHandedOver: true, failure: null });
   return true;
 }
 
@@ -180,25 +197,53 @@ async function breaksOff(socket: Socket): Promise<boolean> {
 
 /** The bytes are held before the headers go out, so that missing ones can still be a 410. */
 async function send(
-  { links, metrics, sendfile, idleMs }: DownloadRouteOptions,
+  options: DownloadRouteOptions,
   res: ServerResponse,
   link: Link,
   download: Download,
   plan: DownloadPlan,
 ): Promise<Sent> {
+  const { links, metrics, sendfile, idleMs } = options;
   const opened = plan.range === null && plan.length === 0 ? null : await download.open();
   metrics.transfers.out++;
   try {
     res.writeHead(plan.status, plan.headers);
     const body = opened === null ? [] : plan.body(opened);
-    return await sendSegments(res, body, { length: plan.length, sendfile, idleMs });
+    const sent = await sendSegments(res, body, { length: plan.length, sendfile, idleMs });
+    tell(options, res, link, download, servedBy(plan, sent));
+    return sent;
   } catch (error) {
+    tell(options, res, link, download, { ...nothing, failure: asWorkcrateError(error).code });
     if (isWorkcrateError(error, 'zip_damaged')) links.noteDamage(link, download);
     throw error;
   } finally {
     metrics.transfers.out--;
     await opened?.close();
   }
+}
+
+const nothing: Served = { stretches: [], bytes: 0, isHandedOver: false, failure: null };
+
+/** Of several ranges, it is known what went out only where all did. */
+function servedBy({ stretches, range }: DownloadPlan, { sent, complete }: Sent): Served {
+  if (range !== null)
+    return { ...nothing, stretches: [{ start: range.start, end: range.start + sent }], bytes: sent };
+  if (!complete) return { ...nothing, bytes: sent };
+  // Without what stands between the parts.
+  return { ...nothing, stretches, bytes: stretches.reduce((sum, { start, end }) => sum + end - start, 0) };
+}
+
+/** Of a GET that gave nothing there is nothing to tell, unless there was nothing more to give. */
+function tell(
+  { served }: DownloadRouteOptions,
+  { req }: ServerResponse,
+  link: Link,
+  download: Download,
+  given: Served,
+): void {
+  const isEmpty = given.stretches.length > 0 && download.size === 0;
+  if (req.method === 'GET' && (given.bytes > 0 || given.failure !== null || isEmpty))
+    served(link, download, given);
 }
 
 /** Counts what was sent; true if the end of the content was reached. */

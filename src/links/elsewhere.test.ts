@@ -114,6 +114,10 @@ it('B7: wrong bytes are taken for whole by nobody: not at once, not by going on,
     assert.deepEqual(await codeOf(rest), [422, 'zip_damaged']);
     assert.equal((await status(room, token))['state'], 'gone');
     assert.deepEqual([room.ended, room.it.opened], [[], 0]);
+    assert.deepEqual(
+      room.given.map(({ failure }) => failure),
+      ['zip_damaged'],
+    );
     Object.assign(room.it, { version: '"2"', crc32: crc32(room.it.bytes) });
     assert.equal(await (await fetch(url)).text(), text);
   }

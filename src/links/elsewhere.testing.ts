@@ -12,7 +12,7 @@ import { countedLinks } from '../seeing/links.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { OpenObject } from '../storage/storage.ts';
 import { answerError } from '../web/answer.ts';
-import { createDownloadRoute } from './download-route.ts';
+import { createDownloadRoute, type Served } from './download-route.ts';
 import { objectDownload, type ObjectStretch } from './download.ts';
 import { bytesGone, type LinkTerms } from './link.ts';
 import { createLinks, createUploads } from './links.ts';
@@ -52,6 +52,7 @@ export async function openElsewhere(things: Map<string, Thing>) {
   const rooms = { ...ground, files, uploadTtl: 60, maxBundleFiles: 10, elsewhere };
   const links = countedLinks(createLinks(rooms), metrics);
   const ended: (string | null)[] = [];
+  const given: Served[] = [];
   const answer = createDownloadRoute({
     links,
     metrics,
@@ -59,6 +60,7 @@ export async function openElsewhere(things: Map<string, Thing>) {
     sendfile: true,
     idleMs: 5000,
     completed: async (_link, { sha256 }) => void ended.push(sha256),
+    served: (_link, _download, served) => void given.push(served),
     handOver: null,
   });
   const server = createServer((req, res) => {
@@ -91,6 +93,7 @@ export async function openElsewhere(things: Map<string, Thing>) {
     links,
     metrics,
     ended,
+    given,
     tools,
     url,
     async share(reference: string, terms: Partial<LinkTerms> = {}) {
