@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { artifactRoutes } from './artifacts/route.ts';
 import { auditedDownloads } from './audit/audited-downloads.ts';
-import { auditedUploads } from './audit/audited-transfers.ts';
+import { auditedTokens, auditedUploads } from './audit/audited-transfers.ts';
 import type { Bridge } from './bridge/bridge.ts';
 import { createAskRoute } from './bridge/route.ts';
 import { createDraining } from './draining.ts';
@@ -67,7 +67,7 @@ export async function startServing(options: ServingOptions) {
       rooms: roomsOf(options, door, mcp, ready),
     }),
     ...(await transfersOf(options, served)),
-    asks: createAskRoute(options.bridge),
+    asks: auditedTokens(createAskRoute(options.bridge), 'upload_page', audit),
     checkNames: createNameCheck(config.publicUrl, config.host),
     ...door,
     metrics,
@@ -133,16 +133,27 @@ async function transfersOf(
   });
   const sendfile = config.sendfile === 'auto';
   const { completed } = webhook;
+  const downloads = createDownloadRoute({
+    links,
+    metrics,
+    log,
+    sendfile,
+    idleMs,
+    completed,
+    served,
+    handOver,
+  });
+  const taking = createUploadRoute({
+    uploads: auditedUploads(uploads, audit),
+    metrics,
+    log,
+    idleMs,
+    maxFileSize: config.maxFileSize,
+    urlOf: (token) => `${baseUrl()}/uploads/${token}`,
+  });
   return {
-    downloads: createDownloadRoute({ links, metrics, log, sendfile, idleMs, completed, served, handOver }),
-    uploads: createUploadRoute({
-      uploads: auditedUploads(uploads, audit),
-      metrics,
-      log,
-      idleMs,
-      maxFileSize: config.maxFileSize,
-      urlOf: (token) => `${baseUrl()}/uploads/${token}`,
-    }),
+    downloads: auditedTokens(downloads, 'download', audit),
+    uploads: auditedTokens(taking, 'upload', audit),
   };
 }
 

@@ -34,5 +34,8 @@ export interface Audit extends AsyncDisposable {
   flush(): Promise<void>;
 }
 
+/** Stands for whoever could not be told: no user has this name. */
+export const nobody = '-';
+
 /** Where the log stands within the data folder. */
 export const auditFolder = (data: string): string => join(data, 'audit');

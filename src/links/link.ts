@@ -122,8 +122,20 @@ export async function insertLink(tx: Queries, caller: Caller, link: Link): Promi
   );
 }
 
-export function linkNotFound(): WorkcrateError {
-  return new WorkcrateError('link_not_found', 'File not found or expired');
+/** Why a link that is known opens nothing. For the operator alone: who asks is not told that there is one. */
+export class DeadLink extends Error {
+  readonly owner: string;
+  readonly state: LinkState;
+
+  constructor({ owner }: Link, state: LinkState) {
+    super(`The link is ${state}.`);
+    this.owner = owner;
+    this.state = state;
+  }
+}
+
+export function linkNotFound(cause?: DeadLink): WorkcrateError {
+  return new WorkcrateError('link_not_found', 'File not found or expired', { cause });
 }
 
 export function bytesGone(): WorkcrateError {

@@ -5,6 +5,7 @@ import { createBundle } from './bundle.ts';
 import { createDamage } from './damage.ts';
 import type { Download } from './download.ts';
 import {
+  DeadLink,
   fileNotFound,
   insertLink,
   linkNotFound,
@@ -102,7 +103,9 @@ export function createLinks(options: LinksOptions) {
     /** The link that a token opens, and what it gives; `link_not_found` unless it may be used now. */
     async resolve(token: string): Promise<{ link: Link; download: Download }> {
       const found = isToken(token) ? await lookup(hashToken(token)) : null;
-      if (!found || stateOf(found.link, clock()) !== 'active') throw linkNotFound();
+      if (!found) throw linkNotFound();
+      const state = stateOf(found.link, clock());
+      if (state !== 'active') throw linkNotFound(new DeadLink(found.link, state));
       return { link: found.link, download: await undamaged(found) };
     },
 

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { hashToken, newToken, publicId } from '../../src/links/tokens.ts';
+import { share, startServer } from '../server.testing.ts';
+import { auditOf, audited } from './lines.testing.ts';
+
+const codeOf = async (answer: Response): Promise<string> => ((await answer.json()) as { code: string }).code;
+
+it('E8: a token that opens nothing is a violation, told by its public id and never by itself', async () => {
+  await using server = await startServer();
+  const { downloadUrl, token } = await share(server, 'x');
+  await server.call('revoke_link', { token });
+  const used = await share(server, 'x', { single_use: true });
+  await (await fetch(used.downloadUrl)).text();
+  const [unknown, unknownUpload, unknownPage] = [newToken(), newToken(), newToken()];
+  const asked: [string, RequestInit, string][] = [
+    [downloadUrl, {}, 'link_not_found'],
+    [used.downloadUrl, {}, 'link_not_found'],
+    [`${server.url}/files/${unknown}`, {}, 'link_not_found'],
+    [`${server.url}/files/short`, {}, 'link_not_found'],
+    [`${server.url}/uploads/${unknownUpload}`, { method: 'PUT', body: 'x' }, 'upload_not_found'],
+    [`${server.url}/uploads/${unknownUpload}`, {}, 'upload_not_found'],
+    [`${server.url}/ask/${unknownPage}`, {}, 'upload_not_found'],
+  ];
+  for (const [url, init, code] of asked) assert.equal(await codeOf(await fetch(url, init)), code);
+  const lines = await audited(server.data, ({ level }) => level === 'warning', asked.length);
+  const id = (of: string): string => publicId(hashToken(of));
+  assert.deepEqual(
+    lines.map(({ operation, user, subject, details }) => [
+      operation,
+      user,
+      subject,
+      details?.['kind'],
+      details?.['owner'],
+      details?.['repeats'],
+    ]),
+    [
+      ['download', '-', id(token), 'revoked_link', 'local', 0],
+      ['download', '-', id(used.token), 'used_link', 'local', 0],
+      ['download', '-', id(unknown), 'unknown_token', undefined, 0],
+      ['download', '-', null, 'unknown_token', undefined, 1],
+      ['upload', '-', id(unknownUpload), 'unknown_token', undefined, 0],
+      ['upload', '-', id(unknownUpload), 'unknown_token', undefined, 1],
+      ['upload_page', '-', id(unknownPage), 'unknown_token', undefined, 0],
+    ],
+  );
+  const all = JSON.stringify([auditOf(server.data), server.logged]);
+  for (const secret of [token, used.token, unknown, unknownUpload, unknownPage])
+    assert.ok(!all.includes(secret));
+});
+
+it('E8: uploads are told however they came, and those that failed as well', async () => {
+  await using server = await startServer();
+  const request = async (filename: string, more = {}): Promise<string> =>
+    (await server.call('request_upload', { filename, ...more })).data.uploadUrl;
+  await fetch(await request('put'), { method: 'PUT', body: '123' });
+  const tus = { 'Tus-Resumable': '1.0.0' };
+  await fetch(await request('empty'), { method: 'POST', headers: { ...tus, 'Upload-Length': '0' } });
+  await fetch(await request('wrong', { sha256: '0'.repeat(64) }), { method: 'PUT', body: 'x' });
+  await fetch(await request('withdrawn'), { method: 'DELETE', headers: tus });
+  const lines = await audited(server.data, ({ operation }) => operation === 'upload', 4);
+  assert.deepEqual(
+    lines.map(({ level, user, subject, result, details }) => [
+      level,
+      user,
+      subject,
+      result,
+      details?.['bytes'],
+    ]),
+    [
+      ['trace', 'local', 'put', 'ok', 3],
+      ['trace', 'local', 'empty', 'ok', 0],
+      ['info', 'local', 'wrong', 'hash_mismatch', undefined],
+      ['trace', 'local', 'withdrawn', 'withdrawn', undefined],
+    ],
+  );
+});

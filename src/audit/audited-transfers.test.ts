@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Uploads } from '../links/links.ts';
+import type { Audit, AuditEvent } from './audit.ts';
+import { auditedUploads } from './audited-transfers.ts';
+
+test('E8: an upload that was made a file only when it was looked at is told once', async () => {
+  const events: AuditEvent[] = [];
+  const upload = { fileId: null as string | null };
+  const uploads = auditedUploads(
+    {
+      find: async () => ({ ...upload }),
+      standing: async () => ({ upload: Object.assign(upload, { fileId: 'file_1' }), offset: 5 }),
+      file: async () => ({ id: 'file_1', owner: 'ada', name: 'late.txt', size: 5 }),
+    } as unknown as Uploads,
+    { note: (event) => void events.push(event) } as Audit,
+  );
+  for (let looks = 0; looks < 2; looks++) await uploads.standing('token');
+  assert.deepEqual(
+    events.map(({ user, subject, result, details }) => [user, subject, result, details]),
+    [['ada', 'late.txt', 'ok', { file_id: 'file_1', bytes: 5 }]],
+  );
+});
