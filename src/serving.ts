@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { artifactRoutes } from './artifacts/route.ts';
 import { auditedDownloads } from './audit/audited-downloads.ts';
+import { auditedRequests } from './audit/audited-requests.ts';
 import { auditedTokens, auditedUploads } from './audit/audited-transfers.ts';
 import type { Bridge } from './bridge/bridge.ts';
 import { createAskRoute } from './bridge/route.ts';
@@ -20,7 +21,7 @@ import { countedSignIns } from './seeing/users.ts';
 import { noteAddress } from './server-address.ts';
 import { openUsers } from './users/open.ts';
 import { createApp } from './web/app.ts';
-import { createGate } from './web/gate.ts';
+import { createGate, type GateOptions } from './web/gate.ts';
 import { createGuessLimit } from './web/guess-limit.ts';
 import { createResource } from './web/resource.ts';
 import { createWebServer, listen } from './web/server.ts';
@@ -83,12 +84,18 @@ export async function startServing(options: ServingOptions) {
 }
 
 /** Who may come in, and what those who may not are told. */
-function openGate({ config, keeping: { database }, baseUrl, metrics, clock, log }: ServingOptions) {
+function openGate({ config, keeping: { database }, baseUrl, metrics, audit, clock, log }: ServingOptions) {
   const known = openUsers(config, { database, clock, log, resource: () => `${baseUrl()}/mcp` });
   const users = known && countedSignIns(known, metrics);
   const resource = createResource(users, baseUrl);
   const limit = () => createGuessLimit(config.guessLimit, clock);
-  const gate = createGate({ users, guesses: limit(), terms: resource.terms, log });
+  const denied: GateOptions['denied'] = ({ user }, operation, error) =>
+    void audit.violation(
+      { operation, user, client: null, subject: null, result: error.code, details: { ...error.details } },
+      'scope',
+      error,
+    );
+  const gate = createGate({ users, guesses: limit(), terms: resource.terms, denied, log });
   return {
     gate,
     guesses: limit(),
@@ -99,7 +106,7 @@ function openGate({ config, keeping: { database }, baseUrl, metrics, clock, log 
 
 /** The routes of rooms, in the order in which they are tried. */
 function roomsOf(
-  { config, metrics, clock, log, keeping, code, baseUrl }: ServingOptions,
+  { config, metrics, audit, clock, log, keeping, code, baseUrl }: ServingOptions,
   { gate }: ReturnType<typeof openGate>,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
@@ -107,11 +114,12 @@ function roomsOf(
   const { executions, artifacts, occupancy, where: codeRunsIn } = code;
   const storageKind = keeping.storage.kind;
   const seen = { config, database: keeping.database, storageKind, codeRunsIn, occupancy, metrics, mcp };
+  const noted = auditedRequests(audit);
   return [
     ...startSeeing({ ...seen, baseUrl, ready, clock, log }),
-    executionRoutes({ executions, callerOf: (env) => gate.who(env) ?? localCaller, log }),
+    executionRoutes({ executions, callerOf: (env) => gate.who(env) ?? localCaller, noted, log }),
     // Last: the names of users are first in its paths.
-    artifactRoutes({ artifacts, signedIn: gate.who, log }),
+    artifactRoutes({ artifacts, signedIn: gate.who, noted, log }),
   ];
 }
 

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { ann, hostileNames, stage, strangers } from './artifacts.testing.ts';
+import type { Noted } from '../audit/audit.ts';
 import type { Caller } from '../identity.ts';
 import type { Artifacts } from './artifacts.ts';
 import { artifactRoutes } from './route.ts';
@@ -17,11 +18,14 @@ interface ServedOptions {
   signedIn?: () => Caller | null;
 }
 
+/** Notes nothing: what is noted is in e2e/audit. */
+const noted: Noted = (_asked, work) => work(() => {});
+
 async function served({ signedIn = () => null, ...options }: ServedOptions = {}) {
   const set = await stage(options);
   const app = new Hono();
   app.get('/metrics', (context) => context.text('metrics'));
-  app.route('/', artifactRoutes({ ...set, signedIn }));
+  app.route('/', artifactRoutes({ ...set, signedIn, noted }));
   app.notFound((context) => context.text('nothing here', 404));
   const get = async (path: string) => {
     const answer = await app.request(path);
@@ -149,7 +153,10 @@ test('A3, A8: a file that changes is a 500 before the first byte, and breaks the
   await assert.rejects(answer.text());
   assert.match(String(web.logged().at(-1)?.['result']), /artifact_failed/);
   const failing = new Hono();
-  failing.route('/', artifactRoutes({ ...web, signedIn: () => null, artifacts: changing(web, 'small') }));
+  failing.route(
+    '/',
+    artifactRoutes({ ...web, signedIn: () => null, noted, artifacts: changing(web, 'small') }),
+  );
   web.put('small', 'x');
   const refused = await failing.request('/ann/artifacts/small');
   assert.equal(refused.status, 500);
@@ -259,6 +266,15 @@ test('A13: a request that is refused before its user or name is known is logged 
   );
 });
 
+test('A13: who asks for what is another’s is named in the log, and so is the other', async () => {
+  await using web = await served({ signedIn: () => ({ user: 'bob' }) });
+  assert.equal((await web.get('/ann/artifacts')).status, 403);
+  assert.deepEqual(
+    web.logged().map(({ event, user, of }) => [event, user, of]),
+    [['artifact.refused', 'bob', 'ann']],
+  );
+});
+
 test('a key that was pasted in place of a name reaches no log, whole or in part', async () => {
   const key = `wck_${'aB3_-'.repeat(8)}xyz`;
   for (const signedIn of [() => null, () => ann]) {
@@ -270,8 +286,8 @@ test('a key that was pasted in place of a name reaches no log, whole or in part'
     await web.get(`/${key.toLowerCase().slice(0, 30)}/artifacts/%zz`);
     const logged = web.logged();
     assert.deepEqual(
-      logged.map(({ event, user }) => [event, user]),
-      Array.from({ length: 5 }, () => ['artifact.refused', null]),
+      logged.map(({ event, user, of }) => [event, user, of]),
+      Array.from({ length: 5 }, () => ['artifact.refused', signedIn()?.user ?? null, null]),
     );
     assert.doesNotMatch(JSON.stringify(logged), /ck_ab3/i);
   }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Hono } from 'hono';
+import type { Noted } from '../audit/audit.ts';
 import { asWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
@@ -12,16 +13,19 @@ export interface ArtifactRoutesOptions {
   readonly artifacts: Artifacts;
   /** Who made a request, by what the framework knows of it; null where nobody has to sign in. */
   readonly signedIn: (env: unknown) => Caller | null;
+  readonly noted: Noted;
   readonly log: Log;
 }
 
 /** `/{user_id}/artifacts` and what is below it (A8). To be added last: other routes win over the names of users. */
-export function artifactRoutes({ artifacts, signedIn, log }: ArtifactRoutesOptions): Hono {
+export function artifactRoutes(options: ArtifactRoutesOptions): Hono {
+  const { artifacts, signedIn, noted } = options;
   const routes = new Hono();
   routes.get('/:user_id/artifacts', ({ req, env }) =>
     answered(async () => {
-      const { caller } = parsed(req.url, signedIn(env), log);
-      const names = await artifacts.list(caller);
+      const { caller } = await parsed(options, 'list_artifacts', req.url, signedIn(env));
+      const asked = { operation: 'list_artifacts', user: caller.user, subject: null };
+      const names = await noted(asked, () => artifacts.list(caller));
       return jsonResponse({ artifacts: names, count: names.length });
     }),
   );
@@ -29,11 +33,28 @@ export function artifactRoutes({ artifacts, signedIn, log }: ArtifactRoutesOptio
   routes.get('/:user_id/artifacts/:artifact_id{[^]+}', ({ req, env }) =>
     answered(async () => {
       const connection = (env as { outgoing?: ServerResponse } | undefined)?.outgoing ?? null;
-      const streaming = { artifacts, ...parsed(req.url, signedIn(env), log), connection };
-      return req.method === 'HEAD' ? streamedHead(streaming) : streamed(streaming);
+      const wanted = await parsed(options, 'get_artifact', req.url, signedIn(env));
+      const head = req.method === 'HEAD';
+      const streaming = { artifacts: notedUse(options, head), ...wanted, connection };
+      return head ? streamedHead(streaming) : streamed(streaming);
     }),
   );
   return routes;
+}
+
+/** What was given is known once it has been sent, which is long after the answer. */
+function notedUse({ artifacts, noted }: ArtifactRoutesOptions, head: boolean): Pick<Artifacts, 'use'> {
+  return {
+    use: (caller, wanted, act) => {
+      const { name: subject, signal } = wanted;
+      return noted({ operation: 'get_artifact', user: caller.user, subject, signal }, (tell) =>
+        artifacts.use(caller, wanted, (artifact) => {
+          tell({ size: artifact.size, ...(head && { head }) });
+          return act(artifact);
+        }),
+      );
+    },
+  };
 }
 
 async function answered(act: () => Promise<Response>): Promise<Response> {
@@ -46,13 +67,21 @@ async function answered(act: () => Promise<Response>): Promise<Response> {
 }
 
 /** From the URL itself, since the framework leaves a broken encoding as it is. */
-function parsed(url: string, who: Caller | null, log: Log): { caller: Caller; name: string } {
-  const [, user = '', , ...rest] = new URL(url).pathname.split('/');
+async function parsed(
+  { log, noted }: ArtifactRoutesOptions,
+  operation: string,
+  url: string,
+  who: Caller | null,
+): Promise<{ caller: Caller; name: string }> {
+  const [, segment = '', , ...rest] = new URL(url).pathname.split('/');
   try {
-    return { caller: callerOf(user, who), name: nameOf(rest.join('/')) };
+    return { caller: callerOf(segment, who), name: nameOf(rest.join('/')) };
   } catch (error) {
-    log.info('artifact.refused', { user: nameForm.test(user) ? user : null, error });
-    throw error;
+    const named = nameForm.test(segment) ? segment : null;
+    const user = who?.user ?? named;
+    log.info('artifact.refused', { user, of: named, error });
+    const subject = named === null ? null : [named, 'artifacts', ...rest].join('/');
+    return noted({ operation, user, subject }, () => Promise.reject(error));
   }
 }
 

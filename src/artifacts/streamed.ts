@@ -4,7 +4,7 @@ import { jsonResponse } from '../web/answer.ts';
 import type { Artifact, Artifacts } from './artifacts.ts';
 
 export interface Streaming {
-  readonly artifacts: Artifacts;
+  readonly artifacts: Pick<Artifacts, 'use'>;
   readonly caller: Caller;
   readonly name: string;
   /** Where the answer goes, if that is a connection. */

@@ -18,8 +18,10 @@ export interface AuditEvent {
   /** `ok`, or the code of an error. */
   readonly result: string;
   /** Further facts, such as the kind of a violation, or which rung was used. */
-  readonly details?: Readonly<Record<string, string | number | boolean | null>>;
+  readonly details?: Details;
 }
+
+export type Details = Readonly<Record<string, string | number | boolean | null>>;
 
 /** The one writer for every room. */
 export interface Audit extends AsyncDisposable {
@@ -33,6 +35,19 @@ export interface Audit extends AsyncDisposable {
   /** Resolves once all lines taken so far are on disk. */
   flush(): Promise<void>;
 }
+
+/** What a request is about. */
+export interface Asked {
+  readonly operation: string;
+  /** Null where that could not be told. */
+  readonly user: string | null;
+  readonly subject: string | null;
+  /** Fires when whoever asked has gone. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Does what a request asks for, and notes how that ended. The work may tell further facts. */
+export type Noted = <T>(asked: Asked, work: (tell: (facts: Details) => void) => Promise<T>) => Promise<T>;
 
 /** Stands for whoever could not be told: no user has this name. */
 export const nobody = '-';

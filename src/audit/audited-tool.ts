@@ -1,7 +1,7 @@
-import { asWorkcrateError, type ErrorCode } from '../errors.ts';
 import { hashToken, isToken, publicId } from '../links/tokens.ts';
-import { isQuestion, type Tool, type ToolContext } from '../mcp/tool.ts';
+import { isQuestion, type Tool } from '../mcp/tool.ts';
 import type { Audit } from './audit.ts';
+import { noteFailure } from './failure.ts';
 
 /** The same tool, with a line for every call, unless it writes one of its own. */
 export function auditedTool(tool: Tool, audit: Audit): Tool {
@@ -22,35 +22,12 @@ export function auditedTool(tool: Tool, audit: Audit): Tool {
         audit.note({ ...event, subject: event.subject ?? made, level: 'trace', result });
         return answer;
       } catch (error) {
-        noteFailure(audit, event, error, context);
+        noteFailure(audit, event, error, context.signal);
         throw error;
       }
     },
   };
 }
-
-const violations: ReadonlySet<ErrorCode> = new Set(['path_refused', 'forbidden', 'unauthorized']);
-
-type Event = Parameters<Audit['violation']>[0];
-
-function noteFailure(
-  audit: Audit,
-  event: Omit<Event, 'result'>,
-  cause: unknown,
-  { signal }: ToolContext,
-): void {
-  const error = asWorkcrateError(cause);
-  const { code, details } = error;
-  if (violations.has(code))
-    audit.violation(
-      { ...event, subject: event.subject ?? textOf(details['path']), result: code },
-      String(details['kind'] ?? code),
-      error,
-    );
-  else audit.note({ ...event, level: 'info', result: signal.aborted ? 'cancelled' : code });
-}
-
-const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 const subjects = [
   'path',

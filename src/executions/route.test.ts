@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Noted } from '../audit/audit.ts';
 import { createLog } from '../log.ts';
 import { ada, bob, openRoom } from './room.testing.ts';
 import { executionRoutes } from './route.ts';
 
+/** Notes nothing: what is noted is in e2e/audit. */
+const noted: Noted = (_asked, work) => work(() => {});
+
 test('D9: GET /executions and /executions/{id} give what the tools give', async () => {
   await using room = await openRoom();
   const log = createLog('off');
-  const mine = executionRoutes({ executions: room.executions, callerOf: () => ada, log });
-  const others = executionRoutes({ executions: room.executions, callerOf: () => bob, log });
+  const mine = executionRoutes({ executions: room.executions, callerOf: () => ada, noted, log });
+  const others = executionRoutes({ executions: room.executions, callerOf: () => bob, noted, log });
   // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
   const get = async (routes: typeof mine, path: string): Promise<[number, any]> => {
     const response = await routes.request(path);
@@ -40,7 +44,12 @@ test('D9: GET /executions and /executions/{id} give what the tools give', async 
 
 test('D9: what fails in the database is told without its words', async () => {
   await using room = await openRoom();
-  const routes = executionRoutes({ executions: room.executions, callerOf: () => ada, log: createLog('off') });
+  const routes = executionRoutes({
+    executions: room.executions,
+    callerOf: () => ada,
+    noted,
+    log: createLog('off'),
+  });
   await room.database.query('DROP TABLE executions');
   const response = await routes.request('/executions');
   assert.equal(response.status, 503);

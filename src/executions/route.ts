@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
+import type { Noted } from '../audit/audit.ts';
 import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
@@ -12,6 +13,7 @@ export interface ExecutionRoutesOptions {
   readonly executions: Pick<Executions, 'get' | 'search'>;
   /** Who made a request, by what the framework knows of it. */
   readonly callerOf: (env: unknown) => Caller;
+  readonly noted: Noted;
   readonly log: Log;
 }
 
@@ -19,7 +21,7 @@ export interface ExecutionRoutesOptions {
 const query = searchInput.extend({ limit: z.coerce.number().int().min(1).max(100).default(20) });
 
 /** `GET /executions` and `GET /executions/{id}`: what search_executions and get_execution give. */
-export function executionRoutes({ executions, callerOf, log }: ExecutionRoutesOptions): Hono {
+export function executionRoutes({ executions, callerOf, noted, log }: ExecutionRoutesOptions): Hono {
   const routes = new Hono();
   const answered = async (act: () => Promise<unknown>): Promise<Response> => {
     try {
@@ -33,16 +35,21 @@ export function executionRoutes({ executions, callerOf, log }: ExecutionRoutesOp
       );
     }
   };
-  routes.get('/executions', (context) =>
-    answered(async () => {
-      const wanted = parsed(query, context.req.query());
-      return shownPage(await executions.search(callerOf(context.env), wanted));
+  routes.get('/executions', ({ req, env }) =>
+    answered(() => {
+      const caller = callerOf(env);
+      return noted({ operation: 'search_executions', user: caller.user, subject: null }, async () =>
+        shownPage(await executions.search(caller, parsed(query, req.query()))),
+      );
     }),
   );
-  routes.get('/executions/:id', (context) =>
-    answered(async () => {
-      const id = parsed(executionId, context.req.param('id'));
-      return shownExecution(await executions.get(callerOf(context.env), id));
+  routes.get('/executions/:id', ({ req, env }) =>
+    answered(() => {
+      const caller = callerOf(env);
+      const id = req.param('id');
+      return noted({ operation: 'get_execution', user: caller.user, subject: id }, async () =>
+        shownExecution(await executions.get(caller, parsed(executionId, id))),
+      );
     }),
   );
   return routes;

@@ -3,6 +3,7 @@ import type { MiddlewareHandler } from 'hono';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../log.ts';
+import { methodName, routeName } from '../seeing/routes.ts';
 import { IssuerDown, type Users } from '../users/users.ts';
 import { answerJson, jsonResponse, statusOf } from './answer.ts';
 import { challengeOf, missingScope, type ChallengeTerms } from './challenge.ts';
@@ -13,6 +14,8 @@ export interface GateOptions {
   readonly users: Pick<Users, 'signIn'> | null;
   readonly guesses: GuessLimit;
   readonly terms: () => ChallengeTerms;
+  /** Told of everybody who has signed in and asks for what the key or token is not good for. */
+  readonly denied: (caller: SignedIn, asked: string, error: WorkcrateError) => void;
   readonly log: Log;
 }
 
@@ -31,7 +34,7 @@ const open = new Set([
  * Lets nobody in who has not signed in, where people have to. It stands before the routes, which ask it again who
  * it was that it let in: a request that came past it has nobody behind it, and is refused there.
  */
-export function createGate({ users, guesses, terms, log }: GateOptions) {
+export function createGate({ users, guesses, terms, denied, log }: GateOptions) {
   const admitted = new WeakMap<object, SignedIn>();
   let told: IssuerDown | null = null;
 
@@ -92,10 +95,13 @@ export function createGate({ users, guesses, terms, log }: GateOptions) {
 
     /** Keeps a route for those whose key or token has the scope. */
     demand(scope: string): MiddlewareHandler {
-      return async ({ env }, next) => {
+      return async ({ env, req }, next) => {
         const caller = who(env);
         if (caller === null || caller.scopes.includes(scope)) return next();
         const error = missingScope(scope);
+        const asked = `${methodName(req.method)} ${routeName(req.path)}`;
+        log.info('auth.forbidden', { user: caller.user, asked, scope });
+        denied(caller, asked, error);
         const body = { error: error.message, code: error.code, ...error.details };
         const refused = jsonResponse(body, statusOf(error));
         refused.headers.set('WWW-Authenticate', challengeOf(error, 'something', terms())!);
