@@ -1,7 +1,8 @@
 import { hashToken, isToken, publicId } from '../links/tokens.ts';
-import { isQuestion, type Tool } from '../mcp/tool.ts';
-import type { Audit } from './audit.ts';
+import { isQuestion, type Question, type Tool, type ToolAnswer } from '../mcp/tool.ts';
+import type { Audit, Details } from './audit.ts';
 import { noteFailure } from './failure.ts';
+import { withoutSecrets } from './secrets.ts';
 
 /** The same tool, with a line for every call, unless it writes one of its own. */
 export function auditedTool(tool: Tool, audit: Audit): Tool {
@@ -14,12 +15,13 @@ export function auditedTool(tool: Tool, audit: Audit): Tool {
         user: context.caller.user,
         client: context.client.name,
         subject: subjectOf(input),
+        details: filesOf(input),
       };
       try {
         const answer = await tool.handle(input, context);
-        const made = isQuestion(answer) ? null : subjectOf(answer.structured as Record<string, unknown>);
-        const result = isQuestion(answer) ? 'asked' : 'ok';
-        audit.note({ ...event, subject: event.subject ?? made, level: 'trace', result });
+        const { made, facts, ...outcome } = outcomeOf(answer);
+        const details = { ...event.details, ...facts };
+        audit.note({ ...event, subject: event.subject ?? made, ...outcome, details });
         return answer;
       } catch (error) {
         noteFailure(audit, event, error, context.signal);
@@ -27,6 +29,18 @@ export function auditedTool(tool: Tool, audit: Audit): Tool {
       }
     },
   };
+}
+
+/** A run that was cancelled is an answer too, and not a success. */
+function outcomeOf(answer: ToolAnswer<unknown> | Question) {
+  if (isQuestion(answer)) return { level: 'trace', result: 'asked', made: null, facts: {} } as const;
+  const structured = answer.structured as Readonly<Record<string, unknown>>;
+  const { end_reason, exit_code = null } = structured;
+  const made = subjectOf(structured);
+  if (typeof end_reason !== 'string') return { level: 'trace', result: 'ok', made, facts: {} } as const;
+  const facts: Details = { end_reason, exit_code: exit_code as number | null };
+  if (end_reason === 'cancelled') return { level: 'info', result: 'cancelled', made, facts } as const;
+  return { level: 'trace', result: 'ok', made, facts } as const;
 }
 
 const subjects = [
@@ -38,14 +52,15 @@ const subjects = [
   'name',
   'crate_id',
   'execution_id',
-  'link_id',
 ] as const;
 
 /** What a call is about, by the names that tools give to it. */
 function subjectOf(input: Readonly<Record<string, unknown>>): string | null {
   const found = subjects.map((name) => input[name]).find((value) => typeof value === 'string');
-  if (found !== undefined) return found as string;
-  const token = input['token'];
+  if (found !== undefined) return withoutSecrets(found as string);
+  const { link_id: id, token } = input;
+  // Where an id is asked for, some give the token.
+  if (typeof id === 'string') return linkOf(id) ?? withoutSecrets(id);
   return typeof token === 'string' ? linkOf(token) : null;
 }
 
@@ -53,4 +68,31 @@ function subjectOf(input: Readonly<Record<string, unknown>>): string | null {
 function linkOf(reference: string): string | null {
   const given = reference.slice(reference.lastIndexOf('/') + 1);
   return isToken(given) ? publicId(hashToken(given)) : null;
+}
+
+const lists = ['file_ids', 'files', 'client_files', 'crate_files'] as const;
+/** As many as a line has room for; how many there were is told. */
+const mostNamed = 20;
+const mostNameLength = 100;
+
+/** The files that a call names besides, by the names that tools give to them. */
+function filesOf(input: Readonly<Record<string, unknown>>): Details {
+  const named = lists.flatMap((list) => {
+    const files: unknown = input[list];
+    return Array.isArray(files) ? files.map(nameOf).filter((name) => name !== null) : [];
+  });
+  if (named.length === 0) return {};
+  return { files: named.slice(0, mostNamed).map(shown).join(' '), files_count: named.length };
+}
+
+/** Quoted unless plain, so that no name passes for two. */
+function shown(name: string): string {
+  const start = withoutSecrets(name.slice(0, mostNameLength));
+  return /^[\w./-]+$/.test(start) ? start : JSON.stringify(start);
+}
+
+function nameOf(file: unknown): string | null {
+  if (typeof file === 'string') return file;
+  const { path } = (file ?? {}) as { path?: unknown };
+  return typeof path === 'string' ? path : null;
 }

@@ -100,6 +100,9 @@ test('the subject is what a call is about, and never a token', async () => {
     [{ token }, id],
     [{ token: `http://127.0.0.1:1/downloads/${token}` }, id],
     [{ token: `${token}x` }, null],
+    [{ link_id: token }, id],
+    [{ link_id: id }, id],
+    [{ path: `http://127.0.0.1:1/files/${token}` }, 'http://127.0.0.1:1/files/…'],
     [{ query: 'x', path: 7 }, null],
   ];
   {
@@ -116,6 +119,27 @@ test('the subject is what a call is about, and never a token', async () => {
     inputs.map(([, subject]) => subject),
   );
   assert.ok(!JSON.stringify(lines).includes(token));
+});
+
+test('E8: a call that names many files is told with the first of them and their number', async () => {
+  using folder = temporaryLog();
+  const ids = Array.from({ length: 30 }, (_, at) => `file_${String(at).padStart(24, '0')}`);
+  {
+    await using audit = open(folder.path);
+    const tool = auditedTool(
+      obedient(() => ({ text: '', structured: {} })),
+      audit,
+    );
+    await tool.handle({ file_ids: ids, filename: 'all.zip' }, context());
+    const client_files = [{ path: 'docs/a.csv' }, { path: 'docs/b c.csv' }];
+    await tool.handle({ files: [{ path: 'docs/x', content: 'secret' }, 7], client_files }, context());
+  }
+  const [bundle, run] = linesOf(folder.path).slice(2);
+  assert.deepEqual(
+    [bundle!.subject, bundle!.details],
+    ['all.zip', { files: ids.slice(0, 20).join(' '), files_count: 30 }],
+  );
+  assert.deepEqual(run!.details, { files: 'docs/x docs/a.csv "docs/b c.csv"', files_count: 3 });
 });
 
 test('search_audit gives operators the lines of all users, by page, and nobody else', async () => {

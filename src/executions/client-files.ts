@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WorkcrateError } from '../errors.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { isQuestion, type Question, type ToolContext } from '../mcp/tool.ts';
 import { parseName } from '../paths/paths.ts';
 import type { OtherFile } from './given-files.ts';
@@ -60,10 +60,10 @@ export async function findClientFiles(
   const files = demandAllowed(port, context);
   const names = namesOf(asked);
   const paths = [...new Set(asked.map(({ path }) => path))];
-  for (const path of paths) await files.demand(context, path);
+  for (const path of paths) await files.demand(context, path).catch(refuseRun);
   const found = new Map<string, ClientFile>();
   for (const path of paths) {
-    const file = await files.find(context, path);
+    const file = await files.find(context, path).catch(refuseRun);
     if (file !== null && isQuestion(file)) return file;
     if (file !== null) found.set(path, file);
     demandRoom(found, files.mostBytes);
@@ -98,6 +98,12 @@ async function askFor(files: ClientFiles, context: ToolContext, missing: string[
     'client_unsupported',
     `${missing.length} of client_files have to be sent first. Run this with sh in the project's folder, then make the same call again:\n${commands.join('\n')}`,
   );
+}
+
+/** An error of the run's own: the one of the file has been told in the audit log, and each is told once. */
+function refuseRun(error: unknown): never {
+  if (!isWorkcrateError(error, 'path_refused')) throw error;
+  throw new WorkcrateError(error.code, error.message, { cause: error, details: { ...error.details } });
 }
 
 function demandRoom(found: ReadonlyMap<string, ClientFile>, most: number): void {
