@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { audited } from '../audit/lines.testing.ts';
 import { backends, share, startServer, type TestServer } from '../server.testing.ts';
 
 const signs = /s3|azure/.test(backends);
@@ -31,24 +32,30 @@ function expiryOf(location: string): number {
 }
 
 describe(`downloads by redirect (${backends})`, () => {
-  it('C3: a large file is had from the store itself, with its name and type', { skip }, async () => {
-    await using server = await redirecting();
-    const bytes = randomBytes(100_000);
-    const { downloadUrl, token } = await share(server, bytes, { filename: 'naïve "plan".csv' });
-    const sent = await ask(downloadUrl);
-    assert.equal(sent.status, 302);
-    assert.equal(sent.headers.get('cache-control'), 'private, no-store');
-    assert.equal(sent.headers.get('referrer-policy'), 'no-referrer');
-    const location = sent.headers.get('location')!;
-    assert.notEqual(new URL(location).host, new URL(server.url).host);
-    assert.ok(!location.includes(token));
-    const answer = await fetch(location);
-    assert.equal(answer.status, 200);
-    assert.deepEqual(Buffer.from(await answer.bytes()), bytes);
-    assert.match(answer.headers.get('content-type')!, /^text\/csv/);
-    const own = (await ask(downloadUrl, { method: 'HEAD' })).headers.get('content-disposition');
-    assert.equal(answer.headers.get('content-disposition'), own);
-  });
+  it(
+    'C3, E8: a large file is had from the store itself, and told as handed over, with its name and type',
+    { skip },
+    async () => {
+      await using server = await redirecting();
+      const bytes = randomBytes(100_000);
+      const { downloadUrl, token } = await share(server, bytes, { filename: 'naïve "plan".csv' });
+      const sent = await ask(downloadUrl);
+      assert.equal(sent.status, 302);
+      assert.equal(sent.headers.get('cache-control'), 'private, no-store');
+      assert.equal(sent.headers.get('referrer-policy'), 'no-referrer');
+      const location = sent.headers.get('location')!;
+      assert.notEqual(new URL(location).host, new URL(server.url).host);
+      assert.ok(!location.includes(token));
+      const answer = await fetch(location);
+      assert.equal(answer.status, 200);
+      assert.deepEqual(Buffer.from(await answer.bytes()), bytes);
+      assert.match(answer.headers.get('content-type')!, /^text\/csv/);
+      const own = (await ask(downloadUrl, { method: 'HEAD' })).headers.get('content-disposition');
+      assert.equal(answer.headers.get('content-disposition'), own);
+      const [line] = await audited(server.data, ({ operation }) => operation === 'download');
+      assert.deepEqual([line!.result, line!.details?.['whole']], ['handed_over', true]);
+    },
+  );
 
   it('what the server has to see to the end, or judge itself, is sent by it', { skip }, async () => {
     await using server = await redirecting();

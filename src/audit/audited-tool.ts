@@ -35,12 +35,19 @@ export function auditedTool(tool: Tool, audit: Audit): Tool {
 function outcomeOf(answer: ToolAnswer<unknown> | Question) {
   if (isQuestion(answer)) return { level: 'trace', result: 'asked', made: null, facts: {} } as const;
   const structured = answer.structured as Readonly<Record<string, unknown>>;
-  const { end_reason, exit_code = null } = structured;
-  const made = subjectOf(structured);
-  if (typeof end_reason !== 'string') return { level: 'trace', result: 'ok', made, facts: {} } as const;
-  const facts: Details = { end_reason, exit_code: exit_code as number | null };
-  if (end_reason === 'cancelled') return { level: 'info', result: 'cancelled', made, facts } as const;
-  return { level: 'trace', result: 'ok', made, facts } as const;
+  const about = { made: subjectOf(structured), facts: factsOf(structured) };
+  if (structured['end_reason'] === 'cancelled')
+    return { level: 'info', result: 'cancelled', ...about } as const;
+  return { level: 'trace', result: 'ok', ...about } as const;
+}
+
+/** How a run ended, and which link was made: its downloads are told by the same name. */
+function factsOf({ end_reason, exit_code, token }: Readonly<Record<string, unknown>>): Details {
+  const link = typeof token === 'string' ? linkOf(token) : null;
+  return {
+    ...(typeof end_reason === 'string' && { end_reason, exit_code: exit_code as number | null }),
+    ...(link !== null && { link }),
+  };
 }
 
 const subjects = [

@@ -121,6 +121,19 @@ test('the subject is what a call is about, and never a token', async () => {
   assert.ok(!JSON.stringify(lines).includes(token));
 });
 
+test('E8: a call that made a link tells its public name', async () => {
+  using folder = temporaryLog();
+  const token = newToken();
+  {
+    await using audit = open(folder.path);
+    const made = obedient(() => ({ text: '', structured: { filename: 'a.csv', token } as never }));
+    await auditedTool(made, audit).handle({}, context());
+  }
+  const [line] = linesOf(folder.path).slice(2);
+  assert.deepEqual([line!.subject, line!.details], ['a.csv', { link: publicId(hashToken(token)) }]);
+  assert.ok(!JSON.stringify(line).includes(token));
+});
+
 test('E8: a call that names many files is told with the first of them and their number', async () => {
   using folder = temporaryLog();
   const ids = Array.from({ length: 30 }, (_, at) => `file_${String(at).padStart(24, '0')}`);
