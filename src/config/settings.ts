@@ -309,7 +309,7 @@ export const settings = {
   auditKey: setting(
     optionalText,
     null,
-    'key of the chain of the audit log: without it, nobody can forge one',
+    'key of the chain of the audit log: with one, nobody who does not know it can forge the chain',
     {
       secret: true,
     },
