@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { auditHelp } from './commands/audit-help.ts';
 import type { CommandInput } from './commands/command.ts';
 import { helpText } from './commands/help.ts';
 import { flagOptions, loadConfig, printConfig, type LoadedConfig } from './config.ts';
@@ -30,7 +31,7 @@ const wordy: ReadonlySet<string> = new Set(['user', 'crates', 'replay', 'build',
 async function main(argv: string[]): Promise<number> {
   const { command, words, flags } = parse(argv);
   if (flags['version'] !== undefined) return print(`${packageVersion}\n`);
-  if (flags['help'] !== undefined) return print(helpText());
+  if (flags['help'] !== undefined) return print(command === 'audit' ? auditHelp : helpText());
   if (command === null && flags['print-config'] === undefined)
     throw usage(`say what to do: ${Object.keys(commands).join(', ')}`);
   const loaded = loadConfig(flags);

@@ -79,6 +79,46 @@ describe('workcrate audit, as a process of its own', () => {
     assert.deepEqual([changed.code, json.code, told.ok, told.problems[0].line], [1, 1, false, 4]);
   });
 
+  it('where there is no log, verify says so and exits with 1', async () => {
+    const none = join(data, 'none');
+    const [ended, off] = await Promise.all([
+      run(['audit', 'verify', '--data', none]),
+      run(['audit', 'verify', '--data', none, '--audit-level', 'off']),
+    ]);
+    assert.equal(ended.stdout.split('\n')[0], `problem: ${auditFolder(none)}: there is no log`);
+    assert.match(ended.stdout, /Is --data the folder of the server\?/);
+    assert.match(off.stdout, /With audit_level off none is written\./);
+    assert.deepEqual([ended.code, off.code], [1, 1]);
+  });
+
+  it('a search that finds nothing says so, and a page says how to go on', async () => {
+    const [none, first] = await Promise.all([audit('search', 'zebra'), audit('search', '--limit', '3')]);
+    assert.deepEqual([none.code, none.stdout], [0, 'No line is like that.\n']);
+    const [, place] = /\nThere may be more: --before (\S+)\n$/.exec(first.stdout) ?? [];
+    const last = await audit('search', '--before', place!);
+    assert.match(last.stdout, /^\S+ {2}info {5}workcrate {2}audit\.file [^\n]+\n$/);
+  });
+
+  it('JSON for programs holds nothing that a terminal acts on either', async () => {
+    const file = join(auditFolder(data), 'audit-2026-05-04.jsonl');
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replace('docs/a.md', 'docs/\u009b2J\u202e'));
+    const [found, shown] = await Promise.all([audit('search', '--json'), audit('tail')]);
+    await writeFile(file, text);
+    for (const { stdout } of [found, shown]) assert.match(stdout, /docs\/\\u009b2J\\u202e/);
+  });
+
+  it('--help tells of audit alone, with every option', async () => {
+    const [whole, ofSearch] = await Promise.all([audit('--help'), audit('search', '--help')]);
+    assert.equal(whole.stdout, ofSearch.stdout);
+    const told = new Set(whole.stdout.match(/--[a-z-]+/g));
+    const options = 'user operation result level since until limit before json data audit-key config';
+    assert.deepEqual(
+      [...told],
+      options.split(' ').map((name) => `--${name}`),
+    );
+  });
+
   it('what it does not take is one line and exit code 2', async () => {
     const asked = [
       [],
@@ -86,6 +126,7 @@ describe('workcrate audit, as a process of its own', () => {
       ['search', '--level', 'loud'],
       ['tail', '--since', 'monday'],
       ['tail', '--limit', 'x'],
+      ['search', '--before', '7'],
     ];
     const ended = await Promise.all(asked.map((words) => audit(...words)));
     for (const { code, stdout, stderr } of ended) {

@@ -4,24 +4,23 @@ import {
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
-  openSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkcrateError } from '../errors.ts';
 import { endingOf, type Torn } from './ending.ts';
-import { fileOfDay } from './file-names.ts';
+import { fileFor } from './file-names.ts';
 import { beginHead, readHead, writeHead, type Head } from './head.ts';
 import { beginning, lineAfter, type Entry, type Place } from './line.ts';
+import { openRegular, openRegularSync } from './regular.ts';
 
 /** Read as well, since a file that was just opened is looked at. */
-const appendFlags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
+const appendFlags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
 
 /** What of the log's end on disk the next line has to see to. */
 interface Found {
-  /** Lines go there or to a later one, also where the clock was set back. */
+  /** Lines go there or to one that comes after it. */
   readonly file: string | null;
   /** Whether the last line has no end. */
   readonly open: boolean;
@@ -57,11 +56,10 @@ export function openChain(folder: string, key: string | null) {
     return { ...ending, head: headState(head, ending.last) };
   }
 
-  function fileFor(day: string, earlier: string | null): Current {
-    const file = [fileOfDay(day), earlier ?? ''].sort().at(-1)!;
+  function opened(file: string): Current {
     if (current?.file === file) return current;
     leave();
-    const fd = openSync(join(folder, file), appendFlags, 0o600);
+    const fd = openRegularSync(join(folder, file), appendFlags, 0o600);
     current = { file, fd, size: fstatSync(fd).size };
     return current;
   }
@@ -83,7 +81,7 @@ export function openChain(folder: string, key: string | null) {
     const first = found === null;
     found ??= look();
     try {
-      const target = fileFor(day, current?.file ?? found.file);
+      const target = opened(fileFor(day, current?.file ?? found.file));
       const isNew = target.size === 0 || (target.file === found.file && !found.begun);
       if (found.head === 'none') beginHead(folder, target.file, key);
       const own = ownEntries(entries[0]!.time, isNew ? target.file : null, first ? found : null, key);
@@ -144,7 +142,7 @@ function appendAll({ fd, size }: Current, bytes: Buffer): number {
 /** By a handle of its own, since the other is closed when the day ends. */
 async function syncFile(folder: string, file: string, fd: number | null): Promise<void> {
   const ino = fd === null ? null : fstatSync(fd).ino;
-  await using handle = await open(join(folder, file), constants.O_RDONLY | constants.O_NOFOLLOW);
+  await using handle = await openRegular(join(folder, file));
   await handle.datasync();
   if (ino !== null && (await handle.stat()).ino !== ino)
     throw new WorkcrateError('storage_failed', `The audit log's file ${file} was replaced while in use.`);

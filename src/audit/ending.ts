@@ -1,10 +1,14 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { hash } from 'node:crypto';
+import { closeSync, constants, fstatSync, readSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { auditFilesSync } from './file-names.ts';
 import { isIntact, linkOf, mostLineBytes, type Place } from './line.ts';
+import { NotAFile, openRegularSync } from './regular.ts';
 
-/** The start of a line whose writer was ended in the middle. It stays as evidence, and the next line tells of it. */
+/**
+ * What stands behind the last line: the start of one whose writer was ended in the middle, or zeros that a loss of
+ * power has left. It stays as evidence, and the next line tells of it.
+ */
 export interface Torn {
   readonly torn_bytes: number;
   readonly torn_sha256: string;
@@ -23,53 +27,120 @@ export interface Ending {
   readonly begun: boolean;
 }
 
+/** The end of one file, behind its last line. */
+interface Tail {
+  readonly path: string;
+  readonly last: Place | null;
+  readonly begun: boolean;
+  readonly from: number;
+  readonly size: number;
+  readonly open: boolean;
+}
+
 /** From the newest file back to one that has a line that can be read. */
 export function endingOf(folder: string, key: string | null): Ending {
-  const [newest, ...older] = auditFilesSync(folder).toReversed();
-  if (newest === undefined) return { file: null, last: null, open: false, torn: null, begun: false };
-  const ending = endOfFile(join(folder, newest), key);
-  const found = { file: newest, ...ending, begun: ending.last !== null };
-  if (found.last !== null) return found;
-  for (const file of older) {
-    const before = endOfFile(join(folder, file), key);
-    if (before.last !== null) return { ...found, last: before.last, torn: found.torn ?? before.torn };
+  const tails: Tail[] = [];
+  let newest: string | null = null;
+  for (const file of auditFilesSync(folder).toReversed()) {
+    const tail = tailOf(join(folder, file), key);
+    if (tail === null) continue;
+    newest ??= file;
+    tails.unshift(tail);
+    if (tail.last !== null) break;
   }
-  return found;
+  const end = tails.at(-1);
+  return {
+    file: newest,
+    last: tails[0]?.last ?? null,
+    open: end?.open ?? false,
+    torn: tornOf(tails),
+    begun: end?.begun ?? false,
+  };
 }
 
-function endOfFile(path: string, key: string | null): Pick<Ending, 'last' | 'open' | 'torn'> {
-  const bytes = lastBytes(path);
-  const whole = bytes.lastIndexOf(0x0a) + 1;
-  const rest = bytes.subarray(whole);
-  const link = linkOf(rest);
-  if (link !== null && isIntact(rest, link, key)) return { last: link, open: true, torn: null };
-  const last = lastLink(bytes.subarray(0, whole));
-  return { last, open: rest.length > 0, torn: rest.length === 0 ? null : tornOf(rest) };
-}
-
-export function tornOf(bytes: Buffer): Torn {
-  return { torn_bytes: bytes.length, torn_sha256: hash('sha256', bytes, 'hex') };
-}
-
-/** Passes over what is no line: verifying finds it. */
-function lastLink(bytes: Buffer): Place | null {
-  for (let end = bytes.length - 1; end > 0;) {
-    const start = bytes.lastIndexOf(0x0a, end - 1) + 1;
-    const link = linkOf(bytes.subarray(start, end));
-    if (link !== null) return link;
-    end = start - 1;
+/** Null for what is no file: nothing is to be read there, and verifying tells of it. */
+function tailOf(path: string, key: string | null): Tail | null {
+  try {
+    return readTail(path, key);
+  } catch (error) {
+    if (error instanceof NotAFile) return null;
+    throw error;
   }
-  return null;
 }
 
-function lastBytes(path: string): Buffer {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+/** More than a crash leaves behind; of a file that ends otherwise nobody has to know where its last line is. */
+const mostTailBytes = 64 * 1024 ** 2;
+
+function readTail(path: string, key: string | null): Tail {
+  const fd = openRegularSync(path, constants.O_RDONLY);
   try {
     const { size } = fstatSync(fd);
-    const bytes = Buffer.alloc(Math.min(size, 2 * mostLineBytes));
-    const read = readSync(fd, bytes, 0, bytes.length, size - bytes.length);
-    return bytes.subarray(0, read);
+    for (let most = 2 * mostLineBytes; ; most *= 4) {
+      const bytes = bytesOf(fd, Math.max(0, size - most), size);
+      const open = bytes.length > 0 && bytes.at(-1) !== 0x0a;
+      const found = lastLine(bytes, key);
+      if (found !== null || bytes.length === size || most > mostTailBytes) {
+        const from = size - bytes.length + (found?.end ?? 0);
+        return { path, last: found?.place ?? null, begun: found !== null, from, size, open };
+      }
+    }
   } finally {
     closeSync(fd);
   }
+}
+
+/** Nobody writes so many; whoever went on from a higher one would run out of numbers. */
+const mostSeq = 1e14;
+
+/**
+ * Where the last line ends, and the place to go on from: that of the last line that is as it was written. Others may
+ * be forged; they are gone on from only where there is nothing else, as after a change of the key.
+ */
+function lastLine(bytes: Buffer, key: string | null): { place: Place | null; end: number } | null {
+  const whole = bytes.lastIndexOf(0x0a) + 1;
+  const rest = bytes.subarray(whole);
+  const unended = linkOf(rest);
+  let end = unended !== null && isIntact(rest, unended, key) ? bytes.length : 0;
+  let place: Place | null = null;
+  if (unended !== null && end > 0 && unended.seq < mostSeq) return { place: unended, end };
+  for (let stop = whole - 1; stop > 0;) {
+    const start = bytes.lastIndexOf(0x0a, stop - 1) + 1;
+    const line = bytes.subarray(start, stop);
+    const link = linkOf(line);
+    if (link !== null) end ||= stop + 1;
+    if (link !== null && link.seq < mostSeq) {
+      if (isIntact(line, link, key)) return { place: link, end };
+      place ??= link;
+    }
+    stop = start - 1;
+  }
+  return end === 0 ? null : { place, end };
+}
+
+/** What ends with a line's end is none that a crash has left. */
+function tornOf(tails: readonly Tail[]): Torn | null {
+  const pieces = tails.filter(({ from, size }) => from < size);
+  const last = pieces.at(-1);
+  if (last === undefined || !last.open) return null;
+  const hash = createHash('sha256');
+  for (const piece of pieces) hashPiece(hash, piece);
+  return {
+    torn_bytes: pieces.reduce((sum, { from, size }) => sum + size - from, 0),
+    torn_sha256: hash.digest('hex'),
+  };
+}
+
+function hashPiece(hash: ReturnType<typeof createHash>, { path, from, size }: Tail): void {
+  const fd = openRegularSync(path, constants.O_RDONLY);
+  try {
+    const step = 1024 ** 2;
+    for (let at = from; at < size; at += step) hash.update(bytesOf(fd, at, Math.min(size, at + step)));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function bytesOf(fd: number, from: number, to: number): Buffer {
+  const bytes = Buffer.alloc(to - from);
+  return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
 }

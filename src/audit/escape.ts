@@ -8,5 +8,6 @@ const unprintable =
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** JSON that is one line of plain characters, whatever stands in the value. */
-export const plainJson = (value: unknown): string => JSON.stringify(value).replace(unprintable, escaped);
+/** JSON of plain characters, whatever stands in the value; one line, unless it is to be indented. */
+export const plainJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(unprintable, escaped);

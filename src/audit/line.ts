@@ -1,5 +1,6 @@
 import { createHmac, hash } from 'node:crypto';
-import type { AuditEvent } from './audit.ts';
+import { z } from 'zod';
+import { auditLevels, type AuditEvent } from './audit.ts';
 import { plainJson } from './escape.ts';
 
 /** An event with the moment at which it was told, ready to be written. */
@@ -68,11 +69,29 @@ export function isIntact(line: Buffer, { hash }: Link, key: string | null): bool
   return seal(line.subarray(0, line.length - hashBytes), key) === hash;
 }
 
+const text = z.string();
+const sealForm = text.regex(/^[0-9a-f]{64}$/);
+
+/** Whoever can write to the folder can write anything there; what is not of this form is no line of ours. */
+const lineForm = z.strictObject({
+  seq: z.int().min(0),
+  time: text.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/),
+  level: z.enum(auditLevels),
+  operation: text,
+  user: text,
+  client: text.nullable(),
+  subject: text.nullable(),
+  result: text,
+  details: z.record(text, z.union([text, z.number(), z.boolean(), z.null()])).optional(),
+  prev: sealForm,
+  hash: sealForm,
+});
+
 /** The line in full; null for what is no line of ours. */
 export function parseLine(line: Buffer): AuditLine | null {
   if (linkOf(line) === null) return null;
   try {
-    return JSON.parse(line.toString('utf8')) as AuditLine;
+    return (lineForm.safeParse(JSON.parse(line.toString('utf8'))).data as AuditLine | undefined) ?? null;
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;

@@ -52,3 +52,15 @@ export const linesOf = (folder: string, file = filesIn(folder).at(-1)!): AuditLi
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as AuditLine);
+
+/** What somebody without the key may add to a file: it looks like a line, whatever it says. */
+export function forged(given: Readonly<Record<string, unknown>>): string {
+  const line = {
+    seq: 9,
+    time: new Date(noon).toISOString(),
+    ...event({ client: null, subject: null }),
+    ...given,
+  };
+  const seal = '0'.repeat(64);
+  return `${JSON.stringify(line).slice(0, -1)},"prev":"${seal}","hash":"${seal}"}\n`;
+}

@@ -5,7 +5,6 @@ import type { Log } from '../log.ts';
 import { auditLevels, type Audit, type AuditEvent, type AuditLevel } from './audit.ts';
 import { bounded } from './bounded.ts';
 import { openChain } from './chain.ts';
-import { dayMs } from './file-names.ts';
 import { createQueue } from './queue.ts';
 import { countRepeats, whereOf } from './repeats.ts';
 import { sweepAudit } from './sweep.ts';
@@ -34,7 +33,7 @@ export function openAudit(options: AuditOptions): Audit {
   let sweeping: Promise<unknown> | null = null;
 
   function sweepSoon(): void {
-    sweeping ??= sweepAudit(folder, clock() - options.retentionDays * dayMs)
+    sweeping ??= sweepAudit(folder, clock(), options.retentionDays)
       .catch((error: unknown) => log.error('audit.sweep_failed', { error }))
       .finally(() => (sweeping = null));
   }

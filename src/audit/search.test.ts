@@ -3,8 +3,10 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { dayMs } from './file-names.ts';
-import { event, filesIn, noon, open, temporaryLog } from './log.testing.ts';
+import { plainJson } from './escape.ts';
+import { event, filesIn, forged, noon, open, temporaryLog } from './log.testing.ts';
 import { searchAudit, type AuditQuery } from './search.ts';
+import { pageText } from './text.ts';
 
 describe('searching the audit log', () => {
   const folder = temporaryLog();
@@ -50,7 +52,7 @@ describe('searching the audit log', () => {
   it('pages give every line once, also where a page ends early for the bytes it has read', async () => {
     for (const mostBytes of [Infinity, 1000]) {
       const seen: number[] = [];
-      let before: number | undefined;
+      let before: string | undefined;
       do {
         const page = await search({ limit: 700, before }, { mostBytes });
         seen.push(...page.lines.map(({ seq }) => seq));
@@ -59,6 +61,11 @@ describe('searching the audit log', () => {
       assert.equal(seen.length, 3 * (perDay + 3));
       assert.ok(seen.every((seq, at) => seq === seen.length - at));
     }
+  });
+
+  it('what is no place of a page is refused', async () => {
+    for (const before of ['7', '2026-05-04', '../x:1'])
+      await assert.rejects(search({ before }), { code: 'invalid_input' });
   });
 
   it('a signal that has fired ends it', async () => {
@@ -78,5 +85,58 @@ describe('searching the audit log', () => {
         ['docs/2/1998', true],
       ],
     );
+  });
+});
+
+describe('a log that somebody has written to', () => {
+  const hostile: Readonly<Record<string, unknown>>[] = [
+    { level: 5 },
+    { level: '\u001b[2J' },
+    { time: '2026-05-04 (\u001b[2J\n)' },
+    { subject: undefined },
+    { user: undefined },
+    { details: null },
+    { details: { a: { b: 1 } } },
+    { operation: { a: 1 } },
+    { more: 1 },
+  ];
+
+  it('E8: shows no line that is not of the form of one, and nothing that a terminal acts on', async () => {
+    using folder = temporaryLog();
+    {
+      await using audit = open(folder.path, { key: 'k' });
+      audit.note(event());
+    }
+    const [file] = filesIn(folder.path);
+    for (const given of hostile) appendFileSync(join(folder.path, file!), forged(given));
+    const said = { user: '\u009b2J', subject: '\u202e\n', details: { '\u001b[2J': '\u2028' } };
+    appendFileSync(join(folder.path, file!), forged(said));
+    const page = await searchAudit(folder.path, { limit: 50 }, { key: 'k' });
+    assert.deepEqual(
+      page.lines.map(({ intact }) => intact),
+      [false, true, true, true],
+    );
+    const shown = pageText(page, String);
+    assert.doesNotMatch(shown.replaceAll('\n', ''), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    assert.equal(shown.split('\n').length, 4);
+    assert.doesNotMatch(plainJson(page), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  });
+
+  it('pages give every line once, whatever number a line has', async () => {
+    using folder = temporaryLog();
+    {
+      await using audit = open(folder.path, { key: 'k' });
+      for (let n = 0; n < 5; n++) audit.note(event());
+    }
+    const [file] = filesIn(folder.path);
+    for (const seq of [0, 3, 900_000_000_000_000]) appendFileSync(join(folder.path, file!), forged({ seq }));
+    const seen: number[] = [];
+    for (let before: string | undefined, more = true; more;) {
+      const page = await searchAudit(folder.path, { limit: 1, before }, { key: 'k' });
+      seen.push(...page.lines.map(({ seq }) => seq));
+      before = page.next ?? undefined;
+      more = page.next !== null;
+    }
+    assert.deepEqual(seen, [900_000_000_000_000, 3, 0, 7, 6, 5, 4, 3, 2, 1]);
   });
 });

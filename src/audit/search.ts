@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { errnoOf } from '../errors.ts';
+import { errnoOf, WorkcrateError } from '../errors.ts';
 import { auditLevels, type AuditLevel } from './audit.ts';
 import { backwards } from './backwards.ts';
 import { plainJson } from './escape.ts';
-import { auditFiles, dayMs, dayOfFile } from './file-names.ts';
-import { isIntact, linkOf, parseLine, type AuditLine } from './line.ts';
+import { auditFiles, dayMs, dayOfFile, fileOfStem, inFileOrder, stemOf } from './file-names.ts';
+import { isIntact, parseLine, type AuditLine } from './line.ts';
+import { NotAFile } from './regular.ts';
 
 export interface AuditQuery {
   /** Anything that stands in a line, in any case. */
@@ -21,7 +22,7 @@ export interface AuditQuery {
   readonly until?: number | undefined;
   readonly limit: number;
   /** The `next` of the page before. */
-  readonly before?: number | undefined;
+  readonly before?: string | undefined;
 }
 
 export interface FoundLine extends AuditLine {
@@ -32,12 +33,14 @@ export interface FoundLine extends AuditLine {
 export interface FoundLines {
   readonly lines: readonly FoundLine[];
   /** Given as `before`, it goes on from there; null at the end of the log. */
-  readonly next: number | null;
+  readonly next: string | null;
+  /** Names of the log under which a link, folder or pipe stands. Nothing is read there. */
+  readonly passedOver: readonly string[];
 }
 
 export interface SearchOptions {
   readonly key: string | null;
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal;
   /** How much is read for a page, which may end early for that. */
   readonly mostBytes?: number;
 }
@@ -51,40 +54,58 @@ export async function searchAudit(
   { key, signal, mostBytes = usualBytes }: SearchOptions,
 ): Promise<FoundLines> {
   const isWanted = wantedBy(query);
-  const found: FoundLine[] = [];
+  const from = query.before === undefined ? null : positionOf(query.before);
+  const lines: FoundLine[] = [];
+  const passedOver: string[] = [];
   let [left, next] = [mostBytes, query.before ?? null];
-  for (const file of await filesOf(folder, query))
-    for await (const { lines, bytes } of linesOf(join(folder, file), query.before ?? null)) {
-      signal.throwIfAborted();
-      for (const line of lines) {
-        if (found.length === query.limit) return { lines: found, next };
-        const link = linkOf(line);
-        if (link === null || link.seq >= (query.before ?? Infinity)) continue;
-        next = link.seq;
+  for (const file of await filesOf(folder, query, from))
+    for await (const stretch of linesOf(folder, file, from, passedOver)) {
+      signal?.throwIfAborted();
+      for (const [at, line] of stretch.lines.entries()) {
+        if (lines.length === query.limit) return { lines, next, passedOver };
+        next = `${stemOf(file)}:${stretch.starts[at]!}`;
         const hit = isWanted(line);
-        if (hit !== null) found.push({ ...hit, intact: isIntact(line, link, key) });
+        if (hit !== null) lines.push({ ...hit, intact: isIntact(line, hit, key) });
       }
-      left -= bytes;
-      if (left <= 0 && next !== query.before) return { lines: found, next };
+      left -= stretch.bytes;
+      if (left <= 0 && next !== (query.before ?? null)) return { lines, next, passedOver };
     }
-  return { lines: found, next: null };
+  return { lines, next: null, passedOver };
 }
 
-/** No line of a file is of a later day than the file; after a clock was set back, some may be of an earlier. */
-async function filesOf(folder: string, { since = 0, until = Infinity }: AuditQuery): Promise<string[]> {
+/** A place in a file, which stays where it is: nothing that a line says can lead elsewhere. */
+interface Position {
+  readonly file: string;
+  readonly at: number;
+}
+
+/** The form of a `next`. */
+export const positionForm = /^(\d{4}-\d{2}-\d{2}(?:\.\d{1,6})?):(\d{1,15})$/;
+
+function positionOf(text: string): Position {
+  const [, stem = '', at] = positionForm.exec(text) ?? [];
+  const file = fileOfStem(stem);
+  if (file === null)
+    throw new WorkcrateError('invalid_input', 'before takes the `next` of the page before, as it was given.');
+  return { file, at: Number(at) };
+}
+
+/** No line of a file is of a later day than the file; where the clock was set back, some are of an earlier. */
+async function filesOf(folder: string, { since = 0 }: AuditQuery, from: Position | null): Promise<string[]> {
   const files = await auditFiles(folder);
   return files.toReversed().filter((file) => {
-    const day = Date.parse(dayOfFile(file));
-    return day + dayMs > since && day < until;
+    const isBefore = from === null || inFileOrder(file, from.file) <= 0;
+    return isBefore && Date.parse(dayOfFile(file)) + dayMs > since;
   });
 }
 
-async function* linesOf(path: string, before: number | null) {
+async function* linesOf(folder: string, file: string, from: Position | null, passedOver: string[]) {
   try {
-    yield* backwards(path, before);
+    yield* backwards(join(folder, file), file === from?.file ? from.at : Infinity);
   } catch (error) {
+    if (error instanceof NotAFile) passedOver.push(file);
     // Its time had come.
-    if (errnoOf(error) !== 'ENOENT') throw error;
+    else if (errnoOf(error) !== 'ENOENT') throw error;
   }
 }
 

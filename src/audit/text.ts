@@ -1,11 +1,22 @@
 import { plainJson } from './escape.ts';
-import type { FoundLine } from './search.ts';
+import type { FoundLine, FoundLines } from './search.ts';
+
+/** A page for people, with what has to be said to go on from it. */
+export function pageText({ lines, next, passedOver }: FoundLines, more: (next: string) => string): string {
+  const parts = [
+    ...(lines.length === 0 ? [next === null ? 'No line is like that.' : 'No line yet is like that.'] : []),
+    ...lines.map(lineText),
+    ...(next === null ? [] : [`There may be more: ${more(next)}`]),
+    ...passedOver.map((file) => `${file} is a link, a folder or a pipe, and was not read.`),
+  ];
+  return parts.join('\n');
+}
 
 /** A line for people. Nothing in it acts on a terminal or looks like another line. */
-export function lineText({ time, level, user, operation, result, subject, ...more }: FoundLine): string {
+function lineText({ time, level, user, operation, result, subject, ...more }: FoundLine): string {
   const parts = [
-    time,
-    level.padEnd(7),
+    plain(time),
+    plain(level).padEnd(7),
     plain(user),
     plain(operation),
     plain(result),

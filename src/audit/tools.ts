@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
 import { auditLevels } from './audit.ts';
-import { searchAudit, type FoundLine } from './search.ts';
-import { lineText } from './text.ts';
+import { moment, timeOf } from './moments.ts';
+import { positionForm, searchAudit, type FoundLine } from './search.ts';
+import { pageText } from './text.ts';
 
 export interface AuditToolsOptions {
   readonly folder: string;
   readonly key: string | null;
 }
 
-const moment = z.iso.datetime({ offset: true });
 const name = z.string().min(1).max(200);
 
 const found = z.object({
@@ -41,12 +41,12 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
         operation: name.optional().describe('Such as read_client_file'),
         result: name.optional().describe('ok, failed for all else, or the code of an error'),
         level: z.enum(auditLevels).optional().describe('The least severe'),
-        since: moment.optional().describe('From then on'),
-        until: moment.optional().describe('Before then'),
+        since: moment.optional().describe('From then on: a day such as 2026-05-04, or 2026-05-04T12:00:00Z'),
+        until: moment.optional().describe('Before then: 2026-05-05 ends with the last moment of 2026-05-04'),
         limit: z.number().int().min(1).max(200).default(50),
-        before: z.number().int().min(0).optional().describe('The `next` of the page before'),
+        before: z.string().regex(positionForm).optional().describe('The `next` of the page before'),
       }),
-      output: z.object({ lines: z.array(found), next: z.number().nullable() }),
+      output: z.object({ lines: z.array(found), next: z.string().nullable() }),
       annotations: { readOnlyHint: true, openWorldHint: false },
       async handle({ since, until, ...query }, { mayUse, signal }) {
         // Those without authentication may use every group; keys and tokens have to name this one.
@@ -56,19 +56,15 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
             'The audit log is for operators, and this key is not one of theirs.',
           );
         const times = { since: timeOf(since), until: timeOf(until) };
-        const { lines, next } = await searchAudit(folder, { ...query, ...times }, { key, signal });
-        const more = next === null ? [] : [`There may be more: before ${next}.`];
+        const page = await searchAudit(folder, { ...query, ...times }, { key, signal });
         return {
-          text: [...lines.map(lineText), ...more].join('\n') || 'No line is like that.',
-          structured: { lines: lines.map(shown), next },
+          text: pageText(page, (next) => `before ${next}.`),
+          structured: { lines: page.lines.map(shown), next: page.next },
         };
       },
     }),
   ];
 }
-
-const timeOf = (text: string | undefined): number | undefined =>
-  text === undefined ? undefined : Date.parse(text);
 
 function shown({ prev: _prev, hash: _hash, details = {}, ...line }: FoundLine): z.input<typeof found> {
   return { ...line, details: { ...details } };

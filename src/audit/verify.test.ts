@@ -129,27 +129,92 @@ test('a file that is removed while the server writes is found', async () => {
   assert.equal((await verifyAudit(folder.path, null)).ok, false);
 });
 
-test('nobody without the key can make lines that fit, and problems are bounded', async () => {
+test('E8: all files and the head removed while the server writes are found', async () => {
+  using folder = temporaryLog();
+  {
+    await using audit = open(folder.path, { key: 'k' });
+    for (let n = 0; n < 60; n++) audit.note(event());
+    await audit.flush();
+    for (const file of [...filesIn(folder.path), head]) rmSync(join(folder.path, file));
+    audit.note(event());
+    await assert.rejects(audit.flush(), { code: 'storage_failed' });
+    audit.note(event());
+  }
+  const { problems, lines } = await verifyAudit(folder.path, 'k');
+  assert.deepEqual([problems.length, lines], [1, 3]);
+  assert.match(problems[0]!.what, /^all files and audit-head\.json were gone when this was written$/);
+});
+
+test('lines that were moved to the file of the day before are found, also when the server has gone on', async () => {
+  using folder = temporaryLog();
+  await writeThreeDays(folder.path, 'k');
+  const [, second, third] = filesIn(folder.path) as [string, string, string];
+  writeFileSync(join(folder.path, second), textOf(folder.path, second) + textOf(folder.path, third));
+  truncateSync(join(folder.path, third), 0);
+  {
+    await using audit = open(folder.path, { key: 'k', clock: () => noon + 3 * dayMs });
+    audit.note(event());
+  }
+  const { problems } = await verifyAudit(folder.path, 'k');
+  assert.deepEqual(
+    problems.map(({ file, what }) => [file, what]),
+    [[second, 'a file begins here within another: lines were moved']],
+  );
+});
+
+test('where no line fits the key, that is one problem', async () => {
   using folder = temporaryLog();
   {
     await using audit = open(folder.path, { key: 'theirs' });
     for (let n = 0; n < 300; n++) audit.note(event());
   }
-  for (const key of [null, 'ours']) {
+  for (const [key, said] of [
+    [null, /--audit-key has to give/],
+    ['ours', /no line fits this key/],
+  ] as const) {
     const { ok, problems, lines } = await verifyAudit(folder.path, key);
-    assert.deepEqual([ok, problems.length, lines], [false, 100, 302]);
+    assert.deepEqual([ok, lines, problems.map(({ file }) => file)], [false, 302, ['the log', head]]);
+    assert.match(problems[0]!.what, said);
   }
 });
 
-test('no log is no problem, and a megabyte without an end is one', async () => {
+test('lines in a row of which the same is true are one problem, and problems are bounded', async () => {
+  using folder = temporaryLog();
+  {
+    await using audit = open(folder.path);
+    for (let n = 0; n < 500; n++) audit.note(event());
+  }
+  const file = filesIn(folder.path)[0]!;
+  const changedWhere = (isChanged: (at: number) => boolean) => (copy: string) => {
+    const lines = linesIn(copy, file).map((line, at) => (isChanged(at) ? line.replace('ada', 'eve') : line));
+    writeFileSync(join(copy, file), lines.join(''));
+  };
+  const row = await after(
+    folder.path,
+    null,
+    changedWhere((at) => at >= 10 && at < 300),
+  );
+  assert.deepEqual(
+    row.problems.map(({ line, to }) => [line, to]),
+    [[11, 300]],
+  );
+  const many = await after(
+    folder.path,
+    null,
+    changedWhere((at) => at % 2 === 0),
+  );
+  assert.equal(many.problems.length, 100);
+});
+
+test('no log is a problem, and so is a megabyte without an end', async () => {
   using folder = temporaryLog();
   assert.deepEqual(await verifyAudit(join(folder.path, 'none'), null), {
-    ok: true,
+    ok: false,
     files: 0,
     lines: 0,
     first: null,
     last: null,
-    problems: [],
+    problems: [{ file: head, line: null, what: 'there is no log' }],
     notes: [],
   });
   await writeThreeDays(folder.path, null);

@@ -1,20 +1,16 @@
 import { join } from 'node:path';
 import { errnoOf } from '../errors.ts';
-import { tornOf, type Torn } from './ending.ts';
+import type { Torn } from './ending.ts';
 import { auditFiles } from './file-names.ts';
 import { forwards } from './forwards.ts';
 import { headFile, readHead, type Head } from './head.ts';
 import { beginning, isIntact, linkOf, parseLine, type AuditLine, type Link, type Place } from './line.ts';
-
-export interface Remark {
-  readonly file: string;
-  /** From 1; null for what is about the whole file. */
-  readonly line: number | null;
-  readonly what: string;
-}
+import { NotAFile } from './regular.ts';
+import { told, type Remark } from './remarks.ts';
+import { isToldBy, strayWith, type Stray } from './stray.ts';
 
 export interface Verified {
-  /** Whether nothing was changed, removed, added or moved. */
+  /** Whether there is a log, and nothing in it was changed, removed, added or moved. */
   readonly ok: boolean;
   readonly files: number;
   readonly lines: number;
@@ -26,22 +22,22 @@ export interface Verified {
   readonly notes: readonly Remark[];
 }
 
-const mostRemarks = 100;
-
 /** How far the reading has come. */
 interface Reading {
   readonly key: string | null;
   readonly head: Head | null;
   place: Place | null;
   /** What was no line, until the next line tells whether it was left by a crash. */
-  torn: (Torn & { readonly open: boolean; readonly remark: Remark }) | null;
+  stray: Stray | null;
   lines: number;
+  /** Lines whose hash is not that of their content. */
+  unsealed: number;
   first: Verified['first'];
   last: Buffer | null;
   headSeen: boolean;
   /** A file without lines before the first that has some. */
   emptied: Remark | null;
-  readonly problems: Remark[];
+  problems: Remark[];
   readonly notes: Remark[];
 }
 
@@ -52,7 +48,7 @@ export async function verifyAudit(folder: string, key: string | null): Promise<V
   const files = await auditFiles(folder);
   const reading = begun(key, typeof head === 'string' ? null : head);
   for (const file of files) await readFile(reading, folder, file);
-  endReading(reading, head, files.at(-1) ?? null);
+  endReading(reading, head, files.length);
   const { lines, first, problems, notes } = reading;
   const last = reading.last === null ? null : seqAndTime(reading.last);
   return { ok: problems.length === 0, files: files.length, lines, first, last, problems, notes };
@@ -62,8 +58,9 @@ const begun = (key: string | null, head: Head | null): Reading => ({
   key,
   head,
   place: null,
-  torn: null,
+  stray: null,
   lines: 0,
+  unsealed: 0,
   first: null,
   last: null,
   emptied: null,
@@ -73,64 +70,77 @@ const begun = (key: string | null, head: Head | null): Reading => ({
 });
 
 async function readFile(reading: Reading, folder: string, file: string): Promise<void> {
-  let number = 0;
-  let isFirst = true;
   try {
-    for await (const { lines, open } of forwards(join(folder, file)))
-      for (const line of lines) {
-        const remark = (what: string): Remark => ({ file, line: number, what });
-        number++;
-        if (readLine(reading, line, { file, open, isFirst, remark })) isFirst = false;
-      }
+    if ((await readLines(reading, join(folder, file), file)) || reading.place !== null) return;
   } catch (error) {
+    if (error instanceof NotAFile)
+      return told(reading.problems, {
+        file,
+        line: null,
+        what: 'it is a link, a folder or a pipe, and no file',
+      });
     // Its time had come while the others were read; a hole shows in the next.
-    if (errnoOf(error) !== 'ENOENT') throw error;
-    return;
+    if (errnoOf(error) === 'ENOENT') return;
+    throw error;
   }
   // Later on the chain tells; the oldest file expires as a whole.
-  if (isFirst && reading.place === null)
-    reading.emptied ??= { file, line: null, what: 'its lines were removed' };
+  reading.emptied ??= { file, line: null, what: 'its lines were removed' };
+}
+
+/** Whether there was one. */
+async function readLines(reading: Reading, path: string, file: string): Promise<boolean> {
+  let number = 0;
+  let isFirst = true;
+  for await (const { lines, starts, end, open } of forwards(path))
+    for (const [at, line] of lines.entries()) {
+      const own = ++number;
+      const remark = (what: string): Remark => ({ file, line: own, what });
+      const where: Where = { file, path, start: starts[at]!, end, open, isFirst, remark };
+      const link = linkOf(line);
+      if (link === null || (open && !isIntact(line, link, reading.key))) readStray(reading, where);
+      else {
+        readLine(reading, line, link, where);
+        const mayTell = isFirst || reading.stray !== null || line.includes(ownMark);
+        if (mayTell) await readOwn(reading, line, link, where);
+        reading.place = link;
+        isFirst = false;
+      }
+    }
+  return !isFirst;
 }
 
 interface Where {
   readonly file: string;
+  readonly path: string;
+  /** Where the line begins. */
+  readonly start: number;
+  /** How far the file was read. */
+  readonly end: number;
   readonly open: boolean;
   /** Whether no line of this file was read before. */
   readonly isFirst: boolean;
   remark(what: string): Remark;
 }
 
-/** Whether it is a line at all. */
-function readLine(reading: Reading, line: Buffer, where: Where): boolean {
-  const link = linkOf(line);
-  if (link === null || (where.open && !isIntact(line, link, reading.key))) {
-    giveUpTorn(reading);
-    reading.torn = { ...tornOf(line), open: where.open, remark: where.remark('this is no line of the log') };
-    return false;
-  }
+function readStray(reading: Reading, { path, start, end, open, remark }: Where): void {
+  const piece = { path, from: start, to: end };
+  reading.stray = strayWith(reading.stray, piece, open, remark('this is no line of the log'));
+}
+
+function readLine(reading: Reading, line: Buffer, link: Link, where: Where): void {
   if (where.open) told(reading.notes, where.remark('the last line has no end'));
   reading.lines++;
   reading.first ??= seqAndTime(line);
-  checkPlace(reading, line, link, where);
-  checkOwn(reading, line, where);
+  checkPlace(reading, link, where);
+  if (!isIntact(line, link, reading.key)) {
+    reading.unsealed++;
+    told(reading.problems, where.remark(changed(reading.key)));
+  }
   checkHead(reading, link, where);
-  reading.place = link;
   reading.last = line;
-  return true;
 }
 
-/** What was no line, and no line tells of, is none that a crash has left. */
-function giveUpTorn(reading: Reading): void {
-  if (reading.torn !== null) told(reading.problems, reading.torn.remark);
-  reading.torn = null;
-}
-
-function checkPlace(
-  { key, place, emptied, problems, notes }: Reading,
-  line: Buffer,
-  link: Link,
-  where: Where,
-): void {
+function checkPlace({ place, emptied, problems, notes }: Reading, link: Link, where: Where): void {
   const before = place ?? (link.seq === 1 ? beginning : null);
   if (before === null && emptied !== null) told(problems, emptied);
   if (before === null)
@@ -139,38 +149,53 @@ function checkPlace(
     told(problems, where.remark(`seq ${link.seq} follows ${before.seq}: lines were removed, added or moved`));
   else if (link.prev !== before.hash)
     told(problems, where.remark('it does not go on from the line before: one of the two was changed'));
-  if (!isIntact(line, link, key)) told(problems, where.remark(changed(key)));
 }
 
 const changed = (key: string | null): string =>
   `its hash is not that of its content: it was changed, or written with ${key === null ? 'a key' : 'another key or none'}`;
 
-const opened = '"operation":"audit.opened"';
+const ownMark = '"operation":"audit.';
 
 /** How a server that goes on with a log must not find it. Only what is on disk is named by the head. */
 const badStates: Readonly<Record<string, string>> = {
+  none: `all files and ${headFile} were gone`,
   missing: `${headFile} was missing`,
   changed: `${headFile} did not fit the log`,
   ahead: `the log had ended before the line that ${headFile} names`,
 };
 
 /** Lines that the log tells of itself. */
-function checkOwn(reading: Reading, line: Buffer, where: Where): void {
-  const { problems, notes, torn } = reading;
-  if (!where.isFirst && torn === null && !line.includes(opened)) return;
+async function readOwn(reading: Reading, line: Buffer, link: Link, where: Where): Promise<void> {
+  const { problems } = reading;
   const { operation, details = {} } = parseLine(line) ?? {};
   if (where.isFirst && (operation !== 'audit.file' || details['file'] !== where.file))
     told(problems, where.remark('the file does not begin with the line that names it'));
+  if (!where.isFirst && operation === 'audit.file')
+    told(problems, where.remark('a file begins here within another: lines were moved'));
   const isOwn = operation === 'audit.file' || operation === 'audit.opened';
-  if (isOwn && torn?.torn_bytes === details['torn_bytes'] && torn?.torn_sha256 === details['torn_sha256']) {
-    if (torn !== null)
-      told(notes, { ...torn.remark, what: 'a line that was not written to its end: the server crashed' });
-    reading.torn = null;
-  }
-  giveUpTorn(reading);
+  await checkStray(reading, isOwn ? tornIn(details) : null, where);
   const state = operation === 'audit.opened' ? String(details['head']) : 'same';
-  if (Object.hasOwn(badStates, state))
+  // The first line of all names the file, and the second finds nothing.
+  if (Object.hasOwn(badStates, state) && !(state === 'none' && link.seq === 2))
     told(problems, where.remark(`${badStates[state]} when this was written`));
+}
+
+function tornIn({ torn_bytes, torn_sha256 }: NonNullable<AuditLine['details']>): Torn | null {
+  if (typeof torn_bytes !== 'number' || typeof torn_sha256 !== 'string') return null;
+  return { torn_bytes, torn_sha256 };
+}
+
+/** What was no line, and no line tells of, is none that a crash has left. */
+async function checkStray(reading: Reading, torn: Torn | null, where: Where): Promise<void> {
+  const { stray, place, problems, notes } = reading;
+  reading.stray = null;
+  if (stray === null) {
+    // What it tells of may have expired with the file that it stood in.
+    if (torn !== null && place !== null)
+      told(problems, where.remark('what a crash had left before this line was removed'));
+  } else if (torn !== null && (await isToldBy(stray, torn, where.path, where.start)))
+    told(notes, { ...stray.remark, what: 'a line that was not written to its end: the server crashed' });
+  else told(problems, stray.remark);
 }
 
 function checkHead(reading: Reading, { seq, hash }: Link, where: Where): void {
@@ -181,21 +206,29 @@ function checkHead(reading: Reading, { seq, hash }: Link, where: Where): void {
     told(problems, where.remark(`it is not the line that ${headFile} names`));
 }
 
-function endReading(reading: Reading, head: Head | string, lastFile: string | null): void {
-  const { torn, problems, notes, place } = reading;
+function endReading(reading: Reading, head: Head | string, files: number): void {
+  const { stray, problems, notes, place } = reading;
   // At the very end nothing can tell of it yet.
-  if (torn?.open) told(notes, { ...torn.remark, what: 'the last line was not written to its end' });
-  else giveUpTorn(reading);
+  if (stray?.open) told(notes, { ...stray.remark, what: 'the last line was not written to its end' });
+  else if (stray !== null) told(problems, stray.remark);
   const about = (what: string): Remark => ({ file: headFile, line: null, what });
   if (head === 'changed') told(problems, about('it was changed, or written with another key'));
-  if (head === 'missing' && lastFile !== null) told(problems, about('it is missing'));
+  if (head === 'missing') told(problems, about(files === 0 ? 'there is no log' : 'it is missing'));
+  if (reading.lines > 0 && reading.unsealed === reading.lines) foldUnsealed(reading);
   if (typeof head === 'string' || reading.headSeen) return;
   const end = place === null ? 'there is no line' : `the log ends at ${place.seq}`;
-  told(problems, about(`it names seq ${head.seq}, but ${end}: lines were cut off or removed`));
+  told(reading.problems, about(`it names seq ${head.seq}, but ${end}: lines were cut off or removed`));
 }
 
-function told(remarks: Remark[], remark: Remark): void {
-  if (remarks.length < mostRemarks) remarks.push(remark);
+/** Where no line fits the key, it is the key that is wrong. */
+function foldUnsealed(reading: Reading): void {
+  const { key } = reading;
+  const what =
+    key === null
+      ? 'no line fits: all were written with a key, which --audit-key has to give'
+      : 'no line fits this key: all were written with another, or with none';
+  const others = reading.problems.filter((problem) => problem.what !== changed(key));
+  reading.problems = [{ file: 'the log', line: null, what }, ...others];
 }
 
 function seqAndTime(line: Buffer): Verified['first'] {

@@ -1,11 +1,13 @@
 import { auditFolder, auditLevels, type AuditLevel } from '../audit/audit.ts';
-import { searchAudit, type AuditQuery, type FoundLines } from '../audit/search.ts';
-import { lineText } from '../audit/text.ts';
-import { verifyAudit, type Remark, type Verified } from '../audit/verify.ts';
+import { plainJson } from '../audit/escape.ts';
+import { moment, timeOf } from '../audit/moments.ts';
+import { remarkText } from '../audit/remarks.ts';
+import { positionForm, searchAudit, type AuditQuery, type FoundLines } from '../audit/search.ts';
+import { pageText } from '../audit/text.ts';
+import { verifyAudit, type Verified } from '../audit/verify.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { CommandInput } from './command.ts';
 import { countOf } from './crates-flags.ts';
-import { untilInterrupted } from './stopping.ts';
 
 interface AuditInput extends CommandInput {
   /** What stands behind `audit`. */
@@ -22,27 +24,25 @@ const actions: Readonly<Record<string, (input: AuditInput, words: readonly strin
 export async function audit(input: AuditInput): Promise<number> {
   const [name = '', ...words] = input.words;
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-  if (action === undefined || (name !== 'search' && words.length > 0)) throw usage();
+  if (action === undefined || (name !== 'search' && words.length > 0))
+    throw bad('workcrate audit takes: verify, search [TEXT] or tail');
   return action(input, words);
 }
 
-function usage(): WorkcrateError {
-  return new WorkcrateError(
-    'config_invalid',
-    'workcrate audit takes: verify, search [TEXT] or tail. See workcrate --help.',
-  );
-}
+const isForPrograms = ({ flags }: AuditInput): boolean => flags['json'] !== undefined;
 
-const asked = ({ flags }: AuditInput): boolean => flags['json'] !== undefined;
-
-/** Exit code 1 where something was changed, removed or added. */
+/** Exit code 1 where something was changed, removed or added, or where there is no log. */
 async function verify(input: AuditInput): Promise<number> {
   const told = await verifyAudit(auditFolder(input.config.data), input.config.auditKey);
-  process.stdout.write(asked(input) ? `${JSON.stringify(told, null, 2)}\n` : verifiedText(told));
+  print(isForPrograms(input) ? plainJson(told, 2) : verifiedText(told, input));
   return told.ok ? 0 : 1;
 }
 
-function verifiedText({ ok, files, lines, first, last, problems, notes }: Verified): string {
+function verifiedText(
+  { ok, files, lines, first, last, problems, notes }: Verified,
+  input: AuditInput,
+): string {
+  if (files === 0 && lines === 0 && problems.length === 1) return noLog(input, problems[0]!.what);
   const range =
     first && last ? `, from ${first.time} (seq ${first.seq}) to ${last.time} (seq ${last.seq})` : '';
   return [
@@ -50,41 +50,35 @@ function verifiedText({ ok, files, lines, first, last, problems, notes }: Verifi
     ...notes.map((remark) => `note: ${remarkText(remark)}`),
     `${lines} lines in ${files} files${range}`,
     ok ? 'No line was changed, removed or added.' : 'The audit log is not as it was written.',
-    '',
   ].join('\n');
 }
 
-const remarkText = ({ file, line, what }: Remark): string =>
-  `${file}${line === null ? '' : `, line ${line}`}: ${what}`;
+function noLog({ config }: AuditInput, what: string): string {
+  const why =
+    config.auditLevel === 'off'
+      ? 'With audit_level off none is written.'
+      : 'Is --data the folder of the server? If it is, and the server was used, the log was removed.';
+  return `problem: ${auditFolder(config.data)}: ${what}\n${why}`;
+}
 
 async function search(input: AuditInput, words: readonly string[]): Promise<number> {
   const page = await found(input, { ...queryOf(input, 50), text: words.join(' ') || undefined });
-  if (asked(input)) return print(`${JSON.stringify(page, null, 2)}\n`);
-  const more = page.next === null ? '' : `There may be more: --before ${page.next}\n`;
-  return print(`${textOf(page.lines)}${more}`);
+  return print(isForPrograms(input) ? plainJson(page, 2) : pageText(page, (next) => `--before ${next}`));
 }
 
 /** The last lines, in the order in which they were written. */
 async function tail(input: AuditInput): Promise<number> {
-  const { lines } = await found(input, queryOf(input, 20));
-  const inOrder = lines.toReversed();
-  return print(asked(input) ? `${JSON.stringify({ lines: inOrder }, null, 2)}\n` : textOf(inOrder));
+  const page = await found(input, queryOf(input, 20));
+  const inOrder = { ...page, lines: page.lines.toReversed(), next: null };
+  return print(isForPrograms(input) ? plainJson({ lines: inOrder.lines }, 2) : pageText(inOrder, String));
 }
 
-async function found({ config }: AuditInput, query: AuditQuery): Promise<FoundLines> {
-  using interrupted = untilInterrupted();
-  const { signal } = interrupted;
-  return await searchAudit(auditFolder(config.data), query, {
-    key: config.auditKey,
-    signal,
-    mostBytes: Infinity,
-  });
-}
-
-const textOf = (lines: FoundLines['lines']): string => lines.map((line) => `${lineText(line)}\n`).join('');
+/** SIGINT and SIGTERM end it as they end any program: nothing has to be put in order. */
+const found = async ({ config }: AuditInput, query: AuditQuery): Promise<FoundLines> =>
+  await searchAudit(auditFolder(config.data), query, { key: config.auditKey, mostBytes: Infinity });
 
 function print(text: string): number {
-  process.stdout.write(text);
+  process.stdout.write(`${text}\n`);
   return 0;
 }
 
@@ -95,32 +89,34 @@ function queryOf({ flags }: AuditInput, usual: number): AuditQuery {
     operation,
     result,
     level: levelOf(flags['level']),
-    since: timeOf('since', flags['since']),
-    until: timeOf('until', flags['until']),
+    since: momentOf('since', flags['since']),
+    until: momentOf('until', flags['until']),
     limit: countOf(flags, 'limit', usual, 10_000),
-    before: flags['before'] === undefined ? undefined : countOf(flags, 'before', 0, 9_999_999_999),
+    before: placeOf(flags['before']),
   };
 }
 
 function levelOf(given: string | undefined): AuditLevel | undefined {
   const level = auditLevels.find((one) => one === given);
   if (given !== undefined && level === undefined)
-    throw bad(`--level takes one of ${auditLevels.join(', ')}, not ${JSON.stringify(given)}`);
+    throw bad(`--level takes one of ${auditLevels.join(', ')}, not ${plainJson(given)}`);
   return level;
 }
 
-const momentForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
-
-function timeOf(name: string, given: string | undefined): number | undefined {
-  if (given === undefined) return undefined;
-  const time = momentForm.test(given) ? Date.parse(given) : Number.NaN;
-  if (Number.isNaN(time))
+function momentOf(name: string, given: string | undefined): number | undefined {
+  if (given !== undefined && !moment.safeParse(given).success)
     throw bad(
-      `--${name} takes a day such as 2026-05-04 or a moment such as 2026-05-04T12:00Z, not ${JSON.stringify(given)}`,
+      `--${name} takes a day such as 2026-05-04 or a moment such as 2026-05-04T12:00Z, not ${plainJson(given)}`,
     );
-  return time;
+  return timeOf(given);
+}
+
+function placeOf(given: string | undefined): string | undefined {
+  if (given !== undefined && !positionForm.test(given))
+    throw bad(`--before takes what the page before named, such as 2026-05-04:8192, not ${plainJson(given)}`);
+  return given;
 }
 
 function bad(problem: string): WorkcrateError {
-  return new WorkcrateError('config_invalid', `${problem}. See workcrate --help.`);
+  return new WorkcrateError('config_invalid', `${problem}. See workcrate audit --help.`);
 }
