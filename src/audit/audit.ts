@@ -29,7 +29,7 @@ export interface Audit extends AsyncDisposable {
   note(event: AuditEvent): void;
   /**
    * A violation: a warning with its kind, where it was refused, and how often this user has tried the like before.
-   * Gives that count.
+   * Gives that count. Of many within a minute the first are lines, and one line tells how many more there were.
    */
   violation(event: Omit<AuditEvent, 'level'>, kind: string, cause: Error): number;
   /** Resolves once all lines taken so far are on disk. */

@@ -1,6 +1,8 @@
 import type { AuditEvent } from './audit.ts';
+import { plainJson } from './escape.ts';
 import type { Entry } from './line.ts';
 
+/** All as they stand in a line: a character may take six bytes there. */
 const mostSubjectBytes = 4096;
 const mostNameBytes = 200;
 const mostDetails = 20;
@@ -9,10 +11,10 @@ const mostDetailBytes = 1000;
 /** An event that is as long as a line may be. A subject that was cut says how long it was. */
 export function bounded(event: AuditEvent, time: number): Entry {
   const { level, subject, client } = event;
-  const bytes = subject === null ? 0 : Buffer.byteLength(subject);
+  const shown = subject === null ? null : cut(subject, mostSubjectBytes);
   const details = {
     ...boundedDetails(event.details ?? {}),
-    ...(bytes > mostSubjectBytes && { subject_bytes: bytes }),
+    ...(subject !== null && shown !== subject && { subject_bytes: Buffer.byteLength(subject) }),
   };
   return {
     time,
@@ -20,7 +22,7 @@ export function bounded(event: AuditEvent, time: number): Entry {
     operation: cut(event.operation, mostNameBytes),
     user: cut(event.user, mostNameBytes),
     client: client === null ? null : cut(client, mostNameBytes),
-    subject: subject === null ? null : cut(subject, mostSubjectBytes),
+    subject: shown,
     result: cut(event.result, mostNameBytes),
     ...(Object.keys(details).length > 0 && { details }),
   };
@@ -36,9 +38,18 @@ function boundedDetails(details: NonNullable<AuditEvent['details']>): NonNullabl
   );
 }
 
+const escapedBytes = (text: string): number => Buffer.byteLength(plainJson(text)) - 2;
+
 /** Whole characters only, and as few as can be looked at: it may be a megabyte. */
 function cut(text: string, most: number): string {
-  if (text.length * 3 <= most || Buffer.byteLength(text) <= most) return text;
-  const room = Buffer.from(text.slice(0, most)).subarray(0, most - 3);
-  return `${new TextDecoder().decode(room, { stream: true })}…`;
+  if (text.length * 6 <= most || (text.length <= most && escapedBytes(text) <= most)) return text;
+  const room = most - Buffer.byteLength('…');
+  let [fits, fitsNot] = [0, Math.min(text.length, room) + 1];
+  while (fitsNot - fits > 1) {
+    const middle = (fits + fitsNot) >> 1;
+    if (escapedBytes(text.slice(0, middle)) <= room) fits = middle;
+    else fitsNot = middle;
+  }
+  const isSplit = /[\ud800-\udbff]/.test(text.charAt(fits - 1)) && /[\udc00-\udfff]/.test(text.charAt(fits));
+  return `${text.slice(0, isSplit ? fits - 1 : fits)}…`;
 }

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, mkdtempSync, readFileSync, rmdirSync, statSync, symlinkSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -212,6 +220,31 @@ test('more lines than can wait are told by one line that says how many are lost'
   assert.deepEqual(lines.at(-2)!.details, { lines: 5 });
   assert.deepEqual([lines.length, lines.at(-1)!.subject], [10_004, 'after']);
   assert.deepEqual(events, ['audit.lines_lost']);
+});
+
+test('while nothing can be written, no number of other lines pushes out a violation, and what was lost is counted', async () => {
+  using folder = temporaryLog();
+  const told: [string, unknown][] = [];
+  const keep = (name: string, facts?: Readonly<Record<string, unknown>>): void =>
+    void told.push([name, facts?.['lost'] ?? facts?.['lines']]);
+  mkdirSync(join(folder.path, fileName));
+  {
+    await using audit = open(folder.path, { log: { debug: keep, info: keep, warn: keep, error: keep } });
+    audit.note(event());
+    await assert.rejects(audit.flush(), { code: 'storage_failed' });
+    for (let n = 0; n < 15_000; n++) audit.note(event({ user: 'mallory' }));
+    audit.violation(event({ user: 'eve', result: 'path_refused' }), 'parent', new Error('no'));
+    rmdirSync(join(folder.path, fileName));
+  }
+  const lines = linesOf(folder.path);
+  assert.equal(lines.filter(({ user }) => user === 'eve').length, 1);
+  assert.deepEqual(lines.find(({ operation }) => operation === 'audit.lost')!.details, { lines: 5001 });
+  assert.equal(lines.length, 2 + 10_000 + 2);
+  assert.deepEqual(told, [
+    ['audit.write_failed', undefined],
+    ['audit.lines_lost', undefined],
+    ['audit.write_resumed', 5001],
+  ]);
 });
 
 test('a link in place of the file is not followed, and is told', async () => {

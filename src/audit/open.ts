@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import { auditLevels, type Audit, type AuditEvent, type AuditLevel } from './audit.ts';
 import { bounded } from './bounded.ts';
 import { openChain } from './chain.ts';
+import { createFolding } from './folding.ts';
 import { createQueue } from './queue.ts';
 import { countRepeats, whereOf } from './repeats.ts';
 import { sweepAudit } from './sweep.ts';
@@ -41,14 +42,17 @@ export function openAudit(options: AuditOptions): Audit {
   const note = (event: AuditEvent): void => {
     if (auditLevels.indexOf(event.level) >= least) queue.add(bounded(event, clock()));
   };
+  const folding = createFolding(note, clock);
   return {
     note,
-    violation: violations(note),
+    violation: violations(folding.take),
     async flush() {
+      folding.tell();
       const error = await queue.flush();
       if (error !== null) throw unwritten(error);
     },
     async [Symbol.asyncDispose]() {
+      folding.tell();
       // What fails is in the log by now.
       await queue.close();
       await sweeping;
@@ -68,7 +72,7 @@ function silent(): Audit {
 }
 
 /** An error that two rooms tell of, such as the one that refuses and the one that was called, is one violation. */
-function violations(note: (event: AuditEvent) => void): Audit['violation'] {
+function violations(take: (event: AuditEvent, kind: string) => void): Audit['violation'] {
   const repeatsOf = countRepeats();
   const told = new WeakMap<Error, number>();
   return (event, kind, cause) => {
@@ -78,7 +82,7 @@ function violations(note: (event: AuditEvent) => void): Audit['violation'] {
     told.set(cause, repeats);
     // First, since only so many are kept, and last, since no other detail takes their place.
     const own = { kind, where: whereOf(cause), repeats };
-    note({ ...event, level: 'warning', details: { ...own, ...event.details, ...own } });
+    take({ ...event, level: 'warning', details: { ...own, ...event.details, ...own } }, kind);
     return repeats;
   };
 }

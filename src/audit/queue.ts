@@ -4,6 +4,8 @@ import { dayMs, dayOf } from './file-names.ts';
 import type { Entry } from './line.ts';
 
 const mostWaiting = 10_000;
+/** Beyond those: whoever makes many lines while nothing can be written must not push out what was refused. */
+const keptForWarnings = 1000;
 /** Lines that are written in one go, so that others have their turn. */
 const mostAtOnce = 200;
 const settleMs = 1000;
@@ -20,6 +22,7 @@ export interface QueueOptions {
 export function createQueue({ chain, log, newDay }: QueueOptions) {
   let waiting: Entry[] = [];
   let lost = 0;
+  let lostMeanwhile = 0;
   let day = '';
   let failure: unknown = null;
   let soon: NodeJS.Immediate | null = null;
@@ -66,8 +69,15 @@ export function createQueue({ chain, log, newDay }: QueueOptions) {
   /** Told once when it begins, and once when it is over. */
   function failed(error: unknown): void {
     if (error !== null && failure === null) log.error('audit.write_failed', { error });
-    if (error === null && failure !== null) log.info('audit.write_resumed', { lost });
+    if (error === null && failure !== null) log.info('audit.write_resumed', { lost: lostMeanwhile });
+    if (error === null) lostMeanwhile = 0;
     failure = error;
+  }
+
+  function lose(): void {
+    if (lost === 0) log.error('audit.lines_lost', { because: 'too many wait' });
+    lost++;
+    lostMeanwhile++;
   }
 
   /** One at a time; a failure is told, and is the next one's to make good. */
@@ -101,8 +111,9 @@ export function createQueue({ chain, log, newDay }: QueueOptions) {
   return {
     add(entry: Entry): void {
       if (closed) return log.error('audit.lines_lost', { lines: 1, because: 'closed' });
-      if (waiting.length < mostWaiting) waiting.push(entry);
-      else if (++lost === 1) log.error('audit.lines_lost', { because: 'too many wait' });
+      const most = entry.level === 'warning' ? mostWaiting + keptForWarnings : mostWaiting;
+      if (waiting.length < most) waiting.push(entry);
+      else lose();
       writeSoon();
     },
 

@@ -25,12 +25,13 @@ export function whereOf({ stack = '', message }: Error): string {
   // What an attacker has put in the message is no frame.
   const at = stack.indexOf(message);
   const frames = (at === -1 ? stack : stack.slice(at + message.length)).split('\n');
-  return frames
-    .map(ownFrame)
-    .filter((frame) => frame !== null)
-    .slice(0, mostFrames)
-    .join(' < ');
+  const own = frames.map(ownFrame).filter((frame) => frame !== null);
+  const first = own.findIndex((frame) => !makers.test(frame));
+  return own.slice(Math.max(0, first), Math.max(0, first) + mostFrames).join(' < ');
 }
+
+/** Files that only make errors: where one was made is not where something was refused. */
+const makers = /(?:^src|\/)(?:errors|faults|refusal)\.[jt]s:\d+$/;
 
 function ownFrame(frame: string): string | null {
   const [, file, line] = frameForm.exec(frame) ?? [];

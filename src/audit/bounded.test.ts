@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { bounded } from './bounded.ts';
+import { plainJson } from './escape.ts';
+import { lineAfter, beginning } from './line.ts';
+import { event, noon } from './log.testing.ts';
+
+const bytesOf = (text: string): number => Buffer.byteLength(plainJson(text)) - 2;
+
+test('E8: texts are bounded as they stand in a line, are cut between characters, and say how long they were', () => {
+  const character = fc.constantFrom('a', 'ü', '€', '\u0001', '\u202e', '😀', '"', '\ud800');
+  const runs = fc.array(fc.tuple(character, fc.integer({ min: 1, max: 3000 })), { maxLength: 4 });
+  fc.assert(
+    fc.property(runs, (parts) => {
+      const subject = parts.map(([one, count]) => one.repeat(count)).join('');
+      const cut = bounded(event({ subject }), noon);
+      assert.ok(bytesOf(cut.subject!) <= 4096);
+      if (bytesOf(subject) <= 4096) return assert.deepEqual([cut.subject, cut.details], [subject, undefined]);
+      assert.ok(subject.startsWith(cut.subject!.slice(0, -1)) && cut.subject!.endsWith('…'));
+      assert.ok(bytesOf(cut.subject!) > 4096 - 16, 'no more is cut than has to be');
+      assert.equal(cut.details!['subject_bytes'], Buffer.byteLength(subject));
+      if (subject.isWellFormed()) assert.ok(cut.subject!.isWellFormed());
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('no line is longer than 32 KB, whatever is told', () => {
+  const long = '\u0001'.repeat(1e5);
+  const details = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${at}${long}`, long]));
+  const told = event({ operation: long, user: long, client: long, subject: long, result: long, details });
+  const { text } = lineAfter(beginning, bounded(told, noon), null);
+  assert.ok(text.length > 20_000 && text.length < 32_768, `${text.length}`);
+});

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { whereOf } from './repeats.ts';
+
+const source = (file: string, line: number): string =>
+  `${pathToFileURL(join(import.meta.dirname, '..', file)).href}:${line}:7`;
+
+function errorThrough(...frames: string[]): Error {
+  const error = new Error('no');
+  error.stack = `Error: no\n${frames.map((frame) => `    at made (${frame})`).join('\n')}`;
+  return error;
+}
+
+test('E8: where something was refused begins with who refused it, not with what made the error', () => {
+  const frames = [
+    source('errors.ts', 81),
+    source('bridge/policy/refusal.ts', 45),
+    source('bridge/policy/refusal.ts', 40),
+    'node:internal/x:1:1',
+    source('bridge/policy/policy.ts', 41),
+    source('paths/faults.ts', 3),
+    source('bridge/tools/reading.ts', 80),
+  ];
+  assert.equal(
+    whereOf(errorThrough(...frames)),
+    'src/bridge/policy/policy.ts:41 < src/paths/faults.ts:3 < src/bridge/tools/reading.ts:80',
+  );
+  assert.equal(whereOf(errorThrough(...frames.slice(0, 1))), 'src/errors.ts:81');
+  assert.equal(whereOf(errorThrough('/elsewhere/x.ts:1:1')), '');
+});
