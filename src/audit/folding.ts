@@ -3,7 +3,7 @@ import type { AuditEvent } from './audit.ts';
 
 const minuteMs = 60_000;
 /** Violations of one user within a minute that are lines of their own: of the same operation and kind, and of all. */
-const mostAlike = 10;
+const mostAlike = 30;
 const mostOfUser = 100;
 /** Of one user; all others count as one. */
 const mostSorts = 100;
