@@ -40,7 +40,7 @@ describe('workcrate audit, as a process of its own', () => {
 
   it('E8: search and tail show who tried what, and nothing that a terminal acts on', async () => {
     const [found, tail] = await Promise.all([
-      audit('search', 'PASSWD', '--level', 'warning', '--user', 'eve', '--since', '2026-05-04'),
+      audit('search', 'PASSWD', '--level', 'warning', '--user', 'eve', '--since', '2026-05-04T12:00Z'),
       audit('tail', '--limit', '2', '--json'),
     ]);
     assert.match(

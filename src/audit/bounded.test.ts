@@ -33,3 +33,7 @@ test('no line is longer than 32 KB, whatever is told', () => {
   const { text } = lineAfter(beginning, bounded(told, noon), null);
   assert.ok(text.length > 20_000 && text.length < 32_768, `${text.length}`);
 });
+
+test('nobody but the log itself writes lines about the log', () => {
+  assert.equal(bounded(event({ operation: 'audit.opened' }), noon).operation, 'audit:opened');
+});

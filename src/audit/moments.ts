@@ -1,7 +1,12 @@
 import { z } from 'zod';
 
+const form = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
 /** A day (UTC), which means its beginning, or a moment with its zone. */
-export const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+export const moment = z
+  .string()
+  .regex(form, 'Take a day such as 2026-05-04, or a moment such as 2026-05-04T12:00Z')
+  .refine((text) => !Number.isNaN(Date.parse(text)), 'There is no such time');
 
 export const timeOf = (given: string | undefined): number | undefined =>
   given === undefined ? undefined : Date.parse(given);

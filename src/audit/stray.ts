@@ -5,7 +5,7 @@ import type { Remark } from './remarks.ts';
 
 /** Bytes that are no lines, between one line and the next; they may begin in one file and go on in another. */
 export interface Stray {
-  /** Of the first of them. */
+  /** Of those in the file in which they begin. */
   readonly remark: Remark;
   readonly pieces: readonly Piece[];
   /** Whether they end without a line's end, as what a crash has left does. */
@@ -27,8 +27,14 @@ export function strayWith(
 ): Stray {
   const pieces = stray?.pieces ?? [];
   const last = pieces.at(-1);
-  if (last?.path === path) return { ...stray!, pieces: [...pieces.slice(0, -1), { ...last, to }], open };
-  return { remark: stray?.remark ?? remark, pieces: [...pieces, { path, from, to }], open };
+  if (stray === null || last?.path !== path)
+    return { remark: stray?.remark ?? remark, pieces: [...pieces, { path, from, to }], open };
+  const range = stray.remark.file === remark.file && remark.line !== null ? { to: remark.line } : {};
+  return {
+    remark: { ...stray.remark, ...range },
+    pieces: [...pieces.slice(0, -1), { ...last, to }],
+    open,
+  };
 }
 
 /** Whether they are what a line tells of that begins there. */

@@ -34,14 +34,14 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
       group: 'operator',
       title: 'Search the audit log',
       description:
-        'For operators: who did what on this server, for all users, newest first. Violations are at level warning, with kind, where and repeats in their details. `workcrate audit verify` on the server checks that no line was changed or removed.',
+        'For operators: who did what on this server, for all users, newest first. Violations are at level warning, with kind, where and repeats in their details; `folded` tells how many more like it came within a minute. `workcrate audit verify` on the server checks that no line was changed or removed.',
       input: z.strictObject({
         text: z.string().min(1).max(1000).optional().describe('Anything that stands in a line, in any case'),
         user: name.optional(),
         operation: name.optional().describe('Such as read_client_file'),
         result: name.optional().describe('ok, failed for all else, or the code of an error'),
         level: z.enum(auditLevels).optional().describe('The least severe'),
-        since: moment.optional().describe('From then on: a day such as 2026-05-04, or 2026-05-04T12:00:00Z'),
+        since: moment.optional().describe('From then on: a day such as 2026-05-04, or 2026-05-04T12:00Z'),
         until: moment.optional().describe('Before then: 2026-05-05 ends with the last moment of 2026-05-04'),
         limit: z.number().int().min(1).max(200).default(50),
         before: z.string().regex(positionForm).optional().describe('The `next` of the page before'),

@@ -204,6 +204,10 @@ test('lines in a row of which the same is true are one problem, and problems are
     changedWhere((at) => at % 2 === 0),
   );
   assert.equal(many.problems.length, 100);
+  const noLines = await after(folder.path, null, (copy) =>
+    writeFileSync(join(copy, file), `${textOf(copy, file)}\n\n\n`),
+  );
+  assert.deepEqual(noLines.problems, [{ file, line: 503, to: 505, what: 'this is no line of the log' }]);
 });
 
 test('no log is a problem, and so is a megabyte without an end', async () => {

@@ -144,7 +144,10 @@ function checkPlace({ place, emptied, problems, notes }: Reading, link: Link, wh
   const before = place ?? (link.seq === 1 ? beginning : null);
   if (before === null && emptied !== null) told(problems, emptied);
   if (before === null)
-    told(notes, where.remark(`the log begins at seq ${link.seq}: what was before has expired`));
+    told(
+      notes,
+      where.remark(`the log begins at seq ${link.seq}: what was before has expired, or was removed`),
+    );
   else if (link.seq !== before.seq + 1)
     told(problems, where.remark(`seq ${link.seq} follows ${before.seq}: lines were removed, added or moved`));
   else if (link.prev !== before.hash)
