@@ -62,7 +62,7 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
 
   return {
     take(event: AuditEvent, kind: string): void {
-      const minute = minuteOf(event.user);
+      const minute = minuteOf(event.user.slice(0, 200));
       const sort = sortOf(minute, JSON.stringify([event.operation, kind]), event);
       sort.last = event;
       if (sort.written < mostAlike && minute.written < mostOfUser) {
