@@ -7,6 +7,7 @@ import {
   type InputRequest,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import type { Question } from './tool.ts';
 
@@ -22,9 +23,11 @@ export async function askNow(
   timeoutMs: number,
 ): Promise<Answers> {
   const answers: Answers = {};
+  // On the stream of the call: any other is one that a client need not have.
+  const options = { timeout: timeoutMs, signal: mcpReq.signal, relatedRequestId: mcpReq.id };
   for (const [key, request] of Object.entries(ask)) {
     try {
-      answers[key] = await askOne(mcpReq, request, { timeout: timeoutMs, signal: mcpReq.signal });
+      answers[key] = await askOne(mcpReq, request, options);
     } catch (error) {
       throw failureOf(error, timeoutMs);
     }
@@ -34,8 +37,11 @@ export async function askNow(
 
 type Options = NonNullable<Parameters<ServerContext['mcpReq']['elicitInput']>[1]>;
 
+/** Which of them can be a project is judged later: one that is of no use does not make the others so. */
+const toldRoots = z.looseObject({ roots: z.array(z.unknown()) });
+
 function askOne(mcpReq: ServerContext['mcpReq'], request: InputRequest, options: Options): Promise<unknown> {
-  if (request.method === 'roots/list') return mcpReq.send({ method: 'roots/list' }, options);
+  if (request.method === 'roots/list') return mcpReq.send({ method: 'roots/list' }, toldRoots, options);
   if (request.method === 'sampling/createMessage') return mcpReq.requestSampling(request.params, options);
   const { params } = request;
   // Of the older versions only: later ones tell a page by the state of the call.
@@ -49,6 +55,12 @@ function failureOf(error: unknown, timeoutMs: number): unknown {
     return new WorkcrateError(
       'client_timeout',
       `The client did not answer within ${timeoutMs / 1000} seconds. Call again when somebody can, or with via: "upload".`,
+      { cause: error },
+    );
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+    return new WorkcrateError(
+      'client_refused',
+      'The client sent an answer that is none by MCP. Call again with via: "upload", or tell the maker of the client.',
       { cause: error },
     );
   if (!(error instanceof ProtocolError)) return error;
