@@ -7,6 +7,8 @@ export interface Message {
   readonly id?: number;
   readonly method?: string;
   readonly params?: Record<string, unknown>;
+  /** Of an answer. */
+  readonly result?: unknown;
 }
 
 const clientInfo = { name: 'by hand', version: '1' };

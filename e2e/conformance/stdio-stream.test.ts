@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import { it } from 'node:test';
-import { startCli, stop, temporaryFolder } from './cli.testing.ts';
-import { openingOf, versions, type Message } from './messages.testing.ts';
+import { startCli, temporaryFolder } from './cli.testing.ts';
+import { openingOf, versions } from './messages.testing.ts';
+import { startStdio } from './stdio.testing.ts';
 
 for (const version of versions) {
   it(`stdout holds protocol lines only, whatever is logged, with MCP ${version}`, async () => {
@@ -56,39 +54,3 @@ const callOf = (name: string, input: Record<string, unknown>, meta: Record<strin
   arguments: input,
   _meta: meta,
 });
-
-/** `workcrate stdio` with its lines in hand. A line that is not JSON fails the test that waits. */
-async function startStdio(...flags: string[]) {
-  await using started = new AsyncDisposableStack();
-  const folder = started.use(await temporaryFolder());
-  const child = startCli(
-    ['stdio', '--port', '0', '--data', join(folder.path, 'data'), ...flags],
-    folder.path,
-  );
-  started.defer(() => stop(child));
-  let logged = '';
-  child.stderr.on('data', (chunk) => (logged += chunk));
-  const read = readMessages(child);
-  const running = started.move();
-  return {
-    child,
-    ...read,
-    logged: () => logged,
-    write: (...messages: Message[]) =>
-      void child.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join('')),
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
-  };
-}
-
-function readMessages(child: ChildProcessWithoutNullStreams) {
-  const messages: Message[] = [];
-  const lines = createInterface(child.stdout);
-  lines.on('line', (line) => messages.push(JSON.parse(line) as Message));
-  return {
-    messages,
-    async until(isIt: (message: Message) => boolean): Promise<void> {
-      const signal = AbortSignal.timeout(10_000);
-      while (!messages.some(isIt)) await once(lines, 'line', { signal });
-    },
-  };
-}

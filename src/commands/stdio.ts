@@ -1,6 +1,7 @@
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Config } from '../config.ts';
 import { isWorkcrateError } from '../errors.ts';
+import { createStdioTransport } from '../mcp/stdio/transport.ts';
 import { startWorkcrate, type Workcrate } from '../workcrate.ts';
 import { shareRootsFor } from './share-roots.ts';
 import type { CommandInput } from './command.ts';
@@ -17,8 +18,10 @@ export async function stdio({ config, origins }: CommandInput): Promise<number> 
   const { promise: clientGone, resolve } = Promise.withResolvers<void>();
   process.stdin.once('end', resolve).once('close', resolve);
   process.stdout.once('error', () => resolve());
-  const connection = serveStdio(workcrate.factory, {
-    onerror: (error) => workcrate.log.warn('stdio.error', { error }),
+  const { factory, log } = workcrate;
+  const connection = serveStdio(factory, {
+    transport: createStdioTransport({ input: process.stdin, output: process.stdout, log }),
+    onerror: (error) => log.warn('stdio.error', { error }),
   });
   await Promise.race([clientGone, stopSignal()]);
   await connection.close();

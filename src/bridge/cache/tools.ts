@@ -23,7 +23,7 @@ export function guideTools(options: GuideToolsOptions): Tool[] {
 
 const path = z.string().min(1).max(4096).describe("From the project's folder, such as docs/plan.md");
 
-/** As much as a request over HTTP holds. */
+/** As much as a request over HTTP holds; over stdio one holds as many, even if each is escaped (mcp/stdio/transport.ts). */
 const mostCharacters = 2 ** 22;
 
 const fileShape = {
@@ -79,8 +79,13 @@ function guideCacheFile(options: GuideToolsOptions): Tool {
         .array(z.strictObject(fileShape))
         .min(1)
         .max(1000)
+        .refine(
+          (files) =>
+            files.reduce((sum, each) => sum + each.path.length + each.content.length, 0) <= mostCharacters,
+          `Together they may have ${mostCharacters} characters. Give fewer at once; have large ones by read_client_file with via: "upload".`,
+        )
         .optional()
-        .describe('In place of path and content'),
+        .describe('In place of path and content; together no more than one may have'),
     }),
     output: z.object({ stored: z.array(storedShape), cache: statisticsShape }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
