@@ -1,6 +1,7 @@
 import { auditFolder } from './audit/audit.ts';
 import { auditedTool } from './audit/audited-tool.ts';
 import { openAudit } from './audit/open.ts';
+import { refusedCalls } from './audit/refused-calls.ts';
 import type { Config } from './config.ts';
 import { clientFilesOf, openBridge } from './bridging.ts';
 import type { ClientToolsOptions } from './bridge/tools.ts';
@@ -67,8 +68,9 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const tools = offeredTools(ground, keeping, code, { crates, ...writing, ...asking }, baseUrl);
   const extend = config.conformance ? (await import('./mcp/conformance/fixtures.ts')).addFixtures : undefined;
   const askMs = config.clientTimeout * 1000;
-  const factoryFor = (sharesMachine: boolean) =>
-    createServerFactory({ ...ground, tools, sharesMachine, caller: localCaller, underWay, extend, askMs });
+  const refused = refusedCalls(audit, tools);
+  const lanes = { ...ground, tools, caller: localCaller, underWay, extend, askMs, refused };
+  const factoryFor = (sharesMachine: boolean) => createServerFactory({ ...lanes, sharesMachine });
   const factory = factoryFor(lane.sharesMachine);
   const served = {
     ...ground,

@@ -62,7 +62,7 @@ const subjects = [
 ] as const;
 
 /** What a call is about, by the names that tools give to it. */
-function subjectOf(input: Readonly<Record<string, unknown>>): string | null {
+export function subjectOf(input: Readonly<Record<string, unknown>>): string | null {
   const found = subjects.map((name) => input[name]).find((value) => typeof value === 'string');
   if (found !== undefined) return withoutSecrets(found as string);
   const { link_id: id, token } = input;

@@ -1,13 +1,10 @@
 import {
   CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
   inputRequired,
   inputResponse,
   McpServer,
-  requireScopes,
   type CallToolResult,
   type ClientCapabilities,
-  type Implementation,
   type InputRequiredResult,
   type McpServerFactory,
   type RequestStateCodec,
@@ -19,6 +16,15 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { packageVersion } from '../version.ts';
 import { callerOf } from './authentication.ts';
+import {
+  asRecord,
+  clientName,
+  reachesTool,
+  scopeDemand,
+  watchCalls,
+  type RefusalOptions,
+  type RefusedCall,
+} from './refused.ts';
 import { createStateCodec } from './request-state.ts';
 import { askNow, type Answers } from './asking.ts';
 import { asCallResult, isQuestion, type Client, type Question, type Tool, type ToolContext } from './tool.ts';
@@ -34,6 +40,8 @@ export interface McpOptions {
   readonly underWay?: { calls: number };
   /** How long a client of a version before 2026-07-28 has to answer a question. */
   readonly askMs?: number;
+  /** Told of calls that do not come as far as a tool. */
+  readonly refused?: (call: RefusedCall) => void;
   /** Adds what is not a tool of ours, such as the fixtures of the conformance suite. */
   readonly extend?: ((server: McpServer, parts: ServerParts) => void) | undefined;
 }
@@ -57,7 +65,8 @@ const instructions =
 const capabilities = { tools: { listChanged: false } };
 
 /** The one factory behind every transport and every protocol version. */
-export function createServerFactory(options: McpOptions): McpServerFactory {
+export function createServerFactory(given: McpOptions): McpServerFactory {
+  const options = { ...given, refused: logged(given) };
   const state = createStateCodec(options.caller);
   return () => {
     const server = new McpServer(
@@ -68,9 +77,17 @@ export function createServerFactory(options: McpOptions): McpServerFactory {
     options.tools.forEach(addTool);
     startAnew(server.server);
     options.extend?.(server, { addTool, state });
+    watchCalls(server, options);
     return server;
   };
 }
+
+const logged =
+  ({ log, refused }: McpOptions) =>
+  (call: RefusedCall): void => {
+    log.info('tool.refused', { tool: call.tool.slice(0, 100), user: call.user, result: call.error.code });
+    refused?.(call);
+  };
 
 /** A window that opens another project is as good as another window. */
 const connections = new WeakMap<object, object>();
@@ -80,14 +97,19 @@ function startAnew(server: McpServer['server']): void {
   server.setNotificationHandler('notifications/roots/list_changed', () => void connections.set(server, {}));
 }
 
-function register(server: McpServer, tool: Tool, options: McpOptions, state: RequestStateCodec): void {
+function register(
+  server: McpServer,
+  tool: Tool,
+  options: McpOptions & RefusalOptions,
+  state: RequestStateCodec,
+): void {
   const { title, description, input, output, annotations } = tool;
-  // Asks nothing of those who need not sign in.
-  const scopeChallenge = requireScopes(tool.group);
+  const scopeChallenge = scopeDemand(server, tool.group, options);
   server.registerTool(
     tool.name,
     { title, description, inputSchema: input, outputSchema: output, annotations, scopeChallenge },
     async (given, context) => {
+      reachesTool(context);
       const asking = askingOf(context, options, state);
       return call(tool, given, toolContext(server, context, options), { ...options, asking });
     },
@@ -105,12 +127,12 @@ function handshakeOf(server: McpServer['server']): ClientCapabilities {
 }
 
 /** From 2026-07-28 on every request says who the client is and what it can do; before, the handshake did. */
-function clientOf({ server }: McpServer, { mcpReq, http }: ServerContext): Client {
+function clientOf(mcpServer: McpServer, { mcpReq, http }: ServerContext): Client {
+  const { server } = mcpServer;
   const envelope = mcpReq.envelope as Record<string, unknown> | undefined;
-  const info = (envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion()) as Implementation | undefined;
   const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
   return {
-    name: info === undefined ? null : `${info.name} ${info.version}`.slice(0, 200),
+    name: clientName(mcpServer, asRecord(envelope)),
     connection: envelope !== undefined && http !== undefined ? null : connectionOf(server),
     capabilities: capabilities ?? handshakeOf(server),
     answer: (key) => inputResponse(mcpReq.inputResponses, key),

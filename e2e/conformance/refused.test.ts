@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { connect } from '../bridge/clients.testing.ts';
+import { serve, type AuditLine, type Served } from '../bridge/servers.testing.ts';
+import { connectByHand, type ByHand } from './by-hand.testing.ts';
+import { openingOf, versions } from './messages.testing.ts';
+
+const briefly = ({ level, operation, user, client, subject, result }: AuditLine) =>
+  [level, operation, user, client, subject, result].join(' | ');
+
+for (const version of versions)
+  describe(`a call that does not reach its tool, with MCP ${version}`, () => {
+    const { request } = openingOf(version);
+    let served: Served;
+    let client: ByHand;
+    before(async () => {
+      served = await serve('HTTP', { auth: ['keys'] });
+      const Authorization = `Bearer ${await served.key('ada')}`;
+      client = await connectByHand(served.url, version, {}, { Authorization });
+    });
+    after(() => served?.[Symbol.asyncDispose]());
+
+    it('E8: beyond the scope of its key is a violation, and is challenged as before', async () => {
+      const params = { name: 'get_artifact', arguments: { name: 'plan.txt' } };
+      for (const id of [5, 6]) {
+        const answer = await client.send(request(id, 'tools/call', params));
+        assert.equal(answer.status, 403);
+        const challenge = answer.headers.get('www-authenticate')!;
+        assert.match(challenge, /^Bearer .*error="insufficient_scope".*scope="artifacts"/);
+        await answer.body?.cancel();
+      }
+      const [first, second, ...others] = await served.audited(
+        ({ operation }) => operation === 'get_artifact',
+      );
+      assert.equal(briefly(first!), 'warning | get_artifact | ada | by hand 1 | plan.txt | forbidden');
+      const { kind, scope, repeats } = second!.details!;
+      assert.deepEqual([kind, scope, repeats], ['scope', 'artifacts', 1]);
+      assert.deepEqual(others, []);
+      assert.ok(isLogged(served, 'get_artifact', 'forbidden'));
+    });
+
+    it('E8: the log of the operators is closed to others, and the attempt is a violation', async () => {
+      const params = { name: 'search_audit', arguments: {} };
+      const answer = await client.send(request(7, 'tools/call', params));
+      assert.equal(answer.status, 403);
+      await answer.body?.cancel();
+      const [line] = await served.audited(({ operation }) => operation === 'search_audit');
+      assert.equal(briefly(line!), 'warning | search_audit | ada | by hand 1 |  | forbidden');
+    });
+
+    it('E8: of a tool that there is not is a line with the name that was tried', async () => {
+      const { last } = await client.call('nope_tool', { path: 'docs/x' });
+      assert.equal(last['error']?.code, -32_602, JSON.stringify(last));
+      const [line, ...others] = await served.audited(({ operation }) => operation === 'tools/call');
+      assert.equal(briefly(line!), 'info | tools/call | ada | by hand 1 | nope_tool | invalid_input');
+      assert.deepEqual(others, []);
+      assert.ok(isLogged(served, 'nope_tool', 'invalid_input'));
+    });
+
+    it('E8: with arguments that do not fit is a line', async () => {
+      const { last } = await client.call('read_client_file', { path: 'docs/unfit', encoding: 5 });
+      assert.equal(last['result']?.isError, true, JSON.stringify(last));
+      const [line, ...others] = await served.audited(({ subject }) => subject === 'docs/unfit');
+      assert.equal(briefly(line!), 'info | read_client_file | ada | by hand 1 | docs/unfit | invalid_input');
+      assert.deepEqual(others, []);
+      assert.ok(isLogged(served, 'read_client_file', 'invalid_input'));
+    });
+
+    it('E8: with arguments that are none is a line', async () => {
+      const params = { name: 'client_cache', arguments: 'all of them' };
+      const answer = await client.send(request(8, 'tools/call', params));
+      await answer.body?.cancel();
+      const [line] = await served.audited(({ operation }) => operation === 'client_cache');
+      assert.equal(briefly(line!), 'info | client_cache | ada | by hand 1 |  | invalid_input');
+    });
+
+    it('E8: one that reaches its tool and is refused there is one line, not two', async () => {
+      await client.call('read_client_file', { path: '../docs/out' });
+      await client.call('read_client_file', { path: 'docs/after' });
+      await served.audited(({ subject }) => subject === 'docs/after');
+      const lines = await served.audited(({ subject }) => subject === '../docs/out');
+      assert.deepEqual(
+        lines.map(({ result }) => result),
+        ['path_refused'],
+      );
+    });
+  });
+
+for (const version of versions)
+  it(`E8: over stdio, too, calls that do not reach a tool are lines, with MCP ${version}`, async () => {
+    await using served = await serve('stdio');
+    await using client = await connect(served, { version, capabilities: {}, manners: {} });
+    await assert.rejects(client.call('nope_tool', {}));
+    await client.call('client_cache', { forget: 5 });
+    const [unknown] = await served.audited(({ operation }) => operation === 'tools/call');
+    const [unfit] = await served.audited(({ operation }) => operation === 'client_cache');
+    assert.equal(briefly(unknown!), 'info | tools/call | local | bridge suite 1 | nope_tool | invalid_input');
+    assert.equal(briefly(unfit!), 'info | client_cache | local | bridge suite 1 |  | invalid_input');
+  });
+
+const isLogged = ({ logged }: Served, tool: string, result: string): boolean =>
+  logged.some(
+    (line) =>
+      line.includes('"event":"tool.refused"') &&
+      line.includes(`"tool":"${tool}","user":"ada","result":"${result}"`),
+  );

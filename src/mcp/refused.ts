@@ -1,0 +1,119 @@
+import {
+  CLIENT_INFO_META_KEY,
+  requireScopes,
+  type AuthInfo,
+  type Implementation,
+  type JSONRPCRequest,
+  type McpServer,
+  type Result,
+  type ScopeChallengeHandler,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { WorkcrateError } from '../errors.ts';
+import type { Caller } from '../identity.ts';
+import { callerOf } from './authentication.ts';
+import type { ToolGroup } from './tool.ts';
+
+/** A call that did not come as far as a tool. */
+export interface RefusedCall {
+  /** As it was given: there need not be a tool of that name. */
+  readonly tool: string;
+  /** Arguments as they were given, whatever they are. */
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly user: string;
+  readonly client: string | null;
+  /** `forbidden` where the key or token is not good for the tool, else `invalid_input`. */
+  readonly error: WorkcrateError;
+}
+
+export interface RefusalOptions {
+  /** Who calls where nobody has to sign in. */
+  readonly caller: Caller;
+  readonly refused: (call: RefusedCall) => void;
+}
+
+/** Name and version of the client: each request tells them from 2026-07-28 on; before, the handshake did. */
+export function clientName({ server }: McpServer, envelope: Record<string, unknown>): string | null {
+  const info = (envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion()) as Implementation | undefined;
+  return info === undefined ? null : `${info.name} ${info.version}`.slice(0, 200);
+}
+
+/** What the SDK asks before each call of a tool over HTTP. Asks nothing of those who need not sign in. */
+export function scopeDemand(
+  server: McpServer,
+  group: ToolGroup,
+  options: RefusalOptions,
+): ScopeChallengeHandler {
+  const demand = requireScopes(group);
+  return async (context) => {
+    const challenge = await demand(context);
+    const { request, authInfo } = context;
+    const envelope = asRecord(request.params?._meta);
+    if (challenge !== undefined)
+      tell(server, { request, authInfo, envelope, error: forbidden(group) }, options);
+    return challenge;
+  };
+}
+
+const forbidden = (group: ToolGroup): WorkcrateError =>
+  new WorkcrateError('forbidden', `This key or token does not have the scope ${group}.`, {
+    details: { kind: 'scope', scope: group },
+  });
+
+/** Calls that have come as far as their tool, by the signal that each has of its own. */
+const reached = new WeakSet<AbortSignal>();
+
+export const reachesTool = ({ mcpReq }: ServerContext): void => void reached.add(mcpReq.signal);
+
+type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
+
+/**
+ * Tells of the calls that the SDK refuses by itself: there is no such tool, or its arguments do not fit. The SDK has no
+ * hook for this, so its handler is taken out of its own map and put back with another around it.
+ */
+export function watchCalls(server: McpServer, options: RefusalOptions): void {
+  const handlers = server.server['_requestHandlers'] as Map<string, Handler>;
+  const handle = handlers.get('tools/call')!;
+  handlers.set('tools/call', async (request, context) => {
+    let failed = true;
+    try {
+      const result = await handle(request, context);
+      failed = result['isError'] === true;
+      return result;
+    } finally {
+      const { mcpReq, http } = context;
+      if (failed && !reached.has(mcpReq.signal)) {
+        const envelope = asRecord(mcpReq.envelope);
+        tell(server, { request, authInfo: http?.authInfo, envelope, error: unfit() }, options);
+      }
+    }
+  });
+}
+
+const unfit = (): WorkcrateError =>
+  new WorkcrateError('invalid_input', 'There is no such tool, or the arguments do not fit.');
+
+interface Refusal {
+  readonly request: Pick<JSONRPCRequest, 'params'>;
+  readonly authInfo: AuthInfo | undefined;
+  readonly envelope: Record<string, unknown>;
+  readonly error: WorkcrateError;
+}
+
+function tell(
+  server: McpServer,
+  { request, authInfo, envelope, error }: Refusal,
+  { caller, refused }: RefusalOptions,
+): void {
+  const { name, arguments: given } = asRecord(request.params);
+  refused({
+    tool: typeof name === 'string' ? name : '',
+    given: asRecord(given),
+    user: callerOf(authInfo === undefined ? {} : { http: { authInfo } }, caller).user,
+    client: clientName(server, envelope),
+    error,
+  });
+}
+
+export const asRecord = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
