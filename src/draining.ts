@@ -9,18 +9,21 @@ export interface DrainOptions {
   readonly delayMs: number;
   /** How long what is under way gets to end. */
   readonly drainMs: number;
+  /** Called once no more connections are taken. */
+  readonly closed: () => void;
 }
 
 /**
  * The way to a stop: first the server tells that it is not ready, so that a balancer sends nothing new; then it takes no
  * more connections and lets what is under way come to its end.
  */
-export function createDraining({ busy, delayMs, drainMs }: DrainOptions) {
+export function createDraining({ busy, delayMs, drainMs, closed }: DrainOptions) {
   let drained: Promise<void> | null = null;
 
   async function drain(server: Server): Promise<void> {
     await pause(delayMs);
     server.close();
+    closed();
     const until = performance.now() + drainMs;
     // A connection that falls idle would otherwise be kept alive, and bring more.
     while (busy() > 0 && performance.now() < until) {

@@ -34,6 +34,8 @@ export interface ServingOptions extends Ground {
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
   readonly underWay: { readonly calls: number };
+  /** Called on the way to a stop, once no more connections are taken. */
+  readonly closed: () => void;
   /** The address that links and tokens name, once it is known. */
   readonly baseUrl: () => string;
 }
@@ -49,6 +51,7 @@ export async function startServing(options: ServingOptions) {
     busy: () => metrics.transfers.in + metrics.transfers.out + underWay.calls,
     delayMs: config.stopDelay * 1000,
     drainMs: config.drainTimeout * 1000,
+    closed: options.closed,
   });
   const kept = shared(() => options.keeping.demandReady(), config.auth.length === 0 ? 0 : freshMs);
   const ready = async (): Promise<void> => {

@@ -63,13 +63,23 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   let url = '';
   const baseUrl = (): string => config.publicUrl ?? url;
   const underWay = { calls: 0 };
+  const stopping = new AbortController();
   const asking = openBridge({ ...ground, keeping, baseUrl });
   started.use(asking.bridge);
   const tools = offeredTools(ground, keeping, code, { crates, ...writing, ...asking }, baseUrl);
   const extend = config.conformance ? (await import('./mcp/conformance/fixtures.ts')).addFixtures : undefined;
   const askMs = config.clientTimeout * 1000;
   const refused = refusedCalls(audit, tools);
-  const lanes = { ...ground, tools, caller: localCaller, underWay, extend, askMs, refused };
+  const lanes = {
+    ...ground,
+    tools,
+    caller: localCaller,
+    underWay,
+    extend,
+    askMs,
+    refused,
+    stopping: stopping.signal,
+  };
   const factoryFor = (sharesMachine: boolean) => createServerFactory({ ...lanes, sharesMachine });
   const factory = factoryFor(lane.sharesMachine);
   const served = {
@@ -79,6 +89,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
     bridge: asking.bridge,
     factory: factoryFor(false),
     underWay,
+    closed: () => stopping.abort(),
     baseUrl,
   };
   const serving = started.use(await startServing(served));

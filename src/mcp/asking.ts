@@ -13,6 +13,13 @@ import type { Question } from './tool.ts';
 
 export type Answers = Record<string, unknown>;
 
+export interface AskTerms {
+  /** How long the client has to answer. */
+  readonly timeoutMs: number;
+  /** Fires when no answer can come any more, since the server is stopping. */
+  readonly stopping: AbortSignal;
+}
+
 /**
  * Asks a client of a version before 2026-07-28, which is sent each question as a request, and gives its answers. The SDK
  * can do this by itself, but then a client that never answers gets no error with a code.
@@ -20,16 +27,17 @@ export type Answers = Record<string, unknown>;
 export async function askNow(
   { mcpReq }: ServerContext,
   { ask }: Question,
-  timeoutMs: number,
+  terms: AskTerms,
 ): Promise<Answers> {
   const answers: Answers = {};
+  const signal = AbortSignal.any([mcpReq.signal, terms.stopping]);
   // On the stream of the call: any other is one that a client need not have.
-  const options = { timeout: timeoutMs, signal: mcpReq.signal, relatedRequestId: mcpReq.id };
+  const options = { timeout: terms.timeoutMs, signal, relatedRequestId: mcpReq.id };
   for (const [key, request] of Object.entries(ask)) {
     try {
       answers[key] = await askOne(mcpReq, request, options);
     } catch (error) {
-      throw failureOf(error, timeoutMs);
+      throw failureOf(error, terms);
     }
   }
   return answers;
@@ -50,7 +58,13 @@ function askOne(mcpReq: ServerContext['mcpReq'], request: InputRequest, options:
   return mcpReq.elicitInput(elicitation, options);
 }
 
-function failureOf(error: unknown, timeoutMs: number): unknown {
+function failureOf(error: unknown, { timeoutMs, stopping }: AskTerms): unknown {
+  if (stopping.aborted)
+    return new WorkcrateError(
+      'stopping',
+      'The server is stopping, and can be answered no more. Call again in a moment.',
+      { cause: error },
+    );
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return new WorkcrateError(
       'client_timeout',

@@ -40,6 +40,8 @@ export interface McpOptions {
   readonly underWay?: { calls: number };
   /** How long a client of a version before 2026-07-28 has to answer a question. */
   readonly askMs?: number;
+  /** Fires when the server takes no more connections, and so no answers of such a client. */
+  readonly stopping?: AbortSignal;
   /** Told of calls that do not come as far as a tool. */
   readonly refused?: (call: RefusedCall) => void;
   /** Adds what is not a tool of ours, such as the fixtures of the conformance suite. */
@@ -177,17 +179,18 @@ interface Asking {
 }
 
 const usualAskMs = 120_000;
+const neverStops = new AbortController().signal;
 
 /** From 2026-07-28 on a question is a result, after which the client calls again. */
 function askingOf(
   context: ServerContext,
-  { askMs = usualAskMs }: McpOptions,
+  { askMs = usualAskMs, stopping = neverStops }: McpOptions,
   state: RequestStateCodec,
 ): Asking {
   const isModern = context.mcpReq.envelope !== undefined;
   return {
     mint: (left) => state.mint(left, context),
-    now: isModern ? null : (question) => askNow(context, question, askMs),
+    now: isModern ? null : (question) => askNow(context, question, { timeoutMs: askMs, stopping }),
   };
 }
 

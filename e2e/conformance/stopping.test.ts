@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { serve, temporaryFolder } from '../cli/program.testing.ts';
+import { connectByHand } from './by-hand.testing.ts';
+import { openingOf } from './messages.testing.ts';
+
+const form = { elicitation: { form: {} } };
+
+for (const version of ['2025-11-25', '2025-06-18'] as const) {
+  it(`E6: a question that is open at a stop is answered for the client, with MCP ${version}`, async () => {
+    await using folder = await temporaryFolder();
+    await using program = await serve(['--data', folder.path, '--drain-timeout', '2']);
+    const client = await connectByHand(program.url, version, form);
+    const ended = Promise.withResolvers<number | null>();
+    const { last } = await client.call('read_client_file', { path: 'docs/a.txt' }, () => {
+      ended.resolve(program.end('SIGTERM'));
+      return null;
+    });
+    assert.equal(last['result']?._meta?.['workcrate/error']?.code, 'stopping', JSON.stringify(last));
+    assert.equal(await ended.promise, 0);
+  });
+
+  it(`E6: a stop does not wait for questions whose client has gone, with MCP ${version}`, async () => {
+    await using folder = await temporaryFolder();
+    await using program = await serve(['--data', folder.path, '--drain-timeout', '2']);
+    const client = await connectByHand(program.url, version, form);
+    const leaving = new AbortController();
+    const params = { name: 'read_client_file', arguments: { path: 'docs/a.txt' } };
+    const call = openingOf(version).request(2, 'tools/call', params);
+    const reader = (await client.send(call, leaving.signal)).body!.pipeThrough(new TextDecoderStream());
+    for await (const text of reader.values({ preventCancel: true }))
+      if (text.includes('elicitation/create')) break;
+    leaving.abort();
+    assert.equal(await program.end('SIGTERM'), 0);
+    assert.match(
+      program.output.stderr,
+      /"event":"tool.called".*"tool":"read_client_file".*"result":"stopping"/,
+    );
+  });
+}
