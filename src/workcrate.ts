@@ -16,6 +16,7 @@ import type { Ground } from './ground.ts';
 import { localCaller } from './identity.ts';
 import { startKeeping, type Keeping } from './keeping.ts';
 import { createLog, type Log } from './log.ts';
+import { sharedStateKey } from './mcp/request-state.ts';
 import { createServerFactory } from './mcp/server.ts';
 import { selectTools } from './mcp/tools.ts';
 import { createMetrics } from './metrics.ts';
@@ -77,6 +78,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
     underWay,
     extend,
     askMs,
+    stateKey: await sharedStateKey(keeping.database),
     refused,
     stopping: stopping.signal,
   };

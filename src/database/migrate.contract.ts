@@ -18,10 +18,11 @@ const TABLES = [
   'executions',
   'users',
   'api_keys',
+  'shared_keys',
 ];
 
-/** The last migration of every release. */
-const released = { '0.1.0': 1 };
+/** The last migration of every release, and of what was there before a migration that changes much. */
+const earlier = { 'of release 0.1.0': 1, 'from before uploads had a purpose': 5 };
 
 const OPEN_AND_CLOSE = `
   import { openDatabase } from './open.ts';
@@ -42,8 +43,8 @@ export function migrationContract(backend: Backend): void {
     assert.deepEqual(records[0], records[1]);
   });
 
-  for (const [release, version] of Object.entries(released))
-    test(`a database of release ${release} is brought up to date, by four processes at once, with all that is in it`, async (t) => {
+  for (const [which, version] of Object.entries(earlier))
+    test(`a database ${which} is brought up to date, by four processes at once, with all that is in it`, async (t) => {
       const location = await backend.newLocation(t);
       const old = await openBackend(location);
       await migrateTo(old, version);
@@ -51,7 +52,12 @@ export function migrationContract(backend: Backend): void {
         `INSERT INTO files (id, owner, name, media_type, size, sha256, crc32, origin, storage_key, created_at, expires_at)
          VALUES ('file_1', 'local', 'a', 'text/plain', 3, 'aa', 1, 'upload', 'files/1', 1, 2)`,
       );
+      await old.query(
+        `INSERT INTO uploads (token_hash, id, owner, name, media_type, keep_seconds, created_at, expires_at)
+         VALUES ('hash', 'up-1', 'local', 'a', 'text/plain', 60, 1, 2)`,
+      );
       const before = await old.query('SELECT * FROM files');
+      const [upload] = await old.query('SELECT * FROM uploads');
       await old.close();
       const children = Array.from({ length: 4 }, () => spawnModule(OPEN_AND_CLOSE, location));
       for (const [code] of await Promise.all(children.map((child) => once(child, 'exit'))))
@@ -59,6 +65,8 @@ export function migrationContract(backend: Backend): void {
       const database = await openDatabase(location);
       t.after(() => database.close());
       assert.deepEqual(await database.query('SELECT * FROM files'), before);
+      const since = { purpose: null, purpose_note: null };
+      assert.deepEqual(await database.query('SELECT * FROM uploads'), [{ ...upload, ...since }]);
       for (const table of TABLES) await database.query(`SELECT * FROM ${table}`);
     });
 

@@ -44,6 +44,8 @@ export interface McpOptions {
   readonly stopping?: AbortSignal;
   /** Told of calls that do not come as far as a tool. */
   readonly refused?: (call: RefusedCall) => void;
+  /** Signs what a call leaves with its client; one of its own where nobody gives one. */
+  readonly stateKey?: Uint8Array;
   /** Adds what is not a tool of ours, such as the fixtures of the conformance suite. */
   readonly extend?: ((server: McpServer, parts: ServerParts) => void) | undefined;
 }
@@ -69,7 +71,8 @@ const capabilities = { tools: { listChanged: false } };
 /** The one factory behind every transport and every protocol version. */
 export function createServerFactory(given: McpOptions): McpServerFactory {
   const options = { ...given, refused: logged(given) };
-  const state = createStateCodec(options.caller);
+  const { askMs = usualAskMs, stateKey } = options;
+  const state = createStateCodec(options.caller, { askMs, stateKey });
   return () => {
     const server = new McpServer(
       { name: 'workcrate', title: 'Workcrate', version: packageVersion },
