@@ -38,3 +38,16 @@ test('one that is alone and replaced stays, also at the bound', () => {
   assert.equal(things.remove('anna', 'a'), true);
   assert.equal(things.remove('anna', 'a'), false);
 });
+
+test('what is over goes, whosever it is, and the rest stays', () => {
+  const things = createByUser<number>({ each: 5, users: 2 });
+  things.set('anna', 'a', 1);
+  things.set('anna', 'b', 2);
+  things.set('ben', 'a', 1);
+  things.removeWhere((value) => value < 2);
+  things.set('cleo', 'a', 3);
+  assert.deepEqual(
+    [things.get('anna', 'a'), things.get('anna', 'b'), things.get('ben', 'a'), things.get('cleo', 'a')],
+    [undefined, 2, undefined, 3],
+  );
+});

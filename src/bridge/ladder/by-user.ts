@@ -39,5 +39,10 @@ export function createByUser<T>(most: Most, left: (value: T) => void = () => {})
 
     /** Whether it was there. */
     remove,
+
+    /** Removes of everybody's what is over. */
+    removeWhere(isOver: (value: T) => boolean): void {
+      for (const [user, own] of all) for (const [key, value] of own) if (isOver(value)) remove(user, key);
+    },
   };
 }

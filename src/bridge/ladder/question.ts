@@ -42,13 +42,33 @@ export interface AskOptions {
   readonly timeoutMs: number;
 }
 
-const mostOpen = { each: 1000, users: 10_000 };
+const mostUsed = { each: 1000, users: 10_000 };
 
 export type Questions = ReturnType<typeof createQuestions>;
 
-/** Each question is answered once, in time, by whom it was asked; this process remembers which are open. */
+/**
+ * Each question is answered once, in time, by whom it was asked. What was asked is in the signed state, so that any
+ * server takes the answer; this process remembers which it has taken. The same answer, brought to another server in
+ * time, is taken there too. That does no harm: only who was asked can bring it, and could as well give the file anew.
+ */
 export function createQuestions({ clock, timeoutMs }: AskOptions) {
-  const open = createByUser<true>(mostOpen);
+  /** By their nonces; until when each could have been answered, since it is too late after that anyway. */
+  const used = createByUser<number>(mostUsed);
+  let nextLook = 0;
+
+  function forgetOld(now: number): void {
+    if (now < nextLook) return;
+    nextLook = now + timeoutMs;
+    used.removeWhere((until) => until < now);
+  }
+
+  /** Whether this is the first answer to a question. */
+  function use({ user, nonce, until }: Left): boolean {
+    if (used.get(user, nonce) !== undefined) return false;
+    forgetOld(clock());
+    used.set(user, nonce, until);
+    return true;
+  }
 
   return {
     ask(
@@ -59,7 +79,6 @@ export function createQuestions({ clock, timeoutMs }: AskOptions) {
       round = 0,
     ): Question {
       const nonce = randomBytes(16).toString('base64url');
-      open.set(caller.user, nonce, true);
       const { operation, path, root = null } = subject;
       const until = clock() + timeoutMs;
       const state: Left = { bridge: 1, user: caller.user, operation, path, root, rung, nonce, until, round };
@@ -75,8 +94,7 @@ export function createQuestions({ clock, timeoutMs }: AskOptions) {
       if (left === undefined) return null;
       const isAboutThis = left.operation === subject.operation && left.path === subject.path;
       if (!isAboutThis && amongOthers) return null;
-      if (!isAboutThis || left.user !== context.caller.user || !open.remove(left.user, left.nonce))
-        throw otherQuestion();
+      if (!isAboutThis || left.user !== context.caller.user || !use(left)) throw otherQuestion();
       if (clock() > left.until) throw tooLate(subject.path, timeoutMs);
       return left;
     },
