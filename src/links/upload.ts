@@ -2,6 +2,14 @@ import type { Row } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Digest } from '../files/files.ts';
 
+/** What the server asked for by an upload, so that it finds again what came. */
+export interface Purpose {
+  /** The same for all uploads of a user that are to bring the same thing. No longer than a hash. */
+  readonly key: string;
+  /** What whoever asked has to know of it later, at any server. */
+  readonly note: string;
+}
+
 /** A right to send one file, once. */
 export interface Upload {
   readonly tokenHash: string;
@@ -16,6 +24,8 @@ export interface Upload {
   readonly expiresAt: number;
   /** The file that it became, once it is whole. */
   readonly fileId: string | null;
+  /** Null where a user wanted to send, and where what came was claimed. */
+  readonly purpose: Purpose | null;
 }
 
 /** An upload in the hands of its only writer. */
@@ -36,7 +46,12 @@ export function uploadFromRow(row: Row): Upload {
     createdAt: row['created_at'] as number,
     expiresAt: row['expires_at'] as number,
     fileId: row['file_id'] as string | null,
+    purpose: purposeFrom(row),
   };
+}
+
+function purposeFrom({ purpose, purpose_note: note }: Row): Purpose | null {
+  return purpose === null ? null : { key: purpose as string, note: note as string };
 }
 
 /** Refuses a file that is not the one announced. */

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Database, Queries } from '../database/database.ts';
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { cleanFilename } from '../filenames.ts';
-import { mediaTypeOf, type StoredFile } from '../files/files.ts';
-import { isLocal, type Caller } from '../identity.ts';
+import { isWorkcrateError } from '../errors.ts';
+import type { StoredFile } from '../files/files.ts';
+import type { Caller } from '../identity.ts';
 import { begin, complete, reset, salvaging, take, type Delivery, type Received } from './intake.ts';
 import { takeLease } from './lease.ts';
-import { demandStanding, type LinksOptions } from './link.ts';
-import { hashToken, isToken, newToken } from './tokens.ts';
+import type { LinksOptions } from './link.ts';
+import { hashToken, isToken } from './tokens.ts';
+import { mintUpload, promiseUpload, type UploadRequest } from './upload-promise.ts';
+import { createPurposes } from './upload-purpose.ts';
 import {
   uploadBusy,
   uploadFromRow,
@@ -17,28 +17,22 @@ import {
   type Upload,
 } from './upload.ts';
 
-export interface UploadRequest {
-  readonly filename: string;
-  readonly size: number | null;
-  readonly sha256: string | null;
-  readonly mediaType: string | null;
-  readonly keepSeconds: number;
-}
-
-/** Rights to send that one user may have open: they cost nothing, and so no quota bounds them. */
-const mostOpen = 1000;
-
 export type Uploads = ReturnType<typeof createUploads>;
 
 /** The way in for bytes that must not pass through the model's context. */
 export function createUploads(options: LinksOptions) {
   const { database, storage, files, clock, log } = options;
+  const purposes = createPurposes(options);
 
   async function find(token: string): Promise<Upload> {
     if (!isToken(token)) throw uploadNotFound();
+    return findHashed(hashToken(token));
+  }
+
+  async function findHashed(tokenHash: string): Promise<Upload> {
     const [row] = await database.query(
       'SELECT * FROM uploads WHERE token_hash = ? AND expires_at > ?',
-      hashToken(token),
+      tokenHash,
       clock(),
     );
     if (!row) throw uploadNotFound();
@@ -46,13 +40,18 @@ export function createUploads(options: LinksOptions) {
   }
 
   /** Runs `work` as the only writer of an upload that is still open. */
-  async function writing<T>(token: string, work: (upload: LeasedUpload) => Promise<T>): Promise<T> {
-    const { id, tokenHash } = await find(token);
+  const writing = async <T>(token: string, work: (upload: LeasedUpload) => Promise<T>): Promise<T> =>
+    writingTo(await find(token), work);
+
+  async function writingTo<T>(
+    { id, tokenHash }: Upload,
+    work: (upload: LeasedUpload) => Promise<T>,
+  ): Promise<T> {
     // A process that slept through its lease may still be at work.
     if (files.inHand.has(id)) throw uploadBusy();
     await using lease = await takeLease(options, 'uploads', tokenHash, randomBytes(8).toString('hex'));
     if (!lease) throw uploadBusy();
-    const upload = await find(token);
+    const upload = await findHashed(tokenHash);
     if (upload.fileId !== null) throw uploadUsed();
     files.inHand.add(id);
     try {
@@ -86,14 +85,20 @@ export function createUploads(options: LinksOptions) {
     }
   }
 
+  async function end(upload: LeasedUpload): Promise<void> {
+    await reset(options, upload);
+    await database.query('DELETE FROM uploads WHERE token_hash = ?', upload.tokenHash);
+  }
+
   return {
     find,
+    ...purposes,
 
     /** Promises to take one file. Refuses at once what is known to be too large or over quota. */
     async request(caller: Caller, request: UploadRequest): Promise<{ token: string; upload: Upload }> {
       await files.demandRoom(caller, request.size ?? 0);
-      const { token, upload } = mint(caller, request, clock(), options.uploadTtl);
-      await promise(database, caller, upload);
+      const { token, upload } = mintUpload(caller, request, clock(), options.uploadTtl);
+      await promiseUpload(options, caller, upload);
       return { token, upload };
     },
 
@@ -125,83 +130,39 @@ export function createUploads(options: LinksOptions) {
       writing(token, (upload) => begin(options, upload, fileLength)),
 
     /** Gives the right up: what was sent is dropped, the link is dead. */
-    withdraw: (token: string): Promise<void> =>
-      writing(token, async (upload) => {
-        await reset(options, upload);
-        await database.query('DELETE FROM uploads WHERE token_hash = ?', upload.tokenHash);
-      }),
+    withdraw: (token: string): Promise<void> => writing(token, end),
+
+    /**
+     * The same for what the server itself has asked for: whatever comes by it all the same, as from who is sending in
+     * this moment, is not what was asked for any more.
+     */
+    async giveUp(upload: Upload): Promise<void> {
+      await purposes.claim(upload);
+      await writingTo(upload, end).catch(unlessOver);
+    },
 
     /** Forgets expired uploads that nobody is writing, and drops what they hold. */
-    async sweep(): Promise<number> {
-      const now = clock();
-      const gone = await database.transaction(async (tx) => {
-        const rows = await tx.query(
-          'DELETE FROM uploads WHERE expires_at <= ? AND (lease_until IS NULL OR lease_until <= ?) RETURNING *',
-          now,
-          now,
-        );
-        for (const row of rows) await files.charge(tx, String(row['owner']), -Number(row['reserved']), 0);
-        return rows.map(uploadFromRow);
-      });
-      for (const upload of gone) await storage.staging.discard(upload.id);
-      return gone.length;
-    },
+    sweep: (): Promise<number> => dropExpired(options),
   };
 }
 
-function mint(caller: Caller, request: UploadRequest, now: number, ttlSeconds: number) {
-  const token = newToken();
-  const name = cleanFilename(request.filename);
-  const upload: Upload = {
-    tokenHash: hashToken(token),
-    id: `up-${randomBytes(12).toString('hex')}`,
-    owner: caller.user,
-    name,
-    mediaType: request.mediaType ?? mediaTypeOf(name),
-    declaredSize: request.size,
-    declaredSha256: request.sha256,
-    keepSeconds: request.keepSeconds,
-    createdAt: now,
-    expiresAt: now + ttlSeconds * 1000,
-    fileId: null,
-  };
-  return { token, upload };
-}
-
-async function promise(database: Database, caller: Caller, upload: Upload): Promise<void> {
-  if (isLocal(caller)) return insert(database, upload);
-  await database.transaction(async (tx) => {
-    await demandStanding(tx, caller, upload.createdAt);
-    await insert(tx, upload);
+async function dropExpired({ database, storage, files, clock }: LinksOptions): Promise<number> {
+  const now = clock();
+  const gone = await database.transaction(async (tx) => {
+    const rows = await tx.query(
+      'DELETE FROM uploads WHERE expires_at <= ? AND (lease_until IS NULL OR lease_until <= ?) RETURNING *',
+      now,
+      now,
+    );
+    for (const row of rows) await files.charge(tx, String(row['owner']), -Number(row['reserved']), 0);
+    return rows.map(uploadFromRow);
   });
+  for (const upload of gone) await storage.staging.discard(upload.id);
+  return gone.length;
 }
 
-async function insert(database: Queries, upload: Upload): Promise<void> {
-  const made = await database.query(
-    `INSERT INTO uploads (token_hash, id, owner, name, media_type, declared_size, declared_sha256, keep_seconds, created_at, expires_at)
-     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-     WHERE (SELECT COUNT(*) FROM uploads WHERE owner = ? AND expires_at > ? AND file_id IS NULL) < ${mostOpen}
-     RETURNING id`,
-    upload.tokenHash,
-    upload.id,
-    upload.owner,
-    upload.name,
-    upload.mediaType,
-    upload.declaredSize,
-    upload.declaredSha256,
-    upload.keepSeconds,
-    upload.createdAt,
-    upload.expiresAt,
-    upload.owner,
-    upload.createdAt,
-  );
-  if (made.length === 0) throw tooManyOpen();
-}
-
-function tooManyOpen(): WorkcrateError {
-  return new WorkcrateError(
-    'quota_exceeded',
-    `You have ${mostOpen} upload links whose files are not complete, as many as may be. Use those, or wait until they expire.`,
-    { details: { mostUploads: mostOpen } },
-  );
+/** It has expired, or is being used or was in this very moment, and goes by itself. */
+function unlessOver(error: unknown): void {
+  const codes = ['upload_not_found', 'upload_used', 'upload_busy'] as const;
+  if (!codes.some((code) => isWorkcrateError(error, code))) throw error;
 }

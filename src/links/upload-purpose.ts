@@ -1,0 +1,49 @@
+import type { Clock } from '../clock.ts';
+import type { Database } from '../database/database.ts';
+import { uploadFromRow, type Upload } from './upload.ts';
+
+/** Finds uploads by what the server asked for by them, at whichever server that was, and decides who has what came. */
+export function createPurposes({ database, clock }: { database: Database; clock: Clock }) {
+  const meant = 'SELECT * FROM uploads WHERE owner = ? AND purpose = ? AND expires_at > ?';
+
+  return {
+    /** What came and nobody has claimed, the newest first. Its files may be gone. */
+    async arrivedFor(owner: string, purpose: string): Promise<Upload[]> {
+      const came = `${meant} AND file_id IS NOT NULL ORDER BY completed_at DESC, id`;
+      return (await database.query(came, owner, purpose, clock())).map(uploadFromRow);
+    },
+
+    /** What has not come yet. */
+    async openFor(owner: string, purpose: string): Promise<Upload[]> {
+      return (await database.query(`${meant} AND file_id IS NULL`, owner, purpose, clock())).map(
+        uploadFromRow,
+      );
+    },
+
+    /** Takes the purpose off, so that nobody else finds it: whether this call was the one that did. */
+    async claim({ tokenHash }: Upload): Promise<boolean> {
+      const claimed = await database.query(
+        'UPDATE uploads SET purpose = NULL WHERE token_hash = ? AND purpose IS NOT NULL RETURNING id',
+        tokenHash,
+      );
+      return claimed.length > 0;
+    },
+
+    /** Lets others find again what was claimed, for as long as that. */
+    async giveBack({ tokenHash, purpose }: Upload, until: number): Promise<void> {
+      await database.query(
+        `UPDATE uploads SET purpose = ?, expires_at = CASE WHEN expires_at < ? THEN ? ELSE expires_at END
+         WHERE token_hash = ?`,
+        purpose!.key,
+        until,
+        until,
+        tokenHash,
+      );
+    },
+
+    /** Changes what the asker has to know. */
+    async note({ tokenHash }: Upload, note: string): Promise<void> {
+      await database.query('UPDATE uploads SET purpose_note = ? WHERE token_hash = ?', note, tokenHash);
+    },
+  };
+}
