@@ -11,7 +11,7 @@ export function createAskRoute(bridge: Pick<Bridge, 'page'>) {
   return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new WorkcrateError('method_not_allowed', 'This page is only looked at.');
-    const awaited = bridge.page(token);
+    const awaited = await bridge.page(token);
     if (awaited === null)
       throw new WorkcrateError(
         'upload_not_found',

@@ -23,6 +23,7 @@ import { hashToken, isToken } from './tokens.ts';
 export { bytesGone, type Elsewhere, type LinkTerms } from './link.ts';
 export { objectDownload, type Download, type ObjectStretch } from './download.ts';
 export { dropLeases } from './lease.ts';
+export type { Upload } from './upload.ts';
 export { createUploads, type Uploads } from './uploads.ts';
 export { createWebhook, type Webhook } from './webhook.ts';
 

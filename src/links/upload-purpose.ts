@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Database } from '../database/database.ts';
-import { uploadFromRow, type Upload } from './upload.ts';
+import { uploadFromRow, type Purpose, type Upload } from './upload.ts';
 
 /** Finds uploads by what the server asked for by them, at whichever server that was, and decides who has what came. */
 export function createPurposes({ database, clock }: { database: Database; clock: Clock }) {
@@ -30,11 +30,13 @@ export function createPurposes({ database, clock }: { database: Database; clock:
     },
 
     /** Lets others find again what was claimed, for as long as that. */
-    async giveBack({ tokenHash, purpose }: Upload, until: number): Promise<void> {
+    async giveBack({ tokenHash }: Upload, { key, note }: Purpose, until: number): Promise<void> {
       await database.query(
-        `UPDATE uploads SET purpose = ?, expires_at = CASE WHEN expires_at < ? THEN ? ELSE expires_at END
+        `UPDATE uploads SET purpose = ?, purpose_note = ?,
+           expires_at = CASE WHEN expires_at < ? THEN ? ELSE expires_at END
          WHERE token_hash = ?`,
-        purpose!.key,
+        key,
+        note,
         until,
         until,
         tokenHash,

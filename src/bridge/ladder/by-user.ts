@@ -7,21 +7,15 @@ export interface Most {
 export type ByUser<T> = ReturnType<typeof createByUser<T>>;
 
 /** Things of users under their keys, so that nobody's take the room of another's. */
-export function createByUser<T>(most: Most, left: (value: T) => void = () => {}) {
+export function createByUser<T>(most: Most) {
   const all = new Map<string, Map<string, T>>();
 
   function remove(user: string, key: string): boolean {
     const own = all.get(user);
-    if (!own?.has(key)) return false;
-    left(own.get(key)!);
-    own.delete(key);
+    if (!own?.delete(key)) return false;
     if (own.size === 0) all.delete(user);
     return true;
   }
-
-  const removeAll = (user: string): void => {
-    for (const key of all.get(user)?.keys() ?? []) remove(user, key);
-  };
 
   const oldest = (map: ReadonlyMap<string, unknown>): string => map.keys().next().value!;
 
@@ -31,7 +25,7 @@ export function createByUser<T>(most: Most, left: (value: T) => void = () => {})
     /** It is the newest then, even if it was there before. */
     set(user: string, key: string, value: T): void {
       remove(user, key);
-      if (!all.has(user) && all.size >= most.users) removeAll(oldest(all));
+      if (!all.has(user) && all.size >= most.users) all.delete(oldest(all));
       const own = all.get(user) ?? new Map<string, T>();
       if (own.size >= most.each) remove(user, oldest(own));
       all.set(user, own.set(key, value));

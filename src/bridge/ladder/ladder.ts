@@ -70,7 +70,7 @@ export function createLadder(options: LadderOptions) {
     page: awaited.page,
 
     /** What came, or was to come, is not wanted any more. */
-    withdraw: ({ errand, context }: Trip) => awaited.withdraw(context.caller, errand),
+    forgetKept: ({ errand, context }: Trip) => awaited.forgetKept(context.caller, errand),
 
     /** Asks by one rung; what comes back is not the answer yet. */
     async ask(rung: Exclude<Rung, 'direct'>, trip: Trip): Promise<Question | Offer> {

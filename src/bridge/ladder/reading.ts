@@ -8,7 +8,7 @@ import type { Approach, Approaches, ReadWish } from './approach.ts';
 import { bytesOf, openDirectly } from './direct.ts';
 import type { Offer } from './errand.ts';
 import { mayNot, noFile, tooLargeFor } from './failures.ts';
-import { createLarge, type LargeFile } from './large.ts';
+import { largeFile, type LargeFile } from './large.ts';
 import type { Ladder } from './ladder.ts';
 import { demandSame, difference } from './said.ts';
 import type { Source, Trip, Use } from './trip.ts';
@@ -32,8 +32,6 @@ export interface ReadingOptions {
 
 /** Reads a file of the client's: what was sent, what is remembered, what can be read here, else it is asked for. */
 export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs }: ReadingOptions) {
-  const large = createLarge(ladder);
-
   /** Only what came whole and is what it was said to be gets here. */
   function keep(
     { errand, context }: Trip,
@@ -109,7 +107,8 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     if (trip.errand.path.relative === '') throw noFile('.');
     const use = useOf(trip);
     if (approach.left !== null) return answered(approach, use);
-    if (refresh) await large.forget(trip);
+    // What somebody was told of is not what they want now.
+    if (refresh) await ladder.forgetKept(trip);
     const came = await ladder.arrived(trip, use);
     if (came !== null) return came;
     if (approach.isDirect) return readDirectly(approach, refresh);
@@ -120,7 +119,7 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
   const useOf =
     (trip: Trip): Use<HadFile> =>
     async (chunks, source) => {
-      if ((source.stored?.file.size ?? 0) > mostBytes) return large.take(trip, source);
+      if ((source.stored?.file.size ?? 0) > mostBytes) return largeFile(trip, source);
       const bytes = await collected(chunks, mostBytes, trip.errand.path.relative);
       return keep(trip, bytes, { mtime: null }, source);
     };
