@@ -7,8 +7,8 @@ import { call } from './stage.testing.ts';
 const subject = { operation: 'read', path: 'docs/a.md' } as const;
 const time = { now: 1_790_000_000_000 };
 const server = () => createQuestions({ clock: () => time.now, timeoutMs: 1000 });
-const ask = (questions: Questions, user = 'ann'): Record<string, unknown> => ({
-  ...questions.ask(subject, call({}, { user }), 'form', () => inputRequired.listRoots()).state,
+const ask = (questions: Questions, rung: 'form' | 'roots' = 'form'): Record<string, unknown> => ({
+  ...questions.ask(subject, call(), rung, () => inputRequired.listRoots()).state,
 });
 const take = (questions: Questions, state: Record<string, unknown>, user = 'ann') =>
   questions.take(subject, call({}, { user, state }), false);
@@ -36,4 +36,13 @@ test('E6: a question that was answered stays so while others are asked and forgo
   take(questions, ask(questions));
   assert.throws(() => take(questions, state), { code: 'client_timeout' });
   assert.throws(() => take(questions, later), refused, 'it could still be answered');
+});
+
+test('E7: where the project is may be told late or never: the call goes on without', () => {
+  const questions = server();
+  const [form, roots] = [ask(questions), ask(questions, 'roots')];
+  time.now += 1001;
+  assert.throws(() => take(questions, form), { code: 'client_timeout' });
+  assert.equal(take(questions, roots)?.rung, 'roots');
+  assert.throws(() => take(questions, roots), refused);
 });

@@ -95,7 +95,8 @@ export function createQuestions({ clock, timeoutMs }: AskOptions) {
       const isAboutThis = left.operation === subject.operation && left.path === subject.path;
       if (!isAboutThis && amongOthers) return null;
       if (!isAboutThis || left.user !== context.caller.user || !use(left)) throw otherQuestion();
-      if (clock() > left.until) throw tooLate(subject.path, timeoutMs);
+      // Who never says where the project is can be asked for its files all the same.
+      if (left.rung !== 'roots' && clock() > left.until) throw tooLate(subject.path, timeoutMs);
       return left;
     },
   };
