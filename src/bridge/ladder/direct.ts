@@ -2,7 +2,7 @@ import { createReadStream, realpathSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { errnoOf, isWorkcrateError } from '../../errors.ts';
 import { belowRoot, here, parsePath, type Components, type OpenFile, type Root } from '../../paths/paths.ts';
-import type { Policy, Purpose } from '../policy/policy.ts';
+import type { Policy, Purpose, RawEnd } from '../policy/policy.ts';
 import type { Errand, RawEntry } from './errand.ts';
 import { mayNot, noFile, noFolder, notThere } from './failures.ts';
 import { followed } from './links.ts';
@@ -28,13 +28,14 @@ export const bytesOf = ({ fd }: OpenFile): AsyncIterable<Uint8Array> =>
   createReadStream('', { fd, autoClose: false, start: 0 }) as AsyncIterable<Uint8Array>;
 
 /** What stands in a folder of the client's on this machine, links as links. Others get their turn in between. */
-export async function* listDirectly(errand: Errand, policy: Policy): AsyncGenerator<RawEntry> {
+export async function* listDirectly(errand: Errand, policy: Policy): AsyncGenerator<RawEntry, RawEnd> {
   const { root, path } = explained(errand, () => placeOf(errand, policy, 'list'));
   const depth = errand.recursive ? mostDepth : 0;
   const found = explained(errand, () => root.tree(path, { mostEntries: mostLooked, mostDepth: depth }));
   const next = () => explained(errand, () => found.next());
   let count = 0;
-  for (let step = next(); !step.done; step = next()) {
+  let step = next();
+  for (; !step.done; step = next()) {
     if (++count % 2000 === 0) await setImmediate();
     const { path: name, stats } = step.value;
     if (name === null) continue;
@@ -42,6 +43,8 @@ export async function* listDirectly(errand: Errand, policy: Policy): AsyncGenera
     const kind = type ?? (stats.isSymbolicLink() ? 'link' : 'other');
     yield { path: name, type: kind, size: Number(stats.size), mtime: Number(stats.mtimeMs) };
   }
+  const { cut, unentered, unreadable } = step.value;
+  return { cut: cut || (errand.recursive && unentered > 0), hidden: unreadable };
 }
 
 /**
@@ -68,6 +71,8 @@ function explained<T>(errand: Errand, act: () => T): T {
       throw notThere(path);
     if (errno === 'EACCES' || errno === 'EPERM' || isRefused(error, 'denied'))
       throw mayNot(path, 'permission was denied');
+    if (errno === 'ENAMETOOLONG' || isRefused(error, 'too_long'))
+      throw mayNot(path, 'its whole path is longer than this system takes (via: "upload" can do it)');
     if (isRefused(error, 'not_regular')) throw noFile(path);
     if (isRefused(error, 'not_folder')) throw noFolder(path);
     throw error;

@@ -1,4 +1,5 @@
 import { inputRequired, type InputRequest, type InputResponseView } from '@modelcontextprotocol/server';
+import { encode } from '../text/encode.ts';
 import { mostTyped } from './choose.ts';
 import type { Errand } from './errand.ts';
 import { mayNot, tooLargeFor } from './failures.ts';
@@ -35,7 +36,8 @@ export function formAnswer({ path: { relative } }: Errand, answer: InputResponse
   if (answer.action === 'cancel') throw mayNot(relative, 'the person closed the question');
   const content = answer.content?.['content'];
   if (typeof content !== 'string') throw mayNot(relative, 'the answer holds no text');
-  const bytes = Buffer.from(content);
+  // Half a character is refused, and not replaced.
+  const bytes = encode(content, 'utf-8');
   if (bytes.length > mostTyped) throw tooLargeFor('form', relative, mostTyped);
   return bytes;
 }

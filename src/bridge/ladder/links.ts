@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync } from 'node:fs';
-import { isAbsolute, join, relative, sep } from 'node:path';
-import { WorkcrateError } from '../../errors.ts';
+import { isAbsolute, join, sep } from 'node:path';
+import { errnoOf, WorkcrateError } from '../../errors.ts';
 
 const mostLinks = 40;
 
@@ -22,11 +22,28 @@ export function followed(folder: string, path: string): string {
       continue;
     }
     if (++links > mostLinks) throw astray('link_loop', path);
-    const target = readlinkSync(place);
+    const target = targetOf(place, path);
     if (isAbsolute(target)) passed = [];
-    ahead.unshift(...namesIn(isAbsolute(target) ? relative(folder, target) : target));
+    ahead.unshift(...(isAbsolute(target) ? namesAfter(folder, target, path) : namesIn(target)));
   }
   return passed.join('/');
+}
+
+function targetOf(place: string, path: string): string {
+  try {
+    return readlinkSync(place);
+  } catch (error) {
+    // It was a link a moment ago.
+    if (errnoOf(error) === 'EINVAL') throw astray('changed', path);
+    throw error;
+  }
+}
+
+/** Name by name and nothing folded: what `..` means behind a link shows only once that is followed. */
+function namesAfter(folder: string, target: string, path: string): string[] {
+  const [above, names] = [namesIn(folder), namesIn(target)];
+  if (!above.every((name, at) => names[at] === name)) throw astray('link', path);
+  return names.slice(above.length);
 }
 
 const namesIn = (path: string): string[] =>
@@ -35,6 +52,7 @@ const namesIn = (path: string): string[] =>
 const reasons = {
   link: 'it leads through a link to elsewhere',
   link_loop: 'its links lead round in a circle',
+  changed: 'it was exchanged while it was being looked at; call again',
 };
 
 const astray = (kind: keyof typeof reasons, path: string): WorkcrateError =>

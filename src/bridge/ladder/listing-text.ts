@@ -1,47 +1,89 @@
+import { isUtf8 } from 'node:buffer';
 import { WorkcrateError } from '../../errors.ts';
+import type { RawEnd } from '../policy/policy.ts';
 import type { RawEntry } from './errand.ts';
 
 const mostRecord = 32 * 1024;
 
-/** NUL and line feed. Which of them ends records shows in the first that comes: find writes NULs, all others lines. */
-const enders = { nul: 0, line: 10 };
+/** What ends a record: find writes NULs, all others line feeds. Which of them it is shows in the first record. */
+const enders = { find: 0, lines: 10 };
+
+type Form = keyof typeof enders;
+
+/** The last record of a whole listing. Without it, a command that failed half way could not be told from one that did not. */
+export const endRecord = '{"end":true}';
+
+export interface ListingTextOptions {
+  /** Whether it is whole where it ends, as what somebody typed is; all else has to say so by its last record. */
+  readonly isWhole: boolean;
+}
 
 /**
  * Reads a listing as clients write them, in whichever way: records of GNU find, one JSON object a line, lines of
  * `type size mtime path`, or plain paths. What is none of these is null, so that whoever reads can
  * count it: a listing may be made of nothing else.
  */
-export async function* listingFrom(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<RawEntry | null> {
-  let rest = Buffer.alloc(0);
-  let ender: number | null = null;
+export async function* listingFrom(
+  chunks: AsyncIterable<Uint8Array>,
+  { isWhole }: ListingTextOptions,
+): AsyncGenerator<RawEntry | null, RawEnd> {
+  let [rest, hasEnded] = [Buffer.alloc(0), isWhole];
+  let form: Form | null = null;
   for await (const chunk of chunks) {
     const bytes = Buffer.concat([rest, chunk]);
-    ender ??= enderIn(bytes);
-    let start = 0;
-    for (let end = next(bytes, ender, start); end !== -1; end = next(bytes, ender, start)) {
-      yield entryFrom(bytes.toString('utf8', start, end), ender!);
+    let start = form === null ? markLength(bytes) : 0;
+    form ??= formOf(bytes);
+    for (let end = next(bytes, form, start); end !== -1; end = next(bytes, form, start)) {
+      const entry = entryFrom(bytes.subarray(start, end), form!);
       start = end + 1;
+      if (entry === 'end') hasEnded = true;
+      else yield entry;
     }
-    rest = Buffer.from(bytes.subarray(start));
+    rest = form === null ? bytes : Buffer.from(bytes.subarray(start));
     if (rest.length > mostRecord)
       throw new WorkcrateError('invalid_input', 'What came is no listing: a line of it is too long.');
   }
-  const last = entryFrom(rest.toString('utf8'), ender ?? enders.line);
-  if (last !== null) yield last;
+  const last = lastFrom(rest, form);
+  if (last !== null && last !== 'end') yield last;
+  return { cut: !hasEnded && last !== 'end', hidden: 0 };
 }
 
-const next = (bytes: Buffer, ender: number | null, from: number): number =>
-  ender === null ? -1 : bytes.indexOf(ender, from);
+const next = (bytes: Buffer, form: Form | null, from: number): number =>
+  form === null ? -1 : bytes.indexOf(enders[form], from);
 
 /** A line in a name must not end the record of find that holds it, so the tabs of find are looked for. */
-function enderIn(bytes: Buffer): number | null {
-  if (/^[a-zA-Z?]\t\d+\t-?[\d.]+\t/.test(bytes.toString('latin1', 0, 64)))
-    return bytes.includes(enders.nul) ? enders.nul : null;
-  return bytes.includes(enders.line) ? enders.line : null;
+function formOf(bytes: Buffer): Form | null {
+  if (isFromFind(bytes)) return bytes.includes(enders.find) ? 'find' : null;
+  return bytes.includes(enders.lines) ? 'lines' : null;
 }
 
-function entryFrom(record: string, ender: number): RawEntry | null {
-  const line = ender === enders.nul ? record : record.replace(/\r$/, '');
+/** An empty folder has nothing but an end. */
+const isFromFind = (bytes: Buffer): boolean =>
+  /^[a-zA-Z?]\t\d+\t-?[\d.]+\t/.test(bytes.toString('latin1', 0, 64)) ||
+  bytes.indexOf(`${endRecord}\0`) === 0;
+
+/** The mark of UTF-8, which Windows writes, is no part of the first path. */
+function markLength(bytes: Buffer): number {
+  const mark = bytes.toString('hex', 0, 2);
+  if (mark === 'fffe' || mark === 'feff')
+    throw new WorkcrateError(
+      'invalid_input',
+      'The listing came in UTF-16. Call again, and send it in UTF-8.',
+    );
+  return bytes.toString('hex', 0, 3) === 'efbbbf' ? 3 : 0;
+}
+
+/** Lines may lack the last line feed. What find wrote was cut off there, and may be half a name. */
+function lastFrom(rest: Buffer, form: Form | null): RawEntry | 'end' | null {
+  if (form === 'find' || (form === null && isFromFind(rest))) return null;
+  return entryFrom(rest.subarray(form === null ? markLength(rest) : 0), 'lines');
+}
+
+function entryFrom(record: Buffer, form: Form): RawEntry | 'end' | null {
+  // No string can name it again.
+  if (!isUtf8(record)) return null;
+  const text = record.toString('utf8');
+  const line = form === 'find' ? text : text.replace(/\r$/, '');
   if (line.trim() === '') return null;
   if (line.startsWith('{')) return fromJson(line);
   const tabbed = /^(?<type>[a-zA-Z?])\t(?<size>\d+)\t(?<seconds>-?[\d.]+)\t(?<path>[^]+)$/.exec(line)?.groups;
@@ -66,10 +108,10 @@ function fromWords({ type, size, mtime, path }: Parts): RawEntry {
   return entry(path!, type!, size === '-' ? null : Number(size), Number.isNaN(time) ? null : time);
 }
 
-function fromJson(line: string): RawEntry | null {
+function fromJson(line: string): RawEntry | 'end' | null {
   try {
-    const { path, type, size, mtime } = JSON.parse(line) as Record<string, unknown>;
-    if (typeof path !== 'string') return null;
+    const { path, type, size, mtime, end } = JSON.parse(line) as Record<string, unknown>;
+    if (typeof path !== 'string') return end === true ? 'end' : null;
     return entry(path, typeof type === 'string' ? type : null, numberIn(size), numberIn(mtime));
   } catch (error) {
     if (error instanceof SyntaxError) return null;

@@ -47,7 +47,8 @@ export function createListing({ ladder, approaches, audit, cache }: ListingOptio
     const approach = approaches.begin('list', wish, terms, context);
     if ('ask' in approach) return approach;
     const { trip, policy, left } = approach;
-    const use: Use<ClientListing> = (chunks, source) => judged(approach, listingFrom(chunks), source);
+    const use: Use<ClientListing> = (chunks, source) =>
+      judged(approach, listingFrom(chunks, { isWhole: isTyped(source) }), source);
     if (left !== null) {
       const came = await ladder.answered(trip, left, { use, meanwhile: () => null });
       if (came === null) throw mayNot(trip.errand.path.relative, 'the answer holds no listing');
@@ -60,3 +61,6 @@ export function createListing({ ladder, approaches, audit, cache }: ListingOptio
     return approaches.ask(approach, wish);
   };
 }
+
+/** A person, or a model between its marks, gives all there is. What is sent may be cut off on its way. */
+const isTyped = ({ rung }: Source): boolean => rung === 'form' || rung === 'sampling';

@@ -5,6 +5,7 @@ import {
   type InputResponseView,
 } from '@modelcontextprotocol/server';
 import { fromBase64 } from '../text/base64.ts';
+import { encode } from '../text/encode.ts';
 import { mostTyped } from './choose.ts';
 import type { Errand } from './errand.ts';
 import { mayNot, notThere, tooLargeFor } from './failures.ts';
@@ -98,15 +99,15 @@ function fromCall(errand: Errand, input: unknown): Typed {
 function typed(path: string, content: string, isBase64: boolean): Typed {
   // Base64 takes four characters for three bytes.
   if (content.length > mostTyped * 2) throw tooLargeFor('sampling', path, mostTyped);
-  const bytes = isBase64 ? fromBase64(content) : Buffer.from(content);
+  const bytes = isBase64 ? fromBase64(content) : encode(content, 'utf-8');
   if (bytes.length > mostTyped) throw tooLargeFor('sampling', path, mostTyped);
   return { bytes, size: null, sha256: null };
 }
 
-/** What stands between two lines; the last line feed belongs to the mark. */
+/** What stands between two lines; the last line break belongs to the mark. */
 function between(text: string, begin: string, end: string): string | null {
-  const from = text.indexOf(`${begin}\n`);
+  const mark = new RegExp(`${RegExp.escape(begin)}\\r?\\n`).exec(text);
   const to = text.lastIndexOf(end);
-  if (from === -1 || to < from + begin.length + 1) return null;
-  return text.slice(from + begin.length + 1, to).replace(/\n$/, '');
+  if (mark === null || to < mark.index + mark[0].length) return null;
+  return text.slice(mark.index + mark[0].length, to).replace(/\r?\n$/, '');
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPolicy, type ListingOptions } from './policy.ts';
+import { createPolicy, type ListingOptions, type RawEnd } from './policy.ts';
 
 const policy = createPolicy({ root: '/p/q', read: null, list: null });
 const asked = policy.judge('docs', 'list');
@@ -204,4 +204,45 @@ test('E6: a listing that is given up ends with the reason', async () => {
     }
   }
   await assert.rejects(policy.judgeListing(asked, endless(), { ...all, signal: giveUp.signal }), /given up/);
+});
+
+test('E6: what was left out before it came to us is told: more there is, and names that nobody can write', async () => {
+  function* given(end: RawEnd, ...paths: string[]) {
+    yield* paths;
+    return end;
+  }
+  const listing = await policy.judgeListing(asked, given({ cut: true, hidden: 2 }, 'docs/a', 'docs/.b'), all);
+  assert.deepEqual([listing.entries.length, listing.cut, listing.hidden], [1, true, 3]);
+  const empty = await policy.judgeListing(asked, given({ cut: false, hidden: 0 }), all);
+  assert.deepEqual([empty.entries.length, empty.cut], [0, false]);
+});
+
+test('E6: what holds no entry and does not say that it is whole is no empty folder', async () => {
+  function* cutOff(...paths: unknown[]) {
+    yield* paths;
+    return { cut: true, hidden: 0 };
+  }
+  for (const one of [[], ['<html>502 Bad Gateway</html>'], [null, null]])
+    await assert.rejects(policy.judgeListing(asked, cutOff(...one), all), {
+      code: 'invalid_input',
+      message: /Call again/,
+    });
+  const unfit = await policy.judgeListing(asked, cutOff('docs/a.md'), { ...all, pattern: '*.txt' });
+  assert.deepEqual([unfit.entries.length, unfit.cut], [0, true]);
+  const lies = await policy.judgeListing(asked, cutOff('../x'), all);
+  assert.deepEqual([lies.outside, lies.cut], [1, true], 'told, so that it can be noted');
+});
+
+test('E4: a listing that is too much work is cut, and no more of it is asked for', async () => {
+  let closed = false;
+  function* endless() {
+    try {
+      for (;;) yield 'docs/a';
+    } finally {
+      closed = true;
+    }
+  }
+  const options = { ...all, most: Infinity, mostTurns: 2 };
+  const { entries, cut } = await policy.judgeListing(asked, endless(), options);
+  assert.deepEqual([entries.length, cut, closed], [1, true, true]);
 });

@@ -6,8 +6,15 @@ import { afterFolder } from './allowed.ts';
 import { judgedAnswer, type From, type Grounds } from './answers.ts';
 import { entryOf, pathOf } from './entry.ts';
 
-/** As a client sent them: anything at all. */
-export type RawEntries = Iterable<unknown> | AsyncIterable<unknown>;
+/** As a client sent them: anything at all. Whoever reads them for us may return what it had to leave out. */
+export type RawEntries = Iterable<unknown, RawEnd | void> | AsyncIterable<unknown, RawEnd | void>;
+
+export interface RawEnd {
+  /** Whether there was more than came, or nobody knows. */
+  readonly cut: boolean;
+  /** How many there were that cannot be told. */
+  readonly hidden: number;
+}
 
 export interface ListingOptions {
   readonly recursive: boolean;
@@ -17,6 +24,8 @@ export interface ListingOptions {
   readonly from?: From;
   /** How many entries are kept. */
   readonly most?: number;
+  /** How many turns the work may take, each about ten milliseconds. */
+  readonly mostTurns?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -33,6 +42,8 @@ const judgedForEach = 10;
 /** Of all paths together: a hundred thousand of the longest would fill memory. */
 const mostCharacters = 32 * 1024 * 1024;
 const mostPattern = 1024;
+/** Several times what a hundred thousand take. Only paths and patterns that are made for it take more for each. */
+const mostTurnsTaken = 500;
 
 interface Kept {
   readonly entries: Map<string, ClientEntry>;
@@ -41,6 +52,8 @@ interface Kept {
   /** Folders that something was told to be in, whether or not they were told of themselves: browsers list files alone. */
   readonly folders: Set<string>;
   characters: number;
+  /** How many may be seen, whether or not they fit the pattern. */
+  seen: number;
   hidden: number;
   outside: number;
   firstOutside: string | null;
@@ -51,36 +64,89 @@ export async function judgedListing(
   grounds: Grounds,
   asked: ClientPath,
   raw: RawEntries,
-  { recursive, pattern, from = 'root', most = mostEntries, signal }: ListingOptions,
+  {
+    recursive,
+    pattern,
+    from = 'root',
+    most = mostEntries,
+    mostTurns = mostTurnsTaken,
+    signal,
+  }: ListingOptions,
 ): Promise<JudgedListing> {
-  const kept: Kept = {
-    entries: new Map(),
-    links: new Set(),
-    folders: new Set(),
-    characters: 0,
-    hidden: 0,
-    outside: 0,
-    firstOutside: null,
-  };
+  const kept = nothing();
   const isWanted = wantedBy(asked, recursive, pattern);
-  const turns = takeTurns(signal);
-  let [judged, cut] = [0, false];
-  for await (const one of raw) {
-    if (turns.isOver()) await turns.next();
+  let judged = 0;
+  const end = await readEach(raw, takeTurns(signal), mostTurns, (one) => {
     const entry = seen(grounds, asked, one, from, kept);
-    cut =
-      ++judged > most * judgedForEach || (entry !== null && !keep(kept, entry, isWanted(entry.path), most));
-    if (cut) break;
-    if (entry !== null) noteFolders(kept, asked, entry.path);
-  }
-  cut = !addFolders(kept, isWanted, most) || cut;
-  return { path: asked.relative, ...inOrder(kept), cut };
+    if (++judged > most * judgedForEach) return false;
+    if (entry === null) return true;
+    if (!keep(kept, entry, isWanted(entry.path), most)) return false;
+    noteFolders(kept, asked, entry.path);
+    return true;
+  });
+  if (end?.cut && kept.seen + kept.outside === 0) throw noListing();
+  kept.hidden += end?.hidden ?? 0;
+  const hasRoom = addFolders(kept, isWanted, most);
+  return { path: asked.relative, ...inOrder(kept), cut: (end?.cut ?? true) || !hasRoom };
 }
+
+const nothing = (): Kept => ({
+  entries: new Map(),
+  links: new Set(),
+  folders: new Set(),
+  characters: 0,
+  seen: 0,
+  hidden: 0,
+  outside: 0,
+  firstOutside: null,
+});
+
+const whole: RawEnd = { cut: false, hidden: 0 };
+
+/** What a generator returns is lost on a `for await`. Null where `take` had its fill, or the work became too much. */
+async function readEach(
+  raw: RawEntries,
+  turns: ReturnType<typeof takeTurns>,
+  mostTurns: number,
+  take: (one: unknown) => boolean,
+): Promise<RawEnd | null> {
+  const entries = iteratorOf(raw);
+  let [taken, hasEnded] = [0, false];
+  try {
+    for (;;) {
+      const step = await entries.next();
+      hasEnded = step.done === true;
+      if (step.done) return step.value ?? whole;
+      if (turns.isOver()) {
+        if (++taken > mostTurns) return null;
+        await turns.next();
+      }
+      if (!take(step.value)) return null;
+    }
+  } finally {
+    if (!hasEnded) await entries.return?.();
+  }
+}
+
+type RawIterator = Iterator<unknown, RawEnd | void> | AsyncIterator<unknown, RawEnd | void>;
+
+const iteratorOf = (raw: RawEntries): RawIterator =>
+  Symbol.asyncIterator in raw ? raw[Symbol.asyncIterator]() : raw[Symbol.iterator]();
+
+/** Whoever sends an error page, or a command that failed, has not said that the folder is empty. */
+const noListing = (): WorkcrateError =>
+  new WorkcrateError(
+    'invalid_input',
+    'What came is no listing, or ended before its first entry. Call again and run the command that you get; what it prints says what was wrong. A listing that is made by hand ends with the line {"end":true}.',
+  );
 
 function seen(grounds: Grounds, asked: ClientPath, one: unknown, from: From, kept: Kept): ClientEntry | null {
   const path = pathOf(one);
   const verdict = path === null ? null : judgedAnswer(grounds, asked, path, from);
-  if (verdict?.is === 'seen') return entryOf(one, verdict.relative);
+  if (verdict?.is === 'seen') {
+    kept.seen++;
+    return entryOf(one, verdict.relative);
+  }
   kept.hidden++;
   if (verdict?.is === 'outside') {
     kept.outside++;

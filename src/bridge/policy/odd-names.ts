@@ -32,7 +32,7 @@ const oddForms: readonly Form[] = [
   { kind: 'short_name', form: /(?:^|\/)[^./]{1,7}~\d+(?:\.[^./]{0,3})?(?:\/|$)/, plain: true },
   { kind: 'edges', form: /(?:^|\/)\s|[\s.](?:\/|$)/, plain: false },
   // Windows takes < > and " for wildcards as well.
-  { kind: 'wildcard', form: /[*?<>"|]|\{[^/]*(?:,|\.\.)/, plain: false },
+  { kind: 'wildcard', form: /[*?<>"|]|\{[^/{]*(?:,|\.\.)/, plain: false },
 ];
 
 /**

@@ -9,7 +9,7 @@ import { parseRoot } from './root.ts';
 
 export type { From } from './answers.ts';
 export { checkAllowed } from './check-allowed.ts';
-export type { JudgedListing, ListingOptions, RawEntries } from './listing.ts';
+export type { JudgedListing, ListingOptions, RawEnd, RawEntries } from './listing.ts';
 export type { PolicyKind } from './refusal.ts';
 
 export type Purpose = 'read' | 'list';
