@@ -114,6 +114,7 @@ test('E6: what a client refuses, leaves out or lies about is a clear error, and 
     [{ kind: 'missing' }, 'client_refused'],
     [{ kind: 'roots', roots: [] }, 'client_refused'],
     [filled('x'.repeat(65_537)), 'too_large'],
+    [filled('x\ud800y'), 'invalid_input'],
     [filled('four'), 'size_mismatch', { size: 5 }],
     [filled('four'), 'hash_mismatch', { sha256: 'a'.repeat(64) }],
   ];
@@ -181,6 +182,9 @@ test('E10: a model gives a file between marks, by a tool or by guide_cache_file'
   const marked = (content: string) => (mark: string) =>
     saying(`Here:\nBEGIN-${mark}\n${content}\nEND-${mark}`);
   assert.equal(text(isFile(await read('docs/a.md', marked('one\n\ntwo\n')))), 'one\n\ntwo\n');
+  const ofWindows = (mark: string) => saying(`Here:\r\nBEGIN-${mark}\r\none\r\ntwo\r\nEND-${mark}\r\n`);
+  assert.equal(text(isFile(await read('docs/windows.md', ofWindows))), 'one\r\ntwo');
+  await assert.rejects(read('docs/half.md', marked('x\ud800y')), { code: 'invalid_input' });
   const bytes = isFile(await read('docs/b.bin', marked('AP8='), { binary: true }));
   assert.deepEqual([...bytes.bytes, bytes.rung], [0, 255, 'sampling']);
   await assert.rejects(
