@@ -44,14 +44,14 @@ export async function send(page: string, bytes: Uint8Array | string): Promise<Re
 const textOf = async (root: string, question: string): Promise<string> =>
   (await bytesOf(root, question, false)).toString('utf8');
 
-/** The page's folder picker tells paths from the folder; people and models are asked for those from the project. */
+/** The page tells paths from the folder, and that it is done; people and models are asked for those from the project. */
 async function bytesOf(root: string, question: string, fromFolder: boolean): Promise<Buffer> {
   const { path, isFolder } = askedIn(question);
   if (!isFolder) return readFile(join(root, path));
   const lines = (await entriesIn(root, path)).map(({ name, ...facts }) =>
     JSON.stringify({ path: fromFolder ? name : `${path}/${name}`, ...facts }),
   );
-  return Buffer.from(lines.join('\n'));
+  return Buffer.from([...lines, ...(fromFolder ? ['{"end":true}'] : [])].join('\n'));
 }
 
 async function entriesIn(root: string, folder: string) {

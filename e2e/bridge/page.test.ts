@@ -6,6 +6,8 @@ import { connect, type Connected, type Manners } from './clients.testing.ts';
 import { binary, furnish, makeProject, umlauts, type Project } from './project.testing.ts';
 import { serve, type Served } from './servers.testing.ts';
 
+const isSent = `document.querySelector('output').value.startsWith('Sent')`;
+
 describe('the page that takes a file', { skip: NO_BROWSER }, () => {
   let served: Served;
   let project: Project;
@@ -21,21 +23,21 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
     await project?.[Symbol.asyncDispose]();
   });
 
+  const connected = (url: NonNullable<Manners['url']>): Promise<Connected> =>
+    connect(served, { version: '2025-11-25', capabilities: { elicitation: { url: {} } }, manners: { url } });
+
   /** A person at a browser, who chooses this on the page and sends it. */
-  function person(chosen: string): Promise<Connected> {
-    const manners: Manners = {
-      async url(url) {
-        await tab.open(url);
-        await tab.choose('input', [join(project.root, chosen)]);
-        // The browser takes a moment to look into a folder.
-        await tab.until(`!document.querySelector('button').disabled`);
-        await tab.click('button');
-        await tab.until(`document.querySelector('output').value.startsWith('Sent')`);
-        return { action: 'accept' };
-      },
-    };
-    const capabilities = { elicitation: { url: {} } };
-    return connect(served, { version: '2025-11-25', capabilities, manners });
+  function person(chosen: string, looks: () => Promise<void> = async () => {}): Promise<Connected> {
+    return connected(async (url) => {
+      await tab.open(url);
+      await tab.choose('input', [join(project.root, chosen)]);
+      // The browser takes a moment to look into a folder.
+      await tab.until(`!document.querySelector('button').disabled`);
+      await looks();
+      await tab.click('button');
+      await tab.until(isSent);
+      return { action: 'accept' };
+    });
   }
 
   it('E10: sends the file that is chosen, as it is, and tells no more than its name', async () => {
@@ -63,9 +65,66 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
     );
   });
 
-  it('is dead once it was used, and breaks none of its own rules', async () => {
+  const listed = async (client: Connected, path: string, recursive: boolean) => {
+    const { data, text } = await client.call('list_client_directory', { path, recursive });
+    assert.equal(data?.cut, false, text);
+    return data.entries.map(({ type, path: at }: Record<string, string>) => `${type} ${at}`);
+  };
+
+  it('E1: folders are listed with what is in them', async () => {
+    await using client = await person(folder);
+    const files = [`file ${folder}/data.bin`, `file ${folder}/grüße an alle.txt`];
+    assert.deepEqual(await listed(client, folder, false), [files[0], `folder ${folder}/deep`, files[1]]);
+    const all = await listed(client, folder, true);
+    assert.ok(all.includes(`folder ${folder}/deep/er`), all.join(', '));
+  });
+
+  it('E1: another folder than the one asked for is warned of, and the right one is not', async () => {
+    const warnings: unknown[] = [];
+    const looks = async () => void warnings.push(await tab.see(`document.querySelector('output').value`));
+    await using other = await person(`${folder}/deep`, looks);
+    await listed(other, folder, false);
+    await using right = await person(`${folder}/deep`, looks);
+    await listed(right, `${folder}/deep`, false);
+    assert.deepEqual(warnings, ['Asked for was page. Send this one only if you mean to.', '']);
+  });
+
+  it('E1: of an empty folder, which no browser lets be chosen, a person can say that it is', async () => {
+    await using client = await connected(async (url) => {
+      await tab.open(url);
+      await tab.click('button + button');
+      await tab.until(isSent);
+      return { action: 'accept' };
+    });
+    assert.deepEqual(await listed(client, 'docs/empty', true), []);
+  });
+
+  it('is dead once it was used, says so to people and to programs, and breaks none of its own rules', async () => {
     const used = String(await tab.see('location.href'));
-    assert.equal((await fetch(used)).status, 404);
+    const asked = await fetch(used);
+    assert.equal(asked.status, 404);
+    assert.match(await asked.text(), /"code":"upload_not_found"/);
     assert.deepEqual(tab.complaints, []);
+    await tab.open(`${used}?again`);
+    const shown = String(await tab.see('document.body.innerText'));
+    assert.match(shown, /was used or has expired\. Have your assistant ask again/);
+    assert.equal(await tab.see(`document.querySelector('input, script, button')`), null);
+  });
+});
+
+/** As browsers ask. */
+const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+
+describe('a page that nobody was given', () => {
+  it('E10: is a page for people, whole and kept from being guessed at', async () => {
+    await using served = await serve('HTTP', { guessLimit: 3 });
+    const url = `${served.url}/ask/${'a'.repeat(43)}`;
+    const head = await fetch(url, { method: 'HEAD', headers: { accept } });
+    assert.deepEqual([head.status, await head.text()], [404, '']);
+    const page = await fetch(url, { headers: { accept } });
+    assert.match(page.headers.get('content-type') ?? '', /text\/html/);
+    assert.match(await page.text(), /<h1>Send to Workcrate<\/h1>[^]*<\/html>\n$/);
+    await fetch(url, { headers: { accept } });
+    assert.equal((await fetch(url)).status, 429, 'each of them was counted');
   });
 });

@@ -36,14 +36,25 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 /** The page on which a person chooses what was asked for. It tells no more than the name. */
 export function pageFor({ operation, name }: Pick<Awaited, 'operation' | 'name'>): string {
   const shown = `<code>${escaped(name)}</code>`;
-  const [asks, input] =
+  const [asks, input, empty] =
     operation === 'read'
-      ? [`Workcrate asks for your file ${shown}.`, '<input type="file" aria-label="File">']
+      ? [`Workcrate asks for your file ${shown}.`, '<input type="file" aria-label="File">', '']
       : [
           `Workcrate asks what is in your folder ${shown}. Names, sizes and times are sent, no content.`,
           '<input type="file" webkitdirectory aria-label="Folder">',
+          '<button type="button">The folder is empty</button>\n',
         ];
-  return `<!doctype html>
+  return page(`<p>${asks} If you did not expect this, close the page.</p>
+${input}
+<button type="button" disabled>Send</button>
+${empty}<output role="status"></output>
+<script>${pageScript}</script>`);
+}
+
+/** For whoever comes to a page that is no longer, or never was. */
+export const pageOf = (words: string): string => page(`<p>${escaped(words)}</p>`);
+
+const page = (body: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -51,14 +62,9 @@ export function pageFor({ operation, name }: Pick<Awaited, 'operation' | 'name'>
 <title>Send to Workcrate</title>
 <style>${style}</style>
 <h1>Send to Workcrate</h1>
-<p>${asks} If you did not expect this, close the page.</p>
-${input}
-<button type="button" disabled>Send</button>
-<output role="status"></output>
-<script>${pageScript}</script>
+${body}
 </html>
 `;
-}
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
