@@ -44,7 +44,8 @@ export async function* listDirectly(errand: Errand, policy: Policy): AsyncGenera
     yield { path: name, type: kind, size: Number(stats.size), mtime: Number(stats.mtimeMs) };
   }
   const { cut, unentered, unreadable } = step.value;
-  return { cut: cut || (errand.recursive && unentered > 0), hidden: unreadable };
+  const isCut = cut || (errand.recursive && unentered > 0);
+  return { end: isCut ? 'cut' : 'whole', hidden: unreadable };
 }
 
 /**

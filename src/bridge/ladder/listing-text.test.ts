@@ -16,7 +16,7 @@ async function sent(bytes: Uint8Array | string, size = 1000): Promise<(string | 
   const entries = listingFrom(inPieces(Buffer.from(bytes as string), size), { isWhole: false });
   const seen: (string | boolean | null)[] = [];
   for (let step = await entries.next(); ; step = await entries.next()) {
-    if (step.done) return [...seen, step.value.cut];
+    if (step.done) return [...seen, step.value.end !== 'whole'];
     seen.push(step.value?.path ?? null);
   }
 }

@@ -45,7 +45,7 @@ export async function* listingFrom(
   }
   const last = lastFrom(rest, form);
   if (last !== null && last !== 'end') yield last;
-  return { cut: !hasEnded && last !== 'end', hidden: 0 };
+  return { end: hasEnded || last === 'end' ? 'whole' : 'unknown', hidden: 0 };
 }
 
 const next = (bytes: Buffer, form: Form | null, from: number): number =>

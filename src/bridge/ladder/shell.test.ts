@@ -71,7 +71,7 @@ describe('the command that is offered', () => {
     const entries = listingFrom([stdout] as unknown as AsyncIterable<Uint8Array>, { isWhole: false });
     const paths: string[] = [];
     for (let step = await entries.next(); ; step = await entries.next()) {
-      if (step.done) return { paths: paths.sort(), cut: step.value.cut };
+      if (step.done) return { paths: paths.sort(), cut: step.value.end !== 'whole' };
       paths.push(String(step.value?.path));
     }
   }

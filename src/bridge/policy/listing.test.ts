@@ -211,16 +211,22 @@ test('E6: what was left out before it came to us is told: more there is, and nam
     yield* paths;
     return end;
   }
-  const listing = await policy.judgeListing(asked, given({ cut: true, hidden: 2 }, 'docs/a', 'docs/.b'), all);
+  const listing = await policy.judgeListing(
+    asked,
+    given({ end: 'cut', hidden: 2 }, 'docs/a', 'docs/.b'),
+    all,
+  );
   assert.deepEqual([listing.entries.length, listing.cut, listing.hidden], [1, true, 3]);
-  const empty = await policy.judgeListing(asked, given({ cut: false, hidden: 0 }), all);
+  const empty = await policy.judgeListing(asked, given({ end: 'whole', hidden: 0 }), all);
   assert.deepEqual([empty.entries.length, empty.cut], [0, false]);
+  const allHidden = await policy.judgeListing(asked, given({ end: 'cut', hidden: 0 }, 'docs/.b'), all);
+  assert.deepEqual([allHidden.hidden, allHidden.cut], [1, true]);
 });
 
 test('E6: what holds no entry and does not say that it is whole is no empty folder', async () => {
   function* cutOff(...paths: unknown[]) {
     yield* paths;
-    return { cut: true, hidden: 0 };
+    return { end: 'unknown', hidden: 0 } as const;
   }
   for (const one of [[], ['<html>502 Bad Gateway</html>'], [null, null]])
     await assert.rejects(policy.judgeListing(asked, cutOff(...one), all), {

@@ -5,16 +5,7 @@ import type { ClientEntry, ClientListing, ClientPath } from '../client-file.ts';
 import { afterFolder } from './allowed.ts';
 import { judgedAnswer, type From, type Grounds } from './answers.ts';
 import { entryOf, pathOf } from './entry.ts';
-
-/** As a client sent them: anything at all. Whoever reads them for us may return what it had to leave out. */
-export type RawEntries = Iterable<unknown, RawEnd | void> | AsyncIterable<unknown, RawEnd | void>;
-
-export interface RawEnd {
-  /** Whether there was more than came, or nobody knows. */
-  readonly cut: boolean;
-  /** How many there were that cannot be told. */
-  readonly hidden: number;
-}
+import { readEach, type RawEntries } from './raw-entries.ts';
 
 export interface ListingOptions {
   readonly recursive: boolean;
@@ -42,8 +33,8 @@ const judgedForEach = 10;
 /** Of all paths together: a hundred thousand of the longest would fill memory. */
 const mostCharacters = 32 * 1024 * 1024;
 const mostPattern = 1024;
-/** Several times what a hundred thousand take. Only paths and patterns that are made for it take more for each. */
-const mostTurnsTaken = 500;
+/** Ten times what a hundred thousand take. Only paths and patterns that are made for it take longer. */
+const mostTurnsTaken = 1000;
 
 interface Kept {
   readonly entries: Map<string, ClientEntry>;
@@ -76,7 +67,7 @@ export async function judgedListing(
   const kept = nothing();
   const isWanted = wantedBy(asked, recursive, pattern);
   let judged = 0;
-  const end = await readEach(raw, takeTurns(signal), mostTurns, (one) => {
+  const { end, hidden } = await readEach(raw, takeTurns(signal), mostTurns, (one) => {
     const entry = seen(grounds, asked, one, from, kept);
     if (++judged > most * judgedForEach) return false;
     if (entry === null) return true;
@@ -84,10 +75,10 @@ export async function judgedListing(
     noteFolders(kept, asked, entry.path);
     return true;
   });
-  if (end?.cut && kept.seen + kept.outside === 0) throw noListing();
-  kept.hidden += end?.hidden ?? 0;
+  if (end === 'unknown' && kept.seen + kept.outside === 0) throw noListing();
+  kept.hidden += hidden;
   const hasRoom = addFolders(kept, isWanted, most);
-  return { path: asked.relative, ...inOrder(kept), cut: (end?.cut ?? true) || !hasRoom };
+  return { path: asked.relative, ...inOrder(kept), cut: end !== 'whole' || !hasRoom };
 }
 
 const nothing = (): Kept => ({
@@ -100,38 +91,6 @@ const nothing = (): Kept => ({
   outside: 0,
   firstOutside: null,
 });
-
-const whole: RawEnd = { cut: false, hidden: 0 };
-
-/** What a generator returns is lost on a `for await`. Null where `take` had its fill, or the work became too much. */
-async function readEach(
-  raw: RawEntries,
-  turns: ReturnType<typeof takeTurns>,
-  mostTurns: number,
-  take: (one: unknown) => boolean,
-): Promise<RawEnd | null> {
-  const entries = iteratorOf(raw);
-  let [taken, hasEnded] = [0, false];
-  try {
-    for (;;) {
-      const step = await entries.next();
-      hasEnded = step.done === true;
-      if (step.done) return step.value ?? whole;
-      if (turns.isOver()) {
-        if (++taken > mostTurns) return null;
-        await turns.next();
-      }
-      if (!take(step.value)) return null;
-    }
-  } finally {
-    if (!hasEnded) await entries.return?.();
-  }
-}
-
-type RawIterator = Iterator<unknown, RawEnd | void> | AsyncIterator<unknown, RawEnd | void>;
-
-const iteratorOf = (raw: RawEntries): RawIterator =>
-  Symbol.asyncIterator in raw ? raw[Symbol.asyncIterator]() : raw[Symbol.iterator]();
 
 /** Whoever sends an error page, or a command that failed, has not said that the folder is empty. */
 const noListing = (): WorkcrateError =>

@@ -1,15 +1,17 @@
 import type { ClientPath } from '../client-file.ts';
 import { createAllowed } from './allowed.ts';
 import { judgedAnswer, type From } from './answers.ts';
-import { judgedListing, type JudgedListing, type ListingOptions, type RawEntries } from './listing.ts';
+import { judgedListing, type JudgedListing, type ListingOptions } from './listing.ts';
 import { missingOf } from './missing.ts';
 import { relativePath } from './below.ts';
 import { notAllowed, refused } from './refusal.ts';
+import type { RawEntries } from './raw-entries.ts';
 import { parseRoot } from './root.ts';
 
 export type { From } from './answers.ts';
 export { checkAllowed } from './check-allowed.ts';
-export type { JudgedListing, ListingOptions, RawEnd, RawEntries } from './listing.ts';
+export type { JudgedListing, ListingOptions } from './listing.ts';
+export type { RawEnd, RawEntries } from './raw-entries.ts';
 export type { PolicyKind } from './refusal.ts';
 
 export type Purpose = 'read' | 'list';
