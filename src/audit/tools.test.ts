@@ -11,6 +11,7 @@ import { auditTools } from './tools.ts';
 const context = (given: Partial<ToolContext> = {}): ToolContext => ({
   caller: { user: 'ada' },
   signal: AbortSignal.timeout(60_000),
+  stopping: new AbortController().signal,
   client: {
     name: 'a client 1.0',
     connection: null,

@@ -52,3 +52,12 @@ test('E6: while a page is waited for, progress only grows, also when it is shown
     seen.toSorted((a, b) => a - b),
   );
 });
+
+test('E6: a server that stops waits for nobody at a page', async () => {
+  await using it = await stage();
+  const stop = new AbortController();
+  const wish = { path: 'docs/a.md' };
+  const { state } = isAsked(await it.bridge.read(wish, call(can)));
+  const waiting = { ...call(can, { state, answer: accepted }), progress: () => stop.abort() };
+  await assert.rejects(it.bridge.read(wish, { ...waiting, stopping: stop.signal }), { code: 'stopping' });
+});

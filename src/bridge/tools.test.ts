@@ -99,8 +99,8 @@ test('E1: a listing is shown as a tree, and a long one is a file as well', async
   await using it = await stage();
   const [, list] = it.tools;
   const can = { elicitation: {} };
-  const listed = async (content: string, pattern?: string): Promise<Any> => {
-    const wish = { path: 'docs', recursive: true, pattern };
+  const listed = async (content: string, pattern?: string, recursive = true): Promise<Any> => {
+    const wish = { path: 'docs', recursive, pattern };
     const { state } = (await list!.handle(wish, call(can))) as Any;
     const answer = { kind: 'elicit', action: 'accept', content: { content } } as const;
     return list!.handle(wish, call(can, { state, answer }));
@@ -124,6 +124,8 @@ test('E1: a listing is shown as a tree, and a long one is a file as well', async
     'a name alone does not tell where it is',
   );
   assert.equal(same.structured.count, 2);
+  assert.doesNotMatch(same.text, /set recursive/);
+  assert.match((await listed('docs/a/x.md', '**/x.md', false)).text, /set recursive$/);
   const long = await listed(Array.from({ length: 1001 }, (_, at) => `docs/${at}`).join('\n'));
   assert.deepEqual([long.structured.entries.length, long.structured.count], [1000, 1001]);
   const file = await it.files.find({ user: 'ann' }, long.structured.file_id);

@@ -75,14 +75,14 @@ export function sizeMismatch(announced: number, found: number): WorkcrateError {
 export function uploadNotFound(): WorkcrateError {
   return new WorkcrateError(
     'upload_not_found',
-    'Upload not found or expired. Ask for a new one with request_upload.',
+    'Upload not found or expired. Make the call that gave the link again, such as request_upload, for a new one.',
   );
 }
 
 export function uploadUsed(): WorkcrateError {
   return new WorkcrateError(
     'upload_used',
-    'This upload link has been used: its file is complete. GET the same URL to see the file_id, or ask for a new link with request_upload.',
+    'This upload link has been used: its file is complete. GET the same URL to see the file_id, or make the call that gave the link again.',
   );
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
-import type { Question } from './tool.ts';
+import { isStopping, type Question } from './tool.ts';
 
 export type Answers = Record<string, unknown>;
 
@@ -45,11 +45,20 @@ export async function askNow(
 
 type Options = NonNullable<Parameters<ServerContext['mcpReq']['elicitInput']>[1]>;
 
+/** No person is asked for roots, so nobody has to wait long for them. */
+const mostForRoots = 10_000;
+
+const withinSeconds = (options: Options): Options => ({
+  ...options,
+  timeout: Math.min(options.timeout ?? mostForRoots, mostForRoots),
+});
+
 /** Which of them can be a project is judged later: one that is of no use does not make the others so. */
 const toldRoots = z.looseObject({ roots: z.array(z.unknown()) });
 
 function askOne(mcpReq: ServerContext['mcpReq'], request: InputRequest, options: Options): Promise<unknown> {
-  if (request.method === 'roots/list') return mcpReq.send({ method: 'roots/list' }, toldRoots, options);
+  if (request.method === 'roots/list')
+    return mcpReq.send({ method: 'roots/list' }, toldRoots, withinSeconds(options));
   if (request.method === 'sampling/createMessage') return mcpReq.requestSampling(request.params, options);
   const { params } = request;
   // Of the older versions only: later ones tell a page by the state of the call.
@@ -59,12 +68,7 @@ function askOne(mcpReq: ServerContext['mcpReq'], request: InputRequest, options:
 }
 
 function failureOf(error: unknown, { timeoutMs, stopping }: AskTerms): unknown {
-  if (stopping.aborted)
-    return new WorkcrateError(
-      'stopping',
-      'The server is stopping, and can be answered no more. Call again in a moment.',
-      { cause: error },
-    );
+  if (stopping.aborted) return isStopping(error);
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return new WorkcrateError(
       'client_timeout',

@@ -121,6 +121,8 @@ function register(
   );
 }
 
+const neverStops = new AbortController().signal;
+
 /** Pages can be asked for from this version on, whatever a client of an older one says. */
 const urlsSince = '2025-11-25';
 
@@ -148,7 +150,7 @@ function clientOf(mcpServer: McpServer, { mcpReq, http }: ServerContext): Client
 function toolContext(
   server: McpServer,
   context: ServerContext,
-  { caller, sharesMachine, log }: McpOptions,
+  { caller, sharesMachine, log, stopping = neverStops }: McpOptions,
 ): ToolContext {
   const { signal, notify, _meta } = context.mcpReq;
   const progressToken = _meta?.progressToken;
@@ -156,6 +158,7 @@ function toolContext(
   return {
     caller: callerOf(context, caller),
     signal,
+    stopping,
     client: clientOf(server, context),
     sharesMachine,
     mayUse: (group) => scopes === undefined || scopes.includes(group),
@@ -182,7 +185,6 @@ interface Asking {
 }
 
 const usualAskMs = 120_000;
-const neverStops = new AbortController().signal;
 
 /** From 2026-07-28 on a question is a result, after which the client calls again. */
 function askingOf(

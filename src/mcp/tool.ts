@@ -7,6 +7,7 @@ import type {
   ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
+import { WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 
 /** What a tool's handler knows of the call, the same in every lane and protocol version. */
@@ -14,6 +15,8 @@ export interface ToolContext {
   readonly caller: Caller;
   /** Fires when the client cancels or goes away. */
   readonly signal: AbortSignal;
+  /** Fires when the server stops. Work goes on to its end, but nobody need be waited for any more. */
+  readonly stopping: AbortSignal;
   /** Who it is that calls for the caller, and what it can be asked. */
   readonly client: Client;
   /** Whether the client runs on this machine under the same user, as over stdio. */
@@ -48,6 +51,14 @@ export interface Question {
 }
 
 export const isQuestion = (answer: object): answer is Question => 'ask' in answer;
+
+/** What ends a wait for an answer when the server stops. */
+export const isStopping = (cause: unknown): WorkcrateError =>
+  new WorkcrateError(
+    'stopping',
+    'The server is stopping, and can be answered no more. Call again in a moment.',
+    { cause },
+  );
 
 /** What people read, what programs read, and anything shown beside them. */
 export interface ToolAnswer<Output> {

@@ -20,7 +20,7 @@ export const noFolder = (path: string): WorkcrateError =>
 export const mayNot = (path: string, why: string): WorkcrateError =>
   new WorkcrateError(
     'client_refused',
-    `${shown(path)} was not given: ${why}. Ask the person, or paste what is needed with guide_cache_file.`,
+    `${shown(path)} was not given: ${why}. Ask the person, have it sent with via: "upload", or paste what is needed with guide_cache_file.`,
   );
 
 export const tooLate = (path: string, timeoutMs: number): WorkcrateError =>

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { inputRequired } from '@modelcontextprotocol/server';
 import { isWorkcrateError } from '../../errors.ts';
-import type { Question } from '../../mcp/tool.ts';
+import { isStopping, type Question, type ToolContext } from '../../mcp/tool.ts';
 import type { AwaitedFiles } from './awaited.ts';
 import { mayNot, tooLate } from './failures.ts';
 import { answerKey, type Left, type Questions } from './question.ts';
@@ -56,10 +56,19 @@ export function createPages({ questions, awaited, arrived, baseUrl, timeoutMs }:
       const waited = performance.now() - since;
       if (waited > share) break;
       context.progress(Math.round(left.round * share + waited), null, 'waiting for the file');
-      await pause(Math.min(pollMs, timeoutMs), null, { signal: context.signal });
+      await wait(context);
     }
     if (left.round + 1 < pagesAsked) return ask(trip, left.round + 1);
     throw tooLate(relative, timeoutMs);
+  }
+
+  async function wait({ signal, stopping }: ToolContext): Promise<void> {
+    try {
+      const either = AbortSignal.any([signal, stopping]);
+      await pause(Math.min(pollMs, timeoutMs), null, { signal: either });
+    } catch (error) {
+      throw stopping.aborted ? isStopping(error) : error;
+    }
   }
 
   return { ask, answered };

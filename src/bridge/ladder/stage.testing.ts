@@ -129,6 +129,7 @@ export function call(
   return {
     caller: { user },
     signal: AbortSignal.timeout(20_000),
+    stopping: new AbortController().signal,
     client: { name: 'tests 1', connection: connectionOf(user), capabilities, answer: () => answer, state },
     sharesMachine,
     mayUse: () => true,

@@ -49,13 +49,21 @@ export function afterFolder(folder: string, path: string): string {
 function relativeOf(path: string, root: ProjectRoot | null): string | null {
   const isAbsolute = /^(?:[/\\]|[a-z]:[/\\])/i.test(path);
   if (isAbsolute && (root === null || root.after(path) === null)) return null;
-  if (path === '') throw new WorkcrateError('config_invalid', 'An allowed path is empty. Write "." for all.');
+  if (path === '')
+    throw new WorkcrateError(
+      'config_invalid',
+      'A path of --client-paths or --client-list-paths is empty. Write "." for all.',
+    );
   try {
     return relativePath(root, path);
   } catch (error) {
     if (!isWorkcrateError(error, 'path_refused')) throw error;
-    throw new WorkcrateError('config_invalid', `A path that is to be allowed cannot be. ${error.message}`, {
-      cause: error,
-    });
+    throw new WorkcrateError(
+      'config_invalid',
+      `--client-paths or --client-list-paths names what cannot be allowed. ${error.message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

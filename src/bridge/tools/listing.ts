@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { linkShape } from '../../links/link-result.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
-import { isOffer, type Bridge, type ClientEntry, type ClientListing } from '../bridge.ts';
+import { isOffer, type Bridge, type ClientEntry, type ClientListing, type ListWish } from '../bridge.ts';
 import { createLarge, type Large, type LargeOptions } from './large.ts';
 import { allowedText, offered, offerShape, pathShape, rungShape, wishShape } from './offer.ts';
 
@@ -31,7 +31,7 @@ const output = z.object({
   entries: z.array(entryShape).optional().describe(`In the order of a tree, at most ${mostShown}`),
   count: z.number().int().optional().describe('How many there are in all'),
   hidden: z.number().int().optional().describe('How many were left out, since they may not be seen'),
-  cut: z.boolean().optional().describe('Whether there were more than are counted'),
+  cut: z.boolean().optional().describe('Whether there are more than are counted, or nobody knows'),
   file_id: z.string().optional().describe('All of them, one JSON object a line'),
   link: linkShape.optional(),
 });
@@ -61,10 +61,17 @@ export function listTool(options: ListToolOptions): Tool {
     async handle(wish, context) {
       const answer = await options.bridge.list(wish, context);
       if ('ask' in answer) return answer;
-      return isOffer(answer) ? offered(answer) : shown(large, answer, context);
+      if (isOffer(answer)) return offered(answer);
+      const result = await shown(large, answer, context);
+      return isTooNarrow(wish) ? { ...result, text: `${result.text}\n${narrow}` } : result;
     },
   });
 }
+
+const narrow = 'Only the folder itself was looked at, and the pattern names folders below it: set recursive.';
+
+const isTooNarrow = ({ recursive = false, pattern = '' }: Pick<ListWish, 'recursive' | 'pattern'>): boolean =>
+  !recursive && pattern.includes('/');
 
 async function shown(large: Large, listing: ClientListing, context: ToolContext) {
   const { path, rung, hidden, cut } = listing;
