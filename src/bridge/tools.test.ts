@@ -125,7 +125,7 @@ test('E1: a listing is shown as a tree, and a long one is a file as well', async
   );
   assert.equal(same.structured.count, 2);
   assert.doesNotMatch(same.text, /set recursive/);
-  assert.match((await listed('docs/a/x.md', '**/x.md', false)).text, /set recursive$/);
+  assert.match((await listed('docs/a/x.md', '**/x.md', false)).text, /set recursive\.$/);
   const long = await listed(Array.from({ length: 1001 }, (_, at) => `docs/${at}`).join('\n'));
   assert.deepEqual([long.structured.entries.length, long.structured.count], [1000, 1001]);
   const file = await it.files.find({ user: 'ann' }, long.structured.file_id);
