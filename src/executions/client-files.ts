@@ -96,7 +96,7 @@ async function askFor(files: ClientFiles, context: ToolContext, missing: string[
   const commands = [answer, ...rest].flatMap((each) => ('command' in each ? each.command : []));
   throw new WorkcrateError(
     'client_unsupported',
-    `${missing.length} of client_files have to be sent first. Run this with sh in the project's folder, then make the same call again:\n${commands.join('\n')}`,
+    `${missing.length} of client_files have to be sent first. Run this with sh in the project's folder:\n${commands.join('\n')}\nThen make the same call again.`,
   );
 }
 
