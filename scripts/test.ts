@@ -106,7 +106,7 @@ async function runRound({ files, env, postgres: version }: Round): Promise<void>
     : null;
   const stream = run({
     files,
-    concurrency: files === everything ? 4 : 5,
+    concurrency: 6,
     timeout: 240_000,
     env: {
       ...(process.env as Record<string, string>),
