@@ -12,7 +12,7 @@ test('D7: a flood on both outputs at once is read in little memory', async (t) =
   const timer = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 20);
   t.after(() => clearInterval(timer));
   const code = `head -c ${each} /dev/zero & head -c ${each} /dev/zero | tr '\\0' '\\377' >&2; wait`;
-  const { execution, spooled } = await room.run({ code });
+  const { execution, spooled } = await room.run({ code, timeoutMs: 120_000 });
   assert.deepEqual([execution.stdoutBytes, execution.stderrBytes], [each, each]);
   assert.match(execution.stdout, new RegExp(`truncated ${each - 8000} chars`));
   assert.ok(execution.stderr.startsWith('\ufffd'));

@@ -5,14 +5,7 @@ import { bytesOf } from '../whole-output.ts';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { languages, type Language } from '../sandbox.ts';
-import {
-  contractLimits,
-  openBench,
-  outcomeOf,
-  proves,
-  useBench,
-  type MakeSandbox,
-} from './harness.contract.ts';
+import { openBench, outcomeOf, proves, useBench, type MakeSandbox } from './harness.contract.ts';
 
 const trapsTerm: Readonly<Record<Language, string>> = {
   python: `import os, signal, sys, time
@@ -74,10 +67,6 @@ export function endingContract(make: MakeSandbox): void {
         const got = await bench.run(language, ignoresTerm[language], { timeoutMs: 1500 });
         assert.deepEqual([got.reason, got.exitCode, got.signal], ['timeout', null, 'SIGKILL']);
         assert.equal(got.out, 'begun\n');
-        assert.ok(
-          got.durationMs >= 1400 + contractLimits.graceMs,
-          `the grace was cut to ${got.durationMs} ms`,
-        );
       });
     }
 
