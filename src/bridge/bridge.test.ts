@@ -6,6 +6,7 @@ import type { InputResponseView } from '@modelcontextprotocol/server';
 import { WorkcrateError } from '../errors.ts';
 import type { ClientListing } from './bridge.ts';
 import { isAsked, isFile, isListing, isOffered, paramsOf, sh, text } from './ladder/answers.testing.ts';
+import { fileAt } from './cache/cache.testing.ts';
 import { call, stage } from './ladder/stage.testing.ts';
 
 const form = { elicitation: { form: {} } };
@@ -357,4 +358,41 @@ test('E2: what is too large for memory stays stored, is told of again, and can b
   const said = { path: 'docs/other.bin', size: 5000, sha256: 'a'.repeat(64) };
   it.put('docs/other.bin', Buffer.alloc(5000, 8));
   await assert.rejects(async () => sh(it.project, isOffered(await it.bridge.read(said, call())).command));
+});
+
+test('E2, E6: of many calls at once for a file that was sent, all have it', async () => {
+  await using it = await stage({ mostBytes: 1000 });
+  for (const [path, size] of [
+    ['docs/small.bin', 500],
+    ['docs/large.bin', 5000],
+  ] as const) {
+    it.put(path, Buffer.alloc(size, 7));
+    await sh(it.project, isOffered(await it.bridge.read({ path }, call())).command);
+    const all = await Promise.all(Array.from({ length: 8 }, () => it.bridge.read({ path }, call())));
+    for (const answer of all) assert.ok(!('offer' in answer) && !('ask' in answer), path);
+  }
+});
+
+test('E5: what is kept of a large file gives way to what is given by hand, forgotten, or seen to have changed', async () => {
+  await using it = await stage({ mostBytes: 1000 });
+  const wish = { path: 'docs/large.bin' };
+  it.put(wish.path, Buffer.alloc(5000, 7));
+  const send = async () => {
+    await sh(it.project, isOffered(await it.bridge.read(wish, call())).command);
+    const first = await it.bridge.read(wish, call());
+    const second = await it.bridge.read(wish, call());
+    assert.ok('stored' in first && 'stored' in second);
+    assert.deepEqual([first.cached, second.cached], [false, true]);
+  };
+  await send();
+  it.time.now += 1;
+  it.cache.put('ann', null, { ...fileAt(wish.path, 'given'), rung: 'given' });
+  assert.equal(text(isFile(await it.bridge.read(wish, call()))), 'given');
+  it.cache.forgetPath('ann', null, wish.path);
+  assert.equal(await it.bridge.forgetKept({ user: 'ann' }, null, wish.path), true);
+  await send();
+  it.put(wish.path, Buffer.alloc(6000, 7));
+  await sh(it.project, isOffered(await it.bridge.list({ path: 'docs' }, call())).command);
+  isListing(await it.bridge.list({ path: 'docs' }, call()));
+  isOffered(await it.bridge.read(wish, call()));
 });

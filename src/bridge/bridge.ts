@@ -1,4 +1,5 @@
 import type { Audit } from '../audit/audit.ts';
+import type { Caller } from '../identity.ts';
 import type { Question, ToolContext } from '../mcp/tool.ts';
 import type { ClientCache } from './cache/cache.ts';
 import type { ClientListing } from './client-file.ts';
@@ -51,6 +52,16 @@ export function createBridge(options: BridgeOptions) {
 
     /** The policy for the project of this client. */
     policyFor: approaches.policyFor,
+
+    /** Has a large file that stayed stored asked for anew: whether there was one. */
+    forgetKept: (caller: Caller, place: string | null, path: string): Promise<boolean> =>
+      ladder.forgetKept(caller, {
+        operation: 'read',
+        path: { relative: path, absolute: null },
+        place,
+        recursive: false,
+        pattern: null,
+      }),
 
     /** What the page of an upload is about; null for any other token. */
     page: ladder.page,

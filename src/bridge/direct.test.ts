@@ -135,3 +135,19 @@ test('what a process that was killed left for proofs goes with the next one', as
   assert.deepEqual([existsSync(old), existsSync(young)], [false, true]);
   proofs[Symbol.dispose]();
 });
+
+test('E10: once proven, the file itself is read, not what was sent before', async () => {
+  await using it = await stage();
+  const can = { roots: {} };
+  const near = { sharesMachine: true, user: 'fay' };
+  const roots: InputResponseView = { kind: 'roots', roots: [{ uri: `file://${it.project}` }] };
+  const wish = { path: 'docs/a.md' };
+  it.put(wish.path, 'sent');
+  const { state } = isAsked(await it.bridge.read(wish, call(can, near)));
+  const offer = isOffered(await it.bridge.read(wish, call(can, { ...near, state, answer: roots })));
+  await sh(it.project, offer.command);
+  it.put(wish.path, 'now');
+  const { stdout: proof } = await sh(it.project, offer.proofCommand!);
+  const file = isFile(await it.bridge.read({ ...wish, proof }, call(can, near)));
+  assert.deepEqual([text(file), file.rung], ['now', 'direct']);
+});

@@ -23,6 +23,6 @@ export function bridgeTools(options: BridgeToolsOptions): Tool[] {
 export function clientTools(options: ClientToolsOptions): Tool[] {
   const { bridge, cache, audit } = options;
   const noted = bridgeTools(options);
-  const given = guideTools({ cache, audit, policyFor: bridge.policyFor });
+  const given = guideTools({ cache, audit, policyFor: bridge.policyFor, forgetKept: bridge.forgetKept });
   return [...noted, ...given].map((tool) => ({ ...tool, isNoted: true }));
 }

@@ -93,10 +93,10 @@ async function askFor(files: ClientFiles, context: ToolContext, missing: string[
   const answer = tooMany ? await files.toSend(context, first) : await files.ask(context, first);
   if (isQuestion(answer)) return answer;
   const rest = await Promise.all(others.map((path) => files.toSend(context, path)));
-  const commands = [answer, ...rest].flatMap((each) => ('command' in each ? each.command : []));
+  const commands = new Set([answer, ...rest].flatMap((each) => ('command' in each ? each.command : [])));
   throw new WorkcrateError(
     'client_unsupported',
-    `${missing.length} of client_files have to be sent first. Run this with sh in the project's folder:\n${commands.join('\n')}\nThen make the same call again.`,
+    `${missing.length} of client_files have to be sent first. Run this with sh in the project's folder:\n${[...commands].join('\n')}\nThen make the same call again.`,
   );
 }
 

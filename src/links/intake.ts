@@ -72,11 +72,16 @@ export async function complete(
   const { name, mediaType, keepSeconds } = upload;
   const settle = async (tx: Queries, stored: StoredFile): Promise<void> => {
     const held = await heldBy(tx, upload);
+    // What the server asked for is found by its upload for as long as the file is kept, however late it came.
     await tx.query(
-      'UPDATE uploads SET file_id = ?, declared_size = ?, completed_at = ?, reserved = 0 WHERE token_hash = ?',
+      `UPDATE uploads SET file_id = ?, declared_size = ?, completed_at = ?, reserved = 0,
+         expires_at = CASE WHEN purpose IS NOT NULL AND expires_at < ? THEN ? ELSE expires_at END
+       WHERE token_hash = ?`,
       stored.id,
       stored.size,
       clock(),
+      stored.expiresAt,
+      stored.expiresAt,
       upload.tokenHash,
     );
     await files.charge(tx, upload.owner, stored.size - held, 1);

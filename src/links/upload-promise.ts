@@ -35,6 +35,7 @@ export function mintUpload(caller: Caller, request: UploadRequest, now: number, 
     keepSeconds: request.keepSeconds,
     createdAt: now,
     expiresAt: now + ttlSeconds * 1000,
+    completedAt: null,
     fileId: null,
     purpose: request.purpose ?? null,
   };

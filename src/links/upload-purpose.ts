@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Database } from '../database/database.ts';
-import { uploadFromRow, type Purpose, type Upload } from './upload.ts';
+import { uploadFromRow, type Upload } from './upload.ts';
 
 /** Finds uploads by what the server asked for by them, at whichever server that was, and decides who has what came. */
 export function createPurposes({ database, clock }: { database: Database; clock: Clock }) {
@@ -8,6 +8,13 @@ export function createPurposes({ database, clock }: { database: Database; clock:
   const meant = 'SELECT * FROM uploads WHERE owner = ? AND purpose = ? AND expires_at > ?';
 
   return {
+    /** What came for any purpose and nobody has claimed. */
+    async allArrived(owner: string): Promise<Upload[]> {
+      const came =
+        'SELECT * FROM uploads WHERE owner = ? AND purpose IS NOT NULL AND expires_at > ? AND file_id IS NOT NULL';
+      return (await database.query(came, owner, clock())).map(uploadFromRow);
+    },
+
     /** What came and nobody has claimed, the newest first. Its files may be gone. */
     async arrivedFor(owner: string, purpose: string): Promise<Upload[]> {
       const known = knownEmpty();
@@ -33,20 +40,6 @@ export function createPurposes({ database, clock }: { database: Database; clock:
         tokenHash,
       );
       return claimed.length > 0;
-    },
-
-    /** Lets others find again what was claimed, for as long as that. */
-    async giveBack({ tokenHash }: Upload, { key, note }: Purpose, until: number): Promise<void> {
-      await database.query(
-        `UPDATE uploads SET purpose = ?, purpose_note = ?,
-           expires_at = CASE WHEN expires_at < ? THEN ? ELSE expires_at END
-         WHERE token_hash = ?`,
-        key,
-        note,
-        until,
-        until,
-        tokenHash,
-      );
     },
 
     /** Changes what the asker has to know. */

@@ -22,6 +22,8 @@ export interface Upload {
   readonly keepSeconds: number;
   readonly createdAt: number;
   readonly expiresAt: number;
+  /** When it was whole; null before. */
+  readonly completedAt: number | null;
   /** The file that it became, once it is whole. */
   readonly fileId: string | null;
   /** Null where a user wanted to send, and where what came was claimed. */
@@ -45,6 +47,7 @@ export function uploadFromRow(row: Row): Upload {
     keepSeconds: row['keep_seconds'] as number,
     createdAt: row['created_at'] as number,
     expiresAt: row['expires_at'] as number,
+    completedAt: row['completed_at'] as number | null,
     fileId: row['file_id'] as string | null,
     purpose: purposeFrom(row),
   };

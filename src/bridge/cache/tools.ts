@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Audit } from '../../audit/audit.ts';
 import { WorkcrateError } from '../../errors.ts';
+import type { Caller } from '../../identity.ts';
 import { defineTool, type Question, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { audited } from './audited.ts';
 import type { CacheStatistics, ClientCache } from './cache.ts';
@@ -10,6 +11,8 @@ export interface GuideToolsOptions {
   readonly cache: ClientCache;
   /** The policy for this client's root, or the question that has to be asked first. */
   readonly policyFor: (context: ToolContext) => MaybeLater<GuidePolicy | Question>;
+  /** Forgets what is not in memory: whether there was anything. */
+  readonly forgetKept?: (caller: Caller, root: string | null, path: string) => Promise<boolean>;
   /** Where given, these tools write their own lines, one for each file. */
   readonly audit?: Audit;
 }
@@ -136,7 +139,7 @@ function several(files: readonly GivenFile[], one: One): readonly GivenFile[] {
   );
 }
 
-function clientCache({ cache, policyFor, audit }: GuideToolsOptions): Tool {
+function clientCache({ cache, policyFor, audit, forgetKept }: GuideToolsOptions): Tool {
   return defineTool({
     name: 'client_cache',
     group: 'client',
@@ -156,7 +159,9 @@ function clientCache({ cache, policyFor, audit }: GuideToolsOptions): Tool {
         if (forget === undefined) return answer(null);
         const policy = await policyFor(context);
         if ('ask' in policy) return policy;
-        const forgot = cache.forgetPath(user, policy.root, policy.judge(forget, 'read').relative);
+        const { relative } = policy.judge(forget, 'read');
+        const wasKept = (await forgetKept?.(context.caller, policy.root, relative)) ?? false;
+        const forgot = cache.forgetPath(user, policy.root, relative) || wasKept;
         return answer(forgot, forgot ? 'Forgotten. ' : 'It was not remembered. ');
       }),
   });

@@ -1,11 +1,14 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { Upload } from '../../links/links.ts';
-import { keyOf, type Errand } from './errand.ts';
+import { keyOf, type ErrandKey } from './errand.ts';
 
 /** What stands beside an upload in the database, for any server. */
 const noteShape = z.object({
   operation: z.enum(['read', 'list']),
+  /** Of the client's: where it is, for whoever compares. */
+  path: z.string(),
+  place: z.string().nullable(),
   /** All that its page may tell. */
   name: z.string(),
   /** By which it was asked for last. */
@@ -20,10 +23,6 @@ const noteShape = z.object({
 export type Note = z.output<typeof noteShape>;
 
 /** Short, however long the path is. */
-export const purposeOf = (errand: Errand): string => hash('sha256', keyOf(errand), 'hex');
+export const purposeOf = (errand: ErrandKey): string => hash('sha256', keyOf(errand), 'hex');
 
 export const noteOf = ({ purpose }: Upload): Note => noteShape.parse(JSON.parse(purpose!.note));
-
-/** Whether the same was said of it. */
-export const isSame = (said: Pick<Note, 'size' | 'sha256'>, { size, sha256 }: Errand): boolean =>
-  said.size === size && said.sha256 === sha256;

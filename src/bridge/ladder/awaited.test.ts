@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openDatabase } from '../../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../../database/postgres.testing.ts';
+import { WorkcrateError, type ErrorCode } from '../../errors.ts';
 import { createFiles } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import { createUploads } from '../../links/links.ts';
@@ -71,23 +72,26 @@ async function open(location: string) {
 
 for (const [kind, { location, skip }] of Object.entries(backends))
   describe(`files that a client was asked for, on ${kind}`, { skip }, () => {
-    it('E6: what came is had once and then deleted, unless it is kept: then later calls find it again', async () => {
+    it('E6: what came is had once and then deleted, unless it is kept: then later calls find it as kept', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       assert.equal(await room.awaited.taking(ann, errand, textOf), null, 'nobody asked');
       const { token } = await room.awaited.expect(ann, errand, 'upload');
       assert.equal(await room.awaited.taking(ann, errand, textOf), null, 'nothing came');
-      await room.send(token, 'hello');
+      const id = await room.send(token, 'hello');
       assert.equal(await room.awaited.taking(ann, errand, keptTextOf), 'hello');
       assert.equal((await room.stored()).length, 1);
-      assert.equal(await room.awaited.taking({ user: 'bob' }, errand, textOf), null);
-      assert.equal(await room.server().awaited.taking(ann, errand, keptTextOf), 'hello');
+      assert.equal(await room.awaited.kept({ user: 'bob' }, errand), null);
+      for (const { awaited } of [room, room.server()]) {
+        assert.equal((await awaited.kept(ann, errand))?.file.id, id);
+        assert.equal(await awaited.taking(ann, errand, textOf), null, 'it is not new any more');
+      }
       const { token: other } = await room.awaited.expect(ann, errand, 'upload');
       room.time.now += 1;
       await room.send(other, 'again');
       assert.equal(await room.awaited.taking(ann, errand, textOf), 'again', 'the later one');
       assert.equal((await room.stored()).length, 1, 'somebody was told of the first');
-      assert.equal(await room.awaited.taking(ann, errand, textOf), null);
+      assert.equal(await room.awaited.kept(ann, errand), null, 'which is an older one now');
     });
 
     it('E6: what was kept is forgotten where it is wanted anew, at any server, and what came since is not', async () => {
@@ -96,48 +100,80 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       const other = room.server().awaited;
       const ask = async () => (await room.awaited.expect(ann, errand, 'upload')).token;
       await room.send(await ask(), 'hello');
-      await other.forgetKept(ann, errand);
+      assert.equal(await other.forgetKept(ann, errand), false);
       assert.equal(await room.awaited.taking(ann, errand, keptTextOf), 'hello', 'nobody had it yet');
-      await other.forgetKept(ann, errand);
-      assert.equal(await room.awaited.taking(ann, errand, textOf), null);
+      assert.equal(await other.forgetKept(ann, errand), true);
+      assert.equal(await room.awaited.kept(ann, errand), null);
       assert.equal((await room.stored()).length, 1, 'somebody was told of it');
     });
 
-    it('E6: what came is deleted also where it could not be used', async () => {
+    it('E6: what came is deleted where it is not what was wanted; after any other failure the next call has it', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       await room.send((await room.awaited.expect(ann, errand, 'url')).token, 'hello');
-      const use = ({ rung, file }: Came): never => assert.fail(`${rung} ${file.name} ${file.size}`);
-      await assert.rejects(
-        room.awaited.taking(ann, errand, async (came) => use(came)),
-        /url a\.md 5/,
-      );
+      const failing = (code: ErrorCode) =>
+        room.awaited.taking(ann, errand, async ({ rung, file }) => {
+          throw new WorkcrateError(code, `${rung} ${file.name} ${file.size}`);
+        });
+      await assert.rejects(failing('storage_failed'), { message: 'url a.md 5' });
+      assert.equal((await room.stored()).length, 1);
+      await assert.rejects(failing('hash_mismatch'), { code: 'hash_mismatch' });
       assert.deepEqual(await room.stored(), []);
+      assert.equal(await room.awaited.taking(ann, errand, textOf), null);
     });
 
-    it('E6: of calls at once, one has what came, at whichever server', async () => {
+    it('E6: of calls at once, at whichever server, none has anything but what came, and at least one has it', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       await room.send((await room.awaited.expect(ann, errand, 'upload')).token, 'hello');
       const calls = [room, room, room.server(), room.server()];
       const had = await Promise.all(calls.map(({ awaited }) => awaited.taking(ann, errand, textOf)));
-      assert.deepEqual(
-        had.filter((text) => text !== null),
-        ['hello'],
-      );
+      assert.deepEqual([...new Set(had.filter((text) => text !== null))], ['hello']);
       assert.deepEqual(await room.stored(), []);
     });
 
-    it('E6: a file that is kept is found until it expires, longer than anything could be sent', async () => {
+    it('E6: what came before that moment is older than what is known', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       await room.send((await room.awaited.expect(ann, errand, 'upload')).token, 'hello');
-      assert.equal(await room.awaited.taking(ann, errand, keptTextOf), 'hello');
-      room.time.now += 3_599_000;
-      await room.uploads.sweep();
-      assert.equal(await room.server().awaited.taking(ann, errand, keptTextOf), 'hello');
+      assert.equal(await room.awaited.taking(ann, errand, textOf, room.time.now + 1), null);
+      assert.equal(await room.awaited.taking(ann, errand, textOf, room.time.now), 'hello');
+    });
+
+    it('E6: what is kept is found until it expires, however late it came, and no call prolongs it', async () => {
+      await using room = await open(await location());
+      const errand = errandOf('docs/a.md');
+      const { token } = await room.awaited.expect(ann, errand, 'upload');
+      room.time.now += 599_000;
+      await room.send(token, 'hello');
       room.time.now += 2000;
-      assert.equal(await room.awaited.taking(ann, errand, keptTextOf), null);
+      await room.uploads.sweep();
+      assert.equal(await room.awaited.taking(ann, errand, keptTextOf), 'hello');
+      room.time.now += 3_597_000;
+      await room.uploads.sweep();
+      assert.ok(await room.server().awaited.kept(ann, errand));
+      room.time.now += 2000;
+      assert.equal(await room.awaited.kept(ann, errand), null);
+    });
+
+    it('E5: a listing that shows another size or a later time drops what is kept', async () => {
+      await using room = await open(await location());
+      const seen = (path: string, size: number, mtime: number | null) =>
+        ({ path, type: 'file', size, mtime }) as const;
+      const now = room.time.now;
+      for (const [name, size, mtime, isLeft] of [
+        ['same', 5, now, true],
+        ['grown', 6, null, false],
+        ['later', 5, now + 1, false],
+      ] as const) {
+        const errand = errandOf(`docs/${name}`, { place: '/p' });
+        await room.send((await room.awaited.expect(ann, errand, 'upload')).token, 'hello');
+        await room.awaited.taking(ann, errand, keptTextOf);
+        await room.server().awaited.outdate(ann, null, [seen(`docs/${name}`, 7, null)]);
+        assert.ok(await room.awaited.kept(ann, errand), 'of another project');
+        await room.server().awaited.outdate(ann, '/p', [seen(`docs/${name}`, size, mtime)]);
+        assert.equal((await room.awaited.kept(ann, errand)) !== null, isLeft, name);
+      }
     });
 
     it('E7: a URL is told again by who told it, not where it was used, though its file is gone', async () => {
@@ -172,14 +208,16 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.deepEqual(await room.stored(), []);
     });
 
-    it('E6: what was said of a file elsewhere is not held against it: that URL ends', async () => {
+    it('E6: what was said of a file is held against it by that URL alone, and no other URL ends by it', async () => {
       await using room = await open(await location());
-      const other = room.server().awaited;
-      const wrong = await room.awaited.expect(ann, errandOf('docs/a.md', { size: 1 }), 'upload');
-      const right = await other.expect(ann, errandOf('docs/a.md', { size: 5 }), 'upload');
-      await assert.rejects(room.send(wrong.token, 'h'), { code: 'upload_not_found' });
-      await room.send(right.token, 'hello');
-      assert.equal(await room.awaited.taking(ann, errandOf('docs/a.md'), textOf), 'hello');
+      const [plain, wrong] = [errandOf('docs/a.md'), errandOf('docs/a.md', { size: 1 })];
+      const first = await room.awaited.expect(ann, wrong, 'upload');
+      const second = await room.awaited.expect(ann, plain, 'upload');
+      assert.notEqual(second.token, first.token);
+      assert.equal((await room.awaited.expect(ann, wrong, 'upload')).token, first.token);
+      await assert.rejects(room.send(first.token, 'hello'), { code: 'too_large' });
+      await room.send(second.token, 'hello');
+      assert.equal(await room.awaited.taking(ann, plain, textOf), 'hello');
     });
 
     it('E6: what is withdrawn at one server can be sent to at none; what others await stays', async () => {

@@ -2,11 +2,11 @@ import { isWorkcrateError } from '../../errors.ts';
 import type { Caller } from '../../identity.ts';
 import type { Upload, Uploads } from '../../links/links.ts';
 import { createArrivals, type ArrivalsOptions } from './arrivals.ts';
-import { isSame, noteOf, purposeOf, type Note } from './awaited-note.ts';
+import { noteOf, purposeOf, type Note } from './awaited-note.ts';
 import { createByUser } from './by-user.ts';
 import { nameOf, type Errand } from './errand.ts';
 
-export type { Came } from './arrivals.ts';
+export type { Came, Kept } from './arrivals.ts';
 
 /** A file that was asked for and has not come. */
 export interface Awaited extends Note {
@@ -15,8 +15,7 @@ export interface Awaited extends Note {
 }
 
 export interface AwaitedOptions extends ArrivalsOptions {
-  readonly uploads: ArrivalsOptions['uploads'] &
-    Pick<Uploads, 'request' | 'find' | 'openFor' | 'note' | 'giveUp'>;
+  readonly uploads: ArrivalsOptions['uploads'] & Pick<Uploads, 'request' | 'find' | 'openFor' | 'giveUp'>;
 }
 
 const mostAwaited = { each: 1000, users: 10_000 };
@@ -53,32 +52,24 @@ export function createAwaited(options: AwaitedOptions) {
     const purpose = { key, note: JSON.stringify(note) };
     const announced = { filename, size, sha256, mediaType: null, keepSeconds, purpose };
     const { token, upload } = await uploads.request(caller, announced);
-    tokens.set(caller.user, key, token);
+    tokens.set(caller.user, saidKey(errand), token);
     return awaitedOf(token, upload, note);
   }
 
-  /** The URL that this process has handed out, if it is still good for what is said of the file now. */
+  /** The URL that this process has handed out, if it is still good. */
   async function toldBefore({ user }: Caller, errand: Errand, note: Note): Promise<Awaited | null> {
-    const token = tokens.get(user, purposeOf(errand));
+    const token = tokens.get(user, saidKey(errand));
     const upload = token === undefined ? null : await find(token);
-    if (upload === null || !isSame(noteOf(upload), errand)) return null;
+    if (upload === null) return null;
     if (noteOf(upload).rung !== note.rung) await uploads.note(upload, JSON.stringify(note));
     return awaitedOf(token!, upload, note);
   }
 
-  /** What was said of a file before may have been wrong, and would be held against it. */
-  async function giveUpOthers({ user }: Caller, errand: Errand): Promise<void> {
-    for (const upload of await uploads.openFor(user, purposeOf(errand)))
-      if (!isSame(noteOf(upload), errand)) await uploads.giveUp(upload);
-  }
-
   async function ask(caller: Caller, errand: Errand, rung: Note['rung']): Promise<Awaited> {
-    const { operation, path, size, sha256 } = errand;
-    const note = { operation, name: nameOf(path), rung, size, sha256, isKept: false };
-    const told = await toldBefore(caller, errand, note);
-    if (told !== null) return told;
-    await giveUpOthers(caller, errand);
-    return request(caller, errand, note);
+    const { operation, path, place, size, sha256 } = errand;
+    const name = nameOf(path);
+    const note = { operation, path: path.relative, place, name, rung, size, sha256, isKept: false };
+    return (await toldBefore(caller, errand, note)) ?? request(caller, errand, note);
   }
 
   return {
@@ -87,7 +78,7 @@ export function createAwaited(options: AwaitedOptions) {
     /** The same for as long as it is good: whoever lost the answer gets it again, from the same server. */
     async expect(caller: Caller, errand: Errand, rung: Note['rung']): Promise<Awaited> {
       const { user } = caller;
-      const key = JSON.stringify([purposeOf(errand), rung, errand.size, errand.sha256]);
+      const key = JSON.stringify([saidKey(errand), rung]);
       const underWay = requested.get(user, key) ?? ask(caller, errand, rung);
       requested.set(user, key, underWay);
       try {
@@ -109,6 +100,9 @@ export function createAwaited(options: AwaitedOptions) {
     },
   };
 }
+
+/** What was said of a file is held against what is sent: who says something else gets another URL. */
+const saidKey = (errand: Errand): string => JSON.stringify([purposeOf(errand), errand.size, errand.sha256]);
 
 const awaitedOf = (token: string, { expiresAt }: Upload, note: Note): Awaited => ({
   ...note,

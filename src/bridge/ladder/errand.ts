@@ -45,8 +45,10 @@ export interface Offer {
 
 export const isOffer = (answer: object): answer is Offer => 'offer' in answer;
 
+export type ErrandKey = Pick<Errand, 'operation' | 'path' | 'place' | 'recursive' | 'pattern'>;
+
 /** Tells errands of a user apart of which one has nothing to say about the other. */
-export function keyOf({ operation, path, place, recursive, pattern }: Errand): string {
+export function keyOf({ operation, path, place, recursive, pattern }: ErrandKey): string {
   return JSON.stringify([place, operation, path.relative, recursive, pattern]);
 }
 

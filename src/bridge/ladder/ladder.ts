@@ -24,10 +24,13 @@ export function createLadder(options: LadderOptions) {
   const questions = createQuestions(options);
   const awaited = createAwaited(options);
 
-  /** What was sent meanwhile, or null. */
-  const arrived = <T>({ errand, context }: Trip, use: Use<T>): Promise<T | null> =>
-    awaited.taking(context.caller, errand, ({ file, rung, read, keep }) =>
-      use(read(), { rung, from: 'folder', size: null, sha256: null, encoding: null, stored: { file, keep } }),
+  /** What was sent meanwhile, and since that moment; or null. */
+  const arrived = <T>({ errand, context }: Trip, use: Use<T>, since = 0): Promise<T | null> =>
+    awaited.taking(
+      context.caller,
+      errand,
+      ({ file, rung, read, keep }) => use(read(), { ...unsaid, rung, stored: { file, keep } }),
+      since,
     );
 
   const pages = createPages({ questions, awaited, arrived, baseUrl, timeoutMs });
@@ -69,8 +72,10 @@ export function createLadder(options: LadderOptions) {
     offerProof,
     page: awaited.page,
 
-    /** What came, or was to come, is not wanted any more. */
-    forgetKept: ({ errand, context }: Trip) => awaited.forgetKept(context.caller, errand),
+    /** What came earlier and stayed stored. */
+    kept: ({ errand, context }: Trip) => awaited.kept(context.caller, errand),
+    forgetKept: awaited.forgetKept,
+    outdate: awaited.outdate,
 
     /** Asks by one rung; what comes back is not the answer yet. */
     async ask(rung: Exclude<Rung, 'direct'>, trip: Trip): Promise<Question | Offer> {
@@ -103,3 +108,5 @@ export function createLadder(options: LadderOptions) {
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
+
+const unsaid = { from: 'folder', size: null, sha256: null, encoding: null } as const;

@@ -31,6 +31,7 @@ export function createListing({ ladder, approaches, audit, cache }: ListingOptio
     const { outside, firstOutside, ...listing } = await policy.judgeListing(path, entries, how);
     if (outside > 0) noteLie(context, firstOutside, outside);
     cache.outdate(context.caller.user, errand.place, listing.entries);
+    await ladder.outdate(context.caller, errand.place, listing.entries);
     return { ...listing, rung };
   }
 
@@ -54,11 +55,9 @@ export function createListing({ ladder, approaches, audit, cache }: ListingOptio
       if (came === null) throw mayNot(trip.errand.path.relative, 'the answer holds no listing');
       return came;
     }
-    const came = await ladder.arrived(trip, use);
-    if (came !== null) return came;
     if (approach.isDirect)
       return judged(approach, listDirectly(trip.errand, policy), { rung: 'direct', from: 'folder' });
-    return approaches.ask(approach, wish);
+    return (await ladder.arrived(trip, use)) ?? approaches.ask(approach, wish);
   };
 }
 

@@ -8,7 +8,7 @@ import type { Approach, Approaches, ReadWish } from './approach.ts';
 import { bytesOf, openDirectly } from './direct.ts';
 import type { Offer } from './errand.ts';
 import { mayNot, noFile, tooLargeFor } from './failures.ts';
-import { largeFile, type LargeFile } from './large.ts';
+import { keptFile, largeFile, type LargeFile } from './large.ts';
 import type { Ladder } from './ladder.ts';
 import { demandSame, difference } from './said.ts';
 import type { Source, Trip, Use } from './trip.ts';
@@ -49,7 +49,9 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     };
     demandSame({ size: bytes.length, sha256: file.sha256 }, errand);
     demandSame({ size: bytes.length, sha256: file.sha256 }, source);
-    cache.put(context.caller.user, errand.place, { ...file, mark });
+    const isRemembered = cache.put(context.caller.user, errand.place, { ...file, mark });
+    // Else it would have to be sent again.
+    if (!isRemembered) source.stored?.keep();
     return { ...file, cached: false };
   }
 
@@ -107,19 +109,34 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     if (trip.errand.path.relative === '') throw noFile('.');
     const use = useOf(trip);
     if (approach.left !== null) return answered(approach, use);
-    // What somebody was told of is not what they want now.
-    if (refresh) await ladder.forgetKept(trip);
-    const came = await ladder.arrived(trip, use);
-    if (came !== null) return came;
     if (approach.isDirect) return readDirectly(approach, refresh);
-    const entry = refresh ? null : remembered(trip);
-    return entry === null ? otherwise(approach) : asRead(entry);
+    const came = await ladder.arrived(trip, use, knownSince(trip));
+    if (came !== null) return came;
+    return (refresh ? await forget(trip) : await had(trip)) ?? otherwise(approach);
+  }
+
+  /** What came before that is older than what is known. */
+  const knownSince = ({ errand, context }: Trip): number =>
+    cache.peek(context.caller.user, errand.place, errand.path.relative)?.storedAt ?? 0;
+
+  async function had(trip: Trip): Promise<HadFile | null> {
+    const entry = remembered(trip);
+    return entry === null ? keptFile(trip, await ladder.kept(trip)) : asRead(entry);
+  }
+
+  /** What is known is not what they want now. */
+  async function forget({ errand, context }: Trip): Promise<null> {
+    await ladder.forgetKept(context.caller, errand);
+    return null;
   }
 
   const useOf =
     (trip: Trip): Use<HadFile> =>
     async (chunks, source) => {
-      if ((source.stored?.file.size ?? 0) > mostBytes) return largeFile(trip, source);
+      if ((source.stored?.file.size ?? 0) > mostBytes) {
+        cache.forgetPath(trip.context.caller.user, trip.errand.place, trip.errand.path.relative);
+        return largeFile(trip, source);
+      }
       const bytes = await collected(chunks, mostBytes, trip.errand.path.relative);
       return keep(trip, bytes, { mtime: null }, source);
     };
