@@ -1,4 +1,5 @@
 import { currentRequestId } from './request-id.ts';
+import { withoutSecrets } from './secrets.ts';
 
 /** Structured lines for the operator. One JSON object a line, so that no content can forge another line. */
 export interface Log {
@@ -41,8 +42,9 @@ function line(level: string, event: string, fields: Fields): string {
 const unprintable = /[\u007f-\u009f\u2028\u2029]/g;
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Errors do not survive JSON by themselves; their stack stays out, their code and cause come along. */
+/** Errors do not survive JSON by themselves; their stack stays out, their code and cause come along. No text has a secret. */
 function plain(_key: string, value: unknown): unknown {
+  if (typeof value === 'string') return withoutSecrets(value);
   if (!(value instanceof Error)) return value;
   const code = (value as { code?: unknown }).code;
   return { code, message: value.message, ...(value.cause === undefined ? {} : { cause: value.cause }) };

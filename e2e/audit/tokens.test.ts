@@ -49,6 +49,27 @@ it('E8: a token that opens nothing is a violation, told by its public id and nev
     assert.ok(!all.includes(secret));
 });
 
+it('E8: a token or key that is given where none belongs is in no line and not in the log', async () => {
+  await using server = await startServer();
+  const { token, downloadUrl } = await share(server, 'x');
+  const key = `wck_${newToken()}`;
+  const calls: [string, Record<string, unknown>][] = [key, token, downloadUrl, `../${key}`].flatMap(
+    (given) => [
+      ['read_client_file', { path: given }],
+      ['list_client_directory', { path: given }],
+      ['guide_cache_file', { path: given, content: 'x' }],
+      ['get_artifact', { name: given }],
+      ['share_file', { file_id: encodeURIComponent(given) }],
+    ],
+  );
+  for (const [tool, input] of calls) await server.call(tool, input);
+  for (const path of [`ada/artifacts/${token}`, `executions/${key}`, `${token}/artifacts/..%2fx`])
+    await (await fetch(`${server.url}/${path}`)).text();
+  await audited(server.data, () => true, calls.length + 3);
+  const all = JSON.stringify([auditOf(server.data), server.logged]);
+  for (const secret of [token, key]) assert.ok(!all.includes(secret.slice(9)));
+});
+
 it('E8: uploads are told however they came, and those that failed as well', async () => {
   await using server = await startServer();
   const request = async (filename: string, more = {}): Promise<string> =>

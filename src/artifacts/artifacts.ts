@@ -3,6 +3,7 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
 import { belowRoot, here, type Root } from '../paths/paths.ts';
 import type { Places } from '../places/places.ts';
+import { withoutSecrets } from '../secrets.ts';
 import { demandName, openArtifact, type Artifact } from './artifact.ts';
 import { inByteOrder } from './byte-order.ts';
 import { artifactFailed, artifactNotFound } from './failures.ts';
@@ -51,7 +52,7 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
     { name, delivery, signal }: Wanted,
     act: (artifact: Artifact) => Promise<T>,
   ): Promise<T> {
-    const asked = { user: caller.user, name: name.slice(0, mostLogged), delivery };
+    const asked = { user: caller.user, name: withoutSecrets(name).slice(0, mostLogged), delivery };
     const work = async (note: Note): Promise<T> => {
       using artifact = await open(caller, name, delivery === 'link' ? Infinity : sizeLimit);
       note({ size: artifact.size });

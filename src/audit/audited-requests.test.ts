@@ -39,7 +39,7 @@ test('what was pasted is taken out, and names that only look odd stay as they ar
   const subjects: [string, string][] = [
     [`a ${key} b`, 'a wck_… b'],
     [`http://127.0.0.1:1/files/${token}?x`, 'http://127.0.0.1:1/files/…?x'],
-    [`%2577${key.slice(1)}`, '%77ck_…'],
+    [`%2577${key.slice(1)}`, '%2577ck_…'],
     ['100%25.txt', '100%25.txt'],
   ];
   {

@@ -1,8 +1,8 @@
 import { hashToken, isToken, publicId } from '../links/tokens.ts';
 import { isQuestion, type Question, type Tool, type ToolAnswer } from '../mcp/tool.ts';
+import { withoutSecrets } from '../secrets.ts';
 import type { Audit, Details } from './audit.ts';
 import { noteFailure } from './failure.ts';
-import { withoutSecrets } from './secrets.ts';
 
 /** The same tool, with a line for every call, unless it writes one of its own. */
 export function auditedTool(tool: Tool, audit: Audit): Tool {
@@ -64,16 +64,16 @@ const subjects = [
 /** What a call is about, by the names that tools give to it. */
 export function subjectOf(input: Readonly<Record<string, unknown>>): string | null {
   const found = subjects.map((name) => input[name]).find((value) => typeof value === 'string');
-  if (found !== undefined) return withoutSecrets(found as string);
+  if (found !== undefined) return found as string;
   const { link_id: id, token } = input;
   // Where an id is asked for, some give the token.
-  if (typeof id === 'string') return linkOf(id) ?? withoutSecrets(id);
+  if (typeof id === 'string') return linkOf(id) ?? id;
   return typeof token === 'string' ? linkOf(token) : null;
 }
 
 /** A token opens something, so it is told by the link's public name; what is none could be one that was misspelt. */
 function linkOf(reference: string): string | null {
-  const given = reference.slice(reference.lastIndexOf('/') + 1);
+  const given = reference.slice(reference.lastIndexOf('/') + 1).trim();
   return isToken(given) ? publicId(hashToken(given)) : null;
 }
 
@@ -92,10 +92,10 @@ function filesOf(input: Readonly<Record<string, unknown>>): Details {
   return { files: named.slice(0, mostNamed).map(shown).join(' '), files_count: named.length };
 }
 
-/** Quoted unless plain, so that no name passes for two. */
+/** Quoted unless plain, so that no name passes for two. What is cut would not be known for a secret any more. */
 function shown(name: string): string {
-  const start = withoutSecrets(name.slice(0, mostNameLength));
-  return /^[\w./-]+$/.test(start) ? start : JSON.stringify(start);
+  const start = withoutSecrets(name).slice(0, mostNameLength);
+  return /^[\w./…-]+$/.test(start) ? start : JSON.stringify(start);
 }
 
 function nameOf(file: unknown): string | null {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { newToken } from '../links/tokens.ts';
 import { bounded } from './bounded.ts';
 import { plainJson } from './escape.ts';
 import { lineAfter, beginning } from './line.ts';
@@ -24,6 +25,18 @@ test('E8: texts are bounded as they stand in a line, are cut between characters,
     }),
     { numRuns: 200 },
   );
+});
+
+test('E8: a secret in any text of an event is hidden before the text is cut, whoever tells it', () => {
+  const [token, key] = [newToken(), `wck_${newToken()}`];
+  for (const secret of [token, key, encodeURIComponent(`http://127.0.0.1:1/files/${token}`)])
+    for (const before of [0, 170, 980, 4080]) {
+      const text = `${'/'.repeat(before)}${secret}`;
+      const details = { kind: text, [text]: text };
+      const cut = bounded(event({ operation: text, user: text, client: text, subject: text, details }), noon);
+      const shown = JSON.stringify(cut);
+      for (const part of [token.slice(9, 14), key.slice(4, 12)]) assert.ok(!shown.includes(part), shown);
+    }
 });
 
 test('no line is longer than 32 KB, whatever is told', () => {

@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../secrets.ts';
 import type { AuditEvent } from './audit.ts';
 import { plainJson } from './escape.ts';
 import type { Entry } from './line.ts';
@@ -8,23 +9,24 @@ const mostNameBytes = 200;
 const mostDetails = 20;
 const mostDetailBytes = 1000;
 
-/** An event that is as long as a line may be. A subject that was cut says how long it was. */
+/** An event as long as a line may be, and without secrets, whoever tells it. A subject that was cut says how long it was. */
 export function bounded(event: AuditEvent, time: number): Entry {
   const { level, subject, client } = event;
-  const shown = subject === null ? null : cut(subject, mostSubjectBytes);
+  const clean = subject === null ? null : withoutSecrets(subject);
+  const shown = clean === null ? null : cut(clean, mostSubjectBytes);
   const details = {
     ...boundedDetails(event.details ?? {}),
-    ...(subject !== null && shown !== subject && { subject_bytes: Buffer.byteLength(subject) }),
+    ...(subject !== null && shown !== clean && { subject_bytes: Buffer.byteLength(subject) }),
   };
   return {
     time,
     level,
     // Only the log itself tells of itself: verifying looks at such lines.
-    operation: cut(event.operation.replace(/^audit\./, 'audit:'), mostNameBytes),
-    user: cut(event.user, mostNameBytes),
-    client: client === null ? null : cut(client, mostNameBytes),
+    operation: told(event.operation.replace(/^audit\./, 'audit:'), mostNameBytes),
+    user: told(event.user, mostNameBytes),
+    client: client === null ? null : told(client, mostNameBytes),
     subject: shown,
-    result: cut(event.result, mostNameBytes),
+    result: told(event.result, mostNameBytes),
     ...(Object.keys(details).length > 0 && { details }),
   };
 }
@@ -33,11 +35,13 @@ function boundedDetails(details: NonNullable<AuditEvent['details']>): NonNullabl
   const some = Object.entries(details).slice(0, mostDetails);
   return Object.fromEntries(
     some.map(([name, value]) => [
-      cut(name, mostNameBytes),
-      typeof value === 'string' ? cut(value, mostDetailBytes) : value,
+      told(name, mostNameBytes),
+      typeof value === 'string' ? told(value, mostDetailBytes) : value,
     ]),
   );
 }
+
+const told = (text: string, most: number): string => cut(withoutSecrets(text), most);
 
 const escapedBytes = (text: string): number => Buffer.byteLength(plainJson(text)) - 2;
 

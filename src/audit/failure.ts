@@ -1,4 +1,5 @@
 import { asWorkcrateError, type ErrorCode, type WorkcrateError } from '../errors.ts';
+import { plainlyDecoded } from '../secrets.ts';
 import type { Audit } from './audit.ts';
 
 type Event = Parameters<Audit['violation']>[0];
@@ -36,11 +37,4 @@ const mostLookedAt = 4096;
 function climbs(path: string): boolean {
   const decoded = plainlyDecoded(plainlyDecoded(path.slice(0, mostLookedAt)));
   return parent.test(decoded);
-}
-
-/** ASCII alone, so that nothing is too broken for it. */
-export function plainlyDecoded(text: string): string {
-  return text.replaceAll(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
 }

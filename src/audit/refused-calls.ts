@@ -1,7 +1,6 @@
 import type { RefusedCall } from '../mcp/refused.ts';
 import type { Audit } from './audit.ts';
 import { subjectOf } from './audited-tool.ts';
-import { withoutSecrets } from './secrets.ts';
 
 /** A line for each call that does not come as far as a tool. One that the key or token is not good for is a violation. */
 export function refusedCalls(audit: Audit, tools: readonly { readonly name: string }[]) {
@@ -9,7 +8,7 @@ export function refusedCalls(audit: Audit, tools: readonly { readonly name: stri
   return ({ tool, given, user, client, error }: RefusedCall): void => {
     const about = names.has(tool)
       ? { operation: tool, subject: subjectOf(given) }
-      : { operation: 'tools/call', subject: withoutSecrets(tool) };
+      : { operation: 'tools/call', subject: tool };
     const event = { ...about, user, client, result: error.code };
     const { kind, ...details } = error.details;
     if (error.code === 'forbidden') audit.violation({ ...event, details }, String(kind), error);

@@ -104,6 +104,8 @@ test('the subject is what a call is about, and never a token', async () => {
     [{ link_id: token }, id],
     [{ link_id: id }, id],
     [{ path: `http://127.0.0.1:1/files/${token}` }, 'http://127.0.0.1:1/files/…'],
+    [{ link_id: ` ${token} ` }, id],
+    [{ file_id: token }, `${token.slice(0, 8)}…${id}`],
     [{ query: 'x', path: 7 }, null],
   ];
   {
@@ -154,6 +156,21 @@ test('E8: a call that names many files is told with the first of them and their 
     ['all.zip', { files: ids.slice(0, 20).join(' '), files_count: 30 }],
   );
   assert.deepEqual(run!.details, { files: 'docs/x docs/a.csv "docs/b c.csv"', files_count: 3 });
+});
+
+test('E8: a key in the name of a file is hidden before the name is cut', async () => {
+  using folder = temporaryLog();
+  const key = `wck_${newToken()}`;
+  {
+    await using audit = open(folder.path);
+    const tool = auditedTool(
+      obedient(() => ({ text: '', structured: {} })),
+      audit,
+    );
+    await tool.handle({ file_ids: [`docs/${'a'.repeat(55)}/${key}`] }, context());
+  }
+  const [line] = linesOf(folder.path).slice(2);
+  assert.equal(line!.details!['files'], `docs/${'a'.repeat(55)}/wck_…`);
 });
 
 test('search_audit gives operators the lines of all users, by page, and nobody else', async () => {

@@ -14,6 +14,7 @@ import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../
 import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { withoutSecrets } from '../secrets.ts';
 import { packageVersion } from '../version.ts';
 import { callerOf } from './authentication.ts';
 import {
@@ -90,7 +91,8 @@ export function createServerFactory(given: McpOptions): McpServerFactory {
 const logged =
   ({ log, refused }: McpOptions) =>
   (call: RefusedCall): void => {
-    log.info('tool.refused', { tool: call.tool.slice(0, 100), user: call.user, result: call.error.code });
+    const tool = withoutSecrets(call.tool).slice(0, 100);
+    log.info('tool.refused', { tool, user: call.user, result: call.error.code });
     refused?.(call);
   };
 
