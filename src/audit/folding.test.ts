@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AuditEvent } from './audit.ts';
+import { nobody, type AuditEvent } from './audit.ts';
 import { createFolding } from './folding.ts';
 import { event, linesOf, noon, open, temporaryLog } from './log.testing.ts';
 import { verifyAudit } from './verify.ts';
@@ -69,6 +69,51 @@ test('what was folded is told within a minute, also where nothing more comes', (
   assert.equal(noted.length, 30);
   t.mock.timers.tick(60_000);
   assert.deepEqual([noted.length, noted.at(-1)!.details!['folded']], [31, 2]);
+});
+
+test('E8: a flood of invented tokens hides no link that is known, and neither does another link', () => {
+  const noted: AuditEvent[] = [];
+  const { take, tell } = createFolding(
+    (one) => noted.push(one),
+    () => noon,
+  );
+  const tried = (subject: string, owner: string | null = null): void =>
+    take(
+      refused({ user: nobody, operation: 'download', subject, ...(owner && { details: { owner } }) }),
+      owner === null ? 'unknown_token' : 'revoked_link',
+    );
+  const linesAbout = (subject: string): number => noted.filter((one) => one.subject === subject).length;
+  for (let n = 0; n < 500; n++) tried(`invented ${n}`);
+  tried('of ada', 'ada');
+  for (let n = 0; n < 500; n++) tried(`own ${n % 10}`, 'eve');
+  tried('of eve', 'eve');
+  tried('of bob', 'bob');
+  assert.deepEqual(['of ada', 'of eve', 'of bob'].map(linesAbout), [1, 0, 1]);
+  tell();
+  assert.equal(linesAbout('of eve'), 1);
+  assert.ok(noted.length <= 30 + 1 + 100 + 11 + 1 + 1, `${noted.length}`);
+});
+
+test('E8: what is remembered of violations is no longer than lines, and is given back when their minute is over', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = noon;
+  const noted: AuditEvent[] = [];
+  const folding = createFolding(
+    (one) => noted.push(one),
+    () => now,
+  );
+  const long = refused({ subject: 'x '.repeat(50_000) });
+  for (let n = 0; n < 31; n++) folding.take(long, 'parent');
+  folding.take(refused({ user: 'once' }), 'parent');
+  assert.equal(folding.remembered(), 2);
+  now += 60_000;
+  t.mock.timers.tick(60_000);
+  assert.equal(folding.remembered(), 0);
+  const { subject, details } = noted.at(-1)!;
+  assert.deepEqual(
+    [subject!.length < 4100, details!['folded'], details!['subject_bytes']],
+    [true, 1, 100_000],
+  );
 });
 
 test('users are bounded: the one who is forgotten is told first', () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
-import type { AuditEvent } from './audit.ts';
+import { nobody, type AuditEvent } from './audit.ts';
+import { bounded } from './bounded.ts';
 
 const minuteMs = 60_000;
 /** Violations of one user within a minute that are lines of their own: of the same operation and kind, and of all. */
@@ -14,7 +15,8 @@ const others = 'others';
 interface Sort {
   written: number;
   folded: number;
-  last: AuditEvent;
+  /** Of those that were folded, as long as a line may be: what came may be far longer. */
+  last: AuditEvent | null;
 }
 
 interface Minute {
@@ -34,7 +36,7 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
   function minuteOf(user: string): Minute {
     const now = clock();
     const known = minutes.get(user);
-    if (known !== undefined && now >= known.since && now < known.since + minuteMs) return known;
+    if (known !== undefined && !isOver(known, now)) return known;
     const begun: Minute = { since: now, written: 0, sorts: new Map() };
     forget(user);
     minutes.set(user, begun);
@@ -49,44 +51,66 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
 
   function tellOf(minute: Minute | undefined): void {
     for (const [name, sort] of minute?.sorts ?? []) {
-      if (sort.folded > 0) note(folded(name, sort));
+      if (sort.last !== null) note(folded(name, sort.last, sort.folded));
       sort.folded = 0;
+      sort.last = null;
     }
   }
 
+  /** Minutes that are over are given back: whoever was refused once may never come again. */
   function tell(): void {
     clearTimeout(timer ?? undefined);
-    timer = null;
-    for (const minute of minutes.values()) tellOf(minute);
+    const now = clock();
+    for (const [who, minute] of minutes)
+      if (isOver(minute, now)) forget(who);
+      else tellOf(minute);
+    timer = minutes.size === 0 ? null : setTimeout(tell, minuteMs).unref();
   }
 
   return {
     take(event: AuditEvent, kind: string): void {
-      const minute = minuteOf(event.user.slice(0, 200));
-      const sort = sortOf(minute, JSON.stringify([event.operation, kind]), event);
-      sort.last = event;
+      const { who, what } = sortingOf(event, kind);
+      const minute = minuteOf(who);
+      const sort = sortOf(minute, what);
+      timer ??= setTimeout(tell, minuteMs).unref();
       if (sort.written < mostAlike && minute.written < mostOfUser) {
         sort.written++;
         minute.written++;
         return note(event);
       }
       sort.folded++;
-      timer ??= setTimeout(tell, minuteMs).unref();
+      sort.last = bounded(event, clock());
     },
 
     /** What was folded so far becomes lines now. */
     tell,
+
+    /** How many users and owners of links are in memory. */
+    remembered: (): number => minutes.size,
   };
 }
 
-function sortOf({ sorts }: Minute, name: string, last: AuditEvent): Sort {
+const isOver = ({ since }: Minute, now: number): boolean => now < since || now >= since + minuteMs;
+
+/**
+ * Whose violation it is, and which. Links that are known count for their owners, each link by itself: whoever invents
+ * tokens cannot hide which of them were tried.
+ */
+function sortingOf({ user, operation, subject, details }: AuditEvent, kind: string) {
+  const owner = user === nobody ? details?.['owner'] : undefined;
+  const sort = [operation.slice(0, 200), kind.slice(0, 200)];
+  if (typeof owner !== 'string') return { who: user.slice(0, 200), what: JSON.stringify(sort) };
+  return { who: `${nobody} ${owner}`.slice(0, 200), what: JSON.stringify([...sort, subject]) };
+}
+
+function sortOf({ sorts }: Minute, name: string): Sort {
   const key = sorts.has(name) || sorts.size < mostSorts ? name : others;
-  const sort = sorts.get(key) ?? { written: 0, folded: 0, last };
+  const sort = sorts.get(key) ?? { written: 0, folded: 0, last: null };
   sorts.set(key, sort);
   return sort;
 }
 
-function folded(name: string, { last, folded: count }: Sort): AuditEvent {
+function folded(name: string, last: AuditEvent, count: number): AuditEvent {
   const own = { folded: count, ...(name === others && { kind: others }) };
   // First, since only so many are kept, and last, since no other detail takes their place.
   return { ...last, details: { ...own, ...last.details, ...own } };
