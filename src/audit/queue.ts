@@ -14,7 +14,7 @@ const againMs = 1000;
 export interface QueueOptions {
   readonly chain: Chain;
   readonly log: Log;
-  /** Called when the first line of this process is written, and the first of each day. */
+  /** Called when the first line of this process is on disk, and the first of each day, and the head says so. */
   newDay(): void;
 }
 
@@ -23,7 +23,7 @@ export function createQueue({ chain, log, newDay }: QueueOptions) {
   let waiting: Entry[] = [];
   let lost = 0;
   let lostMeanwhile = 0;
-  let day = '';
+  let [day, settledDay] = ['', ''];
   let failure: unknown = null;
   let soon: NodeJS.Immediate | null = null;
   let again: NodeJS.Timeout | null = null;
@@ -62,7 +62,6 @@ export function createQueue({ chain, log, newDay }: QueueOptions) {
     waiting = waiting.slice(batch.length);
     if (lost > 0) waiting.push(lossOf(lost, (waiting.at(-1) ?? batch.at(-1)!).time));
     lost = 0;
-    if (day !== today) newDay();
     day = today;
   }
 
@@ -88,6 +87,9 @@ export function createQueue({ chain, log, newDay }: QueueOptions) {
       try {
         await chain.settle();
         isSettled = true;
+        // Not before: files may go then, and the head must not name one of them.
+        if (day !== settledDay) newDay();
+        settledDay = day;
         return null;
       } catch (error) {
         chain.leave();

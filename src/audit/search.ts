@@ -135,7 +135,7 @@ function fits(line: AuditLine, { user, operation, result, level, since = 0, unti
   );
 }
 
-function holds({ operation, user, client, subject, result, details = {} }: AuditLine, text: string): boolean {
-  const values = [operation, user, client, subject, result, ...Object.values(details)];
+function holds({ details = {}, prev: _prev, hash: _hash, ...line }: AuditLine, text: string): boolean {
+  const values = [...Object.values(line), ...Object.entries(details).flat()];
   return values.some((value) => value !== null && String(value).toLowerCase().includes(text));
 }

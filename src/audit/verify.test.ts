@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { cpSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { dayMs } from './file-names.ts';
 import { event, filesIn, noon, open, temporaryLog } from './log.testing.ts';
@@ -227,4 +228,21 @@ test('no log is a problem, and so is a megabyte without an end', async () => {
     writeFileSync(join(copy, file), `${'x'.repeat(3e6)}\n${textOf(copy, file)}`),
   );
   assert.deepEqual([ok, lines], [false, 21]);
+});
+
+test('E8: files that expire while a log is read are no tampering', async () => {
+  using folder = temporaryLog();
+  for (const day of [0, 1, 2, 3, 4]) {
+    await using audit = open(folder.path, { key: 'k', clock: () => noon + day * dayMs });
+    audit.note(event());
+  }
+  // At every step of the reading.
+  for (let steps = 0; steps < 40; steps++) {
+    using copy = temporaryLog();
+    cpSync(folder.path, copy.path, { recursive: true });
+    const verifying = verifyAudit(copy.path, 'k');
+    for (let step = 0; step < steps; step++) await setImmediate();
+    for (const file of filesIn(copy.path).slice(0, 3)) rmSync(join(copy.path, file));
+    assert.deepEqual((await verifying).problems, [], `after ${steps} steps`);
+  }
 });

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Chain } from './chain.ts';
+import { event, keptLog, noon } from './log.testing.ts';
+import { createQueue } from './queue.ts';
+
+test('E8: files of days that are over go only once the head names a line of the new day', async () => {
+  const calls: string[] = [];
+  let failure: Error | null = new Error('no room for the head');
+  const chain: Chain = {
+    append: (day) => void calls.push(`append ${day}`),
+    async settle() {
+      calls.push('settle');
+      if (failure !== null) throw failure;
+    },
+    leave() {},
+  };
+  const queue = createQueue({ chain, log: keptLog().log, newDay: () => void calls.push('new day') });
+  queue.add({ ...event(), time: noon });
+  assert.equal(await queue.flush(), failure);
+  assert.deepEqual(calls, ['append 2026-05-04', 'settle']);
+  failure = null;
+  await queue.flush();
+  queue.add({ ...event(), time: noon });
+  await queue.close();
+  assert.deepEqual(calls.slice(2), ['settle', 'new day', 'append 2026-05-04', 'settle']);
+});
