@@ -100,6 +100,7 @@ test('E8: names made of words, and ids and hashes, stay as they are', () => {
 test('a token is shown by its beginning and the name of its link; a JSON web token by nothing', () => {
   const token = newToken();
   assert.equal(withoutSecrets(`docs/${token}`), `docs/${token.slice(0, 8)}…${publicId(hashToken(token))}`);
+  assert.equal(withoutSecrets(`docs/aaawck_${'k'.repeat(43)}`), 'docs/aaawck_…');
   const jwt = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.${token}`;
   assert.equal(withoutSecrets(`Bearer ${jwt} x`), 'Bearer eyJ… x');
 });

@@ -33,7 +33,8 @@ export function plainlyDecoded(text: string): string {
   );
 }
 
-const key = /(?<![a-z0-9])wck_[\w-]{43,}/gi;
+/** No word ends like that. */
+const key = /wck_[\w-]{43,}/gi;
 /** The first letter may be spelled in other ways; `truck_` is none of them. */
 const restOfKey = /(ck_)([\w-]{43,})/gi;
 const tokenInUrl = /((?:^|\/)(?:files|uploads|ask)\/)([\w-]{43,})/g;

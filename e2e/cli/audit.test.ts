@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { auditFolder } from '../../src/audit/audit.ts';
 import { openAudit } from '../../src/audit/open.ts';
 import { createLog } from '../../src/log.ts';
-import { run } from './program.testing.ts';
+import { environment, fromSource, run } from './program.testing.ts';
 
 const noon = Date.parse('2026-05-04T12:00:00Z');
 const key = { WORKCRATE_AUDIT_KEY: 'a key of the operator' };
@@ -77,6 +79,26 @@ describe('workcrate audit, as a process of its own', () => {
     assert.match(changed.stdout, /\nThe audit log is not as it was written\.\n$/);
     const told = JSON.parse(json.stdout);
     assert.deepEqual([changed.code, json.code, told.ok, told.problems[0].line], [1, 1, false, 4]);
+  });
+
+  it('E8: a reader that goes away ends it quietly, with a code that tells of no tampering', async () => {
+    for (const words of ['verify', 'search', 'tail']) {
+      const [command, ...first] = fromSource;
+      const child = spawn(command!, [...first, 'audit', words, '--data', data], {
+        env: { ...environment, ...key },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      child.stdout.destroy();
+      const [stderr, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'close')]);
+      assert.deepEqual([code, Buffer.concat(stderr).toString()], [141, ''], words);
+    }
+  });
+
+  it('E8: what cannot be printed is a sentence, and no tampering', async () => {
+    const program = ['/bin/sh', '-c', 'exec "$@" > /dev/full', 'sh', ...fromSource];
+    const full = await run(['audit', 'verify', '--data', data], { env: key, program });
+    assert.equal(full.code, 74);
+    assert.match(full.stderr, /^workcrate: What was found cannot be written to the output: [^\n]+\n$/);
   });
 
   it('where there is no log, verify says so and exits with 1', async () => {

@@ -5,7 +5,7 @@ import { remarkText } from '../audit/remarks.ts';
 import { positionForm, searchAudit, type AuditQuery, type FoundLines } from '../audit/search.ts';
 import { pageText } from '../audit/text.ts';
 import { verifyAudit, type Verified } from '../audit/verify.ts';
-import { WorkcrateError } from '../errors.ts';
+import { errnoOf, WorkcrateError } from '../errors.ts';
 import type { CommandInput } from './command.ts';
 import { countOf } from './crates-flags.ts';
 
@@ -34,8 +34,9 @@ const isForPrograms = ({ flags }: AuditInput): boolean => flags['json'] !== unde
 /** Exit code 1 where something was changed, removed or added, or where there is no log. */
 async function verify(input: AuditInput): Promise<number> {
   const told = await verifyAudit(auditFolder(input.config.data), input.config.auditKey);
-  print(isForPrograms(input) ? plainJson(told, 2) : verifiedText(told, input));
-  return told.ok ? 0 : 1;
+  const text = isForPrograms(input) ? plainJson(told, 2) : verifiedText(told, input);
+  const printed = await print(text);
+  return told.ok ? printed : 1;
 }
 
 function verifiedText(
@@ -77,9 +78,22 @@ async function tail(input: AuditInput): Promise<number> {
 const found = async ({ config }: AuditInput, query: AuditQuery): Promise<FoundLines> =>
   await searchAudit(auditFolder(config.data), query, { key: config.auditKey, mostBytes: Infinity });
 
-function print(text: string): number {
-  process.stdout.write(`${text}\n`);
-  return 0;
+/** As a shell tells of a program that was ended since nobody read what it wrote. */
+const brokenPipe = 141;
+/** Not that of a log that was changed. */
+const unprinted = 74;
+
+/** Resolves once all was taken, with an exit code: a reader that goes away early has what it wanted. */
+async function print(text: string): Promise<number> {
+  const error = await new Promise<Error | null>((resolve) => {
+    // It is told here as well, and would end the process where nobody listens.
+    process.stdout.on('error', resolve);
+    process.stdout.write(`${text}\n`, (failure) => resolve(failure ?? null));
+  });
+  if (error === null) return 0;
+  if (errnoOf(error) === 'EPIPE') return brokenPipe;
+  process.stderr.write(`workcrate: What was found cannot be written to the output: ${error.message}\n`);
+  return unprinted;
 }
 
 function queryOf({ flags }: AuditInput, usual: number): AuditQuery {
