@@ -101,7 +101,7 @@ describe('workcrate audit, as a process of its own', () => {
     assert.match(full.stderr, /^workcrate: What was found cannot be written to the output: [^\n]+\n$/);
   });
 
-  it('where there is no log, verify says so and exits with 1', async () => {
+  it('where there is no log, all say so and exit with 1', async () => {
     const none = join(data, 'none');
     const [ended, off] = await Promise.all([
       run(['audit', 'verify', '--data', none]),
@@ -111,6 +111,10 @@ describe('workcrate audit, as a process of its own', () => {
     assert.match(ended.stdout, /Is --data the folder of the server\?/);
     assert.match(off.stdout, /With audit_level off none is written\./);
     assert.deepEqual([ended.code, off.code], [1, 1]);
+    for (const words of ['search', 'tail']) {
+      const { code, stdout } = await run(['audit', words, '--data', none]);
+      assert.deepEqual([code, stdout], [1, ended.stdout], words);
+    }
   });
 
   it('a search that finds nothing says so, and a page says how to go on', async () => {
@@ -149,10 +153,14 @@ describe('workcrate audit, as a process of its own', () => {
       ['tail', '--since', 'monday'],
       ['tail', '--limit', 'x'],
       ['search', '--before', '7'],
+      ['search', '--before', '2026-05-04.0:5'],
+      ['search', '--limit', '0'],
+      ['tail', '--since', '2026-02-30'],
+      ['verify', '--user', 'ada'],
     ];
     const ended = await Promise.all(asked.map((words) => audit(...words)));
     for (const { code, stdout, stderr } of ended) {
-      assert.match(stderr, /^workcrate: [^\n]+\n$/);
+      assert.match(stderr, /^workcrate: [^\n]+ See workcrate audit --help\.\n$/);
       assert.deepEqual([code, stdout], [2, '']);
     }
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Uploads } from '../links/links.ts';
+import { hashToken, publicId } from '../links/tokens.ts';
 import type { Audit, AuditEvent } from './audit.ts';
 import { auditedUploads } from './audited-transfers.ts';
 
@@ -18,6 +19,6 @@ test('E8: an upload that was made a file only when it was looked at is told once
   for (let looks = 0; looks < 2; looks++) await uploads.standing('token');
   assert.deepEqual(
     events.map(({ user, subject, result, details }) => [user, subject, result, details]),
-    [['ada', 'late.txt', 'ok', { file_id: 'file_1', bytes: 5 }]],
+    [['ada', 'late.txt', 'ok', { link: publicId(hashToken('token')), file_id: 'file_1', bytes: 5 }]],
   );
 });

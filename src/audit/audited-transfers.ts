@@ -9,10 +9,11 @@ type Stored = NonNullable<Awaited<ReturnType<Uploads['file']>>>;
 
 /** The same rights to send, with a line for every file that has come, and for all that did not. */
 export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
-  const note = (file: Stored | null): void => {
+  const note = (token: string, file: Stored | null): void => {
     if (file === null) return;
     const { owner: user, name: subject, id: file_id, size: bytes } = file;
-    audit.note({ ...plain, level: 'trace', user, subject, result: 'ok', details: { file_id, bytes } });
+    const details = { ...linkOf(token), file_id, bytes };
+    audit.note({ ...plain, level: 'trace', user, subject, result: 'ok', details });
   };
 
   /** What a token opens is not known before: who has none gets no line here. */
@@ -23,7 +24,14 @@ export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
       const upload = await uploads.find(token).catch(() => null);
       const result = asWorkcrateError(cause).code;
       if (upload !== null)
-        audit.note({ ...plain, level: 'info', user: upload.owner, subject: upload.name, result });
+        audit.note({
+          ...plain,
+          level: 'info',
+          user: upload.owner,
+          subject: upload.name,
+          result,
+          details: linkOf(token),
+        });
       throw cause;
     }
   }
@@ -33,13 +41,13 @@ export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
     write: (token, delivery) =>
       telling(token, async () => {
         const received = await uploads.write(token, delivery);
-        note(received.file);
+        note(token, received.file);
         return received;
       }),
     begin: (token, fileLength) =>
       telling(token, async () => {
         const received = await uploads.begin(token, fileLength);
-        note(received.file);
+        note(token, received.file);
         return received;
       }),
     async standing(token) {
@@ -47,19 +55,22 @@ export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
       const standing = await uploads.standing(token);
       // Its bytes were all here, and nobody had made a file of them.
       if (before.fileId === null && standing.upload.fileId !== null)
-        note(await uploads.file(standing.upload));
+        note(token, await uploads.file(standing.upload));
       return standing;
     },
     withdraw: (token) =>
       telling(token, async () => {
         const { owner: user, name: subject } = await uploads.find(token);
         await uploads.withdraw(token);
-        audit.note({ ...plain, level: 'trace', user, subject, result: 'withdrawn' });
+        audit.note({ ...plain, level: 'trace', user, subject, result: 'withdrawn', details: linkOf(token) });
       }),
   };
 }
 
 const plain = { operation: 'upload', client: null } as const;
+
+/** By the name under which the call is told that made it, and those who try it later. */
+const linkOf = (token: string) => ({ link: publicId(hashToken(token)) });
 
 type TokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 

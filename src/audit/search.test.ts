@@ -64,8 +64,21 @@ describe('searching the audit log', () => {
   });
 
   it('what is no place of a page is refused', async () => {
-    for (const before of ['7', '2026-05-04', '../x:1'])
+    for (const before of ['7', '2026-05-04', '../x:1', '2026-05-04.0:5'])
       await assert.rejects(search({ before }), { code: 'invalid_input' });
+  });
+
+  it('E8: by the names of details and the level, and not by the number of a line', async () => {
+    using own = temporaryLog();
+    {
+      await using audit = open(own.path, { key: 'k' });
+      for (let n = 0; n < 31; n++) audit.violation(event({ subject: '../x' }), 'parent', new Error('no'));
+    }
+    const countOf = async (text: string): Promise<number> =>
+      (await searchAudit(own.path, { text, limit: 100 }, { key: 'k' })).lines.length;
+    assert.deepEqual([await countOf('Folded'), await countOf('warning')], [1, 31]);
+    const { lines } = await searchAudit(own.path, { text: '29', limit: 100 }, { key: 'k' });
+    assert.ok(lines.every(({ details }) => JSON.stringify(details).includes('29')));
   });
 
   it('a signal that has fired ends it', async () => {

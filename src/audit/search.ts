@@ -8,7 +8,7 @@ import { isIntact, parseLine, type AuditLine } from './line.ts';
 import { NotAFile } from './regular.ts';
 
 export interface AuditQuery {
-  /** Anything that stands in a line, in any case. */
+  /** Anything that a line tells, names of details among it, in any case. */
   readonly text?: string | undefined;
   readonly user?: string | undefined;
   readonly operation?: string | undefined;
@@ -80,7 +80,7 @@ interface Position {
 }
 
 /** The form of a `next`. */
-export const positionForm = /^(\d{4}-\d{2}-\d{2}(?:\.\d{1,6})?):(\d{1,15})$/;
+export const positionForm = /^(\d{4}-\d{2}-\d{2}(?:\.[1-9]\d{0,5})?):(\d{1,15})$/;
 
 function positionOf(text: string): Position {
   const [, stem = '', at] = positionForm.exec(text) ?? [];
@@ -135,7 +135,9 @@ function fits(line: AuditLine, { user, operation, result, level, since = 0, unti
   );
 }
 
-function holds({ details = {}, prev: _prev, hash: _hash, ...line }: AuditLine, text: string): boolean {
-  const values = [...Object.values(line), ...Object.entries(details).flat()];
+/** All but its number, its time and its hashes, in which nearly any number stands. */
+function holds(line: AuditLine, text: string): boolean {
+  const { level, operation, user, client, subject, result, details = {} } = line;
+  const values = [level, operation, user, client, subject, result, ...Object.entries(details).flat()];
   return values.some((value) => value !== null && String(value).toLowerCase().includes(text));
 }

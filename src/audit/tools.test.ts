@@ -209,7 +209,8 @@ test('search_audit gives operators the lines of all users, by page, and nobody e
     ['2026-05-04T14:00+02:00', 3],
   ] as const)
     assert.equal((await ask({ operation: 'read_client_file', since })).lines.length, count, since);
-  await assert.rejects(ask({ since: '2026-13-45' }), /no such time/);
+  for (const since of ['2026-13-45', '2026-02-30', '2026-02-30T12:00Z'])
+    await assert.rejects(ask({ since }), /no such time/);
   await assert.rejects(ask({ since: 'monday' }), /a day such as 2026-05-04/);
   assert.equal((await ask({ user: 'nobody' })).text, 'No line is like that.');
   await assert.rejects(ask({}, { mayUse: () => false }), { code: 'forbidden' });

@@ -1,5 +1,6 @@
 import { auditFolder, auditLevels, type AuditLevel } from '../audit/audit.ts';
 import { plainJson } from '../audit/escape.ts';
+import { auditFiles } from '../audit/file-names.ts';
 import { moment, timeOf } from '../audit/moments.ts';
 import { remarkText } from '../audit/remarks.ts';
 import { positionForm, searchAudit, type AuditQuery, type FoundLines } from '../audit/search.ts';
@@ -7,7 +8,6 @@ import { pageText } from '../audit/text.ts';
 import { verifyAudit, type Verified } from '../audit/verify.ts';
 import { errnoOf, WorkcrateError } from '../errors.ts';
 import type { CommandInput } from './command.ts';
-import { countOf } from './crates-flags.ts';
 
 interface AuditInput extends CommandInput {
   /** What stands behind `audit`. */
@@ -31,8 +31,13 @@ export async function audit(input: AuditInput): Promise<number> {
 
 const isForPrograms = ({ flags }: AuditInput): boolean => flags['json'] !== undefined;
 
+/** Which lines search and tail show. */
+const choices = ['user', 'operation', 'result', 'level', 'since', 'until', 'limit', 'before'] as const;
+
 /** Exit code 1 where something was changed, removed or added, or where there is no log. */
 async function verify(input: AuditInput): Promise<number> {
+  const chosen = choices.find((name) => input.flags[name] !== undefined);
+  if (chosen !== undefined) throw bad(`verify reads the whole log and takes no --${chosen}`);
   const told = await verifyAudit(auditFolder(input.config.data), input.config.auditKey);
   const text = isForPrograms(input) ? plainJson(told, 2) : verifiedText(told, input);
   const printed = await print(text);
@@ -64,14 +69,24 @@ function noLog({ config }: AuditInput, what: string): string {
 
 async function search(input: AuditInput, words: readonly string[]): Promise<number> {
   const page = await found(input, { ...queryOf(input, 50), text: words.join(' ') || undefined });
-  return print(isForPrograms(input) ? plainJson(page, 2) : pageText(page, (next) => `--before ${next}`));
+  const text = isForPrograms(input) ? plainJson(page, 2) : pageText(page, (next) => `--before ${next}`);
+  return printFound(input, page, text);
 }
 
 /** The last lines, in the order in which they were written. */
 async function tail(input: AuditInput): Promise<number> {
   const page = await found(input, queryOf(input, 20));
   const inOrder = { ...page, lines: page.lines.toReversed(), next: null };
-  return print(isForPrograms(input) ? plainJson({ lines: inOrder.lines }, 2) : pageText(inOrder, String));
+  const text = isForPrograms(input) ? plainJson({ lines: inOrder.lines }, 2) : pageText(inOrder, String);
+  return printFound(input, page, text);
+}
+
+/** Where there is no log, that is told, and not that nothing was found in it. */
+async function printFound(input: AuditInput, { lines }: FoundLines, text: string): Promise<number> {
+  const isThere = lines.length > 0 || (await auditFiles(auditFolder(input.config.data))).length > 0;
+  if (isThere) return print(text);
+  const printed = await print(isForPrograms(input) ? text : noLog(input, 'there is no log'));
+  return printed || 1;
 }
 
 /** SIGINT and SIGTERM end it as they end any program: nothing has to be put in order. */
@@ -105,9 +120,19 @@ function queryOf({ flags }: AuditInput, usual: number): AuditQuery {
     level: levelOf(flags['level']),
     since: momentOf('since', flags['since']),
     until: momentOf('until', flags['until']),
-    limit: countOf(flags, 'limit', usual, 10_000),
+    limit: limitOf(flags['limit'], usual),
     before: placeOf(flags['before']),
   };
+}
+
+const mostLines = 10_000;
+
+function limitOf(given: string | undefined, usual: number): number {
+  if (given === undefined) return usual;
+  const limit = /^\d{1,5}$/.test(given) ? Number(given) : 0;
+  if (limit < 1 || limit > mostLines)
+    throw bad(`--limit takes a whole number from 1 to ${mostLines}, not ${plainJson(given)}`);
+  return limit;
 }
 
 function levelOf(given: string | undefined): AuditLevel | undefined {
