@@ -86,6 +86,38 @@ for (const version of versions)
     });
   });
 
+/** What only a request of 2026-07-28 can say of its client, each in a session that began with "by hand 1". */
+const sayings: Record<string, unknown> = {
+  'no text': { name: { toString: 1 }, version: '1' },
+  nothing: null,
+  'somebody else': { name: 'other', version: '2' },
+};
+
+for (const version of ['2025-11-25', '2025-06-18'] as const)
+  for (const [what, info] of Object.entries(sayings))
+    it(`E8: a call that says ${what} of its client is noted like any other, with MCP ${version}`, async () => {
+      await using served = await serve('HTTP', { auth: ['keys'] });
+      const Authorization = `Bearer ${await served.key('ada')}`;
+      const client = await connectByHand(served.url, version, {}, { Authorization });
+      const _meta = { 'io.modelcontextprotocol/clientInfo': info };
+      const statusOf = async (id: number, name: string, input: Record<string, unknown>) => {
+        const params = { name, arguments: input, _meta };
+        const answer = await client.send({ jsonrpc: '2.0', id, method: 'tools/call', params });
+        await answer.text();
+        return answer.status;
+      };
+      assert.equal(await statusOf(5, 'get_artifact', { name: 'plan.txt' }), 403);
+      assert.equal(await statusOf(6, 'nope_tool', {}), 200);
+      assert.equal(await statusOf(7, 'list_files', {}), 200);
+      const expected = [
+        'warning | get_artifact | ada | by hand 1 | plan.txt | forbidden',
+        'info | tools/call | ada | by hand 1 | nope_tool | invalid_input',
+        'trace | list_files | ada | by hand 1 |  | ok',
+      ];
+      for (const line of expected) await served.audited((came) => briefly(came) === line);
+      assert.ok(isLogged(served, 'get_artifact', 'forbidden'));
+    });
+
 for (const version of versions)
   it(`E8: over stdio, too, calls that do not reach a tool are lines, with MCP ${version}`, async () => {
     await using served = await serve('stdio');

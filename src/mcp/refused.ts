@@ -2,7 +2,6 @@ import {
   CLIENT_INFO_META_KEY,
   requireScopes,
   type AuthInfo,
-  type Implementation,
   type JSONRPCRequest,
   type McpServer,
   type Result,
@@ -32,10 +31,19 @@ export interface RefusalOptions {
   readonly refused: (call: RefusedCall) => void;
 }
 
-/** Name and version of the client: each request tells them from 2026-07-28 on; before, the handshake did. */
-export function clientName({ server }: McpServer, envelope: Record<string, unknown>): string | null {
-  const info = (envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion()) as Implementation | undefined;
-  return info === undefined ? null : `${info.name} ${info.version}`.slice(0, 200);
+/** From this version on every request says who the client is and what it can do; before, the handshake did. */
+const toldSince = '2026-07-28';
+
+/** What a request says of its client; undefined where it says nothing, or the version of it has nothing to say it with. */
+export function envelopeOf({ server }: McpServer, given: unknown): Record<string, unknown> | undefined {
+  const isOld = (server.getNegotiatedProtocolVersion() ?? toldSince) < toldSince;
+  return isOld || given === undefined ? undefined : asRecord(given);
+}
+
+/** Name and version of the client. Never throws, since no call goes unnoted for what it says of its client. */
+export function clientName({ server }: McpServer, envelope: Record<string, unknown> = {}): string | null {
+  const { name, version } = asRecord(envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion());
+  return typeof name === 'string' && typeof version === 'string' ? `${name} ${version}`.slice(0, 200) : null;
 }
 
 /** What the SDK asks before each call of a tool over HTTP. Asks nothing of those who need not sign in. */
@@ -48,7 +56,7 @@ export function scopeDemand(
   return async (context) => {
     const challenge = await demand(context);
     const { request, authInfo } = context;
-    const envelope = asRecord(request.params?._meta);
+    const envelope = envelopeOf(server, request.params?._meta);
     if (challenge !== undefined)
       tell(server, { request, authInfo, envelope, error: forbidden(group) }, options);
     return challenge;
@@ -83,7 +91,7 @@ export function watchCalls(server: McpServer, options: RefusalOptions): void {
     } finally {
       const { mcpReq, http } = context;
       if (failed && !reached.has(mcpReq.signal)) {
-        const envelope = asRecord(mcpReq.envelope);
+        const envelope = envelopeOf(server, mcpReq.envelope);
         tell(server, { request, authInfo: http?.authInfo, envelope, error: unfit() }, options);
       }
     }
@@ -96,7 +104,7 @@ const unfit = (): WorkcrateError =>
 interface Refusal {
   readonly request: Pick<JSONRPCRequest, 'params'>;
   readonly authInfo: AuthInfo | undefined;
-  readonly envelope: Record<string, unknown>;
+  readonly envelope: Record<string, unknown> | undefined;
   readonly error: WorkcrateError;
 }
 

@@ -18,8 +18,8 @@ import { withoutSecrets } from '../secrets.ts';
 import { packageVersion } from '../version.ts';
 import { callerOf } from './authentication.ts';
 import {
-  asRecord,
   clientName,
+  envelopeOf,
   reachesTool,
   scopeDemand,
   watchCalls,
@@ -116,9 +116,11 @@ function register(
     tool.name,
     { title, description, inputSchema: input, outputSchema: output, annotations, scopeChallenge },
     async (given, context) => {
+      const asking = askingOf(server, context, options, state);
+      const told = toolContext(server, context, options);
+      // Last: what goes wrong before is a call that does not reach its tool.
       reachesTool(context);
-      const asking = askingOf(context, options, state);
-      return call(tool, given, toolContext(server, context, options), { ...options, asking });
+      return call(tool, given, told, { ...options, asking });
     },
   );
 }
@@ -135,13 +137,12 @@ function handshakeOf(server: McpServer['server']): ClientCapabilities {
   return { ...others, elicitation: isOld ? {} : elicitation };
 }
 
-/** From 2026-07-28 on every request says who the client is and what it can do; before, the handshake did. */
 function clientOf(mcpServer: McpServer, { mcpReq, http }: ServerContext): Client {
   const { server } = mcpServer;
-  const envelope = mcpReq.envelope as Record<string, unknown> | undefined;
+  const envelope = envelopeOf(mcpServer, mcpReq.envelope);
   const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
   return {
-    name: clientName(mcpServer, asRecord(envelope)),
+    name: clientName(mcpServer, envelope),
     connection: envelope !== undefined && http !== undefined ? null : connectionOf(server),
     capabilities: capabilities ?? handshakeOf(server),
     answer: (key) => inputResponse(mcpReq.inputResponses, key),
@@ -190,11 +191,12 @@ const usualAskMs = 120_000;
 
 /** From 2026-07-28 on a question is a result, after which the client calls again. */
 function askingOf(
+  server: McpServer,
   context: ServerContext,
   { askMs = usualAskMs, stopping = neverStops }: McpOptions,
   state: RequestStateCodec,
 ): Asking {
-  const isModern = context.mcpReq.envelope !== undefined;
+  const isModern = envelopeOf(server, context.mcpReq.envelope) !== undefined;
   return {
     mint: (left) => state.mint(left, context),
     now: isModern ? null : (question) => askNow(context, question, { timeoutMs: askMs, stopping }),
