@@ -14,8 +14,8 @@ export interface ByHand {
     input: Record<string, unknown>,
     answering?: Answering,
   ): Promise<{ last: Came; asked: string[] }>;
-  /** Sends one message and gives the response, unread. */
-  send(message: Message, signal?: AbortSignal): Promise<Response>;
+  /** Sends one message, or several at once, and gives the response, unread. */
+  send(message: Message | readonly Message[], signal?: AbortSignal): Promise<Response>;
 }
 
 /**
@@ -85,9 +85,12 @@ async function inSession(
 function inRounds(url: string, capabilities: Record<string, unknown>, headers: Headers): ByHand {
   const { request } = openingOf('2026-07-28', capabilities);
   const send: ByHand['send'] = (message, signal) => {
-    const { method, params } = message;
+    const { method, params } = [message].flat()[0] ?? {};
     const name = params?.['name'] as string | undefined;
-    const named = { 'mcp-method': method!, ...(name === undefined ? {} : { 'mcp-name': name }) };
+    const named = {
+      ...(method === undefined ? {} : { 'mcp-method': method }),
+      ...(name === undefined ? {} : { 'mcp-name': name }),
+    };
     const all = { ...headers, 'mcp-protocol-version': '2026-07-28', ...named };
     return post(url, all, message, signal);
   };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../bridge/clients.testing.ts';
 import { serve, type AuditLine, type Served } from '../bridge/servers.testing.ts';
-import { connectByHand, type ByHand } from './by-hand.testing.ts';
+import { connectByHand, type ByHand, type Came } from './by-hand.testing.ts';
 import { openingOf, versions } from './messages.testing.ts';
 
 const briefly = ({ level, operation, user, client, subject, result }: AuditLine) =>
@@ -117,6 +117,26 @@ for (const version of ['2025-11-25', '2025-06-18'] as const)
       for (const line of expected) await served.audited((came) => briefly(came) === line);
       assert.ok(isLogged(served, 'get_artifact', 'forbidden'));
     });
+
+for (const version of versions)
+  it(`E8: several calls in one request are refused as such, whatever they are, with MCP ${version}`, async () => {
+    await using served = await serve('HTTP', { auth: ['keys'] });
+    const Authorization = `Bearer ${await served.key('ada')}`;
+    const client = await connectByHand(served.url, version, {}, { Authorization });
+    const { request } = openingOf(version);
+    const calls = ['list_files', 'get_artifact', 'nope_tool'].map((name, index) =>
+      request(20 + index, 'tools/call', { name, arguments: {} }),
+    );
+    for (const batch of [calls, calls.slice(0, 1), []]) {
+      const answer = await client.send(batch);
+      assert.equal(answer.status, 400);
+      const { id, error } = (await answer.json()) as Came;
+      assert.deepEqual([id, error.code], [null, -32_600], JSON.stringify(error));
+    }
+    await client.call('list_files', {});
+    const lines = await served.audited(({ user }) => user === 'ada');
+    assert.deepEqual(lines.map(briefly), ['trace | list_files | ada | by hand 1 |  | ok']);
+  });
 
 for (const version of versions)
   it(`E8: over stdio, too, calls that do not reach a tool are lines, with MCP ${version}`, async () => {

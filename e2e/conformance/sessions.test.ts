@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
+import { connectByHand } from './by-hand.testing.ts';
 import { startServe } from './cli.testing.ts';
 import { handshake, openingOf, versions, type Message } from './messages.testing.ts';
 
@@ -49,6 +50,25 @@ describe('sessions of the older versions over HTTP', () => {
     assert.equal((await send('GET', {})).status, 400);
   });
 
+  for (const version of ['2025-11-25', '2025-06-18'] as const)
+    it(`E6: the stream of a call that is cancelled ends, and the session goes on, with MCP ${version}`, async () => {
+      const client = await connectByHand(server.url, version, { elicitation: { form: {} } });
+      const { request } = openingOf(version);
+      const params = { name: 'read_client_file', arguments: { path: 'docs/a.txt' } };
+      const called = await client.send(request(5, 'tools/call', params), AbortSignal.timeout(5000));
+      let came = '';
+      for await (const text of called.body!.pipeThrough(new TextDecoderStream())) {
+        const isAsked = !came.includes('elicitation/create') && text.includes('elicitation/create');
+        came += text;
+        if (isAsked) await client.send(cancelling(5));
+      }
+      assert.match(came, /"id":5,"error":\{"code":-32800/);
+      const { last } = await client.call('list_files', {});
+      assert.equal(last['result']?.isError, undefined, JSON.stringify(last));
+      // What has been answered, or never came, has no stream to end.
+      for (const id of [5, 99]) assert.equal((await client.send(cancelling(id))).status, 202);
+    });
+
   for (const version of versions) {
     const { opening, request } = openingOf(version);
     const first = opening[0] ?? request(1, 'tools/list');
@@ -68,6 +88,12 @@ describe('sessions of the older versions over HTTP', () => {
         assert.equal(await statusOf(`${server.url}/mcp`, { ...headers, ...names }, first), status);
     });
   }
+});
+
+const cancelling = (requestId: number): Message => ({
+  jsonrpc: '2.0',
+  method: 'notifications/cancelled',
+  params: { requestId },
 });
 
 /** fetch sets Host by itself, so the request is made below it. */

@@ -7,6 +7,8 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import type { Log } from '../log.ts';
+import { batchRefused, isBatch } from './batches.ts';
+import { endCancelled } from './cancelled.ts';
 import { createEventStore } from './event-store.ts';
 
 interface Session {
@@ -70,6 +72,7 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
     transport.onerror = (error) => log.debug('mcp.rejected', { error });
     const server = await factory({ era: 'legacy', requestInfo: request, ...authentication });
     await server.connect(transport);
+    endCancelled(transport, log);
     const response = await transport.handleRequest(request, authentication);
     // Anything but a handshake was refused, and no session came of it.
     if (transport.sessionId === undefined) await server.close();
@@ -90,6 +93,10 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
 
   return {
     async fetch(request, owner, authentication) {
+      if (await isBatch(request)) {
+        log.info('mcp.batch_refused', { user: owner });
+        return batchRefused();
+      }
       const id = request.headers.get('mcp-session-id');
       if (id === null) return start(request, owner, authentication);
       const session = sessions.get(id);
