@@ -11,24 +11,42 @@ export interface DrainOptions {
   readonly drainMs: number;
   /** Called once no more connections are taken. */
   readonly closed: () => void;
+  /** How many calls of tools are under way. */
+  readonly calls: () => number;
+  /** Called when the time is up and calls are under way still: ends them. */
+  readonly cut: () => void;
 }
+
+/** How long calls that are cut get to end, so that their callers are answered. */
+const cutMs = 1000;
+const lookMs = 25;
 
 /**
  * The way to a stop: first the server tells that it is not ready, so that a balancer sends nothing new; then it takes no
  * more connections and lets what is under way come to its end.
  */
-export function createDraining({ busy, delayMs, drainMs, closed }: DrainOptions) {
+export function createDraining({ busy, delayMs, drainMs, closed, calls, cut }: DrainOptions) {
   let drained: Promise<void> | null = null;
 
   async function drain(server: Server): Promise<void> {
     await pause(delayMs);
     server.close();
     closed();
-    const until = performance.now() + drainMs;
+    await until(server, () => busy() === 0, drainMs);
+    if (calls() > 0) {
+      cut();
+      await until(server, () => calls() === 0, cutMs);
+    }
+    // What ended last has its answer still to be sent.
+    await pause(lookMs);
+  }
+
+  async function until(server: Server, isSo: () => boolean, mostMs: number): Promise<void> {
+    const end = performance.now() + mostMs;
     // A connection that falls idle would otherwise be kept alive, and bring more.
-    while (busy() > 0 && performance.now() < until) {
+    while (!isSo() && performance.now() < end) {
       server.closeIdleConnections();
-      await pause(25);
+      await pause(lookMs);
     }
   }
 

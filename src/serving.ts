@@ -36,6 +36,8 @@ export interface ServingOptions extends Ground {
   readonly underWay: { readonly calls: number };
   /** Called on the way to a stop, once no more connections are taken. */
   readonly closed: () => void;
+  /** Called where the time for calls under way is up: ends them. */
+  readonly cut: () => void;
   /** The address that links and tokens name, once it is known. */
   readonly baseUrl: () => string;
 }
@@ -52,6 +54,8 @@ export async function startServing(options: ServingOptions) {
     delayMs: config.stopDelay * 1000,
     drainMs: config.drainTimeout * 1000,
     closed: options.closed,
+    calls: () => underWay.calls,
+    cut: options.cut,
   });
   const kept = shared(() => options.keeping.demandReady(), config.auth.length === 0 ? 0 : freshMs);
   const ready = async (): Promise<void> => {

@@ -65,6 +65,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const baseUrl = (): string => config.publicUrl ?? url;
   const underWay = { calls: 0 };
   const stopping = new AbortController();
+  const cutting = new AbortController();
   const asking = openBridge({ ...ground, keeping, baseUrl });
   started.use(asking.bridge);
   const tools = offeredTools(ground, keeping, code, { crates, ...writing, ...asking }, baseUrl);
@@ -81,6 +82,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
     stateKey: await sharedStateKey(keeping.database),
     refused,
     stopping: stopping.signal,
+    cutting: cutting.signal,
   };
   const factoryFor = (sharesMachine: boolean) => createServerFactory({ ...lanes, sharesMachine });
   const factory = factoryFor(lane.sharesMachine);
@@ -92,6 +94,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
     factory: factoryFor(false),
     underWay,
     closed: () => stopping.abort(),
+    cut: () => cutting.abort(),
     baseUrl,
   };
   const serving = started.use(await startServing(served));

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { serve, temporaryFolder } from '../cli/program.testing.ts';
+import { noSandbox } from '../code.testing.ts';
+import { eventually } from '../processes.testing.ts';
 import { connectByHand } from './by-hand.testing.ts';
-import { openingOf } from './messages.testing.ts';
+import { openingOf, versions } from './messages.testing.ts';
 
 const form = { elicitation: { form: {} } };
 
@@ -38,3 +40,25 @@ for (const version of ['2025-11-25', '2025-06-18'] as const) {
     );
   });
 }
+
+for (const version of versions)
+  it(
+    `E6: a run that a stop cuts is answered and noted as cut, with MCP ${version}`,
+    { skip: noSandbox },
+    async () => {
+      await using folder = await temporaryFolder();
+      const env = { WORKCRATE_SANDBOX: 'auto' };
+      await using program = await serve(['--data', folder.path, '--drain-timeout', '1'], { env });
+      const client = await connectByHand(program.url, version, {});
+      const called = client.call('execute_code', { language: 'bash', code: 'sleep 100' });
+      await eventually(async () =>
+        /^workcrate_runs\{state="running"\} 1$/m.test(await metricsOf(program.url)),
+      );
+      assert.equal(await program.end('SIGTERM'), 0);
+      const { last } = await called;
+      assert.equal(last['result']?.structuredContent?.end_reason, 'cancelled', JSON.stringify(last));
+      assert.match(program.output.stderr, /"tool":"execute_code".*"result":"cancelled"/);
+    },
+  );
+
+const metricsOf = async (url: string): Promise<string> => (await fetch(`${url}/metrics`)).text();

@@ -23,9 +23,16 @@ export async function stdio({ config, origins }: CommandInput): Promise<number> 
     transport: createStdioTransport({ input: process.stdin, output: process.stdout, log }),
     onerror: (error) => log.warn('stdio.error', { error }),
   });
-  await Promise.race([clientGone, stopSignal()]);
+  const signal = await Promise.race([clientGone, stopSignal()]);
+  // A client that has gone reads no answers; one that is there is told how its calls end.
+  if (signal) await stop(workcrate, signal);
   await connection.close();
   return 0;
+}
+
+async function stop({ log, drain }: Workcrate, signal: NodeJS.Signals): Promise<void> {
+  log.info('stopping', { signal });
+  await drain();
 }
 
 const mostFolders = 8;

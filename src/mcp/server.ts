@@ -43,6 +43,8 @@ export interface McpOptions {
   readonly askMs?: number;
   /** Fires when the server takes no more connections, and so no answers of such a client. */
   readonly stopping?: AbortSignal;
+  /** Fires when the time that a stop leaves to calls is up. */
+  readonly cutting?: AbortSignal;
   /** Told of calls that do not come as far as a tool. */
   readonly refused?: (call: RefusedCall) => void;
   /** Signs what a call leaves with its client; one of its own where nobody gives one. */
@@ -153,9 +155,10 @@ function clientOf(mcpServer: McpServer, { mcpReq, http }: ServerContext): Client
 function toolContext(
   server: McpServer,
   context: ServerContext,
-  { caller, sharesMachine, log, stopping = neverStops }: McpOptions,
+  { caller, sharesMachine, log, stopping = neverStops, cutting = neverStops }: McpOptions,
 ): ToolContext {
-  const { signal, notify, _meta } = context.mcpReq;
+  const { notify, _meta } = context.mcpReq;
+  const signal = AbortSignal.any([context.mcpReq.signal, cutting]);
   const progressToken = _meta?.progressToken;
   const scopes = context.http?.authInfo?.scopes;
   return {
@@ -240,7 +243,9 @@ async function call(
   };
   try {
     const answer = await handled(tool, given, context, asking);
-    finish(isQuestion(answer) ? 'asked' : 'ok');
+    // A run that is cancelled ends with an answer like any other.
+    const ending = context.signal.aborted ? 'cancelled' : 'ok';
+    finish(isQuestion(answer) ? 'asked' : ending);
     if (!isQuestion(answer)) return asCallResult(answer);
     return inputRequired({ inputRequests: answer.ask, requestState: await asking.mint({ ...answer.state }) });
   } catch (cause) {
