@@ -1,4 +1,6 @@
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { serveStdio, type StdioServerHandle } from '@modelcontextprotocol/server/stdio';
 import type { Config } from '../config.ts';
 import { isWorkcrateError } from '../errors.ts';
 import { createStdioTransport } from '../mcp/stdio/transport.ts';
@@ -8,7 +10,23 @@ import type { CommandInput } from './command.ts';
 import { stopSignal } from './stopping.ts';
 
 /** `workcrate stdio`: MCP to the client that started it. Ends with the client. */
-export async function stdio({ config, origins }: CommandInput): Promise<number> {
+export async function stdio(input: CommandInput): Promise<number> {
+  await serveClient(input);
+  // What nobody reads would keep the process for as long as somebody holds the pipe.
+  if (!(await isTaken(process.stdout))) process.exit(0);
+  return 0;
+}
+
+const untakenMs = 1000;
+
+/** Whether all that was written is taken, for which it gets a moment. */
+async function isTaken(output: Writable): Promise<boolean> {
+  const until = performance.now() + untakenMs;
+  while (output.writableLength > 0 && !output.destroyed && performance.now() < until) await pause(25);
+  return output.writableLength === 0 || output.destroyed;
+}
+
+async function serveClient({ config, origins }: CommandInput): Promise<void> {
   const fixed = {
     data: origins.get('data') !== 'default' || config.database !== null,
     port: origins.get('port') !== 'default',
@@ -21,13 +39,21 @@ export async function stdio({ config, origins }: CommandInput): Promise<number> 
   const { factory, log } = workcrate;
   const connection = serveStdio(factory, {
     transport: createStdioTransport({ input: process.stdin, output: process.stdout, log }),
-    onerror: (error) => log.warn('stdio.error', { error }),
+    // Some of these repeat what came, and that may be large.
+    onerror: ({ message }) => log.warn('stdio.error', { error: message.slice(0, 300) }),
   });
   const signal = await Promise.race([clientGone, stopSignal()]);
   // A client that has gone reads no answers; one that is there is told how its calls end.
   if (signal) await stop(workcrate, signal);
-  await connection.close();
-  return 0;
+  await closeInTime(connection);
+}
+
+/** It says goodbye to those who listen, which a client that reads nothing never takes. */
+async function closeInTime(connection: StdioServerHandle): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, untakenMs);
+  await Promise.race([connection.close(), late]);
+  clearTimeout(timer);
 }
 
 async function stop({ log, drain }: Workcrate, signal: NodeJS.Signals): Promise<void> {

@@ -9,6 +9,8 @@ export interface LinesOptions {
 }
 
 const newline = 0x0a;
+/** Read on while lines are not taken, so that the end of what comes is seen behind them. */
+const readAheadBytes = 1024 * 1024;
 
 /**
  * Passes whole lines on, each in one piece, and drops those that are too long: a line is all that is held of what
@@ -39,6 +41,7 @@ export function boundedLines({ mostBytes, tooLarge }: LinesOptions): Transform {
   }
 
   return new Transform({
+    readableHighWaterMark: readAheadBytes,
     transform(chunk: Buffer, _encoding, done) {
       for (let from = 0; from < chunk.length;) {
         const at = chunk.indexOf(newline, from);
