@@ -93,7 +93,7 @@ export async function rawConnection(url: string) {
       [`${method} ${new URL(url).pathname} HTTP/1.1`, 'Host: localhost', ...lines].join('\r\n'),
     received: () => received,
     /** What has come once it has this in it, or the time is up. */
-    async until(part: string, seconds = 5): Promise<string> {
+    async until(part: string, seconds = 20): Promise<string> {
       for (let waited = 0; !received.includes(part) && waited < seconds * 1000; waited += 10) await pause(10);
       return received;
     },
