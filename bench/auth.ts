@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { temporaryFolder } from './program.ts';
+import { median, timed } from './timed.ts';
 
 const envelope = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -48,7 +49,7 @@ const times = new Map<string, number[]>(ways.map(({ name }) => [name, []]));
 for (const way of ways) await listFiles(way);
 // In turns, so that whatever else the machine does falls on all of them.
 for (let round = 0; round < rounds; round++)
-  for (const way of ways) times.get(way.name)!.push(...(await timed(way, callsEach)));
+  for (const way of ways) times.get(way.name)!.push(...(await timed(() => listFiles(way), callsEach)));
 
 const base = median(times.get('without auth')!);
 for (const [name, all] of times) {
@@ -70,16 +71,6 @@ interface Way {
   bearer(): string | null;
 }
 
-async function timed(way: Way, count: number): Promise<number[]> {
-  const taken: number[] = [];
-  for (let call = 0; call < count; call++) {
-    const started = performance.now();
-    await listFiles(way);
-    taken.push(performance.now() - started);
-  }
-  return taken;
-}
-
 /** One call of MCP 2026-07-28, which needs no session. */
 async function listFiles({ url, bearer }: Way): Promise<void> {
   const shown = bearer();
@@ -93,10 +84,6 @@ async function listFiles({ url, bearer }: Way): Promise<void> {
   const text = Buffer.concat(await answer.toArray()).toString();
   if (answer.statusCode !== 200 || !text.includes('structuredContent'))
     throw new Error(`${answer.statusCode}: ${text}`);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
 async function start(name: string, flags: readonly string[]): Promise<string> {

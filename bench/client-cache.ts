@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { startProgram, temporaryFolder } from './program.ts';
+import { median, timed } from './timed.ts';
 
 const asked = 1;
 const [rounds, callsEach] = [40, 50];
@@ -41,10 +42,10 @@ await call({ name: 'fill', tool: 'guide_cache_file', input: { files }, proof: '"
 
 const ways = [nothing, fields, ...hits];
 const times = new Map<Way, number[]>(ways.map((way) => [way, []]));
-for (const way of ways) await timed(way, callsEach * 10);
+for (const way of ways) await timed(() => call(way), callsEach * 10);
 // In turns, so that whatever else the machine does falls on all of them.
 for (let round = 0; round < rounds; round++)
-  for (const way of ways) times.get(way)!.push(...(await timed(way, callsEach)));
+  for (const way of ways) times.get(way)!.push(...(await timed(() => call(way), callsEach)));
 
 const base = median(times.get(nothing)!);
 for (const [way, all] of times) {
@@ -57,16 +58,6 @@ const most = Math.max(...hits.map((way) => median(times.get(way)!)));
 console.log(`  asked: at most ${asked} ms for a hit; ${most <= asked ? 'held' : 'NOT held'}`);
 if (most > asked) process.exitCode = 1;
 agent.destroy();
-
-async function timed(way: Way, count: number): Promise<number[]> {
-  const taken: number[] = [];
-  for (let at = 0; at < count; at++) {
-    const started = performance.now();
-    await call(way);
-    taken.push(performance.now() - started);
-  }
-  return taken;
-}
 
 /** One call of MCP 2026-07-28, which needs no session, by a client that cannot be asked anything. */
 async function call({ tool, input, proof }: Way): Promise<void> {
@@ -90,8 +81,4 @@ async function call({ tool, input, proof }: Way): Promise<void> {
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   const text = Buffer.concat(await answer.toArray()).toString();
   if (!text.includes(proof)) throw new Error(`${tool}: ${answer.statusCode} ${text.slice(0, 500)}`);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

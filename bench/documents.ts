@@ -15,6 +15,7 @@ import type { Format } from '../src/documents/documents.ts';
 import { createLog } from '../src/log.ts';
 import { bibliography, manuscript } from './documents-text.ts';
 import { temporaryFolder } from './program.ts';
+import { median } from './timed.ts';
 
 const roundsOf = { '13 pages': Number(process.argv[2] ?? 5), '165 pages': 1 };
 const idleSeconds = 2;
@@ -245,8 +246,4 @@ function diskSpace(): void {
   });
   console.log(`\npackages on disk: ${told.trim().split('\n').at(-1)!.split('\t')[0]} MB; asked: at most 110`);
   rmSync(join(folder.path, 'profile'), { recursive: true, force: true });
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

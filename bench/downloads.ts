@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { startNginx, startWorkcrate, type Contestant } from './contestants.ts';
 import { cpuPerGigabyte, requestsPerCpuSecond } from './load.ts';
 import { temporaryFolder } from './program.ts';
+import { median } from './timed.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const sizes = { '1g': 1024 ** 3, '100k': 100 * 1024, '4k': 4 * 1024 };
@@ -82,8 +83,4 @@ async function compare(servers: Contestant[], { label, target, measure }: Case):
       target: target[name] ?? '',
     };
   });
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }

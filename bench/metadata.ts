@@ -1,5 +1,6 @@
 /** Reading the metadata of a crate of 100,000 entities, against JSON.parse of the same bytes. */
 import { readMetadata } from '../src/crates/metadata/metadata.ts';
+import { median } from './timed.ts';
 
 const entities = 100_000;
 const rounds = 9;
@@ -23,10 +24,6 @@ console.log(`  JSON.parse    ${base.toFixed(0)} ms`);
 console.log(`  readMetadata  ${walked.toFixed(0)} ms, ${(walked / base).toFixed(2)} times JSON.parse`);
 console.log(`  asked: at most ${asked} times; ${walked <= asked * base ? 'held' : 'NOT held'}`);
 if (walked > asked * base) process.exitCode = 1;
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-}
 
 /** Files with sizes, formats and authors, as instruments and workflows write them. */
 function crateOf(count: number): unknown {

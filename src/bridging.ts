@@ -71,23 +71,11 @@ export function clientFilesOf(
 ): ClientFiles {
   const asFile = (answer: HadFile): ClientFile => {
     const { path, rung, cached } = answer;
-    if (!('stored' in answer))
-      return {
-        path,
-        rung,
-        cached,
-        size: answer.bytes.length,
-        held: answer.bytes.length,
-        open: () => once(answer.bytes),
-      };
-    return {
-      path,
-      rung,
-      cached,
-      size: answer.stored.size,
-      held: 0,
-      open: () => storedBytes(files, answer.stored),
-    };
+    const facts = { path, rung, cached };
+    if ('stored' in answer)
+      return { ...facts, size: answer.stored.size, held: 0, open: () => storedBytes(files, answer.stored) };
+    const { bytes } = answer;
+    return { ...facts, size: bytes.length, held: bytes.length, open: () => once(bytes) };
   };
   const shown = <T extends Question | Offer | null>(answer: HadFile | T): ClientFile | T =>
     answer === null || isQuestion(answer) || isOffer(answer) ? answer : asFile(answer);

@@ -140,8 +140,9 @@ async function pidTold(status: Readable, up: Promise<void>): Promise<number> {
 }
 
 function settingsOf({ network, limits, seccomp, cgroups }: CellOptions) {
-  // A little above what the cgroup allows, since that one counts how often it had to refuse.
-  const processes = limits.processes + (cgroups.holds.processes === true ? 8 : 0);
+  // Well above what the cgroup allows: that one counts how often it had to refuse, and this one counts all processes of
+  // the uid, those that another server on the machine runs by it included.
+  const processes = limits.processes * (cgroups.holds.processes === true ? 4 : 1);
   const rlimits: Record<string, number> = {
     // Not 0, with which the kernel would still start a program of the host's that gathers core dumps.
     CORE: 1,
