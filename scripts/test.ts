@@ -1,6 +1,6 @@
 import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { startPostgres } from '../src/database/postgres.testing.ts';
@@ -91,6 +91,8 @@ const compiled = mkdtempSync(join(tmpdir(), 'workcrate-compiled-'));
 process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
+/** Told again at the very end, where whoever sees only that much looks. */
+const failures: string[] = [];
 
 for (const round of rounds) {
   if (round.files.length === 0) continue;
@@ -99,11 +101,12 @@ for (const round of rounds) {
   else await runRound(round);
 }
 
+if (failures.length > 0) process.stdout.write(`\nfailed:\n${failures.join('\n')}\n`);
 process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
 
 /** More files at a time than two cores: much of the time is spent waiting, for servers most of all. */
-async function runRound({ files, env, postgres: version }: Round): Promise<void> {
+async function runRound({ title, files, env, postgres: version }: Round): Promise<void> {
   await using postgres = files.some((file) =>
     /places|users|crates|executions|links|behaviour|several/.test(file),
   )
@@ -126,8 +129,14 @@ async function runRound({ files, env, postgres: version }: Round): Promise<void>
     if (skip === undefined) counts.passed++;
     else countSkip(name, skip);
   });
-  stream.on('test:fail', ({ details }) => {
-    if (details.type !== 'suite') counts.failed++;
+  stream.on('test:fail', ({ details, name, file }) => {
+    if (details.type === 'suite') return;
+    counts.failed++;
+    const cause = details.error.cause ?? details.error;
+    const reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+    failures.push(
+      `  ${title}: ${relative('.', file ?? '')}: ${name}\n    ${reason.slice(0, 1000).replaceAll('\n', '\n    ')}`,
+    );
   });
   for await (const chunk of stream.compose(spec)) process.stdout.write(chunk as string);
 }
@@ -136,4 +145,5 @@ function countSkip(name: string, reason: string | boolean): void {
   if (typeof reason === 'string' && reason !== '') return void counts.skipped++;
   process.stdout.write(`skipped without a reason: ${name}\n`);
   counts.failed++;
+  failures.push(`  skipped without a reason: ${name}`);
 }

@@ -55,6 +55,17 @@ describe('SQLite', () => {
     assert.deepEqual(await database.query('SELECT bytes FROM usage'), [{ bytes: 400 }]);
   });
 
+  test('processes that open a new file at the same moment all get it', async (t) => {
+    const files = await Promise.all(Array.from({ length: 30 }, () => newFile(t)));
+    const start = Date.now() + 500;
+    const children = Array.from({ length: 3 }, () => spawnModule(OPENER, String(start), ...files));
+    const ends = await Promise.all(children.map((child) => once(child, 'exit')));
+    assert.deepEqual(
+      ends.map(([code]) => code),
+      [0, 0, 0],
+    );
+  });
+
   test('a transaction whose work waits for the outer object is given up', async (t) => {
     const database = sqliteDatabase(':memory:');
     t.after(() => database.close());
@@ -91,6 +102,17 @@ const WRITER = `
       await tx.query('UPDATE usage SET bytes = 1 WHERE owner = ?', String(n));
     });
     writeSync(1, n + '\\n');
+  }`;
+
+/** All open a file at a moment that the clock gives, so that they meet. */
+const OPENER = `
+  import { sqliteDatabase } from './sqlite.ts';
+  const [start, ...files] = process.argv.slice(1);
+  for (const [turn, file] of files.entries()) {
+    while (Date.now() < Number(start) + turn * 50);
+    const database = sqliteDatabase(file);
+    await database.query('CREATE TABLE IF NOT EXISTS test (a BIGINT)');
+    await database.close();
   }`;
 
 const COUNTER = `

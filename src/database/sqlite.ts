@@ -111,15 +111,37 @@ async function patiently<T>(attempt: () => T): Promise<T> {
   }
 }
 
+/**
+ * Several processes may open a new file at once. SQLite does not wait where each would wait for the other, as both do
+ * that turn the same file to WAL, so one of them begins again; nothing else runs yet that a sleep could hold up.
+ */
 function openConnection(file: string): DatabaseSync {
+  const deadline = performance.now() + BUSY_LIMIT_MS;
+  for (;;) {
+    try {
+      return attemptToOpen(file);
+    } catch (error) {
+      const failure = sqliteError(error, file);
+      if (!isBusy(failure) || performance.now() > deadline) throw failure;
+    }
+    sleepInThread(Math.random() * 50);
+  }
+}
+
+function attemptToOpen(file: string): DatabaseSync {
+  // SQLite would let everybody read it; its WAL takes over the mode of the file.
+  if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
+  const connection = new DatabaseSync(file, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
   try {
-    // SQLite would let everybody read it; its WAL takes over the mode of the file.
-    if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
-    const connection = new DatabaseSync(file, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON');
     connection.exec(`PRAGMA journal_size_limit = 67108864; PRAGMA busy_timeout = ${BUSY_IN_THREAD_MS}`);
     return connection;
   } catch (error) {
-    throw sqliteError(error, file);
+    connection.close();
+    throw error;
   }
+}
+
+function sleepInThread(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
