@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { inspect } from 'node:util';
 import { startPostgres } from '../src/database/postgres.testing.ts';
 import { startStores } from './stores.ts';
 
@@ -132,11 +133,8 @@ async function runRound({ title, files, env, postgres: version }: Round): Promis
   stream.on('test:fail', ({ details, name, file }) => {
     if (details.type === 'suite') return;
     counts.failed++;
-    const cause = details.error.cause ?? details.error;
-    const reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
-    failures.push(
-      `  ${title}: ${relative('.', file ?? '')}: ${name}\n    ${reason.slice(0, 1000).replaceAll('\n', '\n    ')}`,
-    );
+    const reason = inspect(details.error.cause ?? details.error).slice(0, 1000);
+    failures.push(`  ${title}: ${relative('.', file ?? '')}: ${name}\n${reason.replaceAll(/^/gm, '    ')}`);
   });
   for await (const chunk of stream.compose(spec)) process.stdout.write(chunk as string);
 }
