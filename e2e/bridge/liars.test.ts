@@ -14,7 +14,7 @@ const url: ClientCapabilities = { elicitation: { url: {} } };
 
 describe('a client that lies', () => {
   let served: Served;
-  before(async () => void (served = await serve('HTTP', { clientTimeout: 2 })));
+  before(async () => void (served = await serve('HTTP')));
   after(() => served?.[Symbol.asyncDispose]());
 
   const liar = (
@@ -144,11 +144,16 @@ describe('a client that lies', () => {
     await assertForgotten(client, input.path);
   });
 
-  it('a page that was agreed to and not used ends as client_timeout; sent twice, the first is the file', async () => {
-    await using idle = await liar(url, { url: async () => ({ action: 'accept' }) });
+  it('a page that was agreed to and not used ends as client_timeout', async () => {
+    await using hasty = await serve('HTTP', { clientTimeout: 1 });
+    const manners: Manners = { url: async () => ({ action: 'accept' }) };
+    await using idle = await connect(hasty, { version: '2026-07-28', capabilities: url, manners });
     const { code, text } = await idle.call('read_client_file', { path: 'docs/idle.txt' });
     assert.equal(code, 'client_timeout', text);
     await assertForgotten(idle, 'docs/idle.txt');
+  });
+
+  it('of a file that is sent to its page twice, the first is the file', async () => {
     const statuses: number[] = [];
     const manners: Manners = {
       async url(page) {

@@ -14,21 +14,22 @@ const typed = ({ requests }: Asked, content: string) =>
 /** By hand, since no client of good faith sends such things. */
 const manual = { inputRequired: { autoFulfill: false } };
 
+const join = async (served: Served, user: string): Promise<Connected> =>
+  connect(served, {
+    version: '2026-07-28',
+    capabilities: { elicitation: { form: {} } },
+    manners: {},
+    bearer: await served.key(user),
+    more: manual,
+  });
+
 describe('the state of a question that a client brings back', () => {
   let served: Served;
   let ada: Connected;
   let bob: Connected;
   before(async () => {
-    served = await serve('HTTP', { auth: ['keys'], clientTimeout: 1 });
-    const join = async (user: string) =>
-      connect(served, {
-        version: '2026-07-28',
-        capabilities: { elicitation: { form: {} } },
-        manners: {},
-        bearer: await served.key(user),
-        more: manual,
-      });
-    [ada, bob] = [await join('ada'), await join('bob')];
+    served = await serve('HTTP', { auth: ['keys'] });
+    [ada, bob] = [await join(served, 'ada'), await join(served, 'bob')];
   });
   after(async () => {
     await ada?.[Symbol.asyncDispose]();
@@ -103,12 +104,14 @@ describe('the state of a question that a client brings back', () => {
 
   it('E6: that comes back after the time for it is client_timeout, and nothing of it is kept', async () => {
     const path = 'docs/late.txt';
-    const asked = await questionOf(ada.client, read, { path });
+    await using hasty = await serve('HTTP', { auth: ['keys'], clientTimeout: 1 });
+    await using late = await join(hasty, 'ada');
+    const asked = await questionOf(late.client, read, { path });
     await pause(1100);
     const back = { requestState: asked.state, inputResponses: typed(asked, 'late') };
-    const { reply } = await round(ada.client, read, { path }, back);
+    const { reply } = await round(late.client, read, { path }, back);
     assert.equal(reply?.code, 'client_timeout');
-    await assertForgotten(ada, path);
+    await assertForgotten(late, path);
   });
 
   it('a client that never comes back leaves nothing, and the next call asks anew', async () => {

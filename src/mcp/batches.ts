@@ -2,7 +2,8 @@
  * Whether the body is an array of messages. No version since 2025-06-18 has those, and the SDK, which takes them still,
  * refuses all calls of one for the first that is forbidden, without a word on the others.
  */
-export async function isBatch(request: Request): Promise<boolean> {
+export async function isBatch(request: Request, parsedBody: unknown): Promise<boolean> {
+  if (parsedBody !== undefined) return Array.isArray(parsedBody);
   if (request.method !== 'POST') return false;
   // Only the beginning is read, and of a copy: the body is the SDK's to read.
   for await (const text of request.clone().body?.pipeThrough(new TextDecoderStream()) ?? []) {

@@ -2,6 +2,7 @@ import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@model
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../log.ts';
 import { asAuthInfo } from './authentication.ts';
+import { bodyOf, notJson, unreadable } from './request-body.ts';
 import { createSessionLane } from './sessions.ts';
 
 export interface McpEndpointOptions {
@@ -28,9 +29,15 @@ export function createMcpEndpoint({ factory, metadataUrl, log }: McpEndpointOpti
   const legacy = createSessionLane(factory, log);
   return {
     async fetch(request, who) {
-      const authInfo = who === null ? {} : { authInfo: asAuthInfo(who, metadataUrl()) };
-      if (await isLegacyRequest(request)) return legacy.fetch(request, who?.user ?? null, authInfo);
-      return modern.fetch(request, authInfo);
+      const parsedBody = await bodyOf(request);
+      if (parsedBody === unreadable) return notJson();
+      const options = {
+        ...(who === null ? {} : { authInfo: asAuthInfo(who, metadataUrl()) }),
+        ...(parsedBody === undefined ? {} : { parsedBody }),
+      };
+      if (await isLegacyRequest(request, parsedBody))
+        return legacy.fetch(request, who?.user ?? null, options);
+      return modern.fetch(request, options);
     },
     sessions: legacy.count,
     async close() {

@@ -6,6 +6,7 @@ import {
   type CallToolResult,
   type ClientCapabilities,
   type InputRequiredResult,
+  type McpRequestContext,
   type McpServerFactory,
   type RequestStateCodec,
   type ServerContext,
@@ -17,6 +18,7 @@ import type { Metrics } from '../metrics.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { packageVersion } from '../version.ts';
 import { callerOf } from './authentication.ts';
+import { describedOnce } from './described.ts';
 import {
   clientName,
   envelopeOf,
@@ -76,18 +78,32 @@ export function createServerFactory(given: McpOptions): McpServerFactory {
   const options = { ...given, refused: logged(given) };
   const { askMs = usualAskMs, stateKey } = options;
   const state = createStateCodec(options.caller, { askMs, stateKey });
-  return () => {
+  const tools = options.tools.map(asOffered);
+  const byName = new Map(tools.map((offered) => [offered.tool.name, offered]));
+  return (request) => {
     const server = new McpServer(
       { name: 'workcrate', title: 'Workcrate', version: packageVersion },
       { instructions, capabilities, requestState: { verify: state.verify } },
     );
-    const addTool = (tool: Tool): void => register(server, tool, options, state);
-    options.tools.forEach(addTool);
+    const called = byName.get(calledTool(request) ?? '');
+    for (const offered of called === undefined ? tools : [called]) register(server, offered, options, state);
     startAnew(server.server);
-    options.extend?.(server, { addTool, state });
+    options.extend?.(server, {
+      addTool: (tool) => register(server, asOffered(tool), options, state),
+      state,
+    });
     watchCalls(server, options);
     return server;
   };
+}
+
+/**
+ * The one tool that a server will be asked for, where it is known: from 2026-07-28 on each request over HTTP has a
+ * server of its own, which need not know all tools. The SDK has made sure that the headers say what the body does.
+ */
+function calledTool({ era, requestInfo }: McpRequestContext): string | null {
+  if (era !== 'modern' || requestInfo?.headers.get('mcp-method') !== 'tools/call') return null;
+  return requestInfo.headers.get('mcp-name');
 }
 
 const logged =
@@ -106,17 +122,29 @@ function startAnew(server: McpServer['server']): void {
   server.setNotificationHandler('notifications/roots/list_changed', () => void connections.set(server, {}));
 }
 
+interface Offered {
+  readonly tool: Tool;
+  readonly inputSchema: ReturnType<typeof describedOnce>;
+  readonly outputSchema: ReturnType<typeof describedOnce>;
+}
+
+const asOffered = (tool: Tool): Offered => ({
+  tool,
+  inputSchema: describedOnce(tool.input),
+  outputSchema: describedOnce(tool.output),
+});
+
 function register(
   server: McpServer,
-  tool: Tool,
+  { tool, inputSchema, outputSchema }: Offered,
   options: McpOptions & RefusalOptions,
   state: RequestStateCodec,
 ): void {
-  const { title, description, input, output, annotations } = tool;
+  const { title, description, annotations } = tool;
   const scopeChallenge = scopeDemand(server, tool.group, options);
   server.registerTool(
     tool.name,
-    { title, description, inputSchema: input, outputSchema: output, annotations, scopeChallenge },
+    { title, description, inputSchema, outputSchema, annotations, scopeChallenge },
     async (given, context) => {
       const asking = askingOf(server, context, options, state);
       const told = toolContext(server, context, options);

@@ -24,12 +24,14 @@ const mostSessions = 1000;
 const mostOfOne = 100;
 const idleMs = 60 * 60 * 1000;
 
-interface Authentication {
+interface Delivered {
   readonly authInfo?: AuthInfo;
+  /** What the request brings, where it has been read already. */
+  readonly parsedBody?: unknown;
 }
 
 export interface SessionLane {
-  fetch(request: Request, owner: string | null, authentication: Authentication): Promise<Response>;
+  fetch(request: Request, owner: string | null, delivered: Delivered): Promise<Response>;
   count(): number;
   close(): Promise<void>;
 }
@@ -54,11 +56,7 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
     server.close().catch((error: unknown) => log.warn('session.close_failed', { error }));
   }
 
-  async function start(
-    request: Request,
-    owner: string | null,
-    authentication: Authentication,
-  ): Promise<Response> {
+  async function start(request: Request, owner: string | null, delivered: Delivered): Promise<Response> {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       eventStore: createEventStore(),
@@ -70,10 +68,14 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
       onsessionclosed: (id) => void sessions.delete(id),
     });
     transport.onerror = (error) => log.debug('mcp.rejected', { error });
-    const server = await factory({ era: 'legacy', requestInfo: request, ...authentication });
+    const server = await factory({
+      era: 'legacy',
+      requestInfo: request,
+      ...(delivered.authInfo === undefined ? {} : { authInfo: delivered.authInfo }),
+    });
     await server.connect(transport);
     endCancelled(transport, log);
-    const response = await transport.handleRequest(request, authentication);
+    const response = await transport.handleRequest(request, delivered);
     // Anything but a handshake was refused, and no session came of it.
     if (transport.sessionId === undefined) await server.close();
     return response;
@@ -92,17 +94,17 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
   }
 
   return {
-    async fetch(request, owner, authentication) {
-      if (await isBatch(request)) {
+    async fetch(request, owner, delivered) {
+      if (await isBatch(request, delivered.parsedBody)) {
         log.info('mcp.batch_refused', { user: owner });
         return batchRefused();
       }
       const id = request.headers.get('mcp-session-id');
-      if (id === null) return start(request, owner, authentication);
+      if (id === null) return start(request, owner, delivered);
       const session = sessions.get(id);
       if (!session || session.owner !== owner) return unknownSession();
       session.usedAt = Date.now();
-      return session.transport.handleRequest(request, authentication);
+      return session.transport.handleRequest(request, delivered);
     },
     count: () => sessions.size,
     async close() {

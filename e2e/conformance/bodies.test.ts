@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { serve, type Served } from '../bridge/servers.testing.ts';
+import { openingOf, versions } from './messages.testing.ts';
+
+const plain = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+const { request } = openingOf('2026-07-28');
+
+describe('what an MCP client sends over HTTP', () => {
+  let served: Served;
+  before(async () => void (served = await serve('HTTP')));
+  after(() => served?.[Symbol.asyncDispose]());
+
+  const post = async (body: string | ReadableStream, headers: Record<string, string>) => {
+    const answer = await fetch(`${served.url}/mcp`, {
+      method: 'POST',
+      headers: { ...plain, ...headers },
+      body,
+      duplex: 'half',
+    });
+    const text = await answer.text();
+    const data = /^data: (.*)$/m.exec(text)?.[1] ?? text;
+    // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
+    return { status: answer.status, json: JSON.parse(data) as any };
+  };
+  const headersOf = (method: string, name?: string) => ({
+    'MCP-Protocol-Version': '2026-07-28',
+    'Mcp-Method': method,
+    ...(name === undefined ? {} : { 'Mcp-Name': name }),
+  });
+  const calling = (name: string, input = {}) =>
+    JSON.stringify(request(1, 'tools/call', { name, arguments: input }));
+
+  for (const version of versions)
+    it(`A1: what is no JSON is refused as such, with MCP ${version}`, async () => {
+      for (const body of ['{"jsonrpc": "2.0", ', 'null null', '\u0000']) {
+        const { status, json } = await post(body, { 'MCP-Protocol-Version': version });
+        assert.deepEqual([status, json.error.code], [400, -32_700]);
+      }
+    });
+
+  it('A1: what does not tell its length, or is long, is read all the same', async () => {
+    const headers = headersOf('tools/call', 'guide_cache_file');
+    const body = calling('guide_cache_file', { path: 'docs/a.txt', content: 'short' });
+    const chunked = await post(new Blob([body]).stream(), headers);
+    assert.equal(chunked.json.result.isError, undefined, JSON.stringify(chunked.json));
+    const long = calling('guide_cache_file', { path: 'docs/b.txt', content: 'x'.repeat(2_000_000) });
+    const { json } = await post(long, headers);
+    assert.equal(json.result.isError, undefined, JSON.stringify(json).slice(0, 500));
+  });
+
+  it('A1: headers that name another tool or method than the body are refused', async () => {
+    const body = calling('client_cache');
+    for (const headers of [
+      headersOf('tools/call', 'read_client_file'),
+      headersOf('tools/call'),
+      headersOf('tools/list', 'client_cache'),
+    ]) {
+      const { status, json } = await post(body, headers);
+      assert.equal(status, 400, JSON.stringify(json));
+    }
+    const list = JSON.stringify(request(1, 'tools/list', {}));
+    const { status } = await post(list, headersOf('tools/call', 'client_cache'));
+    assert.equal(status, 400);
+  });
+
+  it('A1: all tools are listed, whichever name a header gives', async () => {
+    const list = JSON.stringify(request(1, 'tools/list', {}));
+    const bare = await post(list, headersOf('tools/list'));
+    const named = await post(list, headersOf('tools/list', 'client_cache'));
+    assert.ok(bare.json.result.tools.length > 10);
+    assert.deepEqual(named.json.result.tools, bare.json.result.tools);
+  });
+
+  it('A1: a name that is encoded, as the protocol allows, finds its tool', async () => {
+    const encoded = `=?base64?${Buffer.from('client_cache').toString('base64')}?=`;
+    const { json } = await post(calling('client_cache'), headersOf('tools/call', encoded));
+    assert.equal(json.result.structuredContent.cache.entries, 2, JSON.stringify(json));
+  });
+});
