@@ -43,6 +43,13 @@ describe('the state of a question that a client brings back', () => {
     assert.equal((await call('client_cache', { forget: path })).data?.forgot, false);
   }
 
+  /** E8: a state that was not given to who brings it is a violation. */
+  const triedBy = (name: string, path: string) =>
+    served.audited(
+      ({ user, subject, level, details }) =>
+        user === name && subject === path && level === 'warning' && details?.['kind'] === 'state',
+    );
+
   it('is taken once: an answer that comes twice is refused the second time', async () => {
     const path = 'docs/twice.txt';
     const asked = await questionOf(ada.client, read, { path });
@@ -77,6 +84,7 @@ describe('the state of a question that a client brings back', () => {
     const asked = await questionOf(ada.client, read, { path });
     const back = { requestState: asked.state, inputResponses: typed(asked, 'from bob') };
     await assert.rejects(round(bob.client, read, { path }, back), /requestState/);
+    assert.equal((await triedBy('bob', path)).length, 1);
     await assertForgotten(ada, path);
     await assertForgotten(bob, path);
   });
@@ -100,6 +108,7 @@ describe('the state of a question that a client brings back', () => {
     const without = await round(ada.client, read, { path }, { inputResponses });
     assert.ok(without.asked, 'an answer to nothing is no answer');
     await assertForgotten(ada, path);
+    assert.equal((await triedBy('ada', path)).length, 4);
   });
 
   it('E6: that comes back after the time for it is client_timeout, and nothing of it is kept', async () => {

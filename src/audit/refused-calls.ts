@@ -2,7 +2,10 @@ import type { RefusedCall } from '../mcp/refused.ts';
 import type { Audit } from './audit.ts';
 import { subjectOf } from './audited-tool.ts';
 
-/** A line for each call that does not come as far as a tool. One that the key or token is not good for is a violation. */
+/**
+ * A line for each call that does not come as far as a tool. One that the key or token is not good for, or that brings a
+ * state that was not given to it, is a violation.
+ */
 export function refusedCalls(audit: Audit, tools: readonly { readonly name: string }[]) {
   const names = new Set(tools.map(({ name }) => name));
   return ({ tool, given, user, client, error }: RefusedCall): void => {
@@ -11,7 +14,7 @@ export function refusedCalls(audit: Audit, tools: readonly { readonly name: stri
       : { operation: 'tools/call', subject: tool };
     const event = { ...about, user, client, result: error.code };
     const { kind, ...details } = error.details;
-    if (error.code === 'forbidden') audit.violation({ ...event, details }, String(kind), error);
+    if (typeof kind === 'string') audit.violation({ ...event, details }, kind, error);
     else audit.note({ ...event, level: 'info' });
   };
 }

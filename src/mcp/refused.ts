@@ -4,6 +4,7 @@ import {
   type AuthInfo,
   type JSONRPCRequest,
   type McpServer,
+  type RequestStateCodec,
   type Result,
   type ScopeChallengeHandler,
   type ServerContext,
@@ -21,7 +22,10 @@ export interface RefusedCall {
   readonly given: Readonly<Record<string, unknown>>;
   readonly user: string;
   readonly client: string | null;
-  /** `forbidden` where the key or token is not good for the tool, else `invalid_input`. */
+  /**
+   * `forbidden` where the key or token is not good for the tool, else `invalid_input`. Its details have a `kind` where
+   * it was no mistake but a try at what is not the caller's.
+   */
   readonly error: WorkcrateError;
 }
 
@@ -73,6 +77,21 @@ const reached = new WeakSet<AbortSignal>();
 
 export const reachesTool = ({ mcpReq }: ServerContext): void => void reached.add(mcpReq.signal);
 
+/** Calls that brought a state back which was not given to this caller for this, by the signal of each. */
+const forged = new WeakSet<AbortSignal>();
+
+/** Notes where a state is refused for anything but its age. */
+export function watchState(verify: RequestStateCodec['verify']): RequestStateCodec['verify'] {
+  return async (state, context) => {
+    try {
+      return await verify(state, context);
+    } catch (error) {
+      if (!(error instanceof Error && error.message === 'expired')) forged.add(context.mcpReq.signal);
+      throw error;
+    }
+  };
+}
+
 type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
 
 /**
@@ -92,7 +111,8 @@ export function watchCalls(server: McpServer, options: RefusalOptions): void {
       const { mcpReq, http } = context;
       if (failed && !reached.has(mcpReq.signal)) {
         const envelope = envelopeOf(server, mcpReq.envelope);
-        tell(server, { request, authInfo: http?.authInfo, envelope, error: unfit() }, options);
+        const error = forged.has(mcpReq.signal) ? notGiven() : unfit();
+        tell(server, { request, authInfo: http?.authInfo, envelope, error }, options);
       }
     }
   });
@@ -100,6 +120,11 @@ export function watchCalls(server: McpServer, options: RefusalOptions): void {
 
 const unfit = (): WorkcrateError =>
   new WorkcrateError('invalid_input', 'There is no such tool, or the arguments do not fit.');
+
+const notGiven = (): WorkcrateError =>
+  new WorkcrateError('invalid_input', 'The state of the call was not given to this caller for this.', {
+    details: { kind: 'state' },
+  });
 
 interface Refusal {
   readonly request: Pick<JSONRPCRequest, 'params'>;

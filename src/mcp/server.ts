@@ -25,6 +25,7 @@ import {
   reachesTool,
   scopeDemand,
   watchCalls,
+  watchState,
   type RefusalOptions,
   type RefusedCall,
 } from './refused.ts';
@@ -83,7 +84,7 @@ export function createServerFactory(given: McpOptions): McpServerFactory {
   return (request) => {
     const server = new McpServer(
       { name: 'workcrate', title: 'Workcrate', version: packageVersion },
-      { instructions, capabilities, requestState: { verify: state.verify } },
+      { instructions, capabilities, requestState: { verify: watchState(state.verify) } },
     );
     const called = byName.get(calledTool(request) ?? '');
     for (const offered of called === undefined ? tools : [called]) register(server, offered, options, state);
