@@ -18,7 +18,7 @@ export interface MountOptions {
 }
 
 /** The fork server, the driver of Node and a few files of /etc. They are published beside what is built. */
-const inside = join(import.meta.dirname, '../../../src/sandbox/bubblewrap/inside');
+export const inside = join(import.meta.dirname, '../../../src/sandbox/bubblewrap/inside');
 
 /** What programs of /usr look for in /etc. Nothing there is a secret, and none has to exist. */
 const harmless = [
