@@ -7,6 +7,7 @@ import { errnoOf } from '../errors.ts';
 const mostMeasuringMs = 20_000;
 /** So many are counted faster than a program is started. */
 const fewEntries = 1000;
+const tooLong = 'ENAMETOOLONG';
 
 /**
  * What folders take on disk. Links are not followed, and a tree that changes meanwhile does not matter. A folder
@@ -16,20 +17,23 @@ export async function folderBytes(folders: readonly string[], signal: AbortSigna
   return (await counted(folders, signal)) ?? (await measuredByDu(folders, signal));
 }
 
-/** Null where there is more than can be counted quickly. */
+/** Null where there is more than can be counted quickly, or lies deeper than a path can tell, where `du` still gets. */
 async function counted(folders: readonly string[], signal: AbortSignal): Promise<number | null> {
   const left = [...folders];
   let [bytes, entries] = [0, 0];
   for (let folder = left.pop(); folder !== undefined; folder = left.pop()) {
     const reader = await opendir(folder).catch(errnoOf);
     if (reader === 'EACCES') return Number.POSITIVE_INFINITY;
+    if (reader === tooLong) return null;
     if (reader === null || typeof reader === 'string') continue;
     for await (const entry of reader) {
       signal.throwIfAborted();
       if (++entries > fewEntries) return null;
       const path = join(folder, entry.name);
       if (entry.isDirectory()) left.push(path);
-      bytes += ((await lstat(path).catch(() => null))?.blocks ?? 0) * 512;
+      const stats = await lstat(path).catch(errnoOf);
+      if (stats === tooLong) return null;
+      if (stats !== null && typeof stats === 'object') bytes += stats.blocks * 512;
     }
   }
   return bytes;
