@@ -103,11 +103,17 @@ const numbers = Object.fromEntries(Object.entries(syscalls).map(([name, of]) => 
 /** Puts a language's words for trying before the code, and TRIED after it. */
 export function composed({ language, code }: Step, scene: Scene): string {
   const text = typeof code === 'string' ? code : code(scene);
-  return `${preludes[language](scene)}\n${text}\n${endings[language]}\n`;
+  return `${preludes[language](scene, text)}\n${text}\n${endings[language]}\n`;
 }
 
-const preludes: Readonly<Record<Language, (scene: Scene) => string>> = {
-  python: ({ nonce }) => `import ctypes, errno, os, signal, socket, stat, struct, subprocess, sys, time
+/** Two take as long to load as all the others, and few attacks need them. */
+function pythonModules(text: string): string {
+  const heavy = ['socket', 'subprocess'].filter((name) => text.includes(name));
+  return ['ctypes, errno, os, signal, stat, struct, sys, time', ...heavy].join(', ');
+}
+
+const preludes: Readonly<Record<Language, (scene: Scene, text: string) => string>> = {
+  python: ({ nonce }, text) => `import ${pythonModules(text)}
 libc = ctypes.CDLL(None, use_errno=True)
 SYS = ${JSON.stringify(numbers).replaceAll('null', 'None')}
 MARK = '${nonce}'

@@ -103,8 +103,9 @@ for path in ${quoted([scene.places.bob.workspace, scene.places.bob.artifacts])}:
     code: ({
       secrets,
       places,
-    }) => `find / -maxdepth 5 -xdev \\( -path /proc -o -path /usr -o -path /sys \\) -prune -o \\( -uid ${places.bob.uid ?? 4242424} -o -name private.txt \\) -print 2>/dev/null | while read -r found; do through "found $found"; done
-grep -rlF "${secrets.bob.slice(0, 20)}""${secrets.bob.slice(20)}" /home /run /opt /srv /mnt /workspace /artifacts 2>/dev/null | while read -r found; do through "read $found"; done`,
+    }) => `found=$(find / -maxdepth 5 -xdev \\( -path /proc -o -path /usr -o -path /sys \\) -prune -o \\( -uid ${places.bob.uid ?? 4242424} -o -name private.txt \\) -print -quit 2>/dev/null)
+[ -n "$found" ] && through "found $found"
+[ -n "$found" ] || grep -rlF "${secrets.bob.slice(0, 20)}""${secrets.bob.slice(20)}" /home /run /opt /srv /mnt /workspace /artifacts 2>/dev/null | while read -r found; do through "read $found"; done`,
   },
   {
     name: 'reads passwords, keys and settings of the host',

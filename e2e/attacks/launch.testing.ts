@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, copyFile, cp, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, copyFile, cp, link, mkdtemp, rm, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { errnoOf } from '../../src/errors.ts';
 import type { Holds, Sandbox } from '../../src/sandbox/sandbox.ts';
 import { syscalls } from '../../src/sandbox/seccomp/syscalls.ts';
 import type { Verdict } from './perform.testing.ts';
@@ -41,14 +42,21 @@ export async function ordinaryCopy(): Promise<Copy> {
   for (const part of ['src', 'e2e/attacks', 'package.json'])
     await cp(join(checkout, part), join(folder, part), { recursive: true });
   const node = join(folder, 'node');
-  await copyFile(process.execPath, node);
-  await chmod(node, 0o755);
+  await linkOrCopy(process.execPath, node);
   return {
     folder,
     node,
     uid: ordinaryUid,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+/** A second name is enough where the file itself is open to all, and on the same file system. */
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  const isOpen = ((await stat(from)).mode & 0o005) === 0o005;
+  if (isOpen && (await link(from, to).catch(errnoOf)) === undefined) return;
+  await copyFile(from, to);
+  await chmod(to, 0o755);
 }
 
 /** Plays all attacks on a backend, in some processes side by side. */

@@ -31,7 +31,7 @@ export interface Stage {
 const mostKept = 256 * 1024;
 const usualTimeoutMs = 10_000;
 /** A container costs some twenty times as much as a fork. The scorecard says so. */
-export const mostInContainers = 25;
+export const mostInContainers = 15;
 
 /** A machine that is busy may take longer to begin with an attack than the attack is given. */
 const timesLonger = [1, 3, 9];

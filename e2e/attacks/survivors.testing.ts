@@ -20,19 +20,24 @@ function text(pid: string, file: string): string {
 
 /** Those that are left although they were given a moment. */
 export async function survivors(word: string): Promise<number[]> {
-  for (let attempt = 0; attempt < 80 && bearing(word).length > 0; attempt++) await setTimeout(25);
-  return bearing(word);
+  let left = bearing(word);
+  for (let attempt = 0; attempt < 80 && left.length > 0; attempt++) {
+    await setTimeout(25);
+    left = bearing(word);
+  }
+  return left;
 }
 
 /** Ends what got away from a backend without walls. */
 export async function endSurvivors(word: string): Promise<void> {
-  for (const pid of bearing(word))
+  const left = bearing(word);
+  for (const pid of left)
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
       // It ended by itself.
     }
-  await survivors(word);
+  if (left.length > 0) await survivors(word);
 }
 
 /** How many processes there are on the machine. */
