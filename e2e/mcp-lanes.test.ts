@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import { eventually } from '../src/eventually.testing.ts';
 import { noSandbox } from './code.testing.ts';
 import { connect, lanes, type Connection } from './conformance/lanes.testing.ts';
 
@@ -174,10 +174,4 @@ async function callTool(client: Client, name: string, input: Record<string, unkn
 
 function textOf({ content }: CallToolResult): string {
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
-}
-
-async function eventually(isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 5000; performance.now() < end; await delay(20))
-    if (await isSo()) return;
-  assert.fail('it did not come about within 5 s');
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client';
 import { loadConfig, type Config } from '../src/config.ts';
 import { findPostgres, type TestPostgres } from '../src/database/postgres.testing.ts';
@@ -152,6 +153,15 @@ export function replyOf(result: CallToolResult): ToolReply {
     code: meta?.code ?? null,
     raw: result as unknown as { content: unknown[] },
   };
+}
+
+/**
+ * Lets the time of day stand still until the test moves it on by so many seconds: what expires does so when it is meant
+ * to, however long the machine takes. To be called before the server starts, which then goes by it.
+ */
+export function timeOf(t: TestContext): (seconds: number) => void {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  return (seconds) => t.mock.timers.tick(seconds * 1000);
 }
 
 /** Sends bytes in and gives the file's id. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { AuditLine } from '../../src/audit/line.ts';
 import { filesIn, linesOf } from '../../src/audit/log.testing.ts';
-import { eventually } from '../processes.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
 
 /** All lines of a server's audit so far, without its own. */
 export function auditOf(data: string): AuditLine[] {

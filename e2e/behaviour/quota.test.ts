@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomInt } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
-import { backends, startServer, type TestServer } from '../server.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
+import { backends, startServer, timeOf, type TestServer } from '../server.testing.ts';
 import {
   inStorage,
   patch,
@@ -107,11 +107,13 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     assert.deepEqual(await problems(server), []);
   });
 
-  it('C7: a file that has expired gives its room back with the next sweep', async () => {
-    await using server = await startServer({ quotaUserBytes: 1000, fileTtl: 1, sweepInterval: 1 });
+  it('C7: a file that has expired gives its room back with the next sweep', async (t) => {
+    const goOn = timeOf(t);
+    await using server = await startServer({ quotaUserBytes: 1000, fileTtl: 60, sweepInterval: 0.1 });
     const [first, second] = await links(server, 2);
     assert.equal((await send('PUT', first!, randomBytes(1000))).status, 201);
-    await pause(2300);
+    goOn(61);
+    await eventually(() => server.logged.some((line) => /"event":"sweep.done".*"files":1/.test(line)));
     assert.equal((await send('PUT', second!, randomBytes(1000))).status, 201);
     assert.deepEqual(await problems(server), []);
   });

@@ -4,6 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { eventually } from '../../src/eventually.testing.ts';
 import { backends, share, startServer, type TestServer } from '../server.testing.ts';
 
 const large = randomBytes(24 * 1024 * 1024);
@@ -48,7 +49,7 @@ describe(`single use (${backends})`, () => {
   it('C6: a transfer that breaks off half-way does not use it up, and is gone on with by Range', async () => {
     const link = await share(server, large, { single_use: true });
     const first = await readSome(link.downloadUrl, 3_000_000);
-    const rest = await eventually(() =>
+    const rest = await answered(() =>
       fetch(link.downloadUrl, {
         headers: { Range: `bytes=${first.length}-`, 'If-Range': `"${link.sha256}"` },
       }),
@@ -62,7 +63,7 @@ describe(`single use (${backends})`, () => {
   it('C6: a broken transfer may also start afresh', async () => {
     const link = await share(server, large, { single_use: true });
     await readSome(link.downloadUrl, 1_000_000);
-    const whole = await eventually(() => fetch(link.downloadUrl));
+    const whole = await answered(() => fetch(link.downloadUrl));
     assert.ok(Buffer.from(await whole.arrayBuffer()).equals(large));
     assert.equal((await fetch(link.downloadUrl)).status, 404);
   });
@@ -94,7 +95,7 @@ describe(`single use (${backends})`, () => {
     socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
     await wait(300);
     socket.resetAndDestroy();
-    const got = await eventually(() => fetch(link.downloadUrl), [404, 409]);
+    const got = await answered(() => fetch(link.downloadUrl), [404, 409]);
     assert.equal((await got.arrayBuffer()).byteLength, 200_000);
   });
 
@@ -105,9 +106,16 @@ describe(`single use (${backends})`, () => {
     ] as const) {
       const link = await share(server, 'a whole file', { single_use: true });
       let complete = 0;
-      for (let round = 0; round < 4; round++) {
+      const take = async (): Promise<void> => {
         if ((await readAndEnd(link.downloadUrl, ending)).includes('a whole file')) complete++;
+      };
+      await eventually(async () => {
+        await take();
+        return complete === copies;
+      });
+      for (let round = 0; round < 3; round++) {
         await wait(100);
+        await take();
       }
       assert.equal(complete, copies, ending);
     }
@@ -133,12 +141,18 @@ async function readAndEnd(url: string, ending: 'rubbish' | 'reset'): Promise<str
   socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
   let text = '';
   socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
-  await wait(150);
+  await eventually(() => socket.destroyed || isWhole(text), 5);
   if (ending === 'reset') socket.resetAndDestroy();
   else socket.write('\0rubbish\r\n\r\n');
   await wait(100);
   socket.destroy();
   return text;
+}
+
+function isWhole(answer: string): boolean {
+  const [head, body] = answer.split('\r\n\r\n', 2);
+  const length = /^content-length: (\d+)$/im.exec(head!)?.[1];
+  return length !== undefined && body !== undefined && body.length >= Number(length);
 }
 
 /** Reads at least so many bytes, then pulls the cable. */
@@ -157,14 +171,13 @@ async function readSome(url: string, bytes: number): Promise<Buffer> {
 }
 
 /** The server learns of a broken connection a moment later; until then the link is busy. */
-async function eventually(
-  ask: () => Promise<Response>,
-  notYet: readonly number[] = [409],
-): Promise<Response> {
-  for (let round = 0; ; round++) {
-    const got = await ask();
-    if (!notYet.includes(got.status) || round === 100) return got;
+async function answered(ask: () => Promise<Response>, notYet: readonly number[] = [409]): Promise<Response> {
+  let got: Response;
+  await eventually(async () => {
+    got = await ask();
+    if (!notYet.includes(got.status)) return true;
     await got.arrayBuffer();
-    await wait(50);
-  }
+    return false;
+  });
+  return got!;
 }

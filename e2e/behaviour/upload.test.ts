@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
-import { backends, startServer, type TestServer } from '../server.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
+import { backends, startServer, timeOf, type TestServer } from '../server.testing.ts';
 import { inStorage, pieces, problems, rawConnection, send, sha256, uploadUrl } from './upload.testing.ts';
 
 describe(`uploads (${backends})`, () => {
@@ -126,15 +126,16 @@ describe(`uploads (${backends})`, () => {
 });
 
 it('C10: an upload link that has expired answers 404, and what was sent goes with the next sweep', async (t) => {
-  await using server = await startServer({ uploadTtl: 1, sweepInterval: 1 });
+  const goOn = timeOf(t);
+  await using server = await startServer({ uploadTtl: 60, sweepInterval: 0.1 });
   const url = await uploadUrl(server, { size: 100 });
   const headers = { 'Upload-Offset': '0', 'Content-Type': 'application/offset+octet-stream' };
   assert.equal((await send('PATCH', url, 'abc', headers)).status, 204);
-  await pause(1100);
+  goOn(61);
   const { status, json } = await send('PUT', url, 'x'.repeat(100));
   assert.deepEqual([status, json.code], [404, 'upload_not_found']);
   assert.equal((await send('GET', url)).status, 404);
-  await pause(1200);
+  await eventually(() => server.logged.some((line) => /"event":"sweep.done".*"uploads":1/.test(line)));
   assert.deepEqual(await problems(server), []);
   assert.equal((await server.call('list_files', {})).data.files.length, 0);
   if (server.config.storage === 'memory') return t.skip('storage is in the memory of the server');

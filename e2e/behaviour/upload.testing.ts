@@ -11,6 +11,7 @@ import { keyFor } from '../../src/files/files.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { filesFolder, storageOptions } from '../../src/stores.ts';
+import { eventually, patienceMs } from '../../src/eventually.testing.ts';
 import type { TestServer } from '../server.testing.ts';
 
 export const sha256 = (bytes: Uint8Array | string): string =>
@@ -71,11 +72,9 @@ export async function offsetOf(url: string): Promise<number> {
 
 /** Asks until the answer is no longer "busy": a server takes a moment to see that a sender is gone. */
 export async function whenFree(ask: () => Promise<Answer>): Promise<Answer> {
-  for (let attempt = 0; ; attempt++) {
-    const answer = await ask();
-    if (answer.status !== 423 || attempt === 100) return answer;
-    await pause(20);
-  }
+  let answer: Answer;
+  await eventually(async () => (answer = await ask()).status !== 423);
+  return answer!;
 }
 
 /** A connection on which a test writes what it likes. */
@@ -92,9 +91,10 @@ export async function rawConnection(url: string) {
     head: (method: string, ...lines: string[]): string =>
       [`${method} ${new URL(url).pathname} HTTP/1.1`, 'Host: localhost', ...lines].join('\r\n'),
     received: () => received,
-    /** What has come once it has this in it, or the time is up. */
-    async until(part: string, seconds = 20): Promise<string> {
-      for (let waited = 0; !received.includes(part) && waited < seconds * 1000; waited += 10) await pause(10);
+    /** What has come once it has this in it, or its time is up, or nothing more can come. */
+    async until(part: string): Promise<string> {
+      const end = performance.now() + patienceMs;
+      while (!received.includes(part) && performance.now() < end && !socket.destroyed) await pause(10);
       return received;
     },
     [Symbol.dispose]: () => void socket.destroy(),
@@ -149,7 +149,7 @@ export async function untilCharged({ config }: TestServer, bytes: number): Promi
   const database = opened.adopt(await databaseOf(config), (it) => it.close());
   const charged = async () =>
     Number((await database.query("SELECT bytes FROM usage WHERE owner = '*'"))[0]?.['bytes']);
-  while ((await charged()) !== bytes) await pause(10);
+  await eventually(async () => (await charged()) === bytes);
 }
 
 const databaseOf = (config: Config): Promise<Database> =>

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { eventually } from '../processes.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
 
 const program = ['chromium', 'chromium-browser', 'google-chrome'].find(
   (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,

@@ -8,7 +8,7 @@ import { createLog } from '../../src/log.ts';
 import { databaseLocation } from '../../src/stores.ts';
 import { addUser } from '../../src/users/keys.ts';
 import { startWorkcrate } from '../../src/workcrate.ts';
-import { eventually } from '../processes.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
 
 /** A real server in this process. */
 export interface Served extends AsyncDisposable {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { serve, temporaryFolder } from '../cli/program.testing.ts';
 import { noSandbox } from '../code.testing.ts';
-import { eventually } from '../processes.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
 import { connectByHand } from './by-hand.testing.ts';
 import { openingOf, versions } from './messages.testing.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { eventually } from '../processes.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
 import { startServer, upload, type TestServer } from '../server.testing.ts';
 import { descendantsWith, isAlive } from './descendants.testing.ts';
 import { endlessForPandoc, endlessForTypst, largeForPandoc, largePicture } from './endless.testing.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { eventually } from '../processes.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
 import { send, startTeam, type Member, type Team } from '../users/team.testing.ts';
 import { descendantsWith, isAlive, workOf } from './descendants.testing.ts';
 import { endlessForTypst } from './endless.testing.ts';

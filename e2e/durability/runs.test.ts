@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { serve, temporaryFolder } from '../cli/program.testing.ts';
 import { noSandbox } from '../code.testing.ts';
-import { eventually, processesWith } from '../processes.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
+import { processesWith } from '../processes.testing.ts';
 
 const env = { WORKCRATE_SANDBOX: 'bubblewrap' };
 

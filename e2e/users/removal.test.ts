@@ -13,7 +13,7 @@ import { openDatabase } from '../../src/database/open.ts';
 import { databaseLocation } from '../../src/stores.ts';
 import { run } from '../cli/program.testing.ts';
 import { noSandbox } from '../code.testing.ts';
-import { eventually } from '../processes.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
 import { authorization, databases, send, startTeam, type Team } from './team.testing.ts';
 
 for (const { kind, url, skip } of databases)
