@@ -5,7 +5,16 @@ import { bytesOf } from '../whole-output.ts';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { languages, type Language } from '../sandbox.ts';
-import { openBench, outcomeOf, proves, useBench, type MakeSandbox } from './harness.contract.ts';
+import {
+  contractLimits,
+  openBench,
+  outcomeOf,
+  proves,
+  useBench,
+  type Bench,
+  type MakeSandbox,
+  type Outcome,
+} from './harness.contract.ts';
 
 const trapsTerm: Readonly<Record<Language, string>> = {
   python: `import os, signal, sys, time
@@ -33,11 +42,12 @@ while True: time.sleep(1)`,
 
 /** Each leaves a process behind that writes on and on into \`beat\`. */
 const beat = 'while :; do echo >> beat; sleep 0.02; done';
+const begins = 'until [ -s beat ]; do sleep 0.02; done';
 const stragglers: Readonly<Record<string, string>> = {
-  'a child in the background': `(${beat}) >/dev/null 2>&1 & sleep 0.2`,
-  'a session of its own': `setsid bash -c '${beat}' >/dev/null 2>&1 & sleep 0.2`,
-  'a session with an empty environment': `setsid env -i PATH=/usr/bin:/bin bash -c 'trap "" TERM HUP; ${beat}' >/dev/null 2>&1 & sleep 0.2`,
-  'one that holds the outputs open': `setsid bash -c '${beat}' & sleep 0.2`,
+  'a child in the background': `(${beat}) >/dev/null 2>&1 & ${begins}`,
+  'a session of its own': `setsid bash -c '${beat}' >/dev/null 2>&1 & ${begins}`,
+  'a session with an empty environment': `setsid env -i PATH=/usr/bin:/bin bash -c 'trap "" TERM HUP; ${beat}' >/dev/null 2>&1 & ${begins}`,
+  'one that holds the outputs open': `setsid bash -c '${beat}' & ${begins}`,
   'a daemon by double fork': `python3 - <<'END'
 import os, signal, subprocess
 if os.fork() == 0:
@@ -49,31 +59,25 @@ if os.fork() == 0:
         os.execve('/bin/bash', ['[kworker]', '-c', '${beat}'], {'PATH': '/usr/bin:/bin'})
     os._exit(0)
 END
-sleep 0.3`,
+${begins}`,
 };
 
 export function endingContract(make: MakeSandbox): void {
+  killedContract(make);
   describe('ending', () => {
-    const bench = useBench(make);
+    // What ends in its grace does so at once, unless the machine has much else to do.
+    const bench = useBench(make, { limits: { ...contractLimits, graceMs: 20_000 } });
 
-    for (const language of languages) {
+    for (const language of languages)
       it(`D4: ${language} gets SIGTERM and the grace to say its last words`, async () => {
-        const got = await bench.run(language, trapsTerm[language], { timeoutMs: 1500 });
+        const got = await timedOut(bench, language, trapsTerm[language]);
         assert.deepEqual([got.reason, got.exitCode, got.signal], ['timeout', 9, null], got.err);
         assert.equal(got.out, 'begun\nlast words\n');
       });
 
-      it(`D4: ${language} is killed when it ignores SIGTERM, and what it wrote comes out`, async () => {
-        const got = await bench.run(language, ignoresTerm[language], { timeoutMs: 1500 });
-        assert.deepEqual([got.reason, got.exitCode, got.signal], ['timeout', null, 'SIGKILL']);
-        assert.equal(got.out, 'begun\n');
-      });
-    }
-
     it('D4: a run that does not mind SIGTERM ends by it', async () => {
-      const got = await bench.run('python', 'print("begun", flush=True)\nimport time\ntime.sleep(60)', {
-        timeoutMs: 1000,
-      });
+      const code = 'print("begun", flush=True)\nimport time\ntime.sleep(600)';
+      const got = await timedOut(bench, 'python', code);
       assert.deepEqual([got.reason, got.exitCode, got.signal], ['timeout', null, 'SIGTERM']);
       assert.equal(got.out, 'begun\n');
     });
@@ -110,12 +114,6 @@ export function endingContract(make: MakeSandbox): void {
       }
     });
 
-    it('a stopped process is no way to outlive the timeout', async () => {
-      const got = await bench.run('bash', 'echo begun; kill -STOP $$', { timeoutMs: 700 });
-      assert.equal(got.reason, 'timeout');
-      assert.equal(got.out, 'begun\n');
-    });
-
     for (const [name, code] of Object.entries(stragglers))
       proves(bench, 'whole_tree', `D4: ${name} does not survive the end`, async () => {
         const { inside, host } = await bench.folder();
@@ -124,25 +122,11 @@ export function endingContract(make: MakeSandbox): void {
         await standsStill(join(host, 'beat'));
       });
 
-    proves(bench, 'whole_tree', 'D4: none of them survives a timeout or a cancellation', async () => {
-      const { inside, host } = await bench.folder();
-      const all = `${Object.values(stragglers).join('\n')}\necho ready; sleep 60`;
-      const late = await bench.run('bash', all, { workingDir: inside, timeoutMs: 3000 });
-      assert.equal(late.reason, 'timeout');
-      await standsStill(join(host, 'beat'));
-
-      const stop = new AbortController();
-      const run = await bench.start('bash', all, { workingDir: inside, signal: stop.signal });
-      await outcomeOf({ ...run, stdout: abortAtFirst(run.stdout, stop) });
-      assert.equal((await run.ended).reason, 'cancelled');
-      await standsStill(join(host, 'beat'));
-    });
-
     proves(bench, 'whole_tree', 'D4: SIGTERM reaches children, also in sessions of their own', async () => {
       const { inside, host } = await bench.folder();
       const child = `trap "echo \\$0 >> heard; exit" TERM; touch up-\\$0; while :; do sleep 0.05; done`;
       const code = `bash -c '${child.replaceAll('\\$', '$')}' one & setsid bash -c '${child.replaceAll('\\$', '$')}' two &
-trap 'sleep 0.5; exit 0' TERM
+trap 'until [ "$(grep -c . heard 2>/dev/null)" = 2 ]; do sleep 0.05; done; exit 0' TERM
 while [ ! -e up-one ] || [ ! -e up-two ]; do sleep 0.02; done; echo ready; while :; do sleep 0.05; done`;
       const stop = new AbortController();
       const run = await bench.start('bash', code, { workingDir: inside, signal: stop.signal });
@@ -164,6 +148,55 @@ while [ ! -e up-one ] || [ ! -e up-two ]; do sleep 0.02; done; echo ready; while
       await other[Symbol.asyncDispose]();
     });
   });
+}
+
+/** What has to be killed, after a grace that is short. */
+function killedContract(make: MakeSandbox): void {
+  describe('ending by SIGKILL', () => {
+    const bench = useBench(make, { limits: { ...contractLimits, graceMs: 500 } });
+
+    for (const language of languages)
+      it(`D4: ${language} is killed when it ignores SIGTERM, and what it wrote comes out`, async () => {
+        const got = await timedOut(bench, language, ignoresTerm[language]);
+        assert.deepEqual([got.reason, got.exitCode, got.signal], ['timeout', null, 'SIGKILL']);
+        assert.equal(got.out, 'begun\n');
+      });
+
+    it('a stopped process is no way to outlive the timeout', async () => {
+      const got = await timedOut(bench, 'bash', 'echo begun; kill -STOP $$');
+      assert.equal(got.reason, 'timeout');
+      assert.equal(got.out, 'begun\n');
+    });
+
+    proves(bench, 'whole_tree', 'D4: no process survives a timeout or a cancellation', async () => {
+      const { inside, host } = await bench.folder();
+      const all = `${Object.values(stragglers).join('\n')}\nsleep 0.3; echo ready; sleep 600`;
+      const late = await timedOut(bench, 'bash', all, inside);
+      assert.equal(late.reason, 'timeout');
+      await standsStill(join(host, 'beat'));
+
+      const stop = new AbortController();
+      const run = await bench.start('bash', all, { workingDir: inside, signal: stop.signal });
+      await outcomeOf({ ...run, stdout: abortAtFirst(run.stdout, stop) });
+      assert.equal((await run.ended).reason, 'cancelled');
+      await standsStill(join(host, 'beat'));
+    });
+  });
+}
+
+/** Runs into its timeout, which is longer where the machine is too busy for it to have begun by then. */
+async function timedOut(
+  bench: Bench,
+  language: Language,
+  code: string,
+  workingDir = '/workspace',
+): Promise<Outcome> {
+  const run = (timeoutMs: number) => bench.run(language, code, { workingDir, timeoutMs });
+  for (const timeoutMs of [1500, 6000]) {
+    const got = await run(timeoutMs);
+    if (got.out !== '') return got;
+  }
+  return run(30_000);
 }
 
 /** Passes an output on, and cancels once something has come out. */

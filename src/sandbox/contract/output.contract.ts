@@ -93,11 +93,15 @@ for t in threads: t.join()`,
     });
 
     it('outputs that nobody reads hold the run until its timeout, and what it wrote can be read then', async () => {
-      const run = await bench.start('python', 'import sys\nwhile True: sys.stdout.write("x" * 65536)', {
-        timeoutMs: 1500,
-      });
-      assert.equal((await run.ended).reason, 'timeout');
-      const [out] = await Promise.all([bytesOf(run.stdout), bytesOf(run.stderr)]);
+      const code = 'import sys\nwhile True: sys.stdout.write("x" * 65536)';
+      const heldFor = async (timeoutMs: number): Promise<Buffer> => {
+        const run = await bench.start('python', code, { timeoutMs });
+        assert.equal((await run.ended).reason, 'timeout');
+        return (await Promise.all([bytesOf(run.stdout), bytesOf(run.stderr)]))[0];
+      };
+      const soon = await heldFor(1500);
+      // A busy machine may not have begun with it by then.
+      const out = soon.length > 0 ? soon : await heldFor(20_000);
       assert.ok(out.length > 0 && out.length < 16 * 1024 * 1024, `${out.length} bytes`);
       assert.ok(out.every((byte) => byte === 120));
     });
