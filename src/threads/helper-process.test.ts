@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';
+import { eventually } from '../eventually.testing.ts';
 import { createLog } from '../log.ts';
 import type { SumsMethods } from './sums-thread.testing.ts';
 import { createHelperProcess, ranOutOfMemory } from './threads.ts';
@@ -29,8 +30,7 @@ function isAlive(pid: number): boolean {
 }
 
 async function demandEnd(pid: number): Promise<void> {
-  for (let step = 0; isAlive(pid) && step < 500; step++) await pause(20);
-  assert.equal(isAlive(pid), false);
+  await eventually(() => !isAlive(pid));
 }
 
 it('B2: what ends the process fails its calls; this one lives, and the next call works', async (t) => {

@@ -150,7 +150,7 @@ for (const create of [createThread, createHelperProcess] satisfies Create[])
         await thread.call('add', { a: 1, b: 1 });
         void thread.call('sleep', 50).then(console.log);`;
       const args = ['-e', script];
-      const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 });
+      const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
       assert.equal(stdout, 'slept\n');
     });
   });

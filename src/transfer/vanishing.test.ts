@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { eventually } from '../eventually.testing.ts';
 import {
   BACKENDS,
   body,
@@ -25,7 +26,7 @@ for (const { name, sendfile } of BACKENDS) {
     await using server = await serve(body(() => [whole(object)], { length: object.size, sendfile }));
     const clients = await Promise.all(Array.from({ length: 200 }, () => dial(server.port)));
     for (const client of clients) client.pause().write(request());
-    while (buffersInUse().count < 200) await setTimeout(20);
+    await eventually(() => buffersInUse().count >= 200);
     await setTimeout(300);
     assert.equal(buffersInUse().count, 200);
     assert.ok(buffersInUse().bytes <= (sendfile ? 1 : 40) * MB, `${buffersInUse().bytes} bytes`);
@@ -47,7 +48,7 @@ for (const { name, sendfile } of BACKENDS) {
       const sent = await server.outcomes[i];
       assert.ok(sent && !sent.complete && sent.sent < object.size);
     }
-    await until(() => descriptors() === before);
+    await eventually(() => descriptors() === before);
     assert.equal(buffersInUse().count, 0);
   });
 
@@ -72,7 +73,7 @@ for (const { name, sendfile } of BACKENDS) {
 
   test(`${name}: a client that stops reading is cut off, one that reads slowly is not`, async () => {
     await using object = await fileObject(noise(20 * MB));
-    const options = { length: object.size, sendfile, idleMs: 1000 };
+    const options = { length: object.size, sendfile, idleMs: 3000 };
     await using server = await serve(body(() => [whole(object)], options));
     const [stopped, slow] = [await dial(server.port), await dial(server.port)];
     stopped.pause().write(request());
@@ -81,8 +82,8 @@ for (const { name, sendfile } of BACKENDS) {
     for await (const chunk of slow) {
       got += (chunk as Buffer).length;
       if (got > object.size) break;
-      // About 20 MB in four seconds, so several times the limit.
-      await setTimeout((chunk as Buffer).length / 5_000);
+      // About 20 MB in seven seconds, so several times the limit.
+      await setTimeout((chunk as Buffer).length / 3_000);
     }
     assert.deepEqual(await server.outcomes[1], { sent: object.size, complete: true });
     partial(await server.outcomes[0], CUT_OFF);
@@ -95,7 +96,7 @@ for (const { name, sendfile } of BACKENDS) {
     await using server = await serve(body(() => [whole(object)], options));
     const client = await dial(server.port);
     client.pause().write(request());
-    await until(() => buffersInUse().count === 1);
+    await eventually(() => buffersInUse().count === 1);
     controller.abort();
     partial(await server.outcomes[0], CUT_OFF);
     const late = await dial(server.port);
@@ -127,8 +128,3 @@ function partial(sent: Sent | undefined, expected: Partial<Sent>): void {
 }
 
 const descriptors = () => readdirSync('/proc/self/fd').length;
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let i = 0; !condition() && i < 200; i += 1) await setTimeout(10);
-  assert.ok(condition());
-}

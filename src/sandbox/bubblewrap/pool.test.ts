@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../eventually.testing.ts';
 import { contractOptions } from '../sandbox.contract.ts';
 import { testPlaces } from '../places.testing.ts';
 import type { Language, Place, Sandbox, SandboxOptions } from '../sandbox.ts';
@@ -41,12 +42,8 @@ async function bench(options: Partial<SandboxOptions> & { python?: string | null
   };
 }
 
-async function filled(sandbox: Sandbox, count: number): Promise<void> {
-  for (let tries = 0; sandbox.occupancy().warm < count; tries++) {
-    assert.ok(tries < 200, `${sandbox.occupancy().warm} wait`);
-    await pause(25);
-  }
-}
+const filled = (sandbox: Sandbox, count: number): Promise<void> =>
+  eventually(() => sandbox.occupancy().warm >= count);
 
 const warm = { python: 2, node: 0, bash: 1 };
 

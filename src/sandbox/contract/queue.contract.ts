@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { bytesOf } from '../whole-output.ts';
 import { describe, it } from 'node:test';
 import type { Run } from '../sandbox.ts';
+import { eventually } from '../../eventually.testing.ts';
 import { useBench, type MakeSandbox } from './harness.contract.ts';
 
 export function queueContract(make: MakeSandbox): void {
@@ -21,7 +22,7 @@ export function queueContract(make: MakeSandbox): void {
       const queued = Array.from({ length: 20 }, () =>
         bench.start('python', sleeper, { signal: waiting.signal }).catch((error: unknown) => error),
       );
-      await until(() => bench.sandbox.occupancy().queued === 20);
+      await eventually(() => bench.sandbox.occupancy().queued === 20);
       await assert.rejects(bench.start('bash', 'true'), { code: 'sandbox_busy' });
 
       waiting.abort();
@@ -39,7 +40,7 @@ export function queueContract(make: MakeSandbox): void {
         bench.run('bash', `echo ${i}`, { workingDir: inside }),
       );
       assert.equal((await Promise.all(runs)).map(({ out }) => out.trim()).join(''), '01234567');
-      await until(() => bench.sandbox.occupancy().running === 0);
+      await eventually(() => bench.sandbox.occupancy().running === 0);
     });
 
     it('making ready ahead does no harm, however often', async () => {
@@ -52,8 +53,4 @@ export function queueContract(make: MakeSandbox): void {
 
 async function drain({ stdout, stderr }: Run): Promise<void> {
   await Promise.all([bytesOf(stdout), bytesOf(stderr)]);
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
