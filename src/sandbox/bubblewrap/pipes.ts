@@ -71,13 +71,17 @@ function readingEnd(path: string, chunkBytes: number): Reading {
   /** How much may still come once it is to end; a full pipe is less. */
   let left = Number.POSITIVE_INFINITY;
   let silence: NodeJS.Timeout | undefined;
+  let lastLook: NodeJS.Immediate | undefined;
+  /** Not in the timer: on a busy machine that may come before a look at what is in the pipe. */
+  const endAfterLook = (): void => void (lastLook = setImmediate(() => socket.destroy()));
   const endWhenSilent = (): void => {
-    if (isTaken && Number.isFinite(left)) silence = setTimeout(() => socket.destroy(), silentMs).unref();
+    if (isTaken && Number.isFinite(left)) silence = setTimeout(endAfterLook, silentMs).unref();
   };
 
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let next = await arrived.promise; next !== null; next = await arrived.promise) {
       clearTimeout(silence);
+      clearImmediate(lastLook);
       arrived = Promise.withResolvers();
       left -= next.length;
       yield next;

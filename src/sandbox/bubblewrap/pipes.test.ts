@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { textOf } from '../whole-output.ts';
+import { openEnds } from './pipes.ts';
+
+const skip = process.platform !== 'linux' && 'pipes are opened by way of /proc, which Linux has';
+
+/** Pipes of a process that holds their other ends, so that they never end by themselves. */
+function held(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'workcrate-pipes-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const paths = ['task', 'stdin', 'stdout', 'stderr', 'status'].map((name) => join(folder, name));
+  execFileSync('mkfifo', paths);
+  const numbers = paths.map((path) => openSync(path, constants.O_RDWR));
+  t.after(() => numbers.forEach((number) => closeSync(number)));
+  const ends = openEnds(process.pid, numbers);
+  t.after(() => {
+    for (const socket of [ends.task, ends.stdin]) socket.destroy();
+    for (const reading of [ends.stdout, ends.stderr, ends.status]) reading.close();
+  });
+  return { stdout: ends.stdout, say: (text: string) => writeSync(numbers[2]!, text) };
+}
+
+/** As on a machine that is busy with other things. */
+const stall = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+test('what is in a pipe comes out of it, however late the server gets to look', { skip }, async (t) => {
+  const { stdout, say } = held(t);
+  const text = textOf(stdout.chunks);
+  say('last words');
+  stdout.end();
+  stall(400);
+  assert.equal(await text, 'last words');
+});
+
+test('what comes after that comes too', { skip }, async (t) => {
+  const { stdout, say } = held(t);
+  say('first');
+  stdout.end();
+  stall(400);
+  let text = '';
+  for await (const chunk of stdout.chunks) {
+    if (text === '') say(', and then');
+    text += Buffer.from(chunk).toString();
+  }
+  assert.equal(text, 'first, and then');
+});
+
+test('a pipe that somebody holds ends all the same, with all that was in it', { skip }, async (t) => {
+  const { stdout, say } = held(t);
+  const text = textOf(stdout.chunks);
+  say('x'.repeat(50_000));
+  stdout.end();
+  assert.equal((await text).length, 50_000);
+});
