@@ -79,7 +79,7 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
     const script = '"$@" | head -c 4; echo "${PIPESTATUS[0]}"';
     const { stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', ...command], {
       encoding: 'utf8',
-      timeout: 30_000,
+      timeout: 120_000,
     });
     assert.deepEqual([stdout, stderr], ['year0\n', '']);
   });

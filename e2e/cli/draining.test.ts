@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../src/eventually.testing.ts';
 import { noSandbox } from '../code.testing.ts';
 import { serve, temporaryFolder, upload } from './program.testing.ts';
 
 it('a server that is told to stop first says that it is not ready, and goes on for the delay', async () => {
   await using folder = await temporaryFolder();
-  await using program = await serve(['--data', folder.path, '--stop-delay', '2']);
+  await using program = await serve(['--data', folder.path, '--stop-delay', '5']);
   assert.equal((await fetch(`${program.url}/readyz`)).status, 200);
   const ended = program.end('SIGTERM');
-  for (let tries = 0; (await fetch(`${program.url}/readyz`)).status === 200; tries++) assert.ok(tries < 1000);
+  await eventually(async () => (await fetch(`${program.url}/readyz`)).status !== 200);
   const answer = await fetch(`${program.url}/readyz`);
   assert.deepEqual([answer.status, ((await answer.json()) as { code: string }).code], [503, 'stopping']);
   assert.equal((await fetch(`${program.url}/livez`)).status, 200);
@@ -27,8 +27,12 @@ it('a download under way comes to its end, while nobody new is let in', async ()
   const { data } = await program.call('share_file', { file_id });
   const answer = await fetch(data.downloadUrl as string);
   const ended = program.end('SIGTERM');
-  await pause(700);
-  await assert.rejects(fetch(`${program.url}/livez`));
+  await eventually(() =>
+    fetch(`${program.url}/livez`).then(
+      () => false,
+      () => true,
+    ),
+  );
   assert.ok(Buffer.from(await answer.arrayBuffer()).equals(bytes));
   assert.equal(await ended, 0);
 });
@@ -47,7 +51,9 @@ it('a run under way is answered', { skip: noSandbox }, async () => {
   await using folder = await temporaryFolder();
   await using program = await serve(['--data', folder.path], { env: { WORKCRATE_SANDBOX: 'auto' } });
   const running = program.call('execute_code', { language: 'bash', code: 'sleep 1.5; echo done' });
-  await pause(700);
+  await eventually(async () =>
+    /^workcrate_runs\{state="running"\} 1$/m.test(await (await fetch(`${program.url}/metrics`)).text()),
+  );
   const ended = program.end('SIGTERM');
   assert.match((await running).text, /^done/);
   assert.equal(await ended, 0);

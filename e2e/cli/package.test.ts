@@ -33,7 +33,7 @@ async function command(folder: string, name: string, ...args: string[]): Promise
   const { stdout } = await promisify(execFile)(name, args, {
     cwd: folder,
     env: environment,
-    timeout: 120_000,
+    timeout: 300_000,
   });
   return stdout;
 }

@@ -13,7 +13,7 @@ const codeOf = (last: Came): string | undefined => last['result']?._meta?.['work
 
 describe('a client that has no stream but that of its call', () => {
   let served: Served;
-  before(async () => void (served = await serve('HTTP', { clientTimeout: 8 })));
+  before(async () => void (served = await serve('HTTP', { clientTimeout: 60 })));
   after(() => served?.[Symbol.asyncDispose]());
 
   for (const version of versions)
@@ -60,7 +60,7 @@ describe('a client that has no stream but that of its call', () => {
 
 describe('an answer that does not fit', () => {
   let served: Served;
-  before(async () => void (served = await serve('HTTP', { clientTimeout: 8 })));
+  before(async () => void (served = await serve('HTTP', { clientTimeout: 60 })));
   after(() => served?.[Symbol.asyncDispose]());
 
   const unfit: readonly [what: string, capabilities: Record<string, unknown>, result: unknown][] = [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
+import { patienceMs } from '../../src/eventually.testing.ts';
 import { connectByHand } from './by-hand.testing.ts';
 import { startServe } from './cli.testing.ts';
 import { handshake, openingOf, versions, type Message } from './messages.testing.ts';
@@ -55,7 +56,7 @@ describe('sessions of the older versions over HTTP', () => {
       const client = await connectByHand(server.url, version, { elicitation: { form: {} } });
       const { request } = openingOf(version);
       const params = { name: 'read_client_file', arguments: { path: 'docs/a.txt' } };
-      const called = await client.send(request(5, 'tools/call', params), AbortSignal.timeout(5000));
+      const called = await client.send(request(5, 'tools/call', params), AbortSignal.timeout(patienceMs));
       let came = '';
       for await (const text of called.body!.pipeThrough(new TextDecoderStream())) {
         const isAsked = !came.includes('elicitation/create') && text.includes('elicitation/create');

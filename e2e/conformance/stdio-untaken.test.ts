@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { it } from 'node:test';
+import { patienceMs } from '../../src/eventually.testing.ts';
 import { startCli, temporaryFolder } from './cli.testing.ts';
 import { openingOf } from './messages.testing.ts';
 
@@ -33,6 +34,6 @@ for (const [what, end] of Object.entries(endings))
     await using untaken = await startUntaken();
     const { child } = untaken;
     end(child);
-    const signal = AbortSignal.timeout(20_000);
+    const signal = AbortSignal.timeout(patienceMs);
     assert.deepEqual(await once(child, 'exit', { signal }), [0, null]);
   });

@@ -2,6 +2,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { patienceMs } from '../../src/eventually.testing.ts';
 import { startCli, stop, temporaryFolder } from './cli.testing.ts';
 import type { Message } from './messages.testing.ts';
 
@@ -35,7 +36,7 @@ function readMessages(child: ChildProcessWithoutNullStreams) {
   return {
     messages,
     async until(isIt: (message: Message) => boolean): Promise<void> {
-      const signal = AbortSignal.timeout(10_000);
+      const signal = AbortSignal.timeout(patienceMs);
       while (!messages.some(isIt)) await once(lines, 'line', { signal });
     },
   };

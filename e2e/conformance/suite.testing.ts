@@ -30,7 +30,7 @@ export async function runSuite(
   const child = execFile(
     process.execPath,
     [join(suite, 'dist/index.js'), 'server', '--url', `${url}/mcp`, ...flags],
-    { maxBuffer: 64 * 1024 ** 2, timeout: 60_000 },
+    { maxBuffer: 64 * 1024 ** 2, timeout: 300_000 },
     () => resolve(child.exitCode ?? -1),
   );
   return { exitCode: await promise, checks: await readChecks(results.path) };

@@ -52,7 +52,7 @@ describe('MCP through nginx to one server', { skip: noNginx }, () => {
       // The run ends only once its output has been seen: held back by the proxy, it would run into its timeout.
       const seen = async (): Promise<void> => writeFile(join(server.data, 'places/1/artifacts', go), '');
       const result = await connection.client.callTool(
-        { name: 'execute_code', arguments: { language: 'python', code, timeout_ms: 20_000 } },
+        { name: 'execute_code', arguments: { language: 'python', code, timeout_ms: 60_000 } },
         { onprogress: ({ message }) => void (message?.includes('begun') && seen()) },
       );
       assert.match(JSON.stringify(result.structuredContent), /begun\\nended/);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
+import { patienceMs } from '../../src/eventually.testing.ts';
 
 const examples = join(import.meta.dirname, '../../deploy/nginx');
 const binary = '/usr/sbin/nginx';
@@ -143,7 +144,7 @@ async function certificate(folder: string): Promise<void> {
 }
 
 async function answering(port: number, said: () => Promise<string>): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (const end = performance.now() + patienceMs; performance.now() < end;) {
     const socket = connect(port, '127.0.0.1');
     const open = await Promise.race([
       once(socket, 'connect').then(() => true),

@@ -146,7 +146,7 @@ describe('C12: a document that names a file and an address wherever it can', () 
       own('nasty.docx'),
     ];
     const env = { PATH: process.env['PATH'], HOME: '/nonexistent', SOURCE_DATE_EPOCH: '1000000000' };
-    const bounds = { timeout: 100_000, killSignal: 'SIGKILL', cwd: folder, env } as const;
+    const bounds = { timeout: 300_000, killSignal: 'SIGKILL', cwd: folder, env } as const;
     const { stderr } = await promisify(execFile)(
       'strace',
       [...strace, ...wrapper, ...fromSource, ...words, ...given],

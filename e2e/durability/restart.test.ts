@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../src/eventually.testing.ts';
 import { run, serve, temporaryFolder, upload, type Program } from '../cli/program.testing.ts';
 import { listAll } from './ledger.testing.ts';
 
@@ -80,12 +80,7 @@ for (const signal of signals) {
 
 /** The server notes the end of a download after its client has seen it. */
 async function untilUsed(program: Program, token: string): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    const { data } = await program.call('link_status', { token });
-    if (data.state === 'used') return;
-    await pause(10);
-  }
-  assert.fail('the link is not used up');
+  await eventually(async () => (await program.call('link_status', { token })).data.state === 'used');
 }
 
 async function patch(url: string, offset: number, body: Uint8Array<ArrayBuffer>): Promise<Response> {

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { patienceMs } from '../../src/eventually.testing.ts';
 import { freePort } from '../../src/free-port.testing.ts';
 
 const installed = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
@@ -38,7 +39,7 @@ export async function startPrometheus(target: string) {
   return {
     /** Waits for the first scrape, within bounds. */
     async valueOf(query: string): Promise<number | null> {
-      for (let attempt = 0; attempt < 150; attempt++) {
+      for (const end = performance.now() + patienceMs; performance.now() < end;) {
         const value = await ask(query);
         if (value !== null && !Number.isNaN(value)) return value;
         await pause(200);

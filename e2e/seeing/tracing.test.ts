@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import { patienceMs } from '../../src/eventually.testing.ts';
 import { fromSource, run as runProgram, serve, temporaryFolder } from '../cli/program.testing.ts';
 import { noSandbox, run } from '../code.testing.ts';
 import { share, startServer } from '../server.testing.ts';
@@ -12,7 +13,7 @@ type Spans = ReturnType<typeof collectSpans>;
 
 /** A request ends for the client a moment before its span does. */
 async function soon(spans: Spans, name: string): Promise<ReadableSpan> {
-  for (let attempt = 0; attempt < 100; attempt++) {
+  for (const end = performance.now() + patienceMs; performance.now() < end;) {
     const found = spans.named(name).at(-1);
     if (found !== undefined) return found;
     await pause(20);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../src/eventually.testing.ts';
 import { run, temporaryFolder, upload, type Program } from '../cli/program.testing.ts';
 import { startTeam, type Team } from './team.testing.ts';
 
@@ -89,14 +89,14 @@ describe('four servers on one PostgreSQL and one object store', { skip }, () => 
     const four = await startFour(['--sweep-interval', '1', '--file-ttl', '2']);
     const before = await countFiles(four[0]!);
     for (let n = 0; n < 24; n++) await upload(four[n % 4]!, `${n}.bin`, randomBytes(1000));
-    await pause(4500);
+    const swept = (): number =>
+      four
+        .flatMap(({ output }) => [...output.stderr.matchAll(/"event":"sweep.done".*?"files":(\d+)/g)])
+        .reduce((sum, [, files]) => sum + Number(files), 0);
+    await eventually(() => swept() >= 24);
     assert.equal(await countFiles(four[0]!), before);
     await endAll(four);
-    const swept = four.flatMap(({ output }) => [
-      ...output.stderr.matchAll(/"event":"sweep.done".*?"files":(\d+)/g),
-    ]);
-    const count = swept.reduce((sum, [, files]) => sum + Number(files), 0);
-    assert.equal(count, 24);
+    assert.equal(swept(), 24);
     assert.ok(!four.some(({ output }) => output.stderr.includes('"level":"error"')));
     assert.match(await check(), /all is well/);
   });

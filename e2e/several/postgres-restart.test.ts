@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../src/eventually.testing.ts';
 import { run, temporaryFolder, type Program } from '../cli/program.testing.ts';
 import { listAll } from '../durability/ledger.testing.ts';
 import { startPostgres } from '../../src/database/postgres.testing.ts';
@@ -38,12 +39,11 @@ it(
       await pause(700);
       await postgres!.restart();
     }
-    await pause(1000);
+    // What was under way at the restart may be among the first of them.
     const before = kept.size;
-    await pause(1000);
+    await eventually(() => kept.size > before + 20);
     stop.abort();
     await clients;
-    assert.ok(kept.size > before, 'the servers go on after the last restart');
     for (const answer of refused) assert.match(answer, /\(database_failed\)$/);
 
     const listed = await listAll(servers[0]!);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
+import { eventually } from '../../src/eventually.testing.ts';
 import {
   Client,
   ClientCredentialsProvider,
@@ -179,10 +179,7 @@ describe('OAuth, with a real issuer', () => {
     assert.equal((await list(old)).status, 200);
     await issuer.rotate();
     const renewed = await issuer.sign(claims());
-    for (let tries = 0; (await list(renewed)).status !== 200; tries++) {
-      assert.ok(tries < 100, 'the new key was not asked for within 10 s');
-      await wait(100);
-    }
+    await eventually(async () => (await list(renewed)).status === 200, 100);
     assert.equal((await list(old)).status, 401);
   });
 
@@ -195,10 +192,12 @@ describe('OAuth, with a real issuer', () => {
   });
 
   it('tokens with unknown keys do not have the issuer asked each time', async () => {
-    const before = issuer.keyRequests;
+    const [before, began] = [issuer.keyRequests, performance.now()];
     for (let round = 0; round < 50; round++)
       assert.equal((await list(await issuer.sign(claims(), { kid: `none-${round}` }))).status, 401);
-    assert.ok(issuer.keyRequests - before <= 2, `${issuer.keyRequests - before} requests`);
+    // It may be asked again every five seconds, which a busy machine may take for so many tokens.
+    const most = 2 + Math.floor((performance.now() - began) / 5000);
+    assert.ok(issuer.keyRequests - before <= most, `${issuer.keyRequests - before} requests`);
   });
 });
 
@@ -217,10 +216,7 @@ it('a server starts while its issuer is down, answers 503 until it is up, and th
   assert.equal((await fetch(`${team.url}/readyz`)).status, 200);
   assert.equal((await get(await team.key('bob'))).status, 200, 'keys need no issuer');
   await issuer.up();
-  for (let tries = 0; (await get(given)).status !== 200; tries++) {
-    assert.ok(tries < 100, 'it was not let in within 10 s');
-    await wait(100);
-  }
+  await eventually(async () => (await get(given)).status === 200, 100);
   await issuer.down();
   assert.equal((await get(given)).status, 200, 'keys that were fetched go on being used');
 });
