@@ -128,7 +128,7 @@ async function makeBucket({
   ...credentials
 }: Omit<TestS3, typeof Symbol.asyncDispose>): Promise<void> {
   const client = new AwsClient({ ...credentials, service: 's3', retries: 0 });
-  for (let left = 150; ; left--) {
+  for (let left = 450; ; left--) {
     try {
       const made = await client.fetch(`${endpoint}/${bucket}`, { method: 'PUT' });
       if (made.ok) return;

@@ -24,18 +24,18 @@ async function serving(t: TestContext, limits: Partial<ClientLimits>, answer: Re
 const large = Buffer.alloc(8 * 1024 * 1024, 'x');
 
 it('does not cut off a reader of ours that is slower than the store may be', async (t) => {
-  const { client, request } = await serving(t, { idleMs: 150 }, (_, response) => response.end(large));
+  const { client, request } = await serving(t, { idleMs: 2000 }, (_, response) => response.end(large));
   const { body } = await client.send(request());
   let length = 0;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    if (length === 0) await pause(500);
+    if (length === 0) await pause(2500);
     length += chunk.length;
   }
   assert.equal(length, large.length);
 });
 
 it('cuts off a store that stops in the midst of its answer, or of taking the body', async (t) => {
-  const { client, request } = await serving(t, { idleMs: 150 }, (incoming, response) => {
+  const { client, request } = await serving(t, { idleMs: 1000 }, (incoming, response) => {
     if (incoming.method === 'PUT') return void incoming.pause();
     response.writeHead(200, { 'content-length': 100 }).write('half');
   });
@@ -45,7 +45,7 @@ it('cuts off a store that stops in the midst of its answer, or of taking the bod
 });
 
 it('has no more connections than it may, and does not wait for one for ever', async (t) => {
-  const { client, request } = await serving(t, { sockets: 1, connectMs: 150 }, (_, response) => {
+  const { client, request } = await serving(t, { sockets: 1, connectMs: 2000 }, (_, response) => {
     response.writeHead(200, { 'content-length': 100 }).write('half');
   });
   const first = await client.send(request());

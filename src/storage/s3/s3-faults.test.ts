@@ -89,7 +89,7 @@ describe('S3 with faults', { skip: ceph ? false : NO_CEPH }, () => {
   });
 
   it('waits no longer than its limit for a store that says nothing', async (t) => {
-    const { storage, proxy } = await behindProxy(t, ceph, { idleMs: 100, tries: 2 });
+    const { storage, proxy } = await behindProxy(t, ceph, { idleMs: 1000, tries: 2 });
     proxy.fault = () => 'hang';
     await assert.rejects(storage.stat('a'), { code: 'storage_failed', message: /does not answer in time/ });
     assert.equal(proxy.seen.length, 2);

@@ -18,7 +18,7 @@ import { hasty, MB, optionsFor } from './store.testing.ts';
 const ceph = (await startCeph())!;
 after(() => ceph?.[Symbol.asyncDispose]());
 
-const impatient: RemoteLimits = { ...hasty, tries: 2, connectMs: 500 };
+const impatient: RemoteLimits = { ...hasty, tries: 2, connectMs: 5000 };
 
 async function testSource(changes: Partial<S3Options> = {}): Promise<TestSource> {
   const options = { ...optionsFor(ceph), ...changes };
