@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';
+import { eventually } from '../eventually.testing.ts';
 import { createLog } from '../log.ts';
 import { createHelperProcess } from '../threads/threads.ts';
 import type { LookingMethods } from './confinement.testing.ts';
@@ -70,8 +70,7 @@ it(
     looking.kill(cause);
     await assert.rejects(spinning, cause);
     const isThere = (): boolean => processesWith(given).length > 0 || isAlive(inner);
-    for (let step = 0; isThere() && step < 200; step++) await pause(10);
-    assert.equal(isThere(), false);
+    await eventually(() => !isThere());
   },
 );
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../eventually.testing.ts';
 import { createPool } from './pool.ts';
 
 const never = new AbortController().signal;
@@ -62,7 +63,7 @@ it('one that is idle is closed, at once if so wished', async (t) => {
   for (const idleMs of [0, 10]) {
     const { pool, events } = newPool(t, { idleMs });
     await pool.use(async () => {}, never);
-    for (let step = 0; events.length < 2 && step < 200; step++) await pause(10);
+    await eventually(() => events.length >= 2);
     assert.deepEqual(events, ['open 1', 'close 1']);
   }
 });

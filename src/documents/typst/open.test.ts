@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it, type TestContext } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../eventually.testing.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { createLog } from '../../log.ts';
 import { createHelperProcess } from '../../threads/threads.ts';
@@ -74,7 +74,7 @@ it('B2: what takes more memory than it may fails alone, and the next document wo
   t.after(() => small[Symbol.asyncDispose]());
   const greedy =
     '#{ let a = range(100000); for _ in range(9) { a = a + a }; for i in range(9000) { for j in range(9000) { for k in range(9000) {} } } }';
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(120_000);
   await assert.rejects(small.compile(job(greedy), signal), { code: 'document_failed', message: /memory/ });
   assert.equal((await small.compile(job('On it goes'), unhurried)).pages, 1);
 });
@@ -151,9 +151,9 @@ it('what is in a folder of fonts and is none is left out, with a line in the log
 });
 
 it('B2: one that dies at work fails its document, and the next one works', async () => {
-  const compiling = typst.compile(job(endless), AbortSignal.timeout(20_000));
+  const compiling = typst.compile(job(endless), AbortSignal.timeout(120_000));
   const failed = assert.rejects(compiling, { code: 'document_failed', message: /failed at this document/ });
-  for (let step = 0; processes().length === 0 && step < 500; step++) await pause(10);
+  await eventually(() => processes().length > 0);
   for (const { pid } of processes()) process.kill(pid, 'SIGKILL');
   await failed;
   assert.equal((await typst.compile(job('On it goes'), unhurried)).pages, 1);
@@ -164,7 +164,7 @@ it('idle processes end', async (t) => {
   t.after(() => hasty[Symbol.asyncDispose]());
   const before = processes().length;
   await hasty.compile(job('x'), unhurried);
-  for (let step = 0; processes().length > before && step < 500; step++) await pause(10);
+  await eventually(() => processes().length <= before);
   assert.equal(processes().length, before);
 });
 

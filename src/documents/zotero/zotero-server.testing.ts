@@ -208,4 +208,4 @@ export const collection = (key: string, name: string, parentCollection: string |
   data: { key, version: 1, name, parentCollection, relations: {} },
 });
 
-export const patient = (): AbortSignal => AbortSignal.timeout(20_000);
+export const patient = (): AbortSignal => AbortSignal.timeout(60_000);
