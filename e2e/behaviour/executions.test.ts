@@ -84,8 +84,10 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
   });
 
   it('D4: out of time, all of it is gone, its last words and what it had written are there', async () => {
-    const code = `trap 'echo last words; exit 9' TERM; (setsid sleep 98765 &); echo begun; sleep 60 & wait`;
-    const ended = await run(server(), 'bash', code, { timeout_ms: 300 });
+    const code = `trap 'echo last words; exit 9' TERM; (setsid sleep 98765 &); echo begun; sleep 600 & wait`;
+    const soon = await run(server(), 'bash', code, { timeout_ms: 300 });
+    // A busy machine may not have begun with it by then.
+    const ended = soon.stdout === '' ? await run(server(), 'bash', code, { timeout_ms: 20_000 }) : soon;
     assert.deepEqual([ended.timed_out, ended.end_reason], [true, 'timeout']);
     assert.equal(ended.stdout, 'begun\nlast words\n');
     assert.deepEqual(processesWith('98765'), []);

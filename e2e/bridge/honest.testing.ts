@@ -67,6 +67,6 @@ async function entriesIn(root: string, folder: string) {
 
 /** The agent's shell: runs a command as it stands, in the project. */
 export async function shell(root: string, command: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('sh', ['-c', command], { cwd: root, timeout: 20_000 });
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], { cwd: root, timeout: 60_000 });
   return stdout;
 }

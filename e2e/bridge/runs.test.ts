@@ -61,7 +61,7 @@ describe('runs on files of the client', { skip: noSandbox }, () => {
     for (const command of commands)
       await promisify(execFile)('sh', ['-c', command], {
         cwd: project.root,
-        timeout: 20_000,
+        timeout: 60_000,
       });
     const ran = await client.call('execute_code', run);
     assert.equal(ran.data?.stdout, 'four\nfive\nsix\n', ran.text);

@@ -9,6 +9,7 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { ann, hostileNames, stage, strangers } from './artifacts.testing.ts';
 import type { Noted } from '../audit/audit.ts';
+import { eventually } from '../eventually.testing.ts';
 import type { Caller } from '../identity.ts';
 import type { Artifacts } from './artifacts.ts';
 import { artifactRoutes } from './route.ts';
@@ -204,8 +205,7 @@ function descriptors(): number {
 }
 
 async function closed(count: number): Promise<void> {
-  for (let wait = 0; wait < 1000 && descriptors() > count; wait++)
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  await eventually(() => descriptors() <= count);
   assert.equal(descriptors(), count);
 }
 

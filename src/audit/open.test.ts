@@ -169,7 +169,7 @@ test('a writer that is killed leaves a log that verifies, and that goes on', asy
   const child = spawn(process.execPath, ['--input-type=module', '--eval', WRITER, '--', folder.path], {
     cwd: import.meta.dirname,
     stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: 20_000,
+    timeout: 60_000,
   });
   await once(child.stdout, 'data');
   child.kill('SIGKILL');
@@ -294,7 +294,7 @@ test('a full disk is told, leaves no torn line, and lines go on when there is sp
   const child = spawnSync('unshare', [...UNSHARE, folder, ...node], {
     cwd: import.meta.dirname,
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: 60_000,
   });
   assert.equal(child.status, 0, child.stderr);
   const { code, full, after, events } = JSON.parse(child.stdout);

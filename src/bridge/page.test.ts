@@ -38,7 +38,7 @@ test('E6: nothing can be sent by a page that the client refused to open', async 
 });
 
 test('E6: while a page is waited for, progress only grows, also when it is shown again', async () => {
-  await using it = await stage({ timeoutMs: 1000 });
+  await using it = await stage({ timeoutMs: 2000 });
   const seen: number[] = [];
   const progress = (value: number): void => void seen.push(value);
   const wish = { path: 'docs/a.md' };
@@ -46,7 +46,7 @@ test('E6: while a page is waited for, progress only grows, also when it is shown
   const again = isAsked(await it.bridge.read(wish, { ...call(can, { state, answer: accepted }), progress }));
   const last = { ...call(can, { state: again.state, answer: accepted }), progress };
   await assert.rejects(it.bridge.read(wish, last), { code: 'client_timeout' });
-  assert.ok(seen.length > 2);
+  assert.ok(seen.length >= 2);
   assert.deepEqual(
     seen,
     seen.toSorted((a, b) => a - b),

@@ -63,7 +63,7 @@ it('B11: one that is busy for ever is ended when it is closed', async (t) => {
 });
 
 it('B11: one that gives no sign of life for too long is ended, and the next call works', async (t) => {
-  const { helper, lines } = newHelper(t, { silentMs: 500 });
+  const { helper, lines } = newHelper(t, { silentMs: 1500 });
   let pid = 0;
   await assert.rejects(helper.call('spin', undefined, { report: (own) => void (pid = own) }), {
     code: 'internal',
@@ -74,8 +74,8 @@ it('B11: one that gives no sign of life for too long is ended, and the next call
 });
 
 it('one that is at work for longer than that, and gives signs of life, is not', async (t) => {
-  const { helper } = newHelper(t, { silentMs: 200 });
-  assert.equal(await helper.call('sleep', 800), 'slept');
+  const { helper } = newHelper(t, { silentMs: 2000 });
+  assert.equal(await helper.call('sleep', 3000), 'slept');
 });
 
 it('B11: one that is killed is gone at once, its calls fail with the cause, and the next call works', async (t) => {

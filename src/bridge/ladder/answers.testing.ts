@@ -5,7 +5,7 @@ import type { Question } from '../../mcp/tool.ts';
 import type { ClientListing, HadFile, Offer, ReadFile } from '../bridge.ts';
 
 export const sh = (cwd: string, command: string) =>
-  promisify(execFile)('sh', ['-c', command], { cwd, timeout: 20_000 });
+  promisify(execFile)('sh', ['-c', command], { cwd, timeout: 60_000 });
 
 export const isFile = (answer: HadFile | Question | Offer): ReadFile => {
   assert.ok('bytes' in answer, JSON.stringify(answer));

@@ -61,7 +61,7 @@ describe('the command that is offered', () => {
     const curl = `curl() { for from; do [ "$last" = -T ] && break; last=$from; done; cat -- "$from"; }; `;
     const { status, stdout, stderr } = spawnSync('sh', ['-c', `${curl}${pretended}${command}`], {
       cwd: project,
-      timeout: 10_000,
+      timeout: 60_000,
       ...more,
     });
     return { status, stdout, stderr: stderr.toString() };

@@ -128,7 +128,7 @@ export function call(
   const { state = null, answer = { kind: 'missing' }, sharesMachine = false, user = 'ann' } = more;
   return {
     caller: { user },
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(60_000),
     stopping: new AbortController().signal,
     client: { name: 'tests 1', connection: connectionOf(user), capabilities, answer: () => answer, state },
     sharesMachine,

@@ -107,8 +107,8 @@ it('others have their turn while a costly pattern is tried on long names', async
   const objects = Array.from({ length: 40 }, (_, at) => ({ name: `c/${at}/${'a'.repeat(4000)}`, size: 1 }));
   await using at = await unreadFolder(objects);
   const inside = insideOf(at.source, at.place);
-  // What it takes to open a crate is not to be counted.
-  const few = await turnsWhile('b');
+  // What it takes to open a crate is not to be counted, nor what the machine does meanwhile.
+  const few = Math.min(await turnsWhile('b'), await turnsWhile('b'), await turnsWhile('b'));
   const many = await turnsWhile(`*${'a'.repeat(990)}b`);
   assert.ok(many >= few + 3, `${many}, ${few}`);
 

@@ -13,7 +13,7 @@ export interface Asked {
 export type Answer = (asked: Asked, response: ServerResponse) => void;
 
 export const key = 'sk-of-this-test-alone';
-export const patience = { tries: 3, timeoutMs: 2000, firstPauseMs: 1, longestPauseMs: 20 };
+export const patience = { tries: 3, timeoutMs: 20_000, firstPauseMs: 1, longestPauseMs: 20 };
 
 /** A server that follows the documented protocol as far as `answer` does. */
 export async function serve(answer: Answer) {

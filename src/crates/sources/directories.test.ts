@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { eventually } from '../../eventually.testing.ts';
 import { archive } from '../../unzip/archive.testing.ts';
 import { createDirectories } from './directories.ts';
 import { testFolder } from './folder-source.testing.ts';
@@ -57,7 +57,7 @@ it('directories in use at a time are bounded: the next is read when one is done 
   await using folder = await openFolder({ keptBytes: 0 });
   const [first, second] = [await folder.use('0.zip'), await folder.use('1.zip')];
   const third = folder.use('2.zip');
-  for (let tries = 0; folder.memory.waiting === 0 && tries < 1000; tries++) await setTimeout(1);
+  await eventually(() => folder.memory.waiting > 0);
   assert.equal(folder.memory.waiting, 1);
   first.known[Symbol.dispose]();
   for (const { known } of [second, await third]) known[Symbol.dispose]();

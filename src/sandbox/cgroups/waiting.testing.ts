@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
+import { patienceMs } from '../../eventually.testing.ts';
 import { ownGroups, type OwnGroup } from './mounts.ts';
 
 /** A child that does nothing before it is told to go on, so that it can be put into a group first. */
@@ -59,7 +60,7 @@ export function groupsOf(pid: number | 'self'): OwnGroup[] {
 
 /** Waits for something that comes soon or never. */
 export async function soon(what: string, is: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 1000; turn++) {
+  for (const end = performance.now() + patienceMs; performance.now() < end;) {
     if (is()) return;
     await wait(10);
   }
