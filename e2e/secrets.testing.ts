@@ -1,15 +1,27 @@
-import { readdir, readFile } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errnoOf } from '../src/errors.ts';
 
 /** Which files below a folder hold that text. */
 export async function filesHolding(folder: string, text: string): Promise<string[]> {
   const holding: string[] = [];
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+  for (const entry of await entriesBelow(folder)) {
     const path = join(entry.parentPath, entry.name);
     if (entry.isFile() && (await bytesOf(path)).includes(text)) holding.push(path);
   }
   return holding;
+}
+
+/** All that stands below a folder, looked through again where a part of it went meanwhile. */
+export async function entriesBelow(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { recursive: true, withFileTypes: true });
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+    await access(folder);
+    return entriesBelow(folder);
+  }
 }
 
 /** The server writes on meanwhile: what is gone by now has another name, or none. */

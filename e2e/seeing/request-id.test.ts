@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Client, StreamableHTTPClientTransport, type ClientOptions } from '@modelcontextprotocol/client';
+import { eventually } from '../../src/eventually.testing.ts';
 import { serve, temporaryFolder, upload as sendTo } from '../cli/program.testing.ts';
 import { share, startServer, type TestServer } from '../server.testing.ts';
 
@@ -58,9 +59,11 @@ it('where debug lines are written, the line of a download has its id', async () 
   const { downloadUrl } = await share(server, 'hello');
   const answer = await asked(server, downloadUrl);
   await answer.text();
-  const lines = linesOf(server, answer.headers.get('x-request-id')!);
+  const lines = () => linesOf(server, answer.headers.get('x-request-id')!);
+  // An answer ends for the client a moment before that is told.
+  await eventually(() => lines().length > 0);
   assert.deepEqual(
-    lines.map(({ event }) => event),
+    lines().map(({ event }) => event),
     ['link.served'],
   );
 });
@@ -80,7 +83,7 @@ for (const [lane, options] of Object.entries(lanes))
     );
     await client.callTool({ name: 'list_files', arguments: {} });
     await client.close();
-    assert.ok(linesOf(server, 'call-17').some(({ event }) => event === 'tool.called'));
+    await eventually(() => linesOf(server, 'call-17').some(({ event }) => event === 'tool.called'));
   });
 
 it('the line of a refusal has the id that the answer tells', async () => {

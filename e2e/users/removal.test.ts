@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir, rm } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -13,6 +14,7 @@ import { openDatabase } from '../../src/database/open.ts';
 import { databaseLocation } from '../../src/stores.ts';
 import { run } from '../cli/program.testing.ts';
 import { noSandbox } from '../code.testing.ts';
+import { entriesBelow } from '../secrets.testing.ts';
 import { eventually } from '../../src/eventually.testing.ts';
 import { authorization, databases, send, startTeam, type Team } from './team.testing.ts';
 
@@ -109,13 +111,12 @@ for (const { kind, url, skip } of databases)
         await using database = await opened(team);
         const command = 'echo > /artifacts/up; while [ -e /artifacts/up ]; do sleep 0.1; done; seq 1 9999';
         const running = ada.call('execute_bash', { command });
-        const up = async (): Promise<string | undefined> =>
-          (await readdir(join(team.config.data, 'places'), { recursive: true })).find((path) =>
-            path.endsWith('/up'),
-          );
+        const up = async (): Promise<Dirent | undefined> =>
+          (await entriesBelow(join(team.config.data, 'places'))).find(({ name }) => name === 'up');
         await eventually(async () => (await up()) !== undefined);
         await team.cli('remove', 'ada');
-        await rm(join(team.config.data, 'places', (await up())!));
+        const { parentPath, name } = (await up())!;
+        await rm(join(parentPath, name));
         const { code, text } = await running;
         assert.deepEqual([code, await database.live('ada')], ['unauthorized', 0], text);
       },
@@ -198,7 +199,7 @@ async function tellsOfOthers({ config }: Team): Promise<boolean> {
 
 /** Bytes that lie in storage, staged or not. */
 async function storedIn({ config }: Team): Promise<string[]> {
-  const entries = await readdir(join(config.data, 'files'), { recursive: true, withFileTypes: true });
+  const entries = await entriesBelow(join(config.data, 'files'));
   return entries
     .filter((entry) => entry.isFile() && /objects|staging/.test(entry.parentPath))
     .map(({ name }) => name)

@@ -72,8 +72,8 @@ for (const { name, sendfile } of BACKENDS) {
   });
 
   test(`${name}: a client that stops reading is cut off, one that reads slowly is not`, async () => {
-    await using object = await fileObject(noise(20 * MB));
-    const options = { length: object.size, sendfile, idleMs: 3000 };
+    await using object = await fileObject(noise(40 * MB));
+    const options = { length: object.size, sendfile, idleMs: 4000 };
     await using server = await serve(body(() => [whole(object)], options));
     const [stopped, slow] = [await dial(server.port), await dial(server.port)];
     stopped.pause().write(request());
@@ -82,8 +82,8 @@ for (const { name, sendfile } of BACKENDS) {
     for await (const chunk of slow) {
       got += (chunk as Buffer).length;
       if (got > object.size) break;
-      // About 20 MB in seven seconds, so several times the limit.
-      await setTimeout((chunk as Buffer).length / 3_000);
+      // 40 MB in eight seconds and more, so twice the limit.
+      await setTimeout((chunk as Buffer).length / 5_000);
     }
     assert.deepEqual(await server.outcomes[1], { sent: object.size, complete: true });
     partial(await server.outcomes[0], CUT_OFF);
