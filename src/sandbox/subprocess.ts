@@ -218,11 +218,13 @@ async function* chunksOf(output: Socket): AsyncGenerator<Uint8Array> {
 /** Ends an output that nothing comes out of any more although somebody is there to read it. */
 function endSoon(output: Socket): void {
   let bytes = output.bytesRead;
-  const timer = setInterval(() => {
+  const look = (): void => {
     const quiet = output.bytesRead === bytes && output.readableLength === 0;
     bytes = output.bytesRead;
     if (quiet) output.destroy();
-  }, lingeringMs);
+  };
+  // Not in the timer: on a busy machine that may come before what is in the pipe has been read.
+  const timer = setInterval(() => setImmediate(look), lingeringMs);
   timer.unref();
   output.once('close', () => clearInterval(timer));
 }
