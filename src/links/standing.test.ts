@@ -113,11 +113,14 @@ for (const [kind, { location, skip }] of Object.entries(backends))
     it('links and uploads that are being made while a removal goes on are refused or ended, never missed', async () => {
       await using room = await open();
       const id = await room.file(ada);
-      const making = Array.from({ length: 10 }, async (_, number) =>
-        number % 2 === 0 ? room.links.share(ada, id, terms) : room.uploads.request(ada, wanted),
+      // Waited for from the start: what is refused before the removal is through has to be heard too.
+      const making = Promise.allSettled(
+        Array.from({ length: 10 }, async (_, number) =>
+          number % 2 === 0 ? room.links.share(ada, id, terms) : room.uploads.request(ada, wanted),
+        ),
       );
       await removeUser(room.database, 'ada', room.now.time - 1);
-      for (const made of await Promise.allSettled(making))
+      for (const made of await making)
         if (made.status === 'rejected') assert.equal((made.reason as { code?: string }).code, 'unauthorized');
       const live = await room.database.query('SELECT id FROM links WHERE revoked_at IS NULL');
       assert.deepEqual([live, await count(room.database, 'uploads')], [[], 0]);
