@@ -142,7 +142,7 @@ function endOf({ reason, exitCode, signal, limits }: Execution): string {
     case 'pids':
       return `out of processes, of which there may be ${limits.processes}`;
     case 'disk':
-      return `out of disk, of which there are ${limits.diskBytes} bytes`;
+      return `out of disk: /workspace and /artifacts may take ${limits.diskBytes} bytes together; delete some of it before more is written`;
     case 'cancelled':
       return 'cancelled';
     case 'lost':

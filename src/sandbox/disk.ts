@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
+import { diskShares, type Share } from './disk-shares.ts';
 import { folderBytes } from './folder-bytes.ts';
 import type { Place } from './sandbox.ts';
 import { unlinkedBytes } from './unlinked.ts';
@@ -19,37 +20,57 @@ interface Measured {
   readonly until: number;
 }
 
-/** What places took that were found too full: their users may tidy up, and have so much, but no more. */
-const tooFull = new Map<string, number>();
+/** The folders of users, which are watched, not held. */
+export interface WatchedDisk extends Disposable {
+  /** Before a run. Rejects with `quota_exceeded` where too much is there and runs only add to it. */
+  admit(place: Place): Promise<void>;
+  /**
+   * Calls `over` once when a user's folders take more than they may, or the disk is about to be full. Disposed of
+   * when the run is over.
+   */
+  watch(place: Place, over: () => void): Disposable;
+}
+
+export function watchedDisk(diskBytes: number): WatchedDisk {
+  const closing = new AbortController();
+  const shareOf = diskShares(diskBytes, closing.signal);
+  return {
+    admit: (place) => shareOf(place).admit(),
+    watch: (place, over) => watch(place, shareOf(place), over),
+    [Symbol.dispose]: () => closing.abort(),
+  };
+}
 
 /**
- * Calls `over` once when a user's folders take more than they may, or the disk is about to be full. Asking how
- * full the file system is costs nothing, so that is done often; the folders are measured when it has filled by
- * so much that it could have been them, and now and then in any case, since others may have made room meanwhile.
+ * Asking how full the file system is costs nothing, so that is done often; the folders are measured when it has
+ * filled by so much that it could have been them, and now and then in any case, since others may have made room
+ * meanwhile.
  */
-export function watchDisk(place: Place, diskBytes: number, over: () => void): Disposable {
+function watch(place: Place, share: Share, over: () => void): Disposable {
   const stop = new AbortController();
+  const beganOver = share.isOver;
   let last: Measured | null = null;
   let wasOver = false;
+  let mustStop = false;
 
   const look = async () => {
     const { used, isFull } = await fullness(place.workspace);
-    const most = Math.max(diskBytes, tooFull.get(place.workspace) ?? 0);
     // As if it had been empty, until the first measuring: most runs are over by then.
-    last ??= { bytes: 0, used, until: performance.now() + 4 * lookEveryMs };
-    if (isFull || mayBeOver(last, used, most)) {
-      last = await measured(place, used, most, stop.signal);
-      remember(place, last.bytes, diskBytes);
-      wasOver ||= isFull || last.bytes > most;
+    last ??= { bytes: 0, used, until: beganOver ? 0 : performance.now() + 4 * lookEveryMs };
+    if (isFull || mayBeOver(last, used, share.most)) {
+      last = await measured(place, used, share.most, stop.signal);
+      wasOver ||= last.bytes > share.most;
+      // What is over is measured once more when the run has ended, since it writes until it is killed.
+      if (!wasOver) share.note(last.bytes);
     }
-    if (wasOver) over();
+    mustStop ||= isFull || wasOver;
+    if (mustStop) over();
   };
   void repeat(look, stop.signal);
   return {
     [Symbol.dispose]() {
       stop.abort();
-      // It went on writing until it was killed.
-      if (wasOver) void measureAgain(place, diskBytes);
+      share.settle({ beganOver, wasOver });
     },
   };
 }
@@ -64,20 +85,6 @@ async function measured(place: Place, used: number, most: number, signal: AbortS
   const bytes = named > most ? named : named + (await unlinkedBytes(place.uid, place.workspace));
   const ended = performance.now();
   return { bytes, used, until: ended + Math.max(measureEveryMs, patience * (ended - began)) };
-}
-
-function remember({ workspace }: Place, bytes: number, diskBytes: number): void {
-  if (bytes <= diskBytes) tooFull.delete(workspace);
-  else if (Number.isFinite(bytes)) tooFull.set(workspace, bytes);
-}
-
-async function measureAgain(place: Place, diskBytes: number): Promise<void> {
-  try {
-    const bytes = await folderBytes([place.workspace, place.artifacts], new AbortController().signal);
-    remember(place, bytes, diskBytes);
-  } catch {
-    // Then the next run is measured against what was known.
-  }
 }
 
 async function repeat(look: () => Promise<void>, signal: AbortSignal): Promise<void> {

@@ -120,7 +120,8 @@ export interface Occupancy {
  *
  * Every failure to start is a WorkcrateError: `sandbox_unavailable` where the machine lacks something (the
  * message says what to install), `sandbox_busy` where too many wait already, `cancelled` where the signal came
- * before the turn did, `sandbox_failed` otherwise.
+ * before the turn did, `quota_exceeded` where the user's folders are too full and runs only add to them,
+ * `sandbox_failed` otherwise.
  * A start that fails has run nothing. A run is started at most once.
  */
 export interface Sandbox extends AsyncDisposable {

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { WorkcrateError } from '../errors.ts';
 import { killFamily, signalFamily, type Family } from './subprocess/descendants.ts';
-import { watchDisk } from './disk.ts';
+import { watchedDisk, type WatchedDisk } from './disk.ts';
 import { closeChildEnds, outputPipes, type Pipe } from './subprocess/pipes.ts';
 import { runQueue } from './queue.ts';
 import { runtimesOf } from './runtimes.ts';
@@ -28,6 +28,7 @@ interface Context {
   readonly options: SandboxOptions;
   readonly programs: Programs;
   readonly ground: Ground;
+  readonly disk: WatchedDisk;
   /** Users whose folders were looked at. */
   readonly seen: Set<string>;
   /** Runs under way, to be killed when the sandbox closes. */
@@ -42,7 +43,8 @@ export async function subprocessSandbox(options: SandboxOptions): Promise<Sandbo
   const programs = await findPrograms();
   const ground = await createGround();
   const queue = runQueue(options.mostRuns);
-  const context: Context = { options, programs, ground, under: new Set(), seen: new Set() };
+  const disk = watchedDisk(options.limits.diskBytes);
+  const context: Context = { options, programs, ground, disk, under: new Set(), seen: new Set() };
   const endings = new Set<Promise<unknown>>();
 
   return {
@@ -55,6 +57,7 @@ export async function subprocessSandbox(options: SandboxOptions): Promise<Sandbo
     async start(request) {
       const leave = await queue.enter(request);
       try {
+        await disk.admit(request.place);
         const { run, over } = await begin(context, request);
         const ending = over.finally(() => {
           leave();
@@ -72,6 +75,7 @@ export async function subprocessSandbox(options: SandboxOptions): Promise<Sandbo
       queue.close();
       for (const stop of context.under) stop.killNow('cancelled');
       await Promise.all(endings);
+      disk[Symbol.dispose]();
       await ground[Symbol.asyncDispose]();
     },
   };
@@ -197,7 +201,7 @@ async function follow(
     term: () => void signalFamily(family, 'SIGTERM'),
     kill: () => killFamily(family),
   });
-  using _watch = watchDisk(request.place, limits.diskBytes, () => stop.killNow('disk'));
+  using _watch = context.disk.watch(request.place, () => stop.killNow('disk'));
   context.under.add(stop);
   const [exitCode, signal] = await exited;
   context.under.delete(stop);

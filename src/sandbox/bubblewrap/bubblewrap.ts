@@ -1,5 +1,6 @@
 import { WorkcrateError } from '../../errors.ts';
 import { openCgroups } from '../cgroups/cgroups.ts';
+import { watchedDisk } from '../disk.ts';
 import { runQueue } from '../queue.ts';
 import {
   languages,
@@ -42,6 +43,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const queue = runQueue(options.mostRuns);
   const pools = new Map<string, Pool>();
   const { limits, log } = options;
+  const disk = watchedDisk(limits.diskBytes);
   let closing = false;
 
   const poolOf = (user: string, place: Place): Pool => {
@@ -75,9 +77,10 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     async start(request) {
       const leave = await queue.enter(request);
       try {
+        await disk.admit(request.place);
         const pool = poolOf(request.user, request.place);
         const taken = await pool.take(request.language);
-        return runOn(taken, request, limits, () => {
+        return runOn(taken, request, { limits, disk }, () => {
           leave();
           fillBehind(pool);
         });
@@ -95,6 +98,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       closing = true;
       queue.close();
       await Promise.all([...pools.values()].map((pool) => pool.close()));
+      disk[Symbol.dispose]();
       await cgroups.close();
     },
   };

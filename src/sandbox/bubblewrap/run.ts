@@ -1,12 +1,17 @@
 import type { EndReason, Limits, Run, RunEnd, RunRequest } from '../sandbox.ts';
 import { signalName } from '../signals.ts';
 import { stopping, type StopReason } from '../stopping.ts';
-import { watchDisk } from '../disk.ts';
+import type { WatchedDisk } from '../disk.ts';
 import type { Taken } from './pool.ts';
 import type { Outcome } from './worker.ts';
 
 /** Gives a worker its task, and sees to its end. `over` is called once nothing of it is alive. */
-export function runOn({ worker, cell }: Taken, request: RunRequest, limits: Limits, over: () => void): Run {
+export function runOn(
+  { worker, cell }: Taken,
+  request: RunRequest,
+  { limits, disk }: { limits: Limits; disk: WatchedDisk },
+  over: () => void,
+): Run {
   const started = performance.now();
   const stop = stopping({
     timeoutMs: request.timeoutMs,
@@ -19,7 +24,7 @@ export function runOn({ worker, cell }: Taken, request: RunRequest, limits: Limi
       cell.kill(worker.id);
     },
   });
-  const watch = watchDisk(request.place, limits.diskBytes, () => stop.killNow('disk'));
+  const watch = disk.watch(request.place, () => stop.killNow('disk'));
   worker.begin(request.workingDir, request.code, request.stdin);
 
   const finish = async (): Promise<RunEnd> => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe } from 'node:test';
+import { isWorkcrateError } from '../../errors.ts';
+import { eventually } from '../../eventually.testing.ts';
 import { contractLimits, proves, useBench, type MakeSandbox } from './harness.contract.ts';
 
 const mega = 1024 * 1024;
@@ -104,6 +106,46 @@ print(t.user + t.system + t.children_user + t.children_system)`,
       assert.equal(tidied.out, 'tidy\n', 'who finds too much there can tidy up');
       await rm(host, { recursive: true });
     });
+
+    proves(
+      bench,
+      'disk',
+      'D14: what was found too much once is not what may be had from then on',
+      async () => {
+        const { inside, host } = await bench.folder('dora');
+        const run = (code: string) => bench.run('bash', code, { user: 'dora', workingDir: inside });
+        const filled = await run('for i in {1..5}; do head -c 15000000 /dev/zero > f$i; done; sleep 20');
+        assert.equal(filled.reason, 'disk');
+        for (const name of await readdir(host)) await rm(join(host, name));
+        const again = await run('for i in 1 2; do head -c 15000000 /dev/zero > f$i; done; sleep 20');
+        assert.equal(again.reason, 'disk');
+        await rm(host, { recursive: true });
+      },
+    );
+
+    for (const { user, how, stay } of [
+      { user: 'emil', how: 'by runs that are over before anybody looks', stay: 0 },
+      { user: 'fred', how: 'by runs that are stopped', stay: 20 },
+    ])
+      proves(bench, 'disk', `D14: who adds to what is too much, ${how}, is refused in the end`, async () => {
+        const { inside, host } = await bench.folder(user);
+        const run = (code: string) => bench.run('bash', code, { user, workingDir: inside });
+        let runs = 0;
+        await eventually(async () => {
+          const adding = run(
+            `for i in 1 2 3; do head -c 9000000 /dev/zero > f${runs++}-$i; done; sleep ${stay}`,
+          );
+          return adding.then(
+            () => false,
+            (error: unknown) => isWorkcrateError(error, 'quota_exceeded'),
+          );
+        });
+        assert.ok(runs > 4, `one fills them and three add to them: ${runs}`);
+        await assert.rejects(run('echo more'), { code: 'quota_exceeded' });
+        for (const name of await readdir(host)) await rm(join(host, name));
+        assert.equal((await run('echo fine')).out, 'fine\n', 'once the operator has made room');
+        await rm(host, { recursive: true });
+      });
 
     for (const folder of ['/tmp', '/home/user', '/dev/shm'])
       proves(bench, 'tmp', `D14: ${folder} has a size of its own`, async () => {

@@ -1,5 +1,6 @@
 import { textOf } from '../whole-output.ts';
 import { WorkcrateError } from '../../errors.ts';
+import { watchedDisk } from '../disk.ts';
 import { runQueue } from '../queue.ts';
 import { versionLine } from '../runtimes.ts';
 import type { Holds, Language, Run, RunRequest, Sandbox } from '../sandbox.ts';
@@ -33,6 +34,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   const languages = [...runtimes.keys()];
 
   const queue = runQueue(options.mostRuns);
+  const disk = watchedDisk(options.limits.diskBytes);
   const waiting = waitingBoxes(options, (place) => startBox(engine, options, place));
   const under = new Set<Following>();
 
@@ -46,6 +48,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     async start(request) {
       const leave = await queue.enter(request);
       try {
+        await disk.admit(request.place);
         const box = await waiting.take(request.user, request.place);
         return follow(box, request, leave);
       } catch (error) {
@@ -59,11 +62,12 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
       await waiting[Symbol.asyncDispose]();
       for (const { stop } of under) stop.killNow('cancelled');
       await Promise.all([...under].map(({ over }) => over));
+      disk[Symbol.dispose]();
     },
   };
 
   function follow(box: Box, request: RunRequest, leave: () => void): Run {
-    const following = runIn(engine, box, request, options);
+    const following = runIn(engine, box, request, { ...options, disk });
     under.add(following);
     void following.over.finally(() => {
       under.delete(following);

@@ -1,4 +1,4 @@
-import { watchDisk } from '../disk.ts';
+import type { WatchedDisk } from '../disk.ts';
 import type { EndReason, Run, RunEnd, RunRequest } from '../sandbox.ts';
 import { signalName } from '../signals.ts';
 import { stopping, type Stopping } from '../stopping.ts';
@@ -22,7 +22,7 @@ export function runIn(
   engine: Engine,
   box: Box,
   request: RunRequest,
-  { limits, log }: DockerOptions,
+  { limits, log, disk }: DockerOptions & { readonly disk: WatchedDisk },
 ): Following {
   const began = performance.now();
   const mostMs = request.timeoutMs + limits.graceMs + abandonedMs;
@@ -40,7 +40,7 @@ export function runIn(
     term: () => void box.term().catch((error: unknown) => log.warn('sandbox.term_failed', { error })),
     kill: () => void killBox().catch((error: unknown) => log.warn('sandbox.kill_failed', { error })),
   });
-  const watch = watchDisk(request.place, limits.diskBytes, () => stop.killNow('disk'));
+  const watch = disk.watch(request.place, () => stop.killNow('disk'));
 
   const finish = async (): Promise<RunEnd> => {
     const report = await Promise.race([run.report, killed.promise]);
