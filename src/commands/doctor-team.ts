@@ -3,7 +3,8 @@ import type { Config } from '../config.ts';
 import { openBackend } from '../database/open.ts';
 import { openStorage } from '../storage/open.ts';
 import { databaseLocation, storageOptions } from '../stores.ts';
-import { createIssuer, demandIssuer } from '../users/issuer.ts';
+import { createIssuer } from '../users/issuer.ts';
+import { demandIssuer } from '../users/issuer-url.ts';
 import { listKeys } from '../users/keys.ts';
 import type { Finding } from './doctor.ts';
 

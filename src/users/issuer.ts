@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
-import { WorkcrateError } from '../errors.ts';
 import { afterPauses, fetchJson, IssuerDown } from './fetching.ts';
+import { isSafe, withoutSlash } from './issuer-url.ts';
 
 /** An issuer that has told about itself. */
 export interface KnownIssuer {
@@ -57,8 +57,6 @@ function metadataUrls(issuer: string): string[] {
   ];
 }
 
-export const withoutSlash = (url: string): string => url.replace(/\/$/, '');
-
 function keysAt(url: string, renewed: () => void): JWTVerifyGetKey {
   const fetchKeys = afterPauses(async () => {
     const found = keySet.safeParse(await fetchJson(url));
@@ -71,21 +69,4 @@ function keysAt(url: string, renewed: () => void): JWTVerifyGetKey {
     cacheMaxAge: keyAgeMs,
     [customFetch]: async () => Response.json(await fetchKeys()),
   });
-}
-
-/** Keys and tokens must not be changed on the way; on this machine nobody is on the way. */
-function isSafe(url: string): boolean {
-  const { protocol, hostname } = URL.parse(url) ?? {};
-  return protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname ?? ''));
-}
-
-const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
-
-export function demandIssuer(url: string | null): string {
-  if (url === null) throw new WorkcrateError('config_invalid', '--auth oauth needs --oauth-issuer.');
-  if (isSafe(url)) return url;
-  throw new WorkcrateError(
-    'config_invalid',
-    '--oauth-issuer must be an https:// URL; http:// is for this machine alone.',
-  );
 }

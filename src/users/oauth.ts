@@ -24,6 +24,8 @@ const mostTokens = 1000;
 /** So long is a token taken for good without looking at its signature and the issuer's keys again. */
 const rememberMs = 60_000;
 
+export type TokenCheck = ReturnType<typeof createTokenCheck>;
+
 /** Tells who a token of the issuer stands for; rejects with `unauthorized`, or `IssuerDown` where it cannot tell. */
 export function createTokenCheck(options: OAuthOptions) {
   const { clock } = options;

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { demandIssuer } from './issuer.ts';
+import { demandIssuer } from './issuer-url.ts';
 import { createUsers, type Users } from './users.ts';
 
 interface Ground {

@@ -4,10 +4,10 @@ import { WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../log.ts';
 import { IssuerDown } from './fetching.ts';
-import { withoutSlash } from './issuer.ts';
+import { withoutSlash } from './issuer-url.ts';
 import { findKey, hashKey, isKey } from './keys.ts';
 import { createLastUse } from './last-use.ts';
-import { createTokenCheck, type OAuthOptions } from './oauth.ts';
+import type { OAuthOptions, TokenCheck } from './oauth.ts';
 
 export { IssuerDown } from './fetching.ts';
 export { operatorScope, scopes, usualScopes } from './scopes.ts';
@@ -27,7 +27,7 @@ export type Users = ReturnType<typeof createUsers>;
 /** Tells who a caller is by the key or token that it shows. */
 export function createUsers({ database, keys, oauth, clock, log }: UsersOptions) {
   const lastUse = createLastUse({ database, clock, log });
-  const tokens = oauth === null ? null : createTokenCheck({ ...oauth, clock });
+  const tokens = oauth === null ? null : tokenCheck({ ...oauth, clock });
 
   async function byKey(key: string): Promise<SignedIn> {
     const keyHash = hashKey(key);
@@ -43,14 +43,14 @@ export function createUsers({ database, keys, oauth, clock, log }: UsersOptions)
     /** Rejects with `unauthorized`, or with `IssuerDown` where the issuer has to be asked and cannot be. */
     async signIn(shown: string): Promise<SignedIn> {
       if (keys && isKey(shown)) return byKey(shown);
-      if (tokens !== null) return tokens.signIn(shown);
+      if (tokens !== null) return (await tokens).signIn(shown);
       throw unknownKey();
     },
     /** The issuer as it calls itself, or as the operator does while it is down; null without OAuth. */
     async issuer(): Promise<string | null> {
       if (tokens === null) return null;
       try {
-        return await tokens.issuer();
+        return await (await tokens).issuer();
       } catch (error) {
         if (error instanceof IssuerDown) return withoutSlash(oauth!.issuer);
         throw error;
@@ -58,6 +58,12 @@ export function createUsers({ database, keys, oauth, clock, log }: UsersOptions)
     },
     [Symbol.asyncDispose]: () => lastUse[Symbol.asyncDispose](),
   };
+}
+
+/** Loaded where tokens are taken: what checks their signatures is a good part of the start. */
+async function tokenCheck(options: OAuthOptions): Promise<TokenCheck> {
+  const { createTokenCheck } = await import('./oauth.ts');
+  return createTokenCheck(options);
 }
 
 function unknownKey(): WorkcrateError {

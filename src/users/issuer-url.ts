@@ -1,0 +1,20 @@
+import { WorkcrateError } from '../errors.ts';
+
+export const withoutSlash = (url: string): string => url.replace(/\/$/, '');
+
+const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/** Keys and tokens must not be changed on the way; on this machine nobody is on the way. */
+export function isSafe(url: string): boolean {
+  const { protocol, hostname } = URL.parse(url) ?? {};
+  return protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname ?? ''));
+}
+
+export function demandIssuer(url: string | null): string {
+  if (url === null) throw new WorkcrateError('config_invalid', '--auth oauth needs --oauth-issuer.');
+  if (isSafe(url)) return url;
+  throw new WorkcrateError(
+    'config_invalid',
+    '--oauth-issuer must be an https:// URL; http:// is for this machine alone.',
+  );
+}
