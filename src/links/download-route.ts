@@ -182,7 +182,8 @@ const settleMs = 3000;
  */
 async function breaksOff(socket: Socket): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, settleMs).unref();
+  // Not in the timer: after a stall that would come before the end of the connection has been read.
+  const timer = setTimeout(() => setImmediate(resolve), settleMs).unref();
   const closed = (): void => resolve();
   socket.once('close', closed);
   if (socket.destroyed) resolve();
