@@ -24,7 +24,7 @@ interface Round {
   readonly skip?: string | false;
 }
 
-/** What takes longest goes first, so that nothing is left to run alone at the end. */
+/** What takes or waits longest goes first, so that nothing is left to run alone at the end. */
 const longest = [
   'e2e/attacks/',
   'src/sandbox/docker/docker.test',
@@ -34,6 +34,8 @@ const longest = [
   'e2e/deploy/',
   'e2e/cli/package.test',
   'e2e/durability/',
+  'src/transfer/vanishing.test',
+  'src/storage/',
   'e2e/users/',
   'e2e/cli/',
   'examples/',
