@@ -142,7 +142,7 @@ function endOf({ reason, exitCode, signal, limits }: Execution): string {
     case 'pids':
       return `out of processes, of which there may be ${limits.processes}`;
     case 'disk':
-      return `out of disk: /workspace and /artifacts may take ${limits.diskBytes} bytes together; delete some of it before more is written`;
+      return `out of disk (/workspace and /artifacts may take ${limits.diskBytes} bytes together: delete some of it before you write more)`;
     case 'cancelled':
       return 'cancelled';
     case 'lost':
