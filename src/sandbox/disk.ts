@@ -1,5 +1,5 @@
-import { statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
+import { leavesReserve, measureFreeSpace } from '../disk-reserve.ts';
 import { diskShares, type Share } from './disk-shares.ts';
 import { folderBytes } from './folder-bytes.ts';
 import type { Place } from './sandbox.ts';
@@ -9,8 +9,6 @@ const lookEveryMs = 50;
 /** However quiet the disk is, the folders are measured again after so long, and after so many times what that took. */
 const measureEveryMs = 400;
 const patience = 3;
-/** Below this nobody else could write either. */
-const leastFree = (total: number): number => Math.min(1024 ** 3, total * 0.02);
 
 /** What a place took when it was measured, and how full its file system was then. */
 interface Measured {
@@ -54,7 +52,10 @@ function watch(place: Place, share: Share, over: () => void): Disposable {
   let mustStop = false;
 
   const look = async () => {
-    const { used, isFull } = await fullness(place.workspace);
+    const space = await measureFreeSpace(place.workspace);
+    const { usedBytes: used } = space;
+    // Below the reserve nobody else could write either.
+    const isFull = !leavesReserve(space);
     // As if it had been empty, until the first measuring: most runs are over by then.
     last ??= { bytes: 0, used, until: beganOver ? 0 : performance.now() + 4 * lookEveryMs };
     if (isFull || mayBeOver(last, used, share.most)) {
@@ -97,11 +98,4 @@ async function repeat(look: () => Promise<void>, signal: AbortSignal): Promise<v
       if (signal.aborted) return;
     }
   }
-}
-
-async function fullness(folder: string): Promise<{ used: number; isFull: boolean }> {
-  const { blocks, bfree, bavail, bsize, files, ffree } = await statfs(folder);
-  // Some file systems count no inodes.
-  const isFull = bavail * bsize < leastFree(blocks * bsize) || (files > 0 && ffree < files * 0.02);
-  return { used: (blocks - bfree) * bsize, isFull };
 }

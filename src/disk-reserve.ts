@@ -1,0 +1,62 @@
+import { stat, statfs } from 'node:fs/promises';
+
+/** The reserve is 2 % of a file system, and no more than 1 GB of it. */
+const reserveShare = 0.02;
+const mostReserveBytes = 1024 ** 3;
+
+/** How full a file system is, and how much of it is kept free. */
+export interface FreeSpace {
+  readonly usedBytes: number;
+  readonly freeBytes: number;
+  readonly reserveBytes: number;
+  /** Null where the file system has no fixed number of inodes, such as btrfs. */
+  readonly inodes: { readonly free: number; readonly reserve: number } | null;
+}
+
+/** Asks the kernel, which takes microseconds. Rejects as `statfs` does, such as with ENOENT. */
+export async function measureFreeSpace(folder: string): Promise<FreeSpace> {
+  const { blocks, bfree, bavail, bsize, files, ffree } = await statfs(folder);
+  return {
+    usedBytes: (blocks - bfree) * bsize,
+    // Some file systems do not say how large they are. Those are never full.
+    freeBytes: blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize,
+    reserveBytes: Math.min(mostReserveBytes, Math.floor(blocks * bsize * reserveShare)),
+    inodes: files === 0 ? null : { free: ffree, reserve: Math.floor(files * reserveShare) },
+  };
+}
+
+/** Whether the reserve is still free once `bytesToCome` have been written. */
+export function leavesReserve(space: FreeSpace, bytesToCome = 0): boolean {
+  const { freeBytes, reserveBytes, inodes } = space;
+  return freeBytes - bytesToCome >= reserveBytes && (inodes === null || inodes.free >= inodes.reserve);
+}
+
+/** Whether `bytesToCome` can be written to the folder's file system so that the reserve is left free. */
+export async function hasReserve(folder: string, bytesToCome = 0): Promise<boolean> {
+  return leavesReserve(await measureFreeSpace(folder), bytesToCome);
+}
+
+/** Bytes that this process is about to write, by the device that they go to. */
+const claimedBytes = new Map<number, number>();
+
+/**
+ * Claims space for bytes that are about to be written, so that several writers do not pass together what one alone
+ * could not. Null where the reserve would not be left. Dispose of the claim once the bytes are written, or will
+ * not be. Until then what is written already counts twice, which errs on the safe side.
+ */
+export async function claimSpace(folder: string, bytes: number): Promise<Disposable | null> {
+  const [space, { dev }] = await Promise.all([measureFreeSpace(folder), stat(folder)]);
+  const claimed = claimedBytes.get(dev) ?? 0;
+  if (!leavesReserve(space, claimed + bytes)) return null;
+  claimedBytes.set(dev, claimed + bytes);
+  let isClaimed = true;
+  return {
+    [Symbol.dispose]() {
+      if (!isClaimed) return;
+      isClaimed = false;
+      const left = claimedBytes.get(dev)! - bytes;
+      if (left === 0) claimedBytes.delete(dev);
+      else claimedBytes.set(dev, left);
+    },
+  };
+}
