@@ -25,7 +25,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
     assert.deepEqual((await server().call('list_artifacts', {})).data.artifacts, ['a.txt', 'b.txt']);
     for (const name of ['folder', 'link', 'pipe', 'nothing']) {
       const { code: error, text } = await server().call('get_artifact', { name });
-      assert.deepEqual([error, text], ['not_found', `Artifact not found: ${name} (not_found)`]);
+      assert.deepEqual([error, text], ['not_found', `Artifact not found: ${name}`]);
       assert.deepEqual(await rest(`/local/artifacts/${name}`), {
         status: 404,
         body: { error: `Artifact not found: ${name}` },
@@ -46,7 +46,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
   it('A5: a path is no name', async () => {
     const slash = `Invalid artifact path 'a/b': must be a filename, not a path (no '/' or '\\' allowed)`;
     assert.deepEqual(await rest('/local/artifacts/a%2Fb'), { status: 400, body: { error: slash } });
-    assert.equal((await server().call('get_artifact', { name: 'a/b' })).text, `${slash} (invalid_input)`);
+    assert.equal((await server().call('get_artifact', { name: 'a/b' })).text, slash);
     const dot = `Invalid artifact path '.hidden': cannot start with '.'`;
     assert.deepEqual(await rest('/local/artifacts/.hidden'), { status: 400, body: { error: dot } });
   });

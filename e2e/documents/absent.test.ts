@@ -27,7 +27,7 @@ it(
     ] as const) {
       const { failed, text } = await program.call(tool, { documentContent: 'x', ...more });
       assert.equal(failed, true);
-      assert.match(text, /Run: npm install pandoc-wasm @bjorn3\/browser_wasi_shim \(documents_unavailable\)/);
+      assert.match(text, /Run: npm install pandoc-wasm @bjorn3\/browser_wasi_shim/);
     }
     const { file_id } = await upload(program, 'a.txt', 'a');
     assert.equal((await program.call('list_files', {})).data.files[0].file_id, file_id);

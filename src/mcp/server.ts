@@ -290,11 +290,11 @@ function cancelled(cause: unknown): WorkcrateError {
   return new WorkcrateError('cancelled', 'The call was cancelled.', { cause });
 }
 
-/** The code stands in the text too, since many clients show the model nothing else. */
+/** The text is the message alone, in the words of the specification; programs read the code in `_meta`. */
 function failure(error: WorkcrateError): CallToolResult {
   return {
     isError: true,
-    content: [{ type: 'text', text: `${publicMessage(error)} (${error.code})` }],
+    content: [{ type: 'text', text: publicMessage(error) }],
     _meta: { 'workcrate/error': { code: error.code, ...error.details } },
   };
 }
