@@ -38,6 +38,8 @@ export interface ServingOptions extends Ground {
   readonly closed: () => void;
   /** Called where the time for calls under way is up: ends them. */
   readonly cut: () => void;
+  /** Whether HTTP is for links alone, since the client speaks over stdio. */
+  readonly linksOnly: boolean;
   /** The address that links and tokens name, once it is known. */
   readonly baseUrl: () => string;
 }
@@ -76,6 +78,7 @@ export async function startServing(options: ServingOptions) {
     }),
     ...(await transfersOf(options, served)),
     asks: auditedTokens(createAskRoute(options.bridge), 'upload_page', audit),
+    linksOnly: options.linksOnly,
     checkNames: createNameCheck(config.publicUrl, config.host),
     ...door,
     metrics,

@@ -95,6 +95,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
     underWay,
     closed: () => stopping.abort(),
     cut: () => cutting.abort(),
+    linksOnly: lane.sharesMachine && !config.stdioHttp,
     baseUrl,
   };
   const serving = started.use(await startServing(served));

@@ -3,7 +3,7 @@ import { syscalls } from '../../src/sandbox/seccomp/syscalls.ts';
 import type { Scene, User } from './scene.testing.ts';
 
 /** What stops an attack: a claim of the sandbox, or what the server does with what a run leaves and says. */
-export type Wall = Claim | 'artifacts' | 'records';
+export type Wall = Claim | 'artifacts' | 'records' | 'doors';
 
 /** One run. The code is that of a hostile user, who knows all paths and numbers of the machine. */
 export interface Step {

@@ -46,7 +46,7 @@ export function scorecard(columns: readonly Column[], server: readonly ServerVer
         ]),
       ),
     ]),
-    '## Artifacts and records, through the whole server',
+    '## Artifacts, records and doors, through the whole server',
     table(
       ['attack', 'must not happen', 'wall', 'bubblewrap'],
       server.map(({ name, mustNotHappen, wall, how }) => [

@@ -5,6 +5,7 @@ import type { Wall } from './attack.testing.ts';
 import { startServer, type TestServer, type ToolReply } from '../server.testing.ts';
 import type { ServerAttack, ServerStage } from './server-stage.testing.ts';
 import { artifactAttacks } from './server-artifacts.testing.ts';
+import { doorAttacks } from './server-doors.testing.ts';
 import { recordAttacks } from './server-records.testing.ts';
 
 export interface ServerVerdict {
@@ -14,7 +15,7 @@ export interface ServerVerdict {
   readonly how: string | null;
 }
 
-export const serverAttacks: readonly ServerAttack[] = [...artifactAttacks, ...recordAttacks];
+export const serverAttacks: readonly ServerAttack[] = [...artifactAttacks, ...recordAttacks, ...doorAttacks];
 
 const mostMs = 30_000;
 const cleaning = 'chmod -R u+rwx /workspace /artifacts; find /workspace /artifacts -mindepth 1 -delete';

@@ -4,8 +4,9 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { Client } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { stdioPaths } from '../attacks/server-doors.testing.ts';
 import { environment, fromSource, run, temporaryFolder } from './program.testing.ts';
 
 /** A client that has started `workcrate stdio` in a project folder, as an editor does for each window. */
@@ -46,6 +47,35 @@ it('stdio shares a file of the project by a link that can be fetched over HTTP',
   assert.match(data.downloadUrl, /^http:\/\/127\.0\.0\.1:\d+\/files\//);
   assert.equal(await (await fetch(data.downloadUrl)).text(), 'hello');
   for (const line of editor.logged().trimEnd().split('\n')) JSON.parse(line);
+});
+
+/** The address of its links, from the log. */
+const linksAt = (logged: string): string => /"url":"(http[^"]+)"/.exec(logged)![1]!;
+
+it('beside stdio only links and /livez are served, and the rest says why it is not', async () => {
+  await using home = await temporaryFolder();
+  await using editor = await window(home.path);
+  const url = linksAt(editor.logged());
+  assert.equal((await fetch(`${url}/livez`)).status, 200);
+  for (const path of stdioPaths) {
+    const answer = await fetch(`${url}${path}`);
+    assert.equal(answer.status, 404, path);
+    assert.match(await answer.text(), /serves links only.*--stdio-http/);
+  }
+  const { data } = await editor.call('request_upload', { filename: 'a.txt' });
+  assert.equal((await fetch(data.uploadUrl, { method: 'PUT', body: 'hello' })).status, 201);
+});
+
+it('with --stdio-http, everything is served beside stdio', async () => {
+  await using home = await temporaryFolder();
+  await using editor = await window(home.path, ['--stdio-http']);
+  const url = linksAt(editor.logged());
+  const served = ['/metrics', '/status', '/readyz', '/openapi.json', '/local/artifacts'];
+  for (const path of served) assert.equal((await fetch(`${url}${path}`)).status, 200, path);
+  const client = new Client({ name: 'another', version: '1' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+  assert.ok((await client.listTools()).tools.length > 0);
+  await client.close();
 });
 
 it('a second stdio takes another folder and another port, and both go on', async () => {

@@ -23,6 +23,13 @@ export async function startStdio(...flags: string[]) {
     child,
     ...read,
     logged: () => logged,
+    /** Where its links are, once it has logged that. */
+    async linksAt(): Promise<string> {
+      const signal = AbortSignal.timeout(patienceMs);
+      const pattern = /"stdio\.links_at".*"url":"([^"]+)"/;
+      while (!pattern.test(logged)) await once(child.stderr, 'data', { signal });
+      return pattern.exec(logged)![1]!;
+    },
     write: (...messages: Message[]) =>
       void child.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join('')),
     [Symbol.asyncDispose]: () => running.disposeAsync(),

@@ -172,6 +172,11 @@ export const settings = {
     [],
     'stdio: folders whose files may be shared by path; default: where it was started',
   ),
+  stdioHttp: setting(
+    flag,
+    false,
+    'stdio: serve all routes over HTTP beside the links, so that every user of this machine can run code',
+  ),
   sandbox: setting(
     oneOf('auto', 'bubblewrap', 'docker', 'subprocess', 'off'),
     'auto',

@@ -21,6 +21,8 @@ export interface WebOptions {
   readonly downloads: TokenRoute;
   readonly uploads: TokenRoute;
   readonly asks: TokenRoute;
+  /** Whether there is nothing but links and `/livez`, as beside stdio. */
+  readonly linksOnly: boolean;
   readonly checkNames: (headers: IncomingMessage['headers']) => void;
   readonly gate: Pick<Gate, 'admit' | 'headersFor'>;
   readonly guesses: GuessLimit;
@@ -109,6 +111,7 @@ async function respond(
       throw error;
     }
   }
+  if (options.linksOnly) refuseUnlessLivez(req);
   if (!(await options.gate.admit(req, res))) return;
   if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
   endUnlessComplete(req, res);
@@ -120,6 +123,16 @@ function byToken({ downloads, uploads, asks }: WebOptions, room: string | undefi
   if (room === 'files') return downloads;
   if (room === 'uploads') return uploads;
   return room === 'ask' ? asks : null;
+}
+
+/** A port on loopback is open to every user of the machine, and no key would be asked for. */
+function refuseUnlessLivez({ url }: IncomingMessage): void {
+  if (url === '/livez') return;
+  throw new WorkcrateError(
+    'not_found',
+    'This server belongs to the client that started it with `workcrate stdio`. Over HTTP it serves links only. ' +
+      'Use `workcrate serve` for a server that others may call, or start this one with --stdio-http.',
+  );
 }
 
 /** Only guesses are held up: behind a proxy, those with good links come from the same address. */

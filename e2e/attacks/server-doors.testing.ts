@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { startStdio } from '../conformance/stdio.testing.ts';
+import type { ServerAttack } from './server-stage.testing.ts';
+
+const wall = 'doors' as const;
+
+/** Attacks on what the server answers over HTTP, by who has no right to an answer. */
+export const doorAttacks: readonly ServerAttack[] = [
+  {
+    name: 'calls a stdio server over HTTP, as another user of the machine',
+    wall,
+    mustNotHappen: 'a tool runs, or anything but links and /livez answers',
+    async play() {
+      await using stdio = await startStdio('--sandbox', 'off');
+      const url = await stdio.linksAt();
+      for (const path of stdioPaths) {
+        const { status, body } = await getAsStranger(`${url}${path}`, ['POST', 'GET']);
+        if (status !== '404 404') return `${path} answered ${status}: ${body.slice(0, 200)}`;
+      }
+      return null;
+    },
+  },
+];
+
+/** Every route that works without a token, and other ways to spell them. */
+export const stdioPaths = `
+  / /mcp /mcp/ /MCP //mcp /./mcp /%6dcp /mcp?x=1
+  /livez/../mcp /livez%2f..%2fmcp /executions /executions/exec_1 /local/artifacts /local/artifacts/a.txt /metrics /status
+  /readyz /openapi.json /.well-known/oauth-protected-resource /files /files/x/y
+`
+  .trim()
+  .split(/\s+/);
+
+const listTools = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+const mcpHeaders = ['Content-Type: application/json', 'Accept: application/json, text/event-stream'];
+
+/** The statuses of one request by each method, made by uid 1001 where that is possible. */
+async function getAsStranger(url: string, methods: readonly string[]) {
+  const who = process.getuid?.() === 0 ? { uid: 1001, gid: 1001 } : {};
+  const answers = methods.map(async (method) => {
+    const body = method === 'POST' ? ['--data', listTools] : [];
+    const headers = mcpHeaders.flatMap((header) => ['-H', header]);
+    const args = [
+      '-s',
+      '--path-as-is',
+      '--max-time',
+      '20',
+      '-X',
+      method,
+      ...headers,
+      ...body,
+      '-w',
+      '\n%{http_code}',
+      url,
+    ];
+    const { stdout } = await promisify(execFile)('curl', args, { ...who, cwd: '/' });
+    return { status: stdout.slice(-3), body: stdout.slice(0, -4) };
+  });
+  const all = await Promise.all(answers);
+  return { status: all.map(({ status }) => status).join(' '), body: all.map(({ body }) => body).join(' ') };
+}
