@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
@@ -92,12 +92,36 @@ it('a data folder that this user may not write to is refused', async () => {
   await using folder = await temporaryFolder();
   await chmod(folder.path, 0o555);
   // Root may write everywhere, so as root the program is run as nobody.
-  const options = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+  const options: { uid?: number } = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+  const owner = process.getuid?.() ?? 0;
+  const named = `may not write to ${folder.path}, which belongs to [^ ]+ \\(uid ${owner}\\), mode 0555`;
   assertRefused(
     await serveOnce(folder.path, options),
-    /this user may not write there\. Choose another with --data/,
+    new RegExp(
+      `user \\S+ \\(uid ${options.uid ?? owner}\\) ${named}\\. Give it to .*choose another with --data`,
+    ),
   );
-  assertRefused(await serveOnce(join(folder.path, 'new'), options), /this user may not write there/);
+  assertRefused(await serveOnce(join(folder.path, 'new'), options), new RegExp(named));
+});
+
+it('a data folder where the kernel makes no folders is refused, instead of being tried for ever', async () => {
+  assertRefused(await serveOnce('/proc/workcrate'), /Cannot use \/proc\/workcrate as the data folder/);
+  const added = await run(['user', 'add', 'ada', '--data', '/proc/workcrate']);
+  assertRefused(added, /Cannot use \/proc\/workcrate as the data folder/);
+});
+
+const notRoot = process.getuid?.() === 0 ? false : 'only root can leave files that another user cannot open';
+
+it('what root looks at stays open to the user whose server it is', { skip: notRoot }, async () => {
+  await using folder = await temporaryFolder();
+  const options = { uid: 65_534 };
+  await chown(folder.path, options.uid, options.uid);
+  const first = await serve(['--data', folder.path], options);
+  await first.end('SIGTERM');
+  for (const name of ['lock.db', 'pid']) await rm(join(folder.path, name));
+  assert.equal((await run(['check', '--data', folder.path])).code, 0);
+  await using again = await serve(['--data', folder.path], options);
+  assert.equal((await fetch(`${again.url}/readyz`)).status, 200);
 });
 
 it('a data folder whose database is damaged is refused', async () => {

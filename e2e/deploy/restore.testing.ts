@@ -26,9 +26,28 @@ export async function asTheGuideSays(
   return shell(lines.slice(1).join('\n'), env);
 }
 
-async function blockOf(heading: string, word: string): Promise<string> {
+export async function sectionOf(heading: string): Promise<string> {
   const guide = await readFile(join(checkout, 'docs/operate.md'), 'utf8');
-  const section = guide.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+  return guide.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+}
+
+/** The names that stand directly in the data folder, as the guide draws it. */
+export async function folderTree(): Promise<Set<string>> {
+  const [, tree = ''] = /^```\n(.*?)^```/ms.exec(await sectionOf('The data folder')) ?? [];
+  const lines = tree.split('\n').filter((line) => /^ {2}\S/.test(line));
+  return new Set(lines.flatMap((line) => namesIn(line.trim().split(/ {2,}/, 1)[0]!)));
+}
+
+/** `a.db, -wal` is a.db and a.db-wal; of `logs/….jsonl` the folder counts. */
+function namesIn(cell: string): string[] {
+  const [first = '', ...more] = cell.split(', ');
+  return [first, ...more.map((name) => (name.startsWith('-') ? first + name : name))].map(
+    (name) => name.split('/', 1)[0]!,
+  );
+}
+
+async function blockOf(heading: string, word: string): Promise<string> {
+  const section = await sectionOf(heading);
   const blocks = [...section.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1]!);
   const block = blocks.find((text) => text.includes(word));
   if (block === undefined) throw new Error(`docs/operate.md has no block with ${word} below ${heading}`);

@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { createElsewhere, type Crates } from '../crates/crates.ts';
 import { openCrates, openCrateSources } from '../crating.ts';
+import { makeDataFolder } from '../data-folder.ts';
 import { openDatabase } from '../database/open.ts';
 import { executionOf } from '../executions/executions.ts';
 import { createFiles } from '../files/files.ts';
@@ -29,7 +29,7 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
   // What is worth a line in the log of a server is none in a terminal.
   const config = { ...given, logLevel: given.logLevel === 'info' ? ('warn' as const) : given.logLevel };
   const caller = flags['user'] === undefined ? localCaller : { user: demandUserName(flags['user']) };
-  if (config.database === null) mkdirSync(config.data, { recursive: true, mode: 0o700 });
+  if (config.database === null) makeDataFolder(config.data);
   await using opened = new AsyncDisposableStack();
   const [clock, log] = [Date.now, createLog(config.logLevel)];
   const database = opened.adopt(await openDatabase(databaseLocation(config)), (it) => it.close());

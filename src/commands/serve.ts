@@ -5,8 +5,9 @@ import { stopSignal } from './stopping.ts';
 
 /** `workcrate serve`: MCP and links over HTTP until stopped. */
 export async function serve({ config }: CommandInput): Promise<number> {
-  const stopped = stopSignal();
   await using workcrate = await startWorkcrate(config, { sharesMachine: false });
+  // Only now: a signal ends a server that is still starting at once, whatever it is busy with.
+  const stopped = stopSignal();
   process.stdout.write(greeting(workcrate, config));
   workcrate.log.info('stopping', { signal: await stopped });
   await workcrate.drain();

@@ -1,5 +1,6 @@
-import { mkdirSync, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { makeDataFolder } from '../data-folder.ts';
 import { othersNoticedMs, type Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { WorkcrateError } from '../errors.ts';
@@ -41,7 +42,7 @@ function usage(): WorkcrateError {
 /** Without the lock on the data folder: a server may hold it, and each change is one transaction. */
 async function openUnlocked({ config }: UserInput, make: boolean): Promise<Database> {
   const location = databaseLocation(config);
-  if (config.database === null && make) mkdirSync(config.data, { recursive: true, mode: 0o700 });
+  if (config.database === null && make) makeDataFolder(config.data);
   if (config.database === null && !make && !existsSync(location))
     throw new WorkcrateError(
       'not_found',

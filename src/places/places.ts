@@ -1,8 +1,9 @@
-import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../database/database.ts';
 import { errnoOf, WorkcrateError } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
 import type { Place } from '../sandbox/sandbox.ts';
 
 export interface PlacesOptions {
@@ -44,7 +45,7 @@ async function make(options: PlacesOptions, user: string): Promise<Place> {
   const place = placeOf(options, (await numberOf(options, user)) ?? (await take(options, user)));
   const { uid, workspace, artifacts } = place;
   for (const folder of [workspace, artifacts]) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
     if (uid !== null) giveTo(folder, uid);
     chmodSync(folder, 0o700);
   }
