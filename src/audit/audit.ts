@@ -25,14 +25,22 @@ export type Details = Readonly<Record<string, string | number | boolean | null>>
 
 /** The one writer for every room. */
 export interface Audit extends AsyncDisposable {
-  /** Takes a line at once and writes it soon, in order. Never throws: what cannot be written is told in the log. */
+  /**
+   * Writes a line at once: it survives the end of this process, and within a second a loss of power. Never throws:
+   * what cannot be written waits, and that is told in the log.
+   */
   note(event: AuditEvent): void;
+  /**
+   * Resolves once all lines so far are on disk. Whoever has changed something waits for it before the answer, together
+   * with all who wait at that time. Where it fails, the log tells that, and it resolves all the same.
+   */
+  synced(): Promise<void>;
   /**
    * A violation: a warning with its kind, where it was refused, and how often this user has tried the like before.
    * Gives that count. Of many within a minute the first are lines, and one line tells how many more there were.
    */
   violation(event: Omit<AuditEvent, 'level'>, kind: string, cause: Error): number;
-  /** Resolves once all lines taken so far are on disk. */
+  /** Writes what is still being counted, and resolves once all is on disk; rejects where that fails. */
   flush(): Promise<void>;
 }
 

@@ -3,10 +3,15 @@ import { isQuestion, type Question, type Tool, type ToolAnswer } from '../mcp/to
 import { withoutSecrets } from '../secrets.ts';
 import type { Audit, Details } from './audit.ts';
 import { noteFailure } from './failure.ts';
+import { isRunTool } from './run-lines.ts';
 
-/** The same tool, with a line for every call, unless it writes one of its own. */
+/**
+ * The same tool, with a line for every call, unless it writes one of its own. The line of a call that has changed
+ * something is on disk before the answer; that of a run is written again from its row where a loss of power took it.
+ */
 export function auditedTool(tool: Tool, audit: Audit): Tool {
   if (tool.isNoted === true) return tool;
+  const isSynced = tool.annotations.readOnlyHint !== true && !isRunTool(tool.name);
   return {
     ...tool,
     async handle(input, context) {
@@ -22,6 +27,7 @@ export function auditedTool(tool: Tool, audit: Audit): Tool {
         const { made, facts, ...outcome } = outcomeOf(answer);
         const details = { ...event.details, ...facts };
         audit.note({ ...event, subject: event.subject ?? made, ...outcome, details });
+        if (isSynced) await audit.synced();
         return answer;
       } catch (error) {
         noteFailure(audit, event, error, context.signal);

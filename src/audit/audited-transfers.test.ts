@@ -14,7 +14,7 @@ test('E8: an upload that was made a file only when it was looked at is told once
       standing: async () => ({ upload: Object.assign(upload, { fileId: 'file_1' }), offset: 5 }),
       file: async () => ({ id: 'file_1', owner: 'ada', name: 'late.txt', size: 5 }),
     } as unknown as Uploads,
-    { note: (event) => void events.push(event) } as Audit,
+    { note: (event) => void events.push(event), synced: async () => {} } as Audit,
   );
   for (let looks = 0; looks < 2; looks++) await uploads.standing('token');
   assert.deepEqual(

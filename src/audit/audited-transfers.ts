@@ -9,11 +9,13 @@ type Stored = NonNullable<Awaited<ReturnType<Uploads['file']>>>;
 
 /** The same rights to send, with a line for every file that has come, and for all that did not. */
 export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
-  const note = (token: string, file: Stored | null): void => {
+  /** Resolves once the line is on disk: only then is the file acknowledged. */
+  const note = async (token: string, file: Stored | null): Promise<void> => {
     if (file === null) return;
     const { owner: user, name: subject, id: file_id, size: bytes } = file;
     const details = { ...linkOf(token), file_id, bytes };
     audit.note({ ...plain, level: 'trace', user, subject, result: 'ok', details });
+    await audit.synced();
   };
 
   /** What a token opens is not known before: who has none gets no line here. */
@@ -41,13 +43,13 @@ export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
     write: (token, delivery) =>
       telling(token, async () => {
         const received = await uploads.write(token, delivery);
-        note(token, received.file);
+        await note(token, received.file);
         return received;
       }),
     begin: (token, fileLength) =>
       telling(token, async () => {
         const received = await uploads.begin(token, fileLength);
-        note(token, received.file);
+        await note(token, received.file);
         return received;
       }),
     async standing(token) {
@@ -55,7 +57,7 @@ export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
       const standing = await uploads.standing(token);
       // Its bytes were all here, and nobody had made a file of them.
       if (before.fileId === null && standing.upload.fileId !== null)
-        note(token, await uploads.file(standing.upload));
+        await note(token, await uploads.file(standing.upload));
       return standing;
     },
     withdraw: (token) =>
@@ -63,6 +65,7 @@ export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
         const { owner: user, name: subject } = await uploads.find(token);
         await uploads.withdraw(token);
         audit.note({ ...plain, level: 'trace', user, subject, result: 'withdrawn', details: linkOf(token) });
+        await audit.synced();
       }),
   };
 }

@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  fdatasync,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
@@ -8,12 +9,15 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { WorkcrateError } from '../errors.ts';
+import { promisify } from 'node:util';
+import { errnoOf, WorkcrateError } from '../errors.ts';
 import { endingOf, type Torn } from './ending.ts';
 import { fileFor } from './file-names.ts';
 import { beginHead, readHead, writeHead, type Head } from './head.ts';
 import { beginning, lineAfter, type Entry, type Place } from './line.ts';
 import { openRegular, openRegularSync } from './regular.ts';
+
+const datasync = promisify(fdatasync);
 
 /** Read as well, since a file that was just opened is looked at. */
 const appendFlags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
@@ -45,6 +49,7 @@ export function openChain(folder: string, key: string | null) {
   let found: Found | null = null;
   let file: string | null = null;
   let settled = 0;
+  let settledFile: string | null = null;
 
   /** Goes on from whatever is furthest: what is known here, what the head says, or what stands in the files. */
   function look(): Found {
@@ -118,6 +123,22 @@ export function openChain(folder: string, key: string | null) {
       await syncFile(folder, file, current?.fd ?? null);
       await writeHead(folder, head, key);
       settled = head.seq;
+      settledFile = head.file;
+    },
+
+    /** Whether the file that lines go to was settled before, so that its name and the head are on disk. */
+    isKnown: (): boolean => file !== null && file === settledFile,
+
+    /** Resolves once all that was added is on disk; the head tells of it later. */
+    async sync(): Promise<void> {
+      const target = current;
+      if (target === null) return;
+      try {
+        await datasync(target.fd);
+      } catch (error) {
+        // It was left meanwhile, and leaving syncs.
+        if (errnoOf(error) !== 'EBADF' || current === target) throw error;
+      }
     },
 
     /** The file is opened anew for the next line, after it was moved or removed. */

@@ -207,19 +207,28 @@ test('a line that a crash has torn stays as evidence, the same day and the next'
   }
 });
 
-test('more lines than can wait are told by one line that says how many are lost', async () => {
+test('E8: a line is in the file at once, and on disk once it is synced', async () => {
+  using folder = temporaryLog();
+  await using audit = open(folder.path);
+  audit.note(event({ subject: 'first' }));
+  assert.equal(linesOf(folder.path).at(-1)!.subject, 'first');
+  await Promise.all([audit.synced(), audit.synced()]);
+  const head = JSON.parse(readFileSync(join(folder.path, 'audit-head.json'), 'utf8')) as { seq: number };
+  assert.equal(head.seq, 3, 'the first sync of a file brings its name and the head to disk as well');
+  audit.note(event({ subject: 'second' }));
+  await audit.synced();
+  assert.equal(linesOf(folder.path).at(-1)!.subject, 'second');
+});
+
+test('E8: a sync that fails is told, and whoever waits for it goes on', async () => {
   using folder = temporaryLog();
   const { log, events } = keptLog();
-  {
-    await using audit = open(folder.path, { log });
-    for (let n = 0; n < 10_005; n++) audit.note(event());
-    await audit.flush();
-    audit.note(event({ subject: 'after' }));
-  }
-  const lines = linesOf(folder.path);
-  assert.deepEqual(lines.at(-2)!.details, { lines: 5 });
-  assert.deepEqual([lines.length, lines.at(-1)!.subject], [10_004, 'after']);
-  assert.deepEqual(events, ['audit.lines_lost']);
+  await using audit = open(folder.path, { log });
+  mkdirSync(join(folder.path, fileName));
+  audit.note(event());
+  await audit.synced();
+  assert.deepEqual(events, ['audit.write_failed']);
+  rmdirSync(join(folder.path, fileName));
 });
 
 test('while nothing can be written, no number of other lines pushes out a violation, and what was lost is counted', async () => {

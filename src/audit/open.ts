@@ -46,6 +46,7 @@ export function openAudit(options: AuditOptions): Audit {
   return {
     note,
     violation: violations(folding.take),
+    synced: queue.sync,
     async flush() {
       folding.tell();
       const error = await queue.flush();
@@ -66,6 +67,7 @@ function silent(): Audit {
   return {
     note() {},
     violation: violations(() => {}),
+    synced: nothing,
     flush: nothing,
     [Symbol.asyncDispose]: nothing,
   };

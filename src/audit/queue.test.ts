@@ -13,6 +13,8 @@ test('E8: files of days that are over go only once the head names a line of the 
       calls.push('settle');
       if (failure !== null) throw failure;
     },
+    isKnown: () => true,
+    async sync() {},
     leave() {},
   };
   const queue = createQueue({ chain, log: keptLog().log, newDay: () => void calls.push('new day') });

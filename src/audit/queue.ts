@@ -2,6 +2,7 @@ import type { Log } from '../log.ts';
 import type { Chain } from './chain.ts';
 import { dayMs, dayOf } from './file-names.ts';
 import type { Entry } from './line.ts';
+import { createSettling } from './settling.ts';
 
 const mostWaiting = 10_000;
 /** Beyond those: whoever makes many lines while nothing can be written must not push out what was refused. */
@@ -18,7 +19,10 @@ export interface QueueOptions {
   newDay(): void;
 }
 
-/** Lines on their way to the file, in order. Those that come together are written together. */
+/**
+ * Lines on their way to the file, in order. A line is in the file when `add` returns, so that whoever is answered
+ * later finds it there even after `kill -9`; a power loss it survives once `sync` or `settle` has brought it to disk.
+ */
 export function createQueue({ chain, log, newDay }: QueueOptions) {
   let waiting: Entry[] = [];
   let lost = 0;
@@ -29,8 +33,13 @@ export function createQueue({ chain, log, newDay }: QueueOptions) {
   let again: NodeJS.Timeout | null = null;
   let rest: NodeJS.Timeout | null = null;
   let closed = false;
-  let isSettled = true;
-  let settling: Promise<unknown> = Promise.resolve();
+  const settling = createSettling({ chain, log, settled });
+
+  /** Not before the head says so: files may go then, and it must not name one of them. */
+  function settled(): void {
+    if (day !== settledDay) newDay();
+    settledDay = day;
+  }
 
   /** While nothing can be written, trying for each line would only cost time. */
   function writeSoon(): void {
@@ -79,26 +88,10 @@ export function createQueue({ chain, log, newDay }: QueueOptions) {
     lostMeanwhile++;
   }
 
-  /** One at a time; a failure is told, and is the next one's to make good. */
   function settle(): Promise<unknown> {
     clearTimeout(rest ?? undefined);
     rest = null;
-    settling = settling.then(async () => {
-      try {
-        await chain.settle();
-        isSettled = true;
-        // Not before: files may go then, and the head must not name one of them.
-        if (day !== settledDay) newDay();
-        settledDay = day;
-        return null;
-      } catch (error) {
-        chain.leave();
-        if (isSettled) log.error('audit.settle_failed', { error });
-        isSettled = false;
-        return error;
-      }
-    });
-    return settling;
+    return settling.settle();
   }
 
   async function flush(): Promise<unknown> {
@@ -116,8 +109,11 @@ export function createQueue({ chain, log, newDay }: QueueOptions) {
       const most = entry.level === 'warning' ? mostWaiting + keptForWarnings : mostWaiting;
       if (waiting.length < most) waiting.push(entry);
       else lose();
-      writeSoon();
+      if (waiting.length === 1 && failure === null) write();
+      else writeSoon();
     },
+
+    sync: settling.sync,
 
     /** Resolves once all is on disk, or with what is in the way of that. */
     flush,

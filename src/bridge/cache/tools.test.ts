@@ -21,6 +21,7 @@ function memoryAudit(): Audit & { readonly lines: string[] } {
       void lines.push([level, operation, user, client, subject, result].join(' ')),
     violation: ({ operation, subject, result }, kind) =>
       lines.push(['violation', operation, subject, result, kind].join(' ')),
+    synced: async () => {},
     flush: async () => {},
     async [Symbol.asyncDispose]() {},
   };

@@ -106,6 +106,7 @@ function memoryAudit(noted: Noted[]): Audit {
   return {
     note: (event) => void noted.push(event),
     violation: (event, kind) => noted.push({ ...event, kind, level: 'warning' }),
+    synced: async () => {},
     flush: async () => {},
     [Symbol.asyncDispose]: async () => {},
   };
