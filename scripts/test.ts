@@ -34,6 +34,8 @@ const longest = [
   'e2e/deploy/',
   'e2e/cli/package.test',
   'e2e/durability/',
+  'e2e/soak/',
+  'e2e/faults/',
   'src/transfer/vanishing.test',
   'src/storage/',
   'e2e/users/',

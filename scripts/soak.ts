@@ -1,0 +1,37 @@
+import { soak } from '../e2e/soak/soak.testing.ts';
+
+/**
+ * Mixed load on a real server for some minutes, with kills, slow clients and clients that vanish:
+ *
+ *   npm run soak -- 10            ten minutes
+ *   npm run soak -- 10 1234       with the random numbers of an earlier one
+ *
+ * Ends with 1 if anything was lost, doubled, changed or left behind.
+ */
+const [minutes = '1', seed = String(Date.now() % 1_000_000)] = process.argv.slice(2);
+if (!(Number(minutes) > 0) || !Number.isInteger(Number(seed))) {
+  process.stderr.write('usage: npm run soak -- MINUTES [SEED]\n');
+  process.exit(2);
+}
+const report = (line: string): void => void process.stdout.write(`${line}\n`);
+
+report(`a soak of ${minutes} minutes, seed ${seed}`);
+const { ledger, kills, footprints } = await soak({
+  seconds: Number(minutes) * 60,
+  seed: Number(seed),
+  report,
+});
+
+for (const [name, count] of ledger.done) report(`  ${name}: ${count}`);
+for (const name of Object.keys(footprints[0]) as (keyof (typeof footprints)[0])[])
+  report(`  ${name}: ${footprints[0][name]} → ${footprints[1][name]}`);
+report(
+  `kills: ${kills}; runs ${ledger.runs.size}, crates ${ledger.crates.size}, deletions ${ledger.deleted.size}, revocations ${ledger.revoked.size}, single uses ${ledger.used.size}`,
+);
+for (const problem of ledger.problems.slice(0, 50)) report(`PROBLEM ${problem}`);
+report(
+  ledger.problems.length === 0
+    ? 'nothing lost, nothing doubled, nothing leaked'
+    : `${ledger.problems.length} problems`,
+);
+process.exitCode = ledger.problems.length === 0 ? 0 : 1;
