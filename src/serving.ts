@@ -21,6 +21,7 @@ import { countedSignIns } from './seeing/users.ts';
 import { noteAddress } from './server-address.ts';
 import { openUsers } from './users/open.ts';
 import { createApp } from './web/app.ts';
+import { createClientAddress } from './web/client-address.ts';
 import { createGate, type GateOptions } from './web/gate.ts';
 import { createGuessLimit } from './web/guess-limit.ts';
 import { createResource } from './web/resource.ts';
@@ -76,8 +77,10 @@ export async function startServing(options: ServingOptions) {
       log,
       rooms: roomsOf(options, door, mcp, ready),
     }),
-    ...(await transfersOf(options, served)),
-    asks: auditedTokens(createAskRoute(options.bridge), 'upload_page', audit),
+    byToken: {
+      ...(await transfersOf(options, served)),
+      ask: auditedTokens(createAskRoute(options.bridge), 'upload_page', audit),
+    },
     linksOnly: options.linksOnly,
     checkNames: createNameCheck(config.publicUrl, config.host),
     ...door,
@@ -105,10 +108,12 @@ function openGate({ config, keeping: { database }, baseUrl, metrics, audit, cloc
       'scope',
       error,
     );
-  const gate = createGate({ users, guesses: limit(), terms: resource.terms, denied, log });
+  const addressOf = createClientAddress(config.trustedProxy);
+  const gate = createGate({ users, guesses: limit(), addressOf, terms: resource.terms, denied, log });
   return {
     gate,
     guesses: limit(),
+    addressOf,
     resource,
     [Symbol.asyncDispose]: async () => users?.[Symbol.asyncDispose](),
   };
@@ -170,7 +175,7 @@ async function transfersOf(
     urlOf: (token) => `${baseUrl()}/uploads/${token}`,
   });
   return {
-    downloads: auditedTokens(downloads, 'download', audit),
+    files: auditedTokens(downloads, 'download', audit),
     uploads: auditedTokens(taking, 'upload', audit),
   };
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { startStdio } from '../conformance/stdio.testing.ts';
+import { startServer } from '../server.testing.ts';
 import type { ServerAttack } from './server-stage.testing.ts';
 
 const wall = 'doors' as const;
@@ -17,6 +18,24 @@ export const doorAttacks: readonly ServerAttack[] = [
       for (const path of stdioPaths) {
         const { status, body } = await getAsStranger(`${url}${path}`, ['POST', 'GET']);
         if (status !== '404 404') return `${path} answered ${status}: ${body.slice(0, 200)}`;
+      }
+      return null;
+    },
+  },
+  {
+    name: 'guesses tokens under addresses that it makes up (X-Forwarded-For)',
+    wall,
+    mustNotHappen: 'the limit on guesses does not apply',
+    async play() {
+      for (const trustedProxy of [[], ['127.0.0.1', '10.0.0.0/8']]) {
+        await using server = await startServer({ guessLimit: 3, trustedProxy });
+        const statuses = [];
+        for (let count = 0; count < 12; count++) {
+          const made = `203.0.113.${count}, 10.0.0.${count}, garbage ${count}`;
+          const headers = { 'X-Forwarded-For': made, Forwarded: `for=203.0.113.${count}` };
+          statuses.push((await fetch(`${server.url}/files/guess-${count}`, { headers })).status);
+        }
+        if (statuses.at(-1) !== 429) return `${statuses.join(' ')} with ${JSON.stringify(trustedProxy)}`;
       }
       return null;
     },

@@ -255,10 +255,21 @@ it('without --auth there is no key to show, and one that is shown changes nothin
   assert.equal(answer.status, 200);
 });
 
-it('over stdio the caller is local and shows no key, while the HTTP side beside it asks for one', async () => {
+it('over stdio the caller is local and shows no key, while --stdio-http beside it asks for one', async () => {
   await using opened = new AsyncDisposableStack();
   const { path } = opened.use(await temporaryFolder());
-  const args = argumentsOf('stdio', '--port', '0', '--data', path, '--auth', 'keys', '--sandbox', 'off');
+  const args = argumentsOf(
+    'stdio',
+    '--stdio-http',
+    '--port',
+    '0',
+    '--data',
+    path,
+    '--auth',
+    'keys',
+    '--sandbox',
+    'off',
+  );
   const client = opened.adopt(new Client({ name: 'stdio', version: '1' }), (it) => it.close());
   await client.connect(new StdioClientTransport({ command, args, env: environment, stderr: 'ignore' }));
   const { uploadUrl } = (await callTool(client, 'request_upload', { filename: 'a' })).data;

@@ -6,6 +6,7 @@ import {
   flag,
   integer,
   list,
+  networks,
   oneOf,
   optionalBaseUrl,
   optionalUrl,
@@ -49,6 +50,11 @@ it('a choice is one of its words, and no property of an object', () => {
 it('a list leaves out what is empty', () => {
   assert.deepEqual(list.parse(' a, ,b,'), ['a', 'b']);
   assert.deepEqual(list.parse(''), []);
+});
+
+it('proxies are addresses or networks, and no names', () => {
+  assert.deepEqual(networks.parse('127.0.0.1, ::1,10.0.0.0/8'), ['127.0.0.1', '::1', '10.0.0.0/8']);
+  refuses(networks, 'localhost', '10.0.0.0/33', '::1/129', '10.0.0', '10.0.0.0/', '/8', 'fe80::1%eth0');
 });
 
 it('text that must be there is not empty: an empty data folder would be wherever the program was started', () => {

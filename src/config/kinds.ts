@@ -1,3 +1,5 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
 /** How the text of a flag, a variable or a config file becomes a value. Each says what it takes. */
 export interface Kind<T> {
   readonly takes: string;
@@ -74,6 +76,17 @@ export const list = kind('values separated by commas', (value) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
+
+/** Addresses and networks (CIDR). Host names are not taken: what they resolve to may change. */
+export const networks = kind('addresses or networks such as 10.0.0.0/8, separated by commas', (value) => {
+  const all = list.parse(value);
+  for (const one of all) {
+    const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(one) ?? [];
+    const most = isIPv4(address) ? 32 : isIPv6(address) && !address.includes('%') ? 128 : -1;
+    if (most < 0 || Number(bits ?? 0) > most) throw new BadValue();
+  }
+  return all;
+});
 
 const unitBytes: Record<string, number> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 };
 

@@ -6,6 +6,7 @@ import {
   flag,
   integer,
   list,
+  networks,
   oneOf,
   optionalBaseUrl,
   optionalInteger,
@@ -64,6 +65,11 @@ export const settings = {
   publicUrl: setting(optionalBaseUrl, null, 'base of the links handed out, where a proxy stands in front', {
     aliases: ['MCP_PUBLIC_URL'],
   }),
+  trustedProxy: setting(
+    networks,
+    [],
+    'proxies in front, whose X-Forwarded-For says where a request comes from: for the log and the limit on guesses',
+  ),
   data: setting(text, defaultData, 'folder for the database and, unless set otherwise, the files'),
   filesDir: setting(optionalText, null, 'folder for the bytes of files; default: files in the data folder', {
     aliases: ['MCP_FILES_DIR'],

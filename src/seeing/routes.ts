@@ -1,3 +1,11 @@
+/** Rooms whose paths end in a token, which is all that it takes to be let in. No log may hold such a path. */
+export const tokenRooms = ['files', 'uploads', 'ask'] as const;
+
+export type TokenRoom = (typeof tokenRooms)[number];
+
+export const isTokenRoom = (room: string | undefined): room is TokenRoom =>
+  (tokenRooms as readonly (string | undefined)[]).includes(room);
+
 /** Names of routes for logs, spans and counters: the shape of a path and never the path, which may be a right. */
 const plain = new Set([
   '/',
@@ -14,7 +22,7 @@ export function routeName(url: string): string {
   const path = url.split('?', 1)[0]!;
   if (plain.has(path)) return path;
   const [, first = '', second, ...more] = path.split('/');
-  if (first === 'files' || first === 'uploads' || first === 'ask') return `/${first}/{token}`;
+  if (isTokenRoom(first)) return `/${first}/{token}`;
   if (first === 'executions') return '/executions/{id}';
   if (first === '.well-known') return '/.well-known';
   if (second === 'artifacts')

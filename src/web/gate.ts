@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import { methodName, routeName } from '../seeing/routes.ts';
 import { IssuerDown, type Users } from '../users/users.ts';
 import { answerJson, jsonResponse, statusOf } from './answer.ts';
+import type { ClientAddress } from './client-address.ts';
 import { challengeOf, missingScope, type ChallengeTerms } from './challenge.ts';
 import type { GuessLimit } from './guess-limit.ts';
 
@@ -13,6 +14,7 @@ export interface GateOptions {
   /** Null where nobody has to sign in. */
   readonly users: Pick<Users, 'signIn'> | null;
   readonly guesses: GuessLimit;
+  readonly addressOf: ClientAddress;
   readonly terms: () => ChallengeTerms;
   /** Told of everybody who has signed in and asks for what the key or token is not good for. */
   readonly denied: (caller: SignedIn, asked: string, error: WorkcrateError) => void;
@@ -34,7 +36,7 @@ const open = new Set([
  * Lets nobody in who has not signed in, where people have to. It stands before the routes, which ask it again who
  * it was that it let in: a request that came past it has nobody behind it, and is refused there.
  */
-export function createGate({ users, guesses, terms, denied, log }: GateOptions) {
+export function createGate({ users, guesses, addressOf, terms, denied, log }: GateOptions) {
   const admitted = new WeakMap<object, SignedIn>();
   let told: IssuerDown | null = null;
 
@@ -47,9 +49,9 @@ export function createGate({ users, guesses, terms, denied, log }: GateOptions) 
     }
   }
 
-  /** Only failures are held up: behind a proxy, all callers come from one address. */
-  function countMiss({ socket }: IncomingMessage, { cause }: WorkcrateError): void {
-    const address = socket.remoteAddress ?? '';
+  /** Only failures are slowed down: other callers may come from the same address. */
+  function countMiss(req: IncomingMessage, { cause }: WorkcrateError): void {
+    const address = addressOf(req);
     const { code: reason = 'unknown' } = (cause ?? {}) as { code?: unknown };
     log.info('auth.refused', { address, reason });
     // The issuer did give it, once.

@@ -7,9 +7,10 @@ import { asWorkcrateError, errnoOf, isOurFault, isWorkcrateError, WorkcrateError
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { seenRequest } from '../seeing/requests.ts';
-import { routeName } from '../seeing/routes.ts';
+import { isTokenRoom, routeName, type TokenRoom } from '../seeing/routes.ts';
 import type { Tracing } from '../tracing.ts';
 import { answerError } from './answer.ts';
+import type { ClientAddress } from './client-address.ts';
 import type { Gate } from './gate.ts';
 import type { GuessLimit } from './guess-limit.ts';
 import { bracketed } from './trusted-names.ts';
@@ -18,14 +19,14 @@ type TokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => 
 
 export interface WebOptions {
   readonly app: Hono;
-  readonly downloads: TokenRoute;
-  readonly uploads: TokenRoute;
-  readonly asks: TokenRoute;
+  readonly byToken: Readonly<Record<TokenRoom, TokenRoute>>;
   /** Whether there is nothing but links and `/livez`, as beside stdio. */
   readonly linksOnly: boolean;
   readonly checkNames: (headers: IncomingMessage['headers']) => void;
   readonly gate: Pick<Gate, 'admit' | 'headersFor'>;
   readonly guesses: GuessLimit;
+  /** From where a request comes, see client-address.ts. */
+  readonly addressOf: ClientAddress;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly log: Log;
@@ -101,13 +102,12 @@ async function respond(
 ): Promise<void> {
   options.checkNames(req.headers);
   const [, room, token, ...more] = (req.url ?? '').split('?', 1)[0]!.split('/');
-  const route = byToken(options, room);
-  if (route !== null && token !== undefined && more.length === 0) {
+  if (isTokenRoom(room) && token !== undefined && more.length === 0) {
     try {
-      return await route(req, res, token);
+      return await options.byToken[room](req, res, token);
     } catch (error) {
       if (isWorkcrateError(error, 'link_not_found') || isWorkcrateError(error, 'upload_not_found'))
-        countMiss(options.guesses, req.socket.remoteAddress ?? '');
+        countMiss(options.guesses, options.addressOf(req));
       throw error;
     }
   }
@@ -116,13 +116,6 @@ async function respond(
   if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
   endUnlessComplete(req, res);
   await viaApp(req, res);
-}
-
-/** Rooms whose paths end in a token, which is all that it takes to be let in. */
-function byToken({ downloads, uploads, asks }: WebOptions, room: string | undefined): TokenRoute | null {
-  if (room === 'files') return downloads;
-  if (room === 'uploads') return uploads;
-  return room === 'ask' ? asks : null;
 }
 
 /** A port on loopback is open to every user of the machine, and no key would be asked for. */
@@ -135,7 +128,7 @@ function refuseUnlessLivez({ url }: IncomingMessage): void {
   );
 }
 
-/** Only guesses are held up: behind a proxy, those with good links come from the same address. */
+/** Only guesses are slowed down: those with good links may come from the same address. */
 function countMiss(guesses: GuessLimit, address: string): void {
   guesses.check(address);
   guesses.miss(address);

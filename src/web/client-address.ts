@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP, isIPv4 } from 'node:net';
+
+/** More proxies in a row than anybody has; what stands further left is not looked at. */
+const mostHops = 16;
+
+/**
+ * Tells from which address a request comes. Where its peer is one of the trusted proxies, that is the right-most address
+ * of `X-Forwarded-For` that is not a trusted proxy itself: each proxy adds the address that it saw at the right, and what
+ * is left of the first stranger was written by that stranger. `Forwarded` is not read, since a proxy that sets only one
+ * of the two headers passes on the other as the client sent it.
+ */
+export function createClientAddress(trustedProxies: readonly string[]) {
+  const trusted = blockListFrom(trustedProxies);
+  const isTrusted = (address: string): boolean => trusted.check(address, familyOf(address));
+  return ({ socket, headers }: Pick<IncomingMessage, 'headers'> & { socket: Peer }): string => {
+    let address = addressIn(socket.remoteAddress ?? '') ?? '';
+    if (trustedProxies.length === 0 || address === '' || !isTrusted(address)) return address;
+    for (const entry of hopsFrom(headers['x-forwarded-for'])) {
+      const hop = addressIn(entry);
+      // A proxy that wrote garbage is the last one of which anything is known.
+      if (hop === null) return address;
+      address = hop;
+      if (!isTrusted(address)) return address;
+    }
+    return address;
+  };
+}
+
+interface Peer {
+  readonly remoteAddress?: string | undefined;
+}
+
+export type ClientAddress = ReturnType<typeof createClientAddress>;
+
+/** Parsed by the kind of the setting already. */
+function blockListFrom(networks: readonly string[]): BlockList {
+  const all = new BlockList();
+  for (const network of networks) {
+    const [address, bits] = network.split('/') as [string, string | undefined];
+    if (bits === undefined) all.addAddress(address, familyOf(address));
+    else all.addSubnet(address, Number(bits), familyOf(address));
+  }
+  return all;
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIPv4(address) ? 'ipv4' : 'ipv6');
+
+/** From right to left. Node joins several headers of that name into one. */
+function hopsFrom(header: string | string[] | undefined): string[] {
+  const entries = header === undefined ? [] : String(header).split(',');
+  return entries.slice(-mostHops).toReversed();
+}
+
+/** The address of an entry: with a port or without, IPv6 in brackets or bare, IPv4 inside of IPv6 as IPv4. */
+function addressIn(entry: string): string | null {
+  const text = entry.trim();
+  const bare = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare.replace(/%.*$/s, '');
+  return isIP(mapped) === 0 ? null : mapped;
+}
