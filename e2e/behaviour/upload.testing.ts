@@ -115,13 +115,16 @@ export async function inStorage(server: TestServer): Promise<{ staged: string[];
   return { staged: staged.map(({ id }) => id), objects: objects.map(({ key }) => key) };
 }
 
-/** Adds bytes to what is staged, as a server that was killed before it answered leaves them. */
+/** Adds bytes to what is staged and recorded, as a server leaves them that was killed before it made a file of them. */
 export async function stageMore(server: TestServer, id: string, offset: number, text: string): Promise<void> {
   await using storage = await openedBeside(server);
   const bytes = async function* (): AsyncGenerator<Uint8Array> {
     yield Buffer.from(text);
   };
-  await storage.staging.append(id, offset, bytes(), { key: keyFor(id) });
+  const size = await storage.staging.append(id, offset, bytes(), { key: keyFor(id) });
+  await using opened = new AsyncDisposableStack();
+  const database = opened.adopt(await databaseOf(server.config), (it) => it.close());
+  await database.query('UPDATE uploads SET synced_bytes = ? WHERE id = ?', size, id);
 }
 
 /** The names of all files in staging and objects. Only on disk can they be looked at. */

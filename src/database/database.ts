@@ -26,6 +26,11 @@ export const othersNoticedMs = 50;
 export interface Database extends Queries {
   readonly kind: 'sqlite' | 'postgres';
   /**
+   * An SQL expression for the time in milliseconds that all processes on this database agree on; null where one process
+   * uses it, whose own clock will do.
+   */
+  readonly sharedClock: string | null;
+  /**
    * Runs `work` whole or not at all: a rejection rolls back and is passed on. What it commits survives
    * power loss. Writers are one at a time where they touch the same rows; a conflict that the backend
    * can only answer by running again (deadlock, serialisation, busy) is run again, so `work` must have

@@ -65,7 +65,7 @@ export function migrationContract(backend: Backend): void {
       const database = await openDatabase(location);
       t.after(() => database.close());
       assert.deepEqual(await database.query('SELECT * FROM files'), before);
-      const since = { purpose: null, purpose_note: null };
+      const since = { purpose: null, purpose_note: null, synced_bytes: null };
       assert.deepEqual(await database.query('SELECT * FROM uploads'), [{ ...upload, ...since }]);
       for (const table of TABLES) await database.query(`SELECT * FROM ${table}`);
     });

@@ -30,6 +30,7 @@ export async function postgresDatabase(url: string): Promise<Database> {
 
   return {
     kind: 'postgres',
+    sharedClock: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
     version: () => null,
     query: (sql, ...values) => tracked(() => querySingly(lend, sql, values)),
     transaction: (work) => tracked(() => transact(lend, work)),

@@ -68,6 +68,7 @@ export function sqliteDatabase(file: string): Database {
 
   return {
     kind: 'sqlite',
+    sharedClock: null,
     // Both only grow: what is written here, and what others commit, as `workcrate user` does beside a server.
     version: () => (closing === null ? version + writtenByOthers() : version),
     async query<T extends Row>(sql: string, ...values: SqlValue[]) {

@@ -104,6 +104,12 @@ export function createFiles(options: FilesOptions) {
       }
     },
 
+    /**
+     * Stages bytes again that were put in their place but got no row, because a crash or the database came between:
+     * whether there were any. Whoever sent them may go on.
+     */
+    takeBack: (stagingId: string) => takeBack(options, stagingId),
+
     demandRoom: (caller: Caller, size: number) => demandRoom(options, caller, size),
 
     /** A file of the caller's that has not expired, or null. */
@@ -189,6 +195,12 @@ async function commit({ database, storage }: FilesOptions, stagingId: string, ke
     await storage.remove(key);
     await storage.staging.commit(stagingId, key);
   }
+}
+
+async function takeBack({ database, storage }: FilesOptions, stagingId: string): Promise<boolean> {
+  const key = keyFor(stagingId);
+  if (storage.staging.takeBack === undefined || (await isKnown(database, key))) return false;
+  return storage.staging.takeBack(key, stagingId);
 }
 
 /** In a storage that others use too there is no start at which nobody else writes. */

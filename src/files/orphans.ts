@@ -33,7 +33,10 @@ export async function* orphans(stores: Stores): AsyncGenerator<string> {
   }
 }
 
-/** Where others write too, neither what an open upload may be about to become: S3 may date it from its beginning. */
+/**
+ * Nor what parts of an open upload became that were acknowledged: they are staged again when their sender goes on. Where
+ * others write too, neither what an open upload may be about to become: S3 may date it from its beginning.
+ */
 async function unknown({ database, storage }: Stores, keys: readonly string[]): Promise<string[]> {
   if (keys.length === 0) return [];
   const marks = keys.map(() => '?').join(', ');
@@ -41,12 +44,11 @@ async function unknown({ database, storage }: Stores, keys: readonly string[]): 
     `SELECT id FROM files WHERE id IN (${marks})`,
     ...keys.map(idOfKey),
   );
-  const uploads = storage.isShared
-    ? await database.query<{ id: string }>(
-        `SELECT id FROM uploads WHERE completed_at IS NULL AND id IN (${marks})`,
-        ...keys.map((key) => `up-${digitsOf(key)}`),
-      )
-    : [];
+  const isWanted = storage.isShared ? '' : 'AND synced_bytes > 0';
+  const uploads = await database.query<{ id: string }>(
+    `SELECT id FROM uploads WHERE completed_at IS NULL ${isWanted} AND id IN (${marks})`,
+    ...keys.map((key) => `up-${digitsOf(key)}`),
+  );
   const known = new Set([...files, ...uploads].map(({ id }) => digitsOf(id)));
   return keys.filter((key) => !known.has(digitsOf(key)));
 }

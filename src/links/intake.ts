@@ -1,9 +1,9 @@
 import type { Queries } from '../database/database.ts';
 import { isWorkcrateError } from '../errors.ts';
 import { digesting, keyFor, tooLarge, type Digest, type StoredFile } from '../files/files.ts';
-import { offsetConflict } from '../storage/storage.ts';
 import type { LinksOptions } from './link.ts';
 import { receive } from './receive.ts';
+import { demandOffset } from './upload-offset.ts';
 import { accept, sizeMismatch, type LeasedUpload, type Upload } from './upload.ts';
 import { heldBy, hold } from './upload-quota.ts';
 
@@ -29,8 +29,8 @@ type Options = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
 
 /** Takes the bytes of one request in, and makes the file once they are all here. */
 export async function take(options: Options, upload: LeasedUpload, delivery: Delivery): Promise<Received> {
-  const { storage, files } = options;
-  const start = await startOf(options, upload, delivery.offset);
+  const { files } = options;
+  const start = delivery.offset === null ? 0 : await demandOffset(options, upload, delivery.offset);
   const end = delivery.bodyLength === null ? null : start + delivery.bodyLength;
   const length = checkLength(upload, delivery.fileLength, end ?? start, files.maxFileSize);
   const whole = delivery.offset === null;
@@ -40,13 +40,40 @@ export async function take(options: Options, upload: LeasedUpload, delivery: Del
   const most = length ?? files.maxFileSize;
   const bytes = receive(delivery.bytes(), start, most, (upTo) => reserve(options, upload, upTo));
   const hashed = start === 0 ? digesting(bytes) : null;
-  const size = await storage.staging.append(upload.id, start, hashed?.bytes ?? bytes, {
-    key: keyFor(upload.id),
-  });
+  const size = await append(options, upload, start, hashed?.bytes ?? bytes);
   if (whole || size === length)
     return { size, file: await complete(options, upload, hashed?.digest() ?? null) };
   if (length === null) await hold(options, upload, () => size);
   return { size, file: null };
+}
+
+/** Adds bytes to what is staged, and keeps count of what is durable. */
+async function append(
+  options: Options,
+  upload: LeasedUpload,
+  start: number,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const { staging } = options.storage;
+  const { id, progress } = upload;
+  await recordStart(options, upload, start);
+  const onSync = (size: number): void => void (progress.synced = size);
+  try {
+    progress.synced = await staging.append(id, start, bytes, { key: keyFor(id), onSync });
+    return progress.synced;
+  } catch (error) {
+    // What came before a sender broke off was synced; what a failing disk took is dropped.
+    if (staging.cutBack && !isOfNoUse(options, error)) progress.synced = await staging.size(id);
+    throw error;
+  }
+}
+
+/** What is recorded must never be beyond where new bytes begin: a power loss could make them look as if they were synced. */
+async function recordStart({ database }: Options, upload: LeasedUpload, start: number): Promise<void> {
+  const { tokenHash, progress } = upload;
+  if (progress.synced === start) return;
+  await database.query('UPDATE uploads SET synced_bytes = ? WHERE token_hash = ?', start, tokenHash);
+  progress.synced = start;
 }
 
 /** Begins anew with a file of this length, null where it is not known yet. An empty file is whole at once. */
@@ -88,12 +115,15 @@ export async function complete(
   };
   const file = { name, mediaType, keepSeconds, origin: 'upload' };
   const check = (found: Digest): void => accept(upload, found);
-  return files.keep({ user: upload.owner }, file, upload.id, digest, settle, check);
+  const kept = await files.keep({ user: upload.owner }, file, upload.id, digest, settle, check);
+  upload.progress.isComplete = true;
+  return kept;
 }
 
 /** Drops what was sent: the upload can be tried again from the start. Bytes first: the disk may be full. */
 export async function reset(options: Options, upload: LeasedUpload): Promise<void> {
   await options.storage.staging.discard(upload.id);
+  upload.progress.synced = 0;
   await hold(options, upload, () => 0);
 }
 
@@ -127,14 +157,6 @@ async function holdWhatCame(options: Options, upload: LeasedUpload): Promise<voi
 
 const reserve = (options: Options, upload: LeasedUpload, upTo: number): Promise<void> =>
   hold(options, upload, (held) => Math.max(held, upTo));
-
-/** Storage takes offset 0 as a new beginning, a sender of parts only means where its part begins. */
-async function startOf({ storage }: Options, upload: Upload, offset: number | null): Promise<number> {
-  if (offset === null) return 0;
-  const size = await storage.staging.size(upload.id);
-  if (offset !== size) throw offsetConflict(size);
-  return offset;
-}
 
 /** Remembers how long the file will be, where that was left open. */
 async function declare({ database }: Options, upload: Upload, length: number | null): Promise<void> {

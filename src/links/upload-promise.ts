@@ -4,6 +4,7 @@ import { WorkcrateError } from '../errors.ts';
 import { cleanFilename } from '../filenames.ts';
 import { mediaTypeOf } from '../files/files.ts';
 import { isLocal, type Caller } from '../identity.ts';
+import { idleLease } from './lease.ts';
 import { demandStanding, type LinksOptions } from './link.ts';
 import { hashToken, newToken } from './tokens.ts';
 import { uploadFromRow, type Purpose, type Upload } from './upload.ts';
@@ -38,11 +39,12 @@ export function mintUpload(caller: Caller, request: UploadRequest, now: number, 
     completedAt: null,
     fileId: null,
     purpose: request.purpose ?? null,
+    syncedBytes: 0,
   };
   return { token, upload };
 }
 
-type Options = Pick<LinksOptions, 'database' | 'storage' | 'files'>;
+type Options = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
 
 /** Writes down that a file may be sent. Where a user has too many open, those that the server asked for give way. */
 export async function promiseUpload(options: Options, caller: Caller, upload: Upload): Promise<void> {
@@ -64,8 +66,8 @@ export async function promiseUpload(options: Options, caller: Caller, upload: Up
 /** Whether there was room for it. */
 async function insert(database: Queries, upload: Upload): Promise<boolean> {
   const made = await database.query(
-    `INSERT INTO uploads (token_hash, id, owner, name, media_type, declared_size, declared_sha256, keep_seconds, created_at, expires_at, purpose, purpose_note)
-     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    `INSERT INTO uploads (token_hash, id, owner, name, media_type, declared_size, declared_sha256, keep_seconds, created_at, expires_at, purpose, purpose_note, synced_bytes)
+     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0
      WHERE (SELECT COUNT(*) FROM uploads WHERE owner = ? AND expires_at > ? AND file_id IS NULL) < ${mostOpen}
      RETURNING id`,
     upload.tokenHash,
@@ -90,26 +92,22 @@ async function insert(database: Queries, upload: Upload): Promise<boolean> {
  * Ends the oldest right of the same user that the server asked for and nobody is sending by: it can be asked for anew.
  * Null where there is none.
  */
-async function giveWay(
-  { files }: Options,
-  tx: Queries,
-  { owner, createdAt }: Upload,
-): Promise<string | null> {
-  const idle = '(lease_until IS NULL OR lease_until <= ?)';
+async function giveWay(options: Options, tx: Queries, { owner, createdAt }: Upload): Promise<string | null> {
+  const idle = idleLease(options);
   // Twice, since another may begin to send between the two.
   const [row] = await tx.query(
     `DELETE FROM uploads WHERE token_hash = (
        SELECT token_hash FROM uploads
-       WHERE owner = ? AND expires_at > ? AND file_id IS NULL AND purpose IS NOT NULL AND ${idle}
+       WHERE owner = ? AND expires_at > ? AND file_id IS NULL AND purpose IS NOT NULL AND ${idle.sql}
        ORDER BY created_at, id LIMIT 1
-     ) AND file_id IS NULL AND ${idle} RETURNING *`,
+     ) AND file_id IS NULL AND ${idle.sql} RETURNING *`,
     owner,
     createdAt,
-    createdAt,
-    createdAt,
+    ...idle.values,
+    ...idle.values,
   );
   if (row === undefined) return null;
-  await files.charge(tx, owner, -Number(row['reserved']), 0);
+  await options.files.charge(tx, owner, -Number(row['reserved']), 0);
   return uploadFromRow(row).id;
 }
 

@@ -28,11 +28,22 @@ export interface Upload {
   readonly fileId: string | null;
   /** Null where a user wanted to send, and where what came was claimed. */
   readonly purpose: Purpose | null;
+  /** How many bytes were durable when this was last recorded; null where that was begun by an older release. */
+  readonly syncedBytes: number | null;
 }
 
 /** An upload in the hands of its only writer. */
 export interface LeasedUpload extends Upload {
   readonly holder: string;
+  /** Recorded whenever the lease is renewed, and when it is given back. */
+  readonly progress: UploadProgress;
+}
+
+export interface UploadProgress {
+  /** How many bytes are durable. */
+  synced: number | null;
+  /** Whether the file was made, or the right to send it given up, so that there is nothing more to record. */
+  isComplete: boolean;
 }
 
 export function uploadFromRow(row: Row): Upload {
@@ -50,6 +61,7 @@ export function uploadFromRow(row: Row): Upload {
     completedAt: row['completed_at'] as number | null,
     fileId: row['file_id'] as string | null,
     purpose: purposeFrom(row),
+    syncedBytes: row['synced_bytes'] as number | null,
   };
 }
 

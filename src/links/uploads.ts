@@ -3,10 +3,11 @@ import { isWorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { begin, complete, reset, salvaging, take, type Delivery, type Received } from './intake.ts';
-import { takeLease } from './lease.ts';
+import { idleLease, takeLease, type Lease } from './lease.ts';
 import type { LinksOptions } from './link.ts';
 import { hashToken, isToken } from './tokens.ts';
 import { mintUpload, promiseUpload, type UploadRequest } from './upload-promise.ts';
+import { cutToRecord, surelyHere } from './upload-offset.ts';
 import { createPurposes } from './upload-purpose.ts';
 import {
   uploadBusy,
@@ -15,13 +16,14 @@ import {
   uploadUsed,
   type LeasedUpload,
   type Upload,
+  type UploadProgress,
 } from './upload.ts';
 
 export type Uploads = ReturnType<typeof createUploads>;
 
 /** The way in for bytes that must not pass through the model's context. */
 export function createUploads(options: LinksOptions) {
-  const { database, storage, files, clock, log } = options;
+  const { database, files, clock } = options;
   const purposes = createPurposes(options);
 
   async function find(token: string): Promise<Upload> {
@@ -49,35 +51,41 @@ export function createUploads(options: LinksOptions) {
   ): Promise<T> {
     // A process that slept through its lease may still be at work.
     if (files.inHand.has(id)) throw uploadBusy();
-    await using lease = await takeLease(options, 'uploads', tokenHash, randomBytes(8).toString('hex'));
+    const progress: UploadProgress = { synced: null, isComplete: false };
+    const synced = () => (progress.synced === null ? {} : { synced_bytes: progress.synced });
+    const holder = randomBytes(8).toString('hex');
+    await using lease = await takeLease(options, 'uploads', tokenHash, holder, synced);
     if (!lease) throw uploadBusy();
     const upload = await findHashed(tokenHash);
     if (upload.fileId !== null) throw uploadUsed();
+    progress.synced = upload.syncedBytes;
     files.inHand.add(id);
+    const record = (): Promise<void> => recordProgress(lease, upload, progress);
     try {
-      return await work({ ...upload, holder: lease.holder });
+      const result = await orElse(() => work({ ...upload, holder, progress }), record);
+      await record();
+      return result;
     } finally {
-      await prolong(tokenHash).catch((error: unknown) => log.warn('upload.not_prolonged', { error }));
       files.inHand.delete(id);
     }
   }
 
-  /** Whoever is still sending may go on for as long again, however long it takes in all. */
-  async function prolong(tokenHash: string): Promise<void> {
-    const until = clock() + options.uploadTtl * 1000;
-    await database.query(
-      'UPDATE uploads SET expires_at = ? WHERE token_hash = ? AND expires_at < ? AND file_id IS NULL',
-      until,
-      tokenHash,
-      until,
-    );
+  /**
+   * Records how far the upload has come before that is acknowledged. Whoever is still sending may go on for as long
+   * again, however long it takes in all.
+   */
+  async function recordProgress(lease: Lease, upload: Upload, progress: UploadProgress): Promise<void> {
+    if (progress.isComplete) return;
+    const expires_at = Math.max(upload.expiresAt, clock() + options.uploadTtl * 1000);
+    const synced_bytes = progress.synced;
+    if (!(await lease.finish({ expires_at, synced_bytes }))) throw uploadBusy();
   }
 
   /** Makes the file of an upload whose bytes are all here, as a crash may leave one. */
   async function finish(token: string): Promise<void> {
     try {
       await writing(token, async (upload) => {
-        if ((await storage.staging.size(upload.id)) !== upload.declaredSize) return;
+        if ((await cutToRecord(options, upload)) !== upload.declaredSize) return;
         await salvaging(options, upload, () => complete(options, upload, null));
       });
     } catch (error) {
@@ -88,6 +96,7 @@ export function createUploads(options: LinksOptions) {
   async function end(upload: LeasedUpload): Promise<void> {
     await reset(options, upload);
     await database.query('DELETE FROM uploads WHERE token_hash = ?', upload.tokenHash);
+    upload.progress.isComplete = true;
   }
 
   return {
@@ -108,11 +117,11 @@ export function createUploads(options: LinksOptions) {
      */
     async standing(token: string): Promise<{ upload: Upload; offset: number }> {
       let upload = await find(token);
-      let offset = await storage.staging.size(upload.id);
+      let offset = await surelyHere(options, upload);
       if (upload.fileId === null && offset === upload.declaredSize) {
         await finish(token);
         upload = await find(token);
-        offset = await storage.staging.size(upload.id);
+        offset = await surelyHere(options, upload);
       }
       return { upload, offset: upload.fileId === null ? offset : (upload.declaredSize ?? 0) };
     },
@@ -146,19 +155,30 @@ export function createUploads(options: LinksOptions) {
   };
 }
 
-async function dropExpired({ database, storage, files, clock }: LinksOptions): Promise<number> {
-  const now = clock();
+async function dropExpired(options: LinksOptions): Promise<number> {
+  const { database, storage, files, clock } = options;
+  const idle = idleLease(options);
   const gone = await database.transaction(async (tx) => {
     const rows = await tx.query(
-      'DELETE FROM uploads WHERE expires_at <= ? AND (lease_until IS NULL OR lease_until <= ?) RETURNING *',
-      now,
-      now,
+      `DELETE FROM uploads WHERE expires_at <= ? AND ${idle.sql} RETURNING *`,
+      clock(),
+      ...idle.values,
     );
     for (const row of rows) await files.charge(tx, String(row['owner']), -Number(row['reserved']), 0);
     return rows.map(uploadFromRow);
   });
   for (const upload of gone) await storage.staging.discard(upload.id);
   return gone.length;
+}
+
+/** Does something else where the work fails; it is the work's failure that counts. */
+async function orElse<T>(work: () => Promise<T>, otherwise: () => Promise<void>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await otherwise().catch(() => {});
+    throw error;
+  }
 }
 
 /** It has expired, or is being used or was in this very moment, and goes by itself. */

@@ -15,6 +15,7 @@ export function seenDatabase(database: Database, eyes: Eyes): Database {
   const seen = ({ query }: Queries): Query => timed(traced(query, eyes.tracing, system), eyes);
   return {
     kind: database.kind,
+    sharedClock: database.sharedClock,
     query: seen(database),
     transaction: (work) =>
       eyes.tracing.span('database transaction', { 'db.system.name': system }, () =>

@@ -1,25 +1,43 @@
-import { link, mkdir, open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
+import {
+  link,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  stat,
+  truncate,
+  unlink,
+  type FileHandle,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errnoOf } from '../errors.ts';
 import { alreadyExists, offsetConflict, storing } from './failures.ts';
 import { checkStagingId, isStagingId } from './keys.ts';
-import type { Staged, Staging, StoredObject } from './storage.ts';
+import type { AppendOptions, Staged, Staging, StoredObject } from './storage.ts';
 import { syncFolder } from './sync-folder.ts';
 
 /** Chunks from the network are small; writing them together saves most of the calls. */
 const batchBytes = 1024 * 1024;
 
+/** A long append is synced this often, so that a crash loses no more than that of it. A short one is synced once. */
+const syncEveryMs = 5000;
+
 /** Bytes on their way in, as `ID.part` files; committing one links it into its place. */
-export async function diskStaging(folder: string, pathOfKey: (key: string) => string): Promise<Staging> {
+export async function diskStaging(
+  folder: string,
+  pathOfKey: (key: string) => string,
+): Promise<Required<Staging>> {
   await storing(() => mkdir(folder, { recursive: true, mode: 0o700 }));
   const folders = new Set<string>();
   const pathOf = (id: string): string => join(folder, `${checkStagingId(id)}.part`);
   return {
     size: (id) => storing(() => sizeOf(pathOf(id))),
-    append: (id, offset, bytes, options) => append(pathOf(id), offset, bytes, options?.signal),
+    append: (id, offset, bytes, options) => append(pathOf(id), offset, bytes, options),
     commit: (id, key) => storing(() => commit(pathOf(id), key, pathOfKey(key), dirname(folder), folders)),
     discard: (id) => storing(() => removeIfThere(pathOf(id))),
     list: () => storing(() => staged(folder)),
+    cutBack: (id, size) => storing(() => cutBack(pathOf(id), size)),
+    takeBack: (key, id) => storing(() => takeBack(pathOfKey(key), pathOf(id))),
   };
 }
 
@@ -48,15 +66,21 @@ async function append(
   path: string,
   offset: number,
   bytes: AsyncIterable<Uint8Array>,
-  signal?: AbortSignal,
+  { signal, onSync }: AppendOptions = {},
 ): Promise<number> {
   const size = await storing(() => sizeOf(path));
   if (offset !== 0 && offset !== size) throw offsetConflict(size);
   await using file = await storing(() => open(path, offset === 0 ? 'w' : 'r+', 0o600));
   let position = offset;
+  let syncAt = performance.now() + syncEveryMs;
   try {
-    for await (const batch of batches(bytes, signal))
+    for await (const batch of batches(bytes, signal)) {
       position = await storing(() => writeAll(file, batch, position));
+      if (performance.now() < syncAt) continue;
+      await storing(() => file.sync());
+      syncAt = performance.now() + syncEveryMs;
+      onSync?.(position);
+    }
   } finally {
     await storing(() => file.sync());
   }
@@ -126,6 +150,29 @@ async function commit(
   return { key, size, modified: mtimeMs };
 }
 
+async function cutBack(part: string, size: number): Promise<void> {
+  if ((await sizeOf(part)) > size) await truncate(part, size);
+}
+
+async function takeBack(object: string, part: string): Promise<boolean> {
+  if (await exists(part)) return false;
+  try {
+    await rename(object, part);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+  await syncFolder(dirname(part));
+  await syncFolder(dirname(object));
+  return true;
+}
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
 /** `link` fails where the name is taken, in one step; a filesystem without links gets the next best. */
 async function place(part: string, key: string, target: string): Promise<void> {
   try {
@@ -133,13 +180,7 @@ async function place(part: string, key: string, target: string): Promise<void> {
   } catch (error) {
     if (errnoOf(error) === 'EEXIST') throw alreadyExists(key);
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(errnoOf(error) ?? '')) throw error;
-    if (
-      await stat(target).then(
-        () => true,
-        () => false,
-      )
-    )
-      throw alreadyExists(key);
+    if (await exists(target)) throw alreadyExists(key);
     await rename(part, target);
   }
 }

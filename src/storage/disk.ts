@@ -25,7 +25,14 @@ export async function diskStorage(directory: string): Promise<Storage> {
     kind: 'disk',
     isShared: false,
     holdsRemoved: true,
-    staging,
+    staging: {
+      ...staging,
+      async takeBack(key, id) {
+        const isBack = await staging.takeBack(key, id);
+        if (isBack) openFiles.forget(pathOf(key));
+        return isBack;
+      },
+    },
     stat: (key) => storing(() => statObject(key, pathOf(key))),
     open: (key) => storing(async () => openObject(openFiles, pathOf(key))),
     list: (options = {}) => storing(() => listPage(folder, pathOf, options)),

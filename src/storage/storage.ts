@@ -119,6 +119,19 @@ export interface Staging {
 
   /** What is held, for the sweep of what nobody will go on with. */
   list(): Promise<Staged[]>;
+
+  /**
+   * Shortens what is held to `size` bytes; no error where there are fewer. Only backends have it whose `size` may count
+   * too much after a power loss, as a file system does that gives unwritten pages back as zeros: there the caller has to
+   * record how much was synced, and to cut off the rest before it appends.
+   */
+  cutBack?(id: string, size: number): Promise<void>;
+
+  /**
+   * Turns the object `key` into staged bytes again, where a crash came between a commit and what was to follow it. False
+   * where there is no such object, or something is staged for the id. Comes with `cutBack`.
+   */
+  takeBack?(key: string, id: string): Promise<boolean>;
 }
 
 export interface AppendOptions {
@@ -128,6 +141,8 @@ export interface AppendOptions {
    * there at once; committing to another key may cost it a copy.
    */
   readonly key?: string;
+  /** Called from time to time during a long append with the size that is durable by now. */
+  readonly onSync?: (size: number) => void;
 }
 
 export interface Staged {
