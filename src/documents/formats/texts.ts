@@ -1,6 +1,8 @@
 import type { Layout } from '../document.ts';
+import { rewrite } from '../syntax/rewrite.ts';
 import { abstractFirst } from './abstract.ts';
 import { withNumbers } from './headings.ts';
+import { withSafeMaths } from './maths.ts';
 import { withoutPageBreaks, withPageBreaks } from './page-breaks.ts';
 import { bytesOf, changed, isDivision, treeOf, type Block } from './tree.ts';
 import { pictureWarnings, warningsFrom } from './warnings.ts';
@@ -9,7 +11,7 @@ import type { Result, Work } from './work.ts';
 /** By Pandoc's own template, which people who use LaTeX know. */
 export async function writeLatex({ prepared, engines, signal }: Work): Promise<Result> {
   const { layout, pictures } = prepared;
-  const tree = treeOf(prepared.ast);
+  const { tree, warnings: unsafe } = withSafeMaths(treeOf(prepared.ast), 'latex');
   const options = {
     from: 'json',
     to: 'latex',
@@ -18,9 +20,28 @@ export async function writeLatex({ prepared, engines, signal }: Work): Promise<R
     'table-of-contents': layout.toc,
     variables: latexVariables(layout),
   };
-  const input = bytesOf({ ...tree, blocks: withPageBreaks(tree.blocks, 'latex') });
+  const blocks = withPageBreaks(rewrite(tree, { blocks: withEscapedCode }).blocks, 'latex');
+  const input = bytesOf({ ...tree, blocks });
   const { output, warnings } = await engines.pandoc.convert({ options, input }, signal);
-  return { bytes: output, warnings: [...pictureWarnings('latex', pictures), ...warningsFrom(warnings)] };
+  return {
+    bytes: output,
+    warnings: [...pictureWarnings('latex', pictures), ...unsafe, ...warningsFrom(warnings)],
+  };
+}
+
+/** TeX reads `^^5c` as a backslash. */
+const spellsCommand = /\\|\^\^/;
+
+/**
+ * Code without a language would be in a `verbatim`, which means nothing to TeX where it is in an argument, as in a note to
+ * a heading: there its commands would be run. Code with a language has every backslash escaped.
+ */
+function withEscapedCode(blocks: Block[]): Block[] {
+  return blocks.map((block) => {
+    if (block.t !== 'CodeBlock' || !spellsCommand.test(block.c[1])) return block;
+    const [[id, classes, pairs], text] = block.c;
+    return { t: 'CodeBlock', c: [[id, classes.length === 0 ? ['default'] : classes, pairs], text] };
+  });
 }
 
 /** The sizes that the classes of LaTeX know, the first three by `article`. */
@@ -43,11 +64,11 @@ function latexVariables({ paper, marginMm, fontSizePt }: Layout): Record<string,
  * sections are left to whoever shows it.
  */
 export async function writeMarkdown({ prepared, engines, signal }: Work): Promise<Result> {
-  const tree = treeOf(prepared.ast);
+  const { tree, warnings: unsafe } = withSafeMaths(treeOf(prepared.ast), 'markdown');
   const options = { from: 'json', to: markdownFormat, standalone: true, wrap: 'none' };
   const input = bytesOf({ ...tree, blocks: withoutDivisions(withoutPageBreaks(tree.blocks)) });
   const { output, warnings } = await engines.pandoc.convert({ options, input }, signal);
-  return { bytes: output, warnings: warningsFrom(warnings) };
+  return { bytes: output, warnings: [...unsafe, ...warningsFrom(warnings)] };
 }
 
 const markdownFormat = [

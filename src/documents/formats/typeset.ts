@@ -1,6 +1,7 @@
 import { rewrite } from '../syntax/rewrite.ts';
 import { typstTemplate, templateVariables } from '../typst/template.ts';
 import { missingGlyphsWarning } from '../typst/glyphs.ts';
+import { withSafeMaths } from './maths.ts';
 import { withPageBreaks } from './page-breaks.ts';
 import { bytesOf, treeOf, type Inline } from './tree.ts';
 import { warningsFrom } from './warnings.ts';
@@ -9,7 +10,8 @@ import { filesOf, type Result, type Work } from './work.ts';
 /** Typst's markup, which compiles on its own beside its pictures. */
 export async function typstMarkup({ prepared, engines, signal }: Work): Promise<Result> {
   const { layout } = prepared;
-  const tree = rewrite(treeOf(prepared.ast), { inlines: withoutLastBreaks });
+  const { tree: safe, warnings: unsafe } = withSafeMaths(treeOf(prepared.ast), 'typst');
+  const tree = rewrite(safe, { inlines: withoutLastBreaks });
   const options = {
     from: 'json',
     to: 'typst',
@@ -22,7 +24,7 @@ export async function typstMarkup({ prepared, engines, signal }: Work): Promise<
   const input = bytesOf({ ...tree, blocks: withPageBreaks(tree.blocks, 'typst') });
   const files = { 'document.typ': typstTemplate };
   const { output, warnings } = await engines.pandoc.convert({ options, input, files }, signal);
-  return { bytes: output, warnings: warningsFrom(warnings) };
+  return { bytes: output, warnings: [...unsafe, ...warningsFrom(warnings)] };
 }
 
 /** Pandoc would write the end of a note or a title as `\]`, which is a bracket in the text and not the end. */

@@ -9,3 +9,4 @@ export { parseMargin } from './front-matter-values.ts';
 export { judge, type Judged, type Policy } from './judge.ts';
 export { hasRareCharacters } from './rare.ts';
 export { readerFormat } from './reader.ts';
+export { wordsAsInlines } from './text.ts';
