@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { it } from 'node:test';
-import { claimSpace, hasReserve, leavesReserve, measureFreeSpace, type FreeSpace } from './disk-reserve.ts';
+import {
+  claimSpace,
+  hasReserve,
+  isNearlyFull,
+  leavesReserve,
+  measureFreeSpace,
+  type FreeSpace,
+} from './disk-reserve.ts';
 
 const gigabyte = 1024 ** 3;
 const plenty: FreeSpace = {
@@ -29,6 +36,13 @@ it('what is written may take all but the reserve', () => {
 it('a file system without inodes is as full as one without bytes, if it counts them', () => {
   assert.equal(leavesReserve({ ...plenty, inodes: { free: 19, reserve: 20 } }), false);
   assert.equal(leavesReserve({ ...plenty, inodes: null }), true);
+});
+
+it('half of the reserve is for those who delete', () => {
+  const isNearlyFullWith = (freeBytes: number) => isNearlyFull({ ...plenty, freeBytes });
+  assert.equal(isNearlyFullWith(gigabyte * 0.6), false);
+  assert.equal(isNearlyFullWith(gigabyte * 0.4), true);
+  assert.equal(isNearlyFull({ ...plenty, inodes: { free: 9, reserve: 20 } }), true);
 });
 
 it('a file system that does not say how large it is is never full', async () => {

@@ -31,6 +31,11 @@ export function leavesReserve(space: FreeSpace, bytesToCome = 0): boolean {
   return freeBytes - bytesToCome >= reserveBytes && (inodes === null || inodes.free >= inodes.reserve);
 }
 
+/** Whether even half of the reserve is gone. */
+export function isNearlyFull({ freeBytes, reserveBytes, inodes }: FreeSpace): boolean {
+  return freeBytes < reserveBytes / 2 || (inodes !== null && inodes.free < inodes.reserve / 2);
+}
+
 /** Whether `bytesToCome` can be written to the folder's file system so that the reserve is left free. */
 export async function hasReserve(folder: string, bytesToCome = 0): Promise<boolean> {
   return leavesReserve(await measureFreeSpace(folder), bytesToCome);

@@ -141,6 +141,170 @@ time.sleep(15)
 through('wrote 400 MB')`,
     judge: stoppedOrTold,
   },
+  ...[0o400, 0o600, 0o200, 0o500].map((mode): Attack => ({
+    name: `fills a folder of mode 0${mode.toString(8)}, by files that it opened before`,
+    wall: 'disk',
+    mustNotHappen: 'a folder that can be listed and not looked into is not counted',
+    withoutWalls: 'either',
+    timeoutMs: diskTimeoutMs,
+    language: python,
+    code: `os.mkdir('closed')
+held = [open('closed/file%d' % number, 'wb', buffering=0) for number in range(20)]
+os.chmod('closed', ${mode})
+for file in held:
+    file.write(bytes(20_000_000))
+    time.sleep(0.1)
+time.sleep(15)
+through('wrote 400 MB')`,
+    judge: stoppedOrTold,
+  })),
+  {
+    name: 'fills a folder whose name is not UTF-8',
+    wall: 'disk',
+    mustNotHappen: 'a name that is no text hides what is below it',
+    withoutWalls: 'either',
+    timeoutMs: diskTimeoutMs,
+    language: python,
+    code: `os.mkdir(b'\\xff')
+for number in range(20):
+    with open(b'\\xff/file%d' % number, 'wb') as file: file.write(bytes(20_000_000))
+    time.sleep(0.1)
+time.sleep(15)
+through('wrote 400 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'hides files without a name behind 20,000 other descriptors',
+    wall: 'disk',
+    mustNotHappen: 'descriptors beyond some number are not looked at',
+    withoutWalls: 'either',
+    timeoutMs: diskTimeoutMs,
+    language: python,
+    code: `import resource
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 50
+started = 0
+while started * most < 25_000 and started < 30:
+    started += 1
+    if os.fork() == 0:
+        held = [os.open('/dev/null', os.O_RDONLY) for _ in range(most)]
+        time.sleep(60); os._exit(0)
+time.sleep(1)
+if os.fork() == 0:
+    held = []
+    for number in range(12):
+        held.append(open('file', 'wb', buffering=0)); os.unlink('file')
+        held[-1].write(bytes(20_000_000))
+        time.sleep(0.1)
+    time.sleep(60); os._exit(0)
+time.sleep(18)
+through('240 MB behind %d descriptors' % (started * most))`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'renames the folder that it fills to and fro while it is counted',
+    wall: 'disk',
+    mustNotHappen: 'a folder is never there when it is counted',
+    withoutWalls: 'either',
+    timeoutMs: diskTimeoutMs,
+    language: python,
+    code: `os.mkdir('x')
+held = [open('x/file%d' % number, 'wb', buffering=0) for number in range(20)]
+for old, new in (('x', 'y'), ('y', 'x')):
+    if os.fork() == 0:
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            try: os.rename(old, new)
+            except OSError: pass
+        os._exit(0)
+for file in held:
+    file.write(bytes(20_000_000))
+    time.sleep(0.1)
+time.sleep(15)
+through('wrote 400 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'moves what it has written from folder to folder while it is counted',
+    wall: 'disk',
+    mustNotHappen: 'a file is never where the count is',
+    withoutWalls: 'either',
+    timeoutMs: diskTimeoutMs,
+    language: python,
+    code: `for folder in range(30): os.mkdir('f%d' % folder)
+for number in range(8):
+    held = open('f0/file%d' % number, 'wb', buffering=0)
+    if os.fork() == 0:
+        at, end = 0, time.monotonic() + 20
+        while time.monotonic() < end:
+            os.rename('f%d/file%d' % (at, number), 'f%d/file%d' % ((at + 7) % 30, number)); at = (at + 7) % 30
+        os._exit(0)
+    held.write(bytes(30_000_000))
+time.sleep(18)
+through('wrote 240 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'keeps files without a name in the queue of a socket',
+    wall: 'disk',
+    mustNotHappen: 'descriptors that were sent and not received hold what no one counts',
+    withoutWalls: 'either',
+    timeoutMs: diskTimeoutMs,
+    language: python,
+    code: `ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+for number in range(40):
+    file = os.open('file', os.O_WRONLY | os.O_CREAT); os.unlink('file')
+    os.write(file, bytes(20_000_000))
+    try: socket.send_fds(ends[0], [b'x'], [file])
+    except OSError: ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); continue
+    os.close(file)
+    time.sleep(0.25)
+time.sleep(8)
+through('800 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'maps a page of each file without a name, and closes it',
+    wall: 'disk',
+    mustNotHappen: 'of a mapped file only the mapping counts',
+    withoutWalls: 'either',
+    timeoutMs: diskTimeoutMs,
+    language: python,
+    code: `from ctypes import c_int, c_long, c_size_t, c_void_p
+libc.mmap.restype, libc.mmap.argtypes = c_void_p, [c_void_p, c_size_t, c_int, c_int, c_int, c_long]
+for number in range(40):
+    file = os.open('file', os.O_RDWR | os.O_CREAT); os.unlink('file')
+    os.write(file, bytes(20_000_000))
+    if libc.mmap(None, 4096, 1, 2, file, 0) in (None, 2 ** 64 - 1): raise OSError('mmap')
+    os.close(file)
+    time.sleep(0.25)
+time.sleep(8)
+through('800 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'holds files without a name in a thread whose first thread has ended',
+    wall: 'disk',
+    mustNotHappen: 'a process whose first thread has ended shows no descriptors',
+    withoutWalls: 'either',
+    timeoutMs: diskTimeoutMs,
+    language: python,
+    code: `import threading
+child = os.fork()
+if child == 0:
+    def fill():
+        time.sleep(0.3)
+        held = []
+        for number in range(12):
+            held.append(os.open('file', os.O_WRONLY | os.O_CREAT)); os.unlink('file')
+            os.write(held[-1], bytes(20_000_000))
+            time.sleep(0.1)
+        time.sleep(60)
+    threading.Thread(target=fill).start()
+    libc.syscall(60 if os.uname().machine == 'x86_64' else 93, 0)
+time.sleep(18)
+through('240 MB')`,
+    judge: stoppedOrTold,
+  },
   {
     name: 'fills the disk while another user makes room',
     wall: 'disk',

@@ -40,6 +40,7 @@ export function plainSandbox(options: { holds?: Partial<Holds>; refuse?: Workcra
     limits,
     runtime: async (language) => `${language} 1.0`,
     warm: async () => {},
+    claimDisk: async () => ({ [Symbol.dispose]() {} }),
     async start(request) {
       if (options.refuse) throw options.refuse;
       const child = started(request, tmp);

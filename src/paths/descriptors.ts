@@ -11,14 +11,16 @@ export const O_PATH = 0o10000000;
  */
 export const byDescriptor: Footing = {
   root: (directory) => hold(directory, O_PATH | constants.O_DIRECTORY),
-  reach: (folder, name) => hold(folder.at(name), O_PATH | constants.O_NOFOLLOW),
+  reach: (folder, name) =>
+    hold(typeof name === 'string' ? folder.at(name) : folder.atBytes(name), O_PATH | constants.O_NOFOLLOW),
 };
 
-function hold(path: string, flags: number): Held {
+function hold(path: string | Buffer, flags: number): Held {
   const fd = openSync(path, flags);
   return {
     stats: statsOf(fd),
     at: (name) => `/proc/self/fd/${fd}/${name}`,
+    atBytes: (name) => Buffer.concat([Buffer.from(`/proc/self/fd/${fd}/`), name]),
     open: () => openSync(`/proc/self/fd/${fd}`, readFlags),
     create: (name) => openSync(`/proc/self/fd/${fd}/${name}`, createFlags),
     [Symbol.dispose]: () => closeSync(fd),

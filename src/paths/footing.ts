@@ -8,6 +8,8 @@ export interface Held extends Disposable {
   readonly stats: Stats;
   /** The path by which `name` in this folder is reached now; `.` is the folder itself. */
   at(name: string): string;
+  /** The same for a name that need not be text. */
+  atBytes(name: Buffer): string | Buffer;
   /** Opens, for reading, the very file that was judged. Never waits for another process. */
   open(): number;
   /** Creates a regular file in this folder, for writing. Fails where anything stands, even a dead link. */
@@ -17,7 +19,7 @@ export interface Held extends Disposable {
 /** How a walk holds on to what it has judged. `reach` never follows a link: it holds the link. */
 export interface Footing {
   readonly root: (directory: string) => Held;
-  readonly reach: (folder: Held, name: string) => Held;
+  readonly reach: (folder: Held, name: string | Buffer) => Held;
 }
 
 export type FootingName = 'descriptors' | 'lookups';

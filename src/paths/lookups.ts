@@ -10,7 +10,7 @@ import type { Footing, Held } from './footing.ts';
  */
 export const byLookup: Footing = {
   root: (directory) => lookUp(directory, statSync, () => {}),
-  reach: (folder, name) => lookUp(folder.at(name), lstatSync, () => folder.at('.')),
+  reach: (folder, name) => lookUp(folder.at(name.toString()), lstatSync, () => folder.at('.')),
 };
 
 function lookUp(path: string, look: (path: string) => Stats, confirmAbove: () => unknown): Held {
@@ -26,6 +26,8 @@ function lookUp(path: string, look: (path: string) => Stats, confirmAbove: () =>
   return {
     stats,
     at,
+    // Systems without descriptor paths have names that are text.
+    atBytes: (name) => at(name.toString()),
     open: () => opened(path, readFlags | constants.O_NOFOLLOW, confirm),
     create: (name) => opened(at(name), createFlags, confirm),
     [Symbol.dispose]: () => {},

@@ -5,6 +5,7 @@ import { pathError } from './faults.ts';
 import { bestFooting, footings, type FootingName } from './footing.ts';
 import { here, type Components } from './names.ts';
 import { list, openFile, stat, type OpenFile } from './reading.ts';
+import { space, type Space } from './space.ts';
 import { tree, type TreeEnd, type TreeEntry, type TreeOptions } from './tree.ts';
 
 export type { Entry, Listing } from './entries.ts';
@@ -12,6 +13,7 @@ export type { RefusalKind } from './faults.ts';
 export { bestFooting, type FootingName } from './footing.ts';
 export { here, joined, parseName, parsePath, type Components } from './names.ts';
 export type { OpenFile } from './reading.ts';
+export type { Space } from './space.ts';
 export type { TreeEnd, TreeEntry, TreeOptions } from './tree.ts';
 
 export interface RootOptions {
@@ -39,6 +41,8 @@ export interface Root {
   list(path?: Components): Listing;
   /** Describes what stands in a folder and in all folders below it, bounded, step by step. */
   tree(path: Components, options: TreeOptions): Generator<TreeEntry, TreeEnd>;
+  /** Counts what all of it takes on disk, step by step, until it has seen `mostEntries`. */
+  space(mostEntries: number): Generator<void, Space>;
   /** Makes a folder and those above it that are missing. One that exists is left as it is. */
   makeFolder(path: Components): void;
   /** Moves a file, folder or link; takes the place of a file or of an empty folder, as rename(2) does. */
@@ -62,6 +66,7 @@ export function belowRoot(directory: string, options: RootOptions = {}): Root {
     stat: (path) => attempt(path, () => stat(ground, path)),
     list: (path = here) => attempt(path, () => list(ground, path, mostEntries)),
     tree: (path, options) => attemptEach(path, tree(ground, path, options)),
+    space: (mostEntries) => space(ground, mostEntries),
     makeFolder: (path) => attempt(path, () => makeFolder(ground, path)),
     rename: (from, to) => attempt(from, () => renameEntry(ground, from, to)),
     link: (from, to) => attempt(to, () => linkEntry(ground, from, to)),

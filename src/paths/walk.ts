@@ -22,8 +22,10 @@ export interface Place extends Disposable {
 
 const mostLinks = 40;
 
+type Reach = (folder: Held, name: string) => Held;
+
 /** Walks from the root to what `path` names, component by component. The last one is followed too. */
-export function walk(ground: Ground, path: readonly string[], reach = ground.footing.reach): Trail {
+export function walk(ground: Ground, path: readonly string[], reach: Reach = ground.footing.reach): Trail {
   const trail = new Trail(ground.footing.root(ground.directory));
   try {
     follow(ground, trail, path.toReversed(), reach);
@@ -63,7 +65,7 @@ function makeUnlessThere(path: string): void {
   }
 }
 
-function follow(ground: Ground, trail: Trail, ahead: string[], reach: Footing['reach']): void {
+function follow(ground: Ground, trail: Trail, ahead: string[], reach: Reach): void {
   let links = 0;
   for (let name = ahead.pop(); name !== undefined; name = ahead.pop()) {
     // Only a link's target can hold this. Our own steps are retraced: the kernel's `..` can be moved.

@@ -1,38 +1,61 @@
+import { claimSpace, isNearlyFull, leavesReserve, measureFreeSpace } from '../disk-reserve.ts';
 import { WorkcrateError } from '../errors.ts';
-import { folderBytes } from './folder-bytes.ts';
+import type { Scales } from './measure.ts';
+import type { PlaceSpace } from './place-space.ts';
 import type { Place } from './sandbox.ts';
+import { plainBytes } from './plain-bytes.ts';
 
 /** After a run its folders are measured again at most so often, and after so many times what the last one took. */
 const measureEveryMs = 400;
 const patience = 10;
 /** So many runs may add to what is too much already, before no more are started. */
 const mostAdding = 3;
+/** How long what the file system answered is good for. */
+const freeSpaceMs = 100;
+/** Who has less than this has nothing to tidy up when the disk is full. */
+const worthTidying = 1024 ** 2;
 
 /** What is known of a user's folders from one run to the next. */
 interface Known {
-  /** When they were last measured; what is closed to us is more than there is. */
+  /** When they were last measured; what cannot be counted is more than there is. */
   bytes: number;
   /** The limit, or what was there already: who has too much may tidy up, but not add to it. */
   most: number;
   /** Runs that added to it all the same. */
   adding: number;
+  /** What was there when the latest run was let in although the disk was full; null where it was not. */
+  tidyFrom: number | null;
+  /** Inputs that are being copied in. */
+  underWay: number;
   /** After a run, they are measured again from this moment on. */
   due: number;
+  /** When the file system has to be asked again whether it is full. */
+  askAt: number;
   /** What is being measured since runs ended. */
   settled: Promise<void>;
+  /** Inputs are admitted one after the other. */
+  admitted: Promise<unknown>;
 }
 
 /** A user's folders, and what they may take. */
 export interface Share {
   readonly most: number;
   readonly isOver: boolean;
+  /** See `Known`. */
+  readonly tidyFrom: number | null;
   /** Takes down what was measured. */
   note(bytes: number): void;
   /**
    * Before a run. Folders that were found too full are measured again, since somebody may have tidied up. Rejects
-   * with `quota_exceeded` where runs have added to them again and again, each before it could be stopped.
+   * with `quota_exceeded` where runs have added to them again and again, each before it could be stopped, and with
+   * `storage_full` where the disk is full and this user can do nothing about it.
    */
   admit(): Promise<void>;
+  /**
+   * Before inputs are copied in. Rejects with `quota_exceeded` where they do not fit, with `storage_full` where the
+   * disk would be too full for others. They count as being there until the claim is disposed of.
+   */
+  claim(bytes: number): Promise<Disposable>;
   /**
    * After a run, in the background. Short runs are over before anybody looks at what they write, so it is looked at
    * now and then between them, and always where there was too much already.
@@ -41,17 +64,29 @@ export interface Share {
 }
 
 /** The shares of all users. One is kept for everyone who ever ran something. */
-export function diskShares(diskBytes: number, signal: AbortSignal): (place: Place) => Share {
+export function diskShares(diskBytes: number, scales: Scales, signal: AbortSignal): (place: Place) => Share {
   const shares = new Map<string, Share>();
   return (place) => {
-    const share = shares.get(place.workspace) ?? openShare(place, diskBytes, signal);
+    const share =
+      shares.get(place.workspace) ??
+      openShare(place, diskBytes, () => scales.measure(place, { withUnlinked: false, signal }));
     shares.set(place.workspace, share);
     return share;
   };
 }
 
-function openShare(place: Place, diskBytes: number, signal: AbortSignal): Share {
-  const known: Known = { bytes: 0, most: diskBytes, adding: 0, due: 0, settled: Promise.resolve() };
+function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<PlaceSpace>): Share {
+  const known: Known = {
+    bytes: 0,
+    most: diskBytes,
+    adding: 0,
+    tidyFrom: null,
+    underWay: 0,
+    due: 0,
+    askAt: 0,
+    settled: Promise.resolve(),
+    admitted: Promise.resolve(),
+  };
   const isOver = (): boolean => known.bytes > diskBytes;
 
   const note = (bytes: number): void => {
@@ -62,8 +97,8 @@ function openShare(place: Place, diskBytes: number, signal: AbortSignal): Share 
   const measure = async (): Promise<void> => {
     const began = performance.now();
     // What was known before holds where they cannot be measured now.
-    const bytes = await folderBytes([place.workspace, place.artifacts], signal).catch(() => null);
-    if (bytes !== null) note(bytes);
+    const space = await measurePlace().catch(() => null);
+    if (space !== null) note(space.bytes);
     const ended = performance.now();
     known.due = ended + Math.max(measureEveryMs, patience * (ended - began));
   };
@@ -74,6 +109,38 @@ function openShare(place: Place, diskBytes: number, signal: AbortSignal): Share 
     if (beganOver && isOver() && (wasOver || known.bytes > most)) known.adding++;
   };
 
+  /** Where the disk is full, only those are let in who have something to delete, and while there is a rest for that. */
+  const demandRoom = async (): Promise<void> => {
+    if (performance.now() < known.askAt) return;
+    const space = await measureFreeSpace(place.workspace);
+    known.tidyFrom = null;
+    if (leavesReserve(space)) {
+      known.askAt = performance.now() + freeSpaceMs;
+      return;
+    }
+    await measure();
+    if (isNearlyFull(space) || known.bytes < worthTidying) throw diskFull();
+    known.tidyFrom = known.bytes;
+  };
+
+  const claim = async (bytes: number): Promise<Disposable> => {
+    await known.settled;
+    // Of what is copied while it is measured, nobody knows how much was counted. So it may count twice.
+    const { underWay } = known;
+    const { bytes: there } = await measurePlace();
+    note(there);
+    if (there + underWay + bytes > diskBytes) throw doesNotFit(there + underWay, bytes, diskBytes);
+    const space = await claimSpace(place.workspace, bytes);
+    if (space === null) throw diskFull();
+    known.underWay += bytes;
+    return {
+      [Symbol.dispose]() {
+        known.underWay -= bytes;
+        space[Symbol.dispose]();
+      },
+    };
+  };
+
   return {
     get most() {
       return known.most;
@@ -81,12 +148,21 @@ function openShare(place: Place, diskBytes: number, signal: AbortSignal): Share 
     get isOver() {
       return isOver();
     },
+    get tidyFrom() {
+      return known.tidyFrom;
+    },
     note,
     async admit() {
+      await demandRoom();
       if (!isOver()) return;
       await known.settled;
       await measure();
       if (isOver() && known.adding >= mostAdding) throw tooMuch(known.bytes, diskBytes);
+    },
+    claim(bytes) {
+      const claimed = known.admitted.then(() => claim(bytes));
+      known.admitted = claimed.catch(() => {});
+      return claimed;
     },
     settle({ beganOver, wasOver }) {
       if (!beganOver && !wasOver && performance.now() < known.due) return;
@@ -98,11 +174,30 @@ function openShare(place: Place, diskBytes: number, signal: AbortSignal): Share 
   };
 }
 
+const describeTaken = (bytes: number): string =>
+  Number.isFinite(bytes)
+    ? `take ${plainBytes(bytes)}`
+    : 'hold something that the server cannot measure, such as a folder that is closed to it';
+
 function tooMuch(bytes: number, diskBytes: number): WorkcrateError {
-  const taken = Number.isFinite(bytes) ? `take ${bytes} bytes` : 'hold a folder that is closed to the server';
   return new WorkcrateError(
     'quota_exceeded',
-    `Your /workspace and /artifacts ${taken}, and may take ${diskBytes}. Runs that could have deleted files added more, so none is started until the operator has made room (docs/limits.md).`,
+    `Your /workspace and /artifacts ${describeTaken(bytes)}, and may take ${plainBytes(diskBytes)}. Runs that could have deleted files added more, so none is started until the operator has made room (docs/limits.md).`,
     { details: { disk_bytes: diskBytes } },
+  );
+}
+
+function doesNotFit(there: number, bytes: number, diskBytes: number): WorkcrateError {
+  return new WorkcrateError(
+    'quota_exceeded',
+    `The inputs of this run take ${plainBytes(bytes)}, but your /workspace and /artifacts ${describeTaken(there)} already, and may take ${plainBytes(diskBytes)}. Nothing was copied. Delete what you do not need, such as folders of earlier runs (execute_bash: rm -rf /workspace/exec_*), or use an input where it is already by naming its working_dir.`,
+    { details: { disk_bytes: diskBytes, taken_bytes: Number.isFinite(there) ? there : -1 } },
+  );
+}
+
+function diskFull(): WorkcrateError {
+  return new WorkcrateError(
+    'storage_full',
+    "The server's disk is full but for its reserve, so the run was not started and nothing was copied. Delete files of yours (delete_file), or ask the operator to make room (docs/limits.md).",
   );
 }

@@ -1,27 +1,39 @@
 import { setTimeout } from 'node:timers/promises';
-import { leavesReserve, measureFreeSpace } from '../disk-reserve.ts';
+import { isNearlyFull, leavesReserve, measureFreeSpace } from '../disk-reserve.ts';
+import type { Log } from '../log.ts';
 import { diskShares, type Share } from './disk-shares.ts';
-import { folderBytes } from './folder-bytes.ts';
+import { createScales, type Scales } from './measure.ts';
 import type { Place } from './sandbox.ts';
-import { unlinkedBytes } from './unlinked.ts';
 
 const lookEveryMs = 50;
 /** However quiet the disk is, the folders are measured again after so long, and after so many times what that took. */
 const measureEveryMs = 400;
 const patience = 3;
+/** So often the folders are measured again where the file system has filled by more than they show. */
+const mostDoubts = 8;
+/** Whoever tidies up a full disk may write so much. */
+const tidyingBytes = 1024 ** 2;
 
-/** What a place took when it was measured, and how full its file system was then. */
+/** What a place took when it was measured. */
 interface Measured {
   readonly bytes: number;
-  readonly used: number;
+  /** What it took when that was certain, and how full its file system was then. */
+  readonly certain: { readonly bytes: number; readonly used: number };
   /** When it has to be measured again. */
   readonly until: number;
+  /** How often less was found since than the file system had filled by. */
+  readonly doubts: number;
 }
 
-/** The folders of users, which are watched, not held. */
-export interface WatchedDisk extends Disposable {
-  /** Before a run. Rejects with `quota_exceeded` where too much is there and runs only add to it. */
+/** The folders of users, which are watched: the kernel does not limit them. */
+export interface WatchedDisk extends AsyncDisposable {
+  /**
+   * Before a run. Rejects with `quota_exceeded` where too much is there and runs only add to it, with `storage_full`
+   * where the disk is full and the user has nothing to delete.
+   */
   admit(place: Place): Promise<void>;
+  /** Before inputs are copied in; see `Sandbox.claimDisk`. */
+  claim(place: Place, bytes: number): Promise<Disposable>;
   /**
    * Calls `over` once when a user's folders take more than they may, or the disk is about to be full. Disposed of
    * when the run is over.
@@ -29,13 +41,18 @@ export interface WatchedDisk extends Disposable {
   watch(place: Place, over: () => void): Disposable;
 }
 
-export function watchedDisk(diskBytes: number): WatchedDisk {
+export function watchedDisk(diskBytes: number, log: Log): WatchedDisk {
   const closing = new AbortController();
-  const shareOf = diskShares(diskBytes, closing.signal);
+  const scales = createScales(log);
+  const shareOf = diskShares(diskBytes, scales, closing.signal);
   return {
     admit: (place) => shareOf(place).admit(),
-    watch: (place, over) => watch(place, shareOf(place), over),
-    [Symbol.dispose]: () => closing.abort(),
+    claim: (place, bytes) => shareOf(place).claim(bytes),
+    watch: (place, over) => watch(place, shareOf(place), scales, over),
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      await scales[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -44,9 +61,10 @@ export function watchedDisk(diskBytes: number): WatchedDisk {
  * filled by so much that it could have been them, and now and then in any case, since others may have made room
  * meanwhile.
  */
-function watch(place: Place, share: Share, over: () => void): Disposable {
+function watch(place: Place, share: Share, scales: Scales, over: () => void): Disposable {
   const stop = new AbortController();
-  const beganOver = share.isOver;
+  const { tidyFrom } = share;
+  const beganOver = share.isOver || tidyFrom !== null;
   let last: Measured | null = null;
   let wasOver = false;
   let mustStop = false;
@@ -54,13 +72,13 @@ function watch(place: Place, share: Share, over: () => void): Disposable {
   const look = async () => {
     const space = await measureFreeSpace(place.workspace);
     const { usedBytes: used } = space;
-    // Below the reserve nobody else could write either.
-    const isFull = !leavesReserve(space);
-    // As if it had been empty, until the first measuring: most runs are over by then.
-    last ??= { bytes: 0, used, until: beganOver ? 0 : performance.now() + 4 * lookEveryMs };
-    if (isFull || mayBeOver(last, used, share.most)) {
-      last = await measured(place, used, share.most, stop.signal);
-      wasOver ||= last.bytes > share.most;
+    // Below the reserve nobody else could write either. Who was let in all the same must not write at all.
+    const isFull = tidyFrom === null ? !leavesReserve(space) : isNearlyFull(space);
+    const most = tidyFrom === null ? share.most : tidyFrom + tidyingBytes;
+    last ??= firstGuess(used, beganOver);
+    if (isFull || mayBeOver(last, used, most)) {
+      last = await measure(scales, place, { last, used, most }, stop.signal);
+      wasOver ||= last.bytes > most;
       // What is over is measured once more when the run has ended, since it writes until it is killed.
       if (!wasOver) share.note(last.bytes);
     }
@@ -76,16 +94,40 @@ function watch(place: Place, share: Share, over: () => void): Disposable {
   };
 }
 
-function mayBeOver(last: Measured, used: number, most: number): boolean {
-  return performance.now() >= last.until || last.bytes + Math.max(0, used - last.used) > most;
+/** As if it had been empty, until the first measuring: most runs are over by then. */
+function firstGuess(used: number, beganOver: boolean): Measured {
+  const until = beganOver ? 0 : performance.now() + 4 * lookEveryMs;
+  return { bytes: 0, certain: { bytes: 0, used }, until, doubts: 0 };
 }
 
-async function measured(place: Place, used: number, most: number, signal: AbortSignal): Promise<Measured> {
+const wouldBeOver = ({ certain }: Measured, used: number, most: number): boolean =>
+  certain.bytes + Math.max(0, used - certain.used) > most;
+
+function mayBeOver(last: Measured, used: number, most: number): boolean {
+  return performance.now() >= last.until || (last.doubts === 0 && wouldBeOver(last, used, most));
+}
+
+/**
+ * Where less is found than the file system has filled by, others may have filled it, or files were moved to where the
+ * count had been already. So it is measured some more times before the first is believed; and that is never believed
+ * where runs hold what cannot be looked into.
+ */
+async function measure(
+  scales: Scales,
+  place: Place,
+  { last, used, most }: { last: Measured; used: number; most: number },
+  signal: AbortSignal,
+): Promise<Measured> {
   const began = performance.now();
-  const named = await folderBytes([place.workspace, place.artifacts], signal);
-  const bytes = named > most ? named : named + (await unlinkedBytes(place.uid, place.workspace));
-  const ended = performance.now();
-  return { bytes, used, until: ended + Math.max(measureEveryMs, patience * (ended - began)) };
+  const { bytes, mayHideMore } = await scales.measure(place, { withUnlinked: true, signal });
+  const took = performance.now() - began;
+  const after = (ms: number): number => began + took + Math.max(ms, patience * took);
+  const isDoubtful = bytes <= most && wouldBeOver(last, used, most);
+  if (isDoubtful && last.doubts < mostDoubts)
+    return { ...last, bytes, until: after(lookEveryMs), doubts: last.doubts + 1 };
+  const certain = mayHideMore ? last.certain : { bytes, used };
+  const isHidden = isDoubtful && mayHideMore;
+  return { bytes: isHidden ? Infinity : bytes, certain, until: after(measureEveryMs), doubts: 0 };
 }
 
 async function repeat(look: () => Promise<void>, signal: AbortSignal): Promise<void> {

@@ -58,7 +58,10 @@ export type Claim = (typeof claims)[number];
 /** `true` where it is held, else why not and what would help. */
 export type Holds = Readonly<Record<Claim, true | string>>;
 
-/** A user's folders on this machine. Their content is hostile; the folders themselves are the server's. */
+/**
+ * A user's folders on this machine. Their content is hostile; the folders themselves are the server's. Where they had
+ * to be made again, it is another object, by which a backend knows that what it keeps ready is of no use any more.
+ */
 export interface Place {
   /** The unprivileged uid and gid of the user's runs where the server is root, else null. */
   readonly uid: number | null;
@@ -121,7 +124,7 @@ export interface Occupancy {
  * Every failure to start is a WorkcrateError: `sandbox_unavailable` where the machine lacks something (the
  * message says what to install), `sandbox_busy` where too many wait already, `cancelled` where the signal came
  * before the turn did, `quota_exceeded` where the user's folders are too full and runs only add to them,
- * `sandbox_failed` otherwise.
+ * `storage_full` where the disk is and the user has nothing to delete, `sandbox_failed` otherwise.
  * A start that fails has run nothing. A run is started at most once.
  */
 export interface Sandbox extends AsyncDisposable {
@@ -137,6 +140,12 @@ export interface Sandbox extends AsyncDisposable {
   runtime(language: Language): Promise<string | null>;
   /** Makes ready for a user ahead of the first run. May be called at any time, and does nothing where it is ready. */
   warm(user: string, place: Place): Promise<void>;
+  /**
+   * Before inputs of so many bytes are copied into a user's folders. Rejects with `quota_exceeded` where they do not
+   * fit beside what is there and what is being copied, and with `storage_full` where the disk would have too little
+   * left for others. Dispose of the claim when they are copied, or will not be.
+   */
+  claimDisk(place: Place, bytes: number): Promise<Disposable>;
   /** Waits where `mostRuns` are under way. */
   start(request: RunRequest): Promise<Run>;
   occupancy(): Occupancy;

@@ -43,7 +43,7 @@ export async function subprocessSandbox(options: SandboxOptions): Promise<Sandbo
   const programs = await findPrograms();
   const ground = await createGround();
   const queue = runQueue(options.mostRuns);
-  const disk = watchedDisk(options.limits.diskBytes);
+  const disk = watchedDisk(options.limits.diskBytes, options.log);
   const context: Context = { options, programs, ground, disk, under: new Set(), seen: new Set() };
   const endings = new Set<Promise<unknown>>();
 
@@ -54,6 +54,7 @@ export async function subprocessSandbox(options: SandboxOptions): Promise<Sandbo
     limits: options.limits,
     runtime: runtimesOf({ python: 'python3', bash: 'bash', path: searchPath(ground) }),
     warm: async () => {},
+    claimDisk: (place, bytes) => disk.claim(place, bytes),
     async start(request) {
       const leave = await queue.enter(request);
       try {
@@ -75,7 +76,7 @@ export async function subprocessSandbox(options: SandboxOptions): Promise<Sandbo
       queue.close();
       for (const stop of context.under) stop.killNow('cancelled');
       await Promise.all(endings);
-      disk[Symbol.dispose]();
+      await disk[Symbol.asyncDispose]();
       await ground[Symbol.asyncDispose]();
     },
   };

@@ -1,72 +1,116 @@
-import { statSync, type Stats } from 'node:fs';
-import { readdir, readFile, readlink, stat } from 'node:fs/promises';
-import { setImmediate as otherWork } from 'node:timers/promises';
+import { readFileSync, readdirSync, readlinkSync, statSync, type Stats } from 'node:fs';
 import { errnoOf } from '../errors.ts';
+import type { Place } from './sandbox.ts';
 
-/** More are not looked at: so many descriptors take longer than the look is worth. */
-const mostLookedAt = 20_000;
-/** Then it is the turn of others. */
-const inOneTurn = 200;
+/** What runs of a user hold that has no name any more. */
+export interface UnlinkedSpace {
+  /** Infinity where more descriptors are open than can be looked at. */
+  readonly bytes: number;
+  /** There is something that cannot be looked into. It need not be large, but it may be. */
+  readonly mayHideMore: boolean;
+  /** There were more than `mostLooks`, and nothing was counted. */
+  readonly isCut: boolean;
+}
+
+/** Descriptors and mappings, by the inode of their file. */
+interface Found {
+  readonly dev: number;
+  readonly sizes: Map<number, number>;
+  processes: number;
+  looks: number;
+  mayHideMore: boolean;
+}
+
+const looksPerStep = 32;
 
 /**
- * What files take that have no name any more, but are held open or mapped by runs of a user: `du` does not see
- * them. Root finds these by the user's uid. An ordinary server shares its uid with them, and tells them apart
- * by their user namespace; where they have none of their own, nothing is found.
+ * What files take that have no name any more, but are held open or mapped by runs of a user: no folder shows them.
+ * Root finds the processes by the user's uid. An ordinary server shares its uid with them, and knows them by their
+ * user namespace and by the /workspace that they see. Each step is short.
  */
-export async function unlinkedBytes(uid: number | null, folder: string): Promise<number> {
-  const { dev } = await stat(folder);
-  const sizes = new Map<string, number>();
-  let looks = 0;
-  for (const pid of await processesOf(uid)) {
-    for (const name of await listed(`/proc/${pid}/fd`)) {
-      if (++looks > mostLookedAt) return sum(sizes);
-      if (looks % inOneTurn === 0) await otherWork();
-      const stats = lookAt(`/proc/${pid}/fd/${name}`);
-      if (stats?.isFile() && stats.nlink === 0 && stats.dev === dev)
-        sizes.set(`${stats.ino}`, stats.blocks * 512);
+export function* unlinkedSpace(place: Place, mostLooks: number): Generator<void, UnlinkedSpace> {
+  const workspace = lookAt(place.workspace);
+  const found: Found = {
+    dev: workspace?.dev ?? -1,
+    sizes: new Map(),
+    processes: 0,
+    looks: 0,
+    mayHideMore: false,
+  };
+  const isOwn = ownedBy(place, workspace);
+  for (const pid of listed('/proc')) {
+    if (++found.processes % looksPerStep === 0) yield;
+    if (!isOwn(pid)) continue;
+    // A thread may have descriptors of its own, and those of the first one are gone if it has ended before the others.
+    const tasks = listed(`/proc/${pid}/task`).map((task) => `/proc/${pid}/task/${task}`);
+    for (const task of tasks) {
+      if (!(yield* addDescriptors(found, task, mostLooks)))
+        return { bytes: Infinity, mayHideMore: true, isCut: true };
     }
-    for (const [inode, length] of await mappings(pid, dev)) if (!sizes.has(inode)) sizes.set(inode, length);
+    addMappings(found, pid, tasks);
   }
-  return sum(sizes);
+  const bytes = found.sizes.values().reduce((all, size) => all + size, 0);
+  return { bytes, mayHideMore: found.mayHideMore, isCut: false };
 }
 
-const sum = (sizes: ReadonlyMap<string, number>): number =>
-  sizes.values().reduce((all, size) => all + size, 0);
-
-async function processesOf(uid: number | null): Promise<string[]> {
+function ownedBy({ uid }: Place, workspace: Stats | null): (pid: string) => boolean {
   const wanted = uid ?? process.getuid?.();
-  const own = uid === null ? await readlink('/proc/self/ns/user') : null;
-  const found: string[] = [];
-  let looks = 0;
-  for (const pid of await listed('/proc')) {
-    if (!/^\d+$/.test(pid)) continue;
-    if (++looks % inOneTurn === 0) await otherWork();
-    if (lookAt(`/proc/${pid}`)?.uid !== wanted) continue;
-    if (own === null || (await readlink(`/proc/${pid}/ns/user`).catch(gone)) !== own) found.push(pid);
-  }
-  return found;
+  const own = uid === null ? readLink('/proc/self/ns/user') : null;
+  return (pid) => {
+    if (!/^\d+$/.test(pid) || lookAt(`/proc/${pid}`)?.uid !== wanted) return false;
+    return own === null || (readLink(`/proc/${pid}/ns/user`) !== own && seesWorkspace(pid, workspace));
+  };
 }
 
-/** No disk is asked, so that it takes microseconds; with a promise for each, all of them took more than twice as long. */
-function lookAt(path: string): Stats | null {
-  try {
-    return statSync(path);
-  } catch (error) {
-    return gone(error);
-  }
+/** Where that cannot be told, it is counted. */
+function seesWorkspace(pid: string, workspace: Stats | null): boolean {
+  const seen = lookAt(`/proc/${pid}/root/workspace`);
+  return seen === null || (seen.dev === workspace?.dev && seen.ino === workspace.ino);
 }
 
-/** Mapped files without a name, by their inode; how much of each is mapped stands for its size. */
-async function mappings(pid: string, dev: number): Promise<Map<string, number>> {
-  const text = await readFile(`/proc/${pid}/maps`, 'latin1').catch(gone);
-  const found = new Map<string, number>();
-  for (const line of (text ?? '').split('\n')) {
-    const match = /^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) .* \(deleted\)$/.exec(line);
-    if (match === null || deviceOf(match[3]!, match[4]!) !== dev) continue;
-    const length = Number.parseInt(match[2]!, 16) - Number.parseInt(match[1]!, 16);
-    found.set(match[5]!, (found.get(match[5]!) ?? 0) + length);
+/** False where there are too many. */
+function* addDescriptors(found: Found, task: string, mostLooks: number): Generator<void, boolean> {
+  for (const name of listed(`${task}/fd`)) {
+    if (++found.looks > mostLooks) return false;
+    if (found.looks % looksPerStep === 0) yield;
+    addDescriptor(found, task, name);
   }
-  return found;
+  return true;
+}
+
+function addDescriptor(found: Found, task: string, name: string): void {
+  const stats = lookAt(`${task}/fd/${name}`);
+  if (stats?.isSocket()) found.mayHideMore ||= hasFilesUnderWay(`${task}/fdinfo/${name}`);
+  if (stats?.isFile() && stats.nlink === 0 && stats.dev === found.dev)
+    found.sizes.set(stats.ino, stats.blocks * 512);
+}
+
+/** Descriptors that were sent by a socket and not received yet are in no list. */
+function hasFilesUnderWay(path: string): boolean {
+  const sent = /^scm_fds:\s*(\d+)/m.exec(readText(path))?.[1] ?? '0';
+  return sent !== '0';
+}
+
+/** Mapped files without a name. Only root can ask how large they are; else as much as is mapped counts. */
+function addMappings(found: Found, pid: string, tasks: readonly string[]): void {
+  // Threads share them, but one that has ended shows none.
+  const text =
+    tasks
+      .values()
+      .map((task) => readText(`${task}/maps`))
+      .find((maps) => maps !== '') ?? '';
+  for (const line of text.split('\n')) {
+    const match = /^(([0-9a-f]+)-([0-9a-f]+)) \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) .* \(deleted\)$/.exec(
+      line,
+    );
+    if (match === null || deviceOf(match[4]!, match[5]!) !== found.dev) continue;
+    const inode = Number(match[6]);
+    if (found.sizes.has(inode)) continue;
+    const stats = lookAt(`/proc/${pid}/map_files/${match[1]}`);
+    found.mayHideMore ||= stats === null;
+    const mapped = Number.parseInt(match[3]!, 16) - Number.parseInt(match[2]!, 16);
+    found.sizes.set(inode, stats === null ? mapped : stats.blocks * 512);
+  }
 }
 
 /** As `stat` gives it: the minor number stands around the major one. */
@@ -75,12 +119,22 @@ function deviceOf(major: string, minor: string): number {
   return (low & 0xff) + high * 0x100 + (low >>> 8) * 0x100000;
 }
 
-async function listed(path: string): Promise<string[]> {
-  return (await readdir(path).catch(gone)) ?? [];
+/** No disk is asked, so that it takes microseconds; with a promise for each, all of them took more than twice as long. */
+function lookAt(path: string): Stats | null {
+  return unlessGone(() => statSync(path));
 }
 
+const readText = (path: string): string => unlessGone(() => readFileSync(path, 'latin1')) ?? '';
+const readLink = (path: string): string | null => unlessGone(() => readlinkSync(path));
+const listed = (path: string): string[] => unlessGone(() => readdirSync(path)) ?? [];
+
 /** Processes end while they are looked at, and those of others are closed to us. */
-function gone(error: unknown): null {
-  if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(errnoOf(error) ?? '')) return null;
-  throw error;
+function unlessGone<T>(look: () => T): T | null {
+  try {
+    return look();
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL'].includes(errnoOf(error) ?? ''))
+      return null;
+    throw error;
+  }
 }

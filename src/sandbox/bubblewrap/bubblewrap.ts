@@ -43,7 +43,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const queue = runQueue(options.mostRuns);
   const pools = new Map<string, Pool>();
   const { limits, log } = options;
-  const disk = watchedDisk(limits.diskBytes);
+  const disk = watchedDisk(limits.diskBytes, log);
   let closing = false;
 
   const poolOf = (user: string, place: Place): Pool => {
@@ -74,6 +74,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       await Promise.all([pool.ready(), ...languages.map(runtime)]);
       fillBehind(pool);
     },
+    claimDisk: (place, bytes) => disk.claim(place, bytes),
     async start(request) {
       const leave = await queue.enter(request);
       try {
@@ -98,7 +99,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       closing = true;
       queue.close();
       await Promise.all([...pools.values()].map((pool) => pool.close()));
-      disk[Symbol.dispose]();
+      await disk[Symbol.asyncDispose]();
       await cgroups.close();
     },
   };

@@ -34,7 +34,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   const languages = [...runtimes.keys()];
 
   const queue = runQueue(options.mostRuns);
-  const disk = watchedDisk(options.limits.diskBytes);
+  const disk = watchedDisk(options.limits.diskBytes, options.log);
   const waiting = waitingBoxes(options, (place) => startBox(engine, options, place));
   const under = new Set<Following>();
 
@@ -45,6 +45,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     limits: options.limits,
     runtime: async (language) => runtimes.get(language) ?? null,
     warm: (user, place) => waiting.warm(user, place),
+    claimDisk: (place, bytes) => disk.claim(place, bytes),
     async start(request) {
       const leave = await queue.enter(request);
       try {
@@ -62,7 +63,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
       await waiting[Symbol.asyncDispose]();
       for (const { stop } of under) stop.killNow('cancelled');
       await Promise.all([...under].map(({ over }) => over));
-      disk[Symbol.dispose]();
+      await disk[Symbol.asyncDispose]();
     },
   };
 

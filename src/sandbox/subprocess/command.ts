@@ -11,7 +11,7 @@ export interface Programs {
 }
 
 export async function findPrograms(): Promise<Programs> {
-  for (const name of ['mkfifo', 'rm', 'du'])
+  for (const name of ['mkfifo', 'rm'])
     if ((await find(name)) === null)
       throw new WorkcrateError('sandbox_unavailable', `${name} is missing. Install coreutils.`);
   return { setpriv: await find('setpriv'), prlimit: await find('prlimit') };

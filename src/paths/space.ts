@@ -1,0 +1,166 @@
+import { lstatSync, type Stats } from 'node:fs';
+import { randomInt } from 'node:crypto';
+import { errnoOf } from '../errors.ts';
+import { namesIn } from './entries.ts';
+import { Fault } from './faults.ts';
+import type { Held } from './footing.ts';
+import type { Ground } from './walk.ts';
+
+/** What a folder and everything below it takes on disk. */
+export interface Space {
+  /** Infinity where something cannot be counted: it could hold anything. */
+  readonly bytes: number;
+  /** There were more than `mostEntries`, and `bytes` is what was counted until then. */
+  readonly isCut: boolean;
+}
+
+/** Each level takes two descriptors. No path that is given by name may be deeper either (names.ts). */
+const mostDepth = 256;
+/**
+ * How often a folder is listed again because something that it listed was gone before it was looked at. Each time
+ * only new names are looked at, which takes microseconds: programs that rename and delete a lot are not that unlucky
+ * so often, whoever hides something by it is.
+ */
+const mostListings = 8;
+/** Entries between two steps. */
+const entriesPerStep = 32;
+
+interface Count {
+  readonly ground: Ground;
+  readonly mostEntries: number;
+  readonly dev: number;
+  bytes: number;
+  entries: number;
+  /** Files with several names count once. */
+  readonly linked: Set<number>;
+}
+
+class TooMany extends Error {}
+class Uncountable extends Error {}
+
+/**
+ * Counts by descriptors and with names as bytes, so that neither names that are no text, nor paths that are too long,
+ * nor folders that are renamed meanwhile hide anything. Links are not followed, and other file systems are left out.
+ * Throws only where the server has no descriptors or no memory left. Each step is short.
+ */
+export function* space(ground: Ground, mostEntries: number): Generator<void, Space> {
+  let count: Count | null = null;
+  try {
+    using root = ground.footing.root(ground.directory);
+    const { dev } = root.stats;
+    count = { ground, mostEntries, dev, bytes: bytesOf(root.stats), entries: 0, linked: new Set() };
+    yield* countFolder(count, root, 0);
+    return { bytes: count.bytes, isCut: false };
+  } catch (error) {
+    if (count === null && errnoOf(error) === 'ENOENT') return { bytes: 0, isCut: false };
+    if (error instanceof TooMany) return { bytes: count!.bytes, isCut: true };
+    if (error instanceof Uncountable || isOfThem(error)) return { bytes: Infinity, isCut: false };
+    throw error;
+  }
+}
+
+const bytesOf = ({ blocks }: Stats): number => blocks * 512;
+
+/** ESTALE is how NFS says it. */
+const isGone = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '');
+
+/** Whether whoever owns the folder can have caused it. */
+function isOfThem(error: unknown): boolean {
+  if (error instanceof Fault) return true;
+  const errno = errnoOf(error);
+  return errno !== null && !['EMFILE', 'ENFILE', 'ENOMEM'].includes(errno);
+}
+
+function* countFolder(count: Count, folder: Held, depth: number): Generator<void, void> {
+  if (depth > mostDepth) throw new Uncountable();
+  const counted: Counted = { names: new Set(), inodes: new Set() };
+  for (let listings = 1; ; listings++) {
+    try {
+      if (yield* countListing(count, folder, depth, counted)) return;
+    } catch (error) {
+      // Since it is held, this means that it has been deleted, and so is empty.
+      if (isGone(error)) return;
+      // Without descriptors, that it has been renamed.
+      if (!(error instanceof Fault)) throw error;
+    }
+    if (listings === mostListings) throw new Uncountable();
+  }
+}
+
+/** What was counted of a folder, so that it is not counted again when the folder is listed again. */
+interface Counted {
+  /** As numbers, since a folder may have millions of names. */
+  readonly names: Set<number>;
+  readonly inodes: Set<number>;
+}
+
+/** Lists a folder, and counts what has not been counted. False where something was gone that had been listed. */
+function* countListing(
+  count: Count,
+  folder: Held,
+  depth: number,
+  counted: Counted,
+): Generator<void, boolean> {
+  const folders: Buffer[] = [];
+  let isWhole = true;
+  for (const name of namesIn(folder)) {
+    if (counted.names.has(numberOf(name))) continue;
+    if (count.entries++ === count.mostEntries) throw new TooMany();
+    if (count.entries % entriesPerStep === 0) yield;
+    const stats = lstatSync(folder.atBytes(name), { throwIfNoEntry: false });
+    if (stats === undefined) isWhole = false;
+    else if (stats.isDirectory()) folders.push(name);
+    else addFile(count, counted, name, stats);
+  }
+  for (const name of folders) {
+    const hasEntered = yield* enterFolder(count, folder, name, depth, counted);
+    isWhole &&= hasEntered;
+  }
+  return isWhole;
+}
+
+function addFile(count: Count, counted: Counted, name: Buffer, stats: Stats): void {
+  counted.names.add(numberOf(name));
+  if (stats.dev !== count.dev || counted.inodes.has(stats.ino) || count.linked.has(stats.ino)) return;
+  (stats.nlink > 1 ? count.linked : counted.inodes).add(stats.ino);
+  count.bytes += bytesOf(stats);
+}
+
+/** False where it is gone. Once it is held, it may be renamed as its owner likes. */
+function* enterFolder(
+  count: Count,
+  folder: Held,
+  name: Buffer,
+  depth: number,
+  counted: Counted,
+): Generator<void, boolean> {
+  using held = reachFolder(count, folder, name);
+  if (held === null) return false;
+  const { stats } = held;
+  counted.names.add(numberOf(name));
+  if (stats.dev !== count.dev || counted.inodes.has(stats.ino)) return true;
+  counted.inodes.add(stats.ino);
+  count.bytes += bytesOf(stats);
+  yield* countFolder(count, held, depth + 1);
+  return true;
+}
+
+function reachFolder({ ground }: Count, folder: Held, name: Buffer): Held | null {
+  try {
+    const held = ground.footing.reach(folder, name);
+    if (held.stats.isDirectory()) return held;
+    held[Symbol.dispose]();
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+  return null;
+}
+
+/** Nobody can make names that have the same number, since nobody knows where it begins. */
+const seed = randomInt(2 ** 30);
+
+function numberOf(name: Buffer): number {
+  let hash = seed;
+  for (const byte of name) hash = Math.imul(hash ^ byte, 0x01000193);
+  return (hash ^ (hash >>> 15)) & 0x3fffffff;
+}

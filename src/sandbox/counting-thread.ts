@@ -1,0 +1,44 @@
+import { answerCalls } from '../threads/inside.ts';
+import type { CallContext } from '../threads/threads.ts';
+import { stepByStep } from './measure.ts';
+import { countPlace, type PlaceSpace } from './place-space.ts';
+import type { Place } from './sandbox.ts';
+
+/** More than these count as too much: nobody could wait for it, and the server needs memory for each. */
+const mostEntries = 5_000_000;
+const mostDescriptors = 200_000;
+const mostMs = 60_000;
+
+const tooMuch: PlaceSpace = { bytes: Infinity, mayHideMore: false };
+
+/** One after the other, so that memory and descriptors are taken once. */
+let last: Promise<unknown> = Promise.resolve();
+
+const methods = {
+  count: async (
+    { place, withUnlinked }: { place: Place; withUnlinked: boolean },
+    { signal }: CallContext,
+  ): Promise<PlaceSpace> => {
+    const counting = last.then(() => {
+      signal.throwIfAborted();
+      return count(place, withUnlinked, signal);
+    });
+    last = counting.catch(() => {});
+    return counting;
+  },
+};
+
+async function count(place: Place, withUnlinked: boolean, signal: AbortSignal): Promise<PlaceSpace> {
+  const deadline = AbortSignal.timeout(mostMs);
+  try {
+    const steps = countPlace({ place, withUnlinked, mostEntries, mostDescriptors });
+    return (await stepByStep(steps, AbortSignal.any([signal, deadline]))) ?? tooMuch;
+  } catch (error) {
+    if (deadline.aborted && !signal.aborted) return tooMuch;
+    throw error;
+  }
+}
+
+export type CountingMethods = typeof methods;
+
+answerCalls(methods);

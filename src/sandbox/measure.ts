@@ -1,0 +1,53 @@
+import { extname } from 'node:path';
+import { setImmediate as otherWork } from 'node:timers/promises';
+import type { Log } from '../log.ts';
+import { createThread, type Thread } from '../threads/threads.ts';
+import type { CountingMethods } from './counting-thread.ts';
+import { countPlace, type PlaceSpace } from './place-space.ts';
+import type { Place } from './sandbox.ts';
+
+/** So many are counted in a few milliseconds. More are counted in a thread, so that nobody waits for it. */
+const fewEntries = 1000;
+const fewDescriptors = 1000;
+const stepMs = 2;
+
+export interface Measuring {
+  readonly withUnlinked: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Measures what users' folders take. */
+export interface Scales extends AsyncDisposable {
+  measure(place: Place, measuring: Measuring): Promise<PlaceSpace>;
+}
+
+export function createScales(log: Log): Scales {
+  const file = new URL(`./counting-thread${extname(import.meta.filename)}`, import.meta.url);
+  const thread: Thread<CountingMethods> = createThread(file, null, log);
+  return {
+    async measure(place, { withUnlinked, signal }) {
+      const few = { mostEntries: fewEntries, mostDescriptors: fewDescriptors };
+      const quick = await stepByStep(countPlace({ place, withUnlinked, ...few }), signal);
+      return quick ?? thread.call('count', { place, withUnlinked }, { signal });
+    },
+    [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
+  };
+}
+
+/** Lets others do their work in between. */
+export async function stepByStep<T>(steps: Generator<void, T>, signal: AbortSignal): Promise<T> {
+  let began = performance.now();
+  try {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      if (performance.now() - began < stepMs) continue;
+      await otherWork();
+      signal.throwIfAborted();
+      began = performance.now();
+    }
+  } finally {
+    // Closes the folders that it holds.
+    steps.return(undefined as never);
+  }
+}
