@@ -77,7 +77,9 @@ export const fileAttacks: readonly Attack[] = [
     ) => `for path in ${quoted(Object.values(scene.files))} + ['/etc/passwd', '/usr/bin/env', '/etc/shadow']:
     for name in ('hard', '../artifacts/hard', os.environ['TMPDIR'] + '/hard'):
         attempt(path, lambda: os.link(path, name))
-        attempt(path, lambda: os.link(path, name, follow_symlinks=False))`,
+        attempt(path, lambda: os.link(path, name, follow_symlinks=False))
+        attempt(path, lambda: os.link('/proc/self/fd/%d' % os.open(path, os.O_PATH), name, follow_symlinks=True))
+        attempt(path, lambda: libc.linkat(os.open(path, os.O_PATH), b'', -100, name.encode(), 0x1000) == 0)`,
   },
   {
     name: "reads another user's workspace and artifacts",

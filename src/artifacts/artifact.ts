@@ -1,4 +1,4 @@
-import { fstatSync, read, type BigIntStats } from 'node:fs';
+import { fstatSync, read, type BigIntStats, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../errors.ts';
 import type { OpenFile, Root } from '../paths/paths.ts';
@@ -24,29 +24,37 @@ export interface Artifact extends Disposable {
   bytes(): AsyncGenerator<Buffer, void>;
 }
 
+/** Whether something can be the name of an artifact. */
+export const isPlainName = (name: string): boolean => /^(?!\.)[^/\\]+$/.test(name);
+
 /** Refuses what cannot be the name of an artifact, before anything is looked up. */
 export function demandName(name: string): void {
   if (/[/\\]/.test(name)) throw notAFilename(name);
   if (name.startsWith('.')) throw startsWithDot(name);
 }
 
+/** The /artifacts of a user. */
+export interface ArtifactFolder {
+  readonly root: Root;
+  /** Whether the user's own runs can read a file of which that is told. */
+  readonly canRead: (stats: Stats | BigIntStats) => boolean;
+}
+
 /** Opening reads no byte. The file is judged as it was before that, and again as it is now. */
-export function openArtifact(folder: Root, name: string, limit: number): Artifact {
-  const found = attempt('size', name, () => folder.stat(parseName(name)));
+export function openArtifact({ root, canRead }: ArtifactFolder, name: string, limit: number): Artifact {
+  const found = attempt('size', name, () => root.stat(parseName(name)));
   if (found.type !== 'file') throw artifactNotFound(name);
   using opened = new DisposableStack();
-  const file = opened.use(attempt('encode', name, () => folder.open(parseName(name))));
+  const file = opened.use(attempt('encode', name, () => root.open(parseName(name))));
   const stats = fstatSync(file.fd, { bigint: true });
-  for (const { nlink, size } of [file.stats, stats]) judge(name, Number(nlink), Number(size), limit);
+  for (const judged of [file.stats, stats]) {
+    // Of a file of somebody else's not even the size is told.
+    if (!canRead(judged)) throw artifactNotFound(name);
+    if (judged.size > limit) throw artifactTooLarge(name, Number(judged.size), limit);
+  }
   const held = opened.move();
   const size = Number(stats.size);
   return { name, size, bytes: () => piecesOf(file, stats), [Symbol.dispose]: () => held.dispose() };
-}
-
-/** A second name may be one that somebody else's file has elsewhere; then not even its size is told. */
-function judge(name: string, links: number, size: number, limit: number): void {
-  if (links !== 1) throw artifactNotFound(name);
-  if (size > limit) throw artifactTooLarge(name, size, limit);
 }
 
 function attempt<T>(what: 'size' | 'encode', name: string, act: () => T): T {

@@ -1,25 +1,30 @@
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../database/open.ts';
 import { createLog } from '../log.ts';
-import { createPlaces } from '../places/places.ts';
+import { createPlaces, type PlacesOptions } from '../places/places.ts';
 import { base64Of, createArtifacts } from './artifacts.ts';
 import type { Caller } from '../identity.ts';
 
 export const ann = { user: 'ann' };
 
+interface StageOptions {
+  readonly sizeLimit?: number;
+  readonly uids?: PlacesOptions['uids'];
+}
+
 /** A user with a place of her own, and a secret outside of it. */
-export async function stage({ sizeLimit = 50 * 1024 ** 2 } = {}) {
+export async function stage({ sizeLimit = 50 * 1024 ** 2, uids = null }: StageOptions = {}) {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'workcrate-artifacts-')));
   const secret = join(home, 'secret');
   writeFileSync(secret, 'secret');
   const database = await openDatabase(':memory:');
-  const places = createPlaces({ database, folder: join(home, 'places'), uids: null, clock: Date.now });
+  const places = createPlaces({ database, folder: join(home, 'places'), uids, clock: Date.now });
   const { artifacts: folder } = await places.of(ann.user);
   const lines: string[] = [];
   const log = createLog('debug', (line) => void lines.push(line));
@@ -34,6 +39,7 @@ export async function stage({ sizeLimit = 50 * 1024 ** 2 } = {}) {
     places,
     log,
     artifacts: { ...artifacts, encode },
+    namesOf: async (caller: Caller): Promise<string[]> => (await artifacts.list(caller)).names,
     logged: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>),
     put: (name: string, bytes: string | Uint8Array) => writeFileSync(join(folder, name), bytes),
     async [Symbol.asyncDispose]() {
@@ -44,7 +50,7 @@ export async function stage({ sizeLimit = 50 * 1024 ** 2 } = {}) {
 }
 
 /** Puts what is no artifact into a folder, and gives the names. */
-export async function strangers(folder: string, secret: string) {
+export async function strangers(folder: string) {
   const at = (name: string): string => join(folder, name);
   mkdirSync(at('folder'));
   writeFileSync(at('folder/nested'), 'nested');
@@ -53,14 +59,13 @@ export async function strangers(folder: string, secret: string) {
   symlinkSync('nowhere', at('link-dead'));
   symlinkSync('link-loop', at('link-loop'));
   symlinkSync('folder', at('link-folder'));
-  linkSync(secret, at('hard-link'));
   execFileSync('mkfifo', [at('fifo')]);
   const isRoot = process.getuid?.() === 0;
   if (isRoot) execFileSync('mknod', [at('device'), 'c', '1', '5']);
   const server = createServer().listen(at('socket'));
   await once(server, 'listening');
   const links = ['link-out', 'link-in', 'link-dead', 'link-loop', 'link-folder'];
-  const names = ['folder', ...links, 'hard-link', 'fifo', 'socket', ...(isRoot ? ['device'] : [])];
+  const names = ['folder', ...links, 'fifo', 'socket', ...(isRoot ? ['device'] : [])];
   return { names, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 

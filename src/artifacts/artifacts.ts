@@ -1,15 +1,16 @@
-import { isOurFault, isWorkcrateError, WorkcrateError, asWorkcrateError } from '../errors.ts';
+import { asWorkcrateError, isWorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
-import { belowRoot, here, type Root } from '../paths/paths.ts';
-import type { Places } from '../places/places.ts';
+import { belowRoot, here } from '../paths/paths.ts';
+import { canRunsRead, type Places } from '../places/places.ts';
 import { withoutSecrets } from '../secrets.ts';
-import { demandName, openArtifact, type Artifact } from './artifact.ts';
-import { inByteOrder } from './byte-order.ts';
+import { demandName, openArtifact, type Artifact, type ArtifactFolder } from './artifact.ts';
 import { artifactFailed, artifactNotFound } from './failures.ts';
 import { inTurns } from './in-turns.ts';
+import { createNamePage, type NamePage, type PageWish } from './name-page.ts';
 
 export { base64Of, type Artifact } from './artifact.ts';
+export type { NamePage } from './name-page.ts';
 
 export interface ArtifactsOptions {
   readonly places: Pick<Places, 'find'>;
@@ -28,15 +29,18 @@ export interface Wanted {
 
 export type Artifacts = ReturnType<typeof createArtifacts>;
 
-/** Beyond either, a folder is not listed. */
-const mostNames = 10_000;
-const mostEntries = 100_000;
+/** The most names of one page: each takes at most 255 bytes of memory, and as long as a slow reader takes. */
+export const mostNamesOnPage = 10_000;
 
 /** What a user's runs left in /artifacts. Whatever stands there was put there by somebody hostile. */
 export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
-  async function folderOf({ user }: Caller): Promise<Root | null> {
+  const inLine = createLines();
+
+  async function folderOf({ user }: Caller): Promise<ArtifactFolder | null> {
     const place = await places.find(user);
-    return place && belowRoot(place.artifacts, { links: 'refuse', hidden: 'refuse' });
+    if (place === null) return null;
+    const root = belowRoot(place.artifacts, { links: 'refuse', hidden: 'refuse' });
+    return { root, canRead: (stats) => canRunsRead(place, stats) };
   }
 
   async function open(caller: Caller, name: string, limit: number): Promise<Artifact> {
@@ -65,39 +69,51 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
     sizeLimit,
     use,
 
-    /** The names of the caller's artifacts, in the order of their bytes. */
-    list: (caller: Caller): Promise<string[]> =>
+    /** A page of the names of the caller's artifacts, in the order of their bytes. */
+    list: (caller: Caller, wish: Partial<PageWish> = {}): Promise<NamePage> =>
       noted(log, 'artifact.list', { user: caller.user }, async (note) => {
-        const listing = failingAs('list', async () => namesIn(await folderOf(caller)));
-        const { names, unreadable } = await listing;
+        const { after = null, limit = mostNamesOnPage } = wish;
+        const work = async () => pageIn(await folderOf(caller), { after, limit });
+        // One at a time: each page looks at all names again, and some users may have millions.
+        const { unreadable, ...page } = await failingAs('list', () => inLine(caller.user, work));
         // No answer can name those that are not UTF-8.
-        note({ count: names.length, unreadable });
-        return names;
+        note({ count: page.names.length, total: page.total, unreadable });
+        return page;
       }),
   };
 }
 
-async function namesIn(folder: Root | null): Promise<{ names: string[]; unreadable: number }> {
-  const names: string[] = [];
-  if (folder === null) return { names, unreadable: 0 };
+async function pageIn(
+  folder: ArtifactFolder | null,
+  wish: PageWish,
+): Promise<NamePage & { unreadable: number }> {
+  const page = createNamePage(wish);
+  const add = (name: string | null): void => {
+    if (name !== null && !name.startsWith('.')) page.add(name);
+  };
   try {
-    const all = folder.tree(here, { mostEntries, mostDepth: 0 });
-    const { cut, unreadable } = await inTurns(all, ({ path, stats }) => {
-      // A file of several names cannot be had, so it is not offered either.
-      if (path === null || !stats.isFile() || stats.nlink !== 1n || path.startsWith('.')) return;
-      if (names.push(path) > mostNames) throw tooMany(mostNames, 'artifacts');
-    });
-    if (cut) throw tooMany(mostEntries, 'entries in /artifacts');
-    return { names: inByteOrder(names), unreadable };
+    const unreadable = folder === null ? 0 : (await inTurns(folder.root.fileNames(here), add)).unreadable;
+    return { ...page.page(), unreadable };
   } catch (error) {
-    if (isWorkcrateError(error, 'path_not_found')) return { names: [], unreadable: 0 };
+    if (isWorkcrateError(error, 'path_not_found')) return { ...createNamePage(wish).page(), unreadable: 0 };
     throw error;
   }
 }
 
-function tooMany(most: number, things: string): WorkcrateError {
-  const advice = 'Remove some, or move them to a folder of their own';
-  return new WorkcrateError('too_large', `there are more than ${most} ${things}. ${advice}.`);
+/** Work of the same user is done one piece after the other. */
+function createLines() {
+  const last = new Map<string, Promise<unknown>>();
+  return async <T>(user: string, work: () => Promise<T>): Promise<T> => {
+    const before = last.get(user) ?? Promise.resolve();
+    const mine = before.then(work);
+    const over = mine.catch(() => {});
+    last.set(user, over);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(user) === over) last.delete(user);
+    }
+  };
 }
 
 async function failingAs<T>(attempt: 'list' | 'size', act: () => Promise<T>): Promise<T> {
@@ -113,7 +129,7 @@ const mostLogged = 255;
 
 type Note = (fields: Readonly<Record<string, unknown>>) => void;
 
-/** Every list, get and error is logged with the user (A13). */
+/** Every list, get and error is logged with the user, errors at level error, whoever made the mistake (A13). */
 async function noted<T>(
   log: Log,
   event: string,
@@ -129,7 +145,7 @@ async function noted<T>(
   } catch (cause) {
     const error = asWorkcrateError(cause);
     const wasCancelled = signal?.aborted === true;
-    const level = isOurFault(error) && !wasCancelled ? 'error' : 'info';
+    const level = wasCancelled ? 'info' : 'error';
     log[level](event, { ...asked, ...found, result: wasCancelled ? 'cancelled' : error.code, error });
     throw cause;
   }

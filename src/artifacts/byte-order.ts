@@ -1,10 +1,17 @@
-/** JavaScript compares UTF-16; from here on that is another order than the one of UTF-8. */
-const ordersDiffer = /[\ud800-\uffff]/;
+const isAscii = (text: string): boolean => !/[\x80-\uffff]/.test(text);
+
+/**
+ * A character for each byte of a name's UTF-8: JavaScript compares UTF-16, which is another order, and comparing such
+ * strings is many times faster than calling back for each pair.
+ */
+export const byteKey = (name: string): string =>
+  isAscii(name) ? name : Buffer.from(name).toString('latin1');
+
+/** The name of which that is the key. */
+export const nameOfKey = (key: string): string =>
+  isAscii(key) ? key : Buffer.from(key, 'latin1').toString('utf8');
 
 /** Sorted by the bytes of their UTF-8, which is the order of code points. */
 export function inByteOrder(names: readonly string[]): string[] {
-  if (!names.some((name) => ordersDiffer.test(name))) return names.toSorted();
-  // A character for each byte: comparing such strings is many times faster than calling back for each pair.
-  const sorted = names.map((name) => Buffer.from(name).toString('latin1')).sort();
-  return sorted.map((bytes) => Buffer.from(bytes, 'latin1').toString('utf8'));
+  return names.map(byteKey).sort().map(nameOfKey);
 }

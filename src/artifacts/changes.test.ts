@@ -104,11 +104,11 @@ test('D8: what the interpreters write for themselves is no artifact', async () =
 test('D8: links, FIFOs, sockets and devices are left out, and nothing behind a link is looked at', async () => {
   using shop = workshop();
   const before = await snapshot(shop.folder);
-  await using _others = await strangers(shop.folder, join(shop.outside, 'secret'));
+  await using _others = await strangers(shop.folder);
   symlinkSync(shop.outside, shop.at('way-out'));
   symlinkSync('/', shop.at('folder/root'));
   const changes = difference(before, await snapshot(shop.folder));
-  assert.deepEqual(changes, { ...nothing, created: ['folder/nested', 'hard-link'] });
+  assert.deepEqual(changes, { ...nothing, created: ['folder/nested'] });
 });
 
 test('D8: no file is opened or read: the time of its last reading stays', async () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { appendFileSync, readdirSync, readlinkSync, truncateSync, writeFileSync } from 'node:fs';
-import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, request, ServerResponse } from 'node:http';
 import { Socket, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
@@ -47,6 +48,43 @@ test('A8: the list is {artifacts, count}, the same for somebody who has none', a
   assert.deepEqual((await web.get('/nobody/artifacts')).body, { artifacts: [], count: 0 });
 });
 
+test('A1, A8: more artifacts than a page are all in one list, however slowly it is taken', async () => {
+  await using web = await served();
+  const names = Array.from({ length: 20_001 }, (_, at) => `f${at}`).sort();
+  for (const name of names) web.put(name, '');
+  const { status, body } = await web.get('/ann/artifacts');
+  assert.deepEqual([status, body], [200, { artifacts: names, count: 20_001 }]);
+  const answer = await web.app.request('/ann/artifacts');
+  const reader = answer.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  assert.equal(web.logged().length, 4, 'a reader that goes away has no more pages listed');
+});
+
+test('A5: the names . and .. are refused as names, also where a client encodes them', async () => {
+  await using web = await served();
+  await using http = await listening(web.app);
+  for (const [name, decoded] of [
+    ['%2e%2e', '..'],
+    ['%2E.', '..'],
+    ['..', '..'],
+    ['%2e', '.'],
+  ] as const) {
+    const { status, body } = await rawGet(http.url, `/ann/artifacts/${name}`);
+    const error = `Invalid artifact path '${decoded}': cannot start with '.'`;
+    assert.deepEqual([status, JSON.parse(body)], [400, { error }], name);
+  }
+  for (const path of ['/ann/artifacts/%2e%2e/', '/ann/artifacts/', '/ann/', '/%2e%2e'])
+    assert.equal((await rawGet(http.url, path)).body, 'nothing here', path);
+});
+
+/** Without a parser of URLs on this side, which takes such names out of a path. */
+async function rawGet(url: string, path: string): Promise<{ status: number; body: string }> {
+  const { hostname, port } = new URL(url);
+  const [answer] = (await once(request({ hostname, port, path }).end(), 'response')) as [IncomingMessage];
+  return { status: answer.statusCode!, body: await text(answer) };
+}
+
 test('A8: an artifact is {artifact_id, data, encoding}, whatever its name', async () => {
   await using web = await served();
   for (const name of hostileNames) {
@@ -60,7 +98,7 @@ test('A8: an artifact is {artifact_id, data, encoding}, whatever its name', asyn
 
 test('A8: errors are {error} and nothing else, with the status of their code', async () => {
   await using web = await served({ sizeLimit: 4 });
-  await using others = await strangers(web.folder, web.secret);
+  await using others = await strangers(web.folder);
   web.put('large', '12345');
   const path = (name: string): string =>
     `Invalid artifact path '${name}': must be a filename, not a path (no '/' or '\\' allowed)`;
@@ -258,10 +296,10 @@ test('A13: a request that is refused before its user or name is known is logged 
   await web.get(`/${ann.user}/artifacts/%zz`);
   await web.get('/%00/artifacts');
   assert.deepEqual(
-    web.logged().map(({ event, user }) => [event, user]),
+    web.logged().map(({ level, event, user }) => [level, event, user]),
     [
-      ['artifact.refused', 'ann'],
-      ['artifact.refused', null],
+      ['error', 'artifact.refused', 'ann'],
+      ['error', 'artifact.refused', null],
     ],
   );
 });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Hono } from 'hono';
+import { Hono, type Context } from 'hono';
 import type { Noted } from '../audit/audit.ts';
 import { asWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import { jsonResponse, statusOf } from '../web/answer.ts';
 import type { Artifacts } from './artifacts.ts';
 import { brokenEncoding } from './failures.ts';
+import { listResponse } from './list-response.ts';
 import { streamed, streamedHead } from './streamed.ts';
 
 export interface ArtifactRoutesOptions {
@@ -23,23 +24,44 @@ export function artifactRoutes(options: ArtifactRoutesOptions): Hono {
   const routes = new Hono();
   routes.get('/:user_id/artifacts', ({ req, env }) =>
     answered(async () => {
-      const { caller } = await parsed(options, 'list_artifacts', req.url, signedIn(env));
+      const { pathname } = new URL(req.url);
+      const { caller } = await parsed(options, 'list_artifacts', pathname, signedIn(env));
       const asked = { operation: 'list_artifacts', user: caller.user, subject: null };
-      const names = await noted(asked, () => artifacts.list(caller));
-      return jsonResponse({ artifacts: names, count: names.length });
+      const list = (after: string | null) => artifacts.list(caller, { after });
+      return listResponse(await noted(asked, () => list(null)), list, outgoingOf(env));
     }),
   );
-  // With slashes too, so that a path is refused as one (A5).
-  routes.get('/:user_id/artifacts/:artifact_id{[^]+}', ({ req, env }) =>
+  const give = ({ req, env }: Context, path: string): Promise<Response> =>
     answered(async () => {
-      const connection = (env as { outgoing?: ServerResponse } | undefined)?.outgoing ?? null;
-      const wanted = await parsed(options, 'get_artifact', req.url, signedIn(env));
+      const wanted = await parsed(options, 'get_artifact', path, signedIn(env));
       const head = req.method === 'HEAD';
-      const streaming = { artifacts: notedUse(options, head), ...wanted, connection };
+      const streaming = { artifacts: notedUse(options, head), ...wanted, connection: outgoingOf(env) };
       return head ? streamedHead(streaming) : streamed(streaming);
-    }),
+    });
+  // With slashes too, so that a path is refused as one (A5).
+  routes.get('/:user_id/artifacts/:artifact_id{[^]+}', (context) =>
+    give(context, new URL(context.req.url).pathname),
   );
+  // What is left of a path that ends with `.` or `..`, so that these are refused as names (A5).
+  routes.on('GET', ['/:user_id/', '/:user_id/artifacts/'], (context, next) => {
+    const path = dotPath(context.env);
+    return path === null ? next() : give(context, path);
+  });
   return routes;
+}
+
+interface Environment {
+  readonly incoming?: { readonly url?: string };
+  readonly outgoing?: ServerResponse;
+}
+
+const outgoingOf = (env: unknown): ServerResponse | null =>
+  (env as Environment | undefined)?.outgoing ?? null;
+
+/** A path as it was sent, if its last segment is `.` or `..`, encoded or not: every parser of URLs takes those out. */
+function dotPath(env: unknown): string | null {
+  const [path = ''] = (env as Environment | undefined)?.incoming?.url?.split('?') ?? [];
+  return /^\/[^/]+\/artifacts\/(?:\.|%2e){1,2}$/i.test(path) ? path : null;
 }
 
 /** What was given is known once it has been sent, which is long after the answer. */
@@ -66,20 +88,20 @@ async function answered(act: () => Promise<Response>): Promise<Response> {
   }
 }
 
-/** From the URL itself, since the framework leaves a broken encoding as it is. */
+/** From the path itself, since the framework leaves a broken encoding as it is. */
 async function parsed(
   { log, noted }: ArtifactRoutesOptions,
   operation: string,
-  url: string,
+  path: string,
   who: Caller | null,
 ): Promise<{ caller: Caller; name: string }> {
-  const [, segment = '', , ...rest] = new URL(url).pathname.split('/');
+  const [, segment = '', , ...rest] = path.split('/');
   try {
     return { caller: callerOf(segment, who), name: nameOf(rest.join('/')) };
   } catch (error) {
     const named = nameForm.test(segment) ? segment : null;
     const user = who?.user ?? named;
-    log.info('artifact.refused', { user, of: named, error });
+    log.error('artifact.refused', { user, of: named, error });
     const subject = named === null ? null : [named, 'artifacts', ...rest].join('/');
     return noted({ operation, user, subject }, () => Promise.reject(error));
   }

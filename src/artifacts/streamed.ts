@@ -63,7 +63,7 @@ async function* bodyOf(artifact: Artifact): AsyncGenerator<Buffer, void> {
 }
 
 /** `ended` settles when the artifact is not needed any more, and rejects if that came too early. */
-function streamOf(
+export function streamOf(
   first: IteratorResult<Buffer, void>,
   pieces: AsyncGenerator<Buffer, void>,
   connection: ServerResponse | null,

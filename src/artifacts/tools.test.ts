@@ -63,16 +63,50 @@ async function connected(options: { sizeLimit?: number; maxFileSize?: number } =
 test('A1, A2: list_artifacts gives names and their count, and as text each name on one line', async () => {
   await using mcp = await connected();
   const none = await mcp.call('list_artifacts');
-  assert.deepEqual(none.data, { artifacts: [], count: 0 });
+  assert.deepEqual(none.data, { artifacts: [], count: 0, total: 0, next: null });
   assert.match(none.content[0]!.text!, /no artifacts/);
   for (const name of ['b', 'a\nc']) mcp.put(name, 'x');
   const some = await mcp.call('list_artifacts');
-  assert.deepEqual(some.data, { artifacts: ['a\nc', 'b'], count: 2 });
+  assert.deepEqual(some.data, { artifacts: ['a\nc', 'b'], count: 2, total: 2, next: null });
   assert.equal(some.content[0]!.text, '"a\\nc"\n"b"');
   for (let at = 0; at < 150; at++) mcp.put(`f${at}`, '');
   const many = await mcp.call('list_artifacts');
   assert.equal(many.data.count, 152);
-  assert.match(many.content[0]!.text!, /\nand 52 more$/);
+  const lines = many.content[0]!.text!.split('\n');
+  assert.equal(lines.length, 101);
+  assert.equal(lines.at(-1), `There are 152 in all. To go on, call with after: ${lines.at(-2)}`);
+});
+
+test('A1: list_artifacts goes on where the text or the page before ended', async () => {
+  await using mcp = await connected();
+  for (const name of ['a', 'b', 'c', 'd', 'e']) mcp.put(name, '');
+  const first = await mcp.call('list_artifacts', { limit: 2 });
+  assert.deepEqual(first.data, { artifacts: ['a', 'b'], count: 2, total: 5, next: 'b' });
+  assert.match(first.content[0]!.text!, /^"a"\n"b"\nThere are 5 in all\. To go on, call with after: "b"$/);
+  const last = await mcp.call('list_artifacts', { limit: 3, after: 'b' });
+  assert.deepEqual(last.data, { artifacts: ['c', 'd', 'e'], count: 3, total: 5, next: null });
+  assert.equal(last.content[0]!.text, '"c"\n"d"\n"e"');
+  const behind = await mcp.call('list_artifacts', { after: 'z' });
+  assert.equal(behind.content[0]!.text, 'There are no artifacts after "z", and 5 in all.');
+  assert.equal((await mcp.call('list_artifacts', { limit: 10_001 })).failed, true);
+});
+
+test('get_artifact takes the name that a run told, by either of its two arguments', async () => {
+  await using mcp = await connected();
+  mcp.put('trend.png', 'abc');
+  for (const input of [
+    { name: '/artifacts/trend.png' },
+    { artifact_path: '/artifacts/trend.png' },
+    { artifact_path: 'trend.png' },
+  ]) {
+    const { data } = await mcp.call('get_artifact', { ...input, delivery: 'base64' });
+    assert.deepEqual(data, { artifact_id: 'trend.png', data: 'YWJj', encoding: 'base64' });
+  }
+  for (const input of [{}, { name: 'trend.png', artifact_path: 'trend.png' }]) {
+    const { code, content } = await mcp.call('get_artifact', input);
+    assert.equal(code, 'invalid_input');
+    assert.match(content[0]!.text!, /give name, or artifact_path/);
+  }
 });
 
 test('A4, C1: get_artifact gives a link to a copy in the one shape of links, and no byte of it', async () => {
@@ -173,10 +207,14 @@ test('A7: the limit is for base64 and what is shown; a link has the limit of fil
   assert.equal(huge.code, 'too_large');
 });
 
-test('A5, A6: the words of the specification come through alone, with their code beside them', async () => {
+test('A5, A6: the words of the specification are the first line, then what to do, with the code beside them', async () => {
   await using mcp = await connected();
   for (const [name, text] of [
     ['a/b', "Invalid artifact path 'a/b': must be a filename, not a path (no '/' or '\\' allowed)"],
+    ['/artifacts/../x', notAFilename('/artifacts/../x')],
+    ['/artifacts/', notAFilename('/artifacts/')],
+    ['/workspace/out.csv', notAFilename('/workspace/out.csv')],
+    ['//artifacts/x', notAFilename('//artifacts/x')],
     ['.x', "Invalid artifact path '.x': cannot start with '.'"],
     ['x', 'Artifact not found: x'],
     ['', 'Artifact not found: '],
@@ -184,9 +222,14 @@ test('A5, A6: the words of the specification come through alone, with their code
     for (const delivery of ['link', 'base64']) {
       const { failed, content, code } = await mcp.call('get_artifact', { name, delivery });
       const expected = text.startsWith('Invalid') ? 'invalid_input' : 'not_found';
-      assert.deepEqual([failed, content[0]!.text, code], [true, text, expected]);
+      const [first, ...advice] = content[0]!.text!.split('\n');
+      assert.deepEqual([failed, first, code], [true, text, expected]);
+      assert.match(advice.join('\n'), /list_artifacts shows them.*cp FILE \/artifacts\/$/);
     }
 });
+
+const notAFilename = (name: string): string =>
+  `Invalid artifact path '${name}': must be a filename, not a path (no '/' or '\\' allowed)`;
 
 test('A13: a link is logged as a get with its user and size', async () => {
   await using mcp = await connected();

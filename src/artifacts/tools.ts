@@ -1,10 +1,12 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
 import { linkAnswer, linkShape, linkTerms } from '../links/link-result.ts';
 import type { Links } from '../links/links.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
-import { base64Of, type Artifact, type Artifacts } from './artifacts.ts';
+import { isPlainName } from './artifact.ts';
+import { base64Of, mostNamesOnPage, type Artifact, type Artifacts, type NamePage } from './artifacts.ts';
 import { pictureType } from './picture.ts';
 
 export interface ArtifactToolsOptions {
@@ -29,28 +31,48 @@ function listArtifacts({ artifacts }: ArtifactToolsOptions): Tool {
     group: 'artifacts',
     title: 'List artifacts',
     description:
-      'Lists the files that your code left directly in /artifacts, by name. Folders, links and names that begin with a dot are not listed. get_artifact hands one out.',
-    input: z.strictObject({}),
-    output: z.object({ artifacts: z.array(z.string()), count: z.number().int() }),
+      'Lists the files that your code left directly in /artifacts, by name, in pages. Folders, symbolic links and names that begin with a dot are not listed. get_artifact hands one out.',
+    input: z.strictObject({
+      limit: z.number().int().min(1).max(mostNamesOnPage).default(mostNamesOnPage),
+      after: z.string().max(4096).optional().describe('The `next` of the page before, or any name'),
+    }),
+    output: z.object({
+      artifacts: z.array(z.string()),
+      count: z.number().int().describe('How many are on this page'),
+      total: z.number().int().describe('How many there are in all'),
+      next: z.string().nullable().describe('Give it as `after` for the next page; null on the last'),
+    }),
     annotations: { readOnlyHint: true, openWorldHint: false },
-    async handle(_input, { caller }) {
-      const names = await artifacts.list(caller);
-      return { text: namesAsText(names), structured: { artifacts: names, count: names.length } };
+    async handle({ limit, after = null }, { caller }) {
+      const page = await artifacts.list(caller, { limit, after });
+      const { names, total, next } = page;
+      return {
+        text: pageAsText(page, after),
+        structured: { artifacts: names, count: names.length, total, next },
+      };
     },
   });
 }
 
-function namesAsText(names: readonly string[]): string {
-  if (names.length === 0) return 'There are no artifacts. Code leaves one by writing a file to /artifacts.';
+function pageAsText({ names, total, next }: NamePage, after: string | null): string {
+  if (names.length === 0)
+    return total === 0
+      ? 'There are no artifacts. Code leaves one by writing a file to /artifacts.'
+      : `There are no artifacts after ${JSON.stringify(after)}, and ${total} in all.`;
   // As JSON, so that a line break in a name does not pass for another name.
   const lines = names.slice(0, mostNamesInText).map((name) => JSON.stringify(name));
-  const more = names.length - lines.length;
-  return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('\n');
+  if (next === null && lines.length === names.length) return lines.join('\n');
+  return [...lines, `There are ${total} in all. To go on, call with after: ${lines.at(-1)}`].join('\n');
 }
 
 function inputOf(options: ArtifactToolsOptions) {
   return z.strictObject({
-    name: z.string().max(4096).describe('Its name in /artifacts, as list_artifacts tells it'),
+    name: z
+      .string()
+      .max(4096)
+      .optional()
+      .describe('Its name in /artifacts, such as plot.png or /artifacts/plot.png'),
+    artifact_path: z.string().max(4096).optional().describe('The same as name; give one of both'),
     delivery: z
       .enum(['link', 'base64'])
       .default('link')
@@ -84,16 +106,42 @@ function getArtifact(options: ArtifactToolsOptions): Tool {
     input: inputOf(options),
     output: gotten,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-    handle: (input, context) => {
-      const wanted = { name: input.name, delivery: input.delivery, signal: context.signal };
-      return options.artifacts.use(context.caller, wanted, async (artifact) => {
+    async handle(input, context) {
+      let isThere = false;
+      const wanted = { name: nameIn(input), delivery: input.delivery, signal: context.signal };
+      const giving = options.artifacts.use(context.caller, wanted, async (artifact) => {
+        isThere = true;
         const shown = input.show ? await picture(artifact, options.artifacts.sizeLimit) : [];
         const isLink = input.delivery === 'link';
         const answer = await (isLink ? linked(options, artifact, input, context) : encoded(artifact));
         return { ...answer, content: [...(answer.content ?? []), ...shown] };
       });
+      return giving.catch((error: unknown) => {
+        throw isThere ? error : withAdvice(error);
+      });
     },
   });
+}
+
+const folder = '/artifacts/';
+
+/** A run tells an artifact with its folder, `/artifacts/plot.png`; nothing else with a slash is a name (A5). */
+function nameIn({ name, artifact_path: path }: Input): string {
+  const given = name ?? path;
+  if (given === undefined || (name !== undefined && path !== undefined))
+    throw new WorkcrateError(
+      'invalid_input',
+      'Name one artifact: give name, or artifact_path, but not both.',
+    );
+  const rest = given.startsWith(folder) ? given.slice(folder.length) : given;
+  return isPlainName(rest) ? rest : given;
+}
+
+/** The words of the specification (A5, A6) are the first line; what to do is the second. */
+function withAdvice(error: unknown): unknown {
+  if (!isWorkcrateError(error, 'not_found') && !isWorkcrateError(error, 'invalid_input')) return error;
+  const message = `${error.message}\nOnly files directly in /artifacts are handed out, and list_artifacts shows them. Copy a file from elsewhere there first, such as with execute_bash: cp FILE /artifacts/`;
+  return new WorkcrateError(error.code, message, { cause: error, details: { ...error.details } });
 }
 
 async function encoded(artifact: Artifact): Promise<Answer> {

@@ -63,6 +63,7 @@ const subjects = [
   'outputBasename',
   'filename',
   'name',
+  'artifact_path',
   'crate_id',
   'execution_id',
 ] as const;

@@ -47,11 +47,16 @@ function boundedNames(folder: Held, mostEntries: number): Buffer[] {
 
 /** The names in a folder as bytes, read piece by piece. */
 export function* namesIn(folder: Held): Generator<Buffer, void> {
+  for (const { name } of direntsIn(folder)) yield name;
+}
+
+/** The same, with the type that the folder tells of each. */
+export function* direntsIn(folder: Held): Generator<Dirent<Buffer>, void> {
   // Node's types know Buffer names of readdir only.
   const options = { encoding: 'buffer' as BufferEncoding, bufferSize: 1024 };
   using reader = opendirSync(folder.at('.'), options);
   for (let next = reader.readSync(); next !== null; next = reader.readSync())
-    yield (next as unknown as Dirent<Buffer>).name;
+    yield next as unknown as Dirent<Buffer>;
 }
 
 function tooMany(mostEntries: number): WorkcrateError {

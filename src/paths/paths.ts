@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { createFile, linkEntry, makeFolder, removeEntry, renameEntry } from './changing.ts';
 import type { Entry, Listing } from './entries.ts';
 import { pathError } from './faults.ts';
+import { fileNames, type FileNamesEnd } from './file-names.ts';
 import { bestFooting, footings, type FootingName } from './footing.ts';
 import { here, type Components } from './names.ts';
 import { list, openFile, stat, type OpenFile } from './reading.ts';
@@ -39,6 +40,8 @@ export interface Root {
   stat(path: Components): Entry;
   /** Describes what stands in a folder, links as links. */
   list(path?: Components): Listing;
+  /** Gives the names of the regular files directly in a folder, unbounded, step by step; null for anything else. */
+  fileNames(path: Components): Generator<string | null, FileNamesEnd>;
   /** Describes what stands in a folder and in all folders below it, bounded, step by step. */
   tree(path: Components, options: TreeOptions): Generator<TreeEntry, TreeEnd>;
   /** Counts what all of it takes on disk, step by step, until it has seen `mostEntries`. */
@@ -65,6 +68,7 @@ export function belowRoot(directory: string, options: RootOptions = {}): Root {
     create: (path) => attempt(path, () => createFile(ground, path)),
     stat: (path) => attempt(path, () => stat(ground, path)),
     list: (path = here) => attempt(path, () => list(ground, path, mostEntries)),
+    fileNames: (path) => attemptEach(path, fileNames(ground, path)),
     tree: (path, options) => attemptEach(path, tree(ground, path, options)),
     space: (mostEntries) => space(ground, mostEntries),
     makeFolder: (path) => attempt(path, () => makeFolder(ground, path)),

@@ -58,6 +58,18 @@ function openUp({ workspace, artifacts }: Place): void {
     if ((statSync(folder).mode & 0o700) !== 0o700) chmodSync(folder, 0o700);
 }
 
+/**
+ * Whether runs of this place can read a file of it themselves. One that they cannot was not made by them: where the
+ * kernel lets everybody make hard links (`fs.protected_hardlinks` is 0), code without walls may have linked a file of
+ * somebody else, and the server, as root, would read it for them.
+ */
+export function canRunsRead(
+  { uid }: Pick<Place, 'uid'>,
+  stats: { uid: number | bigint; mode: number | bigint },
+): boolean {
+  return uid === null || Number(stats.uid) === uid || (Number(stats.mode) & 0o004) !== 0;
+}
+
 /** By its path: the folder above belongs to the server alone, so nobody can have put a link here. */
 export function giveTo(folder: string, uid: number): void {
   try {

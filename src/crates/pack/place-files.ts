@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { isWorkcrateError } from '../../errors.ts';
 import { digestOf, type Digest } from '../../files/files.ts';
 import { belowRoot, here, joined, parseName, type Components } from '../../paths/paths.ts';
+import { canRunsRead } from '../../places/places.ts';
 import type { Place } from '../../sandbox/sandbox.ts';
 import { changed } from './archive.ts';
 
@@ -11,6 +12,7 @@ const pieceBytes = 256 * 1024;
 
 /** A file of a user's place by the name that a run has for it. */
 export interface PlaceFile {
+  readonly place: Place;
   readonly folder: string;
   readonly path: Components;
   readonly name: string;
@@ -21,7 +23,7 @@ export function placeFile(place: Place, workingDir: string, name: string): Place
   const isAbsolute = name.startsWith('/');
   const [root, ...below] = componentsOf(isAbsolute ? name : `${workingDir}/${name}`);
   if (root !== 'workspace' && root !== 'artifacts') return null;
-  return { folder: place[root], path: joined(here, ...below.map(parseName)), name };
+  return { place, folder: place[root], path: joined(here, ...below.map(parseName)), name };
 }
 
 /** Names as they stand on the disk, each taken literally: no part of them is decoded. */
@@ -38,8 +40,7 @@ export async function measure(file: PlaceFile, signal: AbortSignal): Promise<Mea
   try {
     using opened = open(file);
     const stats = fstatSync(opened.fd, { bigint: true });
-    // A second name may be one that somebody else's file has elsewhere.
-    if (stats.nlink !== 1n) return 'has several names';
+    if (!canRunsRead(file.place, stats)) return 'is not a file of this user';
     const digest = await digestOf(piecesOf(file, opened.fd, stats, signal));
     return { ...digest, modified: Number(stats.mtimeMs) };
   } catch (error) {
@@ -53,7 +54,7 @@ export async function measure(file: PlaceFile, signal: AbortSignal): Promise<Mea
 export async function* readAgain(file: PlaceFile, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   using opened = openAgain(file);
   const stats = fstatSync(opened.fd, { bigint: true });
-  if (stats.nlink !== 1n) throw changed(file.name);
+  if (!canRunsRead(file.place, stats)) throw changed(file.name);
   yield* piecesOf(file, opened.fd, stats, signal);
 }
 

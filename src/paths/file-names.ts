@@ -1,0 +1,53 @@
+import { isUtf8 } from 'node:buffer';
+import { lstatSync, type Dirent } from 'node:fs';
+import { errnoOf } from '../errors.ts';
+import { direntsIn } from './entries.ts';
+import { Fault } from './faults.ts';
+import type { Held } from './footing.ts';
+import type { Components } from './names.ts';
+import { walk, type Ground } from './walk.ts';
+
+/** How many entries were left out because their names are not UTF-8: no string can name them again. */
+export interface FileNamesEnd {
+  readonly unreadable: number;
+}
+
+/**
+ * Gives the names of the regular files directly in one folder, in no order and without a bound on their number; null
+ * for an entry that is none. Each step is short, so that the caller can do other things in between. The type is the one
+ * that the folder itself tells, which takes a fifth of the time of asking each file.
+ */
+export function* fileNames(ground: Ground, path: Components): Generator<string | null, FileNamesEnd> {
+  using trail = walk(ground, path);
+  if (!trail.end.stats.isDirectory()) throw new Fault('not_folder');
+  let unreadable = 0;
+  for (const dirent of direntsIn(trail.end)) {
+    const isReadable = isUtf8(dirent.name);
+    if (!isReadable) unreadable++;
+    yield isReadable && isRegular(trail.end, dirent) ? dirent.name.toString('utf8') : null;
+  }
+  return { unreadable };
+}
+
+function isRegular(folder: Held, dirent: Dirent<Buffer>): boolean {
+  if (dirent.isFile()) return true;
+  return isUnknown(dirent) && isRegularAt(folder.at(dirent.name.toString('utf8')));
+}
+
+/** Some filesystems do not tell types in their folders. */
+const isUnknown = (dirent: Dirent<Buffer>): boolean =>
+  !dirent.isDirectory() &&
+  !dirent.isSymbolicLink() &&
+  !dirent.isFIFO() &&
+  !dirent.isSocket() &&
+  !dirent.isCharacterDevice() &&
+  !dirent.isBlockDevice();
+
+function isRegularAt(path: string): boolean {
+  try {
+    return lstatSync(path).isFile();
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
