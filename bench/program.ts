@@ -20,14 +20,23 @@ export interface Start {
   readonly flags?: readonly string[];
   /** Words that run the program, such as `taskset -c 0`. */
   readonly under?: readonly string[];
+  /** The checkout that it is run from, where that is not this one. */
+  readonly checkout?: string;
 }
 
-export async function startProgram({ data, flags = [], under = [] }: Start): Promise<Program> {
+const thisCheckout = join(import.meta.dirname, '..');
+
+export async function startProgram({
+  data,
+  flags = [],
+  under = [],
+  checkout = thisCheckout,
+}: Start): Promise<Program> {
   const words = [
     ...under,
     process.execPath,
     '--max-semi-space-size=4',
-    join(import.meta.dirname, '..', 'bin', 'workcrate.js'),
+    join(checkout, 'bin', 'workcrate.js'),
     'serve',
     '--port',
     '0',

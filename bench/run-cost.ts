@@ -1,0 +1,84 @@
+/**
+ * The processor time of a run in two checkouts, one after the other in turns, so that a machine that slows down slows
+ * both: `node bench/run-cost.ts ../before`. All processes count, those of the sandbox too. Needs root and a control
+ * group that counts processor time.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startProgram } from './program.ts';
+import { median } from './runs-samples.ts';
+
+const rounds = 5;
+const runsInRound = 200;
+/** What the server is started with, and what is still to be compiled, is not counted. */
+const warmUpRuns = 100;
+
+const [other] = process.argv.slice(2);
+if (other === undefined) throw new Error('usage: node bench/run-cost.ts OTHER_CHECKOUT');
+const checkouts = { before: resolve(other), now: join(import.meta.dirname, '..') };
+
+const seen: Record<keyof typeof checkouts, number[]> = { before: [], now: [] };
+for (let round = 1; round <= rounds; round++)
+  for (const name of ['before', 'now'] as const) {
+    const cost = await measureRuns(checkouts[name]);
+    seen[name].push(cost);
+    console.log(`round ${round}, ${name}: ${cost.toFixed(2)} ms of processor time a run`);
+  }
+const ratios = seen.now.map((cost, at) => cost / seen.before[at]!);
+console.log(
+  `median ${median(seen.before).toFixed(2)} before, ${median(seen.now).toFixed(2)} now: ` +
+    `${(median(seen.now) / median(seen.before)).toFixed(3)} × (rounds ${ratios.map((ratio) => ratio.toFixed(3)).join(', ')})`,
+);
+
+async function measureRuns(checkout: string): Promise<number> {
+  const data = mkdtempSync(join(tmpdir(), 'workcrate-cost-'));
+  try {
+    await using program = await startProgram({ data, checkout });
+    using group = countProcessorTime(program.pid);
+    const run = () => program.call('execute_code', { language: 'python', code: 'print("hi")' });
+    for (let count = 0; count < warmUpRuns; count++) await run();
+    await pause(1000);
+    const before = group.milliseconds();
+    for (let count = 0; count < runsInRound; count++) await run();
+    // Interpreters that are started behind the last runs belong to them.
+    await pause(1000);
+    return (group.milliseconds() - before) / runsInRound;
+  } finally {
+    rmSync(data, { recursive: true, force: true });
+  }
+}
+
+/** Puts a process into a group of its own, together with all that it starts from now on. */
+function countProcessorTime(pid: number) {
+  const isV1 = existsSync('/sys/fs/cgroup/cpuacct');
+  const folder = join(isV1 ? '/sys/fs/cgroup/cpuacct' : '/sys/fs/cgroup', `workcrate-bench-${pid}`);
+  mkdirSync(folder);
+  for (const child of descendantsOf(pid)) writeFileSync(join(folder, 'cgroup.procs'), String(child));
+  return {
+    milliseconds: (): number =>
+      isV1
+        ? Number(readFileSync(join(folder, 'cpuacct.usage'), 'utf8')) / 1e6
+        : Number(/^usage_usec (\d+)/.exec(readFileSync(join(folder, 'cpu.stat'), 'utf8'))![1]) / 1e3,
+    [Symbol.dispose]() {
+      // Its processes are still there; they leave before the group can go.
+      const parent = join(folder, '..', 'cgroup.procs');
+      for (const left of readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean))
+        try {
+          writeFileSync(parent, left);
+        } catch {
+          // It has ended meanwhile.
+        }
+      rmdirSync(folder);
+    },
+  };
+}
+
+function descendantsOf(pid: number): number[] {
+  const tasks = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
+  return [pid, ...tasks.flatMap(descendantsOf)];
+}
