@@ -99,10 +99,12 @@ export function errnoOf(error: unknown): string | null {
 
 /** What a caller may read: the text of a failed database can name files of the server. */
 export function publicMessage(error: WorkcrateError): string {
-  return error.code.startsWith('database_')
-    ? 'The database failed. The log of the server says why.'
-    : error.message;
+  if (error.code.startsWith('database_')) return 'The database failed. The log of the server says why.';
+  return error.message.length > mostShown ? `${error.message.slice(0, mostShown)}…` : error.message;
 }
+
+/** A message may quote what came, and that may be megabytes. */
+const mostShown = 10_000;
 
 /** What the operator has to see to; its cause belongs in the log, since the caller is not told. */
 export function isOurFault({ code }: WorkcrateError): boolean {

@@ -40,6 +40,23 @@ export const doorAttacks: readonly ServerAttack[] = [
       return null;
     },
   },
+  {
+    name: 'sends one request of 3.7 MB with 390,000 keys',
+    wall,
+    mustNotHappen: 'it is parsed and checked, for which the server would stand still for seconds',
+    async play({ server }) {
+      const filters = Array.from({ length: 390_000 }, (_, key) => `"${key.toString(36)}":1`).join(',');
+      const params = `{"name":"search_index","arguments":{"query":"","field_filters":{${filters}}}}`;
+      for (const method of ['tools/call', 'ping']) {
+        const body = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`;
+        const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+        const answer = await fetch(`${server.url}/mcp`, { method: 'POST', headers, body });
+        const { length } = await answer.text();
+        if (answer.status !== 413 || length > 1000) return `${method}: ${answer.status}, ${length} bytes`;
+      }
+      return null;
+    },
+  },
 ];
 
 /** Every route that works without a token, and other ways to spell them. */

@@ -49,6 +49,48 @@ describe('what an MCP client sends over HTTP', () => {
     assert.equal(json.result.isError, undefined, JSON.stringify(json).slice(0, 500));
   });
 
+  const many = (count: number, value: unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, key) => [`key${key}`, value]));
+
+  for (const [what, params, bound] of [
+    [
+      'keys in arguments',
+      { name: 'search_index', arguments: { query: '', field_filters: many(9000, 1) } },
+      5000,
+    ],
+    ['keys in params', many(9000, 1), 5000],
+    ['keys in _meta', { _meta: many(9000, 1) }, 5000],
+    ['objects', { a: Array.from({ length: 20_000 }, () => ({})) }, 5000],
+    ['values', { a: Array.from({ length: 120_000 }, () => 1) }, 110_000],
+    ['levels', { a: JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) as unknown }, 64],
+  ] as const)
+    for (const version of versions)
+      for (const isChunked of [false, true])
+        it(`too many ${what} are refused before they are parsed, ${isChunked ? 'in pieces ' : ''}with MCP ${version}`, async () => {
+          const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping', params });
+          const sent = isChunked ? new Blob([body]).stream() : body;
+          const { status, json } = await post(sent, { 'MCP-Protocol-Version': version });
+          assert.equal(status, 413);
+          assert.match(json.error.message, new RegExp(`more than ${bound} .*request_upload`));
+        });
+
+  it('what is wrong with a call is told in short, however much it is', async () => {
+    for (const [name, input] of [
+      ['search_index', { query: 'x', field_filters: many(3000, 1) }],
+      ['list_files', many(3000, 1)],
+      ['search_index', { query: 'x', ['k'.repeat(100_000)]: 1 }],
+      ['search_index', { query: 'x', field_filters: { ['k'.repeat(100_000)]: 1 } }],
+    ] as const) {
+      const { json } = await post(calling(name, input), headersOf('tools/call', name));
+      assert.equal(json.result.isError, true);
+      const [{ text }] = json.result.content;
+      assert.ok(text.length < 15_000, `${text.length}`);
+    }
+    const right = calling('search_index', { query: 'x', field_filters: many(33, 'x') });
+    const { json } = await post(right, headersOf('tools/call', 'search_index'));
+    assert.match(json.result.content[0].text, /at most 32 fields/);
+  });
+
   it('A1: headers that name another tool or method than the body are refused', async () => {
     const body = calling('client_cache');
     for (const headers of [

@@ -2,7 +2,7 @@ import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@model
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../log.ts';
 import { asAuthInfo } from './authentication.ts';
-import { bodyOf, notJson, unreadable } from './request-body.ts';
+import { readBody } from './request-body.ts';
 import { createSessionLane } from './sessions.ts';
 
 export interface McpEndpointOptions {
@@ -29,13 +29,10 @@ export function createMcpEndpoint({ factory, metadataUrl, log }: McpEndpointOpti
   const legacy = createSessionLane(factory, log);
   return {
     async fetch(request, who) {
-      const parsedBody = await bodyOf(request);
-      if (parsedBody === unreadable) return notJson();
-      const options = {
-        ...(who === null ? {} : { authInfo: asAuthInfo(who, metadataUrl()) }),
-        ...(parsedBody === undefined ? {} : { parsedBody }),
-      };
-      if (await isLegacyRequest(request, parsedBody))
+      const body = await readBody(request);
+      if (body !== undefined && 'refusal' in body) return body.refusal;
+      const options = { ...(who === null ? {} : { authInfo: asAuthInfo(who, metadataUrl()) }), ...body };
+      if (await isLegacyRequest(request, body?.parsedBody))
         return legacy.fetch(request, who?.user ?? null, options);
       return modern.fetch(request, options);
     },

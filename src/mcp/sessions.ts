@@ -7,7 +7,7 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import type { Log } from '../log.ts';
-import { batchRefused, isBatch } from './batches.ts';
+import { batchRefused } from './batches.ts';
 import { endCancelled } from './cancelled.ts';
 import { createEventStore } from './event-store.ts';
 
@@ -95,7 +95,7 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
 
   return {
     async fetch(request, owner, delivered) {
-      if (await isBatch(request, delivered.parsedBody)) {
+      if (Array.isArray(delivered.parsedBody)) {
         log.info('mcp.batch_refused', { user: owner });
         return batchRefused();
       }

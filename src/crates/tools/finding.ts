@@ -32,6 +32,9 @@ const foundShape = z.object({
 
 const facetShape = z.record(z.string(), z.array(z.object({ value: z.string(), count: z.number().int() })));
 
+/** Each is a condition of the query. */
+const mostFilters = 32;
+
 function searchIndex(crates: Crates): Tool {
   return defineTool({
     name: 'search_index',
@@ -50,6 +53,10 @@ function searchIndex(crates: Crates): Tool {
           z.string(),
           z.string(),
           'field_filters takes an object of text to text, such as {"license": "MIT"}',
+        )
+        .refine(
+          (filters) => Object.keys(filters).length <= mostFilters,
+          `field_filters takes at most ${mostFilters} fields`,
         )
         .default({})
         .describe(

@@ -7,7 +7,8 @@ import {
   ProtocolErrorCode,
   type JSONRPCMessage,
 } from '@modelcontextprotocol/server';
-import type { Heading } from './heading.ts';
+import { findBrokenBound, smallMessage, tooComplex } from '../message-bounds.ts';
+import { createHeadingReader, type Heading } from './heading.ts';
 
 /** Why a line is no message, and what it says of itself all the same. */
 export interface Misread extends Heading {
@@ -19,6 +20,8 @@ export interface Misread extends Heading {
 export function readMessage(line: Buffer): JSONRPCMessage | Misread | null {
   const text = line.toString().trim();
   if (text === '') return null;
+  const bound = line.length > smallMessage ? findBrokenBound(text) : null;
+  if (bound !== null) return { ...readHeading(line), ...unfit, why: tooComplex(bound) };
   try {
     const value: unknown = JSON.parse(text);
     return isMessage(value) ? parseJSONRPCMessage(value) : { ...headingOf(value), ...unfit };
@@ -26,6 +29,13 @@ export function readMessage(line: Buffer): JSONRPCMessage | Misread | null {
     if (!(error instanceof SyntaxError)) throw error;
     return { id: null, hasMethod: true, ...unparsed };
   }
+}
+
+/** Without parsing all of it. */
+function readHeading(line: Buffer): Heading {
+  const reader = createHeadingReader();
+  reader.push(line);
+  return reader.heading();
 }
 
 export const isMisread = (read: JSONRPCMessage | Misread): read is Misread => 'why' in read;
