@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { artifactRoutes } from './artifacts/route.ts';
 import { auditedDownloads } from './audit/audited-downloads.ts';
@@ -11,6 +12,7 @@ import type { Ground } from './ground.ts';
 import { localCaller } from './identity.ts';
 import type { Keeping } from './keeping.ts';
 import { createDownloadRoute, type DownloadRouteOptions } from './links/download-route.ts';
+import { linkBase } from './link-base.ts';
 import { createHandOver } from './links/hand-over.ts';
 import { createUploadRoute } from './links/upload-route.ts';
 import { createMcpEndpoint } from './mcp/http.ts';
@@ -49,6 +51,7 @@ export interface ServingOptions extends Ground {
 export async function startServing(options: ServingOptions) {
   const { config, metrics, underWay, audit, log } = options;
   await using started = new AsyncDisposableStack();
+  const instance = randomBytes(8).toString('hex');
   const door = started.use(openGate(options));
   const metadataUrl = door.resource.metadataUrl;
   const mcp = createMcpEndpoint({ factory: options.factory, metadataUrl, log });
@@ -75,14 +78,14 @@ export async function startServing(options: ServingOptions) {
       ready,
       tellsWhy: config.auth.length === 0,
       log,
-      rooms: roomsOf(options, door, mcp, ready),
+      rooms: roomsOf(options, door, mcp, ready, instance),
     }),
     byToken: {
       ...(await transfersOf(options, served)),
       ask: auditedTokens(createAskRoute(options.bridge), 'upload_page', audit),
     },
     linksOnly: options.linksOnly,
-    checkNames: createNameCheck(config.publicUrl, config.host),
+    checkNames: createNameCheck(config.publicUrl, config.host, config.linkHost),
     ...door,
     metrics,
     tracing: options.tracing,
@@ -91,7 +94,7 @@ export async function startServing(options: ServingOptions) {
   const url = await listen(server, config.host, config.port, log);
   started.defer(() => closeServer(server, draining.begun ? drainedMs : undrainedMs));
   started.defer(() => mcp.close());
-  started.use(noteAddress(config.data, url));
+  started.use(noteAddress(config.data, { url, instance, base: linkBase(config, url) }));
   const all = started.move();
   return { url, drain: () => draining.drain(server), [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
@@ -125,13 +128,14 @@ function roomsOf(
   { gate }: ReturnType<typeof openGate>,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
+  instance: string,
 ) {
   const { executions, artifacts, occupancy, where: codeRunsIn } = code;
   const storageKind = keeping.storage.kind;
   const seen = { config, database: keeping.database, storageKind, codeRunsIn, occupancy, metrics, mcp };
   const noted = auditedRequests(audit);
   return [
-    ...startSeeing({ ...seen, baseUrl, ready, clock, log }),
+    ...startSeeing({ ...seen, instance, baseUrl, ready, clock, log }),
     executionRoutes({ executions, callerOf: (env) => gate.who(env) ?? localCaller, noted, log }),
     // Last: the names of users are first in its paths.
     artifactRoutes({ artifacts, signedIn: gate.who, noted, log }),

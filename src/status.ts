@@ -14,6 +14,7 @@ const counts = z.record(z.string(), count);
 /** What `/status` answers and `workcrate status` prints. Of the server that was asked, not of others beside it. */
 export const statusShape = z.object({
   version: z.string(),
+  instance: z.string().describe('Random, another one at each start'),
   node: z.string(),
   started_at: z.string(),
   uptime_seconds: count,
@@ -47,6 +48,7 @@ export const statusShape = z.object({
 export type Status = z.output<typeof statusShape>;
 
 export interface StatusOptions {
+  readonly instance: string;
   readonly config: Config;
   readonly database: Database;
   readonly storageKind: string;
@@ -68,6 +70,7 @@ export function createStatus(options: StatusOptions): () => Promise<Status> {
     const sweptAt = (await metrics.lastSweep.get()).values[0]?.value ?? 0;
     return {
       version: packageVersion,
+      instance: options.instance,
       node: process.versions.node,
       started_at: new Date(startedAt).toISOString(),
       uptime_seconds: Math.max(0, Math.floor((clock() - startedAt) / 1000)),

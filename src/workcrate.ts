@@ -15,6 +15,7 @@ import { createLocalFiles } from './files/local-files.ts';
 import type { Ground } from './ground.ts';
 import { localCaller } from './identity.ts';
 import { startKeeping, type Keeping } from './keeping.ts';
+import { linkBase } from './link-base.ts';
 import { createLog, type Log } from './log.ts';
 import { sharedStateKey } from './mcp/request-state.ts';
 import { createServerFactory } from './mcp/server.ts';
@@ -27,7 +28,8 @@ import { seenTool } from './seeing/runs.ts';
 import { startServing } from './serving.ts';
 import { startSweeper } from './sweeper.ts';
 import { openTracing } from './tracing.ts';
-import { isLoopback } from './web/trusted-names.ts';
+import { demandFreePort } from './web/port.ts';
+import { isLoopback, isWildcard } from './web/trusted-names.ts';
 
 export interface Lane {
   /** Whether the client runs on this machine under the same user (stdio). */
@@ -40,8 +42,10 @@ export type Workcrate = Awaited<ReturnType<typeof startWorkcrate>>;
 /** The composition root: config → database, storage → rooms → app. Nothing else constructs a backend. */
 export async function startWorkcrate(config: Config, lane: Lane) {
   refuseOpenBind(config);
+  await demandFreePort(config.host, config.port);
   await using started = new AsyncDisposableStack();
   const log = lane.log ?? createLog(config.logLevel);
+  warnOfLinkHost(config, log);
   const tracing = await openTracing(config.tracing, log);
   const seen = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
   // Once the data folder is held: the log stands in it.
@@ -62,7 +66,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   void sweeper.sweepSoon();
 
   let url = '';
-  const baseUrl = (): string => config.publicUrl ?? url;
+  const baseUrl = (): string => linkBase(config, url);
   const underWay = { calls: 0 };
   const stopping = new AbortController();
   const cutting = new AbortController();
@@ -104,6 +108,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const all = started.move();
   return {
     url,
+    baseUrl: baseUrl(),
     factory,
     log,
     codeRunsIn: code.where,
@@ -153,6 +158,12 @@ function offeredTools(
   return selectTools({ ...offered, ...terms }, config.tools).map((tool) =>
     auditedTool(seenTool(tool, tracing), audit),
   );
+}
+
+/** MCP_HOST was the address to listen on once, and is named so by other servers. */
+function warnOfLinkHost({ linkHost, publicUrl }: Config, log: Log): void {
+  if (publicUrl !== null || linkHost === null || !isWildcard(linkHost)) return;
+  log.warn('config.link_host_wildcard', { link_host: linkHost, links: 'localhost', listen_by: '--host' });
 }
 
 function refuseOpenBind({ host, auth }: Config): void {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { request, type IncomingMessage } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { run, serve, temporaryFolder, upload, type Program } from './program.testing.ts';
 
@@ -31,9 +34,78 @@ it('serve writes nothing but the greeting to stdout, and nothing but JSON lines 
     assert.ok(events.has(event), event);
 });
 
+it('C8: links carry MCP_HOST and MCP_PORT, the server listens elsewhere, and answers to that name', async () => {
+  await using folder = await temporaryFolder();
+  const env = { MCP_HOST: 'my-laptop.example', MCP_PORT: '9999' };
+  await using program = await serve(['--data', folder.path], { env });
+  assert.match(program.url, /^http:\/\/127\.0\.0\.1:\d+$/);
+  const { data } = await program.call('request_upload', { filename: 'a.txt' });
+  const { origin, pathname } = new URL(data.uploadUrl as string);
+  assert.equal(origin, 'http://my-laptop.example:9999');
+  const sent = request(program.url + pathname, {
+    method: 'HEAD',
+    headers: { Host: 'my-laptop.example:9999' },
+  });
+  const [answer] = (await once(sent.end(), 'response')) as [IncomingMessage];
+  assert.equal(answer.statusCode, 200);
+  assert.match(program.output.stdout, /^ {2}links: +http:\/\/my-laptop\.example:9999\/files\/…$/m);
+  const stranger = request(program.url + pathname, {
+    method: 'HEAD',
+    headers: { Host: 'other.example:9999' },
+  });
+  const [refused] = (await once(stranger.end(), 'response')) as [IncomingMessage];
+  assert.equal(refused.statusCode, 403);
+});
+
+it('C8: a server that listens on all addresses makes links to localhost', async () => {
+  await using folder = await temporaryFolder();
+  await run(['user', 'add', 'ada', '--data', folder.path]);
+  const flags = ['--data', folder.path, '--host', '0.0.0.0', '--auth', 'keys'];
+  await using program = await serve(flags, { env: { MCP_PORT: '9180' } });
+  assert.match(program.output.stdout, /claude mcp add \S+ http workcrate http:\/\/localhost:9180\/mcp /);
+});
+
+it('with --public-url and --auth, the lines that connect clients carry both', async () => {
+  await using folder = await temporaryFolder();
+  const flags = ['--data', folder.path, '--public-url', 'https://crate.example/base'];
+  await using program = await serve([...flags, '--auth', 'keys']);
+  const { stdout } = program.output;
+  const lines = stdout.split('\n').filter((line) => /Claude Code:|VS Code:|other clients:/.test(line));
+  assert.equal(lines.length, 3);
+  for (const line of lines) {
+    assert.ok(line.includes('https://crate.example/base/mcp'), line);
+    assert.ok(line.includes('Bearer YOUR_KEY'), line);
+  }
+  const added = await run(['user', 'add', 'ada', '--data', folder.path]);
+  const [key] = /wck_\S+/.exec(added.stdout)!;
+  const claude = `claude mcp add --transport http workcrate https://crate.example/base/mcp --header "Authorization: Bearer ${key}"`;
+  assert.ok(added.stdout.includes(claude), added.stdout);
+  const [, entry] = /code --add-mcp '(.*)'/.exec(added.stdout)!;
+  assert.deepEqual(JSON.parse(entry!), {
+    name: 'workcrate',
+    type: 'http',
+    url: 'https://crate.example/base/mcp',
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  assert.match(added.stdout, /^Scopes: .*files.*\. Never expires\.$/m);
+});
+
+it('a port that another workcrate has is refused with its name, and leaves no data folder', async () => {
+  await using folder = await temporaryFolder();
+  await using program = await serve(['--data', join(folder.path, 'one')]);
+  const { port } = new URL(program.url);
+  const two = join(folder.path, 'two');
+  const { code, stdout, stderr } = await run(['serve', '--data', two, '--port', port]);
+  assert.equal(
+    stderr,
+    `workcrate: Port ${port} on 127.0.0.1 is in use by another workcrate. Stop that one, or start this one with another folder and port: --data DIR --port 0.\n`,
+  );
+  assert.deepEqual([code, stdout, existsSync(two)], [1, '', false]);
+});
+
 it('a port in use is refused with the remedy', async () => {
   await using folder = await temporaryFolder();
-  await using occupant = createServer().listen(0, '127.0.0.1');
+  await using occupant = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   await once(occupant, 'listening');
   const { port } = occupant.address() as AddressInfo;
   const { code, stdout, stderr } = await run([

@@ -33,18 +33,20 @@ it('--print-config shows every setting with where it came from, and no secret', 
   assert.doesNotMatch(stdout, /hush/);
 });
 
-it('C8: MCP_HOST, MCP_PORT, MCP_FILES_DIR and MCP_FILE_TTL set what the WORKCRATE_ names set', async () => {
-  const env = { MCP_HOST: 'localhost', MCP_PORT: '9999', MCP_FILES_DIR: '/bytes', MCP_FILE_TTL: '60' };
+it('C8: MCP_HOST and MCP_PORT say what links carry, MCP_FILES_DIR where bytes are, MCP_FILE_TTL how long', async () => {
+  const env = { MCP_HOST: 'My-Laptop', MCP_PORT: '9999', MCP_FILES_DIR: '/bytes', MCP_FILE_TTL: '60' };
   const { stdout } = await run(['--print-config'], { env });
   for (const line of [
-    'host: "127.0.0.1"  # MCP_HOST',
-    'port: 9999  # MCP_PORT',
+    'host: "127.0.0.1"  # default',
+    'port: 9180  # default',
+    'link_host: "my-laptop"  # MCP_HOST',
+    'link_port: 9999  # MCP_PORT',
     'files_dir: "/bytes"  # MCP_FILES_DIR',
     'file_ttl: 60  # MCP_FILE_TTL',
   ])
     assert.ok(stdout.includes(`${line}\n`), line);
-  const both = await run(['--print-config'], { env: { ...env, WORKCRATE_PORT: '9998' } });
-  assert.match(both.stdout, /^port: 9998 {2}# WORKCRATE_PORT$/m);
+  const both = await run(['--print-config'], { env: { ...env, WORKCRATE_LINK_PORT: '9998' } });
+  assert.match(both.stdout, /^link_port: 9998 {2}# WORKCRATE_LINK_PORT$/m);
 });
 
 it('C8: a flag wins over the environment, that over the config file, that over the default', async () => {
@@ -58,9 +60,9 @@ it('C8: a flag wins over the environment, that over the config file, that over t
     await portOf(['--print-config'], { WORKCRATE_CONFIG: file.path }),
     `3  # ${file.path}, line 1: port`,
   );
-  assert.equal(await portOf(config, { MCP_PORT: '2' }), '2  # MCP_PORT');
-  assert.equal(await portOf([...config, '--port', '1'], { MCP_PORT: '2' }), '1  # --port');
-  assert.equal(await portOf(['--print-config'], { MCP_PORT: '' }), '9180  # default');
+  assert.equal(await portOf(config, { WORKCRATE_PORT: '2' }), '2  # WORKCRATE_PORT');
+  assert.equal(await portOf([...config, '--port', '1'], { WORKCRATE_PORT: '2' }), '1  # --port');
+  assert.equal(await portOf(['--print-config'], { WORKCRATE_PORT: '' }), '9180  # default');
 });
 
 const brokenFiles: [string, string, string][] = [

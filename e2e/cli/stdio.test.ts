@@ -89,6 +89,7 @@ it('a second stdio takes another folder and another port, and both go on', async
   for (const link of links) assert.equal(await (await fetch(link.downloadUrl)).text(), 'hello');
   const ports = links.map((link) => new URL(link.downloadUrl).port);
   assert.notEqual(ports[0], ports[1]);
+  assert.equal(second.logged().split('"start.orphans_removed"').length, 2, 'all was opened once');
   assert.deepEqual((await readdir(home.path)).toSorted(), ['project', 'workcrate', 'workcrate-2']);
 });
 
@@ -98,7 +99,7 @@ it('a data folder or a port that stdio was told to use is not exchanged for anot
   await using first = await window(home.path, ['--data', data]);
   const taken = await run(['stdio', '--data', data, '--log-level', 'off']);
   assert.match(taken.stderr, new RegExp(`in use by another workcrate \\(process ${first.pid}\\)`));
-  await using occupant = createServer().listen(0, '127.0.0.1');
+  await using occupant = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   await once(occupant, 'listening');
   const { port } = occupant.address() as AddressInfo;
   const other = join(home.path, 'other');

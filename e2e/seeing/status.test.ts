@@ -73,6 +73,27 @@ it('where nothing listens, the error says so and what to do; a stopped server le
   assert.ok(stderr.startsWith(`workcrate: Nothing answers at ${killed.url}. Is the server running?`), stderr);
 });
 
+it('a folder without a server is told as such, and no other server is asked in its place', async () => {
+  await using folder = await temporaryFolder();
+  for (const data of [folder.path, join(folder.path, 'missing')]) {
+    const { code, stdout, stderr } = await run(['status', '--data', data]);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.ok(stderr.startsWith(`workcrate: No server is running with the data folder ${data}.`), stderr);
+  }
+});
+
+it('another server that took the port of a killed one is not reported as the killed one', async () => {
+  await using folder = await temporaryFolder();
+  await using other = await temporaryFolder();
+  const killed = await serve(['--data', folder.path]);
+  await killed.end('SIGKILL');
+  await using program = await serve(['--data', other.path, '--port', new URL(killed.url).port]);
+  const { code, stdout, stderr } = await run(['status', '--data', folder.path]);
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /has ended without a trace; another server is there now/);
+  assert.equal((await run(['status', '--data', other.path])).code, 0, program.url);
+});
+
 it('the key goes to the server and is printed nowhere; what the server says to it is told with the remedy', async () => {
   const cases: [number, string[], Record<string, string>, RegExp][] = [
     [401, [], {}, /wants to know who asks\. Set WORKCRATE_KEY/],
@@ -130,6 +151,7 @@ it('a key is not carried on by a redirect, and what is no Workcrate is not taken
 
 const sample: Status = {
   version: '1',
+  instance: '0',
   node: '26',
   started_at: '2026-01-01T00:00:00.000Z',
   uptime_seconds: 90_061,

@@ -1,12 +1,12 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import type { Config } from '../config.ts';
 import { errnoOf } from '../errors.ts';
 import { reachDatabase } from '../database/open.ts';
 import { bestFooting } from '../paths/paths.ts';
 import { sendfileAvailable } from '../transfer/transfer.ts';
-import { bracketed, isLoopback } from '../web/trusted-names.ts';
+import { isWorkcrate, tryToListen } from '../web/port.ts';
+import { isLoopback } from '../web/trusted-names.ts';
 import type { CommandInput } from './command.ts';
 import { crateFindings } from './doctor-crates.ts';
 import { documentFindings } from './doctor-documents.ts';
@@ -112,21 +112,6 @@ async function address({ host, port, auth }: Config): Promise<Finding> {
     return { state: 'note', what: `port ${port} on ${host} is in use by a workcrate that runs` };
   const remedy = 'Stop that, or choose another port with --port';
   return { state: 'broken', what: `port ${port} on ${host} is in use by another program`, remedy };
-}
-
-async function isWorkcrate(host: string, port: number): Promise<boolean> {
-  const url = `http://${bracketed(host)}:${port}/`;
-  const answer = await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => null);
-  const bears = answer?.status === 401 && answer.headers.get('WWW-Authenticate')?.startsWith('Bearer');
-  return bears || ((await answer?.text())?.startsWith('Workcrate.') ?? false);
-}
-
-async function tryToListen(host: string, port: number): Promise<Error | null> {
-  const { promise, resolve } = Promise.withResolvers<Error | null>();
-  const probe = createServer();
-  probe.once('error', resolve);
-  probe.listen({ host, port }, () => probe.close(() => resolve(null)));
-  return promise;
 }
 
 async function database(config: Config): Promise<Finding> {

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { startWorkcrate, type Workcrate } from '../workcrate.ts';
 import type { CommandInput } from './command.ts';
+import { connectLines } from './connect-lines.ts';
 import { stopSignal } from './stopping.ts';
 
 /** `workcrate serve`: MCP and links over HTTP until stopped. */
@@ -14,14 +15,12 @@ export async function serve({ config }: CommandInput): Promise<number> {
   return 0;
 }
 
-function greeting({ url, codeRunsIn }: Workcrate, { data, publicUrl, auth }: Config): string {
-  const header = auth.length === 0 ? '' : ` --header "Authorization: Bearer $WORKCRATE_KEY"`;
+function greeting({ url, baseUrl, codeRunsIn }: Workcrate, { data, auth }: Config): string {
+  const asksForKeys = auth.includes('keys');
   return `workcrate listening on ${url}
-  data folder:   ${data}${publicUrl === null ? '' : `\n  links:         ${publicUrl}/files/…`}
+  data folder:   ${data}${baseUrl === url ? '' : `\n  links:         ${baseUrl}/files/…`}
   code runs in:  ${codeRunsIn}
-  Claude Code:   claude mcp add --transport http workcrate ${url}/mcp${header}
-  VS Code:       code --add-mcp '{"name":"workcrate","type":"http","url":"${url}/mcp"}'
-  other clients: MCP over Streamable HTTP at ${url}/mcp
+${connectLines(baseUrl, asksForKeys ? 'YOUR_KEY' : null)}  other clients: MCP over Streamable HTTP at ${baseUrl}/mcp${asksForKeys ? ', with the header Authorization: Bearer YOUR_KEY' : ''}
   stop with Ctrl-C
 `;
 }

@@ -1,6 +1,6 @@
 import { operatorKey, type Config } from '../config.ts';
 import { WorkcrateError } from '../errors.ts';
-import { notedAddress } from '../server-address.ts';
+import { notedAddress, type ServerAddress } from '../server-address.ts';
 import { statusShape, type Status } from '../status.ts';
 import { bracketed } from '../web/trusted-names.ts';
 import type { CommandInput } from './command.ts';
@@ -8,16 +8,39 @@ import { statusText } from './status-text.ts';
 
 /** `workcrate status`: asks a running server how it is. Exit code 1 where it is not ready. */
 export async function status({ config, origins, flags }: CommandInput): Promise<number> {
-  const url = flags['url'] ?? addressOf(config, origins.get('port') !== 'default');
+  const { url, instance } =
+    flags['url'] === undefined ? addressOf(config, origins) : { url: flags['url'], instance: null };
   const told = await ask(url, operatorKey(flags));
+  if (instance !== null && told.instance !== instance) throw anotherServer(url, config.data);
   process.stdout.write(flags['json'] === undefined ? statusText(url, told) : `${JSON.stringify(told)}\n`);
   return told.ready ? 0 : 1;
 }
 
-/** A port that was named wins over what the data folder says. */
-function addressOf({ host, port, data }: Config, isNamed: boolean): string {
-  const noted = isNamed && port !== 0 ? null : notedAddress(data);
-  return noted ?? `http://${bracketed(host)}:${port}`;
+/** A port that was named wins over what the data folder says; the usual port is tried only where nothing was named. */
+function addressOf(
+  { host, port, data }: Config,
+  origins: CommandInput['origins'],
+): ServerAddress | { readonly url: string; readonly instance: null } {
+  const isPortNamed = origins.get('port') !== 'default' && port !== 0;
+  const noted = isPortNamed ? null : notedAddress(data);
+  if (noted !== null) return noted;
+  if (!isPortNamed && origins.get('data') !== 'default') throw noServer(data);
+  return { url: `http://${bracketed(host)}:${port}`, instance: null };
+}
+
+function noServer(data: string): WorkcrateError {
+  return new WorkcrateError(
+    'not_found',
+    `No server is running with the data folder ${data}. workcrate serve --data starts one; --port or --url name another.`,
+  );
+}
+
+function anotherServer(url: string, data: string): WorkcrateError {
+  return new WorkcrateError(
+    'not_found',
+    `The server of the data folder ${data} was at ${url} and has ended without a trace; another server is there now. ` +
+      'workcrate serve --data starts it again; --url asks the other one.',
+  );
 }
 
 const timeoutMs = 10_000;

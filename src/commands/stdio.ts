@@ -4,6 +4,7 @@ import { serveStdio, type StdioServerHandle } from '@modelcontextprotocol/server
 import type { Config } from '../config.ts';
 import { isWorkcrateError } from '../errors.ts';
 import { createStdioTransport } from '../mcp/stdio/transport.ts';
+import { tryToListen } from '../web/port.ts';
 import { startWorkcrate, type Workcrate } from '../workcrate.ts';
 import { shareRootsFor } from './share-roots.ts';
 import type { CommandInput } from './command.ts';
@@ -32,7 +33,7 @@ async function serveClient({ config, origins }: CommandInput): Promise<void> {
     port: origins.get('port') !== 'default',
   };
   await using workcrate = await start({ ...config, shareRoots: shareRootsFor(config) }, fixed);
-  workcrate.log.info('stdio.links_at', { url: workcrate.url });
+  workcrate.log.info('stdio.links_at', { url: workcrate.baseUrl });
   const { promise: clientGone, resolve } = Promise.withResolvers<void>();
   process.stdin.once('end', resolve).once('close', resolve);
   process.stdout.once('error', () => resolve());
@@ -78,9 +79,11 @@ async function start(config: Config, fixed: { data: boolean; port: boolean }): P
   }
 }
 
+/** The port is tried first, so that nothing is opened in vain; another process may still be quicker. */
 async function startOnAnyPort(config: Config, fixed: boolean): Promise<Workcrate> {
+  const isTaken = !fixed && (await tryToListen(config.host, config.port)) !== null;
   try {
-    return await startWorkcrate(config, { sharesMachine: true });
+    return await startWorkcrate(isTaken ? { ...config, port: 0 } : config, { sharesMachine: true });
   } catch (error) {
     if (fixed || !isWorkcrateError(error, 'port_in_use')) throw error;
     return startWorkcrate({ ...config, port: 0 }, { sharesMachine: true });

@@ -4,13 +4,17 @@ import { makeDataFolder } from '../data-folder.ts';
 import { othersNoticedMs, type Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { WorkcrateError } from '../errors.ts';
+import { linkBase } from '../link-base.ts';
+import { notedAddress } from '../server-address.ts';
 import { databaseLocation } from '../stores.ts';
 import { expiryOf } from '../users/expiry.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
 import { demandUserName } from '../users/names.ts';
 import { removeUser } from '../users/remove.ts';
-import { demandScopes, usualScopes } from '../users/scopes.ts';
+import { demandScopes, operatorScope, usualScopes } from '../users/scopes.ts';
+import { bracketed } from '../web/trusted-names.ts';
 import type { CommandInput } from './command.ts';
+import { connectLines } from './connect-lines.ts';
 import { table } from './table.ts';
 
 interface UserInput extends CommandInput {
@@ -67,7 +71,17 @@ async function add(database: Database, input: UserInput, name: string): Promise<
   const remedy = input.config.auth.includes('keys')
     ? ''
     : 'The server asks for keys when started with --auth keys.\n';
-  return `${shown(key)}It is good for ${terms.scopes.join(', ')}, ${until(terms.expiresAt)}.\n${remedy}`;
+  const granted = `Scopes: ${terms.scopes.join(', ')}. ${until(terms.expiresAt)}.\n`;
+  return shown(key) + granted + howToUse(key, terms.scopes, input) + remedy;
+}
+
+/** With the address that a running server noted, since its settings may be others than those of this command. */
+function howToUse(key: string, scopes: readonly string[], { config }: UserInput): string {
+  const usual = `http://${bracketed(config.host)}:${config.port || 9180}`;
+  const base = config.publicUrl ?? notedAddress(config.data)?.base ?? linkBase(config, usual);
+  if (scopes.every((scope) => scope === operatorScope))
+    return `\n  WORKCRATE_KEY=${key} workcrate status --url ${base}\n\n`;
+  return `\n${connectLines(base, key)}\n`;
 }
 
 async function rotate(database: Database, input: UserInput, name: string): Promise<string> {
@@ -80,7 +94,7 @@ const shown = (key: string): string =>
   `${key}\n\nThat is the key. It is shown this once, and stored nowhere.\n`;
 
 const until = (expiresAt: number | null): string =>
-  expiresAt === null ? 'without end' : `until ${minute(expiresAt)}`;
+  expiresAt === null ? 'Never expires' : `Expires ${minute(expiresAt)}`;
 
 async function remove(database: Database, _input: UserInput, name: string): Promise<string> {
   const { keys, links, uploads } = await removeUser(database, name, Date.now());

@@ -97,6 +97,15 @@ export const bytes = kind('a size such as 500MB or 10GB (units of 1024)', (value
   return size;
 });
 
+/** As a URL writes it: in lower case, an IPv6 address in brackets. */
+export const optionalHost = kind<string | null>('a host name or address, without a port', (value) => {
+  if (value === '') return null;
+  const bare = /^[^[].*:.*:/.test(value) ? `[${value}]` : value;
+  const url = /[/?#@\s\\]/.test(bare) ? null : URL.parse(`http://${bare}:1`);
+  if (url === null || url.hostname === '') throw new BadValue();
+  return url.hostname;
+});
+
 export const optionalUrl = kind<string | null>('an http:// or https:// URL', (value) =>
   value === '' ? null : httpUrl(value).href,
 );

@@ -9,6 +9,7 @@ import {
   networks,
   oneOf,
   optionalBaseUrl,
+  optionalHost,
   optionalInteger,
   optionalText,
   optionalUrl,
@@ -58,13 +59,26 @@ function defaultPython({ PATH = '' }: Environment): string | null {
 
 /** Every setting there is, in the order in which `--help` shows them. */
 export const settings = {
-  host: setting(text, '127.0.0.1', 'address to listen on; others than loopback need --auth', {
-    aliases: ['MCP_HOST'],
-  }),
-  port: setting(integer(0, 65_535), 9180, 'port to listen on; 0 takes a free one', { aliases: ['MCP_PORT'] }),
-  publicUrl: setting(optionalBaseUrl, null, 'base of the links handed out, where a proxy stands in front', {
-    aliases: ['MCP_PUBLIC_URL'],
-  }),
+  host: setting(text, '127.0.0.1', 'address to listen on; others than loopback need --auth'),
+  port: setting(integer(0, 65_535), 9180, 'port to listen on; 0 takes a free one'),
+  linkHost: setting(
+    optionalHost,
+    null,
+    'host that links carry; default: the address to listen on, or localhost where that is all of them',
+    { aliases: ['MCP_HOST'] },
+  ),
+  linkPort: setting(
+    optionalInteger(1, 65_535),
+    null,
+    'port that links carry, such as the published one of a container; default: the one listened on',
+    { aliases: ['MCP_PORT'] },
+  ),
+  publicUrl: setting(
+    optionalBaseUrl,
+    null,
+    'base of the links handed out, where a proxy stands in front; wins over --link-host and --link-port',
+    { aliases: ['MCP_PUBLIC_URL'] },
+  ),
   trustedProxy: setting(
     networks,
     [],

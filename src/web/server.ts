@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { asWorkcrateError, errnoOf, isOurFault, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { asWorkcrateError, isOurFault, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { seenRequest } from '../seeing/requests.ts';
@@ -13,6 +13,7 @@ import { answerError } from './answer.ts';
 import type { ClientAddress } from './client-address.ts';
 import type { Gate } from './gate.ts';
 import type { GuessLimit } from './guess-limit.ts';
+import { describeFailure } from './port.ts';
 import { bracketed } from './trusted-names.ts';
 
 type TokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
@@ -191,28 +192,11 @@ export async function listen(server: Server, host: string, port: number, log: Lo
   try {
     await promise;
   } catch (error) {
-    throw listenFailure(error, host, port);
+    throw await describeFailure(error, host, port);
   } finally {
     server.off('error', reject);
   }
   // Such as a connection for which no descriptor is left. Without a listener it would end the process.
   server.on('error', (error) => log.error('http.server_error', { error }));
   return `http://${bracketed(host)}:${(server.address() as AddressInfo).port}`;
-}
-
-function listenFailure(error: unknown, host: string, port: number): WorkcrateError {
-  if (errnoOf(error) === 'EADDRINUSE')
-    return new WorkcrateError(
-      'port_in_use',
-      `Port ${port} on ${host} is in use by another program. Stop that one, choose another with --port, or let --port 0 find a free one.`,
-      { cause: error },
-    );
-  const reason = error instanceof Error ? error.message : String(error);
-  return new WorkcrateError(
-    'port_in_use',
-    `Cannot listen on ${host}:${port}: ${reason}. Choose another --host or --port.`,
-    {
-      cause: error,
-    },
-  );
 }

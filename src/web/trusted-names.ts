@@ -9,9 +9,10 @@ const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
  * Refuses requests that a web page made behind the user's back: a foreign Host is how DNS rebinding shows,
  * a foreign Origin how a cross-site request does. Both are checked on every route.
  */
-export function createNameCheck(publicUrl: string | null, host: string) {
+export function createNameCheck(publicUrl: string | null, host: string, linkHost: string | null = null) {
   const names = new Set([...loopbackNames, ...boundTo(host).map(bracketed)]);
   if (publicUrl !== null) names.add(new URL(publicUrl).hostname);
+  if (linkHost !== null) names.add(linkHost);
   let trustedHost: string | null = null;
   return (headers: IncomingHttpHeaders): void => {
     // Nearly every request names the same host, and taking a URL apart is most of the work here.
@@ -29,7 +30,7 @@ export function createNameCheck(publicUrl: string | null, host: string) {
     if (named === null || !names.has(named))
       throw new WorkcrateError(
         'host_refused',
-        'This server does not answer to that host name. Set WORKCRATE_PUBLIC_URL if it should.',
+        'This server does not answer to that host name. Set WORKCRATE_PUBLIC_URL or WORKCRATE_LINK_HOST if it should.',
       );
     return host ?? '';
   }
@@ -37,12 +38,13 @@ export function createNameCheck(publicUrl: string | null, host: string) {
 
 /** The addresses at which a server listens: those of this machine where it listens on all of them. */
 function boundTo(host: string): string[] {
-  if (!isUnspecified(host)) return [host];
+  if (!isWildcard(host)) return [host];
   const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
   return [host, ...all.map(({ address }) => URL.parse(`http://${bracketed(address)}`)?.hostname ?? address)];
 }
 
-const isUnspecified = (host: string): boolean => host === '0.0.0.0' || host === '::';
+/** Whether an address stands for all addresses of the machine. */
+export const isWildcard = (host: string): boolean => ['0.0.0.0', '::', '[::]'].includes(host);
 
 function foreign(): WorkcrateError {
   return new WorkcrateError('origin_refused', 'Pages of other origins may not use this server.');
