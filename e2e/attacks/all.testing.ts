@@ -4,6 +4,7 @@ import { escapes } from './escape.testing.ts';
 import { fileAttacks } from './files.testing.ts';
 import { freshAttacks } from './fresh.testing.ts';
 import { fileLimitAttacks } from './limits-on-files.testing.ts';
+import { kernelMemoryAttacks } from './kernel-memory.testing.ts';
 import { networkAttacks } from './network.testing.ts';
 import { processAttacks } from './processes.testing.ts';
 import { resourceAttacks } from './resources.testing.ts';
@@ -19,6 +20,7 @@ export const themes: Readonly<Record<string, readonly Attack[]>> = {
   'One run and another': freshAttacks,
   Network: networkAttacks,
   'Memory, processors, output': resourceAttacks,
+  'Memory of the kernel': kernelMemoryAttacks,
   'Lies about a run': controlAttacks,
 };
 

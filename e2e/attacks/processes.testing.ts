@@ -27,6 +27,25 @@ export const processAttacks: readonly Attack[] = [
 attempt('finds a neighbour by its pid', lambda: os.stat('/proc/${neighbour.pid}') if int(open('/proc/${neighbour.pid}/stat').read().split()[3]) not in (os.getpid(), os.getppid()) and 'honest' in open('/proc/${neighbour.pid}/cmdline').read() else False)`,
   },
   {
+    name: 'sees what others start by watching the files of /usr',
+    wall: 'host_processes',
+    mustNotHappen: 'it is told that another user opens a program, by inotify or by F_NOTIFY',
+    withoutWalls: 'through',
+    beside: {
+      language: 'bash',
+      user: 'bob',
+      code: 'for i in $(seq 30); do sha256sum /dev/null > /dev/null; sleep 0.05; done',
+    },
+    language: python,
+    code: `import fcntl, select
+watch = libc.inotify_init()
+if watch >= 0:
+    libc.inotify_add_watch(watch, b'/usr/bin', 0x20)
+    if select.select([watch], [], [], 5)[0]: through('opened: ' + os.read(watch, 4096)[16:].split(b'\\0')[0].decode())
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+attempt('F_NOTIFY of /usr/bin', lambda: fcntl.fcntl(os.open('/usr/bin', os.O_RDONLY), 1026, 1 | 1 << 31))`,
+  },
+  {
     name: 'stands in a namespace of the host',
     wall: 'host_processes',
     mustNotHappen: 'the run shares a namespace with the server',

@@ -12,7 +12,7 @@ function endedSomehow(seen: Seen): string | null {
 }
 
 /** It ended for want of memory, or was refused it. */
-function heldInMemory(seen: Seen): string | null {
+export function heldInMemory(seen: Seen): string | null {
   const { reason } = seen.run.end;
   return hasTried(seen.run) || !['oom', 'signal', 'exit'].includes(reason) ? told(seen) : said(seen);
 }
@@ -332,14 +332,9 @@ if sent == 200_000: through('200,000 signals')`,
   {
     name: 'takes all that the kernel has for watching files (inotify)',
     wall: 'host_processes',
-    mustNotHappen: 'the server, or another user, cannot watch files any more',
+    mustNotHappen: 'the server cannot watch files any more',
     withoutWalls: harmful,
     watch: watchingFolders,
-    beside: {
-      language: python,
-      user: 'bob',
-      code: `time.sleep(0.35)\nif libc.inotify_init() < 0: through('another user cannot watch')`,
-    },
     language: python,
     code: `import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
@@ -348,6 +343,7 @@ while len(held) < 5000:
     fd = libc.inotify_init()
     if fd < 0: break
     held.append(fd)
-time.sleep(0.6)`,
+if held: through('%d instances' % len(held))
+time.sleep(0.3)`,
   },
 ];

@@ -91,6 +91,17 @@ for pid in (1, os.getppid(), child):
 os.kill(child, signal.SIGKILL)`,
   },
   {
+    name: 'makes others wait for a file by a lease',
+    wall,
+    mustNotHappen: 'it has a lease, of a file of the host or of its own',
+    withoutWalls: 'through',
+    language: python,
+    code: `import fcntl
+mine = os.environ['TMPDIR'] + '/mine'; open(mine, 'w').close()
+for path in ('/opt/workcrate/inside/driver.cjs', '/etc/passwd', '/bin/bash', mine):
+    for kind in (0, 1): attempt('a lease of ' + path, lambda: fcntl.fcntl(os.open(path, os.O_RDONLY), 1024, kind))`,
+  },
+  {
     name: 'makes a user namespace, in which it would be root',
     wall,
     mustNotHappen: 'a new user namespace is made by unshare, clone or clone3',

@@ -33,7 +33,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const isRoot = process.getuid?.() === 0;
   demandPrograms(isRoot);
   if (isRoot) sweepStages();
-  const seccomp = seccompProgram();
+  const seccomp = seccompProgram(options.network);
   if (seccomp === null)
     throw new WorkcrateError('sandbox_unavailable', `There is no filter of syscalls for ${process.arch}.`);
   const python = await findPython(options.python);

@@ -25,6 +25,8 @@ export interface Cell {
   make(id: string, language: Language): Promise<Worker>;
   /** Resolves when every process of a run has been killed and reaped. */
   gone(id: string): Promise<void>;
+  /** From now on a run is ended where it takes memory of the kernel that no limit counts. */
+  watch(id: string): void;
   /** SIGTERM to every process of a run. */
   term(id: string): void;
   /** SIGKILL to every process of a run. */
@@ -70,6 +72,7 @@ export async function startCell(place: Place, options: CellOptions): Promise<Cel
       }
     },
     gone: (id) => alive.get(id)?.promise ?? Promise.resolve(),
+    watch: (id) => server.send({ watch: id }),
     term: (id) => server.send({ term: id }),
     kill: (id) => server.send({ kill: id }),
     close: () => server.close(),

@@ -5,6 +5,9 @@ import type { WatchedDisk } from '../disk.ts';
 import type { Taken } from './pool.ts';
 import type { Outcome } from './worker.ts';
 
+/** Shorter runs cannot take much memory of the kernel, and need not pay for being watched. */
+const watchAfterMs = 100;
+
 /** Gives a worker its task, and sees to its end. `over` is called once nothing of it is alive. */
 export function runOn(
   { worker, cell }: Taken,
@@ -25,10 +28,12 @@ export function runOn(
     },
   });
   const watch = disk.watch(request.place, () => stop.killNow('disk'));
+  const longer = setTimeout(() => cell.watch(worker.id), watchAfterMs);
   worker.begin(request.workingDir, request.code, request.stdin);
 
   const finish = async (): Promise<RunEnd> => {
     const outcome = await worker.outcome;
+    clearTimeout(longer);
     // An init that was killed could not see to the others, and its pipe closes before the kernel does that.
     if (outcome === null) await cell.gone(worker.id);
     stop[Symbol.dispose]();
@@ -65,14 +70,14 @@ function endOf(outcome: Outcome, stopped: StopReason | null, events: Events): Om
   const exitCode = code !== null && code >= 0 ? code : null;
   const signal = code !== null && code < 0 ? signalName(-code) : null;
   const killed = code === null ? 'SIGKILL' : signal;
-  const reason = stopped ?? (exitCode === 0 ? 'exit' : reasonOf(code, events));
+  const reason = stopped ?? (exitCode === 0 ? 'exit' : reasonOf(outcome, events));
   return { reason, exitCode, signal: reason === 'lost' ? null : killed };
 }
 
 /** A program that failed after it was refused memory or processes failed because of that. */
-function reasonOf(code: number | null, events: Events): EndReason {
-  if (events.oomKilled > 0) return 'oom';
+function reasonOf(outcome: Outcome, events: Events): EndReason {
+  if (events.oomKilled > 0 || outcome?.kernelMemory === true) return 'oom';
   if (events.pidsRefused > 0) return 'pids';
-  if (code === null) return 'lost';
-  return code < 0 ? 'signal' : 'exit';
+  if (outcome === null) return 'lost';
+  return outcome.code < 0 ? 'signal' : 'exit';
 }

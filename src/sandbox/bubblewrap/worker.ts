@@ -9,6 +9,8 @@ export type Outcome = {
   readonly code: number;
   /** Processes and threads that were left when it failed. */
   readonly crowd: number;
+  /** Whether it was ended since it took memory of the kernel that no limit counts. */
+  readonly kernelMemory: boolean;
 } | null;
 
 /** An interpreter that waits in namespaces of its own for the one run of its life. */
@@ -69,10 +71,10 @@ function follow(status: Reading) {
   const ready = Promise.withResolvers<void>();
   const outcome = Promise.withResolvers<Outcome>();
   const hear = (line: string): void => {
-    const said = JSON.parse(line) as { ready?: true; failed?: string; code?: number; crowd?: number };
-    if (said.ready) ready.resolve();
-    if (said.code !== undefined) outcome.resolve({ code: said.code, crowd: said.crowd ?? 0 });
-    if (said.failed !== undefined) ready.reject(notMade(said.failed));
+    const said = JSON.parse(line) as { ready: true } | { failed: string } | NonNullable<Outcome>;
+    if ('ready' in said) ready.resolve();
+    if ('code' in said) outcome.resolve(said);
+    if ('failed' in said) ready.reject(notMade(said.failed));
   };
   const listen = async (): Promise<void> => {
     let rest = '';

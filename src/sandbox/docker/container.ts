@@ -26,7 +26,7 @@ export function containerOf(options: DockerOptions, place: Place | null): object
   const uid = uidOf(place);
   return {
     Image: options.image,
-    Entrypoint: supervisorCommand(seccompProgram() ?? Buffer.alloc(0)),
+    Entrypoint: supervisorCommand(seccompProgram(options.network) ?? Buffer.alloc(0), options.network),
     Cmd: [],
     User: `${uid}:${uid}`,
     WorkingDir: '/',
@@ -58,11 +58,16 @@ function isCutOff({ runtime, network }: DockerOptions): boolean {
   return network === 'none' && runtime === null;
 }
 
+/** As in bubblewrap/inside/workcrate_inside/namespaces.py, and for the same reason. */
+const tcpBuffer = '4096 8192 16384';
+const smallBuffers = { 'net.ipv4.tcp_rmem': tcpBuffer, 'net.ipv4.tcp_wmem': tcpBuffer };
+
 function walls({ runtime, network }: DockerOptions): object {
   return {
     ...(runtime === null ? {} : { Runtime: runtime }),
     NetworkMode: network,
     IpcMode: 'private',
+    ...(network === 'none' ? { Sysctls: smallBuffers } : {}),
     CapDrop: ['ALL'],
     SecurityOpt: ['no-new-privileges'],
     ReadonlyRootfs: true,

@@ -135,7 +135,8 @@ function holdsOf({ network }: DockerOptions, info: EngineInfo): Holds {
     network: network === 'none' ? true : 'the network is allowed by --sandbox-network host.',
     host_processes: true,
     whole_tree: true,
-    syscalls: seccompProgram() === null ? 'on this processor only the filter of the engine holds.' : true,
+    syscalls:
+      seccompProgram(network) === null ? 'on this processor only the filter of the engine holds.' : true,
     environment: true,
     fresh: true,
     memory: info.MemoryLimit === false ? unlimited('memory') : true,

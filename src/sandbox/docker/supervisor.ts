@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { inside } from '../bubblewrap/mounts.ts';
 import { nodeDriver, pythonDriver } from '../drivers.ts';
 import type { Language } from '../sandbox.ts';
 
@@ -26,7 +28,8 @@ export interface Report {
  * waits; when a task comes, the worker becomes the interpreter. As process 1 it cannot be signalled from
  * inside, hands SIGTERM on to all, and is the parent of every orphan: when the worker ends it kills the
  * rest, waits until they are gone, and only then reports. Not dumpable, its memory, with the mark in it,
- * is closed to the run, although their uid is the same.
+ * is closed to the run, although their uid is the same. Now and then it looks whether the run takes memory of
+ * the kernel that no limit counts, and ends it then.
  */
 const supervisor = `
 import ctypes, json, os, signal, sys, time
@@ -99,9 +102,15 @@ def supervise(worker, to_worker):
     code = read_exactly(task['codeLength'])
     mark = bytes.fromhex(task.pop('mark'))
     end = time.monotonic() + task['mostSeconds']
+    ended = []
+    def look(*_):
+        if time.monotonic() >= end: os._exit(1)
+        if takes_too_much(sys.argv[4]):
+            ended.append('kernel memory')
+            signal_all(signal.SIGKILL)
     # The run can send this signal too, but not make it late.
-    signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= end and os._exit(1))
-    signal.setitimer(signal.ITIMER_REAL, task['mostSeconds'], 1)
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
     with open(to_worker, 'wb') as pipe:
         try: pipe.write(json.dumps(task).encode() + b'\\n' + code)
         except BrokenPipeError: pass
@@ -110,6 +119,7 @@ def supervise(worker, to_worker):
     while pid != worker: pid, status = os.wait()
     reap_all()
     report = {'code': os.waitstatus_to_exitcode(status), **events()}
+    report['oomKilled'] += len(ended)
     say(1, mark, b'')
     say(2, mark, json.dumps(report).encode())
     os._exit(0)
@@ -155,6 +165,8 @@ main.__builtins__ = __builtins__
 exec(compile(driver, '<driver>', 'exec'), main.__dict__)
 `;
 
+const kernelMemory = readFileSync(`${inside}/workcrate_inside/kernel_memory.py`, 'utf8');
+
 /** Fixed, whatever the image says: `env -i` comes first. */
 const environment = {
   PATH: '/opt/workcrate/bin:/usr/local/bin:/usr/bin:/bin',
@@ -166,8 +178,9 @@ const environment = {
 };
 
 /** What a container runs. The filter is a program for seccomp, empty for none. */
-export function supervisorCommand(filter: Buffer): string[] {
+export function supervisorCommand(filter: Buffer, network: 'none' | 'host'): string[] {
   const names = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
-  const program = ['python3', '-c', supervisor, filter.toString('hex'), nodeDriver, pythonDriver];
+  const code = kernelMemory + supervisor;
+  const program = ['python3', '-c', code, filter.toString('hex'), nodeDriver, pythonDriver, network];
   return ['/usr/bin/env', '-i', ...names, ...program];
 }

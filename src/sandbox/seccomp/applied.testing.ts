@@ -10,7 +10,7 @@ export const python = '/usr/bin/python3';
 
 /** Why the program cannot be applied here, or false. */
 export function notApplicable(...programs: readonly string[]): string | false {
-  if (seccompProgram() === null) return `no seccomp program for ${process.arch}`;
+  if (seccompProgram('none') === null) return `no seccomp program for ${process.arch}`;
   const missing = ['bwrap', ...programs].find((name) => spawnSync(name, ['--version']).status !== 0);
   if (missing !== undefined) return `no ${missing} here`;
   const trial = spawnSync('bwrap', [...walls, '--', 'true'], { encoding: 'utf8' });
@@ -39,7 +39,7 @@ interface Outcome {
 /** Runs a command under the real filter. */
 export async function underFilter(command: string, args: readonly string[]): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'workcrate-seccomp-'));
-  writeFileSync(join(folder, 'program'), seccompProgram()!);
+  writeFileSync(join(folder, 'program'), seccompProgram('none')!);
   const fd = openSync(join(folder, 'program'), 'r');
   try {
     const child = spawn('bwrap', [...walls, '--seccomp', '3', '--', command, ...args], {

@@ -11,6 +11,10 @@ export const verdicts = {
   /** For calls that programs do without: they fall back where the kernel seems too old. */
   unknown: returnErrno | constants.errno.ENOSYS,
   noFamily: returnErrno | constants.errno.EAFNOSUPPORT,
+  noProtocol: returnErrno | constants.errno.EPROTONOSUPPORT,
+  invalid: returnErrno | constants.errno.EINVAL,
+  /** Succeeds and does nothing. */
+  ignore: returnErrno,
 } as const;
 export type Verdict = keyof typeof verdicts;
 
@@ -19,17 +23,30 @@ export interface ArgumentRule {
   readonly argument: number;
   readonly when: 'equal' | 'any bit';
   readonly values: readonly number[];
-  readonly match: Verdict | ArgumentRule;
-  readonly otherwise: Verdict | ArgumentRule;
+  readonly match: Rule;
+  readonly otherwise: Rule;
 }
 
 /** Of CLONE_NEW…: time, mount, cgroup, uts, ipc, user, pid and net. */
 const newNamespaces = 0x7e02_0080;
 const unixSocket = 1;
-/** Unix, IPv4, IPv6. Not vsock above all: no namespace holds it, and it reaches the hypervisor. */
-const families = [unixSocket, 2, 10];
+/** IPv4 and IPv6. Not vsock above all: no namespace holds it, and it reaches the hypervisor. */
+const internet = [2, 10];
 /** By it programs ask which interfaces there are; its other protocols are doors to the kernel. */
 const netlink = 16;
+/** Whatever goes with the type, ICMP, TCP, UDP, ICMPv6. Not MPTCP and SCTP, whose buffers nothing bounds. */
+const protocols = [0, 1, 6, 17, 58];
+/** Set in SOCK_SEQPACKET, SOCK_RDM and SOCK_DCCP, and not in SOCK_STREAM, SOCK_DGRAM and SOCK_RAW. */
+const rareSocketTypes = 0x4;
+const socketLevel = 1;
+/** SO_SNDBUF and SO_RCVBUF: with them each socket may take more than net.ipv4.tcp_rmem and tcp_wmem say. */
+const bufferSizes = [7, 8];
+/** SO_ATTACH_FILTER and its kin: the machine has a bounded share of compiled filters, for seccomp too. */
+const socketFilters = [26, 50, 51, 52];
+/** F_SETLEASE makes whoever opens the file wait; F_NOTIFY tells what others do in a folder. */
+const watchingOthers = [1024, 1026];
+/** F_OFD_SETLK and F_OFD_SETLKW: /proc/locks does not tell whose these are, so nobody can count them. */
+const ownerlessLocks = [37, 38];
 /** The init of a run has the uid of the run, which may not keep it from dying. */
 const init = 1;
 const notTheInit = (argument: number): ArgumentRule => ({
@@ -52,8 +69,66 @@ const personalities = [0, 8, 0xffff_ffff];
 /** TIOCSTI and TIOCLINUX type into the terminal of whoever started the server. */
 const typing = [0x5412, 0x541c];
 
+type Rule = Verdict | ArgumentRule;
+
+/** Of the host's network nothing is ours to bound, and programs have to find their way in it. */
+const socketOnHost: ArgumentRule = {
+  argument: 0,
+  when: 'equal',
+  values: [unixSocket, ...internet],
+  match: 'allow',
+  otherwise: {
+    argument: 0,
+    when: 'equal',
+    values: [netlink],
+    match: { argument: 2, when: 'equal', values: [0], match: 'allow', otherwise: 'noFamily' },
+    otherwise: 'noFamily',
+  },
+};
+
+/** No netlink: what waits in its sockets counts towards no limit of memory. */
+const socketInside: ArgumentRule = {
+  argument: 0,
+  when: 'equal',
+  values: [unixSocket],
+  match: 'allow',
+  otherwise: {
+    argument: 0,
+    when: 'equal',
+    values: internet,
+    match: {
+      argument: 1,
+      when: 'any bit',
+      values: [rareSocketTypes],
+      match: 'noProtocol',
+      otherwise: { argument: 2, when: 'equal', values: protocols, match: 'allow', otherwise: 'noProtocol' },
+    },
+    otherwise: 'noFamily',
+  },
+};
+
+const socketOptions = (sizes: Verdict): ArgumentRule => ({
+  argument: 1,
+  when: 'equal',
+  values: [socketLevel],
+  match: {
+    argument: 2,
+    when: 'equal',
+    values: socketFilters,
+    match: 'refuse',
+    otherwise: { argument: 2, when: 'equal', values: bufferSizes, match: sizes, otherwise: 'allow' },
+  },
+  otherwise: 'allow',
+});
+
 /** Everything else is allowed: the namespaces, the uid and no_new_privs hold it. */
-export const policy: Readonly<Record<Syscall, Verdict | ArgumentRule>> = {
+export const policyFor = (network: 'none' | 'host'): Readonly<Record<Syscall, Rule>> => ({
+  ...everywhere,
+  setsockopt: socketOptions(network === 'host' ? 'allow' : 'ignore'),
+  socket: network === 'host' ? socketOnHost : socketInside,
+});
+
+const everywhere: Readonly<Record<Exclude<Syscall, 'socket' | 'setsockopt'>, Rule>> = {
   // Keys and other processes.
   add_key: 'refuse',
   keyctl: 'refuse',
@@ -67,6 +142,9 @@ export const policy: Readonly<Record<Syscall, Verdict | ArgumentRule>> = {
   // Large parts of the kernel that runs can do without.
   bpf: 'refuse',
   fanotify_init: 'refuse',
+  // They tell what other users run, by the files of /usr that are opened; and the machine has few of them.
+  inotify_init: 'unknown',
+  inotify_init1: 'unknown',
   // The whole machine has so many of these that one run can take all.
   io_setup: 'unknown',
   io_uring_enter: 'unknown',
@@ -131,20 +209,14 @@ export const policy: Readonly<Record<Syscall, Verdict | ArgumentRule>> = {
   mmap: without(3, 0x4_0000),
   shmget: without(2, 0x800),
   // By argument.
+  fcntl: {
+    argument: 1,
+    when: 'equal',
+    values: watchingOthers,
+    match: 'refuse',
+    otherwise: { argument: 1, when: 'equal', values: ownerlessLocks, match: 'invalid', otherwise: 'allow' },
+  },
   ioctl: { argument: 1, when: 'equal', values: typing, match: 'refuse', otherwise: 'allow' },
   personality: { argument: 0, when: 'equal', values: personalities, match: 'allow', otherwise: 'refuse' },
-  socket: {
-    argument: 0,
-    when: 'equal',
-    values: families,
-    match: 'allow',
-    otherwise: {
-      argument: 0,
-      when: 'equal',
-      values: [netlink],
-      match: { argument: 2, when: 'equal', values: [0], match: 'allow', otherwise: 'noFamily' },
-      otherwise: 'noFamily',
-    },
-  },
   socketpair: { argument: 0, when: 'equal', values: [unixSocket], match: 'allow', otherwise: 'noFamily' },
 };

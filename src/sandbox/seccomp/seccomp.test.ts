@@ -7,9 +7,10 @@ import { machines, syscalls, type Machine, type Syscall } from './syscalls.ts';
 
 const allow = 0x7fff_0000;
 const kill = 0x8000_0000;
-const { EAFNOSUPPORT, ENOSYS, EPERM } = constants.errno;
+const { EAFNOSUPPORT, EINVAL, ENOSYS, EPERM, EPROTONOSUPPORT } = constants.errno;
 const byArgument = new Set([
   'clone',
+  'fcntl',
   'ioctl',
   'ioprio_set',
   'memfd_create',
@@ -21,11 +22,20 @@ const byArgument = new Set([
   'sched_setparam',
   'sched_setscheduler',
   'setpriority',
+  'setsockopt',
   'shmget',
   'socket',
   'socketpair',
 ]);
-const unknown = new Set(['clone3', 'io_setup', 'io_uring_enter', 'io_uring_register', 'io_uring_setup']);
+const unknown = new Set([
+  'clone3',
+  'inotify_init',
+  'inotify_init1',
+  'io_setup',
+  'io_uring_enter',
+  'io_uring_register',
+  'io_uring_setup',
+]);
 /** What the kernel ignores of an int, all set. */
 const highHalf = 0xffff_ffff_0000_0000n;
 
@@ -45,8 +55,14 @@ const rows: readonly (readonly [Syscall, number, bigint, number])[] = [
   ['personality', 0, 8n, allow],
   ['personality', 0, 0xffff_ffffn, allow],
   ['personality', 0, 0x4_0000n, failing(EPERM)],
-  ...[1n, 2n, 10n, 16n].map((family) => ['socket', 0, family, allow] as const),
-  ...[0n, 3n, 17n, 38n, 40n, 44n].map((family) => ['socket', 0, family, failing(EAFNOSUPPORT)] as const),
+  ['fcntl', 1, 4n, allow],
+  ['fcntl', 1, 6n, allow],
+  ['fcntl', 1, 1024n, failing(EPERM)],
+  ['fcntl', 1, 1026n, failing(EPERM)],
+  ['fcntl', 1, 37n, failing(EINVAL)],
+  ['fcntl', 1, 38n, failing(EINVAL)],
+  ...[1n, 2n, 10n].map((family) => ['socket', 0, family, allow] as const),
+  ...[0n, 3n, 16n, 17n, 38n, 40n, 44n].map((family) => ['socket', 0, family, failing(EAFNOSUPPORT)] as const),
   ...(
     ['prlimit64', 'sched_setaffinity', 'sched_setattr', 'sched_setparam', 'sched_setscheduler'] as const
   ).flatMap((name) => [
@@ -71,7 +87,7 @@ const rows: readonly (readonly [Syscall, number, bigint, number])[] = [
 ];
 
 for (const machine of Object.keys(machines) as Machine[]) {
-  const program = seccompProgram(machine)!;
+  const program = seccompProgram('none', machine)!;
   const arch = machines[machine].audit;
   const numberOf = (name: Syscall) => syscalls[name][machines[machine].column];
 
@@ -110,15 +126,51 @@ for (const machine of Object.keys(machines) as Machine[]) {
   });
 }
 
+/** Arguments that decide together, where the network is the run's own and where it is the host's. */
+const together: readonly (readonly [Syscall, readonly bigint[], number, number])[] = [
+  ['socket', [16n, 3n, 0n], failing(EAFNOSUPPORT), allow],
+  ['socket', [16n, 3n, 15n], failing(EAFNOSUPPORT), failing(EAFNOSUPPORT)],
+  ['socket', [2n, 1n | 0x8_0800n, 0n], allow, allow],
+  ['socket', [10n, 2n, 17n], allow, allow],
+  ['socket', [2n, 1n, 132n], failing(EPROTONOSUPPORT), allow],
+  ['socket', [2n, 1n, 262n], failing(EPROTONOSUPPORT), allow],
+  ['socket', [10n, 5n, 0n], failing(EPROTONOSUPPORT), allow],
+  ['socket', [1n, 5n, 0n], allow, allow],
+  ['setsockopt', [3n, 1n, 7n], failing(0), allow],
+  ['setsockopt', [3n, 1n, 8n], failing(0), allow],
+  ['setsockopt', [3n, 6n, 8n], allow, allow],
+  ['setsockopt', [3n, 1n, 2n], allow, allow],
+  ['setsockopt', [3n, 1n, 26n], failing(EPERM), failing(EPERM)],
+  ['setsockopt', [3n, 1n, 51n], failing(EPERM), failing(EPERM)],
+];
+
+for (const machine of Object.keys(machines) as Machine[])
+  test(`D15: on ${machine} sockets are bounded where the network is the run's own`, () => {
+    const arch = machines[machine].audit;
+    for (const [name, args, inside, onHost] of together) {
+      const call = { arch, number: syscalls[name][machines[machine].column]!, args };
+      assert.equal(
+        interpret(seccompProgram('none', machine)!, call).verdict,
+        inside,
+        `${name} ${args.join()}`,
+      );
+      assert.equal(
+        interpret(seccompProgram('host', machine)!, call).verdict,
+        onHost,
+        `${name} ${args.join()}`,
+      );
+    }
+  });
+
 test('D15: x32 calls do not exist on x86_64', () => {
-  const program = seccompProgram('x64')!;
+  const program = seccompProgram('none', 'x64')!;
   for (const number of [0x4000_0000, 0x4000_0065, 0x7fff_ffff, 0xffff_ffff])
     assert.equal(interpret(program, { arch: machines.x64.audit, number }).verdict, failing(ENOSYS));
 });
 
 test('D15: there is no program for a machine whose numbers are not known', () => {
-  assert.equal(seccompProgram('riscv64'), null);
-  assert.equal(seccompProgram('toString'), null);
+  assert.equal(seccompProgram('none', 'riscv64'), null);
+  assert.equal(seccompProgram('none', 'toString'), null);
 });
 
 function failing(errno: number): number {

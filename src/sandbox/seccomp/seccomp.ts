@@ -1,11 +1,14 @@
 import { assemble, type Line } from './bpf.ts';
-import { policy, verdicts, type ArgumentRule } from './policy.ts';
+import { policyFor, verdicts, type ArgumentRule } from './policy.ts';
 import { machines, syscalls, type Machine, type Syscall } from './syscalls.ts';
 
 /** Offsets in `struct seccomp_data`. Both machines are little endian, so an argument's low half comes first. */
 const numberAt = 0;
 const archAt = 4;
 const argumentsAt = 16;
+
+type Network = 'none' | 'host';
+type Policy = ReturnType<typeof policyFor>;
 
 /** From this number on, up to the next range, a call goes to this label. */
 interface Range {
@@ -17,19 +20,19 @@ interface Range {
  * The filter that every run is under, as an array of `struct sock_filter`. Null on a machine whose numbers
  * we do not know: there nothing is filtered, which the backend has to declare.
  */
-export function seccompProgram(arch: string = process.arch): Buffer | null {
-  return isKnown(arch) ? assemble([...program(arch)]) : null;
+export function seccompProgram(network: Network, arch: string = process.arch): Buffer | null {
+  return isKnown(arch) ? assemble([...program(arch, policyFor(network))]) : null;
 }
 
 function isKnown(arch: string): arch is Machine {
   return Object.hasOwn(machines, arch);
 }
 
-function* program(machine: Machine): Generator<Line> {
+function* program(machine: Machine, policy: Policy): Generator<Line> {
   yield { op: 'load', offset: archAt };
   yield { op: 'equal', value: machines[machine].audit, yes: null, no: 'kill' };
   yield { op: 'load', offset: numberAt };
-  yield* search(ranges(machine));
+  yield* search(ranges(machine, policy));
   for (const [name, rule] of Object.entries(policy)) if (typeof rule !== 'string') yield* judge(name, rule);
   for (const [name, value] of Object.entries(verdicts)) {
     yield { op: 'label', name };
@@ -37,7 +40,7 @@ function* program(machine: Machine): Generator<Line> {
   }
 }
 
-function ranges(machine: Machine): Range[] {
+function ranges(machine: Machine, policy: Policy): Range[] {
   const targets = new Map(
     Object.entries(policy).map(([name, rule]) => numbered(machine, name as Syscall, rule)),
   );

@@ -5,6 +5,7 @@ user namespace and nobody outside. Commands come as JSON lines on stdin, events 
 
     {"make": ID, "language": "python"}  ->  {"made": ID, "pid": PID, "ends": [...]}, later {"gone": ID}
     {"opened": ID}                          the server has opened its ends of the pipes
+    {"watch": ID}                           the run goes on for long: look at what it takes of the kernel
     {"term": ID}                            SIGTERM to every process of the run
     {"kill": ID}                            the end of every process of the run
 
@@ -77,6 +78,8 @@ class ForkServer:
             return self.make(command["make"], command["language"])
         for end in self.unopened.pop(command.get("opened"), ()):
             os.close(end)
+        if command.get("watch") in self.runs:
+            os.kill(self.runs[command["watch"]], signal.SIGUSR1)
         if command.get("term") in self.runs:
             os.kill(self.runs[command["term"]], signal.SIGTERM)
         if command.get("kill") in self.runs:

@@ -7,9 +7,13 @@ import os
 import signal
 
 from .kernel import PR_SET_DUMPABLE, prctl
+from .kernel_memory import takes_too_much
 from .namespaces import become_user, drop_rights, enter_namespaces, set_limits
 
 INSIDE = "/opt/workcrate/inside"
+
+# How often a run that is watched is looked at.
+WATCH_SECONDS = 0.1
 
 # The code is not in a file and not among the arguments; errors read as those of bash -c.
 BASH = (
@@ -56,6 +60,7 @@ def be_init(ends, language, settings, program):
         prctl(PR_SET_DUMPABLE, 0)
         # A signal from outside reaches an init only if it has a handler.
         signal.signal(signal.SIGTERM, lambda *_: signal_all(signal.SIGTERM))
+        watch = KernelMemoryWatch(settings["network"])
         child = os.fork()
     except BaseException as error:
         os.write(status, json.dumps({"failed": str(error)}).encode() + b"\n")
@@ -65,14 +70,30 @@ def be_init(ends, language, settings, program):
     for descriptor in (0, 1, 2, 3):
         os.close(descriptor)
     os.write(status, b'{"ready":true}\n')
-    wait_for(child, status)
+    wait_for(child, status, watch)
+
+
+class KernelMemoryWatch:
+    """From the server's SIGUSR1 on, looks now and then, and ends a run that takes too much memory of the kernel."""
+
+    def __init__(self, network):
+        self.network = network
+        self.was_too_much = False
+        signal.signal(signal.SIGUSR1, lambda *_: signal.setitimer(signal.ITIMER_REAL, WATCH_SECONDS, WATCH_SECONDS))
+        signal.signal(signal.SIGALRM, lambda *_: self.look())
+
+    def look(self):
+        if takes_too_much(self.network):
+            self.was_too_much = True
+            signal_all(signal.SIGKILL)
 
 
 def become(language, settings, status):
     os.close(status)
     prctl(PR_SET_DUMPABLE, 1)
     os.setsid()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM):
+        signal.signal(number, signal.SIG_DFL)
     if language == "python":
         signal.signal(signal.SIGINT, signal.default_int_handler)
         gc.enable()
@@ -89,15 +110,17 @@ def become(language, settings, status):
         os._exit(127)
 
 
-def wait_for(child, status):
+def wait_for(child, status, watch):
     while True:
         pid, result = os.waitpid(-1, 0)
         if pid == child:
             break
+    signal.setitimer(signal.ITIMER_REAL, 0)
     code = os.waitstatus_to_exitcode(result)
     crowd = count_tasks() if code > 0 else 0
     kill_the_rest()
-    os.write(status, json.dumps({"code": code, "crowd": crowd}).encode() + b"\n")
+    outcome = {"code": code, "crowd": crowd, "kernelMemory": watch.was_too_much}
+    os.write(status, json.dumps(outcome).encode() + b"\n")
     os._exit(0)
 
 

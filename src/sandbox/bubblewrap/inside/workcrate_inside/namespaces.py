@@ -20,9 +20,12 @@ COUNTED = {
     "max_net_namespaces": 0,
     "max_pid_namespaces": 0,
     "max_fanotify_groups": 0,
-    "max_inotify_instances": 32,
-    "max_inotify_watches": 16384,
+    "max_inotify_instances": 0,
 }
+
+# Least, usual and most bytes of a buffer of TCP. What waits in a connection that nobody has accepted yet counts
+# towards no limit of memory, so each holds little, and kernel_memory.py bounds how many there are.
+TCP_BUFFER = "4096 8192 16384"
 
 
 def write_file(path, text):
@@ -47,6 +50,8 @@ def enter_namespaces(settings):
     mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620,max=64", MS_NOSUID | MS_NOEXEC)
     if network:
         raise_loopback()
+        for name in ("tcp_rmem", "tcp_wmem"):
+            write_file("/proc/sys/net/ipv4/" + name, TCP_BUFFER)
 
 
 def raise_loopback():
