@@ -10,6 +10,7 @@ import { createLinks, createUploads, createWebhook, dropLeases } from './links/l
 import { seenDatabase } from './seeing/database.ts';
 import { countedLinks, countedUploads } from './seeing/links.ts';
 import { seenStorage } from './seeing/storage.ts';
+import { openServerId } from './server-id.ts';
 import { openStorage } from './storage/open.ts';
 import { databaseLocation, storageOptions } from './stores.ts';
 
@@ -23,6 +24,7 @@ export async function startKeeping({ config, metrics, tracing, clock, log }: Omi
   if (store.kind === 'disk' && store.directory !== config.data) started.use(lockFolder(store.directory));
   const database = seenDatabase(await openDatabase(databaseLocation(config)), { metrics, tracing });
   started.defer(() => database.close());
+  const server = await openServerId(database, config.data);
   const storage = seenStorage(await openStorage(store, metrics.storageRequest), tracing);
   started.defer(() => storage.close());
 
@@ -44,6 +46,7 @@ export async function startKeeping({ config, metrics, tracing, clock, log }: Omi
   const all = started.move();
   return {
     database,
+    server,
     storage,
     sources,
     files,

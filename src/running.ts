@@ -2,6 +2,8 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createArtifacts } from './artifacts/artifacts.ts';
 import * as changes from './artifacts/changes.ts';
+import { auditFolder } from './audit/audit.ts';
+import { restoreRunLines, type EndedRun } from './audit/run-lines.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { isWorkcrateError } from './errors.ts';
@@ -17,6 +19,8 @@ import { seenExecutions, seenSandbox } from './seeing/runs.ts';
 
 export interface RunningOptions extends Ground {
   readonly database: Database;
+  /** The id of this server. */
+  readonly server: string;
   readonly files: Files;
 }
 
@@ -24,7 +28,7 @@ export type Running = Awaited<ReturnType<typeof startRunning>>;
 
 /** The part of the composition root that is about code: places → sandbox → executions, artifacts. */
 export async function startRunning(options: RunningOptions) {
-  const { config, database, files, metrics, tracing, clock, log } = options;
+  const { config, database, server, files, metrics, tracing, clock, log } = options;
   await using started = new AsyncDisposableStack();
   const folder = placesFolder(config);
   const places = createPlaces({ database, folder, uids: uidsOf(config), clock });
@@ -41,6 +45,7 @@ export async function startRunning(options: RunningOptions) {
     sandbox: typeof sandbox === 'string' ? sandbox : seenSandbox(sandbox, tracing),
     changes,
     data: config.data,
+    server,
     serverFolders: [config.data, folder, ...(config.filesDir === null ? [] : [config.filesDir]), homedir()],
     timeoutMs: config.runTimeout * 1000,
     maxTimeoutMs: config.runMaxTimeout * 1000,
@@ -53,6 +58,7 @@ export async function startRunning(options: RunningOptions) {
   });
   started.use(executions);
   log.info('start.executions_lost', { count: await executions.recover() });
+  await restoreAudit(options, await executions.lastEnded());
   const sizeLimit = config.artifactSizeLimitMb * 1024 ** 2;
   const artifacts = createArtifacts({ places, sizeLimit, log });
   const running = started.move();
@@ -64,6 +70,14 @@ export async function startRunning(options: RunningOptions) {
     where: whereOf(sandbox),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+/** Runs whose lines in the audit log were lost in a crash get them again. */
+async function restoreAudit({ config, audit, log }: Ground, runs: readonly EndedRun[]): Promise<void> {
+  if (config.auditLevel === 'off') return;
+  const folder = auditFolder(config.data);
+  const count = await restoreRunLines({ audit, folder, key: config.auditKey }, runs);
+  if (count > 0) log.warn('start.audit_lines_restored', { count });
 }
 
 /** The folder of every user's /workspace and /artifacts. */

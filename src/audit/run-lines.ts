@@ -1,4 +1,65 @@
+import type { Audit, AuditEvent } from './audit.ts';
+import { searchAudit } from './search.ts';
+
 /** Tools whose calls are runs. Each has a row, from which its line can be written again. */
 const runTools: ReadonlySet<string> = new Set(['execute_code', 'execute_bash']);
 
 export const isRunTool = (name: string): boolean => runTools.has(name);
+
+/** What a row tells of a run that is over. */
+export interface EndedRun {
+  readonly id: string;
+  readonly owner: string;
+  readonly tool: string;
+  readonly reason: string;
+  readonly exitCode: number | null;
+  readonly endedAt: number;
+}
+
+export interface RunLinesOptions {
+  readonly audit: Audit;
+  readonly folder: string;
+  readonly key: string | null;
+}
+
+/** Lines are told after the end is in the row. */
+const marginMs = 60_000;
+/** Of the end of the log: some hundred thousand lines, of which the last second is looked for. */
+const mostBytes = 64 * 1024 ** 2;
+
+/**
+ * Writes lines again of runs that have none: a loss of power took them, or the server died before it could write them.
+ * Their callers may have the result. Gives how many.
+ */
+export async function restoreRunLines(
+  { audit, folder, key }: RunLinesOptions,
+  runs: readonly EndedRun[],
+): Promise<number> {
+  const wanted = runs.filter(({ tool }) => isRunTool(tool));
+  if (wanted.length === 0) return 0;
+  const since = Math.min(...wanted.map(({ endedAt }) => endedAt)) - marginMs;
+  const { lines } = await searchAudit(folder, { since, limit: 1_000_000 }, { key, mostBytes });
+  const there = new Set(lines.map(({ subject }) => subject));
+  const missing = wanted.filter(({ id }) => !there.has(id));
+  for (const run of missing) audit.note(eventOf(run));
+  return missing.length;
+}
+
+/** What a row does not tell, such as the client, is left out. */
+function eventOf({ id, owner, tool, reason, exitCode, endedAt }: EndedRun): AuditEvent {
+  const isPlain = reason !== 'cancelled' && reason !== 'lost';
+  return {
+    level: isPlain ? 'trace' : 'info',
+    operation: tool,
+    user: owner,
+    client: null,
+    subject: id,
+    result: isPlain ? 'ok' : reason,
+    details: {
+      end_reason: reason,
+      exit_code: exitCode,
+      restored: true,
+      ended_at: new Date(endedAt).toISOString(),
+    },
+  };
+}

@@ -19,6 +19,8 @@ const TABLES = [
   'users',
   'api_keys',
   'shared_keys',
+  'audit_heads',
+  'trusted_clock',
 ];
 
 /** The last migration of every release, and of what was there before a migration that changes much. */

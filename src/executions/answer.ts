@@ -48,6 +48,7 @@ export async function answerOf(options: AnswerOptions, caller: Caller, ended: En
       ...clientLines(execution),
       ...stdout.lines,
       ...stderr.lines,
+      ...(ended.isRecorded ? [] : [notRecorded]),
     ].join('\n'),
     structured: {
       execution_id: execution.id,
@@ -68,6 +69,9 @@ export async function answerOf(options: AnswerOptions, caller: Caller, ended: En
     content: [...(stdout.link?.content ?? []), ...(stderr.link?.content ?? [])],
   };
 }
+
+const notRecorded =
+  'Its record could not be written yet, since the database failed. It is tried again; until then get_execution says that it is still running.';
 
 interface FullOutput {
   readonly link: ReturnType<typeof linkAnswer<string>> | null;

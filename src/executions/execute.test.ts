@@ -20,7 +20,7 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
     const { execution } = await room.run({ language, code, stdin: 'in' });
     assert.match(execution.id, /^exec_[0-9a-f]{12}$/);
     assert.deepEqual(
-      { ...execution, id: '', durationMs: 0, startedAt: 0, limits: null },
+      { ...execution, id: '', durationMs: 0, startedAt: 0, endedAt: 0, limits: null },
       {
         id: '',
         owner: 'ada',
@@ -36,6 +36,7 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         signal: null,
         startedAt: 0,
         durationMs: 0,
+        endedAt: 0,
         stdout: 'out in\n',
         stderr: 'err\n',
         stdoutBytes: 7,

@@ -3,19 +3,13 @@ import type { Caller } from '../identity.ts';
 import { parseName } from '../paths/paths.ts';
 import type { Language, Place, Run, Sandbox } from '../sandbox/sandbox.ts';
 import { startComparison } from './comparison.ts';
+import type { createEnds } from './ends.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import { follow } from './follow.ts';
 import { giveFiles, type OtherFile } from './given-files.ts';
 import { makeOwned, removeIfEmpty } from './own-folder.ts';
 import type { Report } from './progress.ts';
-import {
-  insertRunning,
-  newExecutionId,
-  noDifference,
-  updateEnded,
-  type Difference,
-  type Execution,
-} from './record.ts';
+import { insertRunning, newExecutionId, noDifference, type Difference, type Execution } from './record.ts';
 import { beginning, endedAs, notRun } from './stages.ts';
 import type { Spooled } from './spool.ts';
 import type { writeTogether } from './together.ts';
@@ -44,12 +38,16 @@ export interface Watching {
 /** A run that is over, and what became of outputs that were too long to be shown. */
 export interface Ended {
   readonly execution: Execution;
+  /** False where the database failed: its end is written later. */
+  readonly isRecorded: boolean;
   readonly spooled: { readonly stdout: Spooled | null; readonly stderr: Spooled | null };
 }
 
 export interface Room extends ExecutionsOptions {
   readonly write: ReturnType<typeof writeTogether>;
-  readonly note: (execution: Execution) => Promise<void>;
+  readonly ends: Pick<ReturnType<typeof createEnds>, 'end'>;
+  /** Runs of this server that may have a row and no end yet. */
+  readonly live: Set<string>;
 }
 
 /** One run from the request to the record. `stop` ends it as the caller's own signal does. */
@@ -133,16 +131,31 @@ async function runRecorded(
   watching: Watching,
   stop: AbortController,
 ): Promise<Ended> {
+  const { id } = prepared.begun;
+  room.live.add(id);
+  try {
+    return await runWithRow(room, prepared, watching, stop);
+  } finally {
+    room.live.delete(id);
+  }
+}
+
+async function runWithRow(
+  room: Room,
+  prepared: Prepared,
+  watching: Watching,
+  stop: AbortController,
+): Promise<Ended> {
   const { begun } = prepared;
   const cancelled = AbortSignal.any([watching.signal, stop.signal]);
   const starting = start(prepared, cancelled);
   // That happens a turn later, when the run has its task: SQLite would keep it waiting.
-  const inserting = room.write((queries) => insertRunning(queries, begun));
+  const inserting = room.write((queries) => insertRunning(queries, begun, room.server));
   // Nothing goes on that is not recorded.
   inserting.catch(() => stop.abort());
   const run = await starting.catch(async (error: unknown) => {
     await inserting;
-    await close(room, notRun(begun, cancelled.aborted ? 'cancelled' : 'refused', error));
+    await close(room, notRun(begun, room.clock(), cancelled.aborted ? 'cancelled' : 'refused', error));
     throw error;
   });
   const following = follow(room, begun, run, watching.progress);
@@ -151,13 +164,17 @@ async function runRecorded(
   } catch (error) {
     stop.abort();
     const [row] = await Promise.allSettled([inserting, following, run.ended]);
-    if (row.status === 'fulfilled') await close(room, notRun(begun, 'lost', error));
+    if (row.status === 'fulfilled') await close(room, notRun(begun, room.clock(), 'lost', error));
     throw error;
   }
   const { end, outputs } = await following;
-  const execution = endedAs(begun, end, outputs, await compared(room, prepared));
-  await close(room, execution);
-  return { execution, spooled: { stdout: outputs.stdout.spooled, stderr: outputs.stderr.spooled } };
+  const execution = endedAs(begun, room.clock(), end, outputs, await compared(room, prepared));
+  const isRecorded = await close(room, execution);
+  return {
+    execution,
+    isRecorded,
+    spooled: { stdout: outputs.stdout.spooled, stderr: outputs.stderr.spooled },
+  };
 }
 
 function start({ sandbox, place, begun }: Prepared, signal: AbortSignal): Promise<Run> {
@@ -184,9 +201,11 @@ async function compared({ log }: Room, { begun, compare }: Prepared): Promise<Di
   }
 }
 
-async function close(room: Room, execution: Execution): Promise<void> {
-  await Promise.all([room.note(execution), room.write((queries) => updateEnded(queries, execution))]);
+/** Gives whether the end is in the row. Where it is not, it is tried again: what ran is told all the same. */
+async function close(room: Room, execution: Execution): Promise<boolean> {
+  const isRecorded = await room.ends.end(execution);
   room.ended(execution);
   const { id, owner: user, language, reason, durationMs: ms } = execution;
   room.log.info('execution.ended', { id, user, language, reason, ms });
+  return isRecorded;
 }

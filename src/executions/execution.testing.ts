@@ -17,6 +17,7 @@ export function sampleExecution(startedAt: number, given: Partial<Execution> = {
     signal: null,
     startedAt,
     durationMs: 5,
+    endedAt: given.reason === 'running' ? null : startedAt + 5,
     stdout: '',
     stderr: '',
     stdoutBytes: 0,

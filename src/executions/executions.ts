@@ -8,10 +8,14 @@ import type { Log } from '../log.ts';
 import type { Places } from '../places/places.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Changes } from './comparison.ts';
-import { execute, type Ended, type ExecutionRequest, type Watching } from './execute.ts';
+import { execute, type Ended, type ExecutionRequest, type Room, type Watching } from './execute.ts';
+import { createEnds } from './ends.ts';
 import { createJournal } from './journal.ts';
+import { markLost } from './lost.ts';
 import { executionFromRow, type Execution } from './record.ts';
-import { markLost, sweepExecutions, type Retention, type SweptExecutions } from './retention.ts';
+import { appendRows, lastEnded, restoreLines, type EndedRun } from './restore-lines.ts';
+import { sweepExecutions, type Retention, type SweptExecutions } from './retention.ts';
+import { trustedTime } from '../trusted-clock.ts';
 import { writeTogether } from './together.ts';
 import { searchExecutions, type FoundPage, type Search } from './search.ts';
 
@@ -30,6 +34,8 @@ export interface ExecutionsOptions {
   readonly changes: Changes;
   /** The data folder; the journals stand in `logs` below it. */
   readonly data: string;
+  /** Tells this server from others on the same database. */
+  readonly server: string;
   /** Folders of the server's own that nobody may work in: data, files, the home folder. */
   readonly serverFolders: readonly string[];
   readonly timeoutMs: number;
@@ -48,9 +54,12 @@ export type Executions = ReturnType<typeof createExecutions>;
 
 /** Runs code for users, and remembers what they ran and what came of it. */
 export function createExecutions(options: ExecutionsOptions) {
-  const { database, clock, log } = options;
+  const { database, server, clock, log } = options;
   const write = writeTogether(database);
-  const journal = createJournal(join(options.data, 'logs'), clock);
+  const logs = join(options.data, 'logs');
+  const journal = createJournal(logs, clock, (error) => log.error('execution.journal_not_synced', { error }));
+  /** Runs whose lines could not be written, and are written again of their rows. */
+  const owed = new Set<string>();
 
   /** A journal that cannot be written must not cost anybody the result: the row has it too. */
   async function note(execution: Execution): Promise<void> {
@@ -58,12 +67,43 @@ export function createExecutions(options: ExecutionsOptions) {
       await journal.append(execution);
     } catch (error) {
       log.error('execution.not_in_journal', { id: execution.id, error });
+      if (owed.size < mostOwed) owed.add(execution.id);
     }
   }
 
-  const recover = (): Promise<number> => markLost(database, clock() - longestLife(options), note);
-  const room = { ...options, note, write };
+  async function writeOwed(): Promise<void> {
+    for (const id of owed) {
+      await appendRows(database, journal, [id]);
+      owed.delete(id);
+    }
+  }
+
+  const ends = createEnds({ database, write, note, log });
+  const live = new Set<string>();
+  const isLive = (id: string): boolean => live.has(id) || ends.isWaiting(id);
+  const room: Room = { ...options, ends, live, write };
   const underWay = new Map<Promise<Ended>, AbortController>();
+
+  /** What this server was running when it ended is lost; on SQLite there is no other. */
+  async function recover(): Promise<number> {
+    const [now, all] = [clock(), Number.MAX_SAFE_INTEGER];
+    const othersBefore = database.kind === 'sqlite' ? all : now - longestLife(options);
+    const lost = { database, server, isLive, now, since: 0, ownBefore: all, othersBefore };
+    const count = await markLost(lost, note);
+    const restored = await restoreLines(database, server, journal, logs);
+    if (restored > 0) log.warn('start.lines_restored', { count: restored });
+    return count;
+  }
+
+  /** Rows that should have got their end long ago, and did not: the database failed, or their server never came back. */
+  async function mend(): Promise<void> {
+    const now = clock();
+    const ownBefore = now - settleMs;
+    const othersBefore = database.kind === 'sqlite' ? ownBefore : now - longestLife(options);
+    const since = now - longestLife(options) - dayMs;
+    const count = await markLost({ database, server, isLive, now, since, ownBefore, othersBefore }, note);
+    if (count > 0) log.warn('execution.found_lost', { count });
+  }
 
   return {
     /** Runs code and gives its record, whatever the code did. It rejects only where nothing ran. */
@@ -85,20 +125,27 @@ export function createExecutions(options: ExecutionsOptions) {
     search: (caller: Caller, search: Search): Promise<FoundPage> =>
       searchExecutions(database, caller, search),
 
-    /** Says of runs that a crash has cut off that they are lost, and gives their number. Call at the start. */
+    /**
+     * Says of runs that a crash has cut off that they are lost, and gives their number; writes lines again that are
+     * missing. Call at the start.
+     */
     recover,
+
+    /** Runs of this server that ended last, for those who note them elsewhere. */
+    lastEnded: (): Promise<EndedRun[]> => lastEnded(database, server),
 
     /** Forgets what is older than its record is kept. */
     async sweep(): Promise<SweptExecutions> {
-      // What ran on a server that never came back is found by the others.
-      if (database.kind === 'postgres') await recover();
-      return sweepExecutions(database, journal, clock, options.retention);
+      await mend();
+      await writeOwed();
+      return sweepExecutions(database, journal, await trustedTime(database, clock()), options.retention);
     },
 
     /** Cancels what is under way, and waits until that is recorded. */
     async [Symbol.asyncDispose](): Promise<void> {
       for (const stop of underWay.values()) stop.abort();
       await Promise.allSettled(underWay.keys());
+      await ends[Symbol.asyncDispose]();
       await journal[Symbol.asyncDispose]();
     },
   };
@@ -114,10 +161,12 @@ export async function executionOf(database: Database, { user }: Caller, id: stri
   );
 }
 
-/**
- * SQLite serves one server, so whatever ran before it started is lost. On PostgreSQL another server may be
- * running it: only what is older than any wait and any run can take is surely lost.
- */
-function longestLife({ database, maxTimeoutMs }: ExecutionsOptions): number {
-  return database.kind === 'sqlite' ? -1 : 12 * maxTimeoutMs + 3_600_000;
+const mostOwed = 10_000;
+const dayMs = 86_400_000;
+/** A row that is about to get its end is not looked at. */
+const settleMs = 60_000;
+
+/** Longer than any wait and any run can take: what another server has not ended by then is surely lost. */
+function longestLife({ maxTimeoutMs }: ExecutionsOptions): number {
+  return 12 * maxTimeoutMs + 3_600_000;
 }

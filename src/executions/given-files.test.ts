@@ -150,7 +150,7 @@ test('records of before, without origins and runtimes, are read as they were mea
   await using room = await openRoom();
   const file = { fileId: 'file_1', name: 'a', size: 1, sha256: 'ab' };
   const old = sampleExecution(Date.now(), { inputs: [file] as never });
-  await insertRunning(room.database, old);
+  await insertRunning(room.database, old, 'local');
   const { inputs, limits } = await room.executions.get(ada, old.id);
   assert.deepEqual(inputs, [{ ...file, origin: null }]);
   assert.equal(limits.runtime, null);

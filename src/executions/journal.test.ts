@@ -45,7 +45,11 @@ test('D9: no code, output or file name can forge a line', async () => {
   using logs = folder();
   const path = join(logs.path, 'executions-2026-05-04.jsonl');
   let lines = 0;
-  await using journal = createJournal(logs.path, () => noon);
+  await using journal = createJournal(
+    logs.path,
+    () => noon,
+    () => {},
+  );
   await fc.assert(
     fc.asyncProperty(hostile, hostile, hostile, async (code, stdout, name) => {
       const artifacts = { ...noDifference, created: [name] };
@@ -63,7 +67,11 @@ test('D9: no code, output or file name can forge a line', async () => {
 
 test('D9: a line tells how much came in on stdin, and does not hold it', async () => {
   using logs = folder();
-  await using journal = createJournal(logs.path, () => noon);
+  await using journal = createJournal(
+    logs.path,
+    () => noon,
+    () => {},
+  );
   await journal.append(execution({ stdin: 'sécret'.repeat(1000) }));
   const line = readFileSync(join(logs.path, 'executions-2026-05-04.jsonl'), 'utf8');
   assert.doesNotMatch(line, /cret/);
@@ -72,7 +80,11 @@ test('D9: a line tells how much came in on stdin, and does not hold it', async (
 
 test('D9: lines stand in the order in which they came, in a file that only the owner may read', async () => {
   using logs = folder();
-  await using journal = createJournal(join(logs.path, 'logs'), () => noon);
+  await using journal = createJournal(
+    join(logs.path, 'logs'),
+    () => noon,
+    () => {},
+  );
   const ids = Array.from({ length: 200 }, (_, n) => `exec_${n.toString(16).padStart(12, '0')}`);
   await Promise.all(ids.map((id) => journal.append(execution({ id }))));
   const path = join(logs.path, 'logs', 'executions-2026-05-04.jsonl');
@@ -88,24 +100,36 @@ test('D9: lines stand in the order in which they came, in a file that only the o
 test('D9: each day (UTC) has its file, and those of days long gone are removed', async () => {
   using logs = folder();
   let now = Date.parse('2026-05-04T23:59:59.999Z');
-  await using journal = createJournal(logs.path, () => now);
-  await journal.append(execution({}));
+  await using journal = createJournal(
+    logs.path,
+    () => now,
+    () => {},
+  );
+  await journal.append(execution({ endedAt: now }));
   now += 1;
-  await journal.append(execution({}));
+  await journal.append(execution({ endedAt: now }));
   appendFileSync(join(logs.path, 'executions-notes.txt'), 'kept');
   const first = ['executions-2026-05-04.jsonl', 'executions-2026-05-05.jsonl', 'executions-notes.txt'];
   assert.deepEqual(readdirSync(logs.path).sort(), first);
-  assert.equal(await journal.sweep(Date.parse('2026-05-05') - 1), 0);
-  assert.equal(await journal.sweep(Date.parse('2026-05-05')), 1);
-  assert.equal(await journal.sweep(Date.parse('2026-05-05') + 2 * day), 1);
-  assert.deepEqual(readdirSync(logs.path), ['executions-notes.txt']);
+  const sweep = (before: number) => journal.sweep({ successes: before, failures: before });
+  assert.equal(await sweep(Date.parse('2026-05-05') - 1), 0);
+  assert.equal(await sweep(Date.parse('2026-05-05')), 1);
+  assert.equal(await sweep(Date.parse('2026-05-05') + 2 * day), 0, 'the file of today stays');
+  now += day;
+  await journal.append(execution({ endedAt: now }));
+  assert.equal(await sweep(Date.parse('2026-05-06')), 1);
+  assert.deepEqual(readdirSync(logs.path).sort(), ['executions-2026-05-06.jsonl', 'executions-notes.txt']);
 });
 
 test('D9: a line that a crash has torn stays by itself', async () => {
   using logs = folder();
   const path = join(logs.path, 'executions-2026-05-04.jsonl');
   appendFileSync(path, '{"id":"exec_torn');
-  await using journal = createJournal(logs.path, () => noon);
+  await using journal = createJournal(
+    logs.path,
+    () => noon,
+    () => {},
+  );
   await journal.append(execution({}));
   await journal.append(execution({}));
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');

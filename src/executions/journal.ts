@@ -1,37 +1,51 @@
-import { constants, mkdirSync, writeSync } from 'node:fs';
-import { open, readdir, unlink, type FileHandle } from 'node:fs/promises';
+import { constants, ftruncateSync, mkdirSync, writeSync } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { errnoOf } from '../errors.ts';
+import { dayMs, dayOf, journalDays, journalName, removeJournal, removeLines } from './journal-files.ts';
+import { lineOf } from './journal-line.ts';
 import type { Execution } from './record.ts';
-import { shownExecution } from './shown.ts';
 
-const dayMs = 86_400_000;
+const syncMs = 1000;
 
-/** At once: it goes to memory, and must not wait behind slower work in the pool of threads. */
-function appendAll(fd: number, bytes: Buffer): void {
-  for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
+/** Of one user within a day, from the start of the server on: beyond it lines are brief. */
+const mostBytesOfUser = 64 * 1024 ** 2;
+/** More are forgotten, and begin to count anew. */
+const mostUsers = 10_000;
+
+interface Current {
+  readonly day: string;
+  readonly file: FileHandle;
+  size: number;
+  /** Whether the last line has no end. */
+  torn: boolean;
 }
-
-const nameForm = /^executions-(\d{4}-\d{2}-\d{2})\.jsonl$/;
 
 export type Journal = ReturnType<typeof createJournal>;
 
 /**
- * A line for every execution that has ended, in a file for each day (UTC). One writer, in order; lines
- * that come while it writes go together. Whoever appends waits, so no more wait than there are runs.
+ * A line for every execution that has ended, in a file for the day (UTC) on which it did. One writer, in order; lines
+ * that come while it writes go together. A line is in the file when `append` resolves, and on disk a second later: one
+ * that a loss of power takes is written again from its row at the next start (restore-lines.ts).
  */
-export function createJournal(folder: string, clock: Clock) {
-  let waiting: { line: string; done: PromiseWithResolvers<void> }[] = [];
+export function createJournal(folder: string, clock: Clock, syncFailed: (error: unknown) => void) {
+  let waiting: { execution: Execution; done: PromiseWithResolvers<void> }[] = [];
   let writing: Promise<void> | null = null;
-  let current: { day: string; file: FileHandle; torn: boolean } | null = null;
+  let current: Current | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  const written = new Map<string, number>();
+  /** Days whose lines have been looked at, with what was due then. */
+  const swept = new Map<string, string>();
 
-  async function fileOf(day: string) {
+  async function fileOf(day: string): Promise<Current> {
     if (current?.day === day) return current;
     await close();
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const file = await open(join(folder, `executions-${day}.jsonl`), appendFlags, 0o600);
-    current = { day, file, torn: await endsTorn(file) };
+    const file = await open(join(folder, journalName(day)), appendFlags, 0o600);
+    const { size } = await file.stat();
+    if (size === 0) await syncFolder(folder);
+    written.clear();
+    current = { day, file, size, torn: await endsTorn(file, size) };
     return current;
   }
 
@@ -39,49 +53,77 @@ export function createJournal(folder: string, clock: Clock) {
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
-      try {
-        await writeBatch(batch.map(({ line }) => line).join(''));
-        for (const { done } of batch) done.resolve();
-      } catch (error) {
-        for (const { done } of batch) done.reject(error);
-      }
+      for (const { execution, done } of batch) await writeLine(execution).then(done.resolve, done.reject);
     }
     // At once, and not when the promise is seen to: a line that came between the two would wait for ever.
     writing = null;
   }
 
-  async function writeBatch(lines: string): Promise<void> {
-    const target = await fileOf(dayOf(clock()));
-    const { torn } = target;
-    // Whatever is left of a write that fails stays a line of its own.
-    target.torn = true;
-    appendAll(target.file.fd, Buffer.from(torn ? `\n${lines}` : lines));
-    target.torn = false;
+  async function writeLine(execution: Execution): Promise<void> {
+    const target = await fileOf(dayOf(execution.endedAt ?? execution.startedAt));
+    const line = lineFor(execution);
+    appendAll(target, Buffer.from(target.torn ? `\n${line}` : line));
+    timer ??= setTimeout(syncSoon, syncMs).unref();
+  }
+
+  /** Whoever runs the same a thousand times must not fill the disk with it. */
+  function lineFor(execution: Execution): string {
+    const { owner } = execution;
+    const before = written.get(owner) ?? 0;
+    const line = lineOf(execution, before >= mostBytesOfUser);
+    if (written.size >= mostUsers) written.clear();
+    written.set(owner, before + line.length);
+    return line;
+  }
+
+  function syncSoon(): void {
+    timer = null;
+    // What was closed meanwhile was synced by that.
+    current?.file.datasync().catch((error: unknown) => void (current && syncFailed(error)));
   }
 
   async function close(): Promise<void> {
+    clearTimeout(timer ?? undefined);
+    timer = null;
     const ended = current;
     current = null;
-    await ended?.file.close();
+    if (ended === null) return;
+    try {
+      await ended.file.datasync();
+    } catch (error) {
+      syncFailed(error);
+    } finally {
+      await ended.file.close();
+    }
   }
 
   return {
     async append(execution: Execution): Promise<void> {
       const done = Promise.withResolvers<void>();
-      waiting.push({ line: lineOf(execution, clock()), done });
+      waiting.push({ execution, done });
       writing ??= writeAll();
       await done.promise;
     },
 
-    /** Removes the files of days that ended before then, and gives their number. */
-    async sweep(before: number): Promise<number> {
-      const names = await readdir(folder).catch(noneIfMissing);
-      const old = names.filter((name) => {
-        const day = nameForm.exec(name)?.[1];
-        return day !== undefined && Date.parse(day) + dayMs <= before;
-      });
-      for (const name of old) await unlink(join(folder, name));
-      return old.length;
+    /**
+     * Removes the lines of successes and of failures that ended on days before those, and files in which nothing is
+     * left to keep; gives the number of files. The file of today is left alone, whatever the times are.
+     */
+    async sweep(before: { readonly successes: number; readonly failures: number }): Promise<number> {
+      let count = 0;
+      const days = await journalDays(folder);
+      for (const day of days.filter((one) => one < dayOf(clock()) && one !== current?.day)) {
+        const end = Date.parse(day) + dayMs;
+        const due = { successes: end <= before.successes, failures: end <= before.failures };
+        if (due.successes && due.failures) {
+          await removeJournal(folder, day);
+          count++;
+        } else if ((due.successes || due.failures) && swept.get(day) !== JSON.stringify(due)) {
+          await removeLines(join(folder, journalName(day)), due);
+          swept.set(day, JSON.stringify(due));
+        }
+      }
+      return count;
     },
 
     async [Symbol.asyncDispose](): Promise<void> {
@@ -94,27 +136,29 @@ export function createJournal(folder: string, clock: Clock) {
 /** Read as well, to see how the file ends. */
 const appendFlags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 
-async function endsTorn(file: FileHandle): Promise<boolean> {
-  const { size } = await file.stat();
+async function endsTorn(file: FileHandle, size: number): Promise<boolean> {
   if (size === 0) return false;
   const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
   return buffer[0] !== 0x0a;
 }
 
-function noneIfMissing(error: unknown): string[] {
-  if (errnoOf(error) === 'ENOENT') return [];
-  throw error;
+/** At once: it goes to memory, and must not wait behind slower work in the pool of threads. All of it, or nothing. */
+function appendAll(target: Current, bytes: Buffer): void {
+  try {
+    for (let done = 0; done < bytes.length;) done += writeSync(target.file.fd, bytes, done);
+  } catch (error) {
+    const { torn } = target;
+    // Until that has worked, what is left of the line stays a line of its own.
+    target.torn = true;
+    ftruncateSync(target.file.fd, target.size);
+    target.torn = torn;
+    throw error;
+  }
+  target.size += bytes.length;
+  target.torn = false;
 }
 
-function dayOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10);
-}
-
-/** What JSON leaves as it is, although terminals act on it or take it for the end of a line. */
-const unprintable = /[\u007f-\u009f\u2028\u2029]/g;
-const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
-function lineOf(execution: Execution, endedAt: number): string {
-  const who = { user: execution.owner, ended_at: new Date(endedAt).toISOString() };
-  return `${JSON.stringify({ ...who, ...shownExecution(execution) }).replace(unprintable, escaped)}\n`;
+async function syncFolder(folder: string): Promise<void> {
+  await using entries = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+  await entries.sync();
 }

@@ -46,6 +46,8 @@ export interface Execution {
   readonly signal: string | null;
   readonly startedAt: number;
   readonly durationMs: number | null;
+  /** Null while it runs, and in rows of earlier releases. */
+  readonly endedAt: number | null;
   /** As shown: cut where it was too long, and then there is a file with the whole. */
   readonly stdout: string;
   readonly stderr: string;
@@ -66,10 +68,11 @@ export function newExecutionId(): string {
   return `exec_${randomBytes(6).toString('hex')}`;
 }
 
-export async function insertRunning(database: Queries, execution: Execution): Promise<void> {
+/** `server` is the id of the server that runs it: the others leave it alone, and its lines are written there. */
+export async function insertRunning(database: Queries, execution: Execution, server: string): Promise<void> {
   await database.query(
-    `INSERT INTO executions (id, owner, tool, language, code, working_dir, reason, succeeded, started_at, inputs, limits, haystack, stdin_bytes, stdin)
-     VALUES (?, ?, ?, ?, ?, ?, 'running', 0, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO executions (id, owner, tool, language, code, working_dir, reason, succeeded, started_at, inputs, limits, haystack, stdin_bytes, stdin, server)
+     VALUES (?, ?, ?, ?, ?, ?, 'running', 0, ?, ?, ?, ?, ?, ?, ?)`,
     execution.id,
     execution.owner,
     execution.tool,
@@ -82,16 +85,21 @@ export async function insertRunning(database: Queries, execution: Execution): Pr
     haystackOf(execution),
     execution.stdinBytes,
     storable(execution.stdin),
+    server,
   );
 }
 
-export async function updateEnded(database: Queries, execution: Execution): Promise<void> {
+/**
+ * Gives whether the row has this end now. It has not where there is no such row, or where it was found lost meanwhile:
+ * an end is never replaced by another. To write the same end twice is allowed, since the first answer may be lost.
+ */
+export async function updateEnded(database: Queries, execution: Execution): Promise<boolean> {
   const { stdout, stderr } = execution;
-  await database.query(
+  const rows = await database.query(
     `UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?,
        stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?,
-       stdout_file = ?, stderr_file = ?, artifacts = ?, haystack = ?
-     WHERE id = ?`,
+       stdout_file = ?, stderr_file = ?, artifacts = ?, haystack = ?, ended_at = ?
+     WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id`,
     execution.reason,
     execution.succeeded ? 1 : 0,
     execution.exitCode,
@@ -106,8 +114,12 @@ export async function updateEnded(database: Queries, execution: Execution): Prom
     execution.stderrFile,
     JSON.stringify(execution.artifacts),
     haystackOf(execution),
+    execution.endedAt,
     execution.id,
+    execution.reason,
+    execution.endedAt,
   );
+  return rows.length > 0;
 }
 
 export function executionFromRow(row: Row): Execution {
@@ -126,6 +138,7 @@ export function executionFromRow(row: Row): Execution {
     signal: row['signal'] as string | null,
     startedAt: row['started_at'] as number,
     durationMs: row['duration_ms'] as number | null,
+    endedAt: row['ended_at'] as number | null,
     stdout: row['stdout'] as string,
     stderr: row['stderr'] as string,
     stdoutBytes: row['stdout_bytes'] as number,
@@ -155,7 +168,7 @@ function storable(text: string): string {
 }
 
 /** How much of each can be searched: every row that is looked at takes its time. */
-const mostSearchedCode = 16 * 1024;
+export const mostSearchedCode = 16 * 1024;
 const mostSearchedOutput = 8 * 1024;
 
 function haystackOf({ code, stdout, stderr }: Execution): string {

@@ -66,6 +66,7 @@ export async function openRoom({ location, quotas = plenty, uids, crateFiles, ..
       places,
       changes,
       data,
+      server: 'local',
       serverFolders: [data],
       timeoutMs: 20_000,
       maxTimeoutMs: 30_000,

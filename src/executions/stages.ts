@@ -32,6 +32,7 @@ export function beginning(
     signal: null,
     startedAt: room.clock(),
     durationMs: null,
+    endedAt: null,
     stdout: '',
     stderr: '',
     stdoutBytes: 0,
@@ -54,6 +55,7 @@ export function beginning(
 /** As it is when it has come to its end. */
 export function endedAs(
   begun: Execution,
+  endedAt: number,
   end: RunEnd,
   { stdout, stderr }: Outputs,
   artifacts: Difference,
@@ -65,6 +67,7 @@ export function endedAs(
     exitCode: end.exitCode,
     signal: end.signal,
     durationMs: Math.round(end.durationMs),
+    endedAt,
     stdout: stdout.text,
     stderr: stderr.text,
     stdoutBytes: stdout.bytes,
@@ -77,6 +80,6 @@ export function endedAs(
 }
 
 /** A run without a result of its own; the error stands where it would have written one. */
-export function notRun(begun: Execution, reason: Reason, cause: unknown): Execution {
-  return { ...begun, reason, durationMs: 0, stderr: publicMessage(asWorkcrateError(cause)) };
+export function notRun(begun: Execution, endedAt: number, reason: Reason, cause: unknown): Execution {
+  return { ...begun, reason, endedAt, durationMs: 0, stderr: publicMessage(asWorkcrateError(cause)) };
 }

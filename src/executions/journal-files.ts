@@ -1,0 +1,131 @@
+import { createReadStream } from 'node:fs';
+import { open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errnoOf } from '../errors.ts';
+import { readLineStart, readSuccess, type LineStart } from './journal-line.ts';
+
+export const dayMs = 86_400_000;
+
+const nameForm = /^executions-(\d{4}-\d{2}-\d{2})\.jsonl$/;
+
+export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+export const journalName = (day: string): string => `executions-${day}.jsonl`;
+
+/** The days that have a file, the oldest first. */
+export async function journalDays(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(noneIfMissing);
+  return names.flatMap((name) => nameForm.exec(name)?.[1] ?? []).toSorted();
+}
+
+/** When the run of the newest line ended; null where there is no line. */
+export async function lastEndedAt(folder: string): Promise<number | null> {
+  for (const day of (await journalDays(folder)).toReversed()) {
+    const last = await lastLine(join(folder, journalName(day)));
+    if (last !== null) return last.endedAt;
+  }
+  return null;
+}
+
+async function lastLine(path: string): Promise<LineStart | null> {
+  const { size } = await stat(path);
+  for (let most = 256 * 1024; ; most *= 8) {
+    let last: LineStart | null = null;
+    for await (const line of linesFrom(path, Math.max(0, size - most))) last = readLineStart(line) ?? last;
+    if (last !== null || most >= size) return last;
+  }
+}
+
+/** The runs that have a line, of those that ended since then. */
+export async function idsSince(folder: string, since: number): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (const day of await journalDays(folder))
+    if (Date.parse(day) + dayMs > since) await addIds(ids, join(folder, journalName(day)), since);
+  return ids;
+}
+
+/** Reads the end of the file, and more of it until it begins with a run that ended earlier. */
+async function addIds(ids: Set<string>, path: string, since: number): Promise<void> {
+  const { size } = await stat(path);
+  for (let most = 4 * 1024 ** 2; ; most *= 8) {
+    const from = Math.max(0, size - most);
+    let first: LineStart | null = null;
+    for await (const line of linesFrom(path, from)) {
+      const start = readLineStart(line);
+      first ??= start;
+      if (start !== null && start.endedAt >= since) ids.add(start.id);
+    }
+    if (from === 0 || (first !== null && first.endedAt < since)) return;
+  }
+}
+
+/** Whole lines from a place on, without their ends. Where that is not the beginning, the first begins behind it. */
+async function* linesFrom(path: string, from: number): AsyncGenerator<Buffer> {
+  let rest: Buffer[] = [];
+  let isPartial = from > 0;
+  for await (const chunk of createReadStream(path, { start: from, highWaterMark: 1024 ** 2 })) {
+    let begin = 0;
+    for (let end; (end = (chunk as Buffer).indexOf(0x0a, begin)) !== -1; begin = end + 1) {
+      const line = Buffer.concat([...rest, (chunk as Buffer).subarray(begin, end)]);
+      rest = [];
+      if (!isPartial) yield line;
+      isPartial = false;
+    }
+    rest.push((chunk as Buffer).subarray(begin));
+  }
+}
+
+/** Which lines are due: those of successes, of failures, or neither. */
+export interface Due {
+  readonly successes: boolean;
+  readonly failures: boolean;
+}
+
+/** Takes the lines that are due out of a file, and gives whether there were any. A crash leaves the file as it was. */
+export async function removeLines(path: string, due: Due): Promise<boolean> {
+  if (!(await holdsDue(path, due))) return false;
+  const temporary = `${path}.new`;
+  await rm(temporary, { force: true });
+  {
+    await using kept = await open(temporary, 'wx', 0o600);
+    for await (const lines of inBatches(keptLines(path, due))) await kept.appendFile(lines);
+    await kept.datasync();
+  }
+  await rename(temporary, path);
+  return true;
+}
+
+async function* keptLines(path: string, due: Due): AsyncGenerator<Buffer> {
+  for await (const line of linesFrom(path, 0)) if (!isDue(line, due)) yield Buffer.concat([line, newline]);
+}
+
+const newline = Buffer.from('\n');
+
+async function* inBatches(lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let [batch, bytes]: [Buffer[], number] = [[], 0];
+  for await (const line of lines) {
+    batch.push(line);
+    bytes += line.length;
+    if (bytes < 1024 ** 2) continue;
+    yield Buffer.concat(batch);
+    [batch, bytes] = [[], 0];
+  }
+  yield Buffer.concat(batch);
+}
+
+async function holdsDue(path: string, due: Due): Promise<boolean> {
+  for await (const line of linesFrom(path, 0)) if (isDue(line, due)) return true;
+  return false;
+}
+
+/** What does not tell, such as a line that was torn, goes with the successes: it may hold code of one. */
+const isDue = (line: Buffer, { successes, failures }: Due): boolean =>
+  readSuccess(line) === false ? failures : successes;
+
+export async function removeJournal(folder: string, day: string): Promise<void> {
+  await unlink(join(folder, journalName(day)));
+}
+
+function noneIfMissing(error: unknown): string[] {
+  if (errnoOf(error) === 'ENOENT') return [];
+  throw error;
+}

@@ -1,0 +1,61 @@
+import type { Database } from '../database/database.ts';
+import { executionFromRow, type Execution } from './record.ts';
+
+/** A row may hold 3 MB of code and stdin. */
+const wholeRows = 20;
+
+export interface LostOptions {
+  readonly database: Database;
+  /** This server: it knows which of its own runs are under way. */
+  readonly server: string;
+  /** Whether a run of this server is under way, or its end is still to be written. */
+  readonly isLive: (id: string) => boolean;
+  readonly now: number;
+  /** Rows that started before are not looked at. */
+  readonly since: number;
+  /** A run of this server that is not live is lost if it started before then. */
+  readonly ownBefore: number;
+  /** A run of another server, or of an unknown one, is lost if it started before then. */
+  readonly othersBefore: number;
+}
+
+/**
+ * Says of runs that are under way nowhere that they are lost, and gives how many. They are this server's from then on,
+ * so that one server alone writes the line.
+ */
+export async function markLost(
+  options: LostOptions,
+  each: (execution: Execution) => Promise<void>,
+): Promise<number> {
+  const ids = await staleIds(options);
+  let count = 0;
+  for (let at = 0; at < ids.length; at += wholeRows) {
+    const some = ids.slice(at, at + wholeRows);
+    const rows = await options.database.query(
+      `UPDATE executions SET reason = 'lost', ended_at = ?, server = ?
+       WHERE reason = 'running' AND id IN (${some.map(() => '?').join(', ')}) RETURNING *`,
+      options.now,
+      options.server,
+      ...some,
+    );
+    for (const row of rows) await each(executionFromRow(row));
+    count += rows.length;
+  }
+  return count;
+}
+
+async function staleIds(options: LostOptions): Promise<string[]> {
+  const { database, server, isLive, since, ownBefore, othersBefore } = options;
+  const rows = await database.query<{ id: string; started_at: number; server: string | null }>(
+    `SELECT id, started_at, server FROM executions
+     WHERE succeeded = 0 AND reason = 'running' AND started_at >= ? AND started_at < ? ORDER BY started_at`,
+    since,
+    Math.max(ownBefore, othersBefore),
+  );
+  return rows
+    .filter(({ id, ...row }) => {
+      const isOwn = row.server === server;
+      return row.started_at < (isOwn ? ownBefore : othersBefore) && !isLive(id);
+    })
+    .map(({ id }) => id);
+}

@@ -1,0 +1,112 @@
+import type { Database, Row } from '../database/database.ts';
+import { idsSince, lastEndedAt } from './journal-files.ts';
+import type { Journal } from './journal.ts';
+import { executionFromRow, type Execution } from './record.ts';
+
+/** How much earlier than the last line that is left a line can be missing. Lines are synced every second. */
+const marginMs = 600_000;
+/** Longer than a run can wait and take. */
+const longestMs = 86_400_000;
+const rowsAtOnce = 200;
+/** A row may hold 3 MB of code and stdin. */
+const wholeRows = 20;
+
+/**
+ * Writes lines again that are missing for runs of this server which have ended: a loss of power took them, or the
+ * server died between the row and its line. Gives how many. A line that is there is never written twice.
+ */
+export async function restoreLines(
+  database: Database,
+  server: string,
+  journal: Journal,
+  folder: string,
+): Promise<number> {
+  const last = await lastEndedAt(folder);
+  const since = last === null ? 0 : last - marginMs;
+  const ended = await endedSince(database, server, since);
+  if (ended.length === 0) return 0;
+  const there = await idsSince(folder, since);
+  const missing = ended.filter((id) => !there.has(id));
+  for (let at = 0; at < missing.length; at += wholeRows)
+    await appendRows(database, journal, missing.slice(at, at + wholeRows));
+  return missing.length;
+}
+
+/** By the time at which they started, for which there is an index, and in the order in which they ended. */
+async function endedSince(database: Database, server: string, since: number): Promise<string[]> {
+  const found: { id: string; ended_at: number }[] = [];
+  for (const succeeded of [0, 1])
+    for (let [from, after] = [since - longestMs, '']; ;) {
+      const rows = await database.query<{ id: string; started_at: number; ended_at: number | null }>(
+        `SELECT id, started_at, CASE WHEN server = ? AND reason <> 'running' THEN ended_at END AS ended_at
+         FROM executions WHERE succeeded = ? AND started_at >= ? AND (started_at > ? OR id > ?)
+         ORDER BY started_at, id LIMIT ${rowsAtOnce}`,
+        server,
+        succeeded,
+        from,
+        from,
+        after,
+      );
+      for (const { id, ended_at } of rows)
+        if (ended_at !== null && ended_at >= since) found.push({ id, ended_at });
+      if (rows.length < rowsAtOnce) break;
+      ({ started_at: from, id: after } = rows.at(-1)!);
+    }
+  return found.toSorted((one, other) => one.ended_at - other.ended_at).map(({ id }) => id);
+}
+
+/** Writes the lines of these runs, of their rows. */
+export async function appendRows(
+  database: Database,
+  journal: Journal,
+  ids: readonly string[],
+): Promise<void> {
+  const rows = await database.query(
+    `SELECT * FROM executions WHERE id IN (${ids.map(() => '?').join(', ')}) ORDER BY ended_at`,
+    ...ids,
+  );
+  for (const row of rows) await journal.append(executionFromRow(row));
+}
+
+/** A run that is over, in few words. */
+export interface EndedRun {
+  readonly id: string;
+  readonly owner: string;
+  readonly tool: string;
+  readonly reason: Execution['reason'];
+  readonly exitCode: number | null;
+  readonly endedAt: number;
+}
+
+const lateMs = 60_000;
+const mostLate = 1000;
+
+/** Runs of this server that ended in the last minute in which any did: what a crash can have cost their lines. */
+export async function lastEnded(database: Database, server: string): Promise<EndedRun[]> {
+  const found: EndedRun[] = [];
+  for (const succeeded of [0, 1]) {
+    const rows = await database.query(
+      `SELECT id, owner, tool, reason, exit_code, duration_ms, ended_at, server FROM executions
+       WHERE succeeded = ? ORDER BY started_at DESC LIMIT ${mostLate}`,
+      succeeded,
+    );
+    found.push(...rows.filter((row) => row['server'] === server && hasRun(row)).map(endedRun));
+  }
+  const last = Math.max(...found.map(({ endedAt }) => endedAt));
+  return found.filter(({ endedAt }) => endedAt >= last - lateMs).toSorted((a, b) => a.endedAt - b.endedAt);
+}
+
+/** One that was not started was an error to its caller, and is told as such. */
+function hasRun({ reason, duration_ms, ended_at }: Row): boolean {
+  if (ended_at === null || reason === 'running' || reason === 'refused') return false;
+  return duration_ms !== 0 || (reason !== 'cancelled' && reason !== 'lost');
+}
+
+const endedRun = (row: Row): EndedRun => ({
+  id: row['id'] as string,
+  owner: row['owner'] as string,
+  tool: row['tool'] as string,
+  reason: row['reason'] as Execution['reason'],
+  exitCode: row['exit_code'] as number | null,
+  endedAt: row['ended_at'] as number,
+});

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Database } from './database/database.ts';
+import { errnoOf } from './errors.ts';
+
+const form = /^[0-9a-f]{32}\n$/;
+
+/** Where a server keeps what is its own, for people, and to find its id again where that was lost. */
+const placeOf = (data: string): string => `${hostname()}:${resolve(data)}`;
+
+/**
+ * What tells servers on one database apart: a random id in the data folder. SQLite has one server. Where the folder has
+ * none, and the database knows a server in the same place, it is that one: its folder was emptied or restored.
+ */
+export async function openServerId(database: Database, data: string): Promise<string> {
+  const known = readServerId(database, data);
+  if (known !== null) return known;
+  const [row] = await database.query<{ server: string }>(
+    'SELECT server FROM audit_heads WHERE folder = ? ORDER BY settled_at DESC LIMIT 1',
+    placeOf(data),
+  );
+  const id = row?.server ?? randomBytes(16).toString('hex');
+  writeFileSync(join(data, 'server-id'), `${id}\n`, { mode: 0o600 });
+  return id;
+}
+
+/** The id of the server whose data folder that is; null where it has none. */
+function readServerId({ kind }: Pick<Database, 'kind'>, data: string): string | null {
+  if (kind === 'sqlite') return 'local';
+  try {
+    const text = readFileSync(join(data, 'server-id'), 'utf8');
+    return form.test(text) ? text.trim() : null;
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+    return null;
+  }
+}
