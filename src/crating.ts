@@ -10,7 +10,8 @@ import {
   type IndexingSettings,
   type NamedSource,
 } from './crates/crates.ts';
-import { createPacking, packQuota } from './crates/pack/pack.ts';
+import { createPacking, createPackQuota } from './crates/pack/pack.ts';
+import type { Database } from './database/database.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from './errors.ts';
 import type { Executions } from './executions/executions.ts';
 import type { Files } from './files/files.ts';
@@ -95,6 +96,7 @@ function realFolder(path: string): string | null {
 }
 
 export interface CratingOptions extends Pick<Ground, 'config' | 'clock' | 'log'> {
+  readonly database: Database;
   readonly sources: CrateSources;
   readonly files: Files;
   readonly links: Links;
@@ -104,12 +106,19 @@ export interface CratingOptions extends Pick<Ground, 'config' | 'clock' | 'log'>
 
 /** The part of the composition root that is about crates: sources → index → search, packing. */
 export function openCrates(options: CratingOptions): Crates {
-  const { config, sources, files, links, executions, places, clock, log } = options;
+  const { config, database, sources, files, links, executions, places, clock, log } = options;
   const maxBytes = config.maxFileSize;
-  // The index is asked once something is packed, when it is there.
-  const demandRoom = packQuota({ quotas: packQuotas(config), held: (owner) => crates.packedBytes(owner) });
+  const reserveRoom = createPackQuota({
+    database,
+    quotas: packQuotas(config),
+    // The index is asked once something is packed, when it is there.
+    held: (owner) => crates.packedBytes(owner),
+    isForSeveral: config.auth.length > 0,
+    clock,
+    log,
+  });
   const target = sources.packs;
-  const packing = createPacking({ files, places, executions, target, maxBytes, demandRoom, clock });
+  const packing = createPacking({ files, places, executions, target, maxBytes, reserveRoom, clock });
   const mostBytes = config.crateDownloadLimitMb * 1024 ** 2;
   const settings = indexingSettings(config, sources);
   const crates = createCrates({ settings, sources: sources.all, files, links, packing, mostBytes, log });

@@ -6,6 +6,7 @@ import { startServer, type TestServer, type ToolReply } from '../server.testing.
 import type { ServerAttack, ServerStage } from './server-stage.testing.ts';
 import { artifactAttacks } from './server-artifacts.testing.ts';
 import { doorAttacks } from './server-doors.testing.ts';
+import { packingAttacks } from './server-packing.testing.ts';
 import { recordAttacks } from './server-records.testing.ts';
 
 export interface ServerVerdict {
@@ -15,7 +16,12 @@ export interface ServerVerdict {
   readonly how: string | null;
 }
 
-export const serverAttacks: readonly ServerAttack[] = [...artifactAttacks, ...recordAttacks, ...doorAttacks];
+export const serverAttacks: readonly ServerAttack[] = [
+  ...artifactAttacks,
+  ...recordAttacks,
+  ...doorAttacks,
+  ...packingAttacks,
+];
 
 const mostMs = 30_000;
 const cleaning = 'chmod -R u+rwx /workspace /artifacts; find /workspace /artifacts -mindepth 1 -delete';

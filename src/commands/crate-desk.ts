@@ -41,7 +41,9 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
   const links = createLinks({ database, storage, files, uploadTtl, maxBundleFiles, elsewhere, clock, log });
   const places = createPlaces({ database, folder: placesFolder(config), uids: uidsOf(config), clock });
   const executions = { get: (who: Caller, id: string) => executionOf(database, who, id) };
-  const crates = opened.use(openCrates({ config, clock, log, sources, files, links, executions, places }));
+  const crates = opened.use(
+    openCrates({ config, clock, log, database, sources, files, links, executions, places }),
+  );
   const { signal } = opened.use(untilInterrupted());
   const all = opened.move();
   return { crates, caller, signal, [Symbol.asyncDispose]: () => all.disposeAsync() };

@@ -107,7 +107,8 @@ async function* copied(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer>
 
 async function pack({ crates, caller, signal }: CrateDesk, input: CratesInput, words: readonly string[]) {
   const request = packRequestOf(input.flags, words[0]!);
-  const packed = await crates.pack(caller, request, { signal, progress: () => {} });
+  const watching = { signal, progress: () => {} };
+  const packed = await crates.pack(caller, request, watching, async (indexed) => indexed);
   const { crateId, locator, size, notes } = packed;
   if (asked(input)) return json({ crate_id: crateId, resource_locator: locator, size, notes });
   return [`Packed as ${crateId}: ${locator} (${size} bytes)`, ...listOf(notes), ''].join('\n');

@@ -1,10 +1,10 @@
 import { extname } from 'node:path';
-import { WorkcrateError } from '../errors.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import type { Links } from '../links/links.ts';
 import type { Log } from '../log.ts';
-import type { Source } from '../storage/source.ts';
+import type { Source, SourceObject } from '../storage/source.ts';
 import { createHelperProcess, createThread, type Thread } from '../threads/threads.ts';
 import type { EntityRequest, SearchRequest, StatusRequest } from './index/reading.ts';
 import { createInside } from './inside/inside.ts';
@@ -40,6 +40,16 @@ export interface SyncWatching {
   readonly forget?: boolean;
 }
 
+/** A packed crate that is in the index. */
+export interface IndexedPack {
+  readonly crateId: string;
+  readonly locator: string;
+  readonly size: number;
+  readonly sha256: string;
+  /** What is left out and what is odd, in sentences. */
+  readonly notes: readonly string[];
+}
+
 export type Crates = ReturnType<typeof createCrates>;
 
 /** Finds crates, looks into them, hands them out and makes new ones. The index is read and written in other threads. */
@@ -55,6 +65,17 @@ export function createCrates(options: CratesOptions) {
     const found = await searching.call('get', { viewer, request: crateId }, { signal });
     if (found !== null) return found;
     throw new WorkcrateError('not_found', 'There is no crate of this id. search_index shows what there is.');
+  }
+
+  /** Removes a packed crate that could not be indexed. Whoever asked is told of that failure, not of one in here. */
+  async function takeBack(made: SourceObject): Promise<void> {
+    try {
+      await packing.target.remove(made);
+      const written = { source: packing.target.url, object: made.name };
+      await indexing.call('forget', written, { signal: AbortSignal.timeout(mostForgettingMs) });
+    } catch (error) {
+      log.warn('crates.not_taken_back', { object: made.name, error });
+    }
   }
 
   return {
@@ -96,14 +117,29 @@ export function createCrates(options: CratesOptions) {
     /** Whether users have crates of their own there, which others must not even be told the number of. */
     isOfSeveral: (source: string): boolean => isForSeveral && source === packing.target.url,
 
-    /** Packs, and sees to it that what was packed is found at once. */
-    async pack(caller: Caller, request: PackRequest, watching: PackWatching) {
-      const packed = await packing.pack(caller, request, watching);
-      const { url: source } = packing.target;
-      const { name: object, size } = packed.object;
-      const crateId = await indexing.call('takeIn', { source, object }, { signal: watching.signal });
-      const { place } = await find(caller, crateId, watching.signal);
-      return { crateId, locator: place.locator, size, sha256: packed.sha256, notes: packed.notes };
+    /**
+     * Packs, sees to it that what was packed is found at once, and hands it out. Where any of that fails, nothing is
+     * left of it.
+     */
+    async pack<T>(
+      caller: Caller,
+      request: PackRequest,
+      watching: PackWatching,
+      handOut: (packed: IndexedPack) => Promise<T>,
+    ): Promise<T> {
+      await using packed = await packing.pack(caller, request, watching);
+      const { object, sha256, notes } = packed;
+      try {
+        const written = { source: packing.target.url, object: object.name };
+        const crateId = await indexing.call('takeIn', written, { signal: watching.signal });
+        const { place } = await find(caller, crateId, watching.signal);
+        return await handOut({ crateId, locator: place.locator, size: object.size, sha256, notes });
+      } catch (error) {
+        await takeBack(object);
+        throw packing.target.kind === 'folder' && isWorkcrateError(error, 'source_unreachable')
+          ? unreadable(error)
+          : error;
+      }
     },
 
     async [Symbol.asyncDispose](): Promise<void> {
@@ -112,6 +148,15 @@ export function createCrates(options: CratesOptions) {
     },
   };
 }
+
+const mostForgettingMs = 10_000;
+
+const unreadable = (cause: WorkcrateError): WorkcrateError =>
+  new WorkcrateError(
+    'storage_failed',
+    'The crate was written and could not be read again, so it was removed. The disk of packed crates fails: the log of the server says how.',
+    { cause },
+  );
 
 /** The same from the sources and from a build. */
 const threadFile = (name: string): URL =>

@@ -21,6 +21,7 @@ const TABLES = [
   'shared_keys',
   'audit_heads',
   'trusted_clock',
+  'packings',
 ];
 
 /** The last migration of every release, and of what was there before a migration that changes much. */

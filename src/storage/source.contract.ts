@@ -176,6 +176,18 @@ export function sourceContract(name: string, make: () => Promise<TestSource>): v
       }
     });
 
+    it('takes back what it has written, and nothing else', async () => {
+      const [name, other] = [`put here/${fresh()}`, `put here/${fresh()}`];
+      const made = await source.put(name, 5, chunksOf(encode('here!')));
+      await source.put(other, 5, chunksOf(encode('other')));
+      await source.remove({ ...made, stamp: 'another' });
+      assert.deepEqual(await source.stat(name), made);
+      await source.remove(made);
+      assert.equal(await source.stat(name), null);
+      await source.remove(made);
+      assert.equal((await contentOf(source, other))!.toString(), 'other');
+    });
+
     it('of several who write the same name at once, one succeeds and the others are told', async () => {
       for (const size of [10, test.many]) {
         const name = fresh();

@@ -32,7 +32,7 @@ export interface OpenSourceObject extends OpenObject {
 
 /**
  * Objects of others under their own names: a folder tree, a prefix of a bucket, a container. Nothing is written to it
- * but by `put`.
+ * but by `put`, and nothing removed but what that has made.
  *
  * Failures are WorkcrateErrors: `source_unreachable` with the reason (down, slow, wrong credentials, no such bucket
  * or folder), `crate_changed`, `crate_gone`. Absence is null.
@@ -72,6 +72,9 @@ export interface Source {
     bytes: AsyncIterable<Uint8Array>,
     signal?: AbortSignal,
   ): Promise<SourceObject>;
+
+  /** Takes back what `put` has made, unless it is another object by now. What is not there is no error. */
+  remove(made: SourceObject): Promise<void>;
 
   close(): Promise<void>;
 }

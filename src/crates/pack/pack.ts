@@ -14,9 +14,10 @@ import { metadataName, metadataOf, previewName } from './metadata.ts';
 import { objectName } from './names.ts';
 import type { Author, PackedCrate, PackedFile } from './packed.ts';
 import { previewOf } from './preview.ts';
+import type { ReserveRoom } from './quota.ts';
 
 export { ownerOfObject } from './names.ts';
-export { packQuota } from './quota.ts';
+export { createPackQuota } from './quota.ts';
 export type { Author } from './packed.ts';
 
 export interface PackingOptions {
@@ -28,7 +29,7 @@ export interface PackingOptions {
   /** The most bytes that one crate may take. */
   readonly maxBytes: number;
   /** Rejects with `quota_exceeded` where a crate of this size is too much for its owner, or for all; null is everybody. */
-  readonly demandRoom: (owner: string | null, size: number) => Promise<void>;
+  readonly reserveRoom: ReserveRoom;
   readonly clock: Clock;
 }
 
@@ -53,8 +54,8 @@ export interface PackWatching {
   progress(done: number, total: number | null, message?: string): void;
 }
 
-/** A crate that stands in its source. */
-export interface Packed {
+/** A crate that is in its source. Dispose of it once the index knows it: until then its room is reserved. */
+export interface Packed extends AsyncDisposable {
   readonly object: SourceObject;
   /** Who alone may see it; null for everybody. */
   readonly owner: string | null;
@@ -80,11 +81,14 @@ export function createPacking(options: PackingOptions) {
       const archive = archiveOf(await withPages(crate, gathering));
       demandSize(archive.size, options.maxBytes);
       const owner = request.shared === true ? null : caller.user;
-      await options.demandRoom(owner, archive.size);
+      await using reserved = new AsyncDisposableStack();
+      reserved.use(await options.reserveRoom(owner, archive.size));
       const name = await freeName(options.target, owner, crate, watching.signal);
       const object = await write(options.target, name, archive, watching);
+      const room = reserved.move();
       return {
         object,
+        [Symbol.asyncDispose]: () => room.disposeAsync(),
         owner,
         sha256: archive.sha256(),
         title: crate.about.title,

@@ -11,18 +11,18 @@ import { memoryTarget } from './target.testing.ts';
 export const noon = Date.UTC(2026, 10, 15, 12);
 
 /** Runs of code on real interpreters, and a source that packed crates go to. */
-export async function openPacking(options: Partial<Pick<PackingOptions, 'maxBytes' | 'demandRoom'>> = {}) {
+export async function openPacking(options: Partial<Pick<PackingOptions, 'maxBytes' | 'reserveRoom'>> = {}) {
   const room = await openRoom();
   const target = memoryTarget();
   const { files, places, executions } = room;
-  const { maxBytes = 1e9, demandRoom = async () => {} } = options;
+  const { maxBytes = 1e9, reserveRoom = async () => ({ async [Symbol.asyncDispose]() {} }) } = options;
   const packing = createPacking({
     files,
     places,
     executions,
     target,
     maxBytes,
-    demandRoom,
+    reserveRoom,
     clock: () => noon,
   });
   return {

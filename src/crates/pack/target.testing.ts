@@ -36,6 +36,7 @@ export function memoryTarget(): Source & { readonly held: ReadonlyMap<string, Bu
       held.set(name, whole);
       return describe(name);
     },
+    remove: async ({ name }) => void held.delete(name),
     close: async () => {},
   };
 }

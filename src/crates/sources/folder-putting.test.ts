@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { WorkcrateError } from '../../errors.ts';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { belowRoot, type Root } from '../../paths/paths.ts';
 import { chunksOf } from '../../storage/bytes.testing.ts';
 import type { Folder } from './folder.ts';
@@ -39,6 +39,17 @@ it('another failure to give the name leaves nothing behind', async () => {
   await using test = await testFolder();
   const folder = answering(test.directory, 'ENOSPC');
   await assert.rejects(put(folder, 'x.zip', 'mine'), { code: 'storage_full' });
+  assert.deepEqual(await readdir(test.directory), []);
+});
+
+it('a disk that fails is told as such, and users are not told where its folder is', async () => {
+  await using test = await testFolder();
+  const failed = await put(answering(test.directory, 'EIO'), 'x.zip', 'mine').catch(
+    (error: unknown) => error,
+  );
+  assert.ok(isWorkcrateError(failed, 'storage_failed'), String(failed));
+  assert.match(failed.message, /EIO.*Check the disk/);
+  assert.equal(failed.message.includes('file:'), false);
   assert.deepEqual(await readdir(test.directory), []);
 });
 

@@ -2,6 +2,7 @@ import { constants, fsync, write } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { claimSpace } from '../../disk-reserve.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { here, joined, parseName, type Components } from '../../paths/paths.ts';
 import { checkNewName, exactly, type SourceObject } from '../../storage/source.ts';
@@ -30,6 +31,7 @@ export async function putFile(
     if (parent.length > 0) folder.root.makeFolder(parent);
     refuseTaken(folder, target);
     await removeLeftovers(folder, parent);
+    using _claimed = (await claimSpace(folder.directory, size)) ?? refuseFull(name);
     try {
       await writeFile(folder, part, exactly(bytes, size), signal);
       place(folder, part, target);
@@ -41,6 +43,21 @@ export async function putFile(
     return statFile(folder, name)!;
   });
 }
+
+/** Durable as far as that can be: what comes back after a power loss is an archive that nobody asked for. */
+export function removeFile(folder: Folder, made: SourceObject): void {
+  if (statFile(folder, made.name)?.stamp === made.stamp) folder.root.remove(parsed(made.name));
+}
+
+function refuseFull(name: string): never {
+  throw new WorkcrateError(
+    'storage_full',
+    `${notWritten(name)} The disk is full but for a reserve that deleting needs. Free some space.`,
+  );
+}
+
+/** Users are told this, and the server's folders are not their business. */
+const notWritten = (name: string): string => `${JSON.stringify(name)} cannot be written.`;
 
 function parsed(name: string): Components {
   try {
@@ -116,6 +133,7 @@ async function syncFolder({ directory }: Folder, path: readonly string[]): Promi
 }
 
 const full = new Set(['ENOSPC', 'EDQUOT']);
+const failing = new Set(['EIO', 'EUCLEAN', 'ESTALE', 'ENXIO']);
 const readOnly = new Set(['EROFS', 'EACCES', 'EPERM']);
 
 /** Whoever writes is told of a full disk and of missing rights; the rest is as for whoever reads. */
@@ -124,7 +142,7 @@ async function telling<T>(folder: Folder, name: string, work: () => Promise<T>):
     return await work();
   } catch (error) {
     const errno = errnoOf(isWorkcrateError(error) ? error.cause : error) ?? '';
-    const where = `${JSON.stringify(name)} cannot be written to ${folder.url}.`;
+    const where = notWritten(name);
     if (full.has(errno))
       throw new WorkcrateError('storage_full', `${where} The disk or a quota is full. Free some space.`, {
         cause: error,
@@ -134,6 +152,14 @@ async function telling<T>(folder: Folder, name: string, work: () => Promise<T>):
         'storage_read_only',
         `${where} The server may not write there. Give its user the right to.`,
         { cause: error },
+      );
+    if (failing.has(errno))
+      throw new WorkcrateError(
+        'storage_failed',
+        `${where} The filesystem answered ${errno}. Check the disk.`,
+        {
+          cause: error,
+        },
       );
     throw folderFailure(folder, error);
   }

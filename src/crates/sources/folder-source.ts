@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { isSourceName, type Source, type SourcePage } from '../../storage/source.ts';
 import { belowRoot } from '../../paths/paths.ts';
 import { absentIn, folderFailure, type Folder } from './folder.ts';
-import { putFile } from './folder-putting.ts';
+import { putFile, removeFile } from './folder-putting.ts';
 import { openFile, statFile } from './folder-reading.ts';
 import { walkFolder, type Walked } from './folder-walk.ts';
 
@@ -34,6 +34,7 @@ export function folderSource(directory: string): Source {
     open: (name) => attempt(() => (isSourceName(name) ? openFile(folder, name) : absentIn(folder))),
     presign: async () => null,
     put: (name, size, bytes, signal) => putFile(folder, name, size, bytes, signal),
+    remove: (made) => attempt(() => removeFile(folder, made)),
     close: async () => pages.close(),
   };
 }

@@ -15,9 +15,8 @@ export function placeOf(source: Source, object: SourceObject, ownerOf: OwnerOf):
   if (kind === null) return null;
   // The same for both names that the metadata of a folder may have.
   const neutral = kind === 'folder' ? folderOf(name) : name;
-  const hash = createHash('sha256').update(`${source.url}\0${neutral}`).digest('hex');
   return {
-    crateId: `crate_${hash.slice(0, 24)}`,
+    crateId: crateIdOf(source.url, neutral),
     source: source.url,
     kind,
     object: name,
@@ -27,6 +26,12 @@ export function placeOf(source: Source, object: SourceObject, ownerOf: OwnerOf):
     size,
     modified,
   };
+}
+
+/** `neutral` is the name of the archive, or of the folder. */
+export function crateIdOf(sourceUrl: string, neutral: string): string {
+  const hash = createHash('sha256').update(`${sourceUrl}\0${neutral}`).digest('hex');
+  return `crate_${hash.slice(0, 24)}`;
 }
 
 function kindOf(name: string): CrateKind | null {

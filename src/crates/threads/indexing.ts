@@ -4,7 +4,7 @@ import type { CallContext } from '../../threads/threads.ts';
 import { createIndexReader } from '../index/reading.ts';
 import { createIndexWriter } from '../index/writing.ts';
 import { createFitting } from '../semantic/semantic.ts';
-import { placeOf } from '../sources/sources.ts';
+import { crateIdOf, placeOf } from '../sources/sources.ts';
 import { createKeeper } from '../sync/keeper.ts';
 import { readCrate } from '../sync/read-crate.ts';
 import { createTrying, syncAll, type SourceReport } from '../sync/sync.ts';
@@ -66,6 +66,12 @@ export function createIndexing(
         throw new WorkcrateError('crate_gone', `${object} is not in ${source} any more.`);
       await keeper.takeAtOnce(await readCrate(found.source, place, { maxMetadata, signal }));
       return place.crateId;
+    },
+
+    /** Takes one crate out that has been removed from its source. */
+    async forget({ source, object }: { source: string; object: string }): Promise<void> {
+      const { keeper } = await room();
+      await keeper.remove([crateIdOf(source, object)]);
     },
   };
 }

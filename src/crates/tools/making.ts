@@ -59,12 +59,18 @@ function packCrate({ crates, fileTtl, maxTtl, baseUrl }: InsideToolsOptions): To
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     async handle({ ttl_seconds, execution_id, file_ids, ...rest }, { caller, signal, progress }) {
       const request = { ...rest, executionId: execution_id ?? null, fileIds: file_ids ?? [] };
-      const packed = await crates.pack(caller, request, { signal, progress });
       const terms = { ttlSeconds: ttl_seconds, singleUse: false };
       const watching = { signal, report: () => {} };
-      const { shared } = await crates.inside.download(caller, packed.crateId, terms, watching, packed.sha256);
+      const { crateId, locator, notes, shared } = await crates.pack(
+        caller,
+        request,
+        { signal, progress },
+        async (packed) => {
+          const download = crates.inside.download(caller, packed.crateId, terms, watching, packed.sha256);
+          return { ...packed, shared: (await download).shared };
+        },
+      );
       const answer = linkAnswer(shared, baseUrl());
-      const { crateId, locator, notes } = packed;
       return {
         ...answer,
         text: [`Packed as ${crateId}. ${answer.text}`, ...notes].join('\n'),

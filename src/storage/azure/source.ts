@@ -48,6 +48,10 @@ export async function azureSource(options: AzureOptions, limits?: RemoteLimits):
         if (made === null) throw crateGone(url, name);
         return made;
       }),
+    remove: (made) =>
+      reach.writing(async () => {
+        if ((await statBlob(made.name))?.stamp === made.stamp) await blobs.remove(prefix + made.name);
+      }),
     close: async () => blobs.close(),
   };
 }

@@ -7,6 +7,7 @@ import { headOf } from './heads.ts';
 import { presigned } from './presigning.ts';
 import { askRange } from './reading.ts';
 import type { Meanings } from './refusals.ts';
+import { removeName } from './removing.ts';
 import type { S3Options } from './s3.ts';
 import { listPage } from './source-listing.ts';
 import { putNew } from './source-putting.ts';
@@ -38,6 +39,11 @@ export async function s3Source(options: S3Options, limits?: RemoteLimits): Promi
       reach.writing(async () => {
         await putNew(bucket, name, size, bytes, signal);
         return (await statObject(bucket, name, signal)) ?? fail(url, name);
+      }),
+    remove: (made) =>
+      reach.writing(async () => {
+        const there = await statObject(bucket, made.name);
+        if (there?.stamp === made.stamp) await removeName(bucket, options.prefix + made.name);
       }),
     close: async () => bucket.close(),
   };

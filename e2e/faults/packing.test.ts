@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { it } from 'node:test';
+import { startServer, upload, type TestServer } from '../server.testing.ts';
+import { smallDisk } from './small-disk.testing.ts';
+
+const archivesOf = async (server: TestServer): Promise<string[]> =>
+  (await readdir(join(server.data, 'crates'), { recursive: true })).filter((name) =>
+    /\.(zip|part)$/.test(name),
+  );
+
+it('B12: a crate leaves the reserve of its disk free', async (t) => {
+  await using disk = await smallDisk(t, '100m');
+  if (disk === null) return;
+  await using server = await startServer({ sandbox: 'off', packTo: pathToFileURL(disk.path).href });
+  const file = await upload(server, 'large.bin', randomBytes(40 * 1024 ** 2));
+  const pack = () => server.call('pack_crate', { file_ids: [file] });
+  for (const reply of [await pack(), await pack()]) assert.equal(reply.failed, false, reply.text);
+  const third = await pack();
+  assert.equal(third.code, 'storage_full', third.text);
+  assert.match(third.text, /reserve.*Free some space/);
+  assert.equal(third.text.includes(disk.path), false, 'users are not told where it is');
+  const small = await upload(server, 'small.txt', 'small');
+  assert.equal((await server.call('pack_crate', { file_ids: [small] })).failed, false);
+});
+
+it('B12: a crate that cannot be indexed is not left behind, and can be packed again', async () => {
+  await using server = await startServer({ sandbox: 'off', database: null, maxMetadata: 1 });
+  const file = await upload(server, 'a.txt', 'A');
+  const refused = await server.call('pack_crate', { file_ids: [file], title: 'Packed twice' });
+  assert.equal(refused.failed, true, 'metadata of more than a byte are not taken');
+  assert.deepEqual(await archivesOf(server), []);
+  await server.restart({ maxMetadata: 10 ** 6 });
+  const packed = await server.call('pack_crate', { file_ids: [file], title: 'Packed twice' });
+  assert.equal(packed.failed, false, packed.text);
+  const found = await server.call('search_index', { query: 'packed twice', mode: 'keyword' });
+  assert.equal(found.data.total, 1);
+  assert.equal((await archivesOf(server)).length, 1);
+});
