@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { parse } from 'content-disposition';
 import { keyFor } from '../../src/files/files.ts';
 import { backends, share, startServer, type TestServer } from '../server.testing.ts';
@@ -50,7 +56,6 @@ describe(`downloads (${backends})`, () => {
     'x'.repeat(4000),
     'résumé – 日本語 😀.docx',
     "it's $(touch /tmp/x) `id` %41.txt",
-    '.hidden',
     ' ',
   ];
   for (const name of hostileNames)
@@ -64,6 +69,34 @@ describe(`downloads (${backends})`, () => {
       assert.ok(Buffer.byteLength(filename) <= 255);
       assert.equal(got.headers.get('set-cookie'), null);
     });
+
+  for (const name of ['.bashrc', '.ssh', '-rf', '..hidden'])
+    it(`C3: the file ${name} is saved under a name that is seen and harms nothing, also by curl -OJ`, async () => {
+      const { downloadUrl, token } = await share(server, 'x', { filename: name });
+      const { data, text } = await server.call('link_status', { token });
+      assert.equal(data.filename, name, text);
+      const folder = await mkdtemp(join(tmpdir(), 'workcrate-saved-'));
+      try {
+        await promisify(execFile)('curl', ['-fsSL', '-OJ', downloadUrl], { cwd: folder });
+        assert.deepEqual(await readdir(folder), [`_${name}`]);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
+
+  it('two headers Host are refused, whichever of them is known', async () => {
+    const { host, port } = new URL(server.url);
+    for (const [first, second] of [
+      [host, host],
+      [host, 'evil.example'],
+      ['evil.example', host],
+    ]) {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.end(`GET /livez HTTP/1.1\r\nHost: ${first}\r\nhOST: ${second}\r\nConnection: close\r\n\r\n`);
+      const answer = Buffer.concat(await socket.toArray()).toString();
+      assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*one header Host/, `${first}, ${second}`);
+    }
+  });
 
   it('C3: a page that could run as ours is shown in a sandbox', async () => {
     for (const filename of ['a.html', 'a.svg', 'a.xhtml', 'a.xml']) {

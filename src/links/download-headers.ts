@@ -24,10 +24,16 @@ export function downloadHeaders(download: Download): Record<string, string> {
   return headers;
 }
 
+/**
+ * The name under which a file is saved. `curl -OJ` and the like write it into the folder that they are in: nobody who
+ * fetches a link should get a `.bashrc` or `.envrc` that runs at the next shell, or a name that reads as an option.
+ */
+const visibleName = (filename: string): string => (/^[.-]/.test(filename) ? `_${filename}` : filename);
+
 function makeHeaders(download: Download): Record<string, string> {
   return {
     'Content-Type': download.mediaType,
-    'Content-Disposition': create(download.filename),
+    'Content-Disposition': create(visibleName(download.filename)),
     ETag: etagOf(download),
     'Last-Modified': new Date(download.modified).toUTCString(),
     'Accept-Ranges': 'bytes',

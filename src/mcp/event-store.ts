@@ -3,6 +3,7 @@ import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server';
 
 const mostEvents = 256;
 const mostCharacters = 1024 * 1024;
+const mostInAll = 32 * 1024 * 1024;
 
 interface StoredEvent {
   readonly stream: string;
@@ -10,38 +11,70 @@ interface StoredEvent {
   readonly size: number;
 }
 
-/** The latest events of one session, so that a client that lost its stream gets what it missed. */
-export function createEventStore(): EventStore {
-  const events = new Map<string, StoredEvent>();
+/** What one session keeps. */
+interface Kept {
+  readonly events: Map<string, StoredEvent>;
+  characters: number;
+}
+
+/**
+ * The latest events of each session, so that a client that lost its stream gets what it missed. They are bounded in each
+ * session and in all of them together, where the oldest go first, whosever they are.
+ */
+export function createEventStores(most = mostInAll) {
+  /** In the order in which they came. */
+  const owners = new Map<string, Kept>();
   let characters = 0;
 
-  function dropOldest(): void {
-    for (const [id, { size }] of events) {
-      if (events.size <= mostEvents && characters <= mostCharacters) return;
-      events.delete(id);
-      characters -= size;
+  function drop(id: string, kept: Kept): void {
+    const { size } = kept.events.get(id)!;
+    kept.events.delete(id);
+    kept.characters -= size;
+    owners.delete(id);
+    characters -= size;
+  }
+
+  function makeRoom(kept: Kept): void {
+    for (const id of kept.events.keys()) {
+      if (kept.events.size <= mostEvents && kept.characters <= mostCharacters) break;
+      drop(id, kept);
+    }
+    for (const [id, owner] of owners) {
+      if (characters <= most) return;
+      drop(id, owner);
     }
   }
 
-  return {
-    async storeEvent(stream, message) {
-      const id = randomUUID();
-      const size = JSON.stringify(message).length;
-      events.set(id, { stream, message, size });
-      characters += size;
-      dropOldest();
-      return id;
-    },
-    getStreamIdForEventId: async (id) => events.get(id)?.stream,
-    async replayEventsAfter(lastId, { send }) {
-      const stream = events.get(lastId)?.stream ?? '';
-      let past = false;
-      for (const [id, event] of events) {
-        const hasContent = Object.keys(event.message).length > 0;
-        if (past && event.stream === stream && hasContent) await send(id, event.message);
-        past ||= id === lastId;
-      }
-      return stream;
-    },
-  };
+  /** The events of one session, until it is disposed of. */
+  function open(): EventStore & Disposable {
+    const kept: Kept = { events: new Map(), characters: 0 };
+    return {
+      async storeEvent(stream, message) {
+        const id = randomUUID();
+        const size = JSON.stringify(message).length;
+        kept.events.set(id, { stream, message, size });
+        kept.characters += size;
+        owners.set(id, kept);
+        characters += size;
+        makeRoom(kept);
+        return id;
+      },
+      getStreamIdForEventId: async (id) => kept.events.get(id)?.stream,
+      async replayEventsAfter(lastId, { send }) {
+        const stream = kept.events.get(lastId)?.stream ?? '';
+        let past = false;
+        for (const [id, event] of kept.events) {
+          const hasContent = Object.keys(event.message).length > 0;
+          if (past && event.stream === stream && hasContent) await send(id, event.message);
+          past ||= id === lastId;
+        }
+        return stream;
+      },
+      [Symbol.dispose]() {
+        for (const id of kept.events.keys()) drop(id, kept);
+      },
+    };
+  }
+
+  return { open, size: (): number => characters };
 }

@@ -9,11 +9,13 @@ import {
 import type { Log } from '../log.ts';
 import { batchRefused } from './batches.ts';
 import { endCancelled } from './cancelled.ts';
-import { createEventStore } from './event-store.ts';
+import { createEventStores } from './event-store.ts';
 
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer | Server;
+  /** What its client may have missed. */
+  readonly events: Disposable;
   /** Who opened it; null where nobody has to sign in. Nobody else finds it. */
   readonly owner: string | null;
   usedAt: number;
@@ -42,6 +44,7 @@ export interface SessionLane {
  */
 export function createSessionLane(factory: McpServerFactory, log: Log): SessionLane {
   const sessions = new Map<string, Session>();
+  const stores = createEventStores();
   const timer = setInterval(
     () => closeWhere((session) => Date.now() - session.usedAt > idleMs),
     60_000,
@@ -51,21 +54,27 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
     for (const [id, session] of sessions) if (judge(session)) close(id, session);
   }
 
-  function close(id: string, { server }: Session): void {
+  function forget(id: string): void {
+    sessions.get(id)?.events[Symbol.dispose]();
     sessions.delete(id);
+  }
+
+  function close(id: string, { server }: Session): void {
+    forget(id);
     server.close().catch((error: unknown) => log.warn('session.close_failed', { error }));
   }
 
   async function start(request: Request, owner: string | null, delivered: Delivered): Promise<Response> {
+    const events = stores.open();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
-      eventStore: createEventStore(),
+      eventStore: events,
       retryInterval: 1000,
       onsessioninitialized(id) {
         makeRoom(owner);
-        sessions.set(id, { transport, server, owner, usedAt: Date.now() });
+        sessions.set(id, { transport, server, events, owner, usedAt: Date.now() });
       },
-      onsessionclosed: (id) => void sessions.delete(id),
+      onsessionclosed: forget,
     });
     transport.onerror = (error) => log.debug('mcp.rejected', { error });
     const server = await factory({
@@ -77,7 +86,10 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
     endCancelled(transport, log);
     const response = await transport.handleRequest(request, delivered);
     // Anything but a handshake was refused, and no session came of it.
-    if (transport.sessionId === undefined) await server.close();
+    if (transport.sessionId === undefined) {
+      events[Symbol.dispose]();
+      await server.close();
+    }
     return response;
   }
 

@@ -36,9 +36,9 @@ async function issuerOf(path: string, routes: (url: string) => Record<string, An
     scopes: [],
     clock: () => now,
   });
-  const token = (): Promise<string> =>
-    new SignJWT({ sub: 'ada', scope: 'files' })
-      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+  const token = (claims: object = {}, header: { typ?: string } = {}): Promise<string> =>
+    new SignJWT({ sub: 'ada', scope: 'files', ...claims })
+      .setProtectedHeader({ alg: 'ES256', kid: 'one', ...header })
       .setIssuer(url)
       .setAudience('us')
       .setExpirationTime('10m')
@@ -72,6 +72,27 @@ for (const [where, path, document] of [
     }));
     assert.equal((await issuer.check.signIn(await issuer.token())).user, 'ada');
   });
+
+const wellKnown = (url: string) => ({
+  '/.well-known/oauth-authorization-server': json(metadata(url, url)),
+  '/keys': json({ keys: [jwk] }),
+});
+
+test('a token that is bound to a key is not taken as a plain one', async () => {
+  await using issuer = await issuerOf('', wellKnown);
+  for (const cnf of [{ jkt: 'x' }, { 'x5t#S256': 'x' }, {}, null, 'x']) {
+    const bound = await issuer.token({ cnf });
+    await assert.rejects(issuer.check.signIn(bound), { code: 'unauthorized' }, JSON.stringify(cnf));
+  }
+});
+
+test('a token of another type than JWT and at+jwt is not taken', async () => {
+  await using issuer = await issuerOf('', wellKnown);
+  for (const typ of ['JWT', 'jwt', 'at+jwt', 'application/at+jwt'])
+    assert.equal((await issuer.check.signIn(await issuer.token({}, { typ }))).user, 'ada', typ);
+  for (const typ of ['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'id+jwt', ''])
+    await assert.rejects(issuer.check.signIn(await issuer.token({}, { typ })), { code: 'unauthorized' }, typ);
+});
 
 test('a good token is taken without asking again, until it expires', async () => {
   await using issuer = await issuerOf('', (url) => ({

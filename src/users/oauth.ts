@@ -36,7 +36,11 @@ export function createTokenCheck(options: OAuthOptions) {
     const audience = options.audience();
     const terms = { algorithms, audience, requiredClaims: ['exp', 'iss'], clockTolerance: leewaySeconds };
     const keys: JWTVerifyGetKey = async (...asked) => (await issuer()).keys(...asked);
-    const { payload } = await jwtVerify(token, keys, { ...terms, currentDate: new Date(clock()) });
+    const { payload, protectedHeader } = await jwtVerify(token, keys, {
+      ...terms,
+      currentDate: new Date(clock()),
+    });
+    refuseOtherKinds(payload, protectedHeader);
     const { id } = await issuer();
     if (payload.iss !== id) throw new errors.JWTClaimValidationFailed('unexpected "iss"', payload, 'iss');
     return signedIn(options, id, payload, credential);
@@ -55,6 +59,20 @@ export function createTokenCheck(options: OAuthOptions) {
     /** The issuer as it calls itself, as far as it can be asked. */
     issuer: async (): Promise<string> => (await issuer()).id,
   };
+}
+
+/** Where a token has a type, it is one of these: those for signing out, of identity and the like are for others. */
+const types = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
+
+/**
+ * A token that is bound to a key (`cnf`: DPoP, mutual TLS) is good only together with a proof of that key, which is not
+ * looked at here. Taken without it, whoever steals the token could use it.
+ */
+function refuseOtherKinds(payload: JWTPayload, { typ }: { readonly typ?: unknown }): void {
+  if (payload['cnf'] !== undefined)
+    throw new errors.JWTClaimValidationFailed('bound to a key by "cnf"', payload, 'cnf');
+  if (typ !== undefined && !(typeof typ === 'string' && types.has(typ.toLowerCase())))
+    throw new errors.JWTClaimValidationFailed('not a token for access by its "typ"', payload, 'typ');
 }
 
 function signedIn(

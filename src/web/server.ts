@@ -14,7 +14,7 @@ import type { ClientAddress } from './client-address.ts';
 import type { Gate } from './gate.ts';
 import type { GuessLimit } from './guess-limit.ts';
 import { describeFailure } from './port.ts';
-import { bracketed } from './trusted-names.ts';
+import { bracketed, refuseSeveralHosts } from './trusted-names.ts';
 
 type TokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
@@ -101,6 +101,7 @@ async function respond(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
+  refuseSeveralHosts(req);
   options.checkNames(req.headers);
   const [, room, token, ...more] = (req.url ?? '').split('?', 1)[0]!.split('/');
   if (isTokenRoom(room) && token !== undefined && more.length === 0) {

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { WorkcrateError } from '../errors.ts';
@@ -34,6 +34,14 @@ export function createNameCheck(publicUrl: string | null, host: string, linkHost
       );
     return host ?? '';
   }
+}
+
+/** A proxy may have judged by the other one (RFC 9112, 3.2). By hand, since Node keeps the first alone. */
+export function refuseSeveralHosts({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): void {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]!.length === 4 && rawHeaders[at]!.toLowerCase() === 'host') count++;
+  if (count > 1) throw new WorkcrateError('invalid_input', 'Send one header Host, not several.');
 }
 
 /** The addresses at which a server listens: those of this machine where it listens on all of them. */
