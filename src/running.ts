@@ -140,10 +140,11 @@ function whereOf(sandbox: Sandbox | string): string {
     : `${sandbox.kind}, but ${missing} of its bounds do not hold: see workcrate doctor`;
 }
 
-function tellWhatIsNotHeld({ kind, holds }: Sandbox, log: Log): void {
+function tellWhatIsNotHeld({ kind, holds, warnings }: Sandbox, log: Log): void {
   const missing = Object.entries(holds).filter(([, held]) => held !== true);
   log[missing.length === 0 ? 'info' : 'warn']('sandbox.opened', {
     kind,
     not_held: Object.fromEntries(missing),
   });
+  for (const message of warnings) log.warn('sandbox.limit_lowered', { message });
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { noSandbox } from '../code.testing.ts';
-import { run, serve, temporaryFolder } from './program.testing.ts';
+import { fromSource, run, serve, temporaryFolder } from './program.testing.ts';
 
 const hello = { language: 'bash', code: 'echo hello' };
 
@@ -59,3 +59,28 @@ it('doctor tells what of the sandbox works here', { skip: noSandbox }, async () 
     assert.ok(stdout.includes(`bubblewrap runs ${language}`), stdout);
   assert.match(stdout, /bubblewrap (?:holds every wall and limit|does not hold: \w+)/);
 });
+
+it(
+  'D14: hard limits of the server that are low are told, and runs work within them',
+  { skip: noSandbox },
+  async () => {
+    await using folder = await temporaryFolder();
+    const low = 'ulimit -n 300; ulimit -c 0; ulimit -f 1000000; exec "$@"';
+    const options = {
+      env: { WORKCRATE_SANDBOX: 'bubblewrap' },
+      program: ['bash', '-c', low, 'bash', ...fromSource],
+    };
+    const { stdout } = await run(['doctor', '--port', '0', '--data', folder.path], options);
+    assert.match(stdout, /bubblewrap runs bash 5/);
+    assert.match(
+      stdout,
+      /^note {3}A process of a run has at most 300 open files .*ulimit -Hn.*LimitNOFILE=/m,
+    );
+    await using program = await serve(['--data', folder.path], options);
+    assert.match(program.output.stderr, /"event":"sandbox\.limit_lowered".*at most 300 open files/);
+    const { data } = await program.call('execute_code', { language: 'bash', code: 'ulimit -n; ulimit -Hf' });
+    assert.equal(data.stdout, '300\n1000000\n');
+    const execution = await program.call('get_execution', { execution_id: data.execution_id });
+    assert.equal(execution.data.limits.file_bytes, 1_024_000_000);
+  },
+);

@@ -27,6 +27,7 @@ export async function sandboxFindings(config: Config): Promise<Finding[]> {
       ...ran.map((what): Finding => ({ state: 'ok', what })),
       ...notThere(sandbox),
       ...notHeld(sandbox),
+      ...sandbox.warnings.map((what): Finding => ({ state: 'note', what })),
     ];
   } catch (error) {
     const state = config.sandbox === 'auto' ? 'note' : 'broken';

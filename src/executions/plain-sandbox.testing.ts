@@ -38,6 +38,7 @@ export function plainSandbox(options: { holds?: Partial<Holds>; refuse?: Workcra
     languages,
     holds: { ...holds, ...options.holds },
     limits,
+    warnings: [],
     runtime: async (language) => `${language} 1.0`,
     warm: async () => {},
     claimDisk: async () => ({ [Symbol.dispose]() {} }),

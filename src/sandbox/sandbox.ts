@@ -132,7 +132,10 @@ export interface Sandbox extends AsyncDisposable {
   /** What can be run here. */
   readonly languages: readonly Language[];
   readonly holds: Holds;
+  /** What runs are given, which is less than was asked for where the machine does not allow it. */
   readonly limits: Limits;
+  /** In words for the operator: which limits are lower than was asked for, why, and what to do. */
+  readonly warnings: readonly string[];
   /**
    * What runs a language, as a name and a version: `Python 3.11.2`, `Node.js v26.1.0`, `GNU bash 5.2.15(1)-release`;
    * null where it does not tell. Never rejects, and asks once.

@@ -6,6 +6,7 @@ import { WorkcrateError } from '../errors.ts';
 import { killFamily, signalFamily, type Family } from './subprocess/descendants.ts';
 import { watchedDisk, type WatchedDisk } from './disk.ts';
 import { closeChildEnds, outputPipes, type Pipe } from './subprocess/pipes.ts';
+import { fitLimits, readHardLimits, unlimited } from './hard-limits.ts';
 import { runQueue } from './queue.ts';
 import { runtimesOf } from './runtimes.ts';
 import {
@@ -39,7 +40,16 @@ interface Context {
  * Runs the interpreters as they are, as children of the server: no walls, apart from an emptied environment,
  * another uid where the server is root, and what util-linux can limit. Only for code that is trusted.
  */
-export async function subprocessSandbox(options: SandboxOptions): Promise<Sandbox> {
+export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox> {
+  // Of these limits it has the size of a file alone.
+  const { fileBytes } = readHardLimits();
+  const { limits, warnings } = fitLimits(
+    asked.limits,
+    asked.mostRuns,
+    { ...unlimited, fileBytes },
+    Number.POSITIVE_INFINITY,
+  );
+  const options = { ...asked, limits };
   const programs = await findPrograms();
   const ground = await createGround();
   const queue = runQueue(options.mostRuns);
@@ -51,7 +61,8 @@ export async function subprocessSandbox(options: SandboxOptions): Promise<Sandbo
     kind: 'subprocess',
     languages,
     holds: subprocessHolds(programs, options),
-    limits: options.limits,
+    limits,
+    warnings,
     runtime: runtimesOf({ python: 'python3', bash: 'bash', path: searchPath(ground) }),
     warm: async () => {},
     claimDisk: (place, bytes) => disk.claim(place, bytes),

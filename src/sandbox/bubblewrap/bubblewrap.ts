@@ -1,6 +1,7 @@
 import { WorkcrateError } from '../../errors.ts';
 import { openCgroups } from '../cgroups/cgroups.ts';
 import { watchedDisk } from '../disk.ts';
+import { fitLimits, readFileMax, readHardLimits } from '../hard-limits.ts';
 import { runQueue } from '../queue.ts';
 import {
   languages,
@@ -42,14 +43,20 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   await cgroups.sweep();
   const queue = runQueue(options.mostRuns);
   const pools = new Map<string, Pool>();
-  const { limits, log } = options;
+  const { log } = options;
+  const { limits, openFiles, warnings } = fitLimits(
+    options.limits,
+    options.mostRuns,
+    readHardLimits(),
+    readFileMax(),
+  );
   const disk = watchedDisk(limits.diskBytes, log);
+  const { path, prefix: pythonPrefix } = python;
+  const shared = { limits, openFiles, python: path, pythonPrefix, seccomp, cgroups };
   let closing = false;
 
   const poolOf = (user: string, place: Place): Pool => {
-    const found =
-      pools.get(user) ??
-      createPool(place, { ...options, python: python.path, pythonPrefix: python.prefix, seccomp, cgroups });
+    const found = pools.get(user) ?? createPool(place, { ...options, ...shared });
     pools.set(user, found);
     if (pools.size > mostPools) void closeOldest(pools);
     return found;
@@ -67,6 +74,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     languages,
     holds: holdsOf(cgroups.holds, options.network, limits),
     limits,
+    warnings,
     runtime,
     async warm(user, place) {
       const pool = poolOf(user, place);

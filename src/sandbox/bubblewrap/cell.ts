@@ -12,6 +12,8 @@ export interface CellOptions extends Omit<MountOptions, 'place'> {
   readonly python: string;
   readonly network: 'none' | 'host';
   readonly limits: Limits;
+  /** Of each process of a run. */
+  readonly openFiles: number;
   readonly seccomp: Buffer;
   readonly cgroups: Cgroups;
   readonly log: Log;

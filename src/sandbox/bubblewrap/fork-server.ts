@@ -34,7 +34,6 @@ export interface ForkServer {
 }
 
 const startMs = 15_000;
-const mostOpenFiles = 8192;
 
 /** `gone` is told of every run that has been reaped. */
 export async function startForkServer(
@@ -139,7 +138,7 @@ async function pidTold(status: Readable, up: Promise<void>): Promise<number> {
   return (JSON.parse(line) as { 'child-pid': number })['child-pid'];
 }
 
-function settingsOf({ network, limits, seccomp, cgroups }: CellOptions) {
+function settingsOf({ network, limits, openFiles, seccomp, cgroups }: CellOptions) {
   // Well above what the cgroup allows: that one counts how often it had to refuse, and this one counts all processes of
   // the uid, those that another server on the machine runs by it included.
   const processes = limits.processes * (cgroups.holds.processes === true ? 4 : 1);
@@ -151,7 +150,7 @@ function settingsOf({ network, limits, seccomp, cgroups }: CellOptions) {
     RTPRIO: 0,
     SIGPENDING: 4096,
     FSIZE: Math.min(limits.fileBytes, limits.diskBytes),
-    NOFILE: mostOpenFiles,
+    NOFILE: openFiles,
     NPROC: processes,
   };
   if (cgroups.holds.memory !== true) rlimits['DATA'] = memoryOfEach(limits);

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { inside } from '../bubblewrap/mounts.ts';
+import { fitLimits, readFileMax, unlimited, type Fitted } from '../hard-limits.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
 import type { Place, SandboxOptions } from '../sandbox.ts';
 import { supervisorCommand } from './supervisor.ts';
@@ -19,7 +20,6 @@ export const instanceLabel = 'workcrate.instance';
 
 /** Nobody, for a container that holds no user's folders. */
 const nobody = 65_534;
-const openFiles = 16_384;
 
 /** The body of a container's creation: every wall there is, around one supervisor. */
 export function containerOf(options: DockerOptions, place: Place | null): object {
@@ -77,7 +77,12 @@ function walls({ runtime, network }: DockerOptions): object {
   };
 }
 
-function limitsOf({ limits }: DockerOptions, uid: number): object {
+/** The hard limits are those of the engine, which are not known here. */
+export const fitToMachine = ({ limits, mostRuns }: DockerOptions): Fitted =>
+  fitLimits(limits, mostRuns, unlimited, readFileMax());
+
+function limitsOf(options: DockerOptions, uid: number): object {
+  const { limits, openFiles } = fitToMachine(options);
   const { memoryBytes, processes, cpus, fileBytes, tmpBytes } = limits;
   const inodes = Math.floor(tmpBytes / 1024) + 1000;
   const folder = (mode: string) =>

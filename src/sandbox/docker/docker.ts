@@ -6,7 +6,7 @@ import { versionLine } from '../runtimes.ts';
 import type { Holds, Language, Run, RunRequest, Sandbox } from '../sandbox.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
 import { startBox, type Box } from './box.ts';
-import { instanceLabel, type DockerOptions } from './container.ts';
+import { fitToMachine, instanceLabel, type DockerOptions } from './container.ts';
 import { dockerEngine, type Engine } from './engine.ts';
 import { runIn, type Following } from './run.ts';
 import { waitingBoxes } from './waiting.ts';
@@ -43,6 +43,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     languages,
     holds: holdsOf(options, info),
     limits: options.limits,
+    warnings: fitToMachine(options).warnings,
     runtime: async (language) => runtimes.get(language) ?? null,
     warm: (user, place) => waiting.warm(user, place),
     claimDisk: (place, bytes) => disk.claim(place, bytes),

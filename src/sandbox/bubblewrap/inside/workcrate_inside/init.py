@@ -4,6 +4,7 @@ import fcntl
 import gc
 import json
 import os
+import resource
 import signal
 
 from .kernel import PR_SET_DUMPABLE, prctl
@@ -30,12 +31,14 @@ def command_of(language, settings):
 
 def plug_in(ends):
     """Puts the pipes where they belong, closes all else, and waits for the server to say that it has its ends."""
-    high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 1000) for end in ends]
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    above = min(1000, most - 16)
+    high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, above) for end in ends]
     task, status = high[0], high[4]
     for number, end in enumerate(high[1:4]):
         os.dup2(end, number)
     os.dup2(task, 3)
-    os.closerange(4, 1000)
+    os.closerange(4, above)
     for end in high[:4]:
         os.close(end)
     # By now this process is in its cgroup.

@@ -63,8 +63,12 @@ def raise_loopback():
 
 
 def set_limits(limits):
+    """None is raised beyond what the server itself may have, which the kernel would refuse."""
     for name, value in limits.items():
-        resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
+        kind = getattr(resource, "RLIMIT_" + name)
+        hard = resource.getrlimit(kind)[1]
+        most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (most, most))
 
 
 def become_user():
