@@ -6,7 +6,7 @@ import { startComparison } from './comparison.ts';
 import type { createEnds } from './ends.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import { follow } from './follow.ts';
-import { giveFiles, type OtherFile } from './given-files.ts';
+import { giveFiles, type Inputs, type OtherFile } from './given-files.ts';
 import { makeOwned, removeIfEmpty } from './own-folder.ts';
 import type { Report } from './progress.ts';
 import { insertRunning, newExecutionId, noDifference, type Difference, type Execution } from './record.ts';
@@ -68,12 +68,15 @@ export async function execute(
     // The first to ask waits for the interpreter's answer, and may as well copy meanwhile.
     const asking = sandbox.runtime(request.language);
     const signal = AbortSignal.any([watching.signal, stop.signal]);
-    const giving = { files, caller, place, folder, limits: sandbox.limits, signal };
-    const inputs = await giveFiles(giving, request.files, request.others);
+    const giving = { files, caller, place, folder, sandbox, signal, log: room.log };
+    using inputs = await giveFiles(giving, request.files, request.others);
     const runtime = await asking;
     const compare = await startComparison(room.changes, place, folder);
-    const begun = { ...beginning(room, sandbox, runtime, caller, id, folder, request), inputs };
-    return await runRecorded(room, { sandbox, place, begun, compare }, watching, stop);
+    const begun = {
+      ...beginning(room, sandbox, runtime, caller, id, folder, request),
+      inputs: inputs.files,
+    };
+    return await runRecorded(room, { sandbox, place, begun, inputs, compare }, watching, stop);
   } finally {
     if (request.workingDir === null) removeIfEmpty(place.workspace, parseName(id));
   }
@@ -121,6 +124,7 @@ interface Prepared {
   readonly sandbox: Sandbox;
   readonly place: Place;
   readonly begun: Execution;
+  readonly inputs: Inputs;
   readonly compare: () => Promise<Difference>;
 }
 
@@ -177,8 +181,8 @@ async function runWithRow(
   };
 }
 
-function start({ sandbox, place, begun }: Prepared, signal: AbortSignal): Promise<Run> {
-  return sandbox.start({
+async function start({ sandbox, place, begun, inputs }: Prepared, signal: AbortSignal): Promise<Run> {
+  const run = await sandbox.start({
     id: begun.id,
     user: begun.owner,
     place,
@@ -189,6 +193,8 @@ function start({ sandbox, place, begun }: Prepared, signal: AbortSignal): Promis
     timeoutMs: begun.limits.timeoutMs,
     signal,
   });
+  inputs.keep();
+  return run;
 }
 
 /** What cannot be compared any more must not cost the result. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { WorkcrateError } from '../errors.ts';
@@ -96,6 +96,90 @@ for (const [what, [file, code]] of Object.entries(refusals))
     await assert.rejects(room.run({ files: [id], others, workingDir: '/workspace' }), { code });
     assert.deepEqual(await left(room), ['there']);
     assert.equal(await recorded(room), 0);
+  });
+
+test('the same input twice in one folder is no error, and is recorded both times', async () => {
+  await using room = await openRoom();
+  const id = await stored(room, 'stored.txt', 'kept');
+  const asked = { files: [id], others: [other('a', 'abc')], workingDir: '/workspace' };
+  await room.run({ ...asked, code: 'cat stored.txt a' });
+  const { execution } = await room.run({ ...asked, code: 'cat stored.txt a; rm a' });
+  assert.equal(execution.stdout, 'keptabc');
+  assert.deepEqual(
+    execution.inputs.map(({ name, size }) => [name, size]),
+    [
+      ['stored.txt', 4],
+      ['a', 3],
+    ],
+  );
+  assert.deepEqual(execution.artifacts.created, []);
+});
+
+for (const [what, make] of Object.entries({
+  'other bytes of the same size': (path: string) => writeFileSync(path, 'mine'),
+  'another size': (path: string) => writeFileSync(path, 'longer'),
+  'a folder': (path: string) => mkdirSync(path),
+  'a link to the same bytes': (path: string) => {
+    writeFileSync(`${path}.target`, 'kept');
+    symlinkSync(`${path}.target`, path);
+  },
+}))
+  test(`an input whose name is taken by ${what} is refused with what to do`, async () => {
+    await using room = await openRoom();
+    const id = await stored(room, 'stored.txt', 'kept');
+    const { workspace } = await room.places.of('ada');
+    make(join(workspace, 'stored.txt'));
+    const before = await left(room);
+    await assert.rejects(room.run({ files: [id], workingDir: '/workspace' }), {
+      code: 'already_exists',
+      message: /delete or rename that file first, or choose another working_dir/,
+    });
+    assert.deepEqual(await left(room), before);
+  });
+
+test('a stored file whose bytes are damaged is given to no run, and the log says so', async () => {
+  await using room = await openRoom();
+  const id = await stored(room, 'stored.txt', 'kept');
+  const good = await stored(room, 'good.txt', 'good');
+  const sha256 = createHash('sha256').update('kepT').digest('hex');
+  await room.database.query('UPDATE files SET sha256 = ? WHERE id = ?', sha256, id);
+  await assert.rejects(room.run({ files: [good, id], workingDir: '/workspace' }), {
+    code: 'storage_failed',
+    message: /stored bytes of stored\.txt are damaged/,
+  });
+  assert.deepEqual([await left(room), await recorded(room)], [[], 0]);
+  const line = room.log.find(({ event }) => event === 'file.damaged');
+  assert.deepEqual([line?.['file_id'], line?.['sha256']], [id, sha256]);
+});
+
+test('nothing is copied that the disk has no room for', async () => {
+  await using sandbox = plainSandbox();
+  const claimed: number[] = [];
+  const claimDisk = async (_: unknown, bytes: number): Promise<never> => {
+    claimed.push(bytes);
+    throw new WorkcrateError('quota_exceeded', 'No.');
+  };
+  await using room = await openRoom({ sandbox: { ...sandbox, claimDisk } });
+  const others = [other('a', 'x'.repeat(5000)), other('b', 'x', { open: () => assert.fail('it was read') })];
+  await assert.rejects(room.run({ others }), { code: 'quota_exceeded' });
+  assert.deepEqual([await left(room), await recorded(room), claimed], [[], 0, [3 * 4096]]);
+});
+
+for (const code of ['quota_exceeded', 'sandbox_busy', 'sandbox_unavailable', 'cancelled'] as const)
+  test(`inputs are taken back where the run is not started: ${code}`, async () => {
+    await using sandbox = plainSandbox({ refuse: new WorkcrateError(code, 'No.') });
+    await using room = await openRoom({ sandbox });
+    const { workspace } = await room.places.of('ada');
+    writeFileSync(join(workspace, 'there'), 'abc');
+    const id = await stored(room, 'stored.txt', 'kept');
+    const others = [other('a', 'abc'), other('there', 'abc')];
+    for (const workingDir of [null, '/workspace'])
+      await assert.rejects(room.run({ files: [id], others, workingDir }), { code });
+    assert.deepEqual(
+      await left(room).then((names) => names.sort()),
+      ['there'],
+      'what was there before stays',
+    );
   });
 
 test('files together may take no more than a run may have on disk', async () => {

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { fchownSync, write } from 'node:fs';
+import { fchownSync, fstatSync, write } from 'node:fs';
 import { promisify } from 'node:util';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files, StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
+import type { Log } from '../log.ts';
 import { belowRoot, joined, parseName, type Components } from '../paths/paths.ts';
-import type { Limits, Place } from '../sandbox/sandbox.ts';
+import type { Place, Sandbox } from '../sandbox/sandbox.ts';
+import { hashExisting } from './existing-file.ts';
 import type { InsideFolder } from './working-dir.ts';
 
 /** A file that a run was given: enough to tell later what it worked on. */
@@ -35,8 +37,16 @@ export interface Giving {
   readonly caller: Caller;
   readonly place: Place;
   readonly folder: InsideFolder;
-  readonly limits: Limits;
+  readonly sandbox: Pick<Sandbox, 'limits' | 'claimDisk'>;
   readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** The files that a run was given. Disposing of them takes back what was copied, unless they are kept. */
+export interface Inputs extends Disposable {
+  readonly files: readonly GivenFile[];
+  /** The run has begun, so they are its own now. */
+  keep(): void;
 }
 
 /** A file to be copied, wherever it stands; what is not known of it yet is null. */
@@ -45,26 +55,60 @@ interface Wanted extends Omit<GivenFile, 'sha256'> {
   read(signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** Puts files into the folder that code is to run in, each under its own name: all or none. */
+/**
+ * Puts files into the folder that code is to run in, each under its own name: all or none. Nothing is copied that does
+ * not fit. A file that is there already with the same bytes is used as it is.
+ */
 export async function giveFiles(
   giving: Giving,
   ids: readonly string[],
   others: readonly OtherFile[] = [],
-): Promise<GivenFile[]> {
-  if (ids.length + others.length === 0) return [];
+): Promise<Inputs> {
+  if (ids.length + others.length === 0) return inputsOf(giving, [], []);
   const stored = await Promise.all(ids.map((id) => findFile(giving, id)));
   const wanted = [...stored, ...others.map(fromElsewhere)];
   demandFit(giving, wanted);
-  const placed: Components[] = [];
-  const given: GivenFile[] = [];
+  const copies: Copy[] = [];
   try {
-    for (const file of wanted) given.push(await copyIn(giving, file, (path) => placed.push(path)));
+    const there: (GivenFile | null)[] = [];
+    for (const file of wanted) there.push(await findExisting(giving, file));
+    const missing = wanted.filter((_, at) => there[at] === null);
+    using _claim = await claimFor(giving, missing);
+    const given: GivenFile[] = [];
+    for (const [at, file] of wanted.entries()) given.push(there[at] ?? (await copyIn(giving, file, copies)));
+    return inputsOf(giving, given, copies);
   } catch (error) {
-    for (const path of placed) removeQuietly(giving, path);
+    takeBack(giving, copies);
     // However a source put it.
     throw giving.signal.aborted ? cancelled(error) : error;
   }
-  return given;
+}
+
+/** A file that was made here. */
+interface Copy {
+  readonly path: Components;
+  readonly inode: number;
+}
+
+function inputsOf(giving: Giving, files: readonly GivenFile[], copies: readonly Copy[]): Inputs {
+  let isKept = false;
+  return {
+    files,
+    keep: () => void (isKept = true),
+    [Symbol.dispose]: () => void (isKept || takeBack(giving, copies)),
+  };
+}
+
+/** File systems give out whole blocks. */
+const blockBytes = 4096;
+
+async function claimFor({ sandbox, place, signal }: Giving, files: readonly Wanted[]): Promise<Disposable> {
+  if (files.length === 0) return { [Symbol.dispose]() {} };
+  const bytes = files.reduce((sum, { size }) => sum + Math.ceil(size / blockBytes) * blockBytes, 0);
+  const claim = await sandbox.claimDisk(place, bytes);
+  if (!signal.aborted) return claim;
+  claim[Symbol.dispose]();
+  throw cancelled(signal.reason);
 }
 
 async function findFile({ files, caller }: Giving, id: string): Promise<Wanted> {
@@ -89,7 +133,7 @@ function fromElsewhere(file: OtherFile): Wanted {
   return { fileId: null, origin, name, size, sha256: null, read: (signal) => file.open(signal) };
 }
 
-function demandFit({ folder, limits }: Giving, wanted: readonly Wanted[]): void {
+function demandFit({ folder, sandbox: { limits } }: Giving, wanted: readonly Wanted[]): void {
   if (folder.root === 'tmp')
     throw new WorkcrateError(
       'invalid_input',
@@ -115,34 +159,59 @@ function demandFit({ folder, limits }: Giving, wanted: readonly Wanted[]): void 
     );
 }
 
-async function copyIn(giving: Giving, file: Wanted, made: (path: Components) => void): Promise<GivenFile> {
+/** The file that is there already, if it has the bytes that it should; null where nothing is there. */
+async function findExisting(giving: Giving, file: Wanted): Promise<GivenFile | null> {
+  const { place, folder, signal } = giving;
+  const path = joined(folder.below, parseName(file.name));
+  const found = await hashExisting(rootOf(place, folder), path, file.size, signal);
+  if (found === null) return null;
+  const { fileId, origin, name, size } = file;
+  const sha256 = file.sha256 ?? (found === 'other' ? null : await readBytes(giving, file, async () => {}));
+  if (found === 'other' || found !== sha256) throw alreadyThere(name);
+  return { fileId, origin, name, size, sha256 };
+}
+
+async function copyIn(giving: Giving, file: Wanted, copies: Copy[]): Promise<GivenFile> {
   const { place, folder } = giving;
   const path = joined(folder.below, parseName(file.name));
   using target = create(giving, path, file.name);
-  made(path);
-  const sha256 = await copyBytes(giving, file, target.fd);
+  copies.push({ path, inode: fstatSync(target.fd).ino });
+  const sha256 = await readBytes(giving, file, (chunk) => writeAll(target.fd, chunk));
+  if (file.sha256 !== null && sha256 !== file.sha256) throw damaged(giving, file, sha256);
   if (place.uid !== null) fchownSync(target.fd, place.uid, place.uid);
   const { fileId, origin, name, size } = file;
   return { fileId, origin, name, size, sha256 };
 }
 
-/** Gives the sha256, which is counted only where it is not known. */
-async function copyBytes({ signal }: Giving, file: Wanted, fd: number): Promise<string> {
-  const hash = file.sha256 === null ? createHash('sha256') : null;
+/** Gives the sha256 of what was read, so that a record never names other bytes than the run had. */
+async function readBytes(
+  { signal }: Giving,
+  file: Wanted,
+  take: (chunk: Uint8Array) => Promise<void>,
+): Promise<string> {
+  const hash = createHash('sha256');
   let left = file.size;
   for await (const chunk of file.read(signal)) {
     signal.throwIfAborted();
     left -= chunk.length;
     if (left < 0) break;
-    hash?.update(chunk);
-    await writeAll(fd, chunk);
+    hash.update(chunk);
+    await take(chunk);
   }
   if (left !== 0)
     throw new WorkcrateError(
       'size_mismatch',
       `${file.name} does not have the ${file.size} bytes that it should.`,
     );
-  return file.sha256 ?? hash!.digest('hex');
+  return hash.digest('hex');
+}
+
+function damaged({ log, caller }: Giving, { fileId, name, sha256 }: Wanted, found: string): WorkcrateError {
+  log.error('file.damaged', { user: caller.user, file_id: fileId, sha256, found });
+  return new WorkcrateError(
+    'storage_failed',
+    `The stored bytes of ${name} are damaged: their sha256 is ${found}, and was ${sha256} when the file came. The run was not started. Send the file again (request_upload); the operator can look for more by workcrate check --read-data.`,
+  );
 }
 
 function cancelled(cause: unknown): WorkcrateError {
@@ -166,17 +235,28 @@ function create({ place, folder }: Giving, path: Components, name: string) {
     return belowRoot(rootOf(place, folder)).create(path);
   } catch (error) {
     if (!isWorkcrateError(error, 'already_exists')) throw error;
-    const message = `There is a ${name} in the working directory already. Leave it out of files, or choose another working_dir.`;
-    throw new WorkcrateError('already_exists', message, { cause: error });
+    throw alreadyThere(name, error);
   }
 }
 
-function removeQuietly({ place, folder }: Giving, path: Components): void {
-  try {
-    belowRoot(rootOf(place, folder)).remove(path);
-  } catch (error) {
-    // Other code of the user's may have moved it meanwhile; then it is theirs.
-    if (!isWorkcrateError(error)) throw error;
+function alreadyThere(name: string, cause?: unknown): WorkcrateError {
+  return new WorkcrateError(
+    'already_exists',
+    `There is another ${name} in the working directory already, with other bytes than this input. To use that one, leave the input out; to use the input, delete or rename that file first, or choose another working_dir.`,
+    { cause },
+  );
+}
+
+function takeBack({ place, folder }: Giving, copies: readonly Copy[]): void {
+  const root = belowRoot(rootOf(place, folder));
+  for (const { path, inode } of copies) {
+    try {
+      using file = root.open(path);
+      if (file.stats.ino === inode) root.remove(path);
+    } catch (error) {
+      // Other code of the user's may have moved it meanwhile; then it is theirs.
+      if (!isWorkcrateError(error)) throw error;
+    }
   }
 }
 

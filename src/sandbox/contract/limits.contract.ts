@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe } from 'node:test';
 import { isWorkcrateError } from '../../errors.ts';
@@ -146,6 +146,26 @@ print(t.user + t.system + t.children_user + t.children_system)`,
         assert.equal((await run('echo fine')).out, 'fine\n', 'once the operator has made room');
         await rm(host, { recursive: true });
       });
+
+    proves(bench, 'disk', 'C7: inputs have room beside what is there and what is being copied', async () => {
+      const place = await bench.place('gina');
+      const claim = (share: number) => bench.sandbox.claimDisk(place, share * limits.diskBytes);
+      const refused = { code: 'quota_exceeded', message: /Nothing was copied/ };
+      await assert.rejects(claim(1.01), refused);
+      const first = await claim(0.6);
+      await assert.rejects(claim(0.6), refused, 'of the same user, while the first is copied');
+      const elsewhere = await bench.sandbox.claimDisk(await bench.place('hugo'), 0.6 * limits.diskBytes);
+      elsewhere[Symbol.dispose]();
+      first[Symbol.dispose]();
+      (await claim(0.6))[Symbol.dispose]();
+      const together = await Promise.allSettled(Array.from({ length: 6 }, () => claim(0.3)));
+      assert.equal(together.filter(({ status }) => status === 'fulfilled').length, 3);
+      for (const each of together) if (each.status === 'fulfilled') each.value[Symbol.dispose]();
+      await writeFile(join(place.workspace, 'there'), Buffer.alloc(0.6 * limits.diskBytes));
+      await assert.rejects(claim(0.6), refused, 'beside a file that is there');
+      await rm(join(place.workspace, 'there'));
+      (await claim(0.6))[Symbol.dispose]();
+    });
 
     for (const folder of ['/tmp', '/home/user', '/dev/shm'])
       proves(bench, 'tmp', `D14: ${folder} has a size of its own`, async () => {
