@@ -8,27 +8,33 @@ import { errnoOf } from './errors.ts';
 const form = /^[0-9a-f]{32}\n$/;
 
 /** Where a server keeps what is its own, for people, and to find its id again where that was lost. */
-const placeOf = (data: string): string => `${hostname()}:${resolve(data)}`;
+export const placeOf = (data: string): string => `${hostname()}:${resolve(data)}`;
 
 /**
  * What tells servers on one database apart: a random id in the data folder. SQLite has one server. Where the folder has
  * none, and the database knows a server in the same place, it is that one: its folder was emptied or restored.
  */
 export async function openServerId(database: Database, data: string): Promise<string> {
-  const known = readServerId(database, data);
-  if (known !== null) return known;
+  const known = await findServerId(database, data);
+  if (database.kind === 'sqlite') return known!;
+  const id = known ?? randomBytes(16).toString('hex');
+  if (readIdFile(data) !== id) writeFileSync(join(data, 'server-id'), `${id}\n`, { mode: 0o600 });
+  return id;
+}
+
+/** The id of the server whose data folder that is; null where neither the folder nor the database tells it. */
+export async function findServerId(database: Database, data: string): Promise<string | null> {
+  if (database.kind === 'sqlite') return 'local';
+  const own = readIdFile(data);
+  if (own !== null) return own;
   const [row] = await database.query<{ server: string }>(
     'SELECT server FROM audit_heads WHERE folder = ? ORDER BY settled_at DESC LIMIT 1',
     placeOf(data),
   );
-  const id = row?.server ?? randomBytes(16).toString('hex');
-  writeFileSync(join(data, 'server-id'), `${id}\n`, { mode: 0o600 });
-  return id;
+  return row?.server ?? null;
 }
 
-/** The id of the server whose data folder that is; null where it has none. */
-function readServerId({ kind }: Pick<Database, 'kind'>, data: string): string | null {
-  if (kind === 'sqlite') return 'local';
+function readIdFile(data: string): string | null {
   try {
     const text = readFileSync(join(data, 'server-id'), 'utf8');
     return form.test(text) ? text.trim() : null;

@@ -1,5 +1,6 @@
 import { auditFolder } from './audit/audit.ts';
 import { auditedTool } from './audit/audited-tool.ts';
+import { openMemory } from './audit/memory.ts';
 import { openAudit } from './audit/open.ts';
 import { refusedCalls } from './audit/refused-calls.ts';
 import type { Config } from './config.ts';
@@ -25,6 +26,7 @@ import { startRunning, type Running } from './running.ts';
 import { countedCrates } from './seeing/crates.ts';
 import { seenDocuments } from './seeing/documents.ts';
 import { seenTool } from './seeing/runs.ts';
+import { placeOf } from './server-id.ts';
 import { startServing } from './serving.ts';
 import { startSweeper } from './sweeper.ts';
 import { openTracing } from './tracing.ts';
@@ -50,7 +52,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const seen = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
   // Once the data folder is held: the log stands in it.
   const keeping = started.use(await startKeeping(seen));
-  const audit = started.use(startAudit(seen));
+  const audit = started.use(await startAudit(seen, keeping));
   const ground: Ground = { ...seen, audit };
   const code = started.use(await startRunning({ ...ground, ...keeping }));
   const crates = countedCrates(started.use(openCrates({ ...ground, ...keeping, ...code })), ground.metrics);
@@ -117,9 +119,13 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   };
 }
 
-function startAudit({ config, clock, log }: Omit<Ground, 'audit'>) {
+async function startAudit({ config, clock, log }: Omit<Ground, 'audit'>, { database, server }: Keeping) {
   const { auditLevel: level, auditDays: retentionDays, auditKey: key } = config;
-  return openAudit({ folder: auditFolder(config.data), clock, level, retentionDays, key, log });
+  const folder = auditFolder(config.data);
+  if (level === 'off') return openAudit({ folder, clock, level, retentionDays, key, log });
+  const place = placeOf(config.data);
+  const memory = await openMemory({ database, server, place, folder, clock, log });
+  return openAudit({ folder, clock, level, retentionDays, key, memory, log });
 }
 
 /** Its processes are started once somebody wants a document. */

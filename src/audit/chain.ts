@@ -42,9 +42,12 @@ interface Current {
 
 export type Chain = ReturnType<typeof openChain>;
 
-/** The end of the log, where lines are added. All is done at once: it goes to memory, and settling brings it to disk. */
-export function openChain(folder: string, key: string | null) {
-  let place: Place = beginning;
+/**
+ * The end of the log, where lines are added. All is done at once: it goes to memory, and settling brings it to disk.
+ * It goes on from `from` where the files end before it, so that lines that are found again fit in.
+ */
+export function openChain(folder: string, key: string | null, from: Place = beginning) {
+  let place: Place = from;
   let current: Current | null = null;
   let found: Found | null = null;
   let file: string | null = null;
@@ -116,14 +119,15 @@ export function openChain(folder: string, key: string | null) {
   return {
     append,
 
-    /** Resolves once all that was added is on disk, and the head says so. */
-    async settle(): Promise<void> {
-      if (file === null || place.seq === settled) return;
+    /** Resolves with the head once all that was added is on disk, and it says so; with null where nothing is new. */
+    async settle(): Promise<Head | null> {
+      if (file === null || place.seq === settled) return null;
       const head: Head = { seq: place.seq, hash: place.hash, file };
       await syncFile(folder, file, current?.fd ?? null);
       await writeHead(folder, head, key);
       settled = head.seq;
       settledFile = head.file;
+      return head;
     },
 
     /** Whether the file that lines go to was settled before, so that its name and the head are on disk. */

@@ -6,7 +6,11 @@ import { auditLevels, type Audit, type AuditEvent, type AuditLevel } from './aud
 import { bounded } from './bounded.ts';
 import { openChain } from './chain.ts';
 import { createFolding } from './folding.ts';
+import type { Head } from './head.ts';
+import type { Entry } from './line.ts';
+import type { AuditMemory } from './memory.ts';
 import { createQueue } from './queue.ts';
+import { missingText, type MissingLines } from './remembered.ts';
 import { countRepeats, whereOf } from './repeats.ts';
 import { sweepAudit } from './sweep.ts';
 
@@ -18,6 +22,8 @@ export interface AuditOptions {
   readonly retentionDays: number;
   /** With one, nobody who does not know it can make lines that fit. */
   readonly key: string | null;
+  /** What the database remembers of the log; without one nothing is compared. */
+  readonly memory?: AuditMemory;
   readonly log: Log;
 }
 
@@ -27,9 +33,12 @@ export interface AuditOptions {
  */
 export function openAudit(options: AuditOptions): Audit {
   if (options.level === 'off') return silent();
-  const { folder, clock, level, log } = options;
+  const { folder, clock, level, memory, log } = options;
   const lock = lockFolder(folder);
-  const queue = createQueue({ ...options, chain: openChain(folder, options.key), newDay: sweepSoon });
+  const missing = memory?.missing ?? null;
+  const chain = openChain(folder, options.key, missing?.isOther === false ? missing.remembered : undefined);
+  const settled = (head: Head): void => memory?.settled(head);
+  const queue = createQueue({ ...options, chain, newDay: sweepSoon, settled });
   const least = auditLevels.indexOf(level);
   let sweeping: Promise<unknown> | null = null;
 
@@ -43,6 +52,10 @@ export function openAudit(options: AuditOptions): Audit {
     if (auditLevels.indexOf(event.level) >= least) queue.add(bounded(event, clock()));
   };
   const folding = createFolding(note, clock);
+  if (missing !== null) {
+    log.error('audit.lines_missing', { because: missingText(missing) });
+    queue.add(missingEntry(missing, clock()));
+  }
   return {
     note,
     violation: violations(folding.take),
@@ -57,7 +70,27 @@ export function openAudit(options: AuditOptions): Audit {
       // What fails is in the log by now.
       await queue.close();
       await sweeping;
+      await memory?.[Symbol.asyncDispose]();
       lock[Symbol.dispose]();
+    },
+  };
+}
+
+/** The log tells it of itself, so that whoever verifies it later is told as well. */
+function missingEntry({ remembered, endsAt, isOther }: MissingLines, time: number): Entry {
+  return {
+    time,
+    level: 'warning',
+    operation: 'audit.lines_missing',
+    user: 'workcrate',
+    client: null,
+    subject: null,
+    result: 'lost',
+    details: {
+      remembered_seq: remembered.seq,
+      remembered_at: new Date(remembered.settledAt).toISOString(),
+      log_ended_at: endsAt,
+      replaced: isOther,
     },
   };
 }

@@ -12,6 +12,7 @@ test('E8: files of days that are over go only once the head names a line of the 
     async settle() {
       calls.push('settle');
       if (failure !== null) throw failure;
+      return null;
     },
     isKnown: () => true,
     async sync() {},

@@ -1,6 +1,7 @@
 import type { Log } from '../log.ts';
 import type { Chain } from './chain.ts';
 import { dayMs, dayOf } from './file-names.ts';
+import type { Head } from './head.ts';
 import type { Entry } from './line.ts';
 import { createSettling } from './settling.ts';
 
@@ -17,13 +18,15 @@ export interface QueueOptions {
   readonly log: Log;
   /** Called when the first line of this process is on disk, and the first of each day, and the head says so. */
   newDay(): void;
+  /** Called with the last line that is on disk. */
+  settled?(head: Head): void;
 }
 
 /**
  * Lines on their way to the file, in order. A line is in the file when `add` returns, so that whoever is answered
  * later finds it there even after `kill -9`; a power loss it survives once `sync` or `settle` has brought it to disk.
  */
-export function createQueue({ chain, log, newDay }: QueueOptions) {
+export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions) {
   let waiting: Entry[] = [];
   let lost = 0;
   let lostMeanwhile = 0;
@@ -36,7 +39,8 @@ export function createQueue({ chain, log, newDay }: QueueOptions) {
   const settling = createSettling({ chain, log, settled });
 
   /** Not before the head says so: files may go then, and it must not name one of them. */
-  function settled(): void {
+  function settled(head: Head | null): void {
+    if (head !== null) tell?.(head);
     if (day !== settledDay) newDay();
     settledDay = day;
   }

@@ -1,11 +1,12 @@
 import type { Log } from '../log.ts';
 import type { Chain } from './chain.ts';
+import type { Head } from './head.ts';
 
 export interface SettlingOptions {
   readonly chain: Chain;
   readonly log: Log;
-  /** Called each time when all lines so far are on disk, and the head says so. */
-  settled(): void;
+  /** Called each time when all lines so far are on disk, and the head says so; with it where it is a new one. */
+  settled(head: Head | null): void;
 }
 
 /** Brings lines to disk: with the head every second and at the end, without it for those who wait for their answer. */
@@ -19,9 +20,9 @@ export function createSettling({ chain, log, settled }: SettlingOptions) {
   function settle(): Promise<unknown> {
     settling = settling.then(async () => {
       try {
-        await chain.settle();
+        const head = await chain.settle();
         isSettled = true;
-        settled();
+        settled(head);
         return null;
       } catch (error) {
         tellFailure(error);

@@ -7,6 +7,7 @@ import { headFile, readHead, type Head } from './head.ts';
 import { beginning, isIntact, linkOf, parseLine, type AuditLine, type Link, type Place } from './line.ts';
 import { NotAFile } from './regular.ts';
 import { told, type Remark } from './remarks.ts';
+import { missingText, type RememberedHead } from './remembered.ts';
 import { isToldBy, strayWith, type Stray } from './stray.ts';
 
 export interface Verified {
@@ -26,6 +27,10 @@ export interface Verified {
 interface Reading {
   readonly key: string | null;
   readonly head: Head | null;
+  /** The line that the database remembers, if it was asked and knows one. */
+  readonly remembered: RememberedHead | null;
+  /** What there is instead of that line; null where it was found. */
+  rememberedAs: 'unseen' | 'other' | null;
   place: Place | null;
   /** What was no line, until the next line tells whether it was left by a crash. */
   stray: Stray | null;
@@ -44,11 +49,18 @@ interface Reading {
 /** A server that removes files all the time is none. */
 const mostLooks = 5;
 
-/** Reads the whole log and checks its chain. Works beside a running server. */
-export async function verifyAudit(folder: string, key: string | null): Promise<Verified> {
+/**
+ * Reads the whole log and checks its chain. Works beside a running server. What the database remembers has to be read
+ * before: the log may go on meanwhile.
+ */
+export async function verifyAudit(
+  folder: string,
+  key: string | null,
+  remembered: RememberedHead | null = null,
+): Promise<Verified> {
   for (let looks = 1; ; looks++) {
     const before = await auditFiles(folder);
-    const told = await verifyOnce(folder, key);
+    const told = await verifyOnce(folder, key, remembered);
     if (told.ok || looks === mostLooks) return told;
     const after = new Set(await auditFiles(folder));
     // What expires while it is read looks like a hole. One that is there stays there.
@@ -56,11 +68,15 @@ export async function verifyAudit(folder: string, key: string | null): Promise<V
   }
 }
 
-async function verifyOnce(folder: string, key: string | null): Promise<Verified> {
+async function verifyOnce(
+  folder: string,
+  key: string | null,
+  remembered: RememberedHead | null,
+): Promise<Verified> {
   // Before the files: lines may be added meanwhile, and none is taken away.
   const head = readHead(folder, key);
   const files = await auditFiles(folder);
-  const reading = begun(key, typeof head === 'string' ? null : head);
+  const reading = begun(key, typeof head === 'string' ? null : head, remembered);
   for (const file of files) await readFile(reading, folder, file);
   endReading(reading, head, files.length);
   const { lines, first, problems, notes } = reading;
@@ -68,9 +84,11 @@ async function verifyOnce(folder: string, key: string | null): Promise<Verified>
   return { ok: problems.length === 0, files: files.length, lines, first, last, problems, notes };
 }
 
-const begun = (key: string | null, head: Head | null): Reading => ({
+const begun = (key: string | null, head: Head | null, remembered: RememberedHead | null): Reading => ({
   key,
   head,
+  remembered,
+  rememberedAs: remembered === null ? null : 'unseen',
   place: null,
   stray: null,
   lines: 0,
@@ -151,6 +169,8 @@ function readLine(reading: Reading, line: Buffer, link: Link, where: Where): voi
     told(reading.problems, where.remark(changed(reading.key)));
   }
   checkHead(reading, link, where);
+  if (link.seq === reading.remembered?.seq)
+    reading.rememberedAs = link.hash === reading.remembered.hash ? null : 'other';
   reading.last = line;
 }
 
@@ -195,6 +215,14 @@ async function readOwn(reading: Reading, line: Buffer, link: Link, where: Where)
   // The first line of all names the file, and the second finds nothing.
   if (Object.hasOwn(badStates, state) && !(state === 'none' && link.seq === 2))
     told(problems, where.remark(`${badStates[state]} when this was written`));
+  if (operation === 'audit.lines_missing') told(problems, where.remark(missedThen(details)));
+}
+
+/** What the server found when it was started. */
+function missedThen(details: NonNullable<AuditLine['details']>): string {
+  const { remembered_seq, remembered_at, log_ended_at, replaced } = details;
+  const found = replaced === true ? 'the log had another line there' : `the log ended at ${log_ended_at}`;
+  return `the database remembered line ${remembered_seq} of ${remembered_at} when this was written, and ${found}`;
 }
 
 function tornIn({ torn_bytes, torn_sha256 }: NonNullable<AuditLine['details']>): Torn | null {
@@ -232,9 +260,25 @@ function endReading(reading: Reading, head: Head | string, files: number): void 
   if (head === 'changed') told(problems, about('it was changed, or written with another key'));
   if (head === 'missing') told(problems, about(files === 0 ? 'there is no log' : 'it is missing'));
   if (reading.lines > 0 && reading.unsealed === reading.lines) foldUnsealed(reading);
+  checkRemembered(reading);
   if (typeof head === 'string' || reading.headSeen) return;
   const end = place === null ? 'there is no line' : `the log ends at ${place.seq}`;
   told(reading.problems, about(`it names seq ${head.seq}, but ${end}: lines were cut off or removed`));
+}
+
+/** The database's own word: a log that was lost or replaced as a whole fits itself. */
+function checkRemembered({ remembered, rememberedAs, first, place, problems, notes }: Reading): void {
+  if (remembered === null || rememberedAs === null) return;
+  const file = 'the database';
+  const endsAt = place?.seq ?? 0;
+  if (rememberedAs === 'unseen' && first !== null && first.seq > remembered.seq)
+    told(notes, { file, line: null, what: `it remembers line ${remembered.seq}, which has expired here` });
+  else
+    told(problems, {
+      file,
+      line: null,
+      what: missingText({ remembered, endsAt, isOther: rememberedAs === 'other' }),
+    });
 }
 
 /** Where no line fits the key, it is the key that is wrong. */

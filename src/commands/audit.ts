@@ -5,8 +5,14 @@ import { moment, timeOf } from '../audit/moments.ts';
 import { remarkText } from '../audit/remarks.ts';
 import { positionForm, searchAudit, type AuditQuery, type FoundLines } from '../audit/search.ts';
 import { pageText } from '../audit/text.ts';
+import { forgetRemembered } from '../audit/remembered.ts';
 import { verifyAudit, type Verified } from '../audit/verify.ts';
+import { lockFolder } from '../data-folder.ts';
+import { openDatabase } from '../database/open.ts';
 import { errnoOf, WorkcrateError } from '../errors.ts';
+import { findServerId } from '../server-id.ts';
+import { databaseLocation } from '../stores.ts';
+import { askDatabase } from './audit-memory.ts';
 import type { CommandInput } from './command.ts';
 
 interface AuditInput extends CommandInput {
@@ -18,14 +24,15 @@ const actions: Readonly<Record<string, (input: AuditInput, words: readonly strin
   verify,
   search,
   tail,
+  forget,
 };
 
-/** `workcrate audit verify|search|tail`: who did what. Works beside a running server, and only reads. */
+/** `workcrate audit verify|search|tail`: who did what. These work beside a running server, and only read. */
 export async function audit(input: AuditInput): Promise<number> {
   const [name = '', ...words] = input.words;
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (action === undefined || (name !== 'search' && words.length > 0))
-    throw bad('workcrate audit takes: verify, search [TEXT] or tail');
+    throw bad('workcrate audit takes: verify, search [TEXT], tail or forget');
   return action(input, words);
 }
 
@@ -38,10 +45,28 @@ const choices = ['user', 'operation', 'result', 'level', 'since', 'until', 'limi
 async function verify(input: AuditInput): Promise<number> {
   const chosen = choices.find((name) => input.flags[name] !== undefined);
   if (chosen !== undefined) throw bad(`verify reads the whole log and takes no --${chosen}`);
-  const told = await verifyAudit(auditFolder(input.config.data), input.config.auditKey);
+  const { config } = input;
+  const asked = await askDatabase(config);
+  const read = await verifyAudit(auditFolder(config.data), config.auditKey, asked.remembered);
+  const told = { ...read, notes: [...read.notes, ...asked.notes] };
   const text = isForPrograms(input) ? plainJson(told, 2) : verifiedText(told, input);
   const printed = await print(text);
   return told.ok ? printed : 1;
+}
+
+/**
+ * Forgets what the database remembers of the log, for whoever has moved it away on purpose. The server has to be
+ * stopped: it would remember its own again.
+ */
+async function forget({ config }: AuditInput): Promise<number> {
+  using _ = lockFolder(config.data);
+  const database = await openDatabase(databaseLocation(config));
+  try {
+    const wasThere = await forgetRemembered(database, (await findServerId(database, config.data)) ?? '');
+    return await print(wasThere ? 'The database has forgotten the log.' : 'The database remembered no log.');
+  } finally {
+    await database.close();
+  }
 }
 
 function verifiedText(

@@ -23,7 +23,7 @@ Commands
   replay    run a packed crate again and compare its results: replay FILE.zip or CRATE_ID [--json]
   build     build a document: build FILE.md [--to pdf,docx] [--bibliography FILE.bib] [--style apa]
               [--csl FILE.csl] [--reference-doc FILE.docx] [-o FOLDER]
-  audit     who did what, also while it runs: verify, search [TEXT], tail; workcrate audit --help tells the options
+  audit     who did what, also while it runs: verify, search [TEXT], tail, forget; workcrate audit --help tells the options
   status    ask a running server how it is; --url URL names another, --json is for programs
 
 Options

@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs';
+import type { Remark } from '../audit/remarks.ts';
+import { readRemembered, type RememberedHead } from '../audit/remembered.ts';
+import type { Config } from '../config.ts';
+import { openBackend } from '../database/open.ts';
+import { isWorkcrateError, publicMessage } from '../errors.ts';
+import { findServerId } from '../server-id.ts';
+import { databaseLocation } from '../stores.ts';
+
+interface Asked {
+  readonly remembered: RememberedHead | null;
+  /** Why the log could not be compared with the database. */
+  readonly notes: readonly Remark[];
+}
+
+/** What the database remembers of the log in this data folder. It is opened as it is, whatever its schema. */
+export async function askDatabase(config: Config): Promise<Asked> {
+  const location = databaseLocation(config);
+  if (config.database === null && !existsSync(location))
+    return notCompared('there is none in the data folder; --database names one elsewhere');
+  try {
+    const database = await openBackend(location);
+    try {
+      const server = await findServerId(database, config.data);
+      if (server === null) return notCompared('it knows no server in this data folder');
+      const remembered = await readRemembered(database, server);
+      return remembered === null
+        ? notCompared('it remembers no log of this server')
+        : { remembered, notes: [] };
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    if (!isWorkcrateError(error)) throw error;
+    return notCompared(publicMessage(error));
+  }
+}
+
+const notCompared = (why: string): Asked => ({
+  remembered: null,
+  notes: [{ file: 'the database', line: null, what: `the log could not be compared with it: ${why}` }],
+});
