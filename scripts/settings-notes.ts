@@ -36,6 +36,7 @@ export const notes: Partial<Record<SettingName, string>> = {
   port: 'The free one is printed',
   fileTtl: 'Unless the caller says otherwise',
   quotaUserBytes: 'What runs leave in their folders is not counted',
+  clientPaths: '`filesystem.allowed_paths` in a config file',
   shareRoots: 'Not where that is the home folder or `/`',
   stdioHttp: 'With `--auth`, callers of those routes sign in: [connect.md](connect.md)',
   sandbox: 'One that is named has to work, or the server does not start: [sandbox.md](sandbox.md)',

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import {
   createBridge,
   createProofs,
@@ -7,19 +8,28 @@ import {
   type Offer,
 } from './bridge/bridge.ts';
 import { createCache, type ClientCache } from './bridge/cache/cache.ts';
-import { checkAllowed } from './bridge/policy/policy.ts';
+import {
+  absoluteAllowed,
+  checkAllowed,
+  type PolicyOptions,
+  type ProjectPaths,
+} from './bridge/policy/policy.ts';
+import { usualClientPaths, type Config } from './config.ts';
 import { WorkcrateError } from './errors.ts';
 import { storedBytes } from './executions/given-files.ts';
 import type { ClientFile, ClientFiles } from './executions/tools.ts';
 import type { Files } from './files/files.ts';
 import type { Ground } from './ground.ts';
 import type { Keeping } from './keeping.ts';
+import type { Log } from './log.ts';
 import { isQuestion, type Question } from './mcp/tool.ts';
 
 export interface BridgingOptions extends Ground {
   readonly keeping: Pick<Keeping, 'files' | 'uploads'>;
   /** The address that links name, once it is known. */
   readonly baseUrl: () => string;
+  /** Whether the client runs on this machine (stdio), so that its folders can be looked at. */
+  readonly sharesMachine: boolean;
 }
 
 /** The part of the composition root that is about the client's files: cache, proofs → bridge. */
@@ -39,8 +49,8 @@ export function openBridge(options: BridgingOptions): {
   metrics.watchClientCache(() => cache.statistics());
   const { clientPaths, clientListPaths } = config;
   const paths = { read: clientPaths, list: clientListPaths.length === 0 ? null : clientListPaths };
-  for (const warning of checkAllowed({ root: config.clientRoot, ...paths }))
-    log.warn('bridge.allowed_elsewhere', { warning });
+  const projects = config.projects.map(({ root, filesystem }) => ({ root, read: filesystem.allowed_paths }));
+  warnOfElsewhere([{ root: config.clientRoot, ...paths }, ...projects], log);
   const bridge = createBridge({
     ...keeping,
     cache,
@@ -48,6 +58,7 @@ export function openBridge(options: BridgingOptions): {
     proofs: createProofs({ clock }),
     root: config.clientRoot,
     paths,
+    projects,
     timeoutMs: config.clientTimeout * 1000,
     // It is held in memory.
     mostBytes: Math.min(config.maxFileSize, config.clientCache),
@@ -55,12 +66,37 @@ export function openBridge(options: BridgingOptions): {
     clock,
     log,
   });
+  if (options.sharesMachine) tellAllowed(config, projects, bridge, log);
   return {
     bridge,
     cache,
     readable: clientPaths,
     listable: clientListPaths.length === 0 ? clientPaths : clientListPaths,
   };
+}
+
+function warnOfElsewhere(
+  all: readonly (Pick<PolicyOptions, 'root' | 'read'> & { readonly list?: readonly string[] | null })[],
+  log: Log,
+): void {
+  const warnings = all.flatMap((options) => checkAllowed({ list: null, ...options }));
+  for (const warning of new Set(warnings)) log.warn('bridge.allowed_elsewhere', { warning });
+}
+
+/**
+ * Says at the start what may be read in the projects that are known, and which of it is not there. The usual folders
+ * are not missed: few projects have all of them.
+ */
+function tellAllowed(config: Config, projects: readonly ProjectPaths[], bridge: Bridge, log: Log): void {
+  const { clientRoot, clientPaths, shareRoots } = config;
+  const isUsual = clientPaths.join() === usualClientPaths.join();
+  const named = clientRoot === null || isUsual ? [] : [{ root: clientRoot, read: clientPaths }];
+  for (const { root, read } of [...named, ...projects].filter(({ root }) => existsSync(root))) {
+    log.info('bridge.allowed', { root, paths: absoluteAllowed(root, read) });
+    bridge.warnOfMissing([root]);
+  }
+  const roots = shareRoots.filter((root) => !projects.some((project) => project.root === root));
+  if (clientRoot === null && !isUsual && roots.length > 0) bridge.warnOfMissing(roots);
 }
 
 /** For runs: what has come, or what has to be done for it. */

@@ -14,7 +14,7 @@ import {
 } from './config/settings.ts';
 import { WorkcrateError } from './errors.ts';
 
-export type { Config } from './config/settings.ts';
+export { usualClientPaths, type Config } from './config/settings.ts';
 
 /** Settings and where each came from: a flag, a variable, a line of the config file, or the default. */
 export interface LoadedConfig {
@@ -31,7 +31,7 @@ const settingNames = Object.keys(settings) as SettingName[];
 /** Flags win over the environment, that over the config file, that over the defaults. */
 export function loadConfig(flags: Flags, environment: Environment = process.env): LoadedConfig {
   const path = flags['config'] ?? (environment.WORKCRATE_CONFIG || undefined);
-  const file = path === undefined ? new Map<string, FileValue>() : readConfigFile(path);
+  const file = path === undefined ? new Map<string, FileValue>() : readConfigFile(path, structuredKeys);
   if (path !== undefined) refuseUnknownKeys(path, file);
   const origins = new Map<string, string>();
   const entries = settingNames.map((name) => {
@@ -62,9 +62,10 @@ function resolveSetting(
     const value = environment[variable];
     if (value !== undefined && value !== '') return parse(setting, value, variable);
   }
-  const written = file.get(fileKey(name));
-  if (written !== undefined)
-    return parse(setting, written.text, `${path}, line ${written.line}: ${fileKey(name)}`);
+  for (const key of fileKeys(name)) {
+    const written = file.get(key);
+    if (written !== undefined) return parse(setting, written.text, `${path}, line ${written.line}: ${key}`);
+  }
   return { value: setting.fallback(environment), origin: 'default' };
 }
 
@@ -82,11 +83,23 @@ function parse(setting: Setting<unknown>, text: string, origin: string): { value
 /** What stands before the host of a URL. */
 const withoutPassword = (text: string): string => text.replace(/\/\/[^/]*@/, '//…@');
 
+function fileKeys(name: SettingName): string[] {
+  const { fileAlias } = settings[name] as Setting<unknown>;
+  return fileAlias === undefined ? [fileKey(name)] : [fileKey(name), fileAlias];
+}
+
+const structuredKeys: ReadonlySet<string> = new Set([fileKey('projects')]);
+
 function refuseUnknownKeys(path: string, file: ReadonlyMap<string, FileValue>): void {
-  const known = new Set(settingNames.map(fileKey));
+  const known = new Set(settingNames.flatMap(fileKeys));
   for (const [key, { line }] of file)
     if (!known.has(key))
       fail(path, line, `unknown key ${JSON.stringify(key)}; workcrate --print-config lists the known ones`);
+  for (const name of settingNames) {
+    const [first, second] = fileKeys(name).filter((key) => file.has(key));
+    if (second !== undefined)
+      fail(path, file.get(second)!.line, `${second} and ${first} are the same setting`);
+  }
 }
 
 /** Relative folders are meant from where the program was started, and `localhost` is one address of it. */

@@ -72,7 +72,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const underWay = { calls: 0 };
   const stopping = new AbortController();
   const cutting = new AbortController();
-  const asking = openBridge({ ...ground, keeping, baseUrl });
+  const asking = openBridge({ ...ground, keeping, baseUrl, sharesMachine: lane.sharesMachine });
   started.use(asking.bridge);
   const tools = offeredTools(ground, keeping, code, { crates, ...writing, ...asking }, baseUrl);
   const extend = config.conformance ? (await import('./mcp/conformance/fixtures.ts')).addFixtures : undefined;

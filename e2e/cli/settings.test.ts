@@ -78,7 +78,7 @@ const brokenFiles: [string, string, string][] = [
     'line 2: unknown key "prot"; workcrate --print-config lists the known ones',
   ],
   ['a key given twice', 'port: 1\nhost: localhost\nport: 2\n', 'line 3: Map keys must be unique'],
-  ['a key below a key', 'port:\n  number: 1\n', 'line 1: port must be one value or a list of values'],
+  ['a key below a key', 'port:\n  number: 1\n', 'line 2: unknown key "port.number"'],
   ['no keys at all', 'port 1\n', 'line 1: the file must hold `key: value` lines'],
   ['broken JSON', '{\n  "port": 1,\n  "host": \n', 'line 3: Flow map must end with a }'],
 ];

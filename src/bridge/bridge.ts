@@ -53,6 +53,9 @@ export function createBridge(options: BridgeOptions) {
     /** The policy for the project of this client. */
     policyFor: approaches.policyFor,
 
+    /** Warns once of allowed paths that are in none of these folders of this machine. */
+    warnOfMissing: approaches.warnOfMissing,
+
     /** Has a large file that stayed stored asked for anew: whether there was one. */
     forgetKept: (caller: Caller, place: string | null, path: string): Promise<boolean> =>
       ladder.forgetKept(caller, {

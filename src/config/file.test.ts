@@ -102,3 +102,15 @@ it('any text is either read or refused in one line that names the file and a lin
   });
   fc.assert(property, { numRuns: 2000 });
 });
+
+it('keys below a key come with it before them, each with its own line; deeper ones are refused', () => {
+  using file = scratchFile();
+  file.write('filesystem:\n  allowed_paths: [docs, data]\n');
+  assert.deepEqual(Object.fromEntries(readConfigFile(file.path)), {
+    'filesystem.allowed_paths': { text: 'docs,data', line: 2 },
+  });
+  file.write('a:\n  b:\n    c: 1\n');
+  assert.throws(() => readConfigFile(file.path), { message: /, line 2: a\.b must be one value or a list/ });
+  file.write('a:\n  b: 1\na.b: 2\n');
+  assert.throws(() => readConfigFile(file.path), { message: /, line 3: a\.b is set twice$/ });
+});

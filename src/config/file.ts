@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node, type YAMLMap } from 'yaml';
 import { errnoOf, WorkcrateError } from '../errors.ts';
 
 /** A value of the config file as text, and the line that holds it. */
@@ -8,8 +8,14 @@ export interface FileValue {
   readonly line: number;
 }
 
-/** Reads a config file (YAML, hence JSON too) into flat keys; what is wrong is named with its line. */
-export function readConfigFile(path: string): Map<string, FileValue> {
+/**
+ * Reads a config file (YAML, hence JSON too) into flat keys: `b` below `a` is `a.b`. What is wrong is named with its
+ * line. The value of a `structured` key is given as JSON.
+ */
+export function readConfigFile(
+  path: string,
+  structured: ReadonlySet<string> = new Set(),
+): Map<string, FileValue> {
   const lines = new LineCounter();
   const document = parseDocument(readText(path), { lineCounter: lines, prettyErrors: false });
   const lineOf = (node: Node | null | undefined): number => lines.linePos(node?.range?.[0] ?? 0).line;
@@ -19,12 +25,23 @@ export function readConfigFile(path: string): Map<string, FileValue> {
   const { contents } = document;
   if (contents === null || (isScalar(contents) && contents.value === null)) return values;
   if (!isMap(contents)) fail(path, 1, 'the file must hold `key: value` lines');
-  for (const { key, value } of contents.items) {
-    const name = isScalar(key) ? String(key.value) : String(key);
-    const line = lineOf(key as Node);
-    values.set(name, { text: textOf(path, name, line, value as Node | null), line });
+  for (const [name, key, value] of entriesOf(contents)) {
+    const line = lineOf(key);
+    if (values.has(name)) fail(path, line, `${name} is set twice`);
+    const text =
+      structured.has(name) && isSeq(value) ? JSON.stringify(value) : textOf(path, name, line, value);
+    values.set(name, { text, line });
   }
   return values;
+}
+
+/** Keys below a key come with it before them, one level deep. */
+function* entriesOf(map: YAMLMap, prefix = ''): Generator<[name: string, key: Node, value: Node | null]> {
+  for (const { key, value } of map.items) {
+    const name = prefix + (isScalar(key) ? String(key.value) : String(key));
+    if (prefix === '' && isMap(value)) yield* entriesOf(value, `${name}.`);
+    else yield [name, key as Node, value as Node | null];
+  }
 }
 
 /** A list becomes what the same setting takes as text: its items with commas between. */

@@ -18,6 +18,7 @@ import {
   text,
   type Kind,
 } from './kinds.ts';
+import { projectList } from './projects.ts';
 
 /** One setting. Its key `fileTtl` is `--file-ttl`, `WORKCRATE_FILE_TTL` and `file_ttl` in the config file. */
 export interface Setting<T> {
@@ -26,6 +27,8 @@ export interface Setting<T> {
   readonly help: string;
   /** Further environment names that are accepted, after the WORKCRATE_ one. */
   readonly aliases?: readonly string[];
+  /** A further key in the config file, with a dot where it may be a key below a key. */
+  readonly fileAlias?: string;
   /** Never printed. */
   readonly secret?: boolean;
 }
@@ -36,7 +39,7 @@ function setting<T>(
   kind: Kind<T>,
   fallback: T | ((environment: Environment) => T),
   help: string,
-  more: { aliases?: readonly string[]; secret?: boolean } = {},
+  more: { aliases?: readonly string[]; fileAlias?: string; secret?: boolean } = {},
 ): Setting<T> {
   const give = typeof fallback === 'function' ? (fallback as (e: Environment) => T) : () => fallback;
   return { kind, fallback: give, help, ...more };
@@ -45,6 +48,9 @@ function setting<T>(
 const day = 86_400;
 const megabyte = 1024 ** 2;
 const gigabyte = 1024 ** 3;
+
+/** What may be read of a client's project unless told otherwise. */
+export const usualClientPaths = ['docs', 'src', 'tests', '.guide', '.todo'];
 
 /** Where data stands unless told: the place that the XDG convention names. */
 function defaultData(environment: Environment): string {
@@ -317,9 +323,14 @@ export const settings = {
   ),
   clientPaths: setting(
     list,
-    ['docs', 'src', 'tests', '.guide', '.todo'],
+    usualClientPaths,
     "folders of the client's project whose files may be asked for",
-    { aliases: ['FILESYSTEM_ALLOWED_PATHS'] },
+    { aliases: ['FILESYSTEM_ALLOWED_PATHS'], fileAlias: 'filesystem.allowed_paths' },
+  ),
+  projects: setting(
+    projectList,
+    [],
+    'folders that may be asked for in the projects named here, in place of --client-paths and --client-list-paths',
   ),
   clientListPaths: setting(list, [], 'folders of it that may be listed; default: the same'),
   clientTimeout: setting(integer(1, 3600), 120, 'seconds within which a client answers what it is asked'),

@@ -4,10 +4,17 @@ import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
 import type { Rung } from '../client-file.ts';
-import { createPolicy, type Policy } from '../policy/policy.ts';
+import {
+  createPathsByProject,
+  createPolicy,
+  type AllowedPaths,
+  type Policy,
+  type ProjectPaths,
+} from '../policy/policy.ts';
 import { bears, usualRung, type Footing } from './choose.ts';
 import type { Errand, Offer } from './errand.ts';
 import { cannot } from './failures.ts';
+import { createMissingWarning } from './missing-paths.ts';
 import type { Ladder } from './ladder.ts';
 import type { Trip } from './trip.ts';
 import type { Proofs } from './proofs.ts';
@@ -48,8 +55,9 @@ export interface ApproachOptions {
   readonly proofs: Proofs;
   /** The project's folder of clients on this machine that do not tell theirs; null where it was not set. */
   readonly root: string | null;
-  /** What may be read and listed; null for the usual folders, and for what may be read. */
-  readonly paths: { readonly read: readonly string[] | null; readonly list: readonly string[] | null };
+  readonly paths: AllowedPaths;
+  /** Projects for which other paths are allowed. */
+  readonly projects?: readonly ProjectPaths[];
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -73,17 +81,22 @@ const byHand: Subject = { operation: 'read', path: '' };
 export type Approaches = ReturnType<typeof createApproaches>;
 
 /** Finds out what is asked for, of which project, and by which way it may come. */
-export function createApproaches({ ladder, proofs, root, paths, clock, log }: ApproachOptions) {
+export function createApproaches(options: ApproachOptions) {
+  const { ladder, proofs, root, paths, projects = [], clock, log } = options;
   const policies = new Map<string | null, Policy>();
-  const check = (folder: string) => void createPolicy({ root: folder, ...paths });
+  const pathsIn = createPathsByProject(paths, projects);
+  const check = (folder: string) => void createPolicy({ root: folder, ...pathsIn(folder) });
+  const warnOfMissing = createMissingWarning(pathsIn, log);
   const roots = createRoots({ root, check, clock });
   /** Rounds whose answer was taken: a call may look twice for the same. */
   const taken = new WeakSet<ToolContext['client']>();
-  const hasAbsolute = [...(paths.read ?? []), ...(paths.list ?? [])].some(isAbsolute);
+  /** Whether a path can be judged only by who knows the project's folder. */
+  const dependsOnRoot =
+    projects.length > 0 || [...(paths.read ?? []), ...(paths.list ?? [])].some(isAbsolute);
 
   function policyOf(context: ToolContext): Policy {
     const folder = roots.of(context);
-    const known = policies.get(folder) ?? createPolicy({ root: folder, ...paths });
+    const known = policies.get(folder) ?? createPolicy({ root: folder, ...pathsIn(folder) });
     if (policies.size >= mostPolicies) policies.clear();
     policies.set(folder, known);
     return known;
@@ -108,9 +121,7 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
     const { user } = context.caller;
     if (proofs.isProven(user, folder)) return;
     proofs.prove(user, folder, proof);
-    const missing = createPolicy({ root: folder, ...paths }).missingAllowed(folder);
-    if (missing.length > 0)
-      log.warn('bridge.allowed_missing', { root: folder, missing: missing.slice(0, 20) });
+    warnOfMissing([folder]);
   }
 
   const footingOf = ({ client, sharesMachine }: ToolContext, { root: folder }: Errand): Footing => ({
@@ -128,9 +139,10 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
 
   return {
     policyFor,
+    warnOfMissing,
 
     demand(path: string, context: ToolContext): null {
-      const isKnown = !(hasAbsolute || isAbsolute(path)) || !roots.canAsk(context);
+      const isKnown = !(dependsOnRoot || isAbsolute(path)) || !roots.canAsk(context);
       if (isKnown) policyOf(context).judge(path, 'read');
       return null;
     },
@@ -144,7 +156,7 @@ export function createApproaches({ ladder, proofs, root, paths, clock, log }: Ap
       const subject = { operation, path: wish.path };
       const left = takeAnswer(subject, context, wish);
       // Nothing of the path is told by asking for the folder without which it cannot be judged.
-      const needsRoot = hasAbsolute || isAbsolute(wish.path);
+      const needsRoot = dependsOnRoot || isAbsolute(wish.path);
       if (left === null && needsRoot && roots.canAsk(context)) return askRoots(subject, context);
       const policy = policyOf(context);
       const path = policy.judge(wish.path, operation);

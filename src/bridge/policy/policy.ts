@@ -11,6 +11,7 @@ import { parseRoot } from './root.ts';
 export type { From } from './answers.ts';
 export { checkAllowed } from './check-allowed.ts';
 export type { JudgedListing, ListingOptions } from './listing.ts';
+export { absoluteAllowed, createPathsByProject, type AllowedPaths, type ProjectPaths } from './projects.ts';
 export type { RawEnd, RawEntries } from './raw-entries.ts';
 export type { PolicyKind } from './refusal.ts';
 
