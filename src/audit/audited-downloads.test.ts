@@ -6,7 +6,7 @@ import { mintLink } from '../links/link.ts';
 import type { Download } from '../links/links.ts';
 import type { Audit, AuditEvent } from './audit.ts';
 import { auditedDownloads } from './audited-downloads.ts';
-import { isWhole, joined } from './stretches.ts';
+import { isWhole, joinRanges } from '../links/links.ts';
 
 function stage(size = 100_000) {
   const events: AuditEvent[] = [];
@@ -81,7 +81,7 @@ test('stretches make up the whole where every byte is in one of them', () => {
         isWhole(stretches, size),
         bytes.every((at) => has(at, stretches)),
       );
-      const apart = joined(stretches);
+      const apart = joinRanges(stretches);
       assert.deepEqual(
         bytes.map((at) => has(at, apart)),
         bytes.map((at) => has(at, stretches)),

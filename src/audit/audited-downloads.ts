@@ -1,8 +1,7 @@
 import type { Served } from '../links/download-route.ts';
-import type { Download } from '../links/links.ts';
+import { isWhole, joinRanges, type ByteRange, type Download } from '../links/links.ts';
 import type { Link } from '../links/link.ts';
 import type { Audit } from './audit.ts';
-import { isWhole, joined, type Stretch } from './stretches.ts';
 
 /** What was asked for piece by piece, until it is told. */
 interface Gathered {
@@ -10,7 +9,7 @@ interface Gathered {
   readonly download: Download;
   readonly isHandedOver: boolean;
   readonly timer: NodeJS.Timeout;
-  stretches: Stretch[];
+  stretches: ByteRange[];
   bytes: number;
   requests: number;
 }
@@ -50,7 +49,7 @@ export function auditedDownloads(audit: Audit) {
       if (isWhole(stretches, download.size)) return noteWhole(audit, link, download, served);
       const which = `${link.id} ${isHandedOver}`;
       const gathered = gathering.get(which) ?? begin(which, link, download, isHandedOver);
-      gathered.stretches = joined([...gathered.stretches, ...stretches]);
+      gathered.stretches = joinRanges([...gathered.stretches, ...stretches]);
       gathered.bytes += bytes;
       gathered.requests++;
       const isDone = isWhole(gathered.stretches, download.size);

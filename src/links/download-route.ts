@@ -64,9 +64,19 @@ async function sendFreely(
   const plan = planDownload(headers, download);
   if (req.method === 'GET' && (await handedOver(options, req, res, link, download, plan))) return;
   const sent = await send(options, res, link, download, plan);
-  const finished = account(options, link, download, plan, sent, req.method === 'GET');
+  if (req.method !== 'GET') return account(options, link, plan.status, sent, false);
+  const finished = completes(options, link, download, servedBy(plan, sent).stretches);
+  account(options, link, plan.status, sent, finished);
   if (finished) await options.completed(link, download);
 }
+
+/** Whether every byte has been given by now. */
+const completes = (
+  { links }: DownloadRouteOptions,
+  link: Link,
+  { size }: Download,
+  given: readonly ByteRange[],
+): boolean => links.coverage.completes(link.tokenHash, given, size);
 
 /**
  * Whether others send it. That is all that is known of it here: it counts as a download when it is given away, and its
@@ -85,7 +95,8 @@ async function handedOver(
   await (await download.open()).close();
   res.writeHead(handed.status, handed.headers).end();
   const status = handed.status === 302 ? 302 : plan.status;
-  account(options, link, download, { status, range: plan.range }, { sent: 0, complete: true }, true);
+  const finished = completes(options, link, download, plan.stretches);
+  account(options, link, status, { sent: 0, complete: true }, finished);
   // Whoever is sent elsewhere may have all of it there, whatever was asked for here.
   const stretches = status === 302 ? [{ start: 0, end: download.size }] : plan.stretches;
   options.served(link, download, { stretches, bytes: 0, isHandedOver: true, failure: null });
@@ -125,7 +136,9 @@ async function sendOnce(
     if (plan.range !== null && !used)
       await links.deliver(link, lease, Math.max(delivered, plan.range.start + sent.sent));
   }
-  const finished = account(options, link, download, plan, sent, true);
+  // Its ranges begin within what was delivered before, so that whoever has the end has all of it.
+  const finished = sent.complete && plan.range?.end === download.size;
+  account(options, link, plan.status, sent, finished);
   if (!finished) return;
   if (await breaksOff(socket)) await links.reopen(link, lease);
   else await options.completed(link, download);
@@ -247,19 +260,16 @@ function tell(
     served(link, download, given);
 }
 
-/** Counts what was sent; true if the end of the content was reached. */
+/** Counts what was sent. */
 function account(
   { links, metrics, log }: DownloadRouteOptions,
   link: Link,
-  download: Download,
-  { status, range }: { status: number; range: DownloadPlan['range'] },
+  status: number,
   { sent, complete }: Sent,
-  isGet: boolean,
-): boolean {
-  const finished = isGet && complete && range !== null && range.end === download.size;
+  finished: boolean,
+): void {
   metrics.downloaded(complete ? status : 'broken');
   metrics.downloadBytes.inc(sent);
   log.debug('link.served', { link: link.id, status, sent, complete });
   if (sent > 0 || finished) links.note(link, sent, finished);
-  return finished;
 }

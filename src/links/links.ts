@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { createBundle } from './bundle.ts';
+import { createCoverage } from './coverage.ts';
 import { createDamage } from './damage.ts';
 import type { Download } from './download.ts';
 import {
@@ -22,6 +23,7 @@ import { hashToken, isToken } from './tokens.ts';
 
 export { bytesGone, type Elsewhere, type LinkTerms } from './link.ts';
 export { objectDownload, type Download, type ObjectStretch } from './download.ts';
+export { isWhole, joinRanges, type ByteRange } from './ranges.ts';
 export { dropLeases } from './lease.ts';
 export type { Upload } from './upload.ts';
 export { createUploads, type Uploads } from './uploads.ts';
@@ -114,6 +116,9 @@ export function createLinks(options: LinksOptions) {
 
     /** Bytes of the download turned out to be wrong: no more of it is given out. */
     noteDamage: damage.note,
+
+    /** When every byte of a link has been given out. */
+    coverage: createCoverage(),
 
     note: (link: Link, bytes: number, complete: boolean): void =>
       statistics.note(link.tokenHash, bytes, complete, clock()),

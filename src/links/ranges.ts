@@ -55,3 +55,20 @@ function combined(ranges: readonly ByteRange[]): ByteRange[] {
     ranges.findIndex((asked) => asked.start >= range.start && asked.end <= range.end);
   return kept.sort((a, b) => rank(a) - rank(b));
 }
+
+/** All of them in order, those that touch or overlap as one. */
+export function joinRanges(ranges: readonly ByteRange[]): ByteRange[] {
+  const all: { start: number; end: number }[] = [];
+  for (const { start, end } of ranges.toSorted((a, b) => a.start - b.start)) {
+    const last = all.at(-1);
+    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
+    else if (start < end) all.push({ start, end });
+  }
+  return all;
+}
+
+/** Whether they are all of something of that size. */
+export function isWhole(ranges: readonly ByteRange[], size: number): boolean {
+  const [first, ...more] = joinRanges(ranges);
+  return size === 0 || (more.length === 0 && first?.start === 0 && first.end === size);
+}
