@@ -136,7 +136,7 @@ function startWriting(ground: Ground, started: AsyncDisposableStack) {
 
 function offeredTools(
   { config, tracing, audit, log }: Ground,
-  { files, links, uploads }: Keeping,
+  { files, links, uploads, webhook }: Keeping,
   { executions, artifacts }: Running,
   rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
     Pick<ClientToolsOptions, 'bridge' | 'cache' | 'readable' | 'listable'>,
@@ -159,6 +159,7 @@ function offeredTools(
     timeoutMs,
     maxTimeoutMs,
     linkSeconds: fileTtl,
+    exported: webhook.exported,
     baseUrl,
   };
   return selectTools({ ...offered, ...terms }, config.tools).map((tool) =>

@@ -89,6 +89,44 @@ describe(`links (${backends})`, () => {
     assert.deepEqual((await server.call('link_status', { token: data.link_id })).data, data);
   });
 
+  /** Ranges that are asked for one after the other, with how many bytes are sent and how often all of them were. */
+  const fetches: [ranges: (string | null)[], bytes: number, downloads: number][] = [
+    [['bytes=-1'], 1, 0],
+    [['bytes=9-9', 'bytes=5-', 'bytes=-9'], 15, 0],
+    [['bytes=0-8'], 9, 0],
+    [['bytes=0-3', 'bytes=4-'], 10, 1],
+    [['bytes=5-', 'bytes=0-4'], 10, 1],
+    [['bytes=0-3', 'bytes=2-7', 'bytes=8-9'], 12, 1],
+    [['bytes=0-3', 'bytes=5-9'], 9, 0],
+    [['bytes=0-', 'bytes=-10', null], 30, 3],
+    [['bytes=0-5', 'bytes=6-', 'bytes=6-', 'bytes=-4'], 18, 1],
+    [['bytes=20-', null], 10, 1],
+  ];
+  for (const [ranges, bytes, downloads] of fetches)
+    it(`C9: ${ranges.map((range) => range ?? 'all of it').join(', ')} of ten bytes: complete ${downloads} times`, async () => {
+      const { token, downloadUrl } = await share(server, '0123456789');
+      for (const range of ranges)
+        await (await fetch(downloadUrl, { headers: range === null ? {} : { Range: range } })).text();
+      for (const headers of [{ 'If-None-Match': '*' }, { 'If-Match': '"no"' }])
+        await (await fetch(downloadUrl, { headers })).text();
+      await fetch(downloadUrl, { method: 'HEAD' });
+      const status = async () => (await server.call('link_status', { token })).data;
+      await eventually(async () => (await status()).bytesSent >= bytes);
+      const data = await status();
+      assert.deepEqual([data.bytesSent, data.downloads], [bytes, downloads]);
+    });
+
+  it('C9: several ranges in one answer are a complete download only if they are all of it', async () => {
+    const { token, downloadUrl } = await share(server, '0123456789');
+    const status = async () => (await server.call('link_status', { token })).data;
+    const get = async (range: string) => (await fetch(downloadUrl, { headers: { Range: range } })).text();
+    await get('bytes=0-3,6-9');
+    await eventually(async () => (await status()).bytesSent > 8);
+    assert.equal((await status()).downloads, 0);
+    await get('bytes=4-5,9-9');
+    await eventually(async () => (await status()).downloads === 1);
+  });
+
   it('says what to do about a link or file that is not there', async () => {
     const unknown = await server.call('link_status', { token: 'A'.repeat(43) });
     assert.deepEqual([unknown.failed, unknown.code], [true, 'not_found']);
@@ -182,7 +220,7 @@ it('C9: a completed download calls the webhook, signed, until it is taken', asyn
     webhookSecret: 'key',
   });
   const { downloadUrl, sha256 } = await share(server, 'told', { filename: 'told.txt' });
-  await (await fetch(downloadUrl, { headers: { Range: 'bytes=0-1' } })).text();
+  await (await fetch(downloadUrl, { headers: { Range: 'bytes=-1' } })).text();
   await (await fetch(downloadUrl)).text();
   await eventually(() => calls.length >= 2);
   assert.equal(calls.length, 2);
@@ -193,4 +231,39 @@ it('C9: a completed download calls the webhook, signed, until it is taken', asyn
     calls[1]!.signature,
     `sha256=${createHmac('sha256', 'key').update(calls[1]!.body).digest('hex')}`,
   );
+});
+
+it('C9: a completed export calls the webhook, signed, once for each format and without a token', async () => {
+  const calls: { body: string; signature: string | undefined }[] = [];
+  const receiver = createServer((req: IncomingMessage, res) => {
+    void text(req).then((body) => {
+      calls.push({ body, signature: req.headers['workcrate-signature'] as string });
+      res.writeHead(204).end();
+    });
+  });
+  await using _receiver = { [Symbol.asyncDispose]: async () => void receiver.close() };
+  await once(receiver.listen(0, '127.0.0.1'), 'listening');
+  await using server = await startServer({
+    webhookUrl: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`,
+    webhookSecret: 'key',
+  });
+  const documentContent = '# Report\n\nText.\n';
+  const { data, text: said } = await server.call('build_exports_content', {
+    documentContent,
+    formats: ['markdown', 'plain'],
+    outputBasename: 'report',
+  });
+  await eventually(() => calls.length >= 2);
+  const told = calls.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  assert.equal(data.artifacts.length, 2, said);
+  for (const { format, filename, size, sha256, file_id, token } of data.artifacts) {
+    const call = told.find((one) => one['format'] === format)!;
+    const { event, user } = call;
+    assert.deepEqual([event, user, call['filename']], ['export.completed', 'local', filename]);
+    assert.deepEqual([call['size'], call['sha256'], call['file_id']], [size, sha256, file_id]);
+    assert.ok(!calls.some(({ body }) => body.includes(token)));
+  }
+  for (const { body, signature } of calls)
+    assert.equal(signature, `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}`);
+  assert.equal(calls.length, 2);
 });

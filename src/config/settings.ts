@@ -350,7 +350,12 @@ export const settings = {
       secret: true,
     },
   ),
-  webhookUrl: setting(optionalUrl, null, 'told by POST of every completed download', { secret: true }),
+  webhookUrl: setting(
+    optionalUrl,
+    null,
+    'told by POST of every document that was built and every completed download',
+    { secret: true },
+  ),
   webhookSecret: setting(optionalText, null, 'key of the signature on webhook calls', { secret: true }),
   guessLimit: setting(integer(1, 1e6), 60, 'unknown tokens that one address may try in a minute'),
   idleTimeout: setting(integer(1, 3600), 60, 'seconds after which a transfer without progress is ended'),

@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts';
 import type { Log } from '../log.ts';
 import type { Download } from './download.ts';
 import type { Link } from './link.ts';
+import type { SharedLink } from './links.ts';
 
 export interface WebhookOptions {
   readonly database: Database;
@@ -19,7 +20,7 @@ const timeoutMs = 10_000;
 const pollMs = 1000;
 
 /**
- * Tells a URL of every completed download. Events wait in the database, so that none is lost by a restart;
+ * Tells a URL of every completed export and every completed download. Events wait in the database, so that none is lost by a restart;
  * a receiver may see one twice and can tell by its id.
  */
 export type Webhook = ReturnType<typeof createWebhook>;
@@ -91,29 +92,33 @@ export function createWebhook(options: WebhookOptions) {
     }
   }
 
+  /** Writes an event down, to be sent soon. */
+  async function tell(event: string, details: Record<string, unknown>): Promise<void> {
+    if (url === null || (await isFull())) return;
+    const body = JSON.stringify({ event, ...details, at: new Date(clock()).toISOString() });
+    await database.query(
+      'INSERT INTO outbox (id, body, attempts, next_at, created_at) VALUES (?, ?, 0, ?, ?)',
+      randomUUID(),
+      body,
+      clock(),
+      clock(),
+    );
+    deliverSoon();
+  }
+
   return {
-    async completed(link: Link, download: Download): Promise<void> {
-      if (url === null || (await isFull())) return;
+    /** Every byte of a link has been given out. */
+    completed: ({ id, owner }: Link, { filename, size, sha256 }: Download): Promise<void> =>
+      tell('download.completed', { link_id: id, user: owner, filename, size, sha256 }),
+
+    /** A document was built, and can be had by this link. */
+    exported: (format: string, { link, download }: SharedLink): Promise<void> => {
+      const { id, owner, fileId } = link;
       const { filename, size, sha256 } = download;
-      const at = new Date(clock()).toISOString();
-      const body = JSON.stringify({
-        event: 'download.completed',
-        link_id: link.id,
-        user: link.owner,
-        filename,
-        size,
-        sha256,
-        at,
-      });
-      await database.query(
-        'INSERT INTO outbox (id, body, attempts, next_at, created_at) VALUES (?, ?, 0, ?, ?)',
-        randomUUID(),
-        body,
-        clock(),
-        clock(),
-      );
-      deliverSoon();
+      const described = { format, filename, size, sha256 };
+      return tell('export.completed', { link_id: id, file_id: fileId, user: owner, ...described });
     },
+
     async close(): Promise<void> {
       if (timer) clearInterval(timer);
       stop.abort();

@@ -3,7 +3,7 @@ import type { ContentBlock } from '@modelcontextprotocol/server';
 import { WorkcrateError } from '../../errors.ts';
 import type { Files } from '../../files/files.ts';
 import { linkAnswer, linkShape, linkTerms } from '../../links/link-result.ts';
-import type { Links } from '../../links/links.ts';
+import type { Links, Webhook } from '../../links/links.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { belongingsOf, demandBelonging, type BelongingsOptions } from '../belongings.ts';
 import { formats, type BuildRequest, type BuildResult, type Documents } from '../documents.ts';
@@ -13,6 +13,8 @@ export interface BuildToolOptions extends BelongingsOptions {
   readonly documents: Documents;
   readonly files: Files;
   readonly links: Links;
+  /** Told of every document that was built. */
+  readonly exported: Webhook['exported'];
   readonly fileTtl: number;
   readonly maxTtl: number;
   readonly baseUrl: () => string;
@@ -98,7 +100,7 @@ interface Handed {
 }
 
 async function handOut(
-  { files, links, baseUrl }: BuildToolOptions,
+  { files, links, exported, baseUrl }: BuildToolOptions,
   { format, written }: BuildResult['built'][number],
   { outputBasename, ttl_seconds: ttlSeconds, single_use: singleUse }: Input,
   { caller, signal }: ToolContext,
@@ -111,7 +113,9 @@ async function handOut(
     keepSeconds: ttlSeconds,
   };
   const { id } = await files.add(caller, file, oneChunk(bytes), signal);
-  const link = linkAnswer(await links.share(caller, id, { ttlSeconds, singleUse }), baseUrl());
+  const shared = await links.share(caller, id, { ttlSeconds, singleUse });
+  await exported(format, shared);
+  const link = linkAnswer(shared, baseUrl());
   return {
     artifact: { format, file_id: id, ...link.structured },
     line: `${format}: ${link.text}`,
