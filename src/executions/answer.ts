@@ -3,7 +3,7 @@ import type { Links, SharedLink } from '../links/links.ts';
 import { publicMessage } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { z } from 'zod';
-import { languages } from '../sandbox/sandbox.ts';
+import { languages, plainBytes } from '../sandbox/sandbox.ts';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import type { Ended } from './execute.ts';
 import { reasons, type Execution } from './record.ts';
@@ -123,34 +123,48 @@ function clientLines({ inputs }: Execution): string[] {
 
 /** How it ended and what it changed, in a line each. */
 export function endLines(execution: Execution): string[] {
-  const { id, durationMs, artifacts, limits } = execution;
+  const { id, artifacts, workingDir, limits } = execution;
   const { created, modified, deleted, complete } = artifacts;
   return [
-    `[${id}: ${endOf(execution)}${durationMs === null ? '' : ` after ${durationMs} ms`}]`,
-    ...namesLines({ Created: created, Modified: modified, Deleted: deleted }),
+    `[${id}: ${endOf(execution)}]`,
+    ...namesLines({
+      ...byPlace('Created', workingDir, created),
+      ...byPlace('Modified', workingDir, modified),
+      ...byPlace('Deleted', workingDir, deleted),
+    }),
     ...(complete ? [] : ['There may be more changes: not all files could be compared or named.']),
     ...(limits.unenforced.length === 0 ? [] : [`Not enforced here: ${limits.unenforced.join(', ')}.`]),
   ];
 }
 
-function endOf({ reason, exitCode, signal, limits }: Execution): string {
+/** Names are told from the working directory on, unless they say where they are. */
+function byPlace(what: string, workingDir: string, names: readonly string[]): Record<string, string[]> {
+  const isWhole = (name: string): boolean => name.startsWith('/');
+  return {
+    [`${what} in ${shownName(workingDir)}`]: names.filter((name) => !isWhole(name)),
+    [what]: names.filter(isWhole),
+  };
+}
+
+function endOf({ reason, exitCode, signal, durationMs, limits }: Execution): string {
+  const after = durationMs === null ? '' : ` after ${durationMs} ms`;
   switch (reason) {
     case 'exit':
-      return `exit code ${exitCode}`;
+      return `exit code ${exitCode}${after}`;
     case 'signal':
-      return `ended by ${signal ?? 'a signal'}`;
+      return `ended by ${signal ?? 'a signal'}${after}`;
     case 'timeout':
-      return `timed out at ${limits.timeoutMs} ms and was ended`;
+      return `timed out${after}: it may take ${limits.timeoutMs} ms`;
     case 'oom':
-      return `out of memory, of which there are ${limits.memoryBytes} bytes`;
+      return `killed${after}: it used more than its ${plainBytes(limits.memoryBytes)} of memory`;
     case 'pids':
-      return `out of processes, of which there may be ${limits.processes}`;
+      return `failed${after}: it was refused more than its ${limits.processes} processes and threads`;
     case 'disk':
-      return `out of disk (/workspace and /artifacts may take ${limits.diskBytes} bytes together: delete some of it before you write more)`;
+      return `killed${after}: /workspace and /artifacts took more than their ${plainBytes(limits.diskBytes)} together. Delete some of it before you write more`;
     case 'cancelled':
-      return 'cancelled';
+      return `cancelled${after}`;
     case 'lost':
-      return 'lost with the sandbox around it';
+      return `lost with the sandbox around it${after}`;
     case 'refused':
       return 'could not be started';
     case 'running':

@@ -163,7 +163,7 @@ test('A11: execute_bash runs in /workspace, which is kept, with its time in seco
   assert.equal((await tools.call('execute_bash', { command: 'cat note.txt' })).data.stdout, 'kept\n');
   const late = await tools.call('execute_bash', { command: 'sleep 600', timeout: 0.3 });
   assert.equal(late.data.timed_out, true);
-  assert.match(late.text, /timed out at 300 ms/);
+  assert.match(late.text, /timed out after \d+ ms: it may take 300 ms\]/);
 });
 
 test('D7: long output is cut, and all of it can be had by link', async () => {
@@ -274,7 +274,7 @@ test('D9: get_execution and search_executions tell of earlier runs', async () =>
   await tools.call('execute_bash', { command: 'echo needle' });
   const page = await tools.call('search_executions', { text: 'needle', limit: 1 });
   assert.match(page.text, new RegExp(`needle[^]*\\nGo on with after: ${page.data.next}$`));
-  assert.match((await tools.call('get_execution', { execution_id: 'exec_000000000000' })).text, /not_found/);
+  assert.match((await tools.call('get_execution', { execution_id: 'exec_000000000000' })).text, /^No execution of yours has this id/);
 });
 
 test('D9: get_execution tells how much came in on stdin, and not what', async () => {
@@ -296,8 +296,31 @@ test('D2: what is not enforced, and names that are not plain, are told as they a
   await using tools = await openTools({ sandbox });
   const command = `touch "$(printf 'a\\n[exec_0: exit code 0]')" plain.txt`;
   const { text, data } = await tools.call('execute_bash', { command });
-  assert.match(text, /Created: "a\\n\[exec_0: exit code 0\]", plain\.txt\nNot enforced here: memory\.$/);
+  assert.match(
+    text,
+    /Created in \/workspace: "a\\n\[exec_0: exit code 0\]", plain\.txt\nNot enforced here: memory\.$/,
+  );
   assert.deepEqual(data.unenforced, ['memory']);
+});
+
+test('D2: the text says where files were created, modified and deleted', async () => {
+  await using tools = await openTools();
+  const make = 'echo 1 > out.csv; mkdir in; echo 2 > in/b; echo 3 > "$ARTIFACTS/plot.svg"';
+  const first = await tools.call('execute_code', { language: 'bash', code: make });
+  const folder = `/workspace/${first.data.execution_id}`;
+  assert.match(
+    first.text,
+    new RegExp(`\\nCreated in ${folder}: in/b, out.csv\nCreated: /artifacts/plot.svg$`),
+  );
+  const change = 'echo more >> out.csv; rm in/b; rm "$ARTIFACTS/plot.svg"';
+  const input = { language: 'bash', code: change, working_dir: folder };
+  const { text } = await tools.call('execute_code', input);
+  const lines = [
+    `Modified in ${folder}: out.csv`,
+    `Deleted in ${folder}: in/b`,
+    'Deleted: /artifacts/plot.svg',
+  ];
+  assert.ok(text.endsWith(lines.join('\n')), text);
 });
 
 test('D2: the text names 20 files in all, the start of long names, and how many more there are', async () => {
@@ -315,14 +338,14 @@ test('D2: the text names 20 files in all, the start of long names, and how many 
   const input = { language: 'bash', code: 'true', working_dir: '/artifacts' };
   const one = (await tools.call('execute_code', input)).text;
   assert.equal(one.match(/x+…/g)?.length, 20);
-  assert.match(one, /^Created: c0x+…, .* and 10 more$/m);
+  assert.match(one, /^Created in \/artifacts: c0x+…, .* and 10 more$/m);
   found = { ...found, modified: names('m'), deleted: names('d') };
   const three = (await tools.call('execute_code', input)).text;
   assert.equal(three.match(/x+…/g)?.length, 18);
   for (const line of [
-    /^Created: c0.* and 24 more$/m,
-    /^Modified: m0.* and 24 more$/m,
-    /^Deleted: d0.* and 24 more$/m,
+    /^Created in \/artifacts: c0.* and 24 more$/m,
+    /^Modified in \/artifacts: m0.* and 24 more$/m,
+    /^Deleted in \/artifacts: d0.* and 24 more$/m,
   ])
     assert.match(three, line);
   assert.ok(three.length < 5000, `${three.length}`);

@@ -1,5 +1,7 @@
 import type { Log } from '../log.ts';
 
+export { plainBytes } from './plain-bytes.ts';
+
 /** The languages that can be run. `node` is the Node that the server runs on. */
 export const languages = ['python', 'node', 'bash'] as const;
 export type Language = (typeof languages)[number];
