@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'quota_exceeded'
   | 'already_exists'
   | 'path_refused'
+  | 'path_not_allowed'
   | 'path_not_found'
   | 'storage_full'
   | 'storage_read_only'

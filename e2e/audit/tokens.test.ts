@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { hashToken, newToken, publicId } from '../../src/links/tokens.ts';
-import { share, startServer } from '../server.testing.ts';
+import { share, startServer, timeOf } from '../server.testing.ts';
 import { auditOf, audited } from './lines.testing.ts';
 
 const codeOf = async (answer: Response): Promise<string> => ((await answer.json()) as { code: string }).code;
@@ -47,6 +47,19 @@ it('E8: a token that opens nothing is a violation, told by its public id and nev
   const all = JSON.stringify([auditOf(server.data), server.logged]);
   for (const secret of [token, used.token, unknown, unknownUpload, unknownPage])
     assert.ok(!all.includes(secret));
+});
+
+it('E8: a link that is opened too late is noted, and is no violation', async (t) => {
+  const pass = timeOf(t);
+  await using server = await startServer();
+  const { downloadUrl, token } = await share(server, 'x', { ttl_seconds: 60 });
+  pass(61);
+  assert.equal(await codeOf(await fetch(downloadUrl)), 'link_not_found');
+  const [line] = await audited(server.data, ({ result }) => result === 'link_not_found', 1);
+  assert.deepEqual(
+    [line!.level, line!.subject, line!.details],
+    ['info', publicId(hashToken(token)), { owner: 'local', kind: 'expired_link' }],
+  );
 });
 
 it('E8: a token or key that is given where none belongs is in no line and not in the log', async () => {

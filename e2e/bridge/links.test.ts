@@ -58,17 +58,19 @@ describe('a client that shares the files of the server', () => {
       assert.equal(line!.level, 'warning');
     });
 
-  for (const path of [
-    'docs/out.txt',
-    'docs/out/secret.txt',
-    'docs/real/up/out.txt',
-    'docs/away',
-    'docs/away/nothing.txt',
-  ])
-    it(`E4: links that lead out are refused, whether anything is there or not: ${path}`, async () => {
+  for (const [path, refusal, level] of [
+    ['docs/out.txt', 'path_not_allowed', 'info'],
+    ['docs/out/secret.txt', 'path_not_allowed', 'info'],
+    ['docs/real/up/out.txt', 'path_not_allowed', 'info'],
+    ['docs/away', 'path_refused', 'warning'],
+    ['docs/away/nothing.txt', 'path_refused', 'warning'],
+  ] as const)
+    it(`E4: links out of what is allowed are refused, and a violation where they leave the project: ${path}`, async () => {
       const { code, text } = await read(path);
-      assert.equal(code, 'path_refused', text);
+      assert.equal(code, refusal, text);
       assert.doesNotMatch(text, /for nobody/);
+      const [line] = await served.audited(({ subject }) => subject === path);
+      assert.equal(line!.level, level);
     });
 
   it('a link to what is allowed is followed', async () => {

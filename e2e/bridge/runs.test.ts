@@ -33,13 +33,19 @@ describe('runs on files of the client', { skip: noSandbox }, () => {
       await using client = await connect(served, { version, capabilities, manners: honest(project.root) });
       const { data, text } = await client.call('execute_code', { ...code, client_files });
       assert.equal(data?.stdout, 'one\ntwo\n', text);
+      const bash = { command: 'cat first.csv', client_files: [{ path: 'docs/one.csv', as: 'first.csv' }] };
+      const again = await client.call('execute_bash', bash);
+      assert.equal(again.data?.stdout, 'one\n', again.text);
+      assert.match(again.text, /From the client: docs\/one\.csv/);
+      await client.call('execute_bash', { command: 'rm first.csv' });
     });
 
   it('E3, E7: a path that is not allowed runs nothing, and a client that cannot be asked is told what to do', async () => {
     const manners = honest(project.root);
     await using client = await connect(served, { version: '2026-07-28', capabilities: {}, manners });
     const outside = await client.call('execute_code', { ...code, client_files: [{ path: 'secret.txt' }] });
-    assert.equal(outside.code, 'path_refused', outside.text);
+    assert.equal(outside.code, 'path_not_allowed', outside.text);
+    assert.match(outside.text, /Any other file can be sent by request_upload/);
     const unasked = await client.call('execute_code', {
       ...code,
       client_files: [{ path: 'docs/three.csv' }],
@@ -81,7 +87,8 @@ describe('runs on files of the client', { skip: noSandbox }, () => {
     assert.equal(tooMany.text.match(/curl /g)?.length, 12, tooMany.text);
     const [good, bad] = [{ path: 'docs/new.csv' }, { path: 'secret.txt' }];
     for (const [files, expected] of [
-      [[good, bad], 'path_refused'],
+      [[good, bad], 'path_not_allowed'],
+      [[good, { path: '../x' }], 'path_refused'],
       [[good, { path: 'docs/b.csv', as: '../b' }], 'path_refused'],
       [[good, { path: 'docs/b.csv', as: 'new.csv' }], 'invalid_input'],
     ] as const)

@@ -77,7 +77,7 @@ const linkOf = (token: string) => ({ link: publicId(hashToken(token)) });
 
 type TokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
-/** The same route, with a violation for every token that opens nothing: it was guessed, or has been taken back. */
+/** The same route, with a violation for every token that opens nothing: it was guessed, used up, or taken back. */
 export function auditedTokens(route: TokenRoute, operation: string, audit: Audit): TokenRoute {
   return async (req, res, token) => {
     try {
@@ -95,16 +95,10 @@ function noteGuess(audit: Audit, operation: string, token: string, error: Workcr
   const { cause, code: result } = error;
   const dead = cause instanceof DeadLink ? cause : null;
   const subject = isToken(token) ? publicId(hashToken(token)) : null;
-  audit.violation(
-    {
-      operation,
-      user: nobody,
-      client: null,
-      subject,
-      result,
-      ...(dead && { details: { owner: dead.owner } }),
-    },
-    dead === null ? 'unknown_token' : `${dead.state}_link`,
-    error,
-  );
+  const event = { operation, user: nobody, client: null, subject, result };
+  const kind = dead === null ? 'unknown_token' : `${dead.state}_link`;
+  const details = dead && { owner: dead.owner };
+  // Whoever was given a link and comes too late has made no attempt at anything.
+  if (dead?.state === 'expired') audit.note({ ...event, level: 'info', details: { ...details, kind } });
+  else audit.violation({ ...event, ...(details && { details }) }, kind, error);
 }

@@ -1,4 +1,5 @@
 import { asWorkcrateError, type ErrorCode, type WorkcrateError } from '../errors.ts';
+import type { RefusalKind } from '../paths/paths.ts';
 import { plainlyDecoded } from '../secrets.ts';
 import type { Audit } from './audit.ts';
 
@@ -24,7 +25,22 @@ const violations: ReadonlySet<ErrorCode> = new Set(['path_refused', 'forbidden',
 /** What a name that leads elsewhere comes to where names and not paths are taken. */
 const absences: ReadonlySet<ErrorCode> = new Set(['invalid_input', 'not_found', 'path_not_found']);
 
+/** Kinds of refused paths that lead nowhere else: plain mistakes, such as a folder where a file was meant. */
+const mistakes: ReadonlySet<unknown> = new Set<RefusalKind>([
+  'busy',
+  'denied',
+  'empty',
+  'hidden',
+  'not_empty',
+  'not_folder',
+  'not_regular',
+  'not_unicode',
+  'too_deep',
+  'too_long',
+]);
+
 function violationIn({ code, details }: WorkcrateError, subject: string | null): string | null {
+  if (code === 'path_refused' && mistakes.has(details['kind'])) return null;
   if (violations.has(code)) return String(details['kind'] ?? code);
   return absences.has(code) && subject !== null && climbs(subject) ? 'traversal' : null;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { WorkcrateError } from '../errors.ts';
+import { WorkcrateError, type ErrorCode } from '../errors.ts';
 import { hashToken, newToken, publicId } from '../links/tokens.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
 import { auditedTool } from './audited-tool.ts';
@@ -39,12 +39,12 @@ const obedient = (act: () => ToolAnswer<Record<string, never>> | { ask: {}; stat
   });
 
 const fail =
-  (code: 'path_refused' | 'forbidden' | 'not_found', details = {}) =>
+  (code: ErrorCode, details = {}) =>
   (): never => {
     throw new WorkcrateError(code, 'No.', { details });
   };
 
-test('E8: every call of an audited tool is a line with its result, and what was refused is a violation', async () => {
+test('E8: every call of an audited tool is a line with its result, what leads elsewhere is a violation, and a mistake is none', async () => {
   using folder = temporaryLog();
   {
     await using audit = open(folder.path);
@@ -56,6 +56,8 @@ test('E8: every call of an audited tool is a line with its result, and what was 
       [() => ({ ask: {}, state: {} }), {}],
       [fail('not_found'), {}],
       [fail('path_refused', { kind: 'parent' }), {}],
+      [fail('path_refused', { kind: 'not_regular' }), {}],
+      [fail('path_not_allowed', { kind: 'not_allowed' }), {}],
       [fail('forbidden'), {}],
       [
         () => {
@@ -78,6 +80,8 @@ test('E8: every call of an audited tool is a line with its result, and what was 
       ['trace', 'asked', undefined],
       ['info', 'not_found', undefined],
       ['warning', 'path_refused', 'parent'],
+      ['info', 'path_refused', undefined],
+      ['info', 'path_not_allowed', undefined],
       ['warning', 'forbidden', 'forbidden'],
       ['info', 'internal', undefined],
       ['info', 'cancelled', undefined],

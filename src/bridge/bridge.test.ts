@@ -142,17 +142,17 @@ test('E7: a way that the client does not have is an error that names what it can
   isOffered(await it.bridge.read({ path: 'docs/a.bin', binary: true }, call(form)));
 });
 
-test('E4, E8: a path outside is refused before anything is asked, and is a violation', async () => {
+test('E4, E8: a path is judged before anything is asked: leaving the project is a violation, else it is a mistake', async () => {
   await using it = await stage();
   await assert.rejects(it.bridge.read({ path: 'docs/../../etc/passwd' }, call(form)), {
     code: 'path_refused',
   });
-  await assert.rejects(it.bridge.list({ path: 'secrets' }, call(form)), { code: 'path_refused' });
+  await assert.rejects(it.bridge.list({ path: 'secrets' }, call(form)), { code: 'path_not_allowed' });
   assert.deepEqual(
     it.noted.map(({ operation, kind, level, subject }) => [operation, kind, level, subject]),
     [
       ['read_client_file', 'traversal', 'warning', 'docs/../../etc/passwd'],
-      ['list_client_directory', 'not_allowed', 'warning', 'secrets'],
+      ['list_client_directory', undefined, 'info', 'secrets'],
     ],
   );
 });
@@ -335,8 +335,8 @@ test('E3: where the allowed folders are absolute, the client is asked for its pr
   const { state } = isAsked(await it.bridge.read(wish, asked()));
   const answer: InputResponseView = { kind: 'roots', roots: [{ uri: 'file:///p/q' }] };
   isOffered(await it.bridge.read(wish, call(can, { user: 'cleo', state, answer })));
-  await assert.rejects(it.bridge.read({ path: 'docs/a.md' }, asked()), { code: 'path_refused' });
-  assert.equal(it.noted.filter(({ level }) => level === 'warning').length, 1);
+  await assert.rejects(it.bridge.read({ path: 'docs/a.md' }, asked()), { code: 'path_not_allowed' });
+  assert.equal(it.noted.filter(({ result }) => result === 'path_not_allowed').length, 1);
 });
 
 test('E2: what is too large for memory stays stored, is told of again, and can be sent anew', async () => {

@@ -55,8 +55,13 @@ test('E10: files are read directly only after the proof, and only what is allowe
   symlinkSync('b.md', join(it.project, 'docs/in'));
   assert.equal(text(isFile(await read('docs/in'))), 'TWO', 'another file of the same size and time');
   rmSync(join(it.project, 'docs/b.md'));
-  for (const path of ['docs/env', 'docs/out', 'docs/nothing', 'docs/loop'])
+  for (const path of ['docs/out', 'docs/nothing', 'docs/loop'])
     await assert.rejects(read(path), { code: 'path_refused' }, path);
+  await assert.rejects(
+    read('docs/env'),
+    { code: 'path_not_allowed' },
+    'it leads to another file of the project',
+  );
   await assert.rejects(read('docs/none.md'), { code: 'path_not_found' });
   it.put('docs/sub/b.md', '');
   const violations = () => it.noted.filter(({ level }) => level === 'warning').length;

@@ -274,7 +274,10 @@ test('D9: get_execution and search_executions tell of earlier runs', async () =>
   await tools.call('execute_bash', { command: 'echo needle' });
   const page = await tools.call('search_executions', { text: 'needle', limit: 1 });
   assert.match(page.text, new RegExp(`needle[^]*\\nGo on with after: ${page.data.next}$`));
-  assert.match((await tools.call('get_execution', { execution_id: 'exec_000000000000' })).text, /^No execution of yours has this id/);
+  assert.match(
+    (await tools.call('get_execution', { execution_id: 'exec_000000000000' })).text,
+    /^No execution of yours has this id/,
+  );
 });
 
 test('D9: get_execution tells how much came in on stdin, and not what', async () => {

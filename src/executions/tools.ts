@@ -102,11 +102,14 @@ function executeBash(options: ExecutionToolsOptions): Tool {
         .describe(`Seconds; default ${options.timeoutMs / 1000}, at most ${options.maxTimeoutMs / 1000}`),
       files: givenFiles,
       crate_files: crateFiles,
+      client_files: clientFiles,
     }),
     output: endedShape,
     annotations: running,
-    async handle({ command, timeout, files = [], crate_files }, context) {
+    async handle({ command, timeout, files = [], crate_files, client_files }, context) {
       const { caller, signal, progress } = context;
+      const clients = await findClientFiles(options.clientFiles, context, client_files);
+      if (isQuestion(clients)) return clients;
       const request = {
         tool: 'execute_bash',
         language: 'bash' as const,
@@ -115,7 +118,7 @@ function executeBash(options: ExecutionToolsOptions): Tool {
         workingDir: '/workspace',
         timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
         files,
-        others: await findCrateFiles(options.crateFiles, context, crate_files),
+        others: [...clients, ...(await findCrateFiles(options.crateFiles, context, crate_files))],
       };
       return answerOf(options, caller, await options.executions.run(caller, request, { signal, progress }));
     },

@@ -18,6 +18,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   quota_exceeded: 507,
   already_exists: 409,
   path_refused: 403,
+  path_not_allowed: 403,
   path_not_found: 404,
   storage_full: 507,
   storage_read_only: 503,

@@ -2,7 +2,7 @@ import type { Audit } from '../../audit/audit.ts';
 import { asWorkcrateError } from '../../errors.ts';
 import { isQuestion, type Question, type ToolAnswer, type ToolContext } from '../../mcp/tool.ts';
 
-/** Notes what was done, once for each path; a path that was refused is a violation, and the only one noted then. */
+/** Notes what was done, once for each path; one that leads out of the project is a violation, and the only one noted then. */
 export async function audited<T>(
   audit: Audit | undefined,
   operation: string,

@@ -54,8 +54,8 @@ test('E9: text is kept in the encoding that is named, and binary exactly', () =>
 
 const good = { path: 'docs/a', content: 'x' };
 const bad: Record<string, [GivenFile, ErrorCode]> = {
-  'a path outside': [{ path: 'docs/../secret', content: 'x' }, 'path_refused'],
-  'a path that is not allowed': [{ path: 'docs-secret/x', content: 'x' }, 'path_refused'],
+  'a path outside': [{ path: 'docs/../../secret', content: 'x' }, 'path_refused'],
+  'a path that is not allowed': [{ path: 'docs-secret/x', content: 'x' }, 'path_not_allowed'],
   'the same path again': [{ path: './docs/a', content: 'y' }, 'invalid_input'],
   'broken base64': [{ path: 'docs/c', content: 'a', binary: true }, 'invalid_input'],
   'an unknown encoding': [{ path: 'docs/c', content: 'a', encoding: 'utf-9' }, 'invalid_input'],

@@ -99,21 +99,21 @@ test('E9: neither, both or half of a file is refused with what to give', async (
   assert.equal(mcp.cache.statistics().entries, 0);
 });
 
-test('E8: every file given is an audit line, and a path that was refused a violation with its kind', async () => {
+test('E8: every file given is an audit line, and a path that leads out of the project a violation with its kind', async () => {
   await using mcp = await connected();
   const files = ['docs/a', 'docs/b'].map((path) => ({ path, content: 'x' }));
   await mcp.call('guide_cache_file', { files });
   await mcp.call('guide_cache_file', { files: [...files, { path: '.env', content: 'x' }] });
   await mcp.call('guide_cache_file', { path: 'docs/a', content: '€', encoding: 'latin-1' });
-  await mcp.call('client_cache', { forget: 'docs/../x' });
+  await mcp.call('client_cache', { forget: 'docs/../../x' });
   assert.deepEqual(
     mcp.audit.lines.map((line) => line.replace(/ \w+$/, (end) => (line.startsWith('violation') ? '' : end))),
     [
       'trace guide_cache_file ada test 1 docs/a ok',
       'trace guide_cache_file ada test 1 docs/b ok',
-      'violation guide_cache_file .env path_refused',
+      'info guide_cache_file ada test 1 .env path_not_allowed',
       'info guide_cache_file ada test 1 docs/a invalid_input',
-      'violation client_cache docs/../x path_refused',
+      'violation client_cache docs/../../x path_refused',
     ],
   );
 });

@@ -7,8 +7,8 @@ import { isOffer } from './errand.ts';
 type Answer = { readonly rung: Way } | Question;
 
 /**
- * Notes every operation (E8): what was had is a trace, what failed an information, what was refused a violation. Null
- * is nothing done.
+ * Notes every operation (E8): what was had is a trace, what failed an information, and a path that leads out of the
+ * project a violation. Null is nothing done.
  */
 export async function noted<T extends Answer | null>(
   audit: Audit,

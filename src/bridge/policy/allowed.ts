@@ -1,6 +1,7 @@
-import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { WorkcrateError } from '../../errors.ts';
 import { relativePath } from './below.ts';
 import { hiddenIn } from './odd-names.ts';
+import { isRefusal } from './refusal.ts';
 import type { ProjectRoot } from './root.ts';
 
 const usual = ['docs', 'src', 'tests', '.guide', '.todo'];
@@ -57,7 +58,7 @@ function relativeOf(path: string, root: ProjectRoot | null): string | null {
   try {
     return relativePath(root, path);
   } catch (error) {
-    if (!isWorkcrateError(error, 'path_refused')) throw error;
+    if (!isRefusal(error)) throw error;
     throw new WorkcrateError(
       'config_invalid',
       `--client-paths or --client-list-paths names what cannot be allowed. ${error.message}`,

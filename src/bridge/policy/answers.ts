@@ -1,7 +1,7 @@
-import { isWorkcrateError } from '../../errors.ts';
 import type { ClientPath } from '../client-file.ts';
 import { isWithin, type Allowed } from './allowed.ts';
 import { relativePath } from './below.ts';
+import { isRefusal } from './refusal.ts';
 import type { ProjectRoot } from './root.ts';
 
 /** From where on a client tells paths: the project's folder, or the folder that was asked for. */
@@ -44,7 +44,7 @@ export function judgedAnswer(
     if (!isWithin(asked.relative, relative)) return outside;
     return allowed.refuses(relative) === null ? { is: 'seen', relative } : hidden;
   } catch (error) {
-    if (!isWorkcrateError(error, 'path_refused')) throw error;
+    if (!isRefusal(error)) throw error;
     return leadsElsewhere.has(error.details['kind']) ? outside : hidden;
   }
 }

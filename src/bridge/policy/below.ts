@@ -11,11 +11,29 @@ export function relativePath(root: ProjectRoot | null, path: string): string {
   // The folder itself has no name, and an absolute path to it leaves none either.
   const rest = (root?.after(path) ?? path) || '.';
   try {
-    const relative = isPlain(rest) ? rest : parsePath(rest).join('/');
-    const kind = oddKind(relative);
-    if (kind !== null) throw refused(kind, path);
-    return relative;
+    return isPlain(rest) ? checkedNames(rest, path) : resolvedNames(rest, path);
   } catch (error) {
     throw asRefusal(error, path);
   }
+}
+
+/**
+ * `..` that stays inside is resolved (E4), by the names alone: what comes out is what is asked for. One that leads out
+ * is left for the check to refuse, and so is anything odd among the names that it takes away.
+ */
+function resolvedNames(rest: string, path: string): string {
+  const names = rest.split('/');
+  if (!names.includes('..') || rest.startsWith('/')) return checkedNames(parsePath(rest).join('/'), path);
+  checkedNames(parsePath(names.filter((name) => name !== '..').join('/') || '.').join('/'), path);
+  const left: string[] = [];
+  for (const name of names)
+    if (name !== '..') left.push(...(name === '' || name === '.' ? [] : [name]));
+    else if (left.pop() === undefined) return parsePath(rest).join('/');
+  return left.join('/');
+}
+
+function checkedNames(relative: string, path: string): string {
+  const kind = oddKind(relative);
+  if (kind !== null) throw refused(kind, path);
+  return relative;
 }

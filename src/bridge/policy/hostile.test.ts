@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPolicy, type PolicyKind } from './policy.ts';
-import { violates } from './policy.testing.ts';
+import { isMistaken, refuses, violates } from './policy.testing.ts';
 
 /** With the whole project allowed, so that each is refused for its form alone. */
 const refused: Partial<Record<PolicyKind, readonly string[]>> = {
-  traversal: ['..', '../x', 'docs/..', 'docs/../../x', 'docs/../docs/a', './..//x', '.. /x', 'DOCS/../x'],
+  traversal: [
+    '..',
+    '../x',
+    'docs/../..',
+    'docs/../../x',
+    'docs/../../docs/a',
+    './..//x',
+    '.. /x',
+    'a/../../a/b',
+  ],
   absolute: [
     '/',
     '/etc/passwd',
@@ -17,10 +26,11 @@ const refused: Partial<Record<PolicyKind, readonly string[]>> = {
   unc: ['//server/share', '\\\\server\\share', '\\\\?\\C:\\x', '\\\\.\\pipe\\x', '//?/C:/x', '/\\server'],
   drive: ['C:', 'c:/x', 'C:x', 'C:\\x', './d:x'],
   backslash: ['docs\\a', '..\\x', 'docs/..\\..\\x', '\\etc'],
-  nul: ['a\0b', 'docs/a.md\0.png', '\0'],
+  nul: ['a\0b', 'docs/a.md\0.png', '\0', 'a\0/../docs/a'],
   not_unicode: ['\ud800', 'docs/\udfff.md'],
   encoded: [
     '%2e%2e/x',
+    'docs/%2e%2e/../a',
     '..%2fx',
     '%2fetc',
     'a%2fb',
@@ -41,7 +51,7 @@ const refused: Partial<Record<PolicyKind, readonly string[]>> = {
     '%APPDATA%/x',
     'a/%x_y%',
   ],
-  home: ['~', '~/x', '~root/x', '~+/x'],
+  home: ['~', '~/x', '~root/x', '~+/x', '~/../docs/a'],
   control: ['docs/a\nb', 'docs/\x1b[2J', 'a\x7f', 'a\tb', 'docs/\u0085', 'a\u2028b', '\r'],
   invisible: [
     'a\u202eb',
@@ -107,11 +117,62 @@ for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
     for (const root of ['/home/me/project', 'C:\\Users\\me\\project', null]) {
       const policy = createPolicy({ root, read: ['.'], list: null });
       for (const path of paths) {
-        assert.throws(() => policy.judge(path, 'read'), violates(kind, path), path.slice(0, 80));
-        assert.throws(() => policy.judge(path, 'list'), violates(kind, path), path.slice(0, 80));
+        assert.throws(() => policy.judge(path, 'read'), refuses(kind, path), path.slice(0, 80));
+        assert.throws(() => policy.judge(path, 'list'), refuses(kind, path), path.slice(0, 80));
       }
     }
   });
+
+/** E4: leaving the project is a violation, and what stays inside is a mistake. */
+const leavingKinds: ReadonlySet<PolicyKind> = new Set<PolicyKind>([
+  'traversal',
+  'absolute',
+  'unc',
+  'drive',
+  'nul',
+  'encoded',
+  'look_alike',
+  'variable',
+  'home',
+  'alike',
+]);
+
+for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][]) {
+  if (kind === 'backslash') continue;
+  const isViolation = leavingKinds.has(kind);
+  test(`E4: a path that is refused as ${kind} is a ${isViolation ? 'violation' : 'mistake'}`, () => {
+    const policy = createPolicy({ root: '/home/me/project', read: ['.'], list: null });
+    for (const path of paths) {
+      const check = isViolation ? violates(kind, path) : isMistaken(kind, path);
+      assert.throws(() => policy.judge(path, 'read'), check, path.slice(0, 80));
+    }
+  });
+}
+
+test('E4: a backslash is a mistake where the path stays inside, and a violation where it leads out on Windows', () => {
+  const policy = createPolicy({ root: '/home/me/project', read: ['.'], list: null });
+  for (const path of ['docs\\a', 'docs\\deep\\a.md', 'docs/a\\b'])
+    assert.throws(() => policy.judge(path, 'read'), isMistaken('backslash', path), path);
+  for (const path of ['..\\x', 'docs/..\\..\\x', '\\etc', 'docs\\..\\..\\x', 'docs\\.. \\x'])
+    assert.throws(() => policy.judge(path, 'read'), violates('backslash', path), path);
+});
+
+test('E4: a .. that stays inside is resolved, and the path that comes out is judged', () => {
+  const policy = createPolicy({ root: '/home/me/project', read: null, list: null });
+  for (const [path, relative] of [
+    ['docs/../docs/a.md', 'docs/a.md'],
+    ['x/../docs/./a.md', 'docs/a.md'],
+    ['docs/deep/er/../../a.md', 'docs/a.md'],
+    ['docs//b/../a.md', 'docs/a.md'],
+    ['/home/me/project/src/../docs/a.md', 'docs/a.md'],
+    ['src/..//docs', 'docs'],
+  ] as const)
+    assert.equal(policy.judge(path, 'read').relative, relative, path);
+  for (const path of ['docs/../secret', 'docs/..', 'docs/../docs-secret/a'])
+    assert.throws(() => policy.judge(path, 'read'), isMistaken('not_allowed', path), path);
+  for (const path of ['/home/me/project/../other/a', '/home/me/project/docs/../../a'])
+    assert.throws(() => policy.judge(path, 'read'), violates('traversal', path), path);
+});
 
 test('E4: the tables name more than eighty hostile forms', () => {
   assert.ok(Object.values(refused).flat().length > 80);
@@ -129,7 +190,7 @@ test('E4: case is not folded: what another system takes for an allowed name is r
     'ｄocs/a',
     'doc\u0073\u0301/a',
   ])
-    assert.throws(() => policy.judge(path, 'read'), violates('not_allowed', path), path);
+    assert.throws(() => policy.judge(path, 'read'), isMistaken('not_allowed', path), path);
 });
 
 const honest = [

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createPolicy } from './policy.ts';
-import { violates } from './policy.testing.ts';
+import { isMistaken, violates } from './policy.testing.ts';
 
 const usual = createPolicy({ root: '/home/me/project', read: null, list: null });
 
@@ -23,7 +23,7 @@ test('E3: docs, src, tests, .guide and .todo below the project are allowed, and 
     './',
     '[x]',
   ])
-    assert.throws(() => usual.judge(path, 'list'), violates('not_allowed', path), path);
+    assert.throws(() => usual.judge(path, 'list'), isMistaken('not_allowed', path), path);
 });
 
 test('E3: a refusal names what is allowed', () => {
@@ -39,11 +39,19 @@ test('E3: a refusal tells a model what to write, and whom it can have asked for 
     }
     return assert.fail(`${path} was not refused`);
   };
-  assert.match(messageOf('lib/a'), /Whoever runs the server can allow more with --client-paths\.$/);
+  assert.match(
+    messageOf('lib/a'),
+    /Whoever runs the server can allow more with filesystem\.allowed_paths .* --client-paths\.$/,
+  );
   const apart = createPolicy({ root: null, read: ['data'], list: ['data/a'] });
   assert.match(messageOf('data', apart), /--client-list-paths/);
   assert.match(messageOf('lib', apart, 'read'), /--client-paths/);
-  assert.match(messageOf('docs/.vitepress/config.ts'), /hidden folder.* add that to --client-paths/);
+  assert.match(messageOf('docs/.vitepress/config.ts'), /hidden folder.* add that to .*--client-paths/);
+  assert.match(
+    messageOf('data/stations.csv', usual, 'read'),
+    /"docs", "src", .*request_upload.*files of execute_code/,
+  );
+  assert.doesNotMatch(messageOf('data'), /request_upload/);
   for (const path of ['/etc/passwd', 'C:\\x', '//server/share'])
     assert.match(messageOf(path), /from the project's folder, such as docs\/a\.csv/, path);
   assert.match(messageOf('docs/a:b.md'), /holds ":"/);
@@ -61,7 +69,7 @@ test('E3: allowed paths replace the usual ones, absolute or from the project dow
   assert.equal(policy.judge('data/a', 'read').relative, 'data/a');
   assert.equal(policy.judge('notes/x/y', 'read').relative, 'notes/x/y');
   for (const path of ['docs/a', 'notes', 'notes/xy', 'a'])
-    assert.throws(() => policy.judge(path, 'read'), violates('not_allowed', path));
+    assert.throws(() => policy.judge(path, 'read'), isMistaken('not_allowed', path));
   assert.deepEqual(policy.judge('.', 'list'), { relative: '', absolute: '/p' });
   assert.deepEqual(policy.judge('', 'list'), { relative: '', absolute: '/p' });
   assert.equal(policy.judge('anything', 'list').relative, 'anything');
@@ -71,7 +79,7 @@ test('E3: what may be read may be listed where nothing else is said, and an empt
   const policy = createPolicy({ root: null, read: ['data'], list: null });
   assert.deepEqual(policy.judge('data', 'list'), { relative: 'data', absolute: null });
   const closed = createPolicy({ root: null, read: ['data'], list: [] });
-  assert.throws(() => closed.judge('data', 'list'), violates('not_allowed', 'data'));
+  assert.throws(() => closed.judge('data', 'list'), isMistaken('not_allowed', 'data'));
 });
 
 test('E3: what is hidden is allowed by its name alone', () => {
@@ -79,7 +87,7 @@ test('E3: what is hidden is allowed by its name alone', () => {
   for (const path of ['.guide/a', '.todo', '.github/workflows/ci.yml', 'docs/.x/a'])
     assert.ok(policy.judge(path, 'read'));
   for (const path of ['.github/a', '.github', '.env', 'docs/.xy', 'docs/.x/.y', 'a/.guide/b'])
-    assert.throws(() => policy.judge(path, 'read'), violates('hidden', path), path);
+    assert.throws(() => policy.judge(path, 'read'), isMistaken('hidden', path), path);
 });
 
 test('E3: an allowed path that could lead elsewhere is an error of the configuration', () => {
@@ -96,7 +104,7 @@ test("E3: an absolute path that is not below this client's project allows nothin
   for (const root of ['/p', null]) {
     const policy = createPolicy({ root, read, list: null });
     assert.throws(() => policy.judge('/other/docs/a', 'read'), violates('absolute', '/other/docs/a'));
-    assert.throws(() => policy.judge('docs/a', 'read'), violates('not_allowed', 'docs/a'));
+    assert.throws(() => policy.judge('docs/a', 'read'), isMistaken('not_allowed', 'docs/a'));
     assert.ok(policy.judge('src/a', 'read'));
   }
 });
@@ -128,7 +136,7 @@ test('E4: on Windows an absolute path may have backslashes, and its drive either
   assert.throws(() => policy.judge(`${below}-x\\docs\\a`, 'read'), { code: 'path_refused' });
   assert.throws(() => policy.judge(`${below}\\docs\\..\\..\\a`, 'read'), { code: 'path_refused' });
   assert.throws(() => policy.judge(`${below}\\\\docs`, 'read'), { code: 'path_refused' });
-  assert.throws(() => policy.judge('docs\\a.md', 'read'), violates('backslash', 'docs\\a.md'));
+  assert.throws(() => policy.judge('docs\\a.md', 'read'), isMistaken('backslash', 'docs\\a.md'));
 });
 
 test('E4: a project may lie on a share, and in hidden folders', () => {

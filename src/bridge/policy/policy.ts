@@ -4,7 +4,7 @@ import { judgedAnswer, type From } from './answers.ts';
 import { judgedListing, type JudgedListing, type ListingOptions } from './listing.ts';
 import { missingOf } from './missing.ts';
 import { relativePath } from './below.ts';
-import { notAllowed, refused } from './refusal.ts';
+import { notAllowed, refused, type Purpose } from './refusal.ts';
 import type { RawEntries } from './raw-entries.ts';
 import { parseRoot } from './root.ts';
 
@@ -13,9 +13,7 @@ export { checkAllowed } from './check-allowed.ts';
 export type { JudgedListing, ListingOptions } from './listing.ts';
 export { absoluteAllowed, createPathsByProject, type AllowedPaths, type ProjectPaths } from './projects.ts';
 export type { RawEnd, RawEntries } from './raw-entries.ts';
-export type { PolicyKind } from './refusal.ts';
-
-export type Purpose = 'read' | 'list';
+export type { PolicyKind, Purpose } from './refusal.ts';
 
 export interface PolicyOptions {
   /** The project's folder on the client's machine, as that writes it; null where nobody knows. */
@@ -30,7 +28,10 @@ export interface PolicyOptions {
 export interface Policy {
   /** The project's folder, without a slash at its end. */
   readonly root: string | null;
-  /** Takes a path from the project's folder, or an absolute one below it. All else is `path_refused`, a violation. */
+  /**
+   * Takes a path from the project's folder, or an absolute one below it. One that leads out is `path_refused`, a
+   * violation; one inside that is not allowed is `path_not_allowed`, a mistake.
+   */
   judge(path: string, purpose: Purpose): ClientPath;
   /**
    * Takes a path that a client gave back; absolute ones are known as such. Null unless it is what was asked for, or
@@ -43,22 +44,22 @@ export interface Policy {
   missingAllowed(root: string): string[];
 }
 
+const readSetting = 'filesystem.allowed_paths in its config file, or --client-paths';
+
 /** Fails with `invalid_input` for a root that is none, and with `config_invalid` for an allowed path that is none. */
 export function createPolicy(options: PolicyOptions): Policy {
   const root = options.root === null ? null : parseRoot(options.root);
   const read = createAllowed(options.read, root);
   const allowed = { read, list: options.list === null ? read : createAllowed(options.list, root) };
-  const settings = {
-    read: '--client-paths',
-    list: options.list === null ? '--client-paths' : '--client-list-paths',
-  };
+  const settings = { read: readSetting, list: options.list === null ? readSetting : '--client-list-paths' };
   const placed = (relative: string) => ({ relative, absolute: root?.join(relative) ?? null });
   return {
     root: root?.text ?? null,
     judge(path, purpose) {
       const relative = relativePath(root, path);
       const kind = allowed[purpose].refuses(relative);
-      if (kind === 'not_allowed') throw notAllowed(path, allowed[purpose].paths, settings[purpose]);
+      if (kind === 'not_allowed')
+        throw notAllowed(path, purpose, { allowed: allowed[purpose].paths, setting: settings[purpose] });
       if (kind === 'hidden') throw refused(kind, path);
       return placed(relative);
     },

@@ -126,7 +126,7 @@ function accepted(policy: Policy, path: string, what: 'read' | 'list') {
   try {
     return policy.judge(path, what);
   } catch (error) {
-    if (isWorkcrateError(error, 'path_refused')) return null;
+    if (isWorkcrateError(error, 'path_refused') || isWorkcrateError(error, 'path_not_allowed')) return null;
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import type { RefusalKind } from '../../paths/paths.ts';
 /** What no path about the client's machine may hold, beyond what none about ours may. */
 const reasons = {
   hidden:
-    'it is hidden, or in a hidden folder, which is allowed by its own name alone; whoever runs the server can add that to --client-paths',
+    'it is hidden, or in a hidden folder, which is allowed by its own name alone; whoever runs the server can add that to filesystem.allowed_paths in its config file or to --client-paths',
   control: 'it holds a control character',
   invisible: 'it holds characters that are not seen or turn the text around; write the plain name',
   percent: 'it holds a percent encoding; write the path as it is',
@@ -28,8 +28,25 @@ const ownWords: Readonly<Record<string, string>> = {
   unc: `it names a network share; ${fromProject}`,
 };
 
-/** Why a path was refused; stands in the `details.kind` of the `path_refused`. */
+/** Why a path was refused; stands in the `details.kind` of the error. */
 export type PolicyKind = RefusalKind | OddKind | 'not_allowed';
+
+/**
+ * Kinds that lead out of the project, or would once somebody decodes them: violations, `path_refused`. All others stay
+ * inside and are mistakes, `path_not_allowed` (E4).
+ */
+const leadsOut: ReadonlySet<string> = new Set<PolicyKind>([
+  'absolute',
+  'alike',
+  'drive',
+  'encoded',
+  'home',
+  'look_alike',
+  'nul',
+  'traversal',
+  'unc',
+  'variable',
+]);
 
 /** Far more than anybody has to see, and short enough for a log. */
 const mostShown = 4096;
@@ -38,16 +55,34 @@ export function refused(kind: OddKind, path: string): WorkcrateError {
   return refusal(path, kind, `The path ${quoted(path)} was refused: ${reasons[kind]}.`);
 }
 
-/** `setting` is the one by which more can be allowed: a model can pass on what to ask for, and of whom. */
-export function notAllowed(path: string, allowed: readonly string[], setting: string): WorkcrateError {
-  const those = allowed.length === 0 ? 'nothing' : allowed.slice(0, 20).map(quoted).join(', ');
-  const message = `The path ${quoted(path)} is not allowed. Allowed is ${those}, with what is below. Whoever runs the server can allow more with ${setting}.`;
+export type Purpose = 'read' | 'list';
+
+/** Tells a model what it can do by itself, and what it can ask for, and of whom: `setting` allows more. */
+export function notAllowed(
+  path: string,
+  purpose: Purpose,
+  { allowed, setting }: { readonly allowed: readonly string[]; readonly setting: string },
+): WorkcrateError {
+  const those =
+    allowed.length === 0 ? 'nothing' : `${allowed.slice(0, 20).map(quoted).join(', ')}, with all below`;
+  const instead =
+    purpose === 'list'
+      ? ''
+      : ' Any other file can be sent by request_upload, and then be named in files of execute_code.';
+  const message = `The path ${quoted(path)} is none that is allowed in the project: ${those}.${instead} Whoever runs the server can allow more with ${setting}.`;
   return refusal(path, 'not_allowed', message);
 }
 
-/** The same refusal, as one of the policy: it says so, and knows the path as it was given. */
+/** Whether a path may not be asked for, be it a violation or a mistake. */
+export const isRefusal = (error: unknown): error is WorkcrateError =>
+  isWorkcrateError(error, 'path_refused') || isWorkcrateError(error, 'path_not_allowed');
+
+/** Those that were made here. */
+const own = new WeakSet<WorkcrateError>();
+
+/** The same refusal, as one of the policy: it knows the path as it was given. */
 export function asRefusal(error: unknown, path: string): unknown {
-  if (!isWorkcrateError(error, 'path_refused') || error.message.startsWith('SecurityError:')) return error;
+  if (!isRefusal(error) || own.has(error)) return error;
   const kind = String(error.details['kind']);
   // A drive stands first. Elsewhere a colon is part of a name, such as `docs/a:b.md`.
   if (kind === 'drive' && !/^(?:\.?\/)*[a-z]:/i.test(path)) return refused('stream', path);
@@ -61,8 +96,17 @@ export function asRefusal(error: unknown, path: string): unknown {
 
 function refusal(path: string, kind: string, message: string): WorkcrateError {
   const details = { kind, path: path.slice(0, mostShown).toWellFormed() };
-  return new WorkcrateError('path_refused', `SecurityError: ${message}`, { details });
+  const isViolation = kind === 'backslash' ? leadsOutOnWindows(path) : leadsOut.has(kind);
+  const error = isViolation
+    ? new WorkcrateError('path_refused', `SecurityError: ${message}`, { details })
+    : new WorkcrateError('path_not_allowed', message, { details });
+  own.add(error);
+  return error;
 }
+
+/** `docs\\a.md` is how people on Windows write a path of their project. */
+const leadsOutOnWindows = (path: string): boolean =>
+  path.startsWith('\\') || path.split(/[/\\]/).some((name) => name.trim() === '..');
 
 /** Escaped and cut, so that a hostile path can neither forge a line nor fill a log. */
 function quoted(path: string): string {
