@@ -7,6 +7,7 @@ import type { Library } from './documents/zotero/library.ts';
 import { openZotero } from './documents/zotero/zotero.ts';
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
+import { placesFor } from './turns.ts';
 
 export interface DocumentingOptions {
   readonly config: Config;
@@ -37,7 +38,7 @@ export function openDocuments(options: DocumentingOptions): {
     composers,
     library,
     cslFolder: config.cslFolder,
-    most: config.maxDocuments,
+    places: placesFor(config.maxDocuments, config.auth.length > 0),
     timeoutMs: config.documentTimeout * 1000,
     mostBytes: config.documentSize,
   });

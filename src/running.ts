@@ -15,6 +15,7 @@ import type { Log } from './log.ts';
 import { createPlaces, type Places } from './places/places.ts';
 import { openSandbox } from './sandbox/open.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
+import { placesFor } from './turns.ts';
 import { seenExecutions, seenSandbox } from './seeing/runs.ts';
 
 export interface RunningOptions extends Ground {
@@ -120,6 +121,7 @@ export function sandboxOptions(config: Config, log: Log) {
     },
     network: config.sandboxNetwork,
     mostRuns: config.maxRuns,
+    mostRunsOfUser: runsOfUser(config),
     tools: config.toolsPath,
     skills: config.skillsPath,
     warm: { python: config.warmPython, node: config.warmNode, bash: config.warmBash },
@@ -129,6 +131,11 @@ export function sandboxOptions(config: Config, log: Log) {
     docker: { socket: config.dockerSocket, image: config.executorImage, runtime: config.dockerRuntime },
     instance: config.data,
   };
+}
+
+/** What is set, but at least one place and no more than there are. */
+function runsOfUser({ maxRuns, maxRunsUser, auth }: Config): number {
+  return Math.min(maxRuns, maxRunsUser ?? placesFor(maxRuns, auth.length > 0).mostOfUser);
 }
 
 /** For people who start the server. */

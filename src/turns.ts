@@ -35,11 +35,22 @@ interface Waiter {
 /** Who waits, by user: each in the order of asking, and the users in the order of their turns. */
 type Lines = Map<string, Set<Waiter>>;
 
+export interface Places {
+  readonly most: number;
+  /** Of these, the most of one user. */
+  readonly mostOfUser: number;
+}
+
+/** Where there are several users, the last place is left to others, so that nobody waits for all that one has begun. */
+export function placesFor(most: number, hasUsers: boolean): Places {
+  return { most, mostOfUser: hasUsers ? Math.max(1, most - 1) : most };
+}
+
 /**
  * At most `most` at once. The next place goes to the user who has the fewest; among those they take turns. Where no
  * more can wait, whoever has fewer waiting takes the place of the latest of whoever has the most.
  */
-export function takeTurns(most: number, refusals: Refusals): Turns {
+export function takeTurns({ most, mostOfUser }: Places, refusals: Refusals): Turns {
   const lines: Lines = new Map();
   const under = new Map<string, number>();
   let closed = false;
@@ -53,7 +64,7 @@ export function takeTurns(most: number, refusals: Refusals): Turns {
     const left = under.get(user)! - 1;
     if (left === 0) under.delete(user);
     else under.set(user, left);
-    const next = nextOf(lines, under);
+    const next = nextOf(lines, under, mostOfUser);
     if (next === null) return;
     begin(next.user);
     next.waiter.enter();
@@ -73,7 +84,7 @@ export function takeTurns(most: number, refusals: Refusals): Turns {
     async enter({ user, signal }) {
       if (closed) throw refusals.closed();
       if (signal.aborted) throw refusals.cancelled();
-      if (running() < most) begin(user);
+      if (running() < most && (under.get(user) ?? 0) < mostOfUser) begin(user);
       else {
         if (queued() >= most * waitingPerPlace) makeRoom(user);
         await turn(lines, { user, signal }, refusals.cancelled);
@@ -87,10 +98,16 @@ export function takeTurns(most: number, refusals: Refusals): Turns {
   };
 }
 
-/** Takes a user's turn, who then stands behind all others. */
-function nextOf(lines: Lines, under: ReadonlyMap<string, number>): { user: string; waiter: Waiter } | null {
+/** Takes a user's turn, who then stands behind all others. Null where nobody waits, or only who has enough already. */
+function nextOf(
+  lines: Lines,
+  under: ReadonlyMap<string, number>,
+  mostOfUser: number,
+): { user: string; waiter: Waiter } | null {
   const count = (user: string): number => under.get(user) ?? 0;
-  const [user] = [...lines.keys()].sort((a, b) => count(a) - count(b));
+  const [user] = [...lines.keys()]
+    .filter((user) => count(user) < mostOfUser)
+    .sort((a, b) => count(a) - count(b));
   if (user === undefined) return null;
   const line = lines.get(user)!;
   lines.delete(user);

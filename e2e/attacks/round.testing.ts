@@ -49,6 +49,7 @@ async function playRound(task: Task): Promise<void> {
     limits,
     network: 'none',
     mostRuns: 8,
+    mostRunsOfUser: 7,
     tools,
     skills,
     warm: { python: 2, node: 1, bash: 2 },

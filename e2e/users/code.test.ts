@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { noSandbox } from '../code.testing.ts';
 import { send, startTeam, type Member, type Team } from './team.testing.ts';
@@ -51,5 +53,15 @@ describe('A10, D15: code of two users', { skip: noSandbox }, () => {
     assert.deepEqual((await bob.call('search_executions', { text: 'hers alone' })).data.executions, []);
     assert.equal((await bob.fetch(`/executions/${execution_id}`)).status, 404);
     assert.equal((await ada.fetch(`/executions/${execution_id}`)).status, 200);
+  });
+
+  it('neither waits for runs of the other that take all the places that one may have', async () => {
+    const command = 'while [ ! -e /workspace/end ]; do sleep 0.1; done';
+    // As many as there are places, so that the last of them waits.
+    const waiting = Array.from({ length: team.config.maxRuns }, () => bash(ada, command, { timeout: 120 }));
+    assert.equal((await bash(bob, 'echo not kept waiting')).stdout, 'not kept waiting\n');
+    const places = join(team.config.data, 'places');
+    for (const place of readdirSync(places)) writeFileSync(join(places, place, 'workspace', 'end'), '');
+    for (const { exit_code } of await Promise.all(waiting)) assert.equal(exit_code, 0);
   });
 });

@@ -245,6 +245,11 @@ export const settings = {
   runTmp: setting(bytes, gigabyte / 4, 'size of /tmp in a run'),
   runOutput: setting(bytes, gigabyte / 4, 'most output of a run that is kept to be fetched by link'),
   maxRuns: setting(integer(1, 1000), 8, 'runs at once; further ones wait, up to ten times as many'),
+  maxRunsUser: setting(
+    optionalInteger(1, 1000),
+    null,
+    'runs of one user at once; default: one less than --max-runs with --auth, else as many',
+  ),
   warmPython: setting(integer(0, 100), 4, 'Python interpreters kept waiting for each user'),
   warmNode: setting(integer(0, 100), 1, 'Node interpreters kept waiting for each user'),
   warmBash: setting(integer(0, 100), 4, 'shells kept waiting for each user'),

@@ -1,5 +1,5 @@
 import { isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
-import { takeTurns } from '../turns.ts';
+import { takeTurns, type Places } from '../turns.ts';
 import { bytesOfPictures, type Belongings } from './belongings.ts';
 import { styleFor } from './citations/styles.ts';
 import type { Validation } from './citations/validate.ts';
@@ -35,7 +35,7 @@ export interface DocumentsOptions {
   /** Folder of citation styles; null: our own alone. */
   readonly cslFolder: string | null;
   /** Documents at once. */
-  readonly most: number;
+  readonly places: Places;
   readonly timeoutMs: number;
   /** Longest text, in bytes. */
   readonly mostBytes: number;
@@ -58,7 +58,7 @@ export type Documents = ReturnType<typeof createDocuments>;
 /** Builds documents: Markdown and citations into PDF, DOCX and more. */
 export function createDocuments(options: DocumentsOptions) {
   const { composers, timeoutMs, mostBytes } = options;
-  const turns = takeTurns(options.most, { busy, cancelled, closed });
+  const turns = takeTurns(options.places, { busy, cancelled, closed });
 
   /** The time that somebody waits for a turn is not counted. */
   async function inTurn<T>(

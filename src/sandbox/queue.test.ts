@@ -8,9 +8,10 @@ const { signal } = new AbortController();
 const ada = { user: 'ada', signal };
 const bob = { user: 'bob', signal };
 const carl = { user: 'carl', signal };
+const queueOf = (mostRuns: number, mostRunsOfUser = mostRuns) => runQueue({ mostRuns, mostRunsOfUser });
 
 test('as many as allowed go in, the others in the order of asking, where they are of one user', async () => {
-  const queue = runQueue(2);
+  const queue = queueOf(2);
   const order: number[] = [];
   const leave = [await queue.enter(ada), await queue.enter(ada)];
   const waiting = [0, 1, 2].map(async (number) => {
@@ -27,7 +28,7 @@ test('as many as allowed go in, the others in the order of asking, where they ar
 });
 
 test('a place that is given back twice is one place', async () => {
-  const queue = runQueue(1);
+  const queue = queueOf(1);
   const leave = await queue.enter(ada);
   leave();
   leave();
@@ -35,7 +36,7 @@ test('a place that is given back twice is one place', async () => {
 });
 
 test('ten times as many may wait, the next is told that it is busy', async () => {
-  const queue = runQueue(1);
+  const queue = queueOf(1);
   const leave = await queue.enter(ada);
   const waiting = Array.from({ length: 10 }, () => queue.enter(ada));
   await assert.rejects(queue.enter(ada), { code: 'sandbox_busy', details: { running: 1, queued: 10 } });
@@ -45,7 +46,7 @@ test('ten times as many may wait, the next is told that it is busy', async () =>
 });
 
 test('who is cancelled leaves the queue, and does not take a turn', async () => {
-  const queue = runQueue(1);
+  const queue = queueOf(1);
   const leave = await queue.enter(ada);
   const cancelled = new AbortController();
   const gone = queue.enter({ ...ada, signal: cancelled.signal });
@@ -59,7 +60,7 @@ test('who is cancelled leaves the queue, and does not take a turn', async () => 
 });
 
 test('a queue that is closed sends everybody away', async () => {
-  const queue = runQueue(1);
+  const queue = queueOf(1);
   await queue.enter(ada);
   const waiting = queue.enter(ada);
   queue.close();
@@ -79,7 +80,7 @@ function passing(queue: Turns, asking: (typeof ada)[]): { order: string[]; all: 
 }
 
 test('users take turns, however many runs of one wait', async () => {
-  const queue = runQueue(1);
+  const queue = queueOf(1);
   const leave = await queue.enter(carl);
   const { order, all } = passing(queue, [ada, ada, ada, bob, carl, bob]);
   leave();
@@ -88,7 +89,7 @@ test('users take turns, however many runs of one wait', async () => {
 });
 
 test('a place that is free goes to a user who has fewer', async () => {
-  const queue = runQueue(2);
+  const queue = queueOf(2);
   const leave = await queue.enter(ada);
   await queue.enter(ada);
   const { order, all } = passing(queue, [ada, bob]);
@@ -97,8 +98,23 @@ test('a place that is free goes to a user who has fewer', async () => {
   assert.deepEqual(order, ['bob', 'ada']);
 });
 
+test('no user holds the last place: another who comes later need not wait', async () => {
+  const queue = queueOf(3, 2);
+  const leave = [await queue.enter(ada), await queue.enter(ada)];
+  const third = queue.enter(ada);
+  assert.deepEqual([queue.running(), queue.queued()], [2, 1]);
+  const his = await queue.enter(bob);
+  assert.deepEqual([queue.running(), queue.queued()], [3, 1]);
+  his();
+  assert.deepEqual([queue.running(), queue.queued()], [2, 1]);
+  leave[0]!();
+  (await third)();
+  leave[1]!();
+  assert.deepEqual([queue.running(), queue.queued()], [0, 0]);
+});
+
 test('who finds all places to wait taken by another gets one of them, up to a fair share', async () => {
-  const queue = runQueue(1);
+  const queue = queueOf(1);
   const leave = await queue.enter(ada);
   const hers = Array.from({ length: 10 }, () => queue.enter(ada).then((out) => out(), codeOf));
   const his = Array.from({ length: 6 }, () => queue.enter(bob).then((out) => out(), codeOf));
@@ -113,7 +129,7 @@ test('who finds all places to wait taken by another gets one of them, up to a fa
 });
 
 test('who is told that it is busy learns nothing of the runs of others', async () => {
-  const queue = runQueue(1);
+  const queue = queueOf(1);
   await queue.enter(ada);
   const first = queue.enter(ada);
   const users = Array.from({ length: 9 }, (_, number) => ({ user: `user${number}`, signal }));

@@ -1,9 +1,15 @@
 import { WorkcrateError } from '../errors.ts';
 import { takeTurns, type Turns } from '../turns.ts';
+import type { SandboxOptions } from './sandbox.ts';
+
+type RunPlaces = Pick<SandboxOptions, 'mostRuns' | 'mostRunsOfUser'>;
 
 /** Runs take turns. */
-export const runQueue = (most: number): Turns =>
-  takeTurns(most, { busy: sandboxBusy, cancelled: runCancelled, closed: sandboxClosed });
+export const runQueue = ({ mostRuns, mostRunsOfUser }: RunPlaces): Turns =>
+  takeTurns(
+    { most: mostRuns, mostOfUser: mostRunsOfUser },
+    { busy: sandboxBusy, cancelled: runCancelled, closed: sandboxClosed },
+  );
 
 function runCancelled(): WorkcrateError {
   return new WorkcrateError('cancelled', 'The run was cancelled before it began.');

@@ -151,7 +151,7 @@ export interface Sandbox extends AsyncDisposable {
    * left for others. Dispose of the claim when they are copied, or will not be.
    */
   claimDisk(place: Place, bytes: number): Promise<Disposable>;
-  /** Waits where `mostRuns` are under way. */
+  /** Waits where `mostRuns` are under way, or `mostRunsOfUser` of this user. */
   start(request: RunRequest): Promise<Run>;
   occupancy(): Occupancy;
   /** Kills whatever still runs. */
@@ -164,6 +164,8 @@ export interface SandboxOptions {
   readonly network: 'none' | 'host';
   /** Runs at once; further ones wait, up to ten times as many. */
   readonly mostRuns: number;
+  /** Of these, the most of one user; further ones wait although there is a place. */
+  readonly mostRunsOfUser: number;
   /** Folders that are `/tools` and `/skills` inside, read-only, where they exist. */
   readonly tools: string | null;
   readonly skills: string | null;

@@ -52,7 +52,7 @@ export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox>
   const options = { ...asked, limits };
   const programs = await findPrograms();
   const ground = await createGround();
-  const queue = runQueue(options.mostRuns);
+  const queue = runQueue(options);
   const disk = watchedDisk(options.limits.diskBytes, options.log);
   const context: Context = { options, programs, ground, disk, under: new Set(), seen: new Set() };
   const endings = new Set<Promise<unknown>>();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { takeTurns } from '../../turns.ts';
+import { placesFor, takeTurns } from '../../turns.ts';
 import type { Address } from './address.ts';
 import { pause, type Errand } from './errand.ts';
 import { unreachable } from './failures.ts';
@@ -49,7 +49,7 @@ export interface ClientOptions {
 
 /** Asks the API, at most four times at once, with the patience that it asks for. Only ever reads. */
 export function createClient({ address, timeoutMs, clock, log }: ClientOptions): Client {
-  const turns = takeTurns(mostAtOnce, { busy, cancelled, closed: cancelled });
+  const turns = takeTurns(placesFor(mostAtOnce, false), { busy, cancelled, closed: cancelled });
   const patience = createPatience(clock, log);
   const memory = createMemory();
 

@@ -41,7 +41,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const runtime = runtimesOf({ python: python.path, bash: '/bin/bash', path: outerEnvironment.PATH });
   const cgroups = openCgroups({ name: 'workcrate' });
   await cgroups.sweep();
-  const queue = runQueue(options.mostRuns);
+  const queue = runQueue(options);
   const pools = new Map<string, Pool>();
   const { log } = options;
   const { limits, openFiles, warnings } = fitLimits(

@@ -42,6 +42,7 @@ export const contractOptions: SandboxOptions = {
   limits: contractLimits,
   network: 'none',
   mostRuns: 20,
+  mostRunsOfUser: 20,
   tools: null,
   skills: null,
   warm: { python: 1, node: 1, bash: 1 },

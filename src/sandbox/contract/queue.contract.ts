@@ -3,7 +3,7 @@ import { bytesOf } from '../whole-output.ts';
 import { describe, it } from 'node:test';
 import type { Run } from '../sandbox.ts';
 import { eventually } from '../../eventually.testing.ts';
-import { useBench, type MakeSandbox } from './harness.contract.ts';
+import { openBench, useBench, type MakeSandbox } from './harness.contract.ts';
 
 export function queueContract(make: MakeSandbox): void {
   describe('many runs', () => {
@@ -41,6 +41,20 @@ export function queueContract(make: MakeSandbox): void {
       );
       assert.equal((await Promise.all(runs)).map(({ out }) => out.trim()).join(''), '01234567');
       await eventually(() => bench.sandbox.occupancy().running === 0);
+    });
+
+    it('nobody holds all places: a run of another user starts at once', async () => {
+      await using few = await openBench(make, { mostRuns: 2, mostRunsOfUser: 1 });
+      const stop = new AbortController();
+      const first = await few.start('python', sleeper, { signal: stop.signal });
+      const output = drain(first);
+      const second = few.start('bash', 'true', { signal: stop.signal }).catch((error: unknown) => error);
+      await eventually(() => few.sandbox.occupancy().queued === 1);
+      assert.equal((await few.run('bash', 'echo mine', { user: 'bob' })).out, 'mine\n');
+      await eventually(() => few.sandbox.occupancy().running === 1);
+      assert.equal(few.sandbox.occupancy().queued, 1);
+      stop.abort();
+      await Promise.all([output, second]);
     });
 
     it('making ready ahead does no harm, however often', async () => {

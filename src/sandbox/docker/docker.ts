@@ -33,7 +33,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   const runtimes = await probe(engine, options);
   const languages = [...runtimes.keys()];
 
-  const queue = runQueue(options.mostRuns);
+  const queue = runQueue(options);
   const disk = watchedDisk(options.limits.diskBytes, options.log);
   const waiting = waitingBoxes(options, (place) => startBox(engine, options, place));
   const under = new Set<Following>();
