@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'link_not_found'
   | 'link_busy'
   | 'bytes_gone'
+  | 'file_damaged'
   | 'upload_not_found'
   | 'upload_used'
   | 'upload_busy'
@@ -109,7 +110,9 @@ const mostShown = 10_000;
 
 /** What the operator has to see to; its cause belongs in the log, since the caller is not told. */
 export function isOurFault({ code }: WorkcrateError): boolean {
-  return /^(?:internal$|out_of_descriptors$|storage_|database_|sandbox_failed$|artifact_failed$)/.test(code);
+  return /^(?:internal$|out_of_descriptors$|storage_|database_|file_damaged$|sandbox_failed$|artifact_failed$)/.test(
+    code,
+  );
 }
 
 /** Anything that is not a WorkcrateError is our own fault, and its text stays in the log. */

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { filesFolder } from '../../src/stores.ts';
 import { backends, startServer, upload, type TestServer } from '../server.testing.ts';
 
 describe(`bundles (${backends})`, () => {
@@ -50,6 +51,20 @@ describe(`bundles (${backends})`, () => {
     await server.call('delete_file', { file_id: id });
     assert.equal((await fetch(data.downloadUrl)).status, 410);
     assert.equal((await server.call('link_status', { token: data.token })).data.state, 'gone');
+  });
+
+  it('C9: a file whose stored bytes were changed is named, and no bundle is made of it', async (t) => {
+    if (server.config.storage !== 'disk')
+      return t.skip('only on disk can a stored byte be changed from here');
+    const ids = [await upload(server, 'empty', ''), await upload(server, 'good.txt', 'good')];
+    const damaged = await upload(server, 'damaged.txt', 'damaged');
+    const digits = damaged.slice('file_'.length);
+    const path = `objects/files/${digits.slice(0, 2)}/${digits}.bin`;
+    await writeFile(join(filesFolder(server.config), path), 'Damaged');
+    const refused = await server.call('bundle_files', { file_ids: [...ids, damaged] });
+    assert.equal(refused.code, 'file_damaged');
+    assert.match(refused.text, /damaged\.txt/);
+    assert.equal((await server.call('bundle_files', { file_ids: ids })).failed, false);
   });
 
   it('C9: a bundle can be single use', async () => {

@@ -1,4 +1,4 @@
-import type { PoolConfig } from 'pg';
+import type { ClientBase, PoolConfig } from 'pg';
 import { WorkcrateError } from '../errors.ts';
 
 const INT8 = 20;
@@ -25,7 +25,7 @@ export async function openPool(url: string) {
     getTypeParser: ((oid: number, format: 'text') =>
       oid === INT8 ? safeInteger : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
   };
-  const pool = new pg.Pool({ ...SETTINGS, connectionString: url, types });
+  const pool = new pg.Pool({ ...SETTINGS, connectionString: url, types, onConnect: demandDurableCommits });
   // Without a listener, a connection that ends would end the process. The pool opens another.
   pool.on('error', ignore);
   pool.on('connect', (client) => client.on('error', ignore));
@@ -33,6 +33,13 @@ export async function openPool(url: string) {
 }
 
 function ignore(): void {}
+
+/** What is acknowledged must be on disk, whatever the server's default is. A setting that waits for more stays. */
+async function demandDurableCommits(client: ClientBase): Promise<void> {
+  await client.query(
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+  );
+}
 
 async function importPg() {
   try {

@@ -57,6 +57,18 @@ describe('PostgreSQL', { skip }, () => {
     for (const rows of await Promise.all(slow)) assert.equal(rows[0]?.['bytes'], 1);
   });
 
+  test('commits wait for the disk, although the server is set not to wait', async (t) => {
+    const database = await openDatabase(await newUrl());
+    t.after(() => database.close());
+    const show = () => database.query('SHOW synchronous_commit');
+    const shown = await Promise.all([
+      show(),
+      show(),
+      database.transaction((tx) => tx.query('SHOW synchronous_commit')),
+    ]);
+    for (const rows of shown) assert.deepEqual(rows, [{ synchronous_commit: 'on' }]);
+  });
+
   test('a wrong password says so, and the error holds no password', async () => {
     const url = new URL(await newUrl());
     url.password = 'hunter2-secret';

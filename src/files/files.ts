@@ -19,7 +19,7 @@ import { sweepFiles } from './sweep.ts';
 export { digesting, digestOf, type Digest } from './digest.ts';
 export { isMediaType, mediaTypeOf } from './media-type.ts';
 export { tooLarge } from './bounded.ts';
-export { fileFromRow, type StoredFile } from './stored-file.ts';
+export { fileDamaged, fileFromRow, type StoredFile } from './stored-file.ts';
 export { keyFor } from './storage-key.ts';
 export type { Quotas } from './quota.ts';
 

@@ -1,4 +1,5 @@
 import type { Queries, Row } from '../database/database.ts';
+import { WorkcrateError } from '../errors.ts';
 
 /** An owned, immutable, hashed object in storage. */
 export interface StoredFile {
@@ -48,4 +49,14 @@ export function fileFromRow(row: Row): StoredFile {
     createdAt: row['created_at'] as number,
     expiresAt: row['expires_at'] as number,
   };
+}
+
+/** For whoever reads a file and finds other bytes than were sent. Nothing made of them must be given out. */
+export function fileDamaged({ id, name }: Pick<StoredFile, 'id' | 'name'>): WorkcrateError {
+  return new WorkcrateError(
+    'file_damaged',
+    `The stored bytes of ${name} (${id}) are not those that were sent: their sha256 is another. Send the file again, ` +
+      'and ask the operator to run workcrate check --read-data.',
+    { details: { fileId: id } },
+  );
 }

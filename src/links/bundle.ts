@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import { cleanFilename, portableFilename } from '../filenames.ts';
-import { type StoredFile } from '../files/files.ts';
+import { fileDamaged, type StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { bundledFile, zipDownload, type Download } from './download.ts';
 import { fileNotFound, insertLink, type Link, type LinksOptions } from './link.ts';
@@ -36,7 +36,7 @@ export async function createBundle(
     { name, sha256: '', createdAt: bundle.link.createdAt },
     entries,
   );
-  const sha256 = await hashOf(allBytes(unhashed, progress));
+  const sha256 = await hashOf(allBytes(unhashed, files, progress));
   await options.database.transaction(async (tx) => {
     for (const file of files)
       if (!(await options.files.extend(tx, caller, file.id, bundle.link.expiresAt)))
@@ -85,19 +85,40 @@ async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   return hash.digest('hex');
 }
 
-/** The whole archive once, for its hash; a reader that checks the download can then tell if it is whole. */
-async function* allBytes(download: Download, progress: Progress): AsyncGenerator<Uint8Array> {
+/**
+ * The whole archive once, for its hash; a reader that checks the download can then tell if it is whole. Each file must
+ * be what was sent: its CRC is in the archive, and so other bytes would make an archive that cannot be unpacked.
+ */
+async function* allBytes(
+  download: Download,
+  files: readonly StoredFile[],
+  progress: Progress,
+): AsyncGenerator<Uint8Array> {
   let done = 0;
   const opened = await download.open();
+  // An empty file has no segment of its own.
+  const inOrder = files.filter((file) => file.size > 0).values();
   for await (const segment of opened.segments(0, download.size)) {
     const chunks =
-      'bytes' in segment ? [segment.bytes] : segment.object.read(segment.start, segment.end, progress.signal);
+      'bytes' in segment
+        ? [segment.bytes]
+        : demandHash(inOrder.next().value!, segment.object.read(segment.start, segment.end, progress.signal));
     for await (const chunk of chunks) {
       done += chunk.length;
       yield chunk;
       progress.report(done, download.size);
     }
   }
+}
+
+/** Passes the bytes of a file through, and rejects at their end if they are not those that were sent. */
+async function* demandHash(file: StoredFile, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256');
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    yield chunk;
+  }
+  if (hash.digest('hex') !== file.sha256) throw fileDamaged(file);
 }
 
 async function insertBundle(

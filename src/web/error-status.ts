@@ -7,6 +7,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   link_not_found: 404,
   link_busy: 409,
   bytes_gone: 410,
+  file_damaged: 410,
   upload_not_found: 404,
   upload_used: 409,
   upload_busy: 423,
