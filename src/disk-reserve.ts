@@ -1,4 +1,5 @@
 import { stat, statfs } from 'node:fs/promises';
+import { WorkcrateError } from './errors.ts';
 
 /** The reserve is 2 % of a file system, and no more than 1 GB of it. */
 const reserveShare = 0.02;
@@ -63,5 +64,53 @@ export async function claimSpace(folder: string, bytes: number): Promise<Disposa
       if (left === 0) claimedBytes.delete(dev);
       else claimedBytes.set(dev, left);
     },
+  };
+}
+
+/** Rejects with `storage_full` where `bytesToCome` would not leave the reserve. */
+export async function demandSpace(folder: string, bytesToCome = 0): Promise<void> {
+  const space = await measureFreeSpace(folder);
+  if (!leavesReserve(space, bytesToCome)) throw outOfSpace(space);
+}
+
+/** What a caller is told whose bytes would not leave the reserve. */
+function outOfSpace({ inodes }: FreeSpace): WorkcrateError {
+  const reason =
+    inodes !== null && inodes.free < inodes.reserve
+      ? 'The disk of the server can hold almost no more files, however small: its inodes are used up.'
+      : 'The disk of the server is almost full, and this would take the space that it keeps free for deleting.';
+  return new WorkcrateError(
+    'storage_full',
+    `${reason} Nothing was kept. Delete files that are no longer needed (delete_file), or have the operator free some ` +
+      'space, then try again.',
+  );
+}
+
+/** Bytes are claimed so far ahead at most, as many again as were claimed before: the kernel is asked seldom. */
+const mostAheadBytes = 16 * 1024 ** 2;
+
+/** Claims space for a stream of bytes while it is written. Dispose at its end. */
+export function claimAlong(folder: string) {
+  let claim: Disposable | null = null;
+  let [left, ahead] = [0, 0];
+  const next = async (bytes: number): Promise<Disposable | null> => {
+    ahead = Math.max(bytes, Math.min(mostAheadBytes, 2 * ahead));
+    const claimed = await claimSpace(folder, ahead);
+    if (claimed !== null || ahead === bytes) return claimed;
+    ahead = bytes;
+    return claimSpace(folder, bytes);
+  };
+  return {
+    /** Before so many bytes are written. Rejects with `storage_full` where they would not leave the reserve. */
+    async demand(bytes: number): Promise<void> {
+      if (bytes > left) {
+        claim?.[Symbol.dispose]();
+        claim = await next(bytes);
+        if (claim === null) throw outOfSpace(await measureFreeSpace(folder));
+        left = ahead;
+      }
+      left -= bytes;
+    },
+    [Symbol.dispose]: (): void => claim?.[Symbol.dispose](),
   };
 }

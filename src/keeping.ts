@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { lockFolder } from './data-folder.ts';
 import { createElsewhere } from './crates/crates.ts';
 import { openCrateSources } from './crating.ts';
 import { openDatabase } from './database/open.ts';
+import { createBallast } from './disk-ballast.ts';
+import { demandSpace } from './disk-reserve.ts';
 import { createFiles } from './files/files.ts';
 import { demandSameStore } from './files/store-id.ts';
 import type { Ground } from './ground.ts';
@@ -12,7 +15,7 @@ import { countedLinks, countedUploads } from './seeing/links.ts';
 import { seenStorage } from './seeing/storage.ts';
 import { openServerId } from './server-id.ts';
 import { openStorage } from './storage/open.ts';
-import { databaseLocation, storageOptions } from './stores.ts';
+import { databaseLocation, sqliteFolder, storageOptions } from './stores.ts';
 
 export type Keeping = Awaited<ReturnType<typeof startKeeping>>;
 
@@ -22,7 +25,11 @@ export async function startKeeping({ config, metrics, tracing, clock, log }: Omi
   started.use(lockFolder(config.data));
   const store = storageOptions(config);
   if (store.kind === 'disk' && store.directory !== config.data) started.use(lockFolder(store.directory));
-  const database = seenDatabase(await openDatabase(databaseLocation(config)), { metrics, tracing });
+  const onDisk = sqliteFolder(config);
+  const ballast = onDisk === null ? null : started.use(createBallast(onDisk, join(onDisk, 'ballast'), log));
+  const makeRoom = (): boolean => ballast?.giveUp() ?? false;
+  const opened = await openDatabase(databaseLocation(config), 'main', { makeRoom });
+  const database = seenDatabase(opened, { metrics, tracing });
   started.defer(() => database.close());
   const server = await openServerId(database, config.data);
   const storage = seenStorage(await openStorage(store, metrics.storageRequest), tracing);
@@ -31,7 +38,20 @@ export async function startKeeping({ config, metrics, tracing, clock, log }: Omi
   const sources = started.use(await openCrateSources(config));
   const elsewhere = createElsewhere(sources.find);
   const { maxFileSize, uploadTtl, maxBundleFiles, webhookUrl, webhookSecret } = config;
-  const files = createFiles({ database, storage, quotas: quotasOf(config), maxFileSize, clock, log });
+  const keepsReserve = async (bytes: number): Promise<void> => {
+    await storage.demandSpace?.(bytes);
+    if (onDisk !== null) await demandSpace(onDisk);
+  };
+  const quotas = quotasOf(config);
+  const files = createFiles({
+    database,
+    storage,
+    quotas,
+    maxFileSize,
+    clock,
+    log,
+    demandSpace: keepsReserve,
+  });
   const { lookups } = metrics;
   const rooms = { database, storage, files, uploadTtl, maxBundleFiles, elsewhere, lookups, clock, log };
   const links = countedLinks(createLinks(rooms), metrics);
@@ -43,6 +63,7 @@ export async function startKeeping({ config, metrics, tracing, clock, log }: Omi
   if (database.kind === 'sqlite') await dropLeases(database);
   await demandSameStore(database, storage);
   log.info('start.orphans_removed', { count: await files.sweepOrphans() });
+  await ballast?.restore();
   const all = started.move();
   return {
     database,

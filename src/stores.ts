@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Config } from './config.ts';
 import { parseAddress } from './crates/sources/address.ts';
 import type { SourceOptions } from './crates/sources/open.ts';
@@ -8,6 +8,12 @@ import type { StorageOptions } from './storage/open.ts';
 /** Where the state is: a postgres:// URL, or the path of a SQLite database. */
 export const databaseLocation = ({ database, data }: Config): string =>
   database ?? join(data, 'workcrate.db');
+
+/** The folder of the SQLite database, or null where the state is in PostgreSQL or in memory. */
+export function sqliteFolder(config: Config): string | null {
+  const location = databaseLocation(config);
+  return location === ':memory:' || /^postgres(?:ql)?:\/\//i.test(location) ? null : dirname(location);
+}
 
 /** Where the index of crates is: beside the state on PostgreSQL, else in a file of its own, which can be made again. */
 export const crateIndexLocation = ({ database, data }: Config): string =>

@@ -14,7 +14,7 @@ export interface SweeperOptions {
   readonly intervalSeconds: number;
 }
 
-/** Deletes what has expired, every so often: links first, then uploads, files and their bytes, records of runs. */
+/** Deletes what has expired, every so often: files and their bytes first, then links, uploads, records of runs. */
 export function startSweeper({
   files,
   links,
@@ -27,10 +27,12 @@ export function startSweeper({
   let running: Promise<void> | null = null;
 
   async function sweep(): Promise<void> {
+    // On a full disk only this one can free space by itself, and the others need some.
+    const swept = await files.sweep();
     const counts = {
       links: await links.sweep(),
       uploads: await uploads.sweep(),
-      files: await files.sweep(),
+      files: swept,
       ...(await executions.sweep()),
     };
     metrics.sweepDone(counts);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { rm, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { it } from 'node:test';
-import { share, startServer, type TestServer } from '../server.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
+import { share, startServer, timeOf, upload, type TestServer } from '../server.testing.ts';
 import {
   offsetOf,
   onDisk,
@@ -93,23 +96,29 @@ it('an upload that fills the disk of the database too is dropped, and gives that
 });
 
 for (const apart of [false, true])
-  it(`with the data folder full${apart ? ' and the files elsewhere' : ''}, all that writes is told storage_full; with space all works`, async (t) => {
-    await using disk = await smallDisk(t, '4m');
+  it(`with the data folder full${apart ? ' and the files elsewhere' : ''}, nothing is taken in, all can be shared, revoked and deleted, and with space all works`, async (t) => {
+    await using disk = await smallDisk(t, '8m');
     if (disk === null) return;
     await using files = apart ? await smallDisk(t) : null;
     await using server = await startServer({ ...onThisDisk, data: disk.path, filesDir: files?.path ?? null });
     const kept = await share(server, 'kept');
+    const others = await Promise.all(Array.from({ length: 5 }, () => share(server, randomBytes(10))));
     const url = await uploadUrl(server);
     await disk.fill();
-    const reply = await untilRefused(server);
-    assert.equal(reply.code, 'storage_full');
+    const asked = await server.call('request_upload', { filename: 'x' });
+    assert.equal(asked.code, 'storage_full');
+    assert.ok(!asked.text.includes(disk.path), asked.text);
     const put = await send('PUT', url, randomBytes(50_000));
     assert.deepEqual([put.status, put.json.code], [507, 'storage_full']);
-    assert.equal((await server.call('share_file', { file_id: kept.fileId })).code, 'storage_full');
-    assert.equal((await server.call('delete_file', { file_id: kept.fileId })).code, 'storage_full');
+    assert.ok(!put.json.error.includes(disk.path), put.json.error);
+    for (const { fileId, token } of others) {
+      assert.equal((await server.call('share_file', { file_id: fileId })).failed, false);
+      assert.equal((await server.call('revoke_link', { token })).failed, false);
+      assert.equal((await server.call('delete_file', { file_id: fileId })).failed, false);
+    }
     assert.equal(await (await fetch(kept.downloadUrl)).text(), 'kept');
-    assert.equal((await fetch(`${server.url}/livez`)).status, 200);
-    if (!apart) assert.equal((await fetch(`${server.url}/readyz`)).status, 503);
+    await server.restart();
+    assert.equal((await server.call('share_file', { file_id: kept.fileId })).failed, false);
     await disk.free();
     assert.equal((await send('PUT', url, 'at last')).status, 201);
     assert.equal(await (await fetch(kept.downloadUrl)).text(), 'kept');
@@ -118,10 +127,58 @@ for (const apart of [false, true])
     await assertWorks(server);
   });
 
-/** SQLite goes on for a while with space that it has already. */
-async function untilRefused(server: TestServer) {
-  for (;;) {
-    const reply = await server.call('request_upload', { filename: 'x'.repeat(200) });
-    if (reply.failed) return reply;
+it('C7: a disk that uploads have filled keeps a reserve, however often more are tried: files can be shared, revoked, deleted', async (t) => {
+  await using disk = await smallDisk(t, '64m');
+  if (disk === null) return;
+  await using server = await startServer({ ...onThisDisk, data: disk.path });
+  const [first, second] = [await share(server, randomBytes(1_000_000)), await share(server, 'small')];
+  const spare = await uploadUrl(server);
+  let taken = 0;
+  for (; (await tryUpload(server, randomBytes(2_000_000))) === 201; taken++);
+  assert.ok(taken > 20, `${taken} files of 2 MB were taken`);
+  for (let round = 0; round < 500; round++) {
+    assert.equal(await tryUpload(server, randomBytes(2_000_000)), 507);
+    assert.equal((await send('PUT', spare, randomBytes(2_000_000))).status, 507);
   }
+  const { bavail, blocks } = await statfs(disk.path);
+  assert.ok(bavail > blocks * 0.01, `${bavail} of ${blocks} blocks are free`);
+  assert.equal((await server.call('share_file', { file_id: second.fileId })).failed, false);
+  assert.equal((await server.call('revoke_link', { token: first.token })).failed, false);
+  assert.equal((await server.call('delete_file', { file_id: first.fileId })).failed, false);
+  assert.equal((await fetch(first.downloadUrl)).status, 404);
+});
+
+it('C5: expired files are swept from a disk that is full to the last byte, and then there is space', async (t) => {
+  const pass = timeOf(t);
+  await using disk = await smallDisk(t, '16m');
+  if (disk === null) return;
+  await using server = await startServer({ ...onThisDisk, data: disk.path, fileTtl: 60, sweepInterval: 1 });
+  const kept = await upload(server, 'a.bin', randomBytes(1_000_000));
+  for (let n = 0; n < 5; n++) await upload(server, 'a.bin', randomBytes(500_000));
+  await rm(join(disk.path, 'ballast'));
+  await disk.fill();
+  assert.equal((await onDisk(server)).objects.length, 6);
+  pass(25 * 60 * 60);
+  await eventually(async () => (await onDisk(server)).objects.length === 0);
+  assert.equal((await server.call('delete_file', { file_id: kept })).code, 'not_found');
+  assert.equal(await tryUpload(server, randomBytes(500_000)), 201);
+});
+
+it('C10: a disk without inodes says so, since space is not what is missing', async (t) => {
+  await using disk = await smallDisk(t, '16m,nr_inodes=400');
+  if (disk === null) return;
+  await using server = await startServer({ ...onThisDisk, data: disk.path });
+  const url = await uploadUrl(server);
+  const { ffree } = await statfs(disk.path);
+  for (let n = 0; n < ffree; n++) await writeFile(join(disk.path, `empty-${n}`), '');
+  const { status, json } = await send('PUT', url, 'x');
+  assert.deepEqual([status, json.code], [507, 'storage_full']);
+  assert.match(json.error, /inodes/);
+});
+
+/** The status that it ends with, whether it is refused when it is asked for or when it is sent. */
+async function tryUpload(server: TestServer, bytes: Uint8Array): Promise<number> {
+  const { code, data } = await server.call('request_upload', { filename: 'x', size: bytes.length });
+  if (code === 'storage_full') return 507;
+  return (await send('PUT', data.uploadUrl, bytes)).status;
 }

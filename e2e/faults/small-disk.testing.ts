@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, rmdir, statfs, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm, rmdir, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -23,14 +23,14 @@ export async function smallDisk(t: TestContext, size = '2m'): Promise<SmallDisk 
     return null;
   }
   const unmount = unmountAtTheLatest(path);
-  const ballast = join(path, 'ballast');
+  const filler = join(path, 'filler');
   return {
     path,
     async fill() {
       const { bavail, bsize } = await statfs(path);
-      await writeFile(ballast, Buffer.alloc(bavail * bsize));
+      await appendFile(filler, Buffer.alloc(bavail * bsize));
     },
-    free: () => rm(ballast),
+    free: () => rm(filler),
     async [Symbol.asyncDispose]() {
       unmount();
       await rmdir(path);

@@ -48,16 +48,17 @@ export function openAudit(options: AuditOptions): Audit {
       .finally(() => (sweeping = null));
   }
 
-  const note = (event: AuditEvent): void => {
+  const write = (event: AuditEvent): void => {
     if (auditLevels.indexOf(event.level) >= least) queue.add(bounded(event, clock()));
   };
-  const folding = createFolding(note, clock);
+  const folding = createFolding(write, clock);
   if (missing !== null) {
     log.error('audit.lines_missing', { because: missingText(missing) });
     queue.add(missingEntry(missing, clock()));
   }
   return {
-    note,
+    // Whoever tries again and again while the disk is full must not fill what is left of it with lines.
+    note: (event) => (event.result === 'storage_full' ? folding.take(event, event.result) : write(event)),
     violation: violations(folding.take),
     synced: queue.sync,
     async flush() {

@@ -2,20 +2,29 @@ import { WorkcrateError } from '../errors.ts';
 import type { Database } from './database.ts';
 import { migrate, type Schema } from './migrate.ts';
 import { postgresDatabase } from './postgres.ts';
-import { sqliteDatabase } from './sqlite.ts';
+import { sqliteDatabase, type SqliteOptions } from './sqlite.ts';
 
 /** Every backend, by the locations that it opens. The first that matches is taken. */
-const BACKENDS: { location: RegExp; open(location: string): Database | Promise<Database> }[] = [
+const BACKENDS: {
+  location: RegExp;
+  open(location: string, options: SqliteOptions): Database | Promise<Database>;
+}[] = [
   { location: /^postgres(ql)?:\/\//i, open: postgresDatabase },
   // A path, and no URL of a database that is not supported.
   { location: /^(?![a-z][a-z0-9+.-]*:\/\/)./i, open: sqliteDatabase },
 ];
 
 /** Opens a `postgres://` URL or a SQLite file, and brings its schema up to date. */
-export async function openDatabase(location: string, schema: Schema = 'main'): Promise<Database> {
-  const database = await openBackend(location);
+export async function openDatabase(
+  location: string,
+  schema: Schema = 'main',
+  options: SqliteOptions = {},
+): Promise<Database> {
+  const database = await openBackend(location, options);
   try {
     await migrate(database, schema);
+    // The file of a new database gets its size now: there may be no space for that once the disk is full.
+    if (database.kind === 'sqlite') await database.query('PRAGMA wal_checkpoint(PASSIVE)');
   } catch (error) {
     await database.close();
     throw error;
@@ -34,10 +43,10 @@ export async function reachDatabase(location: string): Promise<void> {
 }
 
 /** Opens it as it is, whatever its schema. */
-export async function openBackend(location: string): Promise<Database> {
+export async function openBackend(location: string, options: SqliteOptions = {}): Promise<Database> {
   const backend = BACKENDS.find((candidate) => candidate.location.test(location));
   if (backend === undefined) throw unsupported();
-  return backend.open(location);
+  return backend.open(location, options);
 }
 
 function unsupported(): WorkcrateError {

@@ -28,8 +28,20 @@ export function queryError(error: unknown, place: string): WorkcrateError {
   const state = sqlState(error);
   const [code, advice] = meaningOf(state);
   const details = { ...(state !== null && { sqlState: state }), ...(isEnd(state) && { connection: 'lost' }) };
-  return new WorkcrateError(code, messageOf(error, place, advice), { cause: error, details });
+  const told = messageOf(error, place, advice);
+  const message = callerMessages[code];
+  if (message === undefined) return new WorkcrateError(code, told, { cause: error, details });
+  // Any caller may read it: which server it is stands in the log alone.
+  return new WorkcrateError(code, message, { cause: new Error(told, { cause: error }), details });
 }
+
+const callerMessages: Partial<Record<ErrorCode, string>> = {
+  storage_full:
+    'The disk of the database is full, so that nothing can be written down. What was acknowledged is safe. Have the ' +
+    'operator free some space, then try again.',
+  storage_read_only:
+    'The database cannot be written to. What was acknowledged is safe. The log of the server says more.',
+};
 
 function isEnd(state: string | null): boolean {
   return state === null || CONNECTION_ENDED.has(state);

@@ -4,6 +4,7 @@ import { type ErrorCode, errnoOf, isWorkcrateError, WorkcrateError } from '../er
 const BUSY = 5;
 const READ_ONLY = 8;
 const CORRUPT = 11;
+const IO_ERROR = 10;
 const FULL = 13;
 const NOT_A_DATABASE = 26;
 
@@ -12,11 +13,41 @@ export function isBusy(error: unknown): boolean {
   return isWorkcrateError(error) && resultCode(error.cause) === BUSY;
 }
 
+/** Whether the disk was full, for an error made here. */
+export const isFull = (error: unknown): boolean => isWorkcrateError(error, 'storage_full');
+
+/** Whether a file could not be opened because its disk is full: SQLite may only say that it could not write. */
+export function mayBeFull(error: unknown): boolean {
+  return isFull(error) || (isWorkcrateError(error) && resultCode(error.cause) === IO_ERROR);
+}
+
+/** For whoever opens a database: it says which file. */
 export function sqliteError(error: unknown, file: string): WorkcrateError {
   if (isWorkcrateError(error)) return error;
   const [code, advice] = meaningOf(error);
-  const reason = error instanceof Error ? error.message : String(error);
-  return new WorkcrateError(code, `SQLite at ${file}: ${reason}. ${advice}`.trim(), { cause: error });
+  return new WorkcrateError(code, `${detailOf(error, file)} ${advice}`.trim(), { cause: error });
+}
+
+/** For whoever asks a database, who may be any caller: which file it is stands in the log alone. */
+export function sqliteQueryError(error: unknown, file: string): WorkcrateError {
+  const failure = sqliteError(error, file);
+  const message = callerMessages[failure.code];
+  if (isWorkcrateError(error) || message === undefined) return failure;
+  return new WorkcrateError(failure.code, message, {
+    cause: new Error(detailOf(error, file), { cause: error }),
+  });
+}
+
+const callerMessages: Partial<Record<ErrorCode, string>> = {
+  storage_full:
+    'The disk of the server is full, so that nothing can be written down. What was acknowledged is safe. Have the ' +
+    'operator free some space, then try again.',
+  storage_read_only:
+    'The database of the server cannot be written to. What was acknowledged is safe. The log of the server says more.',
+};
+
+function detailOf(error: unknown, file: string): string {
+  return `SQLite at ${file}: ${error instanceof Error ? error.message : String(error)}.`;
 }
 
 function meaningOf(error: unknown): [ErrorCode, string] {

@@ -5,7 +5,7 @@ import { WorkcrateError } from '../errors.ts';
 import { othersNoticedMs, type Database, type Queries, type Row, type SqlValue } from './database.ts';
 import { remembered } from './remembered.ts';
 import { runWork } from './scope.ts';
-import { isBusy, sqliteError } from './sqlite-errors.ts';
+import { isBusy, isFull, mayBeFull, sqliteError, sqliteQueryError } from './sqlite-errors.ts';
 import { checkValues, parseStatement } from './statement.ts';
 import { takingTurns } from './turns.ts';
 
@@ -14,9 +14,14 @@ const MOST_STATEMENTS = 500;
 const BUSY_IN_THREAD_MS = 50;
 const BUSY_LIMIT_MS = 10_000;
 
+export interface SqliteOptions {
+  /** Frees some space where the disk is full: whether it could. What failed is then tried once more. */
+  readonly makeRoom?: () => boolean;
+}
+
 /** The embedded backend: one file, one connection. A query outside of transactions runs at once. */
-export function sqliteDatabase(file: string): Database {
-  const connection = openConnection(file);
+export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteOptions = {}): Database {
+  const connection = openWithRoom(file, makeRoom);
   const turns = takingTurns();
   const prepare = remembered(MOST_STATEMENTS, (sql) => {
     const { placeholders } = parseStatement(sql);
@@ -40,7 +45,7 @@ export function sqliteDatabase(file: string): Database {
       const rows = statement.all(...values) as unknown as SqlValue[][];
       return rows.map((row) => rowOf(names, row)) as T[];
     } catch (error) {
-      throw sqliteError(error, file);
+      throw sqliteQueryError(error, file);
     }
   };
 
@@ -52,6 +57,29 @@ export function sqliteDatabase(file: string): Database {
     byOthers.version = row!.data_version;
     byOthers.seenAt = now;
     return byOthers.version;
+  };
+
+  /** What stands in the write-ahead log is brought into the database, which gives the space of the log back. */
+  const shrinkLog = (): void => {
+    try {
+      connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // That the disk is full is known, and is told where nothing helps.
+    }
+  };
+
+  /** Tries again with more space, where a full disk was in the way. Nothing was written before. */
+  const withRoom = async <T>(attempt: () => T | Promise<T>): Promise<T> => {
+    const remedies = [shrinkLog, () => makeRoom() && shrinkLog()];
+    for (const remedy of remedies) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isFull(error)) throw error;
+        remedy();
+      }
+    }
+    return attempt();
   };
 
   const transact = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {
@@ -73,23 +101,32 @@ export function sqliteDatabase(file: string): Database {
     version: () => (closing === null ? version + writtenByOthers() : version),
     async query<T extends Row>(sql: string, ...values: SqlValue[]) {
       refuseClosed();
-      if (!turns.free()) return turns.take(() => patiently(() => run<T>(sql, values)));
+      if (!turns.free()) return turns.take(() => withRoom(() => patiently(() => run<T>(sql, values))));
       try {
         return run<T>(sql, values);
       } catch (error) {
-        if (!isBusy(error)) throw error;
-        return turns.take(() => patiently(() => run<T>(sql, values)));
+        if (!isBusy(error) && !isFull(error)) throw error;
+        return turns.take(() => withRoom(() => patiently(() => run<T>(sql, values))));
       }
     },
     async transaction(work) {
       refuseClosed();
-      return turns.take(() => transact(work));
+      return turns.take(() => withRoom(() => transact(work)));
     },
     close() {
       closing ??= turns.take(() => connection.close());
       return closing;
     },
   };
+}
+
+function openWithRoom(file: string, makeRoom: () => boolean): DatabaseSync {
+  try {
+    return openConnection(file);
+  } catch (error) {
+    if (!mayBeFull(error) || !makeRoom()) throw error;
+    return openConnection(file);
+  }
 }
 
 /** A plain object as pg gives it, made here: those of node:sqlite have no prototype and are slow to read. */

@@ -38,6 +38,8 @@ export interface FilesOptions {
   readonly maxFileSize: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** Rejects with `storage_full` where the database and so many more bytes would not leave enough of the disk free. */
+  readonly demandSpace?: (bytes: number) => Promise<void>;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -90,6 +92,7 @@ export function createFiles(options: FilesOptions) {
 
     /** Takes in bytes that the server itself makes or reads, and keeps them as a file. */
     async add(caller: Caller, file: NewFile, bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal) {
+      await options.demandSpace?.(0);
       const stagingId = `add-${randomBytes(12).toString('hex')}`;
       inHand.add(stagingId);
       try {
@@ -110,6 +113,9 @@ export function createFiles(options: FilesOptions) {
      */
     takeBack: (stagingId: string) => takeBack(options, stagingId),
 
+    /** Rejects where the disk has no space for so many bytes, before anything is written for them. */
+    demandSpace: async (bytes: number): Promise<void> => options.demandSpace?.(bytes),
+
     demandRoom: (caller: Caller, size: number) => demandRoom(options, caller, size),
 
     /** A file of the caller's that has not expired, or null. */
@@ -127,20 +133,7 @@ export function createFiles(options: FilesOptions) {
     newestNamed: (caller: Caller, name: string) => newestNamed(options, caller, name),
 
     /** The caller's files, newest first. `after` is the id that the page before ended with. */
-    async list(
-      caller: Caller,
-      { limit, after }: { limit: number; after: string | null },
-    ): Promise<StoredFile[]> {
-      const rows = await database.query(
-        `SELECT * FROM files WHERE owner = ? AND expires_at > ?
-           ${after === null ? '' : `AND (created_at, id) < (SELECT created_at, id FROM files WHERE id = ? AND owner = ?)`}
-         ORDER BY created_at DESC, id DESC LIMIT ${limit}`,
-        caller.user,
-        clock(),
-        ...(after === null ? [] : [after, caller.user]),
-      );
-      return rows.map(fileFromRow);
-    },
+    list: (caller: Caller, page: FilePage) => listFiles(options, caller, page),
 
     /** The bytes, held open, or null where they are gone although the row is there. */
     open: (file: Pick<StoredFile, 'storageKey'>): Promise<OpenObject | null> => storage.open(file.storageKey),
@@ -216,6 +209,27 @@ function dailyOrphans(options: FilesOptions, inHand: ReadonlySet<string>): () =>
   };
 }
 
+interface FilePage {
+  readonly limit: number;
+  readonly after: string | null;
+}
+
+async function listFiles(
+  { database, clock }: FilesOptions,
+  { user }: Caller,
+  { limit, after }: FilePage,
+): Promise<StoredFile[]> {
+  const rows = await database.query(
+    `SELECT * FROM files WHERE owner = ? AND expires_at > ?
+       ${after === null ? '' : `AND (created_at, id) < (SELECT created_at, id FROM files WHERE id = ? AND owner = ?)`}
+     ORDER BY created_at DESC, id DESC LIMIT ${limit}`,
+    user,
+    clock(),
+    ...(after === null ? [] : [after, user]),
+  );
+  return rows.map(fileFromRow);
+}
+
 async function newestNamed(
   { database, clock }: FilesOptions,
   { user }: Caller,
@@ -272,8 +286,10 @@ function describe(
 }
 
 /** Refuses what is known to be too large or over quota before a byte of it is copied. */
-async function demandRoom({ database, quotas, maxFileSize }: FilesOptions, { user }: Caller, size: number) {
+async function demandRoom(options: FilesOptions, { user }: Caller, size: number): Promise<void> {
+  const { database, quotas, maxFileSize } = options;
   if (size > maxFileSize) throw tooLarge(maxFileSize);
+  await options.demandSpace?.(size);
   await database.transaction(async (tx) => {
     await charge(tx, user, { bytes: size, files: 1 }, quotas);
     await charge(tx, user, { bytes: -size, files: -1 }, quotas);

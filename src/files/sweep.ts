@@ -1,3 +1,4 @@
+import { isWorkcrateError } from '../errors.ts';
 import type { FilesOptions } from './files.ts';
 import { charge } from './quota.ts';
 import { fileFromRow, type StoredFile } from './stored-file.ts';
@@ -8,7 +9,10 @@ const batch = 500;
 export async function sweepFiles(options: FilesOptions): Promise<number> {
   let count = 0;
   for (;;) {
-    const expired = await forgetExpired(options);
+    const expired = await forgetExpired(options).catch((error: unknown) => {
+      if (!isWorkcrateError(error, 'storage_full')) throw error;
+      return freeThenForget(options);
+    });
     for (const file of expired) await removeBytes(options, file.storageKey);
     count += expired.length;
     if (expired.length < batch) return count;
@@ -28,6 +32,19 @@ async function forgetExpired({ database, clock, quotas }: FilesOptions): Promise
     }
     return files;
   });
+}
+
+/**
+ * Where the disk is too full to write the deletion down, the bytes go first. That is safe of what has expired: nobody is
+ * given it any more, and it cannot be prolonged.
+ */
+async function freeThenForget(options: FilesOptions): Promise<StoredFile[]> {
+  const rows = await options.database.query(
+    `SELECT * FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ${batch}`,
+    options.clock(),
+  );
+  for (const row of rows) await removeBytes(options, fileFromRow(row).storageKey);
+  return forgetExpired(options);
 }
 
 /** One object that cannot be removed must not keep the others; the next start tries it again. */

@@ -131,8 +131,12 @@ export function createUploads(options: LinksOptions) {
       upload.fileId === null ? null : files.find({ user: upload.owner }, upload.fileId),
 
     /** Takes bytes in. A sender that goes away leaves what it sent, to be gone on with. */
-    write: (token: string, delivery: Delivery): Promise<Received> =>
-      writing(token, (upload) => salvaging(options, upload, () => take(options, upload, delivery))),
+    async write(token: string, delivery: Delivery): Promise<Received> {
+      const upload = await find(token);
+      // Before the lease: who tries again and again must not use up what is kept free for deleting.
+      await files.demandSpace(delivery.bodyLength ?? 0);
+      return writingTo(upload, (leased) => salvaging(options, leased, () => take(options, leased, delivery)));
+    },
 
     /** Begins anew with a file of this length, null where it is not known yet. An empty file is whole at once. */
     begin: (token: string, fileLength: number | null): Promise<Received> =>

@@ -10,6 +10,7 @@ import {
   type FileHandle,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { claimAlong } from '../disk-reserve.ts';
 import { errnoOf } from '../errors.ts';
 import { alreadyExists, offsetConflict, storing } from './failures.ts';
 import { checkStagingId, isStagingId } from './keys.ts';
@@ -71,10 +72,12 @@ async function append(
   const size = await storing(() => sizeOf(path));
   if (offset !== 0 && offset !== size) throw offsetConflict(size);
   await using file = await storing(() => open(path, offset === 0 ? 'w' : 'r+', 0o600));
+  using space = claimAlong(dirname(path));
   let position = offset;
   let syncAt = performance.now() + syncEveryMs;
   try {
     for await (const batch of batches(bytes, signal)) {
+      await storing(() => space.demand(batch.length));
       position = await storing(() => writeAll(file, batch, position));
       if (performance.now() < syncAt) continue;
       await storing(() => file.sync());

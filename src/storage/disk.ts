@@ -1,5 +1,6 @@
-import { mkdir, stat, unlink } from 'node:fs/promises';
+import { mkdir, open, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { demandSpace } from '../disk-reserve.ts';
 import { errnoOf } from '../errors.ts';
 import { keysBelow } from './disk-listing.ts';
 import { createOpenFiles, type OpenFiles } from './disk-open-files.ts';
@@ -39,7 +40,8 @@ export async function diskStorage(directory: string): Promise<Storage> {
     remove: (key) => storing(() => removeObject(openFiles, pathOf(key))),
     presign: async () => null,
     localPath,
-    probe: () => probe(staging),
+    demandSpace: (bytes) => storing(() => demandSpace(folder, bytes)),
+    probe: () => storing(() => probe(join(directory, 'staging'))),
     close: async () => openFiles.close(),
   };
 }
@@ -81,16 +83,18 @@ async function removeObject(openFiles: OpenFiles, path: string): Promise<void> {
   if (removed) await syncFolder(dirname(path));
 }
 
-/** Writes and drops a byte: a full or read-only disk shows here before an upload fails on it. */
-async function probe(staging: Storage['staging']): Promise<void> {
-  const id = `probe-${process.pid}-${process.hrtime.bigint()}`;
-  const one = async function* (): AsyncGenerator<Uint8Array> {
-    yield new Uint8Array(1);
-  };
+/**
+ * Writes and drops a byte: a full or read-only disk shows here before an upload fails on it. The reserve may be used for
+ * it: who can no longer send files can still fetch and delete them.
+ */
+async function probe(folder: string): Promise<void> {
+  const path = join(folder, `probe-${process.pid}-${process.hrtime.bigint()}.part`);
   try {
-    await staging.append(id, 0, one());
+    await using file = await open(path, 'w', 0o600);
+    await file.write(new Uint8Array(1));
+    await file.sync();
   } finally {
-    await staging.discard(id);
+    await absentAsNull(unlink(path));
   }
 }
 

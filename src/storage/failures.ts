@@ -1,3 +1,5 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { errnoOf, WorkcrateError, type ErrorCode } from '../errors.ts';
 
 const known: Record<string, [ErrorCode, string]> = {
@@ -25,12 +27,33 @@ const known: Record<string, [ErrorCode, string]> = {
 /** Names the cause of a failed file operation where it can be told, so that callers can act on it. */
 function storageFailure(error: unknown): WorkcrateError {
   if (error instanceof WorkcrateError) return error;
+  if (errnoOf(error) === 'ENOSPC' && isOutOfInodes(error)) return outOfInodes(error);
   const [code, message] = known[errnoOf(error) ?? ''] ?? [
     'storage_failed',
     'The storage failed. See the server log.',
   ];
   return new WorkcrateError(code, message, { cause: error });
 }
+
+/** A new name fails in the same way where there is space but no inode. */
+function isOutOfInodes(error: unknown): boolean {
+  const { path } = error as NodeJS.ErrnoException;
+  if (path === undefined) return false;
+  try {
+    const { files, ffree, bavail } = statfsSync(dirname(path));
+    return files > 0 && ffree === 0 && bavail > 0;
+  } catch {
+    return false;
+  }
+}
+
+const outOfInodes = (cause: unknown): WorkcrateError =>
+  new WorkcrateError(
+    'storage_full',
+    'The disk has no inodes left: it can hold no more files, however small, although it has space. Delete some files, ' +
+      'or point the files folder at another disk, then try again.',
+    { cause },
+  );
 
 /** Runs a file operation; its failures come out as WorkcrateErrors. */
 export async function storing<T>(work: () => Promise<T>): Promise<T> {

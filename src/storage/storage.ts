@@ -80,6 +80,12 @@ export interface Storage {
    */
   localPath?(key: string): string;
 
+  /**
+   * Rejects with `storage_full` where so many more bytes would leave too little space. Backends that have no end that
+   * they know of leave it out; the others ask themselves at every `append`, too.
+   */
+  demandSpace?(bytes: number): Promise<void>;
+
   /** Proves that the backend answers and can be written to; rejects with the reason. */
   probe(): Promise<void>;
 
