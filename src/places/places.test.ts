@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
+import type { Place } from '../sandbox/sandbox.ts';
 import { createPlaces, type PlacesOptions } from './places.ts';
 
 const server = await findPostgres();
@@ -59,6 +60,27 @@ test('folders that were removed are made again', async () => {
   await placesOn(database, { folder: home }).of('ada');
   assert.ok(statSync(workspace).isDirectory());
 });
+
+for (const [what, spoil] of Object.entries({
+  'the folder of the user': ({ workspace }: Place) => rmSync(dirname(workspace), { recursive: true }),
+  'its workspace': ({ workspace }: Place) => rmSync(workspace, { recursive: true }),
+  'its workspace, and made another': ({ workspace }: Place) => {
+    renameSync(workspace, `${workspace}.old`);
+    mkdirSync(workspace, { mode: 0o755 });
+  },
+}))
+  test(`an operator who removes ${what} under a running server is noticed by the next run`, async () => {
+    await using database = await opened(':memory:');
+    const places = placesOn(database);
+    const before = await places.of('ada');
+    assert.equal(await places.of('ada'), before);
+    spoil(before);
+    const after = await places.of('ada');
+    assert.notEqual(after, before, 'another object, by which a sandbox notices it');
+    assert.deepEqual(after, before);
+    for (const each of [after.workspace, after.artifacts]) assert.equal(statSync(each).mode & 0o777, 0o700);
+    assert.equal(await places.of('ada'), after);
+  });
 
 const skip = process.getuid?.() === 0 ? false : 'only root can give folders away';
 

@@ -19,14 +19,15 @@ export type Places = ReturnType<typeof createPlaces>;
 
 /** Whose /workspace and /artifacts stand where, and under which uid. No name of a user is part of a path. */
 export function createPlaces(options: PlacesOptions) {
-  const known = new Map<string, Place>();
+  const known = new Map<string, Made>();
   return {
-    /** The user's folders, made where they are missing. */
+    /** The user's folders, made where they are missing: another object where an operator has removed the old ones. */
     async of(user: string): Promise<Place> {
-      const found = known.get(user) ?? (await make(options, user));
-      known.set(user, found);
-      openUp(found);
-      return found;
+      const found = known.get(user);
+      if (found !== undefined && isIntact(found)) return found.place;
+      const made = await make(options, user);
+      known.set(user, made);
+      return made.place;
     },
     /** The user's folders, or null for somebody who never had any. */
     async find(user: string): Promise<Place | null> {
@@ -41,7 +42,13 @@ async function numberOf({ database }: PlacesOptions, user: string): Promise<numb
   return row?.number ?? null;
 }
 
-async function make(options: PlacesOptions, user: string): Promise<Place> {
+/** Folders as they were made or found. */
+interface Made {
+  readonly place: Place;
+  readonly inodes: readonly number[];
+}
+
+async function make(options: PlacesOptions, user: string): Promise<Made> {
   const place = placeOf(options, (await numberOf(options, user)) ?? (await take(options, user)));
   const { uid, workspace, artifacts } = place;
   for (const folder of [workspace, artifacts]) {
@@ -49,13 +56,20 @@ async function make(options: PlacesOptions, user: string): Promise<Place> {
     if (uid !== null) giveTo(folder, uid);
     chmodSync(folder, 0o700);
   }
-  return place;
+  return { place, inodes: [workspace, artifacts].map((folder) => statSync(folder).ino) };
 }
 
-/** A run may have closed its own folder to itself, and to every run after it. */
-function openUp({ workspace, artifacts }: Place): void {
-  for (const folder of [workspace, artifacts])
-    if ((statSync(folder).mode & 0o700) !== 0o700) chmodSync(folder, 0o700);
+/**
+ * Whether they are the folders that were made, and not others that somebody put there since. Opens them up: a run may
+ * have closed its own folder to itself, and to every run after it.
+ */
+function isIntact({ place: { uid, workspace, artifacts }, inodes }: Made): boolean {
+  return [workspace, artifacts].every((folder, at) => {
+    const stats = statSync(folder, { throwIfNoEntry: false });
+    if (stats === undefined || stats.ino !== inodes[at] || (uid !== null && stats.uid !== uid)) return false;
+    if ((stats.mode & 0o700) !== 0o700) chmodSync(folder, 0o700);
+    return true;
+  });
 }
 
 /**

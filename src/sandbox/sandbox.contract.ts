@@ -5,6 +5,7 @@ import type { MakeSandbox } from './contract/harness.contract.ts';
 import { languagesContract } from './contract/languages.contract.ts';
 import { limitsContract } from './contract/limits.contract.ts';
 import { outputContract } from './contract/output.contract.ts';
+import { placesContract } from './contract/places.contract.ts';
 import { queueContract } from './contract/queue.contract.ts';
 import { wallsContract } from './contract/walls.contract.ts';
 
@@ -24,5 +25,6 @@ export function sandboxContract(name: string, make: MakeSandbox, ownDrivers = tr
     wallsContract(make);
     limitsContract(make);
     queueContract(make);
+    placesContract(make);
   });
 }

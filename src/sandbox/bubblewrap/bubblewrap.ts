@@ -55,18 +55,34 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const shared = { limits, openFiles, python: path, pythonPrefix, seccomp, cgroups };
   let closing = false;
 
+  /** Of users whose folders were made again: what waits there sees folders that are gone. */
+  const retired = new Set<Pool>();
+  const closeIfIdle = async (pool: Pool): Promise<void> => {
+    if (pool.running > 0 || !retired.delete(pool)) return;
+    await pool.close();
+  };
+
+  const retire = (pool: Pool): void => {
+    retired.add(pool);
+    void closeIfIdle(pool);
+  };
+
   const poolOf = (user: string, place: Place): Pool => {
-    const found = pools.get(user) ?? createPool(place, { ...options, ...shared });
-    pools.set(user, found);
+    const last = pools.get(user);
+    if (last?.place === place) return last;
+    const pool = createPool(place, { ...options, ...shared });
+    pools.set(user, pool);
+    if (last !== undefined) retire(last);
     if (pools.size > mostPools) void closeOldest(pools);
-    return found;
+    return pool;
   };
 
   /** A moment later, when whoever waits for the run that made the gap has its answer. */
   const fillBehind = (pool: Pool): void => {
     const complain = (error: unknown): void =>
       void (closing || log.error('sandbox.pool_not_filled', { error }));
-    setTimeout(() => void pool.fill().catch(complain), answerMs).unref();
+    const tend = (): Promise<void> => (retired.has(pool) ? closeIfIdle(pool) : pool.fill());
+    setTimeout(() => void tend().catch(complain), answerMs).unref();
   };
 
   return {
@@ -106,7 +122,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     async [Symbol.asyncDispose]() {
       closing = true;
       queue.close();
-      await Promise.all([...pools.values()].map((pool) => pool.close()));
+      await Promise.all([...pools.values(), ...retired].map((pool) => pool.close()));
       await disk[Symbol.asyncDispose]();
       await cgroups.close();
     },

@@ -18,6 +18,7 @@ export interface Taken {
 
 /** One user's interpreters: some wait, each for one run; whoever finds none waits while one is forked. */
 export interface Pool {
+  readonly place: Place;
   readonly warm: number;
   /** Runs that have been taken and are not over. */
   readonly running: number;
@@ -114,6 +115,7 @@ export function createPool(place: Place, options: PoolOptions): Pool {
   };
 
   return {
+    place,
     get warm() {
       return languages.reduce((sum, language) => sum + waiting[language].length, 0);
     },

@@ -49,7 +49,7 @@ export const contractOptions: SandboxOptions = {
   log: createLog('off'),
 };
 
-export interface Asked extends Partial<Omit<RunRequest, 'place' | 'language' | 'code' | 'user'>> {
+export interface Asked extends Partial<Omit<RunRequest, 'language' | 'code' | 'user'>> {
   readonly user?: string;
 }
 

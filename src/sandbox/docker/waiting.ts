@@ -12,13 +12,19 @@ export interface WaitingBoxes extends AsyncDisposable {
   refill(user: string, place: Place): void;
 }
 
+/** A container that waits, or is on its way, and the folders that it was started on. */
+interface Waiting {
+  readonly place: Place;
+  readonly made: Promise<Box | null>;
+}
+
 /** One container waits for each user of late, for as many users as may run at once. */
 export function waitingBoxes(
   { warm, mostRuns, log }: DockerOptions,
   start: (place: Place) => Promise<Box>,
 ): WaitingBoxes {
   /** The user that was served longest ago is the first. */
-  const waiting = new Map<string, Promise<Box | null>>();
+  const waiting = new Map<string, Waiting>();
   const wanted = Object.values(warm).some((count) => count > 0);
   const going = new Set<Promise<unknown>>();
   let closed = false;
@@ -48,26 +54,29 @@ export function waitingBoxes(
     }
   };
   const dropOldest = () => {
-    const [[user, made]] = [...waiting] as [[string, Promise<Box | null>]];
+    const [[user, { made }]] = [...waiting] as [[string, Waiting]];
     waiting.delete(user);
     void track(discard(made));
   };
   const refill = (user: string, place: Place): Promise<unknown> => {
     if (closed || !wanted) return Promise.resolve();
     const there = waiting.get(user);
-    if (there !== undefined) return there;
+    if (there?.place === place) return there.made;
+    if (there !== undefined) void track(discard(there.made));
     const made = track(make(place));
-    waiting.set(user, made);
+    waiting.set(user, { place, made });
     if (waiting.size > mostRuns) dropOldest();
     return made;
   };
 
   const takeOne = async (user: string, place: Place): Promise<Box> => {
     if (closed) throw sandboxClosed();
-    const made = waiting.get(user) ?? Promise.resolve(null);
+    const there = waiting.get(user);
+    const made = there?.made ?? Promise.resolve(null);
     waiting.delete(user);
     const found = await made;
-    const box = found?.alive === true ? found : await start(place);
+    const isOfUse = found?.alive === true && there?.place === place;
+    const box = isOfUse ? found : await start(place);
     if (found !== null && found !== box) void track(discard(made));
     if (!closed) return box;
     await discard(Promise.resolve(box));
@@ -83,7 +92,7 @@ export function waitingBoxes(
     refill: (user, place) => void refill(user, place),
     async [Symbol.asyncDispose]() {
       closed = true;
-      for (const made of waiting.values()) void track(discard(made));
+      for (const { made } of waiting.values()) void track(discard(made));
       waiting.clear();
       await Promise.all(going);
     },
