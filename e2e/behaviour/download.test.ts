@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'content-disposition';
+import { eventually } from '../../src/eventually.testing.ts';
 import { keyFor } from '../../src/files/files.ts';
-import { backends, share, startServer, type TestServer } from '../server.testing.ts';
+import { backends, share, startServer, upload, type TestServer } from '../server.testing.ts';
 import { openedBeside } from './upload.testing.ts';
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
@@ -230,6 +231,31 @@ describe(`downloads (${backends})`, () => {
     assert.equal((await fetch(downloadUrl)).status, 410);
     assert.equal((await fetch(downloadUrl, { method: 'HEAD' })).status, 410);
     await server.call('delete_file', { file_id: fileId });
+  });
+
+  it('C4: bytes that vanish after a download are 410 soon, and link_status says that they are gone', async (t) => {
+    if (server.config.storage === 'memory') return t.skip('memory cannot be reached from here');
+    const { downloadUrl, token, fileId } = await share(server, 'soon gone');
+    assert.equal(await (await fetch(downloadUrl)).text(), 'soon gone');
+    const state = async () => (await server.call('link_status', { token })).data.state;
+    assert.equal(await state(), 'active');
+    await using storage = await openedBeside(server);
+    await storage.remove(keyFor(fileId));
+    assert.equal(await state(), 'gone');
+    const { text } = await server.call('link_status', { token });
+    assert.match(text, /is gone: .*bytes are missing.*410/);
+    await eventually(async () => (await fetch(downloadUrl)).status === 410);
+  });
+
+  it('C4: link_status says of a bundle that it is gone where bytes of one file are', async (t) => {
+    if (server.config.storage === 'memory') return t.skip('memory cannot be reached from here');
+    const ids = [await upload(server, 'a', 'a'), await upload(server, 'b', 'b')];
+    const { data } = await server.call('bundle_files', { file_ids: ids });
+    const state = async () => (await server.call('link_status', { token: data.token })).data.state;
+    assert.equal(await state(), 'active');
+    await using storage = await openedBeside(server);
+    await storage.remove(keyFor(ids[1]!));
+    assert.equal(await state(), 'gone');
   });
 
   it('other methods are refused and told which are not', async () => {

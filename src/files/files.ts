@@ -138,6 +138,10 @@ export function createFiles(options: FilesOptions) {
     /** The bytes, held open, or null where they are gone although the row is there. */
     open: (file: Pick<StoredFile, 'storageKey'>): Promise<OpenObject | null> => storage.open(file.storageKey),
 
+    /** Whether the store has all its bytes, as far as that is known without reading them. */
+    isStored: async ({ storageKey, size }: Pick<StoredFile, 'storageKey' | 'size'>): Promise<boolean> =>
+      (await storage.stat(storageKey))?.size === size,
+
     /** Lets a file live at least until then. False where it is not there, not the caller's, or expired. */
     async extend(tx: Queries, caller: Caller, id: string, until: number): Promise<boolean> {
       const rows = await tx.query(

@@ -24,6 +24,8 @@ export interface Download {
     expiresAt: number,
     response: { contentType: string; contentDisposition: string },
   ): Promise<PresignedUrl | null>;
+  /** Rejects with `bytes_gone` where the store no longer has them: a look, which reads none. Absent where finding it was one. */
+  demandStored?(): Promise<void>;
   /** Holds the bytes until it is closed; `bytes_gone` where they are no longer there. */
   open(): Promise<OpenDownload>;
 }
@@ -47,6 +49,7 @@ export function fileDownload(files: Files, file: LinkedFile): Download {
     sha256: file.sha256,
     modified: file.createdAt,
     storageKey: file.storageKey,
+    demandStored: () => demandAllStored(files, [file]),
     async open() {
       const object = await openWhole(files, file);
       return {
@@ -55,6 +58,20 @@ export function fileDownload(files: Files, file: LinkedFile): Download {
       };
     },
   };
+}
+
+const mostAtOnce = 16;
+const mostLookedAt = 200;
+
+/** Of many files the first are looked at: each look is a request where the store is not a disk. */
+async function demandAllStored(
+  files: Files,
+  all: readonly Pick<StoredFile, 'storageKey' | 'size'>[],
+): Promise<void> {
+  for (let from = 0; from < Math.min(all.length, mostLookedAt); from += mostAtOnce) {
+    const are = await Promise.all(all.slice(from, from + mostAtOnce).map((file) => files.isStored(file)));
+    if (are.includes(false)) throw bytesGone();
+  }
 }
 
 /** One that has lost bytes on disk must not be sent as if it were whole. */
@@ -164,6 +181,7 @@ export function zipDownload(
     sha256: bundle.sha256,
     modified: bundle.createdAt,
     storageKey: null,
+    demandStored: () => demandAllStored(files, entries),
     open: async () => ({ segments, close: async () => {} }),
   };
 }

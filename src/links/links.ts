@@ -61,6 +61,12 @@ export function createLinks(options: LinksOptions) {
     return found;
   }
 
+  async function stored(found: FoundLink): Promise<Download> {
+    const download = await undamaged(found);
+    await download.demandStored?.();
+    return download;
+  }
+
   return {
     /** Makes a link to a file of the caller's, which then lives at least as long as the link. */
     async share(caller: Caller, fileId: string, terms: LinkTerms): Promise<SharedLink> {
@@ -127,7 +133,7 @@ export function createLinks(options: LinksOptions) {
       await statistics.flush();
       const found = await mine(caller, reference);
       const { link } = found;
-      return { link, state: stateOf(link, clock()), ...(await standing(undamaged(found))) };
+      return { link, state: stateOf(link, clock()), ...(await standing(stored(found))) };
     },
 
     /** Ends a link at once. Revoking twice is allowed. */

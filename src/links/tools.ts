@@ -178,8 +178,10 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
       const { link, state, download, isGone } = await links.status(caller, referenceOf(input));
       const shown = state === 'active' && isGone ? ('gone' as const) : state;
       const hidden = download === null && !isGone ? ' What it points to cannot be reached now.' : '';
+      const why =
+        shown === 'gone' ? ': its file was deleted, or the bytes are missing, so it answers 410' : '';
       return {
-        text: `Link ${link.id} is ${shown}. Complete downloads: ${link.downloads}; bytes sent: ${link.bytesSent}.${hidden}`,
+        text: `Link ${link.id} is ${shown}${why}. Complete downloads: ${link.downloads}; bytes sent: ${link.bytesSent}.${hidden}`,
         structured: {
           link_id: link.id,
           state: shown,

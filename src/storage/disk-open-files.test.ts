@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,6 +54,23 @@ it(
     assert.equal(descriptorsBelow(place.folder), 0);
   },
 );
+
+it('a held file that was removed, replaced or cut behind it is not given out a second later', async (t) => {
+  await using place = await folderOf(3);
+  const [removed, replaced, cut] = place.paths as [string, string, string];
+  const files = createOpenFiles();
+  for (const path of place.paths) files.giveBack(files.take(path)!);
+  rmSync(removed);
+  rmSync(replaced);
+  writeFileSync(replaced, 'another, and a longer one');
+  truncateSync(cut, 1);
+  const later = performance.now() + 1500;
+  t.mock.method(performance, 'now', () => later);
+  assert.equal(files.take(removed), null);
+  assert.equal(files.take(replaced)!.size, 25);
+  assert.equal(files.take(cut)!.size, 1);
+  files.close();
+});
 
 it('says null for a file that is not there', async () => {
   await using place = await folderOf(0);

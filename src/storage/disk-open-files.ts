@@ -1,23 +1,29 @@
-import { closeSync, fstatSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { errnoOf } from '../errors.ts';
 
 interface HeldFile {
   readonly path: string;
   readonly descriptor: number;
   readonly size: number;
+  readonly inode: number;
+  /** When it was last seen to be the file at its path. */
+  seenAt: number;
   users: number;
   /** No longer given out: to be closed by its last user. */
   dropped: boolean;
 }
 
 const mostHeld = 64;
+/** So long a file is given out without a look at its path. A look costs some microseconds. */
+const trustedMs = 1000;
 
 export type OpenFiles = ReturnType<typeof createOpenFiles>;
 
 /**
  * Files open for reading. Those read last are held, since opening and closing is a quarter of what a small
- * download costs; objects never change, so that a held one is as good as a fresh one. Synchronous on
- * purpose: an open costs 10 µs so, and 100 through the thread pool.
+ * download costs; objects never change, so that a held one is as good as a fresh one. Only others remove or damage them
+ * behind the server, which is noticed within a second. Synchronous on purpose: an open costs 10 µs so, and 100 through
+ * the thread pool.
  */
 export function createOpenFiles() {
   const held = new Map<string, HeldFile>();
@@ -37,16 +43,23 @@ export function createOpenFiles() {
 
   function open(path: string): HeldFile {
     const descriptor = openReadable(path, () => dropOldest(0));
-    const file = { path, descriptor, size: fstatSync(descriptor).size, users: 0, dropped: false };
+    const { size, ino: inode } = fstatSync(descriptor);
     dropOldest(mostHeld - 1);
-    return file;
+    return { path, descriptor, size, inode, seenAt: performance.now(), users: 0, dropped: false };
+  }
+
+  function findHeld(path: string): HeldFile | null {
+    const file = held.get(path) ?? null;
+    if (file === null || isStillThere(file)) return file;
+    drop(file);
+    return null;
   }
 
   return {
     /** The file for one more user, or null where there is none. */
     take(path: string): HeldFile | null {
       try {
-        const file = held.get(path) ?? open(path);
+        const file = findHeld(path) ?? open(path);
         file.users++;
         held.delete(path);
         held.set(path, file);
@@ -67,6 +80,15 @@ export function createOpenFiles() {
     },
     close: (): void => dropOldest(0),
   };
+}
+
+/** Whether the path still leads to the same file, as long as before. */
+function isStillThere(file: HeldFile): boolean {
+  const now = performance.now();
+  if (now - file.seenAt < trustedMs) return true;
+  const found = statSync(file.path, { throwIfNoEntry: false });
+  file.seenAt = now;
+  return found?.ino === file.inode && found.size === file.size;
 }
 
 /** Where descriptors have run out, those held for later are given up first. */
