@@ -5,6 +5,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { inspect } from 'node:util';
 import { startPostgres } from '../src/database/postgres.testing.ts';
+import { isQuick } from './quick-tests.ts';
 import { startStores } from './stores.ts';
 
 /**
@@ -13,6 +14,7 @@ import { startStores } from './stores.ts';
  *
  *   npm test                      everything
  *   npm test -- e2e/behaviour     only files whose path holds one of the words
+ *   npm run test:quick            only what needs no server, no container and no sandbox
  */
 interface Round {
   readonly title: string;
@@ -49,14 +51,16 @@ function turnOf(file: string): number {
   return turn === -1 ? longest.length : turn;
 }
 
-const words = process.argv.slice(2);
+const words = process.argv.slice(2).filter((word) => word !== '--quick');
+const onlyQuick = process.argv.includes('--quick');
 const chosen = (pattern: string): string[] =>
   globSync(pattern)
     .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+    .filter((file) => !onlyQuick || isQuick(file))
     .sort((a, b) => turnOf(a) - turnOf(b) || (a < b ? -1 : 1));
 
-const everything = chosen('{src,e2e,examples}/**/*.test.ts');
-const behaviour = chosen('e2e/behaviour/*.test.ts');
+const everything = chosen(onlyQuick ? 'src/**/*.test.ts' : '{src,e2e,examples}/**/*.test.ts');
+const behaviour = onlyQuick ? [] : chosen('e2e/behaviour/*.test.ts');
 /** What is about connections or converters is proven once: a database and a store have no part in it. */
 const onOtherBackends = behaviour.filter((file) => !/(?:pipelining|documents)\.test/.test(file));
 
@@ -65,7 +69,7 @@ const onLastPair = onOtherBackends.filter(
   (file) => !/(?:single-use|quota|artifacts|executions)\.test/.test(file),
 );
 
-const needsStores = everything.some((file) => /storage|behaviour|several|deploy/.test(file));
+const needsStores = !onlyQuick && everything.some((file) => /storage|behaviour|several|deploy/.test(file));
 await using stores = needsStores ? await startStores() : null;
 const shared = stores?.env ?? {};
 const debian15 = '/usr/lib/postgresql/15/bin';
@@ -112,11 +116,9 @@ process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
 
 /** More files at a time than two cores: much of the time is spent waiting, for servers most of all. */
 async function runRound({ title, files, env, postgres: version }: Round): Promise<void> {
-  await using postgres = files.some((file) =>
-    /places|users|crates|executions|links|behaviour|several/.test(file),
-  )
-    ? await startPostgres(version)
-    : null;
+  const needsPostgres =
+    !onlyQuick && files.some((file) => /places|users|crates|executions|links|behaviour|several/.test(file));
+  await using postgres = needsPostgres ? await startPostgres(version) : null;
   const stream = run({
     files,
     concurrency: files === everything ? 4 : 5,

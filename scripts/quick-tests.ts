@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** What starts a server, a container or a sandbox. A test that imports one of these, by whichever way, is not quick. */
+const starters = new Set([
+  'e2e/code.testing.ts',
+  'e2e/server.testing.ts',
+  'e2e/cli/program.testing.ts',
+  'src/database/postgres.testing.ts',
+  'src/sandbox/sandbox.contract.ts',
+  'src/sandbox/docker/engine.testing.ts',
+  'src/storage/azurite.testing.ts',
+  'src/storage/ceph.testing.ts',
+]);
+
+/** What takes more than some three seconds of processor time: races, floods, archives of gigabytes. */
+const slow = new Set([
+  'src/artifacts/artifacts.test.ts',
+  'src/artifacts/changes.test.ts',
+  'src/audit/verify.test.ts',
+  'src/config.test.ts',
+  'src/crates/sync/bounds.test.ts',
+  'src/executions/flood.test.ts',
+  'src/paths/race.test.ts',
+  'src/transfer/vanishing.test.ts',
+  'src/zip/zip64.test.ts',
+]);
+
+/** Whether a test file starts no server, container or sandbox, and does not take long otherwise. */
+export function isQuick(file: string): boolean {
+  if (slow.has(file)) return false;
+  const seen = new Set([file]);
+  for (const path of seen) {
+    if (starters.has(path)) return false;
+    for (const imported of importsOf(path)) seen.add(imported);
+  }
+  return true;
+}
+
+const imports = /(?:from|import|import\()\s*'(\.[^']+\.ts)'/g;
+
+function importsOf(file: string): string[] {
+  const folder = dirname(file);
+  return [...readFileSync(file, 'utf8').matchAll(imports)].map(([, path]) => join(folder, path!));
+}
