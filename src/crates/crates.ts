@@ -12,6 +12,7 @@ import { crateShape, type CrateSummary } from './metadata/summary.ts';
 import type { Packing, PackRequest, PackWatching } from './pack/pack.ts';
 import type { SourceReport } from './sync/sync.ts';
 import type { IndexingMethods } from './threads/indexing.ts';
+import { lostIndexOf, removeLogOfDeletedIndex } from './threads/lost-index.ts';
 import type { SearchingMethods } from './threads/searching.ts';
 import type { IndexingSettings } from './threads/settings.ts';
 
@@ -55,14 +56,27 @@ export type Crates = ReturnType<typeof createCrates>;
 /** Finds crates, looks into them, hands them out and makes new ones. The index is read and written in other threads. */
 export function createCrates(options: CratesOptions) {
   const { settings, packing, log } = options;
+  // Before anybody opens it.
+  removeLogOfDeletedIndex(settings.location);
   const indexing: Thread<IndexingMethods> = createHelperProcess(threadFile('indexing-thread'), settings, log);
   const searching: Thread<SearchingMethods> = createThread(threadFile('searching-thread'), settings, log);
+  /** Asks the index. One that is lost is made anew first, by whoever writes to it. */
+  async function ask<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    try {
+      return await call();
+    } catch (error) {
+      const lost = lostIndexOf(error);
+      if (lost === null) throw error;
+      await indexing.call('renew', { lost }, { signal });
+      return call();
+    }
+  }
   const isForSeveral = settings.sources.some(({ packsOf }) => packsOf === 'several');
   const sourceOf = (url: string): Source | null =>
     options.sources.find((source) => source.url === url) ?? null;
 
   async function find({ user: viewer }: Caller, crateId: string, signal: AbortSignal) {
-    const found = await searching.call('get', { viewer, request: crateId }, { signal });
+    const found = await ask(() => searching.call('get', { viewer, request: crateId }, { signal }), signal);
     if (found !== null) return found;
     throw new WorkcrateError('not_found', 'There is no crate of this id. search_index shows what there is.');
   }
@@ -80,16 +94,16 @@ export function createCrates(options: CratesOptions) {
 
   return {
     search: ({ user: viewer }: Caller, request: SearchRequest, signal: AbortSignal) =>
-      searching.call('search', { viewer, request }, { signal }),
+      ask(() => searching.call('search', { viewer, request }, { signal }), signal),
 
     byEntity: ({ user: viewer }: Caller, request: EntityRequest, signal: AbortSignal) =>
-      searching.call('byEntity', { viewer, request }, { signal }),
+      ask(() => searching.call('byEntity', { viewer, request }, { signal }), signal),
 
     fields: ({ user: viewer }: Caller, signal: AbortSignal) =>
-      searching.call('fields', { viewer, request: null }, { signal }),
+      ask(() => searching.call('fields', { viewer, request: null }, { signal }), signal),
 
     status: ({ user: viewer }: Caller, request: StatusRequest, signal: AbortSignal) =>
-      searching.call('status', { viewer, request }, { signal }),
+      ask(() => searching.call('status', { viewer, request }, { signal }), signal),
 
     /** What is known of a crate; `not_found` where there is none that the caller may see. */
     async get(caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateSummary> {
@@ -108,11 +122,13 @@ export function createCrates(options: CratesOptions) {
 
     /** How much is packed, as far as the index knows: one owner's, everybody's for null, or all of it. */
     packedBytes: (owner?: string | null) =>
-      searching.call('bytesIn', {
-        source: packing.target.url,
-        // The crates of the only user are everybody's.
-        owner: owner === undefined || isForSeveral ? owner : null,
-      }),
+      ask(() =>
+        searching.call('bytesIn', {
+          source: packing.target.url,
+          // The crates of the only user are everybody's.
+          owner: owner === undefined || isForSeveral ? owner : null,
+        }),
+      ),
 
     /** Whether users have crates of their own there, which others must not even be told the number of. */
     isOfSeveral: (source: string): boolean => isForSeveral && source === packing.target.url,

@@ -13,6 +13,12 @@ export function isBusy(error: unknown): boolean {
   return isWorkcrateError(error) && resultCode(error.cause) === BUSY;
 }
 
+/** Whether a SQLite file is damaged, for an error made here. */
+export function isDamagedDatabase(error: unknown): boolean {
+  const code = isWorkcrateError(error, 'database_failed') ? resultCode(error.cause) : null;
+  return code === CORRUPT || code === NOT_A_DATABASE;
+}
+
 /** Whether the disk was full, for an error made here. */
 export const isFull = (error: unknown): boolean => isWorkcrateError(error, 'storage_full');
 
