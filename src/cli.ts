@@ -17,6 +17,7 @@ const commands: Record<string, () => Promise<Run>> = {
   check: async () => (await import('./commands/check.ts')).check,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   user: async () => (await import('./commands/user.ts')).user,
+  usage: async () => (await import('./commands/usage.ts')).usage,
   status: async () => (await import('./commands/status.ts')).status,
   audit: async () => (await import('./commands/audit.ts')).audit,
   build: async () => (await import('./commands/build.ts')).build,

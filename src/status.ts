@@ -96,7 +96,7 @@ function backendsOf({ config, database, storageKind, codeRunsIn }: StatusOptions
 
 /** What the database tells. Where it does not answer, `ready` says so, and these are zero. */
 async function kept({ config, database, metrics, clock }: StatusOptions) {
-  const { usage, rows } = await counted(database, clock()).catch(nothing);
+  const { usage, rows } = await counted(database, clock(), config.auth.length > 0).catch(nothing);
   const made = await totals(metrics.linksMade, 'kind');
   const ended = await totals(metrics.executions, 'reason');
   const { quotaTotalFiles: most_files, quotaTotalBytes: most_bytes } = config;
@@ -108,8 +108,8 @@ async function kept({ config, database, metrics, clock }: StatusOptions) {
   };
 }
 
-async function counted(database: Database, now: number) {
-  return { usage: await usageOf(database), rows: await countsOf(database, now) };
+async function counted(database: Database, now: number, asksWho: boolean) {
+  return { usage: await usageOf(database), rows: await countsOf(database, now, asksWho) };
 }
 
 function nothing(error: unknown): Awaited<ReturnType<typeof counted>> {

@@ -42,7 +42,10 @@ it('--version prints the version of the package', async () => {
 });
 
 const mistakes: [string[], RegExp][] = [
-  [[], /say what to do: serve, stdio, check, doctor, user, status, audit, build, index, crates, replay\./],
+  [
+    [],
+    /say what to do: serve, stdio, check, doctor, user, usage, status, audit, build, index, crates, replay\./,
+  ],
   [['sreve'], /no command "sreve"; there are serve, stdio, check, doctor/],
   [['constructor'], /no command "constructor"/],
   [['serve\nforged'], /no command "serve\\nforged"/],

@@ -14,6 +14,7 @@ Commands
   user      say who may use the server, with --auth keys; also while it runs
               add NAME [--scopes code,artifacts,files,crates,documents,client,operator] [--expires 90d]   prints a key, once
               list [--json], rotate NAME (new key, old ones end), remove NAME
+  usage     who has and does what: files, links, runs, sizes of folders, last use of keys; also while it runs; --json
   crates    the research crates that it knows, also while it runs; --json is for programs
               search QUERY [--mode keyword|semantic|hybrid] [--filter license=MIT] [--limit 10] [--offset 0]
               show CRATE_ID, files CRATE_ID [--glob '*.csv'], read CRATE_ID PATH, status, index

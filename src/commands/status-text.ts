@@ -1,4 +1,5 @@
 import type { Status } from '../status.ts';
+import { formatBytes } from './bytes-text.ts';
 
 /** The status for people: one line for each thing worth a look. */
 export function statusText(url: string, told: Status): string {
@@ -14,7 +15,10 @@ export function statusText(url: string, told: Status): string {
       'users',
       `${told.users}, ${backends.auth.length === 0 ? 'no auth' : `auth by ${backends.auth.join(' and ')}`}`,
     ],
-    ['files', `${files.kept} of ${files.most_files}, ${bytes(files.bytes)} of ${bytes(files.most_bytes)}`],
+    [
+      'files',
+      `${files.kept} of ${files.most_files}, ${formatBytes(files.bytes)} of ${formatBytes(files.most_bytes)}`,
+    ],
     ['links', `${links.active} active; made since the start: ${listed(links.made)}`],
     [
       'executions',
@@ -26,7 +30,10 @@ export function statusText(url: string, told: Status): string {
     ],
     ['transfers', `${transfers.in} in, ${transfers.out} out, ${told.sessions} MCP sessions`],
     ['errors', listed(told.errors)],
-    ['disk', disk === null ? 'unknown' : `${bytes(disk.free_bytes)} of ${bytes(disk.total_bytes)} free`],
+    [
+      'disk',
+      disk === null ? 'unknown' : `${formatBytes(disk.free_bytes)} of ${formatBytes(disk.total_bytes)} free`,
+    ],
     ['last sweep', told.last_sweep ?? 'none yet'],
   ];
   return lines.map(([what, value]) => `${`${what}:`.padEnd(14)}${value}\n`).join('');
@@ -35,15 +42,6 @@ export function statusText(url: string, told: Status): string {
 function listed(counts: Readonly<Record<string, number>>): string {
   const some = Object.entries(counts).filter(([, count]) => count > 0);
   return some.length === 0 ? 'none' : some.map(([name, count]) => `${count} ${name}`).join(', ');
-}
-
-const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
-
-/** In units of 1024, as settings take them. */
-function bytes(count: number): string {
-  const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
-  const value = count / 1024 ** step;
-  return `${value < 100 && step > 0 ? value.toFixed(1) : Math.round(value)} ${units[step]}`;
 }
 
 function span(seconds: number): string {

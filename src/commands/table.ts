@@ -11,3 +11,7 @@ export function table(rows: readonly (readonly string[])[]): string {
     )
     .join('');
 }
+
+/** A moment for people, in UTC. */
+export const minute = (time: number): string =>
+  `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')}Z`;

@@ -1,12 +1,8 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { makeDataFolder } from '../data-folder.ts';
 import { othersNoticedMs, type Database } from '../database/database.ts';
-import { openDatabase } from '../database/open.ts';
 import { WorkcrateError } from '../errors.ts';
 import { linkBase } from '../link-base.ts';
 import { notedAddress } from '../server-address.ts';
-import { databaseLocation } from '../stores.ts';
 import { expiryOf } from '../users/expiry.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
 import { demandUserName } from '../users/names.ts';
@@ -15,7 +11,8 @@ import { demandScopes, operatorScope, usualScopes } from '../users/scopes.ts';
 import { bracketed } from '../web/trusted-names.ts';
 import type { CommandInput } from './command.ts';
 import { connectLines } from './connect-lines.ts';
-import { table } from './table.ts';
+import { openUnlocked } from './open-unlocked.ts';
+import { minute, table } from './table.ts';
 
 interface UserInput extends CommandInput {
   /** What stands behind `user`. */
@@ -31,7 +28,7 @@ export async function user(input: UserInput): Promise<number> {
   const takesName = action !== 'list';
   if ((name !== undefined) !== takesName || more.length > 0) throw usage();
   await using opened = new AsyncDisposableStack();
-  const database = opened.adopt(await openUnlocked(input, action === 'add'), (it) => it.close());
+  const database = opened.adopt(await openUnlocked(input.config, action === 'add'), (it) => it.close());
   process.stdout.write(await actions[action as keyof typeof actions](database, input, name ?? ''));
   return 0;
 }
@@ -41,18 +38,6 @@ function usage(): WorkcrateError {
     'config_invalid',
     'workcrate user takes: add NAME [--scopes A,B] [--expires 90d], list [--json], rotate NAME or remove NAME.',
   );
-}
-
-/** Without the lock on the data folder: a server may hold it, and each change is one transaction. */
-async function openUnlocked({ config }: UserInput, make: boolean): Promise<Database> {
-  const location = databaseLocation(config);
-  if (config.database === null && make) makeDataFolder(config.data);
-  if (config.database === null && !make && !existsSync(location))
-    throw new WorkcrateError(
-      'not_found',
-      `There is no data in ${config.data} yet. Name the folder with --data.`,
-    );
-  return openDatabase(location);
 }
 
 /** What was said of a key. */
@@ -133,5 +118,3 @@ function asRow({ user, id, scopes, createdAt, expiresAt, lastUsedAt }: ListedKey
     lastUsedAt === null ? 'never' : minute(lastUsedAt),
   ];
 }
-
-const minute = (time: number): string => `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')}Z`;

@@ -24,10 +24,13 @@ export interface Counts {
 const mostCounted = 100_000;
 
 /** How many there are. Each by an index or up to a bound, since rows of executions are long. */
-export async function countsOf(database: Database, now: number): Promise<Counts> {
+export async function countsOf(database: Database, now: number, asksWho: boolean): Promise<Counts> {
   const users = await counted(
     database,
-    "SELECT name FROM users UNION SELECT owner FROM places UNION SELECT owner FROM usage WHERE owner <> '*'",
+    `SELECT name FROM (SELECT name FROM users UNION SELECT owner FROM places UNION SELECT owner FROM usage) AS known
+     WHERE name <> '*' AND name <> ?`,
+    // Where callers sign in, `local` is nobody: it is the server's own commands, or was there before.
+    asksWho ? 'local' : '*',
   );
   const links = await counted(
     database,
@@ -39,7 +42,7 @@ export async function countsOf(database: Database, now: number): Promise<Counts>
   return { users, links, succeeded, failed };
 }
 
-async function counted(database: Database, select: string, ...values: number[]): Promise<number> {
+async function counted(database: Database, select: string, ...values: (number | string)[]): Promise<number> {
   const [row] = await database.query<{ count: number }>(
     `SELECT COUNT(*) AS count FROM (${select} LIMIT ${mostCounted}) AS found`,
     ...values,

@@ -1,0 +1,19 @@
+import { existsSync } from 'node:fs';
+import type { Config } from '../config.ts';
+import { makeDataFolder } from '../data-folder.ts';
+import type { Database } from '../database/database.ts';
+import { openDatabase } from '../database/open.ts';
+import { WorkcrateError } from '../errors.ts';
+import { databaseLocation } from '../stores.ts';
+
+/** Opens the database without the lock on the data folder, which a server may hold: each change is one transaction. */
+export async function openUnlocked(config: Config, make: boolean): Promise<Database> {
+  const location = databaseLocation(config);
+  if (config.database === null && make) makeDataFolder(config.data);
+  if (config.database === null && !make && !existsSync(location))
+    throw new WorkcrateError(
+      'not_found',
+      `There is no data in ${config.data} yet. Name the folder with --data.`,
+    );
+  return openDatabase(location);
+}

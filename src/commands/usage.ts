@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import { isWorkcrateError } from '../errors.ts';
+import { belowRoot } from '../paths/paths.ts';
+import { placesFolder } from '../running.ts';
+import { usageByUser, type UserUsage } from '../seeing/usage-by-user.ts';
+import { formatBytes } from './bytes-text.ts';
+import type { CommandInput } from './command.ts';
+import { openUnlocked } from './open-unlocked.ts';
+import { minute, table } from './table.ts';
+
+/** A user with the sizes of the folders that runs write to; null where one cannot be counted by this user. */
+interface Measured extends UserUsage {
+  readonly folder: string | null;
+  readonly workspaceBytes: number | null;
+  readonly artifactBytes: number | null;
+}
+
+/** `workcrate usage`: who has and does what. Works beside a running server, and only reads. */
+export async function usage({ config, flags }: CommandInput): Promise<number> {
+  await using opened = new AsyncDisposableStack();
+  const database = opened.adopt(await openUnlocked(config, false), (it) => it.close());
+  const users = await usageByUser(database, Date.now());
+  const measured = users.map((one) => withFolders(one, placesFolder(config)));
+  process.stdout.write(flags['json'] === undefined ? asText(measured) : asJson(measured));
+  return 0;
+}
+
+function withFolders(user: UserUsage, places: string): Measured {
+  if (user.place === null) return { ...user, folder: null, workspaceBytes: 0, artifactBytes: 0 };
+  const folder = join(places, String(user.place));
+  const [workspaceBytes, artifactBytes] = [join(folder, 'workspace'), join(folder, 'artifacts')].map(sizeOf);
+  return { ...user, folder, workspaceBytes: workspaceBytes!, artifactBytes: artifactBytes! };
+}
+
+/** Beyond this nobody would wait for the answer. */
+const mostEntries = 5_000_000;
+
+/** What runs left there is walked without following a link of theirs. */
+function sizeOf(folder: string): number | null {
+  try {
+    const steps = belowRoot(folder).space(mostEntries);
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value.isCut || value.bytes === Infinity ? null : value.bytes;
+    }
+  } catch (error) {
+    if (isWorkcrateError(error, 'path_not_found')) return 0;
+    if (isWorkcrateError(error, 'path_refused')) return null;
+    throw error;
+  }
+}
+
+const heads = [
+  'USER',
+  'FILES',
+  'BYTES',
+  'LINKS',
+  'RUNS',
+  'LAST RUN',
+  'WORKSPACE',
+  'ARTIFACTS',
+  'KEY USED',
+  'FOLDER',
+];
+
+function asText(users: readonly Measured[]): string {
+  if (users.length === 0) return 'Nobody has used this server yet.\n';
+  const total = `${users.length} ${users.length === 1 ? 'user' : 'users'}, ${formatBytes(sum(users, 'bytes'))} in ${sum(users, 'files')} files`;
+  return `${table([heads, ...users.map(asRow)])}${total}, ${sum(users, 'activeLinks')} active links, ${sum(users, 'runs')} runs\n`;
+}
+
+const sum = (users: readonly UserUsage[], what: 'bytes' | 'files' | 'activeLinks' | 'runs'): number =>
+  users.reduce((total, user) => total + user[what], 0);
+
+const moment = (time: number | null): string => (time === null ? 'never' : minute(time));
+const size = (bytes: number | null): string => (bytes === null ? 'unknown' : formatBytes(bytes));
+
+function asRow(user: Measured): string[] {
+  return [
+    user.user,
+    String(user.files),
+    formatBytes(user.bytes),
+    String(user.activeLinks),
+    String(user.runs),
+    moment(user.lastRunAt),
+    size(user.workspaceBytes),
+    size(user.artifactBytes),
+    user.keys === 0 ? 'no key' : moment(user.keyUsedAt),
+    user.folder ?? '',
+  ];
+}
+
+function asJson(users: readonly Measured[]): string {
+  const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
+  const shown = users.map((user) => ({
+    user: user.user,
+    files: user.files,
+    bytes: user.bytes,
+    active_links: user.activeLinks,
+    runs: user.runs,
+    last_run_at: iso(user.lastRunAt),
+    workspace_bytes: user.workspaceBytes,
+    artifact_bytes: user.artifactBytes,
+    keys: user.keys,
+    key_used_at: iso(user.keyUsedAt),
+    folder: user.folder,
+  }));
+  return `${JSON.stringify(shown, null, 2)}\n`;
+}
