@@ -19,8 +19,14 @@ import { databaseLocation, sqliteFolder, storageOptions } from './stores.ts';
 
 export type Keeping = Awaited<ReturnType<typeof startKeeping>>;
 
+interface KeepingOptions extends Omit<Ground, 'audit'> {
+  /** Whether the server ends with the client that started it. */
+  readonly endsWithClient: boolean;
+}
+
 /** The part of the composition root that is about what is kept: database, storage → files, links, uploads. */
-export async function startKeeping({ config, metrics, tracing, clock, log }: Omit<Ground, 'audit'>) {
+export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions) {
+  const { config, metrics, tracing, clock, log } = ground;
   await using started = new AsyncDisposableStack();
   started.use(lockFolder(config.data));
   const store = storageOptions(config);
@@ -54,7 +60,7 @@ export async function startKeeping({ config, metrics, tracing, clock, log }: Omi
   });
   const { lookups } = metrics;
   const rooms = { database, storage, files, uploadTtl, maxBundleFiles, elsewhere, lookups, clock, log };
-  const links = countedLinks(createLinks(rooms), metrics);
+  const links = countedLinks(createLinks({ ...rooms, endsWithClient }), metrics);
   const uploads = countedUploads(createUploads(rooms), metrics);
   const webhook = createWebhook({ database, url: webhookUrl, secret: webhookSecret, clock, log });
   started.defer(() => webhook.close());

@@ -51,7 +51,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const tracing = await openTracing(config.tracing, log);
   const seen = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
   // Once the data folder is held: the log stands in it.
-  const keeping = started.use(await startKeeping(seen));
+  const keeping = started.use(await startKeeping({ ...seen, endsWithClient: lane.sharesMachine }));
   const audit = started.use(await startAudit(seen, keeping));
   const ground: Ground = { ...seen, audit };
   const code = started.use(await startRunning({ ...ground, ...keeping }));

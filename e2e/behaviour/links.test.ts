@@ -47,6 +47,18 @@ describe(`links (${backends})`, () => {
     );
   });
 
+  it('C1: the text says when a link ends, to the second where that is soon', async () => {
+    const fileId = await upload(server, 'a.txt', 'hello!');
+    const textOf = async (ttl_seconds: number) => {
+      const { text: line, data } = await server.call('share_file', { file_id: fileId, ttl_seconds });
+      return { line, expiresAt: data.expiresAt as string };
+    };
+    const soon = await textOf(3);
+    assert.ok(soon.line.startsWith(`6 B, until ${soon.expiresAt.slice(0, 19)}Z: curl `), soon.line);
+    const late = await textOf(3600);
+    assert.ok(late.line.startsWith(`6 B, until ${late.expiresAt.slice(0, 16)}Z: curl `), late.line);
+  });
+
   it('C1: a hostile name does not reach the shell by way of the curl command', async () => {
     const fileId = await upload(server, '$(touch x); `id` "\'.txt', 'x');
     const { text: line } = await server.call('share_file', { file_id: fileId });

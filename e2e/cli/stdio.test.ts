@@ -33,7 +33,9 @@ async function window(home: string, args: string[] = []) {
     async call(name: string, input: Record<string, unknown>) {
       const result = await client.callTool({ name, arguments: input });
       // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
-      return { failed: result.isError === true, data: result.structuredContent as any };
+      const data = result.structuredContent as any;
+      const [first] = result.content as { text?: string }[];
+      return { failed: result.isError === true, text: first?.text ?? '', data };
     },
     [Symbol.asyncDispose]: () => client.close(),
   };
@@ -43,7 +45,9 @@ it('stdio shares a file of the project by a link that can be fetched over HTTP',
   await using home = await temporaryFolder();
   await using editor = await window(home.path);
   await writeFile(join(editor.project, 'result.txt'), 'hello');
-  const { data } = await editor.call('share_file', { path: 'result.txt' });
+  const { data, text } = await editor.call('share_file', { path: 'result.txt' });
+  // The server ends with its client, whatever the link's own time.
+  assert.match(text, /^5 B, while this client runs, at most until \S+Z: curl -fL -o result\.txt http\S+$/);
   assert.match(data.downloadUrl, /^http:\/\/127\.0\.0\.1:\d+\/files\//);
   assert.equal(await (await fetch(data.downloadUrl)).text(), 'hello');
   for (const line of editor.logged().trimEnd().split('\n')) JSON.parse(line);

@@ -39,10 +39,24 @@ export function linkAnswer<Sha256 extends string | null>(
     size,
   };
   return {
-    text: `${readableSize(size)}, until ${expiresAt.slice(0, 16)}Z: curl -fL ${outputOption(filename)} ${downloadUrl}`,
+    text: `${readableSize(size)}, ${lifetime(shared)}: curl -fL ${outputOption(filename)} ${downloadUrl}`,
     structured: { filename, size, sha256, mediaType, token: shared.token, downloadUrl, expiresAt },
     content: [resource],
   };
+}
+
+/** Over stdio the server, and with it every link, ends with the client. */
+function lifetime({ link, endsWithClient }: SharedLink<string | null>): string {
+  const until = `until ${timeText(link)}`;
+  return endsWithClient ? `while this client runs, at most ${until}` : until;
+}
+
+const hourMs = 3_600_000;
+
+/** When something ends: to the minute, or to the second where it lives for less than an hour. */
+export function timeText({ createdAt, expiresAt }: { createdAt: number; expiresAt: number }): string {
+  const digits = expiresAt - createdAt < hourMs ? 19 : 16;
+  return `${new Date(expiresAt).toISOString().slice(0, digits)}Z`;
 }
 
 /** A plain short name is told to curl; any other is left to the server's header, out of the shell's reach. */

@@ -25,6 +25,8 @@ export interface LinksOptions {
   readonly uploadTtl: number;
   readonly maxBundleFiles: number;
   readonly elsewhere?: Elsewhere;
+  /** Whether the server ends with the client that started it, and all links with it. */
+  readonly endsWithClient?: boolean;
   readonly clock: Clock;
   readonly log: Log;
   /** How often what was remembered of a link still held, for the metrics. */

@@ -33,6 +33,8 @@ export { createWebhook, type Webhook } from './webhook.ts';
 export interface SharedLink<Sha256 extends string | null = string> {
   readonly token: string;
   readonly link: Link;
+  /** Whether it ends with the client, should that come before it expires. */
+  readonly endsWithClient: boolean;
   readonly download: Pick<Download, 'filename' | 'mediaType' | 'size'> & { readonly sha256: Sha256 };
 }
 
@@ -40,7 +42,7 @@ export type Links = ReturnType<typeof createLinks>;
 
 /** The way out: rights to fetch a file, a bundle or what stands elsewhere, past the model's context. */
 export function createLinks(options: LinksOptions) {
-  const { database, files, clock } = options;
+  const { database, files, clock, endsWithClient = false } = options;
   const statistics = createStatistics(options);
   const damage = createDamage();
   const lookup = createLookup(options);
@@ -77,7 +79,7 @@ export function createLinks(options: LinksOptions) {
       });
       const file = await files.find(caller, fileId);
       if (!file) throw fileNotFound(fileId);
-      return { token, link, download: { ...file, filename: file.name } };
+      return { token, link, endsWithClient, download: { ...file, filename: file.name } };
     },
 
     /** Makes one link to many files, as a ZIP that is put together while it is sent. */
@@ -91,7 +93,7 @@ export function createLinks(options: LinksOptions) {
       const bundleId = `bundle_${randomBytes(12).toString('hex')}`;
       const { token, link } = mintLink(caller, { bundleId }, terms, clock());
       const download = await createBundle(options, caller, { bundleId, fileIds, filename, link }, progress);
-      return { token, link, download };
+      return { token, link, endsWithClient, download };
     },
 
     /**
@@ -106,7 +108,7 @@ export function createLinks(options: LinksOptions) {
       const { token, link } = mintLink(caller, { target: reference }, terms, clock());
       const download = await foundElsewhere(options, reference);
       await database.transaction((tx) => insertLink(tx, caller, link));
-      return { token, link, download };
+      return { token, link, endsWithClient, download };
     },
 
     /** The link that a token opens, and what it gives; `link_not_found` unless it may be used now. */

@@ -3,7 +3,7 @@ import { WorkcrateError } from '../errors.ts';
 import { isMediaType, type Files } from '../files/files.ts';
 import type { LocalFiles } from '../files/local-files.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
-import { linkAnswer, linkShape, linkTerms } from './link-result.ts';
+import { linkAnswer, linkShape, linkTerms, timeText } from './link-result.ts';
 import type { Links } from './links.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -65,7 +65,7 @@ function requestUpload(options: LinkToolsOptions): Tool {
       const uploadUrl = `${options.baseUrl()}/uploads/${token}`;
       const expiresAt = new Date(upload.expiresAt).toISOString();
       return {
-        text: `Send the file, once, before ${expiresAt.slice(0, 16)}Z: curl --fail-with-body -T FILE ${uploadUrl}`,
+        text: `Send the file, once, before ${timeText(upload)}: curl --fail-with-body -T FILE ${uploadUrl}`,
         structured: { uploadUrl, token, expiresAt },
       };
     },
