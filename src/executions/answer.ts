@@ -160,7 +160,7 @@ function endOf({ reason, exitCode, signal, durationMs, limits }: Execution): str
     case 'pids':
       return `failed${after}: it was refused more than its ${limits.processes} processes and threads`;
     case 'disk':
-      return `killed${after}: /workspace and /artifacts took more than their ${plainBytes(limits.diskBytes)} together. Delete some of it before you write more`;
+      return `killed${after}: /workspace and /artifacts took more than their ${plainBytes(limits.diskBytes)} together, or the disk of the server is nearly full. Delete some of it before you write more`;
     case 'cancelled':
       return `cancelled${after}`;
     case 'lost':

@@ -10,6 +10,8 @@ import type { Place } from './sandbox.ts';
 const fewEntries = 1000;
 const fewDescriptors = 1000;
 const stepMs = 2;
+/** Where there was more, it is counted there at once for so long. */
+const rememberMs = 10_000;
 
 export interface Measuring {
   readonly withUnlinked: boolean;
@@ -24,11 +26,16 @@ export interface Scales extends AsyncDisposable {
 export function createScales(log: Log): Scales {
   const file = new URL(`./counting-thread${extname(import.meta.filename)}`, import.meta.url);
   const thread: Thread<CountingMethods> = createThread(file, null, log);
+  const largeUntil = new Map<string, number>();
   return {
     async measure(place, { withUnlinked, signal }) {
-      const few = { mostEntries: fewEntries, mostDescriptors: fewDescriptors };
-      const quick = await stepByStep(countPlace({ place, withUnlinked, ...few }), signal);
-      return quick ?? thread.call('count', { place, withUnlinked }, { signal });
+      if (performance.now() >= (largeUntil.get(place.workspace) ?? 0)) {
+        const few = { mostEntries: fewEntries, mostDescriptors: fewDescriptors };
+        const quick = await stepByStep(countPlace({ place, withUnlinked, ...few }), signal);
+        if (quick !== null) return quick;
+        largeUntil.set(place.workspace, performance.now() + rememberMs);
+      }
+      return thread.call('count', { place, withUnlinked }, { signal });
     },
     [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
   };
