@@ -83,6 +83,8 @@ interface Reply {
   readonly text: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
   readonly data: any;
+  /** Of an error. */
+  readonly code: string | null;
 }
 
 /** Starts `serve` and waits until it listens. */
@@ -134,7 +136,13 @@ function lazyClient(url: string) {
       const client = await (connected ??= connect());
       const result = await client.callTool({ name, arguments: input });
       const [first] = result.content as { text?: string }[];
-      return { failed: result.isError === true, text: first?.text ?? '', data: result.structuredContent };
+      const error = result._meta?.['workcrate/error'] as { code: string } | undefined;
+      return {
+        failed: result.isError === true,
+        text: first?.text ?? '',
+        data: result.structuredContent,
+        code: error?.code ?? null,
+      };
     },
     close: async (): Promise<void> => (await connected?.catch(() => null))?.close(),
   };
