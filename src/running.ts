@@ -6,8 +6,8 @@ import { auditFolder } from './audit/audit.ts';
 import { restoreRunLines, type EndedRun } from './audit/run-lines.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
-import { isWorkcrateError } from './errors.ts';
-import { createExecutions } from './executions/executions.ts';
+import { isWorkcrateError, WorkcrateError } from './errors.ts';
+import { createExecutions, type Bounds } from './executions/executions.ts';
 import type { Files } from './files/files.ts';
 import type { Ground } from './ground.ts';
 import { localCaller } from './identity.ts';
@@ -30,6 +30,7 @@ export type Running = Awaited<ReturnType<typeof startRunning>>;
 /** The part of the composition root that is about code: places → sandbox → executions, artifacts. */
 export async function startRunning(options: RunningOptions) {
   const { config, database, server, files, metrics, tracing, clock, log } = options;
+  const outputBounds = outputBoundsOf(config);
   await using started = new AsyncDisposableStack();
   const folder = placesFolder(config);
   const places = createPlaces({ database, folder, uids: uidsOf(config), clock });
@@ -53,6 +54,8 @@ export async function startRunning(options: RunningOptions) {
     outputBytes: config.runOutput,
     keepOutputSeconds: config.fileTtl,
     retention: { successDays: config.keepSuccesses, failureDays: config.keepFailures },
+    recordBytes: config.recordsUserBytes,
+    outputBounds,
     ended: metrics.executionEnded,
     clock,
     log,
@@ -83,6 +86,15 @@ async function restoreAudit({ config, audit, log }: Ground, runs: readonly Ended
 
 /** The folder of every user's /workspace and /artifacts. */
 export const placesFolder = ({ placesDir, data }: Config): string => placesDir ?? join(data, 'places');
+
+/** How much of each output is shown; refuses a start and an end that are more than the whole. */
+export function outputBoundsOf({ outputChars: most, outputHead: head, outputTail: tail }: Config): Bounds {
+  if (head + tail <= most) return { most, head, tail };
+  throw new WorkcrateError(
+    'config_invalid',
+    `--output-head ${head} and --output-tail ${tail} are more than --output-chars ${most}: output that is cut would be longer than output that is not. Lower them, or raise --output-chars.`,
+  );
+}
 
 /** The uids that runs may have, where this process may give them. */
 export const uidsOf = ({ sandboxUids }: Config) => (process.getuid?.() === 0 ? sandboxUids : null);

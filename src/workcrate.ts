@@ -22,7 +22,7 @@ import { sharedStateKey } from './mcp/request-state.ts';
 import { createServerFactory } from './mcp/server.ts';
 import { selectTools } from './mcp/tools.ts';
 import { createMetrics } from './metrics.ts';
-import { startRunning, type Running } from './running.ts';
+import { outputBoundsOf, startRunning, type Running } from './running.ts';
 import { countedCrates } from './seeing/crates.ts';
 import { seenDocuments } from './seeing/documents.ts';
 import { seenTool } from './seeing/runs.ts';
@@ -158,6 +158,7 @@ function offeredTools(
     maxTtl,
     timeoutMs,
     maxTimeoutMs,
+    outputBounds: outputBoundsOf(config),
     linkSeconds: fileTtl,
     exported: webhook.exported,
     baseUrl,

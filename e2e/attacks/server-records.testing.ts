@@ -1,9 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { upload } from '../server.testing.ts';
 import { allOf, type ServerAttack, type ServerStage } from './server-stage.testing.ts';
 
 const wall = 'records' as const;
+
+/** The share of a user, as the server of the suite has it. */
+export const recordShare = 16 * 1024 ** 2;
+
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
 const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]/;
 
@@ -13,6 +18,18 @@ function journal({ server }: ServerStage): string[] {
     .filter((name) => /executions-\d{4}-\d{2}-\d{2}\.jsonl$/.test(name))
     .flatMap((name) => readFileSync(join(server.data, name), 'utf8').split('\n'))
     .filter((line) => line !== '');
+}
+
+/** What the database holds of runs, and the journal. */
+function recordBytes(stage: ServerStage): { rows: number; lines: number } {
+  const database = new DatabaseSync(join(stage.server.data, 'workcrate.db'), { readOnly: true });
+  try {
+    const sum = 'SUM(OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(haystack))';
+    const row = database.prepare(`SELECT ${sum} AS bytes FROM executions`).get() as { bytes: number | null };
+    return { rows: row.bytes ?? 0, lines: journal(stage).reduce((all, line) => all + line.length, 0) };
+  } finally {
+    database.close();
+  }
 }
 
 /** Every line is an object of the server's making, one for each run. */
@@ -81,6 +98,28 @@ export const recordAttacks: readonly ServerAttack[] = [
       return data.truncated === true && data.stdout.endsWith('the end\n')
         ? null
         : 'it is not told as truncated';
+    },
+  },
+  {
+    name: 'runs 30 times with 1 MB of code and 2 MB of stdin',
+    wall,
+    mustNotHappen:
+      'the records of a user take more than their share of the database, or the journal has all of it twice',
+    async play(stage) {
+      const before = recordBytes(stage);
+      const code = `true # ${'c'.repeat(1024 ** 2 - 10)}`;
+      const stdin = 's'.repeat(2 * 1024 ** 2);
+      for (let n = 0; n < 30; n += 6) {
+        const run = () => stage.server.call('execute_code', { language: 'bash', code, stdin });
+        const replies = await Promise.all(Array.from({ length: 6 }, run));
+        const refused = replies.find(({ failed }) => failed);
+        if (refused !== undefined) return `it did not run: ${refused.text}`;
+      }
+      const { rows, lines } = recordBytes(stage);
+      const [grown, told] = [rows - before.rows, lines - before.lines];
+      // What is under way, and what comes before the next look, is beyond the share for a moment.
+      if (grown > 1.5 * recordShare) return `${grown} bytes of records, of which ${recordShare} may be kept`;
+      return told < 30 * 16 * 1024 ? null : `${told} bytes of lines`;
     },
   },
   {

@@ -7,7 +7,7 @@ import type { ServerAttack, ServerStage } from './server-stage.testing.ts';
 import { artifactAttacks } from './server-artifacts.testing.ts';
 import { doorAttacks } from './server-doors.testing.ts';
 import { packingAttacks } from './server-packing.testing.ts';
-import { recordAttacks } from './server-records.testing.ts';
+import { recordAttacks, recordShare } from './server-records.testing.ts';
 
 export interface ServerVerdict {
   readonly name: string;
@@ -28,7 +28,7 @@ const cleaning = 'chmod -R u+rwx /workspace /artifacts; find /workspace /artifac
 
 /** Plays them all on one server, with a real client. */
 export async function playOnServer(): Promise<ServerVerdict[]> {
-  await using server = await startServer({ sandbox: 'bubblewrap' });
+  await using server = await startServer({ sandbox: 'bubblewrap', recordsUserBytes: recordShare });
   const stage = stageOn(server);
   const verdicts: ServerVerdict[] = [];
   for (const { name, wall, mustNotHappen, play } of serverAttacks) {

@@ -149,3 +149,24 @@ async function statusFor(url: string, host: string): Promise<number> {
     .end();
   return promise;
 }
+
+it('D7: the output that is shown is set by three settings, which have to fit together', async () => {
+  await using folder = await temporaryFolder();
+  const { code, stderr } = await run([
+    'serve',
+    '--port',
+    '0',
+    '--data',
+    folder.path,
+    '--output-chars',
+    '5000',
+  ]);
+  assert.equal(code, 2);
+  assert.match(
+    stderr,
+    /^workcrate: --output-head 4000 and --output-tail 4000 are more than --output-chars 5000/m,
+  );
+  const env = { WORKCRATE_OUTPUT_HEAD: '1000', WORKCRATE_OUTPUT_TAIL: '3000' };
+  await using server = await serve(['--data', folder.path, '--output-chars', '5000'], { env });
+  assert.equal(await server.end('SIGTERM'), 0);
+});

@@ -244,6 +244,13 @@ export const settings = {
   runDisk: setting(bytes, 10 * gigabyte, 'most that /workspace and /artifacts of a user may take'),
   runTmp: setting(bytes, gigabyte / 4, 'size of /tmp in a run'),
   runOutput: setting(bytes, gigabyte / 4, 'most output of a run that is kept to be fetched by link'),
+  outputChars: setting(
+    integer(100, 1_000_000),
+    10_000,
+    'characters of each output of a run that are shown and recorded; more is cut',
+  ),
+  outputHead: setting(integer(1, 1_000_000), 4000, 'characters shown of the start of output that is cut'),
+  outputTail: setting(integer(1, 1_000_000), 4000, 'characters shown of the end of output that is cut'),
   maxRuns: setting(integer(1, 1000), 8, 'runs at once; further ones wait, up to ten times as many'),
   maxRunsUser: setting(
     optionalInteger(1, 1000),
@@ -263,6 +270,11 @@ export const settings = {
   ),
   keepSuccesses: setting(integer(1, 3650), 30, 'days that the record of a run that succeeded is kept'),
   keepFailures: setting(integer(1, 3650), 90, 'days that the record of a run that failed is kept'),
+  recordsUserBytes: setting(
+    bytes,
+    512 * megabyte,
+    'most bytes of records of runs kept for one user, code and stdin included; the oldest go first',
+  ),
   crateSources: setting(
     list,
     [],

@@ -336,3 +336,17 @@ test('D6: what leads through a link is refused and noted, and nothing runs', asy
 function notRoot(): string | false {
   return process.getuid?.() === 0 ? false : 'only root can give folders away';
 }
+
+test('D7: how much of an output is shown is a setting, also where most of it is passed over', async () => {
+  await using room = await openRoom({ outputBounds: { most: 100, head: 10, tail: 20 } });
+  const short = await room.run({ code: 'printf "%0100d" 0' });
+  assert.deepEqual([short.execution.stdout.length, short.execution.truncated], [100, false]);
+  for (const count of [101, 300_000]) {
+    const code = `head -c ${count} /dev/zero | tr '\\0' x`;
+    const { execution, spooled } = await room.run({ code });
+    const cut = `${'x'.repeat(10)}\n[... truncated ${count - 30} chars ...]\n${'x'.repeat(20)}`;
+    assert.deepEqual([execution.stdout, execution.truncated], [cut, true]);
+    assert.equal(spooled.stdout?.file?.size, count);
+    assert.equal((await room.executions.get(ada, execution.id)).stdout, cut);
+  }
+});

@@ -16,7 +16,9 @@ import { executionFromRow, type Execution } from './record.ts';
 import { appendRows, lastEnded, restoreLines, type EndedRun } from './restore-lines.ts';
 import { sweepExecutions, type Retention, type SweptExecutions } from './retention.ts';
 import { trustedTime } from '../trusted-clock.ts';
+import { createShare } from './share.ts';
 import { writeTogether } from './together.ts';
+import type { Bounds } from './truncation.ts';
 import { searchExecutions, type FoundPage, type Search } from './search.ts';
 
 export type { Changes } from './comparison.ts';
@@ -24,6 +26,7 @@ export type { Ended, ExecutionRequest } from './execute.ts';
 export type { FindCrateFiles, WantedCrateFile } from './crate-files.ts';
 export type { GivenFile, OtherFile } from './given-files.ts';
 export type { Execution } from './record.ts';
+export type { Bounds } from './truncation.ts';
 
 export interface ExecutionsOptions {
   readonly database: Database;
@@ -44,6 +47,10 @@ export interface ExecutionsOptions {
   readonly outputBytes: number;
   readonly keepOutputSeconds: number;
   readonly retention: Retention;
+  /** Bytes of records that are kept for a user; the oldest go first. */
+  readonly recordBytes: number;
+  /** How much of each output is shown and recorded. */
+  readonly outputBounds: Bounds;
   /** Told of every run that has ended, for the metrics. */
   readonly ended: (execution: Execution) => void;
   readonly clock: Clock;
@@ -79,9 +86,14 @@ export function createExecutions(options: ExecutionsOptions) {
   }
 
   const ends = createEnds({ database, write, note, log });
+  const share = createShare({ database, mostBytes: options.recordBytes, log });
+  const ended = (execution: Execution): void => {
+    share.add(execution);
+    options.ended(execution);
+  };
   const live = new Set<string>();
   const isLive = (id: string): boolean => live.has(id) || ends.isWaiting(id);
-  const room: Room = { ...options, ends, live, write };
+  const room: Room = { ...options, ended, ends, live, write };
   const underWay = new Map<Promise<Ended>, AbortController>();
 
   /** What this server was running when it ended is lost; on SQLite there is no other. */
@@ -146,6 +158,7 @@ export function createExecutions(options: ExecutionsOptions) {
       for (const stop of underWay.values()) stop.abort();
       await Promise.allSettled(underWay.keys());
       await ends[Symbol.asyncDispose]();
+      await share.settled();
       await journal[Symbol.asyncDispose]();
     },
   };

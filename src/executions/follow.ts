@@ -25,6 +25,7 @@ export async function follow(
   const budget: Budget = { left: Math.min(room.outputBytes, room.files.maxFileSize) };
   const take = (stream: Stream): Promise<Output> =>
     takeOutput(run[stream], {
+      bounds: room.outputBounds,
       spool: () => spoolFor(room, execution, stream, budget),
       heard: progress.heard,
     });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { WorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';
 import { takeOutput } from './output.ts';
+import { shownBounds } from './room.testing.ts';
 import { createSpool } from './spool.ts';
 import { truncated } from './truncation.ts';
 
@@ -45,6 +46,7 @@ function inPieces(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
 }
 
 const silent = () => {};
+const bounds = shownBounds;
 const sizes = fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 1, maxLength: 5 });
 
 test('D7: any bytes in any pieces give the text that they are as a whole', async () => {
@@ -54,9 +56,9 @@ test('D7: any bytes in any pieces give the text that they are as a whole', async
   await fc.assert(
     fc.asyncProperty(bytes, sizes, async (whole, sizes) => {
       const kept = keeper();
-      const output = await takeOutput(streamed(inPieces(whole, sizes)), { ...kept, heard: silent });
+      const output = await takeOutput(streamed(inPieces(whole, sizes)), { ...kept, heard: silent, bounds });
       const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole);
-      assert.equal(output.text, truncated(text));
+      assert.equal(output.text, truncated(text, bounds));
       assert.ok(output.text.isWellFormed());
       assert.equal(output.bytes, whole.length);
       assert.equal(output.truncated, text.length > 10_000);
@@ -70,7 +72,7 @@ test('D7: any bytes in any pieces give the text that they are as a whole', async
 test('D7: a character that is never finished is replaced, also where it is the one too many', async () => {
   const kept = keeper();
   const bytes = Buffer.concat([Buffer.from('x'.repeat(10_000)), Buffer.from([0xf0, 0x9f])]);
-  const output = await takeOutput(streamed([bytes]), { ...kept, heard: silent });
+  const output = await takeOutput(streamed([bytes]), { ...kept, heard: silent, bounds });
   assert.ok(output.text.endsWith('x\ufffd'));
   assert.deepEqual(kept.bytes(), bytes);
 });
@@ -79,7 +81,7 @@ test('D7: what is more than may be kept is counted and dropped', async () => {
   const kept = keeper();
   kept.allow(20_000);
   const bytes = Buffer.alloc(50_000, 'y');
-  const output = await takeOutput(streamed(inPieces(bytes, [3000])), { ...kept, heard: silent });
+  const output = await takeOutput(streamed(inPieces(bytes, [3000])), { ...kept, heard: silent, bounds });
   assert.equal(kept.bytes().length, 20_000);
   assert.equal(output.spooled?.dropped, 30_000);
   assert.equal(output.bytes, 50_000);
@@ -89,7 +91,7 @@ for (const failAfter of [0, 1, 3])
   test(`D7: output is read to its end where keeping it fails after ${failAfter} blocks`, async () => {
     const kept = keeper(failAfter);
     const bytes = Buffer.alloc(3_000_000, 'z');
-    const output = await takeOutput(streamed(inPieces(bytes, [90_000])), { ...kept, heard: silent });
+    const output = await takeOutput(streamed(inPieces(bytes, [90_000])), { ...kept, heard: silent, bounds });
     assert.equal(output.bytes, 3_000_000);
     assert.equal(output.spooled?.file, null);
     assert.equal(output.spooled.failure?.code, 'quota_exceeded');
@@ -114,7 +116,7 @@ test('D7: the writer waits for whoever keeps the bytes', async () => {
       yield Buffer.alloc(600_000);
     }
   }
-  const taking = takeOutput(flood(), { spool, heard: silent });
+  const taking = takeOutput(flood(), { spool, heard: silent, bounds });
   for (let n = 0; n < 20; n++) await new Promise(setImmediate);
   assert.ok(most <= 3, `${most} chunks were taken`);
   gate.resolve();

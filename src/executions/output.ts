@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import { createTruncation, keptCharacters } from './truncation.ts';
+import { createTruncation, type Bounds } from './truncation.ts';
 import type { Spool, Spooled } from './spool.ts';
 
 /** One output of a run, as it is shown and recorded. */
@@ -12,6 +12,8 @@ export interface Output {
 }
 
 export interface OutputOptions {
+  /** How much is shown. */
+  readonly bounds: Bounds;
   /** Called once, when there is more than can be shown. */
   readonly spool: () => Spool;
   /** Told of text as it comes, and of how many characters were passed over before it. */
@@ -24,10 +26,10 @@ export interface OutputOptions {
  */
 export async function takeOutput(
   chunks: AsyncIterable<Uint8Array>,
-  { spool: openSpool, heard }: OutputOptions,
+  { bounds, spool: openSpool, heard }: OutputOptions,
 ): Promise<Output> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  const shown = createTruncation();
+  const shown = createTruncation(bounds);
   let bytes = 0;
   let early: Uint8Array[] = [];
   let spool: Spool | null = null;
@@ -42,7 +44,7 @@ export async function takeOutput(
   let unfinished = false;
   for await (const chunk of chunks) {
     bytes += chunk.length;
-    const passed = shown.truncated() && !unfinished ? passable(chunk) : 0;
+    const passed = shown.truncated() && !unfinished ? passable(chunk, bounds.tail) : 0;
     let before = passed;
     for (const piece of inPieces(chunk.subarray(passed))) {
       read(decoder.decode(piece, { stream: true }), before);
@@ -71,8 +73,8 @@ export async function takeOutput(
  * How many bytes at the start of a chunk are characters that nobody is going to see. Only counting them keeps
  * a flood from leaving a gigabyte of strings behind.
  */
-function passable(chunk: Uint8Array): number {
-  const most = chunk.length - keptCharacters;
+function passable(chunk: Uint8Array, tail: number): number {
+  const most = chunk.length - tail;
   return most > 0 && isAscii(chunk) ? most : 0;
 }
 

@@ -18,9 +18,12 @@ import {
 } from './executions.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import { executionTools } from './tools.ts';
+import type { Bounds } from './truncation.ts';
 
 export const ada: Caller = { user: 'ada' };
 export const bob: Caller = { user: 'bob' };
+
+export const shownBounds: Bounds = { most: 10_000, head: 4000, tail: 4000 };
 
 export const plenty: Quotas = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
 
@@ -73,6 +76,8 @@ export async function openRoom({ location, quotas = plenty, uids, crateFiles, ..
       outputBytes: 64 * 1024 ** 2,
       keepOutputSeconds: 3600,
       retention: { successDays: 30, failureDays: 90 },
+      recordBytes: 512 * 1024 ** 2,
+      outputBounds: shownBounds,
       ended: () => {},
       ...given,
       sandbox,
@@ -88,6 +93,7 @@ export async function openRoom({ location, quotas = plenty, uids, crateFiles, ..
     ...(crateFiles === undefined ? {} : { crateFiles }),
     timeoutMs: 20_000,
     maxTimeoutMs: 30_000,
+    outputBounds: given.outputBounds ?? shownBounds,
   });
   const all = opened.move();
   return {

@@ -8,7 +8,7 @@ import { clientFiles, findClientFiles, type ClientFiles } from './client-files.t
 import type { Execution, Executions } from './executions.ts';
 import { codeText, executionId, givenFiles, searchInput, stdinText } from './inputs.ts';
 import { executionShape, pageShape, shownExecution, shownPage } from './shown.ts';
-import { truncated } from './truncation.ts';
+import { truncated, type Bounds } from './truncation.ts';
 
 export type { ClientFile, ClientFiles } from './client-files.ts';
 export type { FindCrateFiles } from './crate-files.ts';
@@ -17,6 +17,8 @@ export interface ExecutionToolsOptions extends AnswerOptions {
   readonly executions: Executions;
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
+  /** How much of the code of an earlier run is shown. */
+  readonly outputBounds: Bounds;
   /** Finds files in crates for runs; without it there are no crates. */
   readonly crateFiles?: FindCrateFiles;
   /** Asks the client for files of its own; without it nobody is asked. */
@@ -125,7 +127,7 @@ function executeBash(options: ExecutionToolsOptions): Tool {
   });
 }
 
-function getExecution({ executions }: ExecutionToolsOptions): Tool {
+function getExecution({ executions, outputBounds }: ExecutionToolsOptions): Tool {
   return defineTool({
     name: 'get_execution',
     group: 'code',
@@ -137,16 +139,16 @@ function getExecution({ executions }: ExecutionToolsOptions): Tool {
     annotations: looking,
     async handle({ execution_id }, { caller }) {
       const execution = await executions.get(caller, execution_id);
-      return { text: toldOf(execution), structured: shownExecution(execution) };
+      return { text: toldOf(execution, outputBounds), structured: shownExecution(execution) };
     },
   });
 }
 
-function toldOf(execution: Execution): string {
+function toldOf(execution: Execution, bounds: Bounds): string {
   const { language, workingDir, startedAt, code, stdoutFile, stderrFile } = execution;
   return [
     `${language} in ${workingDir} at ${new Date(startedAt).toISOString()}:`,
-    truncated(code),
+    truncated(code, bounds),
     ...inputLines(execution),
     '--- stdout ---',
     ...outputLines(execution),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { shownBounds } from './room.testing.ts';
 import { createTruncation, truncated } from './truncation.ts';
 
 const bounds = { most: 100, head: 40, tail: 40 };
@@ -46,7 +47,7 @@ test('D7: in which pieces a text comes makes no difference', () => {
 });
 
 test('D7: 10,000 characters are shown, of 10,001 the first and last 4,000', () => {
-  assert.equal(truncated('x'.repeat(10_000)), 'x'.repeat(10_000));
-  const shown = truncated(`${'a'.repeat(5000)}b${'c'.repeat(5000)}`);
+  assert.equal(truncated('x'.repeat(10_000), shownBounds), 'x'.repeat(10_000));
+  const shown = truncated(`${'a'.repeat(5000)}b${'c'.repeat(5000)}`, shownBounds);
   assert.equal(shown, `${'a'.repeat(4000)}\n[... truncated 2001 chars ...]\n${'c'.repeat(4000)}`);
 });

@@ -5,16 +5,11 @@ export interface Bounds {
   readonly tail: number;
 }
 
-const shownBounds: Bounds = { most: 10_000, head: 4000, tail: 4000 };
-
-/** What has to be added after characters that were only counted. */
-export const keptCharacters = shownBounds.tail;
-
 /**
  * Takes text piece by piece and holds no more of it than will be shown. Lengths are UTF-16 units, as
  * everywhere in JavaScript, but no character is cut in two.
  */
-export function createTruncation({ most, head, tail }: Bounds = shownBounds) {
+export function createTruncation({ most, head, tail }: Bounds) {
   let total = 0;
   /** All of it at first; the head once there is too much. */
   let start = '';
@@ -55,7 +50,7 @@ export function createTruncation({ most, head, tail }: Bounds = shownBounds) {
 }
 
 /** A text that is at hand as a whole, cut in the same way. */
-export function truncated(text: string, bounds: Bounds = shownBounds): string {
+export function truncated(text: string, bounds: Bounds): string {
   const truncation = createTruncation(bounds);
   truncation.add(text);
   return truncation.text();

@@ -1,0 +1,122 @@
+import { setImmediate as othersFirst } from 'node:timers/promises';
+import type { Database } from '../database/database.ts';
+import type { Log } from '../log.ts';
+import type { Execution } from './record.ts';
+
+/** SQLite works in the thread of the server. To look at a row costs little, whatever it holds; to delete one does not. */
+const measuredAtOnce = 500;
+const deletedAtOnce = 20;
+/** Users whose room is known; of more, whoever ran nothing for longest is measured again. */
+const mostUsers = 10_000;
+
+/** What a row takes beside its texts, roughly. */
+const rowBytes = 500;
+
+const bytesOfRow = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
+  + OCTET_LENGTH(haystack) + OCTET_LENGTH(inputs) + OCTET_LENGTH(artifacts) + OCTET_LENGTH(limits)`;
+
+export interface ShareOptions {
+  readonly database: Database;
+  /** Bytes of records that are kept for a user. */
+  readonly mostBytes: number;
+  readonly log: Log;
+}
+
+interface Place {
+  readonly startedAt: number;
+  readonly id: string;
+}
+
+/**
+ * Keeps the records of each user within a share of bytes: the oldest go first, and the newest always stays. What comes
+ * is counted in memory; the rows are measured when that says that the share may be used up, and at a user's first run
+ * since the start. Others may write too, so no user is believed to have much room for long.
+ */
+export function createShare({ database, mostBytes, log }: ShareOptions) {
+  const room = new Map<string, number>();
+  const trimming = new Map<string, Promise<void>>();
+
+  async function trim(owner: string): Promise<void> {
+    const { bytes, last } = await measure(database, owner, mostBytes);
+    if (last !== null) {
+      const count = await deleteFrom(database, owner, last);
+      log.info('execution.records_trimmed', { user: owner, count });
+    }
+    if (room.size >= mostUsers) room.delete(room.keys().next().value!);
+    room.delete(owner);
+    room.set(owner, Math.min(mostBytes - bytes, mostBytes / 8));
+  }
+
+  function trimSoon(owner: string): void {
+    if (trimming.has(owner)) return;
+    const done = trim(owner)
+      .catch((error: unknown) => log.error('execution.records_not_trimmed', { user: owner, error }))
+      .finally(() => trimming.delete(owner));
+    trimming.set(owner, done);
+  }
+
+  return {
+    /** Counts a run that has ended, and has its user's oldest records removed where they take too much. */
+    add(execution: Execution): void {
+      const { owner } = execution;
+      const left = room.get(owner);
+      if (left !== undefined) room.set(owner, left - bytesOf(execution));
+      if (left === undefined || left <= bytesOf(execution)) trimSoon(owner);
+    },
+
+    /** Resolves when what is being removed is gone. */
+    async settled(): Promise<void> {
+      await Promise.all(trimming.values());
+    },
+  };
+}
+
+const bytesOf = ({ code, stdinBytes, stdout, stderr }: Execution): number =>
+  rowBytes + Buffer.byteLength(code) + stdinBytes + 2 * (stdout.length + stderr.length) + 16 * 1024;
+
+/** How much the newest records take that fit into the share, and the first that does not. */
+async function measure(
+  database: Database,
+  owner: string,
+  mostBytes: number,
+): Promise<{ bytes: number; last: Place | null }> {
+  let bytes = 0;
+  for (let from: Place | null = null; ;) {
+    const rows: Row[] = await database.query<Row>(
+      `SELECT id, started_at, ${bytesOfRow} AS bytes FROM executions
+       WHERE owner = ?${from === null ? '' : ' AND (started_at, id) < (?, ?)'}
+       ORDER BY started_at DESC, id DESC LIMIT ${measuredAtOnce}`,
+      owner,
+      ...(from === null ? [] : [from.startedAt, from.id]),
+    );
+    for (const row of rows) {
+      // Some room is made at once, so that not every run has to look for it.
+      if (bytes > 0 && bytes + row.bytes > mostBytes - mostBytes / 16)
+        return { bytes, last: { startedAt: row.started_at, id: row.id } };
+      bytes += row.bytes;
+    }
+    if (rows.length < measuredAtOnce) return { bytes, last: null };
+    from = { startedAt: rows.at(-1)!.started_at, id: rows.at(-1)!.id };
+    await othersFirst();
+  }
+}
+
+type Row = { id: string; started_at: number; bytes: number };
+
+/** This record and all that are older, but for runs that are under way. */
+async function deleteFrom(database: Database, owner: string, { startedAt, id }: Place): Promise<number> {
+  for (let count = 0; ;) {
+    const gone = await database.query(
+      `DELETE FROM executions WHERE id IN (
+         SELECT id FROM executions WHERE owner = ? AND (started_at, id) <= (?, ?) AND reason <> 'running'
+         ORDER BY started_at LIMIT ${deletedAtOnce}
+       ) RETURNING id`,
+      owner,
+      startedAt,
+      id,
+    );
+    count += gone.length;
+    if (gone.length < deletedAtOnce) return count;
+    await othersFirst();
+  }
+}
