@@ -52,6 +52,9 @@ describe('runs on files of the client', { skip: noSandbox }, () => {
     });
     assert.equal(unasked.code, 'client_unsupported');
     assert.match(unasked.text, /curl .*-T '\.\/docs\/three\.csv'/);
+    const [page] = /http:\S+\/ask\/\S+/.exec(unasked.text)!;
+    assert.equal((await fetch(page)).status, 200);
+    assert.match(unasked.text, /paste short texts with guide_cache_file/);
   });
 
   it('E7: all files that have to be sent are told at once, and the run says by which way they came', async () => {

@@ -30,6 +30,8 @@ export interface ClientFile {
 export interface ToSend {
   /** For sh, in the project's folder. */
   readonly command: string;
+  /** Where a person sends it without a shell; null where nothing is sent. */
+  readonly pageUrl: string | null;
 }
 
 export const clientFiles = z
@@ -93,10 +95,12 @@ async function askFor(files: ClientFiles, context: ToolContext, missing: string[
   const answer = tooMany ? await files.toSend(context, first) : await files.ask(context, first);
   if (isQuestion(answer)) return answer;
   const rest = await Promise.all(others.map((path) => files.toSend(context, path)));
-  const commands = new Set([answer, ...rest].flatMap((each) => ('command' in each ? each.command : [])));
+  const sent = [answer, ...rest].filter((each) => 'command' in each);
+  const commands = new Set(sent.map(({ command }) => command));
+  const pages = new Set(sent.map(({ pageUrl }) => pageUrl).filter((url) => url !== null));
   throw new WorkcrateError(
     'client_unsupported',
-    `${missing.length} of client_files have to be sent first. Run this with sh in the project's folder:\n${[...commands].join('\n')}\nThen make the same call again.`,
+    `${missing.length} of client_files have to be sent first. Run this with sh in the project's folder:\n${[...commands].join('\n')}\nThen make the same call again. Without a shell: give the person these pages to send them by, ${[...pages].join(' ')} – or paste short texts with guide_cache_file.`,
   );
 }
 

@@ -186,7 +186,7 @@ export function createApproaches(options: ApproachOptions) {
     const offer = (await ladder.ask('upload', trip)) as Offer;
     return cannot(
       whyNot[rung],
-      `run this in the project's folder and call again without via: ${offer.command}`,
+      `run this with sh in the project's folder and call again without via: ${offer.command}\nWithout a shell: give the person this page to send it by, ${offer.pageUrl}`,
     );
   }
 }

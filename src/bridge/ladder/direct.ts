@@ -69,7 +69,7 @@ function explained<T>(errand: Errand, act: () => T): T {
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === 'ENOENT' || errno === 'ENOTDIR' || isWorkcrateError(error, 'path_not_found'))
-      throw notThere(path);
+      throw notThere(path, 'server');
     if (errno === 'EACCES' || errno === 'EPERM' || isRefused(error, 'denied'))
       throw mayNot(path, 'permission was denied');
     if (errno === 'ENAMETOOLONG' || isRefused(error, 'too_long'))

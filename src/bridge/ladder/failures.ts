@@ -2,10 +2,11 @@ import { WorkcrateError } from '../../errors.ts';
 
 /** The failures of asking a client (E6), each with what can be done about it. */
 
-export const notThere = (path: string): WorkcrateError =>
+/** `seenBy` is who looked for it. */
+export const notThere = (path: string, seenBy: 'client' | 'server'): WorkcrateError =>
   new WorkcrateError(
     'path_not_found',
-    `The client says that there is no ${shown(path)}. Look with list_client_directory which there are.`,
+    `${seenBy === 'client' ? 'The client says that there is no' : 'There is no'} ${shown(path)} in the project. list_client_directory shows what there is.`,
   );
 
 export const noFile = (path: string): WorkcrateError =>
@@ -30,11 +31,12 @@ export const tooLate = (path: string, timeoutMs: number): WorkcrateError =>
       'Call again, or with via: "upload", which does not wait for a person.',
   );
 
+/** MCP has no request by which a server reads a resource of its client: what is attached has to be handed on. */
+export const orPaste =
+  'Or: paste the text with guide_cache_file; where a file cannot be read, a person can attach it to the conversation as a resource first.';
+
 export const cannot = (what: string, instead: string): WorkcrateError =>
-  new WorkcrateError(
-    'client_unsupported',
-    `${what} What can be done instead: ${instead} Or: paste the text with guide_cache_file.`,
-  );
+  new WorkcrateError('client_unsupported', `${what} What can be done instead: ${instead} ${orPaste}`);
 
 export const otherQuestion = (): WorkcrateError =>
   new WorkcrateError(

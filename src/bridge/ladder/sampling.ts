@@ -77,7 +77,7 @@ export function samplingAnswer(errand: Errand, mark: string, answer: InputRespon
   const text = blocks.map((block) => (typeof block['text'] === 'string' ? block['text'] : '')).join('');
   const given = between(text, `BEGIN-${mark}`, `END-${mark}`);
   if (given !== null) return typed(relative, given, errand.binary);
-  if (text.includes(`NOT-FOUND-${mark}`)) throw notThere(relative);
+  if (text.includes(`NOT-FOUND-${mark}`)) throw notThere(relative, 'client');
   if (text.includes(`DENIED-${mark}`)) throw mayNot(relative, 'the client may not read it');
   if (answer.result.stopReason === 'maxTokens') throw tooLargeFor('sampling', relative, mostTyped);
   return null;
