@@ -8,6 +8,7 @@ import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { isWorkcrateError, WorkcrateError } from './errors.ts';
 import { createExecutions, type Bounds } from './executions/executions.ts';
+import { askSurroundings } from './executions/tools.ts';
 import type { Files } from './files/files.ts';
 import type { Ground } from './ground.ts';
 import { localCaller } from './identity.ts';
@@ -40,6 +41,7 @@ export async function startRunning(options: RunningOptions) {
     metrics.watchSandbox(() => sandbox.occupancy());
     tellWhatIsNotHeld(sandbox, log);
   }
+  const surroundings = await askSurroundings(sandbox);
   const executions = createExecutions({
     database,
     files,
@@ -72,6 +74,7 @@ export async function startRunning(options: RunningOptions) {
     places,
     occupancy: () => (typeof sandbox === 'string' ? noRuns : sandbox.occupancy()),
     where: whereOf(sandbox),
+    surroundings,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

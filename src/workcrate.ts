@@ -137,7 +137,7 @@ function startWriting(ground: Ground, started: AsyncDisposableStack) {
 function offeredTools(
   { config, tracing, audit, log }: Ground,
   { files, links, uploads, webhook }: Keeping,
-  { executions, artifacts }: Running,
+  { executions, artifacts, surroundings }: Running,
   rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
     Pick<ClientToolsOptions, 'bridge' | 'cache' | 'readable' | 'listable'>,
   baseUrl: () => string,
@@ -154,6 +154,7 @@ function offeredTools(
     audit,
     auditLog,
     clientFiles,
+    surroundings,
     fileTtl,
     maxTtl,
     timeoutMs,

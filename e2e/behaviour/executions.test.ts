@@ -148,11 +148,21 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     assert.equal((await fetch(`${server().url}/executions/exec_ffffffffffff`)).status, 404);
   });
 
-  it('D10: the tools say that they may change things and reach out', async () => {
+  it('D19: the tools say what there is, and a missing package comes with what to do', async () => {
+    const { tools } = await server().client.listTools();
+    const { description } = tools.find((tool) => tool.name === 'execute_code')!;
+    assert.match(description!, /No network, so no pip or npm install\. Python 3\.\d+ (with|without) /);
+    const missing = { language: 'python', code: 'import a_package_that_nobody_has' };
+    const { text, data } = await server().call('execute_code', missing);
+    assert.match(data.hint, /^Python has no a_package_that_nobody_has here\. No network/);
+    assert.ok(text.endsWith(data.hint), text);
+  });
+
+  it('D10: the tools say that they may change things, and that without a network they do not reach out', async () => {
     const { tools } = await server().client.listTools();
     for (const name of ['execute_code', 'execute_bash']) {
       const { annotations } = tools.find((tool) => tool.name === name)!;
-      assert.deepEqual([annotations?.destructiveHint, annotations?.openWorldHint], [true, true]);
+      assert.deepEqual([annotations?.destructiveHint, annotations?.openWorldHint], [true, false]);
     }
   });
 

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import { installLine, packagesText } from '../executions/tools.ts';
 import { createLog } from '../log.ts';
 import { giveTo } from '../places/places.ts';
 import { sandboxOptions } from '../running.ts';
@@ -25,6 +26,7 @@ export async function sandboxFindings(config: Config): Promise<Finding[]> {
     const ran = await tryRuns(sandbox, placeIn(folder, config));
     return [
       ...ran.map((what): Finding => ({ state: 'ok', what })),
+      ...(await packageFindings(sandbox)),
       ...notThere(sandbox),
       ...notHeld(sandbox),
       ...sandbox.warnings.map((what): Finding => ({ state: 'note', what })),
@@ -77,6 +79,20 @@ async function tryRuns(sandbox: Sandbox, place: Place): Promise<string[]> {
     found.push(`${sandbox.kind} runs ${language} ${exitCode === 0 ? version.trim() : `badly (${reason})`}`);
   }
   return found;
+}
+
+/** People expect these of a tool for data, and their absence shows only in the first run. */
+const expected = ['numpy', 'pandas', 'matplotlib'];
+
+async function packageFindings({ kind, pythonPackages }: Sandbox): Promise<Finding[]> {
+  const python = await pythonPackages();
+  if (python === null) return [];
+  const what = `runs have Python ${python.version} ${packagesText(python)}`;
+  const missing = expected.filter((name) => python.packages[name] === null);
+  if (missing.length === 0) return [{ state: 'ok', what }];
+  const elsewhere = `Install ${missing.join(', ')} ${kind === 'docker' ? 'in the image that code runs in' : 'for that Python'}`;
+  const line = kind === 'docker' ? null : installLine(python, missing);
+  return [{ state: 'note', what, remedy: line ?? elsewhere }];
 }
 
 function notThere({ kind, languages: there }: Sandbox): Finding[] {

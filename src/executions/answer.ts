@@ -6,9 +6,11 @@ import { z } from 'zod';
 import { languages, plainBytes } from '../sandbox/sandbox.ts';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import type { Ended } from './execute.ts';
+import { missingHint } from './hint.ts';
 import { reasons, type Execution } from './record.ts';
 import { differenceShape, shownDifference } from './shown.ts';
 import type { Spooled } from './spool.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** What a run came to (D2). */
 export const endedShape = z.object({
@@ -24,6 +26,7 @@ export const endedShape = z.object({
   end_reason: z.enum(reasons),
   artifacts: differenceShape.describe('Files below the working folder, and /artifacts/… for those in there'),
   unenforced: z.array(z.string()).describe('Walls and limits that this server cannot hold'),
+  hint: z.string().nullable().describe('What to do where a package or program is missing'),
   full_stdout: linkShape.nullable().describe('All of stdout, where it was cut'),
   full_stderr: linkShape.nullable().describe('All of stderr, where it was cut'),
 });
@@ -32,6 +35,8 @@ export interface AnswerOptions {
   readonly links: Pick<Links, 'share'>;
   readonly linkSeconds: number;
   readonly baseUrl: () => string;
+  /** What code finds where it runs, for hints; null where that is not known. */
+  readonly surroundings?: Surroundings | null;
 }
 
 type Answer = ToolAnswer<z.input<typeof endedShape>>;
@@ -41,10 +46,12 @@ export async function answerOf(options: AnswerOptions, caller: Caller, ended: En
   const { execution, spooled } = ended;
   const stdout = await fullOutput(options, caller, 'stdout', spooled.stdout);
   const stderr = await fullOutput(options, caller, 'stderr', spooled.stderr);
+  const hint = missingHint(execution, options.surroundings ?? null);
   return {
     text: [
       ...outputLines(execution),
       ...endLines(execution),
+      ...(hint === null ? [] : [hint]),
       ...clientLines(execution),
       ...stdout.lines,
       ...stderr.lines,
@@ -63,6 +70,7 @@ export async function answerOf(options: AnswerOptions, caller: Caller, ended: En
       end_reason: execution.reason,
       artifacts: shownDifference(execution.artifacts),
       unenforced: [...execution.limits.unenforced],
+      hint,
       full_stdout: stdout.link?.structured ?? null,
       full_stderr: stderr.link?.structured ?? null,
     },

@@ -40,6 +40,7 @@ export function plainSandbox(options: { holds?: Partial<Holds>; refuse?: Workcra
     limits,
     warnings: [],
     runtime: async (language) => `${language} 1.0`,
+    pythonPackages: async () => null,
     warm: async () => {},
     claimDisk: async () => ({ [Symbol.dispose]() {} }),
     async start(request) {

@@ -17,6 +17,7 @@ import {
   type FindCrateFiles,
 } from './executions.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
+import type { Surroundings } from './surroundings.ts';
 import { executionTools } from './tools.ts';
 import type { Bounds } from './truncation.ts';
 
@@ -32,12 +33,20 @@ export interface RoomOptions extends Partial<Omit<ExecutionsOptions, 'files' | '
   readonly quotas?: Quotas;
   readonly uids?: { from: number; to: number };
   readonly crateFiles?: FindCrateFiles;
+  readonly surroundings?: Surroundings;
 }
 
 export type TestRoom = Awaited<ReturnType<typeof openRoom>>;
 
 /** The room on a real database and real interpreters, in folders of its own. */
-export async function openRoom({ location, quotas = plenty, uids, crateFiles, ...given }: RoomOptions = {}) {
+export async function openRoom({
+  location,
+  quotas = plenty,
+  uids,
+  crateFiles,
+  surroundings,
+  ...given
+}: RoomOptions = {}) {
   await using opened = new AsyncDisposableStack();
   const data = opened.adopt(await mkdtemp(join(tmpdir(), 'workcrate-executions-')), (folder) =>
     rm(folder, { recursive: true, force: true }),
@@ -91,6 +100,7 @@ export async function openRoom({ location, quotas = plenty, uids, crateFiles, ..
     linkSeconds: 3600,
     baseUrl: () => 'http://127.0.0.1:9180',
     ...(crateFiles === undefined ? {} : { crateFiles }),
+    ...(surroundings === undefined ? {} : { surroundings }),
     timeoutMs: 20_000,
     maxTimeoutMs: 30_000,
     outputBounds: given.outputBounds ?? shownBounds,

@@ -80,6 +80,7 @@ test('D2: a result has all fields, and a program that failed is no error of the 
     end_reason: 'exit',
     artifacts: { created: ['/artifacts/plot.svg'], modified: [], deleted: [], complete: true },
     unenforced: [],
+    hint: null,
     full_stdout: null,
     full_stderr: null,
   });

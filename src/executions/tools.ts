@@ -7,9 +7,11 @@ import { crateFiles, findCrateFiles, type FindCrateFiles } from './crate-files.t
 import { clientFiles, findClientFiles, type ClientFiles } from './client-files.ts';
 import type { Execution, Executions } from './executions.ts';
 import { codeText, executionId, givenFiles, searchInput, stdinText } from './inputs.ts';
+import { describeSurroundings } from './surroundings.ts';
 import { executionShape, pageShape, shownExecution, shownPage } from './shown.ts';
 import { truncated, type Bounds } from './truncation.ts';
 
+export { askSurroundings, installLine, packagesText } from './surroundings.ts';
 export type { ClientFile, ClientFiles } from './client-files.ts';
 export type { FindCrateFiles } from './crate-files.ts';
 
@@ -25,8 +27,13 @@ export interface ExecutionToolsOptions extends AnswerOptions {
   readonly clientFiles?: ClientFiles;
 }
 
-/** Code may do anything that the sandbox lets it. */
-const running = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
+/** Code may do anything that the sandbox lets it; it meets the world where it has a network (D10). */
+const runningIn = (surroundings: ExecutionToolsOptions['surroundings']) => ({
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: false,
+  openWorldHint: surroundings?.hasNetwork ?? true,
+});
 const looking = { readOnlyHint: true, openWorldHint: false };
 
 /** Tools that run code, and that look up what was run. */
@@ -39,8 +46,7 @@ function executeCode(options: ExecutionToolsOptions): Tool {
     name: 'execute_code',
     group: 'code',
     title: 'Run code',
-    description:
-      'Runs Python, Node or Bash code in a sandbox and gives its output, exit code and the files it changed. Each run is a new process; /workspace and /artifacts are kept between runs. Write files for people to /artifacts.',
+    description: `Runs Python, Node or Bash code in a sandbox and gives its output, exit code and the files it changed. Each run is a new process; /workspace and /artifacts are kept between runs. Write files for people to /artifacts.${describeSurroundings(options.surroundings ?? null)}`,
     input: z.strictObject({
       language: z.enum(languages),
       code: codeText,
@@ -63,7 +69,7 @@ function executeCode(options: ExecutionToolsOptions): Tool {
       session_id: z.string().min(1).max(200).optional().describe('There are no sessions yet: leave it out'),
     }),
     output: endedShape,
-    annotations: running,
+    annotations: runningIn(options.surroundings),
     async handle(input, context) {
       const { caller, signal, progress } = context;
       if (input.session_id !== undefined)
@@ -107,7 +113,7 @@ function executeBash(options: ExecutionToolsOptions): Tool {
       client_files: clientFiles,
     }),
     output: endedShape,
-    annotations: running,
+    annotations: runningIn(options.surroundings),
     async handle({ command, timeout, files = [], crate_files, client_files }, context) {
       const { caller, signal, progress } = context;
       const clients = await findClientFiles(options.clientFiles, context, client_files);

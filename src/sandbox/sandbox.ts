@@ -1,6 +1,8 @@
 import type { Log } from '../log.ts';
+import type { PythonPackages } from './python-packages.ts';
 
 export { plainBytes } from './plain-bytes.ts';
+export { debianNames, type PythonPackages } from './python-packages.ts';
 
 /** The languages that can be run. `node` is the Node that the server runs on. */
 export const languages = ['python', 'node', 'bash'] as const;
@@ -143,6 +145,8 @@ export interface Sandbox extends AsyncDisposable {
    * null where it does not tell. Never rejects, and asks once.
    */
   runtime(language: Language): Promise<string | null>;
+  /** Which packages the Python of runs has; null where it does not tell. Never rejects, and asks once. */
+  pythonPackages(): Promise<PythonPackages | null>;
   /** Makes ready for a user ahead of the first run. May be called at any time, and does nothing where it is ready. */
   warm(user: string, place: Place): Promise<void>;
   /**

@@ -8,6 +8,7 @@ import { watchedDisk, type WatchedDisk } from './disk.ts';
 import { closeChildEnds, outputPipes, type Pipe } from './subprocess/pipes.ts';
 import { fitLimits, readHardLimits, unlimited } from './hard-limits.ts';
 import { runQueue } from './queue.ts';
+import { packagesOf } from './python-packages.ts';
 import { runtimesOf } from './runtimes.ts';
 import {
   languages,
@@ -64,6 +65,7 @@ export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox>
     limits,
     warnings,
     runtime: runtimesOf({ python: 'python3', bash: 'bash', path: searchPath(ground) }),
+    pythonPackages: packagesOf('python3', searchPath(ground)),
     warm: async () => {},
     claimDisk: (place, bytes) => disk.claim(place, bytes),
     async start(request) {

@@ -32,7 +32,7 @@ export const tooLate = (path: string, timeoutMs: number): WorkcrateError =>
   );
 
 /** MCP has no request by which a server reads a resource of its client: what is attached has to be handed on. */
-export const orPaste =
+const orPaste =
   'Or: paste the text with guide_cache_file; where a file cannot be read, a person can attach it to the conversation as a resource first.';
 
 export const cannot = (what: string, instead: string): WorkcrateError =>

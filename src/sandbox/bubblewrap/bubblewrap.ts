@@ -11,6 +11,7 @@ import {
   type Sandbox,
   type SandboxOptions,
 } from '../sandbox.ts';
+import { packagesOf } from '../python-packages.ts';
 import { runtimesOf } from '../runtimes.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
 import { memoryOfEach } from './fork-server.ts';
@@ -39,6 +40,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     throw new WorkcrateError('sandbox_unavailable', `There is no filter of syscalls for ${process.arch}.`);
   const python = await findPython(options.python);
   const runtime = runtimesOf({ python: python.path, bash: '/bin/bash', path: outerEnvironment.PATH });
+  const pythonPackages = packagesOf(python.path, outerEnvironment.PATH);
   const cgroups = openCgroups({ name: 'workcrate' });
   await cgroups.sweep();
   const queue = runQueue(options);
@@ -92,10 +94,11 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     limits,
     warnings,
     runtime,
+    pythonPackages,
     async warm(user, place) {
       const pool = poolOf(user, place);
       // So that no run has to wait for the answers.
-      await Promise.all([pool.ready(), ...languages.map(runtime)]);
+      await Promise.all([pool.ready(), pythonPackages(), ...languages.map(runtime)]);
       fillBehind(pool);
     },
     claimDisk: (place, bytes) => disk.claim(place, bytes),

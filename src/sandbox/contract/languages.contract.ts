@@ -28,6 +28,17 @@ export function languagesContract(make: MakeSandbox): void {
   describe('languages', () => {
     const bench = useBench(make);
 
+    it('D19: the packages that are told are those that a run finds', async () => {
+      const told = await bench.sandbox.pythonPackages();
+      const code = `import json, sys
+from importlib.util import find_spec
+names = ${JSON.stringify(Object.keys(told?.packages ?? {}))}
+print(json.dumps(["%d.%d" % sys.version_info[:2], [name for name in names if find_spec(name) is not None]]))`;
+      const { out } = await bench.run('python', code);
+      const there = Object.entries(told!.packages).filter(([, version]) => version !== null);
+      assert.deepEqual(JSON.parse(out), [told!.version, there.map(([name]) => name)]);
+    });
+
     for (const language of languages) {
       it(`D1: ${language} runs code and reports its end`, async () => {
         const got = await bench.run(language, says[language]('hi, wörld ☃'));

@@ -2,6 +2,7 @@ import { textOf } from '../whole-output.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { watchedDisk } from '../disk.ts';
 import { runQueue } from '../queue.ts';
+import { packageScript, parsePackages, type PythonPackages } from '../python-packages.ts';
 import { versionLine } from '../runtimes.ts';
 import type { Holds, Language, Run, RunRequest, Sandbox } from '../sandbox.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
@@ -30,7 +31,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   const engine = dockerEngine(options.socket);
   const info = await engine.call<EngineInfo>('GET', '/info');
   await removeLeftovers(engine, options);
-  const runtimes = await probe(engine, options);
+  const { runtimes, packages } = await probe(engine, options);
   const languages = [...runtimes.keys()];
 
   const queue = runQueue(options);
@@ -45,6 +46,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     limits: options.limits,
     warnings: fitToMachine(options).warnings,
     runtime: async (language) => runtimes.get(language) ?? null,
+    pythonPackages: async () => packages,
     warm: (user, place) => waiting.warm(user, place),
     claimDisk: (place, bytes) => disk.claim(place, bytes),
     async start(request) {
@@ -91,10 +93,19 @@ async function removeLeftovers(engine: Engine, { instance, log }: DockerOptions)
 
 /** Every line tells a version; the last one is missing where there is no node, and the exit code says so. */
 const tellVersions =
+  `python3 -s -c '${packageScript}';` +
   'python3 --version; echo "GNU bash $BASH_VERSION"; version=$(node --version) && echo "Node.js $version"';
 
-/** Runs once, so that an image that cannot is found out now, and tells which languages there are, in which version. */
-async function probe(engine: Engine, options: DockerOptions): Promise<ReadonlyMap<Language, string | null>> {
+interface Probed {
+  readonly runtimes: ReadonlyMap<Language, string | null>;
+  readonly packages: PythonPackages | null;
+}
+
+/**
+ * Runs once, so that an image that cannot is found out now, and tells which languages there are, in which version, and
+ * which packages.
+ */
+async function probe(engine: Engine, options: DockerOptions): Promise<Probed> {
   const box = await startBox(engine, options, null);
   const timer = setTimeout(() => void box.kill(), probeMs);
   try {
@@ -113,7 +124,7 @@ async function probe(engine: Engine, options: DockerOptions): Promise<ReadonlyMa
     const found = new Map<Language, string | null>([['python', told('Python')]]);
     if (/^Node\.js /m.test(out)) found.set('node', told('Node.js'));
     if (!err.startsWith('bash cannot be started')) found.set('bash', told('GNU bash'));
-    return found;
+    return { runtimes: found, packages: parsePackages(out) };
   } finally {
     clearTimeout(timer);
     await box.remove();

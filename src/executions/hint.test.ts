@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import type { PythonPackages } from '../sandbox/sandbox.ts';
+import type { ToolAnswer, ToolContext } from '../mcp/tool.ts';
+import { missingHint } from './hint.ts';
+import type { Execution } from './record.ts';
+import { ada, openRoom, watching } from './room.testing.ts';
+import { describeSurroundings, installLine, type Surroundings } from './surroundings.ts';
+
+const python: PythonPackages = {
+  version: '3.11',
+  isDebian: true,
+  packages: { numpy: '1.24.2', pandas: '', matplotlib: null, scipy: null },
+};
+const walled: Surroundings = { kind: 'bubblewrap', hasNetwork: false, python };
+
+const ended = (language: Execution['language'], stderr: string, exitCode = 1) =>
+  ({ language, stderr, exitCode, reason: 'exit' }) as const;
+
+/** What the interpreter itself says. */
+function failing(program: string, args: string[]): string {
+  const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  assert.notEqual(status, 0);
+  return stderr;
+}
+
+test('D19: a missing module of Python comes with what is there, and what to do', () => {
+  const stderr = failing('python3', ['-c', 'import matplotlib_is_not_here.pyplot']);
+  assert.match(
+    missingHint(ended('python', stderr), walled)!,
+    /^Python has no matplotlib_is_not_here here\. /,
+  );
+  const traceback =
+    'Traceback (most recent call last):\n  File "<string>", line 1\nModuleNotFoundError: No module named \'matplotlib\'\n';
+  assert.equal(
+    missingHint(ended('python', traceback), walled),
+    'Python has no matplotlib here. No network, so no pip or npm install. Python 3.11 with numpy 1.24.2, pandas and without matplotlib, scipy. Only whoever runs the server can install more: apt-get install python3-matplotlib.',
+  );
+  assert.ok(missingHint(ended('bash', traceback), walled), 'a script that starts Python');
+  const elsewhere = { ...walled, python: { ...python, isDebian: false } };
+  assert.match(missingHint(ended('python', traceback), elsewhere)!, /can install more\.$/);
+  const docker: Surroundings = { ...walled, kind: 'docker' };
+  assert.match(missingHint(ended('python', traceback), docker)!, /in the image that code runs in: apt-get/);
+  const unknown = { ...walled, python: null };
+  assert.equal(
+    missingHint(ended('python', traceback), unknown),
+    'Python has no matplotlib here. No network, so no pip or npm install. Only whoever runs the server can install more.',
+  );
+});
+
+test('D19: missing packages of Node, programs, and installs that cannot work come with what to do', () => {
+  for (const code of ['require("left-pad")', 'import("left-pad")'])
+    assert.match(
+      missingHint(ended('node', failing(process.execPath, ['-e', code])), walled)!,
+      /^Node found no left-pad here: it has its own modules, .*\. No network/,
+    );
+  const command = failing('bash', ['-c', 'no-such-program --version']);
+  assert.match(
+    missingHint(ended('bash', command, 127), walled)!,
+    /^There is no program no-such-program here\./,
+  );
+  for (const line of [
+    'error: externally-managed-environment\n\n× This environment is externally managed\nhint: See PEP 668.',
+    'WARNING: Retrying\nERROR: No matching distribution found for pandas\n',
+  ])
+    assert.match(
+      missingHint(ended('bash', line), walled)!,
+      /^Nothing can be installed from here\. No network/,
+    );
+});
+
+test('D19: nothing is said of programs that did not fail for that, or where nobody knows what there is', () => {
+  const missing = "ModuleNotFoundError: No module named 'scipy'";
+  const silent: [Parameters<typeof missingHint>[0], Surroundings | null][] = [
+    [ended('python', missing, 0), walled],
+    [ended('python', missing), null],
+    [{ ...ended('python', missing), reason: 'timeout' }, walled],
+    [ended('python', `${missing}\nand more`), walled],
+    [ended('python', `caught: ${missing}`), walled],
+    [ended('python', "ModuleNotFoundError: No module named 'numpy.nothing'"), walled],
+    [ended('python', "ModuleNotFoundError: No module named 'a b; rm'"), walled],
+    [ended('python', `ModuleNotFoundError: No module named '${'x'.repeat(1000)}'`), walled],
+    [ended('node', "Error: Cannot find module './mine.js'"), walled],
+    [ended('python', "Error: Cannot find module 'left-pad'"), walled],
+    [ended('python', ''), walled],
+  ];
+  for (const [run, surroundings] of silent)
+    assert.equal(missingHint(run, surroundings), null, run.stderr.slice(0, 80));
+});
+
+test('D19: what is there is told in a sentence or two', () => {
+  assert.equal(describeSurroundings(null), '');
+  assert.equal(
+    describeSurroundings(walled),
+    ' No network, so no pip or npm install. Python 3.11 with numpy 1.24.2, pandas and without matplotlib, scipy.',
+  );
+  const packages = { numpy: '2.0' };
+  const open: Surroundings = { kind: 'subprocess', hasNetwork: true, python: { ...python, packages } };
+  assert.equal(describeSurroundings(open), ' Python 3.11 with numpy 2.0.');
+  assert.equal(
+    installLine(python, ['matplotlib', 'sklearn', 'unheard_of']),
+    'apt-get install python3-matplotlib python3-sklearn',
+  );
+});
+
+test('D10, D19: the tools say what code finds where it runs, and results what is missing', async () => {
+  await using room = await openRoom({ surroundings: walled });
+  const [code, bash] = room.tools;
+  assert.match(code!.description, /No network, .*Python 3\.11 with numpy 1\.24\.2, pandas and without .*\.$/);
+  assert.deepEqual([code!.annotations.openWorldHint, bash!.annotations.openWorldHint], [false, false]);
+  const input = { language: 'python', code: 'import no_such_package' };
+  const answer = await code!.handle(input, { caller: ada, ...watching() } as unknown as ToolContext);
+  const { text, structured } = answer as ToolAnswer<{ hint: string }>;
+  assert.match(structured.hint, /^Python has no no_such_package here\./);
+  assert.ok(text.endsWith(`ms]\n${structured.hint}`), text);
+});

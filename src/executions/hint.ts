@@ -1,0 +1,66 @@
+import { describeSurroundings, installLine, type Surroundings } from './surroundings.ts';
+import type { Execution } from './record.ts';
+
+type Ended = Pick<Execution, 'language' | 'reason' | 'exitCode' | 'stderr'>;
+
+/**
+ * What to do about a program that failed for want of a package or a program: a line behind its output, or null. Only the
+ * words of the interpreters themselves are looked for, where they put them; whoever prints the same gets the same line.
+ */
+export function missingHint(ended: Ended, surroundings: Surroundings | null): string | null {
+  if (surroundings === null || ended.reason !== 'exit' || ended.exitCode === 0) return null;
+  const missing = missingIn(ended);
+  return missing === null ? null : hintFor(missing, surroundings);
+}
+
+interface Missing {
+  readonly what: 'python' | 'node' | 'command' | 'install';
+  readonly name: string;
+}
+
+/** Names are short and plain, since they are told again. */
+const pythonModule = /^ModuleNotFoundError: No module named '([A-Za-z_]\w{0,60})(?:\.[\w.]*)?'(?:; .*)?$/;
+const nodePackage =
+  /^Error(?: \[ERR_MODULE_NOT_FOUND\])?: Cannot find (?:module|package) '(@?[\w-][\w./-]{0,80})'/m;
+const command = /(?:^|: )(?:line \d+: )?([\w.+-]{1,60}): command not found$/;
+const failedInstall =
+  /^(?:error: externally-managed-environment|ERROR: No matching distribution found for .*)$/m;
+
+function missingIn({ language, stderr }: Ended): Missing | null {
+  const last = stderr.trimEnd().split('\n').at(-1) ?? '';
+  const found = (what: Missing['what'], match: RegExpExecArray | null): Missing | null =>
+    match === null ? null : { what, name: match[1] ?? '' };
+  return (
+    found('python', pythonModule.exec(last)) ??
+    found('command', command.exec(last)) ??
+    found('install', failedInstall.exec(stderr)) ??
+    (language === 'node' ? found('node', nodePackage.exec(stderr)) : null)
+  );
+}
+
+function hintFor({ what, name }: Missing, surroundings: Surroundings): string | null {
+  const about = describeSurroundings(surroundings).trim();
+  switch (what) {
+    case 'python':
+      return pythonHint(name, surroundings, about);
+    case 'node':
+      return `Node found no ${name} here: it has its own modules, and what is in a node_modules of the working directory. ${about} ${operator(surroundings)}`;
+    case 'command':
+      return `There is no program ${name} here. ${about} ${operator(surroundings)}`;
+    case 'install':
+      return `Nothing can be installed from here. ${about} ${operator(surroundings)}`;
+  }
+}
+
+/** A package that is there may lack a part; then there is nothing to install. */
+function pythonHint(name: string, surroundings: Surroundings, about: string): string | null {
+  const { python } = surroundings;
+  if (typeof python?.packages[name] === 'string') return null;
+  const line = python === null ? null : installLine(python, [name]);
+  return `Python has no ${name} here. ${about} ${operator(surroundings, line)}`;
+}
+
+function operator({ kind }: Surroundings, line: string | null = null): string {
+  const where = kind === 'docker' ? ' in the image that code runs in' : '';
+  return `Only whoever runs the server can install more${where}${line === null ? '' : `: ${line}`}.`;
+}

@@ -1,0 +1,45 @@
+import { debianNames, type PythonPackages, type Sandbox } from '../sandbox/sandbox.ts';
+
+/** What code finds where it runs. */
+export interface Surroundings {
+  readonly kind: Sandbox['kind'];
+  readonly hasNetwork: boolean;
+  /** Null where the interpreter did not tell. */
+  readonly python: PythonPackages | null;
+}
+
+/** Asks the sandbox; null where no code is run. */
+export async function askSurroundings(sandbox: Sandbox | string): Promise<Surroundings | null> {
+  if (typeof sandbox === 'string') return null;
+  const { kind, holds } = sandbox;
+  return { kind, hasNetwork: holds.network !== true, python: await sandbox.pythonPackages() };
+}
+
+/** As many as a description has room for. */
+const mostDescribed = 8;
+
+/** For the description of a tool: a model that knows this does not try to install anything. */
+export function describeSurroundings(surroundings: Surroundings | null): string {
+  if (surroundings === null) return '';
+  const { hasNetwork, python } = surroundings;
+  const network = hasNetwork ? [] : ['No network, so no pip or npm install.'];
+  const packages = python === null ? [] : [`Python ${python.version} ${packagesText(python)}.`];
+  return [...network, ...packages].map((sentence) => ` ${sentence}`).join('');
+}
+
+/** `with numpy 1.24.2 and without pandas, matplotlib`. */
+export function packagesText({ packages }: PythonPackages): string {
+  const all = Object.entries(packages).slice(0, mostDescribed);
+  const there = all.flatMap(([name, version]) => (version === null ? [] : `${name} ${version}`.trimEnd()));
+  const missing = all.filter(([, version]) => version === null).map(([name]) => name);
+  return [
+    ...(there.length === 0 ? [] : [`with ${there.join(', ')}`]),
+    ...(missing.length === 0 ? [] : [`without ${missing.join(', ')}`]),
+  ].join(' and ');
+}
+
+/** What an operator runs to have these packages, by the names that `import` takes; null where nobody can say. */
+export function installLine({ isDebian }: PythonPackages, names: readonly string[]): string | null {
+  const known = names.map((name) => debianNames[name]).filter((name) => name !== undefined);
+  return isDebian && known.length > 0 ? `apt-get install ${known.join(' ')}` : null;
+}
