@@ -19,6 +19,8 @@ import type { Ground } from './ground.ts';
 import type { Links } from './links/links.ts';
 import type { Log } from './log.ts';
 import type { Places } from './places/places.ts';
+import { lastingNameOf } from './crates/sources/lasting-name.ts';
+import type { SourceOptions } from './crates/sources/open.ts';
 import type { Source } from './storage/source.ts';
 import { crateIndexLocation, sourceOptions } from './stores.ts';
 
@@ -36,7 +38,8 @@ export async function openCrateSources(config: Config) {
     named,
     all,
     packs: all.at(-1)!,
-    find: (url: string): Source | null => all.find((source) => source.url === url) ?? null,
+    find: (url: string): Source | null =>
+      all.find((source) => source.url === url) ?? all.find((source) => source.knownAs === url) ?? null,
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }
@@ -51,8 +54,20 @@ function namedSources(config: Config): NamedSource[] {
   }));
   return [
     ...others,
-    { options: sourceOptions(config, packs), packsOf: config.auth.length === 0 ? 'one' : 'several' },
+    {
+      options: withLastingName(sourceOptions(config, packs), config.crateSources),
+      packsOf: config.auth.length === 0 ? 'one' : 'several',
+    },
   ];
+}
+
+/** Users' ids and links of packed crates go by the folder's first path, so that they hold where a backup is restored. */
+function withLastingName(options: SourceOptions, others: readonly string[]): SourceOptions {
+  if (options.kind !== 'folder') return options;
+  const knownAs = lastingNameOf(options.directory);
+  // Where there is another source of that name, ids would be the same for two crates.
+  const isTaken = others.some((url) => url.replace(/\/*$/, '/') === knownAs);
+  return knownAs === null || isTaken ? options : { ...options, knownAs };
 }
 
 /**
@@ -194,9 +209,11 @@ async function endOf(running: Promise<unknown> | null): Promise<void> {
   ended.abort();
 }
 
-/** A process takes memory: it is not started for a folder with nothing in it. */
+/** A process takes memory: it is not started for a folder with nothing in it but what is ours. */
 const hasSomethingToSee = ({ data, crateSources, packTo }: Config): boolean =>
-  crateSources.length > 0 || packTo !== null || readdirSync(join(data, 'crates')).length > 0;
+  crateSources.length > 0 ||
+  packTo !== null ||
+  readdirSync(join(data, 'crates')).some((name) => !name.startsWith('.'));
 
 /** Another server is at it, or this one is stopping: neither is worth a line. */
 function tell(error: unknown, { aborted }: AbortSignal, log: Log): 'busy' | null {

@@ -12,9 +12,10 @@ import { hashToken, newToken, publicId } from './tokens.ts';
 export interface Elsewhere {
   /**
    * Asked for every download. Rejects with `bytes_gone` where it is gone or no longer what the reference means, and
-   * with `source_unreachable` where that cannot be told.
+   * with `source_unreachable` where that cannot be told. Where it is known by another reference from now on, `renew`
+   * is told of that.
    */
-  download(reference: string): Promise<Download>;
+  download(reference: string, renew: (reference: string) => Promise<unknown>): Promise<Download>;
 }
 
 /** What the room stands on. */

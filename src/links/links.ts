@@ -168,7 +168,8 @@ export function createLinks(options: LinksOptions) {
 }
 
 async function foundElsewhere({ elsewhere }: LinksOptions, reference: string): Promise<Download> {
-  if (elsewhere !== undefined) return elsewhere.download(reference);
+  // It was made just now, and so is known by no other.
+  if (elsewhere !== undefined) return elsewhere.download(reference, async () => {});
   throw new WorkcrateError('unsupported', 'This server hands out nothing but its own files.');
 }
 

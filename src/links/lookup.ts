@@ -36,7 +36,12 @@ export async function findLink(
   }
   if (link.target !== null) {
     const { target } = link;
-    return { link, download: async () => elsewhere?.download(target) ?? Promise.reject(bytesGone()) };
+    const renew = (renewed: string): Promise<unknown> =>
+      database.query('UPDATE links SET target = ? WHERE target = ?', renewed, target);
+    return {
+      link,
+      download: async () => elsewhere?.download(target, renew) ?? Promise.reject(bytesGone()),
+    };
   }
   const download = row['storage_key'] === null ? null : linkedFile(files, row);
   return { link, download: async () => download ?? Promise.reject(bytesGone()) };

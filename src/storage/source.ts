@@ -41,6 +41,8 @@ export interface Source {
   readonly kind: 'folder' | 's3' | 'azure';
   /** Without credentials, ending in `/`: `file:///data/crates/`, `s3://bucket/prefix/`, `azure://container/prefix/`. */
   readonly url: string;
+  /** The URL by which crate ids and links know it, where that is another one: a folder may have been moved. */
+  readonly knownAs?: string;
 
   /**
    * Everything whose name begins with `prefix`, ordered by name within a folder at least, so that a name comes before
@@ -78,3 +80,6 @@ export interface Source {
 
   close(): Promise<void>;
 }
+
+/** How ids and links name a source, wherever it is by now. */
+export const lastingName = ({ knownAs, url }: Pick<Source, 'knownAs' | 'url'>): string => knownAs ?? url;

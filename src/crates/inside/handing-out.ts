@@ -2,7 +2,9 @@ import { WorkcrateError } from '../../errors.ts';
 import { mediaTypeOf } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { LinkTerms, SharedLink } from '../../links/links.ts';
+import { lastingName } from '../../storage/source.ts';
 import type { CratePlace } from '../crate.ts';
+import { createDigestRange } from './digest-range.ts';
 import { demandFile, gathered, type InsideOptions, type OpenCrate } from './opened.ts';
 import type { Reference } from './reference.ts';
 import { wholeCrate, type WatchingPack } from './whole.ts';
@@ -11,6 +13,7 @@ type Open = (caller: Caller, crateId: string, signal: AbortSignal) => Promise<Op
 
 /** Hands out crates and what is in them, by link or, where they are small, as bytes. */
 export function createHandingOut(options: InsideOptions, open: Open) {
+  const digestRange = createDigestRange();
   return {
     /**
      * A link to one file. What is stored as it is leaves straight out of its source, by any range; what is compressed
@@ -29,9 +32,10 @@ export function createHandingOut(options: InsideOptions, open: Open) {
       const name = path.slice(path.lastIndexOf('/') + 1);
       const stored = await container.stored(file, signal);
       if (stored !== null) {
-        const described = { filename: name, mediaType: mediaTypeOf(name), sha256: null };
+        const sha256 = await digestRange(source, stored, signal);
+        const described = { filename: name, mediaType: mediaTypeOf(name), sha256 };
         const modified = file.modified ?? place.modified;
-        const reference: Reference = { source: source.url, ...stored, ...described, modified };
+        const reference: Reference = { source: lastingName(source), ...stored, ...described, modified };
         return await options.links.shareElsewhere(caller, JSON.stringify(reference), terms);
       }
       const limit = options.files.maxFileSize;
@@ -51,9 +55,10 @@ export function createHandingOut(options: InsideOptions, open: Open) {
       /** Where it is known, as it is of a crate that was just packed. */
       sha256: string | null = null,
     ) {
-      const { place, container } = await open(caller, crateId, watching.signal);
+      const { place, source, container } = await open(caller, crateId, watching.signal);
       await using _held = container;
-      const shared = await wholeCrate(options, { caller, place, container, terms, sha256 }, watching);
+      const wanted = { caller, place, source, container, terms, sha256 };
+      const shared = await wholeCrate({ ...options, digestRange }, wanted, watching);
       return { locator: place.locator, shared };
     },
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { bytesGone, objectDownload, type Download } from '../../links/links.ts';
-import type { OpenSourceObject, Source } from '../../storage/source.ts';
+import type { OpenSourceObject, Source, SourceObject } from '../../storage/source.ts';
+import { createCopies } from './copies.ts';
 
 /** What a link to an object of a source, or to a stretch of one, has to remember. It is made here and never by a caller. */
 export interface Reference {
@@ -11,31 +12,41 @@ export interface Reference {
   readonly start: number;
   readonly end: number;
   readonly crc32: number | null;
+  /** Of these bytes; null where nobody has read them. */
   readonly sha256: string | null;
   readonly filename: string;
   readonly mediaType: string;
   readonly modified: number;
+  /** What downloads were told that the bytes are, before the object got another stamp. */
+  readonly version?: string;
 }
 
 export type SourceOf = (url: string) => Source | null;
 
 /** What links to crates give: `bytes_gone` once the object is no longer what it was. */
 export function createElsewhere(sourceOf: SourceOf) {
+  const isCopy = createCopies();
+
+  /** The same bytes under another stamp, as in a restored backup, are taken for what they are. */
+  async function current(source: Source, reference: Reference, there: SourceObject | null) {
+    if (there === null) throw bytesGone();
+    if (there.stamp === reference.stamp) return reference;
+    if (!(await isCopy(source, reference, there))) throw bytesGone();
+    return { ...reference, stamp: there.stamp, version: versionOf(reference) };
+  }
+
   return {
-    async download(text: string): Promise<Download> {
-      const reference = JSON.parse(text) as Reference;
-      const source = sourceOf(reference.source);
+    async download(text: string, renew: (text: string) => Promise<unknown>): Promise<Download> {
+      const given = JSON.parse(text) as Reference;
+      const source = sourceOf(given.source);
       if (source === null) throw bytesGone();
-      const { stamp, start, end } = reference;
-      const object = await source.stat(reference.object);
-      if (object?.stamp !== stamp) throw bytesGone();
-      const version = createHash('sha256')
-        .update(JSON.stringify([stamp, start, end]))
-        .digest('hex');
-      const isWhole = start === 0 && end === object.size;
+      const object = await source.stat(given.object);
+      const reference = await current(source, given, object);
+      if (reference !== given) await renew(JSON.stringify(reference));
+      const isWhole = reference.start === 0 && reference.end === object!.size;
       return objectDownload({
         ...reference,
-        version,
+        version: versionOf(reference),
         object: () => openUnchanged(source, reference),
         ...(isWhole
           ? { presign: (expiresAt, response) => source.presign(reference.object, expiresAt, response) }
@@ -43,6 +54,13 @@ export function createElsewhere(sourceOf: SourceOf) {
       });
     },
   };
+}
+
+function versionOf({ version, stamp, start, end }: Reference): string {
+  if (version !== undefined) return version;
+  return createHash('sha256')
+    .update(JSON.stringify([stamp, start, end]))
+    .digest('hex');
 }
 
 async function openUnchanged(source: Source, reference: Reference): Promise<OpenSourceObject> {

@@ -4,9 +4,11 @@ import { digestOf, mediaTypeOf } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { LinkTerms, SharedLink } from '../../links/links.ts';
 import { zipLayout } from '../../zip/zip.ts';
+import { lastingName, type Source } from '../../storage/source.ts';
 import type { CratePlace } from '../crate.ts';
 import { archiveOf, type Member } from '../pack/archive.ts';
 import type { CrateContainer, CrateFile } from '../sources/sources.ts';
+import type { DigestRange } from './digest-range.ts';
 import type { InsideOptions } from './opened.ts';
 import type { Reference } from './reference.ts';
 
@@ -18,6 +20,7 @@ export interface WatchingPack {
 interface Wanted {
   readonly caller: Caller;
   readonly place: CratePlace;
+  readonly source: Source;
   readonly container: CrateContainer;
   readonly terms: LinkTerms;
   readonly sha256: string | null;
@@ -25,16 +28,19 @@ interface Wanted {
 
 /** An archive, or metadata alone, is linked to as it stands; a folder is packed as a file of the caller's first. */
 export async function wholeCrate(
-  options: InsideOptions,
+  options: InsideOptions & { readonly digestRange: DigestRange },
   wanted: Wanted,
   watching: WatchingPack,
 ): Promise<SharedLink<string | null>> {
-  const { caller, place, terms, sha256 } = wanted;
+  const { caller, place, terms } = wanted;
   if (place.kind === 'folder') return packedFolder(options, wanted, watching);
-  const { source, object, stamp, size: end, modified } = place;
+  const { object, stamp, size: end, modified } = place;
+  const source = lastingName(wanted.source);
+  const range = { object, stamp, start: 0, end };
+  const sha256 = wanted.sha256 ?? (await options.digestRange(wanted.source, range, watching.signal));
   const filename = cleanFilename(object.slice(object.lastIndexOf('/') + 1));
   const described = { filename, mediaType: mediaTypeOf(filename), crc32: null, sha256 };
-  const reference: Reference = { source, object, stamp, start: 0, end, modified, ...described };
+  const reference: Reference = { source, ...range, modified, ...described };
   return options.links.shareElsewhere(caller, JSON.stringify(reference), terms);
 }
 

@@ -15,7 +15,7 @@ const mostWalks = 8;
  * The files below a directory, each an object under its path from there. No link is followed, and nothing is opened
  * but regular files.
  */
-export function folderSource(directory: string): Source {
+export function folderSource(directory: string, knownAs?: string): Source {
   const url = pathToFileURL(resolve(directory)).href.replace(/\/*$/, '/');
   const folder: Folder = { url, directory: resolve(directory), root: belowRoot(directory) };
   const pages = createPages(folder);
@@ -29,6 +29,7 @@ export function folderSource(directory: string): Source {
   return {
     kind: 'folder',
     url,
+    ...(knownAs === undefined ? {} : { knownAs }),
     list: (options = {}) => attempt(() => pages.next(options)),
     stat: (name) => attempt(() => (isSourceName(name) ? statFile(folder, name) : absentIn(folder))),
     open: (name) => attempt(() => (isSourceName(name) ? openFile(folder, name) : absentIn(folder))),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { Source, SourceObject } from '../../storage/source.ts';
+import { lastingName, type Source, type SourceObject } from '../../storage/source.ts';
 import type { CrateKind, CratePlace } from '../crate.ts';
 
 /** Who alone may see the object of that name; null for everybody. */
@@ -16,7 +16,7 @@ export function placeOf(source: Source, object: SourceObject, ownerOf: OwnerOf):
   // The same for both names that the metadata of a folder may have.
   const neutral = kind === 'folder' ? folderOf(name) : name;
   return {
-    crateId: crateIdOf(source.url, neutral),
+    crateId: crateIdOf(source, neutral),
     source: source.url,
     kind,
     object: name,
@@ -29,8 +29,10 @@ export function placeOf(source: Source, object: SourceObject, ownerOf: OwnerOf):
 }
 
 /** `neutral` is the name of the archive, or of the folder. */
-export function crateIdOf(sourceUrl: string, neutral: string): string {
-  const hash = createHash('sha256').update(`${sourceUrl}\0${neutral}`).digest('hex');
+export function crateIdOf(source: Source, neutral: string): string {
+  const hash = createHash('sha256')
+    .update(`${lastingName(source)}\0${neutral}`)
+    .digest('hex');
   return `crate_${hash.slice(0, 24)}`;
 }
 

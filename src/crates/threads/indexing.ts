@@ -82,8 +82,10 @@ export function createIndexing(
     },
 
     /** Takes one crate out that has been removed from its source. */
-    forget: ({ source, object }: { source: string; object: string }): Promise<void> =>
-      use(({ keeper }) => keeper.remove([crateIdOf(source, object)])),
+    async forget({ source, object }: { source: string; object: string }): Promise<void> {
+      const found = (await watched()).find((one) => one.source.url === source);
+      if (found) await use(({ keeper }) => keeper.remove([crateIdOf(found.source, object)]));
+    },
 
     /** Makes the index anew that somebody else has found lost, unless that has been done. */
     async renew({ lost }: { lost: string }): Promise<void> {
