@@ -7,6 +7,7 @@ import { prove } from './asking.testing.ts';
 import { connect, type Connected } from './clients.testing.ts';
 import { makeProject, type Project } from './project.testing.ts';
 import { serve, type Served } from './servers.testing.ts';
+import { flattened } from './tree.testing.ts';
 
 describe('a client that shares the files of the server', () => {
   let served: Served;
@@ -80,9 +81,7 @@ describe('a client that shares the files of the server', () => {
   it('E1: a listing shows links as links and follows none', async () => {
     const input = { path: 'docs', recursive: true, via: 'direct' };
     const { data, text } = await client.call('list_client_directory', input);
-    const shown = Object.fromEntries(
-      data?.entries.map(({ path, type }: Record<string, string>) => [path, type]) ?? [],
-    );
+    const shown = Object.fromEntries(flattened(data?.entries).map(({ path, type }) => [path, type]));
     assert.deepEqual(
       shown,
       {

@@ -6,6 +6,7 @@ import { connect, type Connected } from './clients.testing.ts';
 import { honest } from './honest.testing.ts';
 import { binary, furnish, makeProject, umlauts, type Project } from './project.testing.ts';
 import { serve, type Served } from './servers.testing.ts';
+import { flattened } from './tree.testing.ts';
 
 const nameOf = ({ transport, version, set }: Cell): string => `${set}-${version}-${transport}`;
 
@@ -60,8 +61,10 @@ for (const transport of ['HTTP', 'stdio'] as const)
           const input = { path: folder, recursive: true, pattern: '*.txt' };
           const { data, text } = await asking('list_client_directory', input);
           assert.deepEqual(
-            data?.entries.map(({ path, type, size }: Record<string, unknown>) => [path, type, size]),
+            flattened(data?.entries).map(({ path, type, size }) => [path, type, size]),
             [
+              [`${folder}/deep`, 'folder', null],
+              [`${folder}/deep/er`, 'folder', null],
               [`${folder}/deep/er/it's.txt`, 'file', 8],
               [`${folder}/grüße an alle.txt`, 'file', Buffer.byteLength(umlauts)],
             ],

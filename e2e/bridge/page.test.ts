@@ -5,6 +5,7 @@ import { NO_BROWSER, openTab, type Tab } from './browser.testing.ts';
 import { connect, type Connected, type Manners } from './clients.testing.ts';
 import { binary, furnish, makeProject, umlauts, type Project } from './project.testing.ts';
 import { serve, type Served } from './servers.testing.ts';
+import { flattened } from './tree.testing.ts';
 
 const isSent = `document.querySelector('output').value.startsWith('Sent')`;
 
@@ -56,8 +57,10 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
     const input = { path: folder, recursive: true, pattern: '*.txt' };
     const { data, text } = await client.call('list_client_directory', input);
     assert.deepEqual(
-      data?.entries.map(({ path, size }: Record<string, unknown>) => [path, size]),
+      flattened(data?.entries).map(({ path, size }) => [path, size]),
       [
+        [`${folder}/deep`, null],
+        [`${folder}/deep/er`, null],
         [`${folder}/deep/er/it's.txt`, 8],
         [`${folder}/grüße an alle.txt`, Buffer.byteLength(umlauts)],
       ],
@@ -68,7 +71,7 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
   const listed = async (client: Connected, path: string, recursive: boolean) => {
     const { data, text } = await client.call('list_client_directory', { path, recursive });
     assert.equal(data?.cut, false, text);
-    return data.entries.map(({ type, path: at }: Record<string, string>) => `${type} ${at}`);
+    return flattened(data.entries).map(({ type, path: at }) => `${type} ${at}`);
   };
 
   it('E1: folders are listed with what is in them', async () => {

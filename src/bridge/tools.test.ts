@@ -95,7 +95,7 @@ test('E2, E10: over MCP 2026-07-28 a page takes bytes of any size, and large one
   assert.deepEqual([again.structuredContent.cached, again.structuredContent.file_id], [true, file_id]);
 });
 
-test('E1: a listing is shown as a tree, and a long one is a file as well', async () => {
+test('E1: a recursive listing is a tree in the text and in the structured content, and a long one is a file as well', async () => {
   await using it = await stage();
   const [, list] = it.tools;
   const can = { elicitation: {} };
@@ -110,13 +110,17 @@ test('E1: a listing is shown as a tree, and a long one is a file as well', async
     short.text,
     ['docs: 3 entries, by form', '  a/', '    b.md  3 bytes  1970-01-01T00:00:00Z', '  a.md'].join('\n'),
   );
-  assert.deepEqual(short.structured.entries[1], {
-    path: 'docs/a/b.md',
-    name: 'b.md',
-    type: 'file',
-    size: 3,
-    mtime: 0,
-  });
+  const none = { size: null, mtime: null };
+  assert.deepEqual(short.structured.entries, [
+    {
+      path: 'docs/a',
+      name: 'a',
+      type: 'folder',
+      ...none,
+      children: [{ path: 'docs/a/b.md', name: 'b.md', type: 'file', size: 3, mtime: 0 }],
+    },
+    { path: 'docs/a.md', name: 'a.md', type: 'file', ...none },
+  ]);
   const same = await listed('docs/a/x.md\ndocs/b/c/x.md\ndocs/b/y.md', '**/x.md');
   assert.deepEqual(
     same.text.split('\n').slice(1),
@@ -124,6 +128,11 @@ test('E1: a listing is shown as a tree, and a long one is a file as well', async
     'a name alone does not tell where it is',
   );
   assert.equal(same.structured.count, 2);
+  const [a, b] = same.structured.entries;
+  assert.deepEqual(
+    [a.children[0].path, b.children[0].name, b.children[0].children[0].path],
+    ['docs/a/x.md', 'c', 'docs/b/c/x.md'],
+  );
   assert.doesNotMatch(same.text, /set recursive/);
   assert.match((await listed('docs/a/x.md', '**/x.md', false)).text, /set recursive\.$/);
   const long = await listed(Array.from({ length: 1001 }, (_, at) => `docs/${at}`).join('\n'));
@@ -136,8 +145,13 @@ test('E1: a listing is shown as a tree, and a long one is a file as well', async
   assert.equal(text.toString().trim().split('\n').length, 1001);
   const deep = 'd'.repeat(200);
   const wide = await listed(Array.from({ length: 300 }, (_, at) => `docs/${deep}/${at}`).join('\n'));
-  assert.ok(wide.structured.entries.length < 300, 'long names fill a conversation as well');
+  const [folder] = wide.structured.entries;
+  assert.ok(folder.children.length < 300, 'long names fill a conversation as well');
   assert.deepEqual([wide.structured.count, typeof wide.structured.file_id], [301, 'string']);
+  const chains = Array.from({ length: 20 }, (_, at) => `docs/${at}/${'d/'.repeat(240)}x`);
+  const chained = await listed(chains.join('\n'), '**/x');
+  assert.ok(JSON.stringify(chained.structured.entries).length < 200_000, 'and so do folders in folders');
+  assert.equal(chained.structured.count, 20);
 });
 
 test('E7: an offer tells what to run, and when it ends', async () => {

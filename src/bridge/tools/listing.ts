@@ -3,6 +3,7 @@ import { linkShape } from '../../links/link-result.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { isOffer, type Bridge, type ClientEntry, type ClientListing, type ListWish } from '../bridge.ts';
 import { createLarge, type Large, type LargeOptions } from './large.ts';
+import { buildTree, inTreeOrder, nameOf, withFolders } from './tree.ts';
 import { allowedText, offered, offerShape, pathShape, rungShape, wishShape } from './offer.ts';
 
 export interface ListToolOptions extends LargeOptions {
@@ -21,6 +22,9 @@ const entryShape = z.object({
   type: z.enum(['file', 'folder', 'link', 'other']),
   size: z.number().nullable(),
   mtime: z.number().nullable().describe('Milliseconds since 1970'),
+  get children() {
+    return z.array(entryShape).optional().describe('What is in a folder, where recursive was set');
+  },
 });
 
 const output = z.object({
@@ -28,7 +32,7 @@ const output = z.object({
   path: z.string(),
   rung: rungShape,
   offer: offerShape.optional(),
-  entries: z.array(entryShape).optional().describe(`In the order of a tree, at most ${mostShown}`),
+  entries: z.array(entryShape).optional().describe(`A tree, of at most ${mostShown} in all`),
   count: z.number().int().optional().describe('How many there are in all'),
   hidden: z.number().int().optional().describe('How many were left out, since they may not be seen'),
   cut: z.boolean().optional().describe('Whether there are more than are counted, or nobody knows'),
@@ -76,18 +80,19 @@ const isTooNarrow = ({ recursive = false, pattern = '' }: Pick<ListWish, 'recurs
 async function shown(large: Large, listing: ClientListing, context: ToolContext) {
   const { path, rung, hidden, cut } = listing;
   const entries = inTreeOrder(listing.entries);
-  const first = entries.slice(0, fitting(entries));
+  const { nodes, isAll } = fitting(withFolders(path, entries));
   const structured: Output = {
     status: 'listed',
     path,
     rung,
-    entries: first.map((entry) => ({ ...entry, name: nameOf(entry) })),
+    entries: buildTree(nodes),
     count: entries.length,
     hidden,
     cut,
   };
-  const text = [told(listing), ...treeOf(path, first)].join('\n');
-  if (entries.length === first.length) return { text, structured };
+  const start = path === '' ? 0 : path.length + 1;
+  const text = [told(listing), ...nodes.map((node) => line(start, node))].join('\n');
+  if (isAll) return { text, structured };
   const all = await large.byLink(context, `${path || 'project'}.jsonl`, lines(entries));
   return {
     text: `${text}\nAll ${entries.length}: ${all.fileId}. ${all.text}`,
@@ -101,36 +106,16 @@ function told({ path, entries, rung, hidden, cut }: ClientListing): string {
   return `${path || '.'}: ${entries.length} entries${cut ? ', cut off' : ''}${left}, by ${rung}`;
 }
 
-/** How many fit into a conversation: names may be long. */
-function fitting(entries: readonly ClientEntry[]): number {
+/** Those that fit into a conversation: names may be long, and folders lie deep. */
+function fitting(all: Iterable<ClientEntry>): { nodes: ClientEntry[]; isAll: boolean } {
+  const nodes: ClientEntry[] = [];
   let left = mostCharacters;
-  const at = entries.findIndex(({ path }, count) => count >= mostShown || (left -= path.length) < 0);
-  return at === -1 ? entries.length : at;
-}
-
-const nameOf = ({ path }: ClientEntry): string => path.slice(path.lastIndexOf('/') + 1);
-
-/** What is in a folder follows it at once: `a`, `a/b`, `a.md`. */
-function inTreeOrder(entries: readonly ClientEntry[]): ClientEntry[] {
-  return entries
-    .map((entry) => ({ entry, key: entry.path.replaceAll('/', '\0') }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1))
-    .map(({ entry }) => entry);
-}
-
-/** Folders are shown even if a pattern left them out: a name alone does not tell where it is. */
-function* treeOf(folder: string, entries: readonly ClientEntry[]): Generator<string> {
-  const above = new Set<string>();
-  const start = folder === '' ? 0 : folder.length + 1;
-  for (const entry of entries) {
-    for (let at = entry.path.indexOf('/', start); at > 0; at = entry.path.indexOf('/', at + 1)) {
-      const path = entry.path.slice(0, at);
-      if (!above.has(path)) yield line(start, { path, type: 'folder', size: null, mtime: null });
-      above.add(path);
-    }
-    above.add(entry.path);
-    yield line(start, entry);
+  for (const node of all) {
+    left -= node.path.length;
+    if (nodes.length === mostShown || left < 0) return { nodes, isAll: false };
+    nodes.push(node);
   }
+  return { nodes, isAll: true };
 }
 
 function line(start: number, entry: ClientEntry): string {
