@@ -16,6 +16,7 @@ import { runtimesOf } from '../runtimes.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
 import { memoryOfEach } from './fork-server.ts';
 import { outerEnvironment, sweepStages } from './launch.ts';
+import { endLeftovers } from './leftovers.ts';
 import { findPython } from './python.ts';
 import { createPool, type Pool } from './pool.ts';
 import { demandPrograms } from './remedies.ts';
@@ -35,6 +36,8 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const isRoot = process.getuid?.() === 0;
   demandPrograms(isRoot);
   if (isRoot) sweepStages();
+  const processes = endLeftovers();
+  if (processes > 0) options.log.info('sandbox.leftovers_removed', { processes });
   const seccomp = seccompProgram(options.network);
   if (seccomp === null)
     throw new WorkcrateError('sandbox_unavailable', `There is no filter of syscalls for ${process.arch}.`);

@@ -5,6 +5,8 @@ import { errnoOf, type WorkcrateError } from '../../errors.ts';
 import type { Language, Limits, Place } from '../sandbox.ts';
 import type { CellOptions } from './cell.ts';
 import { cellCommand, makeStage, outerEnvironment } from './launch.ts';
+import { onlyChildOf } from './host-pid.ts';
+import { cellMark } from './leftovers.ts';
 import { mountsOf } from './mounts.ts';
 import { cannotStart, notMade } from './remedies.ts';
 
@@ -45,8 +47,8 @@ export async function startForkServer(
   const mounts = mountsOf({ ...options, place });
   const [command, ...args] = cellCommand(stage, { ...options, mounts, uid: place.uid });
   const child = spawn(command!, args, {
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-    env: outerEnvironment,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...outerEnvironment, ...cellMark },
     // A group of its own: bubblewrap has several processes until it is set up, and all have to be reached.
     detached: true,
   });
@@ -57,11 +59,9 @@ export async function startForkServer(
   const send = (given: object): void => void child.stdin!.write(`${JSON.stringify(given)}\n`);
   send(settingsOf(options));
   const late = setTimeout(() => killGroup(child), startMs);
-  const [pid] = await Promise.all([pidTold(child.stdio[3] as Readable, up), up]).finally(() =>
-    clearTimeout(late),
-  );
+  await up.finally(() => clearTimeout(late));
   return {
-    pid,
+    pid: onlyChildOf(child.pid!),
     ended,
     send,
     make(id, language) {
@@ -127,15 +127,6 @@ function endOf(child: ChildProcess): Promise<void> {
   child.once('error', () => resolve());
   child.once('close', () => resolve());
   return promise;
-}
-
-/** Bubblewrap tells the pid of the fork server as this machine knows it. */
-async function pidTold(status: Readable, up: Promise<void>): Promise<number> {
-  const lines = createInterface({ input: status });
-  const { promise, resolve } = Promise.withResolvers<string>();
-  lines.once('line', resolve);
-  const line = await Promise.race([promise, up.then(() => promise)]);
-  return (JSON.parse(line) as { 'child-pid': number })['child-pid'];
 }
 
 function settingsOf({ network, limits, openFiles, seccomp, cgroups }: CellOptions) {

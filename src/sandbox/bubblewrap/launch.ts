@@ -97,7 +97,8 @@ function bubblewrap(profile: Profile, sourceOf: (mount: Mount) => string): strin
     ...words('bwrap --unshare-user --uid 0 --gid 0 --cap-add ALL'),
     ...words('--unshare-pid --as-pid-1 --unshare-ipc --unshare-uts --unshare-cgroup-try'),
     ...(network === 'none' ? ['--unshare-net'] : []),
-    ...words('--hostname sandbox --die-with-parent --new-session --json-status-fd 3 --clearenv'),
+    // No --json-status-fd: where the server is killed before that is read, bubblewrap ends and its child waits for good.
+    ...words('--hostname sandbox --die-with-parent --new-session --clearenv'),
     ...Object.entries(environmentOf(python)).flatMap(([name, value]) => ['--setenv', name, value]),
     ...systemArguments(),
     ...words('--proc /proc --dev /dev --dir /tmp --dir /home/user --dir /tools --dir /skills'),

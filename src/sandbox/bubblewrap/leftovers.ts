@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { groupNames } from '../cgroups/names.ts';
+import { readProcess } from '../cgroups/processes.ts';
+
+/** In the environment of every bubblewrap that a server starts: which server that is, by its pid and start. */
+const variable = 'WORKCRATE_CELL';
+const names = groupNames('workcrate');
+
+export const cellMark = { [variable]: names.of('cell') };
+
+/**
+ * Ends what servers that were killed left behind, and tells how many. Only processes called bwrap, whose environment
+ * names a server that is no more; as root none of root's, since whoever starts a program chooses its environment.
+ */
+export function endLeftovers(): number {
+  const left = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => attempt(() => isLeftOver(pid), false));
+  for (const pid of left) attempt(() => process.kill(pid, 'SIGKILL'), false);
+  return left.length;
+}
+
+function isLeftOver(pid: number): boolean {
+  if (readFileSync(`/proc/${pid}/comm`, 'utf8') !== 'bwrap\n') return false;
+  const { uid } = statSync(`/proc/${pid}`);
+  const own = process.getuid?.() ?? 0;
+  if (own === 0 ? uid === 0 : uid !== own) return false;
+  const before = readProcess(pid)?.started;
+  const marks = readFileSync(`/proc/${pid}/environ`, 'latin1')
+    .split('\0')
+    .filter((entry) => entry.startsWith(`${variable}=`))
+    .map((entry) => entry.slice(variable.length + 1));
+  // The same process all the while: its pid was not given to another meanwhile.
+  return marks.some(names.isLeftOver) && readProcess(pid)?.started === before;
+}
+
+/** A process may end while it is looked at. */
+function attempt<T>(act: () => T, otherwise: T): T {
+  try {
+    return act();
+  } catch {
+    return otherwise;
+  }
+}
