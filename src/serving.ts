@@ -105,12 +105,17 @@ function openGate({ config, keeping: { database }, baseUrl, metrics, audit, cloc
   const users = known && countedSignIns(known, metrics);
   const resource = createResource(users, baseUrl);
   const limit = () => createGuessLimit(config.guessLimit, clock);
-  const denied: GateOptions['denied'] = ({ user }, operation, error) =>
-    void audit.violation(
-      { operation, user, client: null, subject: null, result: error.code, details: { ...error.details } },
-      'scope',
-      error,
-    );
+  // A mistake and no violation: whoever has a key may not know what it is good for.
+  const denied: GateOptions['denied'] = ({ user }, operation, { code: result, details }) =>
+    audit.note({
+      level: 'info',
+      operation,
+      user,
+      client: null,
+      subject: null,
+      result,
+      details: { ...details },
+    });
   const addressOf = createClientAddress(config.trustedProxy);
   const gate = createGate({ users, guesses: limit(), addressOf, terms: resource.terms, denied, log });
   return {

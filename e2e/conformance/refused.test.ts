@@ -20,7 +20,7 @@ for (const version of versions)
     });
     after(() => served?.[Symbol.asyncDispose]());
 
-    it('E8: beyond the scope of its key is a violation, and is challenged as before', async () => {
+    it('E8: beyond the scope of its key is a line and no violation, and is challenged as before', async () => {
       const params = { name: 'get_artifact', arguments: { name: 'plan.txt' } };
       for (const id of [5, 6]) {
         const answer = await client.send(request(id, 'tools/call', params));
@@ -32,20 +32,19 @@ for (const version of versions)
       const [first, second, ...others] = await served.audited(
         ({ operation }) => operation === 'get_artifact',
       );
-      assert.equal(briefly(first!), 'warning | get_artifact | ada | by hand 1 | plan.txt | forbidden');
-      const { kind, scope, repeats } = second!.details!;
-      assert.deepEqual([kind, scope, repeats], ['scope', 'artifacts', 1]);
+      assert.equal(briefly(first!), 'info | get_artifact | ada | by hand 1 | plan.txt | forbidden');
+      assert.deepEqual(second!.details, { scope: 'artifacts' });
       assert.deepEqual(others, []);
       assert.ok(isLogged(served, 'get_artifact', 'forbidden'));
     });
 
-    it('E8: the log of the operators is closed to others, and the attempt is a violation', async () => {
+    it('E8: the log of the operators is closed to others, and the attempt is a line', async () => {
       const params = { name: 'search_audit', arguments: {} };
       const answer = await client.send(request(7, 'tools/call', params));
       assert.equal(answer.status, 403);
       await answer.body?.cancel();
       const [line] = await served.audited(({ operation }) => operation === 'search_audit');
-      assert.equal(briefly(line!), 'warning | search_audit | ada | by hand 1 |  | forbidden');
+      assert.equal(briefly(line!), 'info | search_audit | ada | by hand 1 |  | forbidden');
     });
 
     it('E8: of a tool that there is not is a line with the name that was tried', async () => {
@@ -110,7 +109,7 @@ for (const version of ['2025-11-25', '2025-06-18'] as const)
       assert.equal(await statusOf(6, 'nope_tool', {}), 200);
       assert.equal(await statusOf(7, 'list_files', {}), 200);
       const expected = [
-        'warning | get_artifact | ada | by hand 1 | plan.txt | forbidden',
+        'info | get_artifact | ada | by hand 1 | plan.txt | forbidden',
         'info | tools/call | ada | by hand 1 | nope_tool | invalid_input',
         'trace | list_files | ada | by hand 1 |  | ok',
       ];

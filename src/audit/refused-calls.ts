@@ -3,8 +3,8 @@ import type { Audit } from './audit.ts';
 import { subjectOf } from './audited-tool.ts';
 
 /**
- * A line for each call that does not come as far as a tool. One that the key or token is not good for, or that brings a
- * state that was not given to it, is a violation.
+ * A line for each call that does not come as far as a tool. One that brings a state that was not given to it is a
+ * violation. One that the key or token is not good for is a mistake: agents are shown tools that their key lacks.
  */
 export function refusedCalls(audit: Audit, tools: readonly { readonly name: string }[]) {
   const names = new Set(tools.map(({ name }) => name));
@@ -15,6 +15,8 @@ export function refusedCalls(audit: Audit, tools: readonly { readonly name: stri
     const event = { ...about, user, client, result: error.code };
     const { kind, ...details } = error.details;
     if (typeof kind === 'string') audit.violation({ ...event, details }, kind, error);
-    else audit.note({ ...event, level: 'info' });
+    else audit.note({ ...event, level: 'info', ...(hasFields(details) && { details }) });
   };
 }
+
+const hasFields = (details: object): boolean => Object.keys(details).length > 0;

@@ -69,7 +69,7 @@ export function scopeDemand(
 
 const forbidden = (group: ToolGroup): WorkcrateError =>
   new WorkcrateError('forbidden', `This key or token does not have the scope ${group}.`, {
-    details: { kind: 'scope', scope: group },
+    details: { scope: group },
   });
 
 /** Calls that have come as far as their tool, by the signal that each has of its own. */
