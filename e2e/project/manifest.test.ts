@@ -8,14 +8,14 @@ import { settings } from '../../src/config/settings.ts';
 import { environment, temporaryFolder } from '../cli/program.testing.ts';
 
 /**
- * The manifest stands in package.json under `annabelle`, since that is where the gateway looks that has these
- * fields: it starts `command` with the file that `main` names, and puts `mcpName` and `_` before each tool. The
- * `mcpName` that the MCP Registry knows is another: a string at the top, such as `io.github.somebody/workcrate`.
+ * The manifest is in package.json under `workcrate`. A gateway starts `command` with the file that `main` names, and
+ * puts `mcpName` and `_` before each tool. The `mcpName` that the MCP Registry knows is another: a string at the top,
+ * such as `io.github.somebody/workcrate`.
  */
 interface Package {
   readonly main: string;
   readonly files: string[];
-  readonly annabelle: {
+  readonly workcrate: {
     readonly mcpName: string;
     readonly transport: string;
     readonly sensitive: boolean;
@@ -25,13 +25,17 @@ interface Package {
 }
 
 const root = join(import.meta.dirname, '../..');
-const { main, files, annabelle } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Package;
+const {
+  main,
+  files,
+  workcrate: manifest,
+} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Package;
 
 /** Starts the server as the gateway does, from a folder of its own, and gives its tools under their new names. */
 async function gateway(home: string) {
   const client = new Client({ name: 'gateway', version: '1' });
   const env = { ...environment, HOME: home, XDG_DATA_HOME: home };
-  const { command, mcpName, timeout } = annabelle;
+  const { command, mcpName, timeout } = manifest;
   await client.connect(
     new StdioClientTransport({ command, args: [resolve(root, main)], cwd: home, env, stderr: 'ignore' }),
   );
@@ -46,7 +50,7 @@ async function gateway(home: string) {
 }
 
 it('D16: the package carries a manifest, and publishes what it names', () => {
-  const { mcpName, transport, sensitive } = annabelle;
+  const { mcpName, transport, sensitive } = manifest;
   assert.deepEqual(
     { mcpName, transport, sensitive },
     { mcpName: 'codexec', transport: 'stdio', sensitive: true },
@@ -55,7 +59,7 @@ it('D16: the package carries a manifest, and publishes what it names', () => {
 });
 
 it('D16: the gateway is told to wait longer than the longest run', () => {
-  assert.ok(annabelle.timeout > settings.runMaxTimeout.fallback({}) * 1000);
+  assert.ok(manifest.timeout > settings.runMaxTimeout.fallback({}) * 1000);
 });
 
 it('D16: a gateway starts the server by the manifest, and every tool has a name that models take', async () => {
