@@ -67,7 +67,7 @@ install_all() {
   trap 'stop 130' INT
   trap 'stop 143' TERM HUP
   if [ -n "$1" ]; then
-    say "installing $1 by apt-get, for code to run in a sandbox (WORKCRATE_NO_INSTALL=1 leaves it out)"
+    announce "$1" 'for code to run in a sandbox'
     install "$1"
     missing "$needed"
     [ -z "$packages" ] || { name "$packages" "$2" 'that failed; ' && return; }
@@ -82,7 +82,7 @@ install_for_tests() {
   leave_daemons "$1"
   [ -n "$chosen" ] || return
   forbid_services
-  say "installing $chosen by apt-get, for the tests that use them (WORKCRATE_NO_INSTALL=1 leaves it out)"
+  announce "$chosen" 'for the tests that use them'
   if ! install "$chosen"; then
     for package in $chosen; do
       apt 300 install --no-install-recommends --no-remove -y "$package" || left="${left:+$left }$package"
@@ -100,6 +100,11 @@ leave_daemons() {
     esac
     chosen="${chosen:+$chosen }$package"
   done
+}
+
+# Before anything is changed: what is run as root, why, and how to have it left out.
+announce() {
+  say "installing, $2: apt-get install --no-install-recommends $1 (Ctrl-C stops it, WORKCRATE_NO_INSTALL=1 leaves it out)"
 }
 
 # The errors of the first try are not shown, since lists that are out of date are no reason to worry anybody.

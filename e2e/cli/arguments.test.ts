@@ -75,3 +75,13 @@ it('a flag with a value that it does not take is refused with exit code 2, namin
   assert.equal(stderr, 'workcrate: --port takes a whole number from 0 to 65535, not "65536"\n');
   assert.deepEqual([code, stdout], [2, '']);
 });
+
+it('a file that is not there is told in words', async () => {
+  const missing = await run(['build', 'nope.md']);
+  assert.deepEqual(
+    [missing.code, missing.stderr],
+    [1, 'workcrate: nope.md cannot be read: there is no such file.\n'],
+  );
+  const folder = await run(['build', '/usr']);
+  assert.match(folder.stderr, /^workcrate: \/usr cannot be read: it is a folder\. Name the file in it\.\n$/);
+});

@@ -102,8 +102,11 @@ it('a config file that is not there is refused by name', async () => {
 });
 
 it('a variable with a value that it does not take is refused by its own name', async () => {
-  const { code, stderr } = await run(['serve'], { env: { MCP_FILE_TTL: '1h' } });
-  assert.match(stderr, /^workcrate: MCP_FILE_TTL takes a whole number from 1 to \d+, not "1h"\n$/);
+  const { code, stderr } = await run(['serve'], { env: { MCP_FILE_TTL: '1y' } });
+  assert.match(
+    stderr,
+    /^workcrate: MCP_FILE_TTL takes a number of seconds from 1 to \d+, or a time such as 90s, 15m, 12h or 30d, not "1y"\n$/,
+  );
   assert.equal(code, 2);
 });
 

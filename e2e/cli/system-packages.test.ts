@@ -135,7 +135,7 @@ it('root gets what is missing by apt-get, and is told in one line', { skip: with
   assert.deepEqual(await place.run(root, 'start'), {
     ...silent,
     stderr:
-      'workcrate: installing bubblewrap python3 by apt-get, for code to run in a sandbox (WORKCRATE_NO_INSTALL=1 leaves it out)\n',
+      'workcrate: installing, for code to run in a sandbox: apt-get install --no-install-recommends bubblewrap python3 (Ctrl-C stops it, WORKCRATE_NO_INSTALL=1 leaves it out)\n',
   });
   const calls = await place.calls();
   assert.deepEqual(
@@ -219,7 +219,10 @@ it(
       'test',
     );
     assert.deepEqual([code === 0, stdout], [false, ''], 'the policy is gone afterwards');
-    assert.match(stderr, /^workcrate: installing docker\.io strace .*\n/);
+    assert.match(
+      stderr,
+      /^workcrate: installing, for the tests that use them: apt-get install --no-install-recommends docker\.io strace .*\n/,
+    );
     const calls = await place.calls();
     assert.deepEqual(
       calls.filter((call) => call !== 'update'),

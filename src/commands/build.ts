@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { openDocuments } from '../documenting.ts';
 import type { Belongings, BuildRequest, Format } from '../documents/documents.ts';
@@ -6,6 +6,7 @@ import { formats } from '../documents/documents.ts';
 import { decodeText } from '../documents/syntax/syntax.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { createLog } from '../log.ts';
+import { makeFolder } from '../make-folder.ts';
 import { belowRoot, parsePath } from '../paths/paths.ts';
 import type { CommandInput } from './command.ts';
 import { untilInterrupted } from './stopping.ts';
@@ -34,7 +35,7 @@ export async function build(input: BuildInput): Promise<number> {
   });
   clearProgress();
   const folder = resolve(flags['output'] ?? '.');
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   for (const { written } of result.built) {
     const name = join(folder, `${stemOf(path)}${written.extension}`);
     writeFileSync(name, written.bytes);
@@ -90,13 +91,22 @@ function picturesBelow(folder: string): Belongings {
   };
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'a part of its path is a file',
+  EISDIR: 'it is a folder. Name the file in it',
+  EACCES: 'you may not read it',
+};
+
 function readGiven(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === null) throw error;
-    throw new WorkcrateError('path_not_found', `${path} cannot be read: ${errno}.`, { cause: error });
+    throw new WorkcrateError('path_not_found', `${path} cannot be read: ${reasons[errno] ?? errno}.`, {
+      cause: error,
+    });
   }
 }
 

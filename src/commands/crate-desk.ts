@@ -2,6 +2,7 @@ import { createElsewhere, type Crates } from '../crates/crates.ts';
 import { openCrates, openCrateSources } from '../crating.ts';
 import { makeDataFolder } from '../data-folder.ts';
 import { openDatabase } from '../database/open.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { executionOf } from '../executions/executions.ts';
 import { createFiles } from '../files/files.ts';
 import { localCaller, type Caller } from '../identity.ts';
@@ -22,6 +23,20 @@ export interface CrateDesk extends AsyncDisposable {
   readonly caller: Caller;
   /** Fires at Ctrl-C. */
   readonly signal: AbortSignal;
+}
+
+/** The crate of an id; where there is none, it is told in the words of the command line. */
+export async function demandCrate({ crates, caller, signal }: CrateDesk, id: string) {
+  try {
+    return await crates.get(caller, id, signal);
+  } catch (error) {
+    if (!isWorkcrateError(error, 'not_found')) throw error;
+    throw new WorkcrateError(
+      'not_found',
+      `There is no crate ${JSON.stringify(id)} here. workcrate crates search shows what there is.`,
+      { cause: error },
+    );
+  }
 }
 
 /** Opens the same data as a server, without serving it and without its lock: a server may run beside. */

@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { shownListing, shownPage } from '../crates/tools/shown.ts';
 import { errnoOf, WorkcrateError } from '../errors.ts';
 import type { CommandInput } from './command.ts';
-import { openCrateDesk, type CrateDesk } from './crate-desk.ts';
+import { demandCrate, openCrateDesk, type CrateDesk } from './crate-desk.ts';
 import { filesText, foundText, reportsText, statusText, summaryText } from './crates-text.ts';
 import { countOf, filtersOf, listOf, modeOf, packRequestOf } from './crates-flags.ts';
 
@@ -73,12 +73,14 @@ async function search({ crates, caller, signal }: CrateDesk, input: CratesInput,
   return asked(input) ? json(shownPage(request.query, page)) : foundText(page);
 }
 
-async function show({ crates, caller, signal }: CrateDesk, input: CratesInput, words: readonly string[]) {
-  const summary = await crates.get(caller, words[0]!, signal);
+async function show(desk: CrateDesk, input: CratesInput, words: readonly string[]) {
+  const summary = await demandCrate(desk, words[0]!);
   return asked(input) ? json(summary) : summaryText(summary);
 }
 
-async function files({ crates, caller, signal }: CrateDesk, input: CratesInput, words: readonly string[]) {
+async function files(desk: CrateDesk, input: CratesInput, words: readonly string[]) {
+  const { crates, caller, signal } = desk;
+  await demandCrate(desk, words[0]!);
   const request = {
     glob: input.flags['glob'] ?? null,
     limit: countOf(input.flags, 'limit', 1000, 1e9),
@@ -89,7 +91,9 @@ async function files({ crates, caller, signal }: CrateDesk, input: CratesInput, 
 }
 
 /** To stdout, byte for byte. */
-async function read({ crates, caller, signal }: CrateDesk, _input: CratesInput, words: readonly string[]) {
+async function read(desk: CrateDesk, _input: CratesInput, words: readonly string[]) {
+  const { crates, caller, signal } = desk;
+  await demandCrate(desk, words[0]!);
   const bytes = crates.inside.stream(caller, words[0]!, words[1]!, signal);
   try {
     await pipeline(copied(bytes), process.stdout, { end: false });

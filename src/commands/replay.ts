@@ -15,7 +15,7 @@ import { createLog } from '../log.ts';
 import { sandboxOptions, uidsOf } from '../running.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import type { CommandInput } from './command.ts';
-import { openCrateDesk } from './crate-desk.ts';
+import { demandCrate, openCrateDesk } from './crate-desk.ts';
 import { untilInterrupted } from './stopping.ts';
 
 interface ReplayInput extends CommandInput {
@@ -64,6 +64,7 @@ async function containerOf(
 ): Promise<CrateContainer> {
   if (crateIdForm.test(which)) {
     const desk = opened.use(await openCrateDesk(input));
+    await demandCrate(desk, which);
     return opened.use(await desk.crates.inside.open(desk.caller, which, signal));
   }
   const path = resolve(which);

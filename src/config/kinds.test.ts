@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import {
   BadValue,
   bytes,
+  days,
   flag,
   integer,
   list,
@@ -10,9 +11,11 @@ import {
   oneOf,
   optionalBaseUrl,
   optionalUrl,
+  seconds,
   text,
   type Kind,
 } from './kinds.ts';
+import { settings } from './settings.ts';
 
 function refuses(kind: Kind<unknown>, ...texts: string[]): void {
   for (const given of texts) assert.throws(() => kind.parse(given), BadValue, given);
@@ -34,6 +37,46 @@ it('a size is a number of bytes, with units of 1024', () => {
 it('a whole number is digits alone, within its limits', () => {
   assert.equal(integer(0, 65_535).parse('065535'), 65_535);
   refuses(integer(1, 10), '0', '11', '', '+1', '-1', '1.0', '1e1', '0x1', '١', ' 1', '99999999999999999999');
+});
+
+it('a span of time is a plain number, or one with a unit', () => {
+  const spans = {
+    '90': 90,
+    '090': 90,
+    '90s': 90,
+    '15m': 900,
+    '12h': 43_200,
+    '30d': 2_592_000,
+    '1 w': 604_800,
+  };
+  for (const [given, value] of Object.entries(spans))
+    assert.equal(seconds(1, 3650 * 86_400).parse(given), value, given);
+  for (const [given, value] of Object.entries({ '30': 30, '30d': 30, '4w': 28, '48h': 2 }))
+    assert.equal(days(1, 3650).parse(given), value, given);
+  refuses(
+    seconds(1, 3600),
+    '0',
+    '0s',
+    '2h',
+    '1d',
+    '',
+    'm',
+    '1.5m',
+    '-1m',
+    '1M',
+    '1y',
+    '1m30s',
+    '99999999999s',
+  );
+  refuses(days(1, 3650), '0d', '36h', '90s', '3651', '600w');
+});
+
+it('every setting of seconds or days takes a unit', () => {
+  const spans = Object.entries(settings).filter(([, { help }]) => /\b(?:seconds|days)\b/.test(help));
+  assert.ok(spans.length >= 16);
+  for (const [name, { kind }] of spans)
+    // A moment is no span.
+    assert.equal(/or a time such as/.test(kind.takes), name !== 'documentEpoch', name);
 });
 
 it('true and false can be said in several ways', () => {

@@ -27,6 +27,26 @@ export function integer(least: number, most: number): Kind<number> {
   });
 }
 
+const unitSeconds = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
+
+type TimeUnit = keyof typeof unitSeconds;
+
+/** A span of time that is kept in the unit of a plain number: `90` of seconds, or `15m`; `30` of days, or `4w`. */
+function span(plain: TimeUnit, name: string, examples: string, least: number, most: number): Kind<number> {
+  const one = integer(least, most);
+  return kind(`a number of ${name} from ${least} to ${most}, or a time such as ${examples}`, (value) => {
+    const [, number, unit] = /^(\d{1,10})\s*([smhdw])$/.exec(value) ?? [];
+    if (number === undefined) return one.parse(value);
+    return one.parse(String((Number(number) * unitSeconds[unit as TimeUnit]) / unitSeconds[plain]));
+  });
+}
+
+export const seconds = (least: number, most: number): Kind<number> =>
+  span('s', 'seconds', '90s, 15m, 12h or 30d', least, most);
+
+export const days = (least: number, most: number): Kind<number> =>
+  span('d', 'days', '30d or 4w', least, most);
+
 export function optionalInteger(least: number, most: number): Kind<number | null> {
   const one = integer(least, most);
   return kind(one.takes, (value) => (value === '' ? null : one.parse(value)));

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import {
   bytes,
+  days,
   flag,
   integer,
   list,
@@ -14,6 +15,7 @@ import {
   optionalText,
   optionalUrl,
   range,
+  seconds,
   someOf,
   text,
   type Kind,
@@ -181,12 +183,12 @@ export const settings = {
     ['all'],
     'groups of tools to offer: all, or their names (files, code, artifacts, crates, documents, client)',
   ),
-  fileTtl: setting(integer(1, 3650 * day), 3600, 'seconds that a file and its links live', {
+  fileTtl: setting(seconds(1, 3650 * day), 3600, 'seconds that a file and its links live', {
     aliases: ['MCP_FILE_TTL'],
   }),
-  maxTtl: setting(integer(1, 3650 * day), 30 * day, 'the longest life in seconds that a caller may ask for'),
-  uploadTtl: setting(integer(1, 365 * day), 3600, 'seconds within which an upload link must be used'),
-  sweepInterval: setting(integer(1, day), 300, 'seconds between sweeps of what has expired'),
+  maxTtl: setting(seconds(1, 3650 * day), 30 * day, 'the longest life in seconds that a caller may ask for'),
+  uploadTtl: setting(seconds(1, 365 * day), 3600, 'seconds within which an upload link must be used'),
+  sweepInterval: setting(seconds(1, day), 300, 'seconds between sweeps of what has expired'),
   maxFileSize: setting(bytes, 16 * gigabyte, 'largest file taken in'),
   maxBundleFiles: setting(integer(1, 100_000), 10_000, 'most files in one bundle'),
   quotaUserBytes: setting(bytes, 64 * gigabyte, 'most bytes kept for one user'),
@@ -235,8 +237,8 @@ export const settings = {
   }),
   dockerSocket: setting(text, '/var/run/docker.sock', 'docker: the socket of the engine'),
   dockerRuntime: setting(optionalText, null, 'docker: another runtime, such as runsc'),
-  runTimeout: setting(integer(1, 3600), 30, 'seconds that a run may take unless it asks for another time'),
-  runMaxTimeout: setting(integer(1, 3600), 300, 'the longest time in seconds that a run may ask for'),
+  runTimeout: setting(seconds(1, 3600), 30, 'seconds that a run may take unless it asks for another time'),
+  runMaxTimeout: setting(seconds(1, 3600), 300, 'the longest time in seconds that a run may ask for'),
   runMemory: setting(bytes, gigabyte, 'most memory of a run'),
   runProcesses: setting(integer(4, 32_768), 128, 'most processes and threads of a run'),
   runCpus: setting(integer(1, 1024), 2, 'cores that a run may use'),
@@ -268,8 +270,8 @@ export const settings = {
       aliases: ['MCP_ARTIFACT_SIZE_LIMIT_MB'],
     },
   ),
-  keepSuccesses: setting(integer(1, 3650), 30, 'days that the record of a run that succeeded is kept'),
-  keepFailures: setting(integer(1, 3650), 90, 'days that the record of a run that failed is kept'),
+  keepSuccesses: setting(days(1, 3650), 30, 'days that the record of a run that succeeded is kept'),
+  keepFailures: setting(days(1, 3650), 90, 'days that the record of a run that failed is kept'),
   recordsUserBytes: setting(
     bytes,
     512 * megabyte,
@@ -286,7 +288,7 @@ export const settings = {
     'where packed crates go, as a URL like those of the sources, of which it is one; default: crates in the data folder',
   ),
   crateInterval: setting(
-    integer(0, day),
+    seconds(0, day),
     300,
     'seconds between looks at the sources of crates, the first at the start; 0: only when asked',
   ),
@@ -304,7 +306,7 @@ export const settings = {
   }),
   embeddingsModel: setting(optionalText, null, 'endpoint: name of the model'),
   embeddingsKey: setting(optionalText, null, 'endpoint: key that the API asks for', { secret: true }),
-  documentTimeout: setting(integer(1, 3600), 60, 'seconds that building a document may take, in all formats'),
+  documentTimeout: setting(seconds(1, 3600), 60, 'seconds that building a document may take, in all formats'),
   documentMemory: setting(bytes, gigabyte, 'most memory of a process that builds documents'),
   documentSize: setting(bytes, 4 * megabyte, 'longest text of a document, and of a bibliography'),
   maxDocuments: setting(
@@ -313,7 +315,7 @@ export const settings = {
     'documents built at once; further ones wait, up to ten times as many',
   ),
   documentIdle: setting(
-    integer(0, day),
+    seconds(0, day),
     60,
     'seconds after which idle processes that build documents end; 0: at once',
   ),
@@ -350,7 +352,7 @@ export const settings = {
     'folders that may be asked for in the projects named here, in place of --client-paths and --client-list-paths',
   ),
   clientListPaths: setting(list, [], 'folders of it that may be listed; default: the same'),
-  clientTimeout: setting(integer(1, 3600), 120, 'seconds within which a client answers what it is asked'),
+  clientTimeout: setting(seconds(1, 3600), 120, 'seconds within which a client answers what it is asked'),
   clientCache: setting(bytes, 64 * megabyte, "most bytes of the client's files that are kept in memory"),
   clientCacheFiles: setting(integer(1, 1e6), 10_000, "most of the client's files that are kept in memory"),
   auditLevel: setting(
@@ -358,7 +360,7 @@ export const settings = {
     'trace',
     'least severe line of the audit log: trace has every operation, warning only violations',
   ),
-  auditDays: setting(integer(1, 3650), 90, 'days that the audit log is kept'),
+  auditDays: setting(days(1, 3650), 90, 'days that the audit log is kept'),
   auditKey: setting(
     optionalText,
     null,
@@ -375,18 +377,18 @@ export const settings = {
   ),
   webhookSecret: setting(optionalText, null, 'key of the signature on webhook calls', { secret: true }),
   guessLimit: setting(integer(1, 1e6), 60, 'unknown tokens that one address may try in a minute'),
-  idleTimeout: setting(integer(1, 3600), 60, 'seconds after which a transfer without progress is ended'),
+  idleTimeout: setting(seconds(1, 3600), 60, 'seconds after which a transfer without progress is ended'),
   sendfile: setting(
     oneOf('auto', 'off'),
     'auto',
     'send files by the kernel where that is possible: auto or off',
   ),
   stopDelay: setting(
-    integer(0, 600),
+    seconds(0, 600),
     0,
     'seconds for which a server that is told to stop goes on, so that balancers see it is not ready',
   ),
-  drainTimeout: setting(integer(0, 3600), 30, 'seconds that transfers and runs get to end at a stop'),
+  drainTimeout: setting(seconds(0, 3600), 30, 'seconds that transfers and runs get to end at a stop'),
   tracing: setting(flag, false, 'make OpenTelemetry spans; needs @opentelemetry/api and an SDK'),
   logLevel: setting(
     oneOf('debug', 'info', 'warn', 'error', 'off'),
