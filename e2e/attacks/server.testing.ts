@@ -5,6 +5,7 @@ import type { Wall } from './attack.testing.ts';
 import { startServer, type TestServer, type ToolReply } from '../server.testing.ts';
 import type { ServerAttack, ServerStage } from './server-stage.testing.ts';
 import { artifactAttacks } from './server-artifacts.testing.ts';
+import { diskAttacks } from './server-disk.testing.ts';
 import { doorAttacks } from './server-doors.testing.ts';
 import { packingAttacks } from './server-packing.testing.ts';
 import { recordAttacks, recordShare } from './server-records.testing.ts';
@@ -21,6 +22,7 @@ export const serverAttacks: readonly ServerAttack[] = [
   ...recordAttacks,
   ...doorAttacks,
   ...packingAttacks,
+  ...diskAttacks,
 ];
 
 const mostMs = 30_000;
