@@ -1,4 +1,4 @@
-import { describeSurroundings, installLine, type Surroundings } from './surroundings.ts';
+import { describeSurroundings, installLine, networkText, type Surroundings } from './surroundings.ts';
 import type { Execution } from './record.ts';
 
 type Ended = Pick<Execution, 'language' | 'reason' | 'exitCode' | 'stderr'>;
@@ -39,25 +39,42 @@ function missingIn({ language, stderr }: Ended): Missing | null {
 }
 
 function hintFor({ what, name }: Missing, surroundings: Surroundings): string | null {
-  const about = describeSurroundings(surroundings).trim();
   switch (what) {
     case 'python':
-      return pythonHint(name, surroundings, about);
+      return pythonHint(name, surroundings);
     case 'node':
-      return `Node found no ${name} here: it has its own modules, and what is in a node_modules of the working directory. ${about} ${operator(surroundings)}`;
+      return sentences(
+        `Node found no ${name} here: it has its own modules, and what is in a node_modules of the working directory.`,
+        networkText(surroundings),
+        operator(surroundings),
+      );
     case 'command':
-      return `There is no program ${name} here. ${about} ${operator(surroundings)}`;
+      return sentences(
+        `There is no program ${name} here.`,
+        networkText(surroundings),
+        operator(surroundings),
+      );
     case 'install':
-      return `Nothing can be installed from here. ${about} ${operator(surroundings)}`;
+      return sentences(
+        'Nothing can be installed from here.',
+        describeSurroundings(surroundings).trim(),
+        operator(surroundings),
+      );
   }
 }
 
+const sentences = (...all: string[]): string => all.filter((one) => one !== '').join(' ');
+
 /** A package that is there may lack a part; then there is nothing to install. */
-function pythonHint(name: string, surroundings: Surroundings, about: string): string | null {
+function pythonHint(name: string, surroundings: Surroundings): string | null {
   const { python } = surroundings;
   if (typeof python?.packages[name] === 'string') return null;
   const line = python === null ? null : installLine(python, [name]);
-  return `Python has no ${name} here. ${about} ${operator(surroundings, line)}`;
+  return sentences(
+    `Python has no ${name} here.`,
+    describeSurroundings(surroundings).trim(),
+    operator(surroundings, line),
+  );
 }
 
 function operator({ kind }: Surroundings, line: string | null = null): string {

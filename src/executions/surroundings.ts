@@ -21,11 +21,17 @@ const mostDescribed = 8;
 /** For the description of a tool: a model that knows this does not try to install anything. */
 export function describeSurroundings(surroundings: Surroundings | null): string {
   if (surroundings === null) return '';
-  const { hasNetwork, python } = surroundings;
-  const network = hasNetwork ? [] : ['No network, so no pip or npm install.'];
-  const packages = python === null ? [] : [`Python ${python.version} ${packagesText(python)}.`];
-  return [...network, ...packages].map((sentence) => ` ${sentence}`).join('');
+  return [networkText(surroundings), pythonText(surroundings)]
+    .filter((sentence) => sentence !== '')
+    .map((sentence) => ` ${sentence}`)
+    .join('');
 }
+
+export const networkText = ({ hasNetwork }: Surroundings): string =>
+  hasNetwork ? '' : 'No network, so no pip or npm install.';
+
+const pythonText = ({ python }: Surroundings): string =>
+  python === null ? '' : `Python ${python.version} ${packagesText(python)}.`;
 
 /** `with numpy 1.24.2 and without pandas, matplotlib`. */
 export function packagesText({ packages }: PythonPackages): string {

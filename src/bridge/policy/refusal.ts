@@ -26,6 +26,7 @@ const ownWords: Readonly<Record<string, string>> = {
   absolute: `it is absolute; ${fromProject}`,
   drive: `it names a drive; ${fromProject}`,
   unc: `it names a network share; ${fromProject}`,
+  traversal: `it leads above the project's folder; ${fromProject}`,
 };
 
 /** Why a path was refused; stands in the `details.kind` of the error. */
@@ -64,12 +65,12 @@ export function notAllowed(
   { allowed, setting }: { readonly allowed: readonly string[]; readonly setting: string },
 ): WorkcrateError {
   const those =
-    allowed.length === 0 ? 'nothing' : `${allowed.slice(0, 20).map(quoted).join(', ')}, with all below`;
+    allowed.length === 0 ? 'nothing' : `${allowed.slice(0, 20).map(quoted).join(', ')}, and all below them`;
   const instead =
     purpose === 'list'
       ? ''
       : ' Any other file can be sent by request_upload, and then be named in files of execute_code.';
-  const message = `The path ${quoted(path)} is none that is allowed in the project: ${those}.${instead} Whoever runs the server can allow more with ${setting}.`;
+  const message = `The path ${quoted(path)} is not allowed. Allowed in the project: ${those}.${instead} Whoever runs the server can allow more with ${setting}.`;
   return refusal(path, 'not_allowed', message);
 }
 
