@@ -71,6 +71,8 @@ describe('C7, D14: what runs are given, on disk', { skip: noSandbox }, () => {
     // Two thirds of the reserve.
     await leaveFree(disk.path, 1.4 * mega);
     await eventually(async () => (await bash(fay, 'true')).code === 'storage_full');
+    const { data } = await fay.call('search_executions', { status: 'refused' });
+    assert.deepEqual(data.executions, [], 'which takes no space for a record either');
     const deleted = await bash(eve, 'sleep 0.3; rm /workspace/large; sleep 0.3; echo gone');
     assert.match(deleted.text, /gone/);
     assert.equal((await bash(fay, 'echo fine')).failed, false);

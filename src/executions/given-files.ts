@@ -64,7 +64,10 @@ export async function giveFiles(
   ids: readonly string[],
   others: readonly OtherFile[] = [],
 ): Promise<Inputs> {
-  if (ids.length + others.length === 0) return inputsOf(giving, [], []);
+  if (ids.length + others.length === 0) {
+    using _claim = await claimFor(giving, []);
+    return inputsOf(giving, [], []);
+  }
   const stored = await Promise.all(ids.map((id) => findFile(giving, id)));
   const wanted = [...stored, ...others.map(fromElsewhere)];
   demandFit(giving, wanted);
@@ -103,7 +106,6 @@ function inputsOf(giving: Giving, files: readonly GivenFile[], copies: readonly 
 const blockBytes = 4096;
 
 async function claimFor({ sandbox, place, signal }: Giving, files: readonly Wanted[]): Promise<Disposable> {
-  if (files.length === 0) return { [Symbol.dispose]() {} };
   const bytes = files.reduce((sum, { size }) => sum + Math.ceil(size / blockBytes) * blockBytes, 0);
   const claim = await sandbox.claimDisk(place, bytes);
   if (!signal.aborted) return claim;

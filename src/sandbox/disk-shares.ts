@@ -53,7 +53,8 @@ export interface Share {
   admit(): Promise<void>;
   /**
    * Before inputs are copied in. Rejects with `quota_exceeded` where they do not fit, with `storage_full` where the
-   * disk would be too full for others. They count as being there until the claim is disposed of.
+   * disk would be too full for others. They count as being there until the claim is disposed of. Without bytes, only
+   * the disk is looked at, as by `admit`.
    */
   claim(bytes: number): Promise<Disposable>;
   /**
@@ -159,7 +160,11 @@ function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<
       await measure();
       if (isOver() && known.adding >= mostAdding) throw tooMuch(known.bytes, diskBytes);
     },
-    claim(bytes) {
+    async claim(bytes) {
+      if (bytes === 0) {
+        await demandRoom();
+        return nothingClaimed;
+      }
       const claimed = known.admitted.then(() => claim(bytes));
       known.admitted = claimed.catch(() => {});
       return claimed;
@@ -173,6 +178,8 @@ function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<
     },
   };
 }
+
+const nothingClaimed: Disposable = { [Symbol.dispose]() {} };
 
 const describeTaken = (bytes: number): string =>
   Number.isFinite(bytes)

@@ -152,7 +152,8 @@ export interface Sandbox extends AsyncDisposable {
   /**
    * Before inputs of so many bytes are copied into a user's folders. Rejects with `quota_exceeded` where they do not
    * fit beside what is there and what is being copied, and with `storage_full` where the disk would have too little
-   * left for others. Dispose of the claim when they are copied, or will not be.
+   * left for others. Dispose of the claim when they are copied, or will not be. Without bytes it costs next to nothing,
+   * and rejects where `start` would because of a full disk, so that not even a record is written there.
    */
   claimDisk(place: Place, bytes: number): Promise<Disposable>;
   /** Waits where `mostRuns` are under way, or `mostRunsOfUser` of this user. */
