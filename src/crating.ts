@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -19,6 +19,7 @@ import type { Ground } from './ground.ts';
 import type { Links } from './links/links.ts';
 import type { Log } from './log.ts';
 import type { Places } from './places/places.ts';
+import { findPackLeftovers, leftForMs, removePackLeftovers } from './crates/sources/folder-leftovers.ts';
 import { lastingNameOf } from './crates/sources/lasting-name.ts';
 import type { SourceOptions } from './crates/sources/open.ts';
 import type { Source } from './storage/source.ts';
@@ -68,6 +69,28 @@ function withLastingName(options: SourceOptions, others: readonly string[]): Sou
   // Where there is another source of that name, ids would be the same for two crates.
   const isTaken = others.some((url) => url.replace(/\/*$/, '/') === knownAs);
   return knownAs === null || isTaken ? options : { ...options, knownAs };
+}
+
+/**
+ * Removes what packings that were cut off have left: all of it in our own folder, whose lock is held; in another, which
+ * other servers may write to, what is a day old. Gives how many there were.
+ */
+export function removeCutOffPackings(config: Config): number {
+  const { directory, isOurs } = packFolder(config);
+  if (directory === null || !existsSync(directory)) return 0;
+  return removePackLeftovers(directory, isOurs ? 0 : leftForMs);
+}
+
+/** How many unfinished crates packings that were cut off have left. */
+export function countCutOffPackings(config: Config): number {
+  const { directory } = packFolder(config);
+  return directory === null || !existsSync(directory) ? 0 : findPackLeftovers(directory, 0).length;
+}
+
+function packFolder(config: Config): { directory: string | null; isOurs: boolean } {
+  if (config.packTo === null) return { directory: join(config.data, 'crates'), isOurs: true };
+  const options = sourceOptions(config, config.packTo);
+  return { directory: options.kind === 'folder' ? options.directory : null, isOurs: false };
 }
 
 /**

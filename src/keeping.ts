@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { lockFolder } from './data-folder.ts';
 import { createElsewhere } from './crates/crates.ts';
-import { openCrateSources } from './crating.ts';
+import { openCrateSources, removeCutOffPackings } from './crating.ts';
 import { openDatabase } from './database/open.ts';
 import { createBallast } from './disk-ballast.ts';
 import { demandSpace } from './disk-reserve.ts';
@@ -69,6 +69,8 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
   if (database.kind === 'sqlite') await dropLeases(database);
   await demandSameStore(database, storage);
   log.info('start.orphans_removed', { count: await files.sweepOrphans() });
+  const cutOff = removeCutOffPackings(config);
+  if (cutOff > 0) log.info('start.cut_off_packings_removed', { count: cutOff });
   await ballast?.restore();
   const all = started.move();
   return {

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { it } from 'node:test';
+import { run } from '../cli/program.testing.ts';
 import { startServer, upload, type TestServer } from '../server.testing.ts';
 import { smallDisk } from './small-disk.testing.ts';
 
 const archivesOf = async (server: TestServer): Promise<string[]> =>
-  (await readdir(join(server.data, 'crates'), { recursive: true })).filter((name) =>
+  (await readdir(join(server.config.data, 'crates'), { recursive: true })).filter((name) =>
     /\.(zip|part)$/.test(name),
   );
 
@@ -39,4 +41,39 @@ it('B12: a crate that cannot be indexed is not left behind, and can be packed ag
   const found = await server.call('search_index', { query: 'packed twice', mode: 'keyword' });
   assert.equal(found.data.total, 1);
   assert.equal((await archivesOf(server)).length, 1);
+});
+
+it('B12: a stored file whose bytes are damaged is told as that, and not as one that changes', async () => {
+  await using server = await startServer({ sandbox: 'off', storage: 'disk' });
+  const file = await upload(server, 'table.csv', 'year,metres\n2020,1200\n');
+  const objects = await readdir(join(server.data, 'files'), { recursive: true, withFileTypes: true });
+  const stored = objects
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  for (const path of stored) {
+    const bytes = await readFile(path);
+    if (bytes.includes('metres')) await writeFile(path, bytes.toString().replace('1200', '1300'));
+  }
+  const reply = await server.call('pack_crate', { file_ids: [file] });
+  assert.equal(reply.code, 'file_damaged', reply.text);
+  assert.match(reply.text, /table\.csv.*Send the file again/);
+  assert.deepEqual(await archivesOf(server), []);
+});
+
+it('B12: what a killed packing has left is named by check, and removed by the next start', async (t) => {
+  const data = await mkdtemp(join(tmpdir(), 'workcrate-parts-'));
+  t.after(() => rm(data, { recursive: true, force: true }));
+  const settings = { sandbox: 'off', database: null, data } as const;
+  const part = join(data, 'crates/users/local', `.workcrate-${'a'.repeat(24)}.part`);
+  {
+    await using server = await startServer(settings);
+    const file = await upload(server, 'a.txt', 'A');
+    assert.equal((await server.call('pack_crate', { file_ids: [file] })).failed, false);
+  }
+  await writeFile(part, 'half a crate');
+  const checked = await run(['check', '--data', data]);
+  assert.match(checked.stdout, /1 unfinished crates .* the next start removes them/);
+  await using server = await startServer(settings);
+  assert.equal((await archivesOf(server)).length, 1);
+  assert.ok(server.logged.some((line) => line.includes('start.cut_off_packings_removed')));
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { metadata } from '../behaviour/crates.testing.ts';
 import { databases, send, startTeam, type Member, type Team } from './team.testing.ts';
 
@@ -43,7 +43,12 @@ for (const { kind, url, skip } of databases)
     async function packBobs() {
       const title = `Dragonflies of the genus ${bobs}`;
       const packed = await pack(bob, title, `rivers and lakes where ${bobs} fly`);
-      const folder = fileURLToPath(new URL('.', packed.resource_locator as string));
+      assert.match(
+        packed.resource_locator,
+        /^crates\/users\/bob1\/[^/]+\.zip$/,
+        'not the path on the server',
+      );
+      const folder = join(team.config.data, dirname(packed.resource_locator));
       await writeFile(join(folder, `${bobs}.zip`), 'no archive');
       await sync(bob);
       const { data } = await bob.call('index_status');

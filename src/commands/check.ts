@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { countCutOffPackings } from '../crating.ts';
 import { lockFolder } from '../data-folder.ts';
 import { openDatabase } from '../database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
@@ -29,6 +30,11 @@ export async function check({ config, flags }: CommandInput): Promise<number> {
   for (const problem of result.problems) process.stdout.write(`problem: ${problem}\n`);
   if (lock === null)
     process.stdout.write('a server is using this data: objects without a file were not looked for\n');
+  const cutOff = lock === null ? 0 : countCutOffPackings(config);
+  if (cutOff > 0)
+    process.stdout.write(
+      `${cutOff} unfinished crates of packings that were cut off: the next start removes them\n`,
+    );
   const verdict = result.problems.length === 0 ? 'all is well' : `${result.problems.length} problems`;
   process.stdout.write(`checked ${result.files} files, ${result.bytes} bytes: ${verdict}\n`);
   return result.problems.length === 0 ? 0 : 1;

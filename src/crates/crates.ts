@@ -93,6 +93,10 @@ export function createCrates(options: CratesOptions) {
   }
 
   return {
+    sourceUrls: options.sources.map(({ url }) => url),
+    /** Whether users sign in, each with crates of their own. */
+    isForSeveral,
+
     search: ({ user: viewer }: Caller, request: SearchRequest, signal: AbortSignal) =>
       ask(() => searching.call('search', { viewer, request }, { signal }), signal),
 

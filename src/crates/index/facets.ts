@@ -39,7 +39,7 @@ export function facetNumber(name: string): number {
 export function facetsOf({ place, metadata }: ReadCrate): FacetValues[] {
   const types = new Set(metadata.entities.flatMap((entity) => entity.types));
   const { license, year, spec } = metadata;
-  const licenses = [license?.id, license?.name].filter((text) => text !== null && text !== undefined);
+  const licenses = licensesOf(license);
   return [
     plain([...types].toSorted()),
     { values: licenses.slice(0, 1), also: licenses.slice(1) },
@@ -49,6 +49,14 @@ export function facetsOf({ place, metadata }: ReadCrate): FacetValues[] {
     plain([place.kind]),
     plain(spec === null ? [] : [spec]),
   ];
+}
+
+/** An address says most; an id such as `#license`, which means something within its crate alone, says nothing. */
+function licensesOf(license: ReadCrate['metadata']['license']): string[] {
+  if (license === null) return [];
+  const { id, name } = license;
+  const isAddress = id !== null && /^[a-z][a-z0-9+.-]*:/i.test(id);
+  return (isAddress ? [id, name] : [name, id]).filter((text) => text !== null);
 }
 
 const plain = (values: string[]): FacetValues => ({ values, also: [] });

@@ -81,10 +81,24 @@ async function findBy(
 ): Promise<{ mode: SearchMode; found: Found }> {
   if (mode !== 'keyword' && prepared.query.text.trim() !== '') {
     const found = await searchByMeaning(searching, prepared, mode);
+    if (found?.total === 0 && mode === 'semantic' && seesPrivate(searching.visible))
+      prepared.notes.add(privateNote);
     if (found !== null) return { mode, found };
     prepared.notes.add('The search by meaning is not to be had yet or is off: words alone were looked for.');
   }
   return { mode: 'keyword', found: await findWords(searching, prepared, most) };
+}
+
+const privateNote =
+  'By meaning, crates that you alone can see are found only by words that crates for everybody have too. Search with the mode hybrid or keyword.';
+
+/** Whether there are crates that this viewer sees and others do not. */
+function seesPrivate({ segments }: Visible): boolean {
+  return segments.some(({ of: { columns }, hidden }) => {
+    const { codes, values } = columns.owners;
+    if (values.every((owner) => owner === null)) return false;
+    return codes.some((code, at) => values[code] !== null && hidden?.[at] !== 1);
+  });
 }
 
 /** Without words, as in a query of punctuation only, all is shown that fits the filters. */

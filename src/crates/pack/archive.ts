@@ -8,11 +8,13 @@ export interface Member extends Digest {
   readonly path: string;
   readonly modified: number;
   read(signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** What it means that its bytes are others; by default, that it was changed meanwhile. */
+  mismatch?(): WorkcrateError;
 }
 
 export interface Archive {
   readonly size: number;
-  /** The archive itself, once. Rejects with `crate_changed` where a file is not what it was. */
+  /** The archive itself, once. Rejects where a file is not what it was: `crate_changed`, or `file_damaged`. */
   bytes(signal: AbortSignal, progress: (done: number) => void): AsyncIterable<Uint8Array>;
   /** Of what `bytes` has given; ask when it is at its end. */
   sha256(): string;
@@ -52,12 +54,14 @@ async function* unchanged(member: Member, signal: AbortSignal): AsyncGenerator<U
   const through = digesting(member.read(signal));
   let left = member.size;
   for await (const chunk of through.bytes) {
-    if (chunk.length > left) throw changed(member.path);
+    if (chunk.length > left) throw mismatchOf(member);
     left -= chunk.length;
     yield chunk;
   }
-  if (left > 0 || through.digest().sha256 !== member.sha256) throw changed(member.path);
+  if (left > 0 || through.digest().sha256 !== member.sha256) throw mismatchOf(member);
 }
+
+const mismatchOf = (member: Member): WorkcrateError => member.mismatch?.() ?? changed(member.path);
 
 export function changed(path: string): WorkcrateError {
   return new WorkcrateError(

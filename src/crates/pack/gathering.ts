@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { WorkcrateError } from '../../errors.ts';
-import { digestOf, mediaTypeOf, type Files, type StoredFile } from '../../files/files.ts';
+import { digestOf, fileDamaged, mediaTypeOf, type Files, type StoredFile } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { Place } from '../../sandbox/sandbox.ts';
 import type { Member } from './archive.ts';
@@ -57,6 +57,8 @@ export async function addStored(
     crc32,
     modified,
     read: (signal) => readStored(files, stored, signal),
+    // Nothing writes to a stored file.
+    mismatch: () => fileDamaged(stored),
   });
 }
 

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isWorkcrateError } from '../../errors.ts';
-import { joined, parseName, type Components } from '../../paths/paths.ts';
+import { belowRoot, here, joined, parseName, type Components } from '../../paths/paths.ts';
 import { ownMark } from '../../storage/source.ts';
 import type { Folder } from './folder.ts';
 
@@ -12,7 +14,7 @@ const isPartName = (name: string): boolean =>
   name.startsWith(ownMark) && /^[0-9a-f]{24}\.part$/.test(name.slice(ownMark.length));
 
 /** Whoever still writes to one has done so within a day. */
-const leftForMs = 24 * 60 * 60 * 1000;
+export const leftForMs = 24 * 60 * 60 * 1000;
 /** A larger folder is looked through in part: what is not found now is found another time, or does no harm. */
 const mostEntries = 10_000;
 const atOnce = 256;
@@ -35,4 +37,27 @@ export function removeIfThere({ root }: Folder, path: Components): void {
   } catch (error) {
     if (!isWorkcrateError(error)) throw error;
   }
+}
+
+/** Packed crates are in `shared/`, or in `users/NAME/`. */
+const mostPackDepth = 2;
+const mostPackEntries = 500_000;
+
+/** What packings that were cut off have left in a folder of packed crates, older than so much. */
+export function findPackLeftovers(directory: string, olderThanMs: number): string[] {
+  const found: string[] = [];
+  const before = Date.now() - olderThanMs;
+  const options = { mostEntries: mostPackEntries, mostDepth: mostPackDepth };
+  for (const { path, stats } of belowRoot(directory).tree(here, options)) {
+    const isPart = path !== null && stats.isFile() && isPartName(path.slice(path.lastIndexOf('/') + 1));
+    if (isPart && Number(stats.mtimeMs) <= before) found.push(path);
+  }
+  return found;
+}
+
+/** Gives how many there were. */
+export function removePackLeftovers(directory: string, olderThanMs: number): number {
+  const found = findPackLeftovers(directory, olderThanMs);
+  for (const path of found) rmSync(join(directory, path), { force: true });
+  return found.length;
 }

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { send, startTeam, type Member } from './team.testing.ts';
+
+async function pack(member: Member, title: string, shared = false): Promise<Record<string, string>> {
+  const file = await send(member, 'table.csv', title);
+  const reply = await member.call('pack_crate', { file_ids: [file], title, shared });
+  assert.equal(reply.failed, false, reply.text);
+  return reply.data;
+}
+
+const note = /crates that you alone can see.*mode hybrid or keyword/;
+
+it('B4: by meaning, whoever has private crates alone is told why nothing is found, and others are not', async () => {
+  await using team = await startTeam({ crateInterval: 0 });
+  const [ada, bob] = [await team.join('ada1'), await team.join('bob1')];
+  await pack(ada, 'Glaciers of Norway');
+  await ada.call('sync_index');
+  const search = (member: Member, mode: string) => member.call('search_index', { query: 'glaciers', mode });
+  const semantic = await search(ada, 'semantic');
+  assert.equal(semantic.data.total, 0);
+  assert.match(semantic.text, note);
+  assert.equal((await search(ada, 'hybrid')).data.total, 1);
+  assert.doesNotMatch((await search(bob, 'semantic')).text, note);
+});
+
+it('B3, B8: users see neither the path of a crate on the server nor an id that means nothing', async () => {
+  await using team = await startTeam({ crateInterval: 0 });
+  const ada = await team.join('ada1');
+  const packed = await pack(ada, 'Glaciers of Norway', true);
+  const crate_id = packed['crate_id'];
+  const found = await ada.call('search_index', { query: 'glaciers', mode: 'keyword' });
+  assert.deepEqual(found.data.facets.license, [{ value: 'No licence stated', count: 1 }]);
+  const answers = [
+    found,
+    { data: packed, text: '' },
+    await ada.call('get_crate', { crate_id }),
+    await ada.call('list_crate_files', { crate_id }),
+    await ada.call('download_crate', { crate_id }),
+    await ada.call('download_crate', { crate_id, delivery: 'base64' }),
+    await ada.call('search_by_entity', { type_name: 'File', prop_path: 'name', prop_value: 'table.csv' }),
+    await ada.call('sync_index'),
+    await ada.call('index_status'),
+    await ada.call('list_searchable_fields'),
+  ];
+  for (const { data, text } of answers) {
+    assert.equal(JSON.stringify(data).includes(team.config.data), false, text);
+    assert.equal(text.includes(team.config.data), false, text);
+  }
+  assert.match(packed['resource_locator']!, /^crates\/shared\/[^/]+\.zip$/);
+  assert.match(found.data.results[0].description, /^table\.csv, packed as kept\./);
+});
