@@ -18,7 +18,7 @@ it('doctor tells what works here, changes nothing, and ends with exit code 0', a
   assert.match(stdout, new RegExp(`^(ok  |note) {3}data folder ${data}, [\\d.]+ GB free$`, 'm'));
   assert.match(stdout, /^ok {5}database: SQLite [\d.]+ in the data folder$/m);
   assert.match(stdout, /^(ok {5}documents can be built: |note {3}documents cannot be built$)/m);
-  assert.ok(stdout.endsWith('workcrate can serve here\n'));
+  assert.ok(stdout.endsWith('workcrate can start here\n'));
   assert.deepEqual(await readdir(folder.path), []);
 });
 
@@ -39,7 +39,7 @@ it('doctor names a remedy for each thing that keeps it from serving, and ends wi
   assert.match(stdout, /^broken data folder \S+: \S+file is a file\n +→ Choose another with --data$/m);
   assert.match(stdout, /^broken files folder \S+: \S+file is a file\n +→ Choose another with --files-dir$/m);
   assert.match(stdout, /^broken 0\.0\.0\.0 is not loopback.*\n +→ Have callers sign in \(--auth keys\)/m);
-  assert.ok(stdout.endsWith('3 to mend before workcrate can serve here\n'));
+  assert.ok(stdout.endsWith('3 problems to fix before workcrate can start here\n'));
 });
 
 it('doctor tells a port that another program has from one that a workcrate has', async () => {

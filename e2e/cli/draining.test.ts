@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { it } from 'node:test';
 import { eventually } from '../../src/eventually.testing.ts';
 import { noSandbox } from '../code.testing.ts';
-import { serve, temporaryFolder, upload } from './program.testing.ts';
+import { environment, fromSource, serve, temporaryFolder, upload } from './program.testing.ts';
 
 it('a server that is told to stop first says that it is not ready, and goes on for the delay', async () => {
   await using folder = await temporaryFolder();
@@ -17,6 +20,24 @@ it('a server that is told to stop first says that it is not ready, and goes on f
   assert.equal((await upload(program, 'late.txt', 'still taken')).size, 11);
   assert.equal(await ended, 0);
   await assert.rejects(fetch(`${program.url}/livez`));
+});
+
+it('a signal ends a server that is still starting, whatever it waits for', async () => {
+  await using folder = await temporaryFolder();
+  // A database that takes connections and never answers.
+  const held: Socket[] = [];
+  await using silent = createServer((socket) => void held.push(socket)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const database = `postgres://nobody@127.0.0.1:${port}/none`;
+  const child = spawn(fromSource[0]!, [fromSource[1]!, 'serve', '--port', '0', '--data', folder.path], {
+    env: { ...environment, WORKCRATE_DATABASE: database },
+    stdio: 'ignore',
+  });
+  await once(silent, 'connection');
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM']);
+  for (const socket of held) socket.destroy();
 });
 
 it('a download under way comes to its end, while nobody new is let in', async () => {

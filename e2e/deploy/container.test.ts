@@ -91,7 +91,7 @@ describe('the image of deploy/Dockerfile', { skip }, () => {
       );
     const bare = await doctor();
     assert.match(bare, /code cannot be run in bubblewrap/);
-    assert.match(bare, /workcrate can serve here/);
+    assert.match(bare, /workcrate can start here/);
     assert.match(await doctor(...forSandbox.slice(0, 2)), /systempaths=unconfined/);
     assert.match(await doctor(...forSandbox), /bubblewrap runs python/);
   });

@@ -288,7 +288,7 @@ it(
 );
 
 /** Made anew by every start, or from the sources of crates: docs/operate.md says so of each. */
-const leftOut = /^(?:lock\.db|pid|url|(?:crates|workcrate)\.db-(?:wal|shm)|crates\.db)$/;
+const leftOut = /^(?:lock\.db|pid|url|ballast|(?:crates|workcrate)\.db-(?:wal|shm)|crates\.db)$/;
 
 it(
   'C5: whatever a server keeps in its data folder is in the guide and in the backup',
@@ -322,7 +322,7 @@ it('C5: every setting that names a folder is in the part on what a backup is mad
   const unsaid = names.map(([name]) => `--${flagName(name)}`).filter((flag) => !guide.includes(flag));
   // The folders of the client's project and of a person at stdio are not the server's; --data and --database are what it is all about.
   assert.deepEqual(
-    unsaid.filter((flag) => !/^--(?:data|database|share-roots|client-.*)$/.test(flag)),
+    unsaid.filter((flag) => !/^--(?:data|database|share-roots|projects|client-.*)$/.test(flag)),
     [],
   );
 });

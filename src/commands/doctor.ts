@@ -39,7 +39,9 @@ export async function doctor({ config }: CommandInput): Promise<number> {
     process.stdout.write(`${state.padEnd(7)}${what}${remedy ? `\n       → ${remedy}` : ''}\n`);
   const broken = findings.filter((finding) => finding.state === 'broken').length;
   process.stdout.write(
-    broken === 0 ? 'workcrate can serve here\n' : `${broken} to mend before workcrate can serve here\n`,
+    broken === 0
+      ? 'workcrate can start here\n'
+      : `${broken} ${broken === 1 ? 'problem' : 'problems'} to fix before workcrate can start here\n`,
   );
   return broken === 0 ? 0 : 1;
 }
