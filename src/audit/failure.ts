@@ -41,6 +41,8 @@ const mistakes: ReadonlySet<unknown> = new Set<RefusalKind>([
 
 function violationIn({ code, details }: WorkcrateError, subject: string | null): string | null {
   if (code === 'path_refused' && mistakes.has(details['kind'])) return null;
+  // A key that lacks a scope is asked for more than it is good for, by somebody who could not know.
+  if (code === 'forbidden' && details['scope'] !== undefined) return null;
   if (violations.has(code)) return String(details['kind'] ?? code);
   return absences.has(code) && subject !== null && climbs(subject) ? 'traversal' : null;
 }

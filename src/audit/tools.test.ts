@@ -59,6 +59,7 @@ test('E8: every call of an audited tool is a line with its result, what leads el
       [fail('path_refused', { kind: 'not_regular' }), {}],
       [fail('path_not_allowed', { kind: 'not_allowed' }), {}],
       [fail('forbidden'), {}],
+      [fail('forbidden', { scope: 'crates' }), {}],
       [
         () => {
           throw new TypeError('secret');
@@ -83,6 +84,7 @@ test('E8: every call of an audited tool is a line with its result, what leads el
       ['info', 'path_refused', undefined],
       ['info', 'path_not_allowed', undefined],
       ['warning', 'forbidden', 'forbidden'],
+      ['info', 'forbidden', undefined],
       ['info', 'internal', undefined],
       ['info', 'cancelled', undefined],
     ],

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { isQuestion, type Question, type ToolContext } from '../mcp/tool.ts';
 import { parseName } from '../paths/paths.ts';
+import { plainBytes } from '../sandbox/sandbox.ts';
 import type { OtherFile } from './given-files.ts';
 
 /** How a run has files of the client's. */
@@ -115,7 +116,7 @@ function demandRoom(found: ReadonlyMap<string, ClientFile>, most: number): void 
   if (held > most)
     throw new WorkcrateError(
       'too_large',
-      `These client_files take more than ${most} bytes together. Send them by request_upload, and name them in files.`,
+      `These client_files take more than ${plainBytes(most)} together. Send them by request_upload, and name them in files.`,
       { details: { limit: most } },
     );
 }
@@ -127,6 +128,7 @@ function demandAllowed(port: ClientFiles | undefined, context: ToolContext): Cli
     throw new WorkcrateError(
       'forbidden',
       'Files of the client need the scope client, which this key or token lacks. Ask the operator for one that has it.',
+      { details: { scope: 'client' } },
     );
   return port;
 }

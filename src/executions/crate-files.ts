@@ -41,6 +41,7 @@ export async function findCrateFiles(
     throw new WorkcrateError(
       'forbidden',
       'Files of crates need the scope crates, which this key or token lacks. Ask the operator for one that has it.',
+      { details: { scope: 'crates' } },
     );
   return find(
     context,
