@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { noSandbox } from '../code.testing.ts';
 import { fromSource, run, serve, temporaryFolder } from './program.testing.ts';
@@ -48,6 +50,41 @@ it('without a sandbox everything else works, and code is refused with the reason
   const { failed, text } = await program.call('execute_code', hello);
   assert.ok(failed && /No code can be run here\. It is switched off/.test(text), text);
   assert.equal((await program.call('list_files', {})).failed, false);
+});
+
+it(
+  'A11: /tools and /skills are the folders that were named, for reading alone',
+  { skip: noSandbox },
+  async () => {
+    await using folder = await temporaryFolder();
+    const env: Record<string, string> = { WORKCRATE_SANDBOX: 'bubblewrap' };
+    for (const name of ['tools', 'skills']) {
+      // Runs have another uid.
+      await mkdir(join(folder.path, name), { mode: 0o755 });
+      await writeFile(join(folder.path, name, 'told.txt'), `of ${name}\n`, { mode: 0o644 });
+      env[`MCP_${name.toUpperCase()}_PATH`] = join(folder.path, name);
+    }
+    await chmod(folder.path, 0o755);
+    await using program = await serve(['--data', join(folder.path, 'data')], { env });
+    const command = 'cat /tools/told.txt /skills/told.txt; touch /tools/x || touch /skills/x || echo kept';
+    const { data, text } = await program.call('execute_bash', { command });
+    assert.equal(data.stdout, 'of tools\nof skills\nkept\n', text);
+  },
+);
+
+it('A11: the folders and the image have the defaults and the names of the specification', async () => {
+  const [usual, named] = await Promise.all([
+    run(['--print-config']),
+    run(['--print-config'], {
+      env: { MCP_EXECUTOR_IMAGE: 'other:1', MCP_TOOLS_PATH: '/t', MCP_SKILLS_PATH: '/s' },
+    }),
+  ]);
+  assert.match(usual.stdout, /^tools_path: ".*\/tools" {2}# default$/m);
+  assert.match(usual.stdout, /^skills_path: ".*\/skills" {2}# default$/m);
+  assert.match(usual.stdout, /^executor_image: "mcp-code-executor:latest" {2}# default$/m);
+  assert.match(named.stdout, /^tools_path: "\/t" {2}# MCP_TOOLS_PATH$/m);
+  assert.match(named.stdout, /^skills_path: "\/s" {2}# MCP_SKILLS_PATH$/m);
+  assert.match(named.stdout, /^executor_image: "other:1" {2}# MCP_EXECUTOR_IMAGE$/m);
 });
 
 it('doctor tells what of the sandbox works here', { skip: noSandbox }, async () => {
