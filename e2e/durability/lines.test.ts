@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { auditOf } from '../audit/lines.testing.ts';
-import { run, serve, temporaryFolder } from '../cli/program.testing.ts';
+import { run, serve, temporaryFolder, upload } from '../cli/program.testing.ts';
 import { noSandbox } from '../code.testing.ts';
+import { losableDisk } from './power-loss.testing.ts';
 
 const env = { WORKCRATE_SANDBOX: 'bubblewrap' };
 
@@ -67,3 +69,57 @@ it(
     assert.equal(code, 0, stdout);
   },
 );
+
+it(
+  'D9, E8: after a power loss every acknowledged run and action has its line, and no run has two',
+  {
+    skip: noSandbox,
+  },
+  async (t) => {
+    await using disk = await losableDisk(t);
+    if (disk === null) return;
+    const data = join(disk.path, 'data');
+    const start = () => serve(['--data', data], { env, program: disk.program });
+    const ids: string[] = [];
+    const subjects: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      {
+        await using server = await start();
+        for (let n = 0; n < 3; n++) {
+          const { data: ran } = await server.call('execute_code', { language: 'bash', code: `exit ${n}` });
+          ids.push(ran.execution_id as string);
+          const { file_id } = await upload(server, `${round}-${n}.txt`, 'bytes');
+          await server.call(n === 0 ? 'delete_file' : 'share_file', { file_id });
+          subjects.push(`${round}-${n}.txt`, file_id);
+        }
+        disk.cutPower();
+      }
+      disk.mountAgain();
+    }
+    {
+      await using server = await start();
+      assert.equal(await server.end('SIGTERM'), 0);
+    }
+    const [, , ...inside] = disk.program.toReversed();
+    const read = (script: string): string[] => readInside(inside.toReversed(), script);
+    const lines = read(`cat ${data}/logs/*`).map((line) => JSON.parse(line) as { execution_id: string });
+    assert.deepEqual(
+      lines.map(({ execution_id }) => execution_id),
+      ids,
+    );
+    const audited = read(`cat ${data}/audit/*.jsonl`).map((line) => JSON.parse(line) as { subject: string });
+    for (const subject of [...ids, ...subjects])
+      assert.ok(
+        audited.some((line) => line.subject === subject),
+        `no line about ${subject}`,
+      );
+    const { code, stdout } = await run(['audit', 'verify', '--data', data], { program: disk.program });
+    assert.equal(code, 0, stdout);
+  },
+);
+
+/** The lines that a command prints which sees the disk. Zeros that the loss has left are no line. */
+function readInside(inside: readonly string[], script: string): string[] {
+  const { stdout } = spawnSync(inside[0]!, [...inside.slice(1), 'sh', '-c', script], { encoding: 'utf8' });
+  return stdout.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'));
+}
