@@ -122,3 +122,12 @@ it('stdio ends with exit code 0 when its client goes away, and also ends on SIGT
     for (;;) await editor.call('list_files', {});
   });
 });
+
+it('status says why a stdio server does not tell it', async () => {
+  await using home = await temporaryFolder();
+  const data = join(home.path, 'data');
+  await using editor = await window(home.path, ['--data', data, '--port', '0']);
+  const { code, stderr } = await run(['status', '--url', linksAt(editor.logged())]);
+  assert.equal(code, 1);
+  assert.match(stderr, /HTTP 404.*workcrate stdio tells it only with --stdio-http/s);
+});

@@ -52,7 +52,8 @@ async function ask(url: string, key: string | null): Promise<Status> {
   if (answer.status === 200 && told.success) return told.data;
   throw new WorkcrateError(
     'not_found',
-    `What answers at ${url} is not a Workcrate that tells its status (HTTP ${answer.status}). Name the server with --url.`,
+    `What answers at ${url} is not a Workcrate that tells its status (HTTP ${answer.status}). Name the server with --url. ` +
+      'One that a client started with workcrate stdio tells it only with --stdio-http.',
   );
 }
 
