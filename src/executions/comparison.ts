@@ -1,7 +1,7 @@
 import { here, type Components } from '../paths/paths.ts';
 import type { Place } from '../sandbox/sandbox.ts';
 import type { Difference } from './record.ts';
-import type { InsideFolder } from './working-dir.ts';
+import { isFleeting, type InsideFolder } from './working-dir.ts';
 
 const kinds = ['created', 'modified', 'deleted'] as const;
 
@@ -42,9 +42,10 @@ export async function startComparison(
   };
 }
 
-/** /artifacts is looked at too, unless the working folder is in it; /tmp is gone with the run. */
-function comparedFolders(place: Place, { root, below }: InsideFolder): Compared[] {
-  const working = root === 'tmp' ? [] : [{ base: place[root], below, prefix: '' }];
+/** /artifacts is looked at too, unless the working folder is in it; /tmp and the home folder are gone with the run. */
+function comparedFolders(place: Place, folder: InsideFolder): Compared[] {
+  const { root, below } = folder;
+  const working = isFleeting(root) ? [] : [{ base: place[root], below, prefix: '' }];
   if (root === 'artifacts') return working;
   return [...working, { base: place.artifacts, below: here, prefix: '/artifacts/' }];
 }

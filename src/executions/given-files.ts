@@ -8,7 +8,7 @@ import type { Log } from '../log.ts';
 import { belowRoot, joined, parseName, type Components } from '../paths/paths.ts';
 import type { Place, Sandbox } from '../sandbox/sandbox.ts';
 import { hashExisting } from './existing-file.ts';
-import type { InsideFolder } from './working-dir.ts';
+import { isFleeting, type InsideFolder } from './working-dir.ts';
 
 /** A file that a run was given: enough to tell later what it worked on. */
 export interface GivenFile {
@@ -136,10 +136,10 @@ function fromElsewhere(file: OtherFile): Wanted {
 }
 
 function demandFit({ folder, sandbox: { limits } }: Giving, wanted: readonly Wanted[]): void {
-  if (folder.root === 'tmp')
+  if (isFleeting(folder.root))
     throw new WorkcrateError(
       'invalid_input',
-      'Files cannot be put into /tmp. Leave working_dir out, or name one in /workspace.',
+      'Files cannot be put into /tmp or ~, which are made when the run starts. Leave working_dir out, or name one in /workspace.',
     );
   const names = new Set(wanted.map(({ name }) => name));
   if (names.size < wanted.length)

@@ -61,7 +61,7 @@ function executeCode(options: ExecutionToolsOptions): Tool {
         .min(1)
         .max(4096)
         .optional()
-        .describe('Below /workspace, /artifacts or /tmp; default: a folder of its own in /workspace'),
+        .describe('In /workspace, /artifacts, /tmp or ~; default: a folder of its own in /workspace'),
       stdin: stdinText.optional(),
       files: givenFiles,
       crate_files: crateFiles,

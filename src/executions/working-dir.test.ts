@@ -29,6 +29,13 @@ const allowed: Record<string, string> = {
   '/workspace/etc': '/workspace/etc',
   '/tmp': '/tmp',
   '/tmp/': '/tmp',
+  '/tmp/x': '/tmp/x',
+  '~': '/home/user',
+  '~/': '/home/user',
+  '~/a/b': '/home/user/a/b',
+  '~/etc': '/home/user/etc',
+  '/home/user': '/home/user',
+  '/home//user/x/': '/home/user/x',
 };
 
 for (const [given, meant] of Object.entries(allowed))
@@ -38,7 +45,7 @@ const protectedPaths = [
   ...'/etc /etc/ //etc /etc/passwd /./etc /etc/. /workspace/../etc /tmp/../etc/x /x/../etc'.split(' '),
   ...'/var /var/log /root /root/.ssh /home /home/ada/.aws /proc/self /sys /dev/shm /boot /run'.split(' '),
   ...'/usr/bin /bin /sbin /lib /lib64 /lib32'.split(' '),
-  ...'~ ~/ ~/.ssh ~/.gnupg ~/.aws ~/.config ~/.config/x ~/x ~root ~root/.ssh ~/../etc'.split(' '),
+  ...'~/.ssh ~/.ssh/ ~//.gnupg ~/.aws ~/.config ~/.config/x ~root ~root/.ssh /home/user/.ssh'.split(' '),
   ...'/data/workcrate /data/workcrate/ /data/workcrate/files /data/x/../workcrate'.split(' '),
   ...'/Homes/ada /Homes/ada/.ssh /tmp/server /tmp/server/logs'.split(' '),
 ];
@@ -48,6 +55,9 @@ for (const path of protectedPaths)
 
 const hostile: [string, string][] = [
   ['..', 'traversal'],
+  ['~/..', 'traversal'],
+  ['~/../etc', 'traversal'],
+  ['~/a/../.ssh', 'traversal'],
   ['../x', 'traversal'],
   ['a/../../x', 'traversal'],
   ['/workspace/a/..', 'traversal'],
@@ -72,21 +82,20 @@ for (const [path, kind] of hostile)
   test(`D6: ${JSON.stringify(path.slice(0, 40))} is refused as ${kind}`, () =>
     assert.throws(() => parse(path), refused(kind)));
 
-for (const path of [
-  '/',
-  '//',
-  '/.',
-  '/etcetera',
-  '/varnish/x',
-  '/data',
-  '/data/workcrate2',
-  '/tmp/x',
-  '/nowhere',
-])
+for (const path of ['/', '//', '/.', '/etcetera', '/varnish/x', '/data', '/data/workcrate2', '/nowhere'])
   test(`D6: ${path} is not there inside, and the answer says what is`, () =>
-    assert.throws(() => parse(path), { code: 'path_not_found', message: /\/workspace/ }));
+    assert.throws(() => parse(path), {
+      code: 'path_not_found',
+      message: /\/workspace.*\/artifacts.*\/tmp.*~.*client_files.*request_upload/,
+    }));
 
-test('D6: whatever is given is in one of the three folders or refused', () => {
+test('D6: a home of this machine is not the one inside, though it may be called the same', () => {
+  const own = ['/home/user'];
+  assert.throws(() => parseWorkingDir('/home/user/x', own), refused('protected'));
+  assert.equal(insidePath(parseWorkingDir('~/x', own)), '/home/user/x');
+});
+
+test('D6: whatever is given is in one of the four folders or refused', () => {
   const part = fc.oneof(
     fc.constantFrom(
       '..',
@@ -108,7 +117,7 @@ test('D6: whatever is given is in one of the three folders or refused', () => {
     fc.property(fc.array(part, { minLength: 1, maxLength: 8 }), (parts) => {
       try {
         const meant = parse(parts.join('/'));
-        assert.match(meant, /^\/(?:workspace|artifacts|tmp)(?:\/|$)/);
+        assert.match(meant, /^\/(?:workspace|artifacts|tmp|home\/user)(?:\/|$)/);
         assert.ok(!meant.split('/').includes('..'));
       } catch (error) {
         assert.ok(isWorkcrateError(error, 'path_refused') || isWorkcrateError(error, 'path_not_found'));

@@ -5,11 +5,12 @@ import type { Place } from '../sandbox/sandbox.ts';
 import { makeOwned } from './own-folder.ts';
 
 /** The folders inside in which a run can stand. Those of the user are on this machine too. */
-const roots = ['workspace', 'artifacts', 'tmp'] as const;
+const roots = { workspace: '/workspace', artifacts: '/artifacts', tmp: '/tmp', home: '/home/user' } as const;
+type Root = keyof typeof roots;
 
 /** A folder as seen inside, such as `/workspace/data`. */
 export interface InsideFolder {
-  readonly root: (typeof roots)[number];
+  readonly root: Root;
   readonly below: Components;
 }
 
@@ -19,27 +20,43 @@ const systemFolders =
     ' ',
   );
 
+/** What programs keep their secrets in, below whatever home. */
+const secretFolders: ReadonlySet<string | undefined> = new Set(['.ssh', '.gnupg', '.aws', '.config']);
+
 export function insidePath({ root, below }: InsideFolder): string {
-  return posix.join('/', root, ...below);
+  return posix.join(roots[root], ...below);
 }
 
+/** Whether a folder is of this run alone: made when it starts, and gone with it. */
+export const isFleeting = (root: Root): root is 'tmp' | 'home' => root === 'tmp' || root === 'home';
+
 /**
- * What a caller's working_dir means: relative paths are below /workspace. A place of the host that is to
+ * What a caller's working_dir means: relative paths are below /workspace, and ~ is the home of the sandbox. A place of the host that is to
  * be kept from everybody is `path_refused`, one that is merely not there inside `path_not_found`.
  */
 export function parseWorkingDir(path: string, serverFolders: readonly string[]): InsideFolder {
-  // Whose home it is does not matter: none of this machine's is open to runs.
-  if (path.startsWith('~')) throw protectedPath(path);
+  if (path.startsWith('~')) return parseHome(path);
   if (!path.startsWith('/')) return { root: 'workspace', below: parsePath(path) };
   const plain = posix.normalize(path);
   const ours = isWithin(plain, '/workspace') || isWithin(plain, '/artifacts') || /^\/tmp\/?$/.test(plain);
+  if (isWithin(plain, roots.home) && !serverFolders.some((folder) => isWithin(plain, folder)))
+    return parseHome(`~${plain.slice(roots.home.length)}`);
   if (!ours && [...systemFolders, ...serverFolders].some((folder) => isWithin(plain, folder)))
     throw protectedPath(path);
   const named = path.replace(/^\/+/, '');
   const [first, ...rest] = named === '' ? here : parsePath(named);
-  const root = roots.find((name) => name === first);
-  if (root === undefined || (root === 'tmp' && rest.length > 0)) throw notInside(path);
+  const root = (['workspace', 'artifacts', 'tmp'] as const).find((name) => name === first);
+  if (root === undefined) throw notInside(path);
   return { root, below: rest.length === 0 ? here : parsePath(rest.join('/')) };
+}
+
+/** None of this machine's homes is open to runs, whosever it is. */
+function parseHome(path: string): InsideFolder {
+  if (!/^~(?:\/|$)/.test(path)) throw protectedPath(path);
+  const named = path.replace(/^~\/*/, '');
+  const below = named === '' ? here : parsePath(named);
+  if (secretFolders.has(below[0])) throw protectedPath(path);
+  return { root: 'home', below };
 }
 
 /** By components: `/etcetera` is not in `/etc`. */
@@ -50,7 +67,7 @@ function isWithin(path: string, folder: string): boolean {
 /** Makes sure that the folder is there: made where it is missing, and refused where a link is on the way. */
 export function settleFolder(place: Place, folder: InsideFolder): void {
   const { root, below } = folder;
-  if (root === 'tmp' || below.length === 0) return;
+  if (isFleeting(root) || below.length === 0) return;
   try {
     if (standsThere(place[root], folder)) return;
     makeOwned(place[root], below, place.uid);
@@ -75,8 +92,11 @@ function isRefusedLink(error: unknown): boolean {
   return isWorkcrateError(error, 'path_refused') && error.details['kind'] === 'link';
 }
 
+const whatIsAllowed =
+  'Code runs in /workspace or /artifacts, which are kept, in /tmp or ~, which are new in every run, or in a folder below one of these. For files of your own in a run, name them in client_files, or upload them (request_upload) and name them in files';
+
 function protectedPath(path: string): WorkcrateError {
-  return refused(path, 'protected', 'it belongs to this machine; use a folder below /workspace');
+  return refused(path, 'protected', `it belongs to this machine. ${whatIsAllowed}`);
 }
 
 function notFolder(path: string): WorkcrateError {
@@ -97,7 +117,7 @@ function refused(path: string, kind: string, reason: string, cause?: unknown): W
 function notInside(path: string): WorkcrateError {
   return new WorkcrateError(
     'path_not_found',
-    `There is no ${shown(path)} where code runs. Use a folder below /workspace or /artifacts, which are kept, or /tmp itself, which is new in every run.`,
+    `There is no ${shown(path)} where code runs. ${whatIsAllowed}.`,
   );
 }
 

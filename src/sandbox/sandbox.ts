@@ -83,7 +83,10 @@ export interface RunRequest {
   readonly language: Language;
   /** Any text, NUL included, and so never part of a command line. */
   readonly code: string;
-  /** As seen inside, absolute, in `/workspace`, `/artifacts` or `/tmp`. It is there when the run starts. */
+  /**
+   * As seen inside, absolute, in `/workspace` or `/artifacts`, where it is there when the run starts, or in `/tmp` or
+   * `/home/user`, where it is made.
+   */
   readonly workingDir: string;
   readonly stdin: string;
   readonly timeoutMs: number;

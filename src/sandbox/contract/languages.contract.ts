@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { describe, it } from 'node:test';
 import { languages, type Language } from '../sandbox.ts';
 import { useBench, type MakeSandbox } from './harness.contract.ts';
@@ -16,6 +16,15 @@ const exitsWith: Readonly<Record<Language, (code: number) => string>> = {
   python: (code) => `import sys\nsys.exit(${code})`,
   node: (code) => `process.exit(${code})`,
   bash: (code) => `exit ${code}`,
+};
+
+/** Writes a file where it stands, and tells the name of the folder, or `home` where that is the home folder. */
+const writesBeside: Readonly<Record<Language, string>> = {
+  python: `import os; open('f', 'w').close(); here = os.getcwd()
+print('home' if here == os.environ['HOME'] else os.path.basename(here))`,
+  node: `require('fs').writeFileSync('f', ''); const here = process.cwd();
+console.log(here === process.env.HOME ? 'home' : require('path').basename(here))`,
+  bash: '> f; [ "$PWD" = "$HOME" ] && echo home || basename "$PWD"',
 };
 
 const saysVersion: Readonly<Record<Language, string>> = {
@@ -67,6 +76,17 @@ print(json.dumps(["%d.%d" % sys.version_info[:2], [name for name in names if fin
           ['one\n', 'two\n', 'three\n'],
         );
         assert.deepEqual(await readdir(host), []);
+      });
+
+      it(`D6: ${language} runs in a folder of /tmp or of its home that is made for it`, async () => {
+        for (const workingDir of ['/home/user', '/home/user/a/b', '/tmp/c d']) {
+          const got = await bench.run(language, writesBeside[language], { workingDir });
+          assert.equal(
+            got.out.trim(),
+            posix.basename(workingDir === '/home/user' ? 'home' : workingDir),
+            got.err,
+          );
+        }
       });
 
       it(`${language} takes code of 1 MB`, async () => {

@@ -131,7 +131,10 @@ def wait_for_task(from_supervisor):
         task, code = json.loads(line), pipe.read()
     os.setsid()
     install_filter(bytes.fromhex(sys.argv[1]))
-    try: os.chdir(task['workingDir'])
+    folder = task['workingDir']
+    try:
+        if folder.startswith(('/tmp/', '/home/user/')): os.makedirs(folder, exist_ok=True)
+        os.chdir(folder)
     except OSError as error:
         os.write(2, f'The working directory cannot be entered: {error.strerror}\\n'.encode())
         os._exit(126)

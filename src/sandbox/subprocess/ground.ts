@@ -56,7 +56,7 @@ export async function openToAll(path: string): Promise<boolean> {
 
 async function folderFor(
   ground: string,
-  { id, place, code, stdin }: RunRequest,
+  { id, place, code, stdin, workingDir }: RunRequest,
   uid: number,
 ): Promise<RunFolder> {
   const folder = await mkdtemp(join(ground, `${id}-`));
@@ -65,8 +65,15 @@ async function folderFor(
   await mkdir(tmp, { mode: 0o700 });
   await writeFile(join(folder, 'main'), code, { mode: 0o644 });
   await writeFile(join(folder, 'stdin'), stdin, { mode: 0o644 });
-  if (place.uid !== null) for (const path of [folder, home, tmp]) await chown(path, uid, uid);
-  const roots = { '/workspace': place.workspace, '/artifacts': place.artifacts, '/tmp': tmp };
+  const roots = {
+    '/workspace': place.workspace,
+    '/artifacts': place.artifacts,
+    '/tmp': tmp,
+    '/home/user': home,
+  };
+  const made = await makeBelow(folder, hostPathOf(roots, workingDir));
+  // The outermost comes last: until then nobody else gets there.
+  if (place.uid !== null) for (const path of [...made, home, tmp, folder]) await chown(path, uid, uid);
   return {
     home,
     tmp,
@@ -75,6 +82,15 @@ async function folderFor(
     hostPathOf: (inside) => hostPathOf(roots, inside),
     remove: () => removeTree(folder),
   };
+}
+
+/** Makes a working directory in what is the run's alone, and names the folders from it up to there. */
+async function makeBelow(folder: string, path: string): Promise<string[]> {
+  if (!path.startsWith(`${folder}/`)) return [];
+  await mkdir(path, { recursive: true });
+  const made: string[] = [];
+  for (let at = path; at !== folder; at = dirname(at)) made.push(at);
+  return made;
 }
 
 function hostPathOf(roots: Readonly<Record<string, string>>, inside: string): string {

@@ -18,7 +18,8 @@ WATCH_SECONDS = 0.1
 
 # The code is not in a file and not among the arguments; errors read as those of bash -c.
 BASH = (
-    'IFS= read -r -d "" -u 3 REPLY; cd -- "$REPLY" || exit 126; IFS= read -r -d "" -u 3 BASH_EXECUTION_STRING;'
+    'IFS= read -r -d "" -u 3 REPLY; [[ $REPLY != /tmp/* && $REPLY != /home/user/* ]] || mkdir -p -- "$REPLY";'
+    ' cd -- "$REPLY" || exit 126; IFS= read -r -d "" -u 3 BASH_EXECUTION_STRING;'
     ' exec 3<&-; unset REPLY OLDPWD; export -n PWD SHLVL OLDPWD; eval "$BASH_EXECUTION_STRING"'
 )
 

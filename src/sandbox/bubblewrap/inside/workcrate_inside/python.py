@@ -37,6 +37,8 @@ def run_python(descriptor):
     touch_pages()
     folder, code = read_task(descriptor)
     try:
+        if folder.startswith(("/tmp/", "/home/user/")):
+            os.makedirs(folder, exist_ok=True)
         os.chdir(folder)
     except OSError as error:
         sys.exit("cannot enter the working directory: %s" % error)
