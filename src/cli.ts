@@ -94,6 +94,7 @@ const ownFlags = {
   version: { type: 'boolean', short: 'v' },
   'print-config': { type: 'boolean' },
   'read-data': { type: 'boolean' },
+  'adopt-storage': { type: 'boolean' },
   scopes: { type: 'string' },
   expires: { type: 'string' },
   json: { type: 'boolean' },

@@ -6,9 +6,10 @@ import { openCrateSources, removeCutOffPackings } from './crating.ts';
 import { openDatabase } from './database/open.ts';
 import { createBallast } from './disk-ballast.ts';
 import { demandSpace } from './disk-reserve.ts';
-import { createFiles } from './files/files.ts';
+import { createFiles, type SweptOrphans } from './files/files.ts';
 import { demandSameStore } from './files/store-id.ts';
 import type { Ground } from './ground.ts';
+import type { Log } from './log.ts';
 import { createLinks, createUploads, createWebhook, dropLeases } from './links/links.ts';
 import { seenDatabase } from './seeing/database.ts';
 import { countedLinks, countedUploads } from './seeing/links.ts';
@@ -16,6 +17,7 @@ import { seenStorage } from './seeing/storage.ts';
 import { openServerId } from './server-id.ts';
 import { openStorage } from './storage/open.ts';
 import { databaseLocation, sqliteFolder, storageOptions } from './stores.ts';
+import { watchPaths } from './watched-paths.ts';
 
 export type Keeping = Awaited<ReturnType<typeof startKeeping>>;
 
@@ -68,10 +70,15 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
 
   if (database.kind === 'sqlite') await dropLeases(database);
   await demandSameStore(database, storage);
-  log.info('start.orphans_removed', { count: await files.sweepOrphans() });
+  tellOrphans(await files.sweepOrphans(), log);
   const cutOff = removeCutOffPackings(config);
   if (cutOff > 0) log.info('start.cut_off_packings_removed', { count: cutOff });
   await ballast?.restore();
+  const watched = watchPaths({
+    same: [join(config.data, 'lock.db')],
+    present: [config.data, join(config.data, 'logs')],
+  });
+  watched.demandUnchanged();
   const all = started.move();
   return {
     database,
@@ -85,11 +92,23 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
     /** Rejects while nothing can be kept. */
     async demandReady(): Promise<void> {
       // A write that changes nothing: a database that can only be read is not ready.
+      watched.demandUnchanged();
+      await database.demandWhole();
       await database.query("UPDATE usage SET bytes = bytes WHERE owner = '*'");
       await storage.probe();
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+function tellOrphans({ removed, quarantined }: SweptOrphans, log: Log): void {
+  log.info('start.orphans_removed', { count: removed });
+  if (quarantined === 0) return;
+  log.warn('start.orphans_quarantined', {
+    count: quarantined,
+    because: 'the database knows none of these files, and they are more than a crash leaves: were rows lost?',
+    kept_for_days: 30,
+  });
 }
 
 export function quotasOf(config: Config) {

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdir, open, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
+import { findPostgres, NO_POSTGRES } from '../../src/database/postgres.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
+import { readOnly } from '../faults/small-disk.testing.ts';
 import { run, serve, temporaryFolder, upload } from './program.testing.ts';
 
 /** A data folder that a server has left, with two files in it, and where their bytes are. */
@@ -102,6 +106,134 @@ it('check runs beside a server that is busy, and tells what it could not look fo
   }
   checked.abort();
   await load;
+});
+
+it('C5: more objects without a row than a crash leaves are put into quarantine, told and kept', async () => {
+  await using left = await leftBehind();
+  const names = Array.from({ length: 13 }, (_, n) => `${String(n).padStart(2, '0')}${'0'.repeat(22)}`);
+  for (const name of names) {
+    const folder = join(left.path, 'files/objects/files', name.slice(0, 2));
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, `${name}.bin`), 'whose row was lost');
+  }
+  const before = await left.check();
+  assert.match(before.stdout, /no file knows this object; the next start puts it into quarantine/);
+  await using program = await serve(['--data', left.path]);
+  assert.match(program.output.stderr, /"level":"warn","event":"start.orphans_quarantined","count":13/);
+  await program.end('SIGTERM');
+  const { code, stdout } = await left.check();
+  const [day] = await readdir(join(left.path, 'files/quarantine'));
+  assert.match(
+    stdout,
+    new RegExp(`^note: quarantine/${day} in the files folder holds 13 objects, 234 bytes`, 'm'),
+  );
+  assert.deepEqual([code, /32 bytes: all is well/.test(stdout)], [0, true]);
+  const one = join(left.path, 'files/quarantine', day!, 'files/00', `${names[0]}.bin`);
+  assert.equal(await readFile(one, 'utf8'), 'whose row was lost');
+  await rename(join(left.path, 'files/quarantine', day!), join(left.path, 'files/quarantine/2020-01-01'));
+  await using again = await serve(['--data', left.path]);
+  await eventually(() => again.output.stderr.includes('sweep.quarantine_dropped'));
+  assert.deepEqual(await readdir(join(left.path, 'files/quarantine')), []);
+});
+
+for (const tree of [
+  'files',
+  'links',
+  'links_by_owner',
+  'uploads',
+  'usage',
+  'executions',
+  'executions_by_owner',
+])
+  it(`check tells of damage to ${tree} in the database`, async () => {
+    await using left = await leftBehind();
+    const file = join(left.path, 'workcrate.db');
+    damage(file, tree);
+    const { code, stdout, stderr } = await left.check();
+    assert.match(stdout + stderr, /database is damaged|The file is damaged/);
+    assert.equal(code, 1);
+  });
+
+/** Overwrites the root of a table or index. */
+function damage(file: string, tree: string): void {
+  using database = new DatabaseSync(file);
+  const find = database.prepare('SELECT rootpage FROM sqlite_master WHERE name = ?');
+  const { rootpage } = find.get(tree) as { rootpage: number };
+  const { page_size } = database.prepare('PRAGMA page_size').get() as { page_size: number };
+  database.close();
+  const opened = openSync(file, 'r+');
+  writeSync(opened, Buffer.alloc(page_size, 0xa5), 0, page_size, (rootpage - 1) * page_size);
+  closeSync(opened);
+}
+
+it('readyz tells that the database is damaged once a call has met it', async () => {
+  await using left = await leftBehind();
+  damage(join(left.path, 'workcrate.db'), 'files_by_owner');
+  await using program = await serve(['--data', left.path]);
+  assert.equal((await fetch(`${program.url}/readyz`)).status, 200);
+  assert.equal((await program.call('list_files', {})).failed, true);
+  assert.equal((await fetch(`${program.url}/readyz`)).status, 503);
+});
+
+it('readyz tells that the database, the lock or the logs were removed under the server', async () => {
+  for (const name of ['workcrate.db', 'lock.db', 'logs']) {
+    await using folder = await temporaryFolder();
+    await using program = await serve(['--data', folder.path]);
+    await mkdir(join(folder.path, 'logs'), { recursive: true });
+    assert.equal((await fetch(`${program.url}/readyz`)).status, 200, name);
+    await rm(join(folder.path, name), { recursive: true });
+    assert.equal((await fetch(`${program.url}/readyz`)).status, 503, name);
+    assert.match(program.output.stderr, /removed or replaced while the server runs/);
+  }
+});
+
+it('check reads a folder that it may not write to, with what is in the write-ahead log alone', async (t) => {
+  await using left = await leftBehind();
+  await using program = await serve(['--data', left.path]);
+  await upload(program, 'three.txt', 'the bytes of three');
+  await program.end('SIGKILL');
+  using mounted = readOnly(t, left.path);
+  if (mounted === null) return;
+  const { code, stdout, stderr } = await left.check('--read-data');
+  assert.deepEqual([code, stdout, stderr], [0, 'checked 3 files, 50 bytes: all is well\n', '']);
+});
+
+it('check does not take files without their database for nothing, or for leftovers', async () => {
+  await using left = await leftBehind();
+  await rm(join(left.path, 'workcrate.db'));
+  const { code, stdout, stderr } = await left.check();
+  assert.match(
+    stderr,
+    /workcrate\.db is missing, but there are files in .*Put the database back from a backup/,
+  );
+  assert.deepEqual([code, stdout], [1, '']);
+});
+
+it('a files folder that is not mounted is refused, and can be adopted where the files are gone for good', async () => {
+  await using left = await leftBehind();
+  await using elsewhere = await temporaryFolder();
+  const flags = ['--data', left.path, '--files-dir', elsewhere.path];
+  await assert.rejects(serve(flags), /not the one that belongs to this database.*not mounted/);
+  const { code, stdout } = await left.check('--files-dir', elsewhere.path);
+  assert.match(stdout, /problem: the place for files is not the one that belongs to this database/);
+  assert.equal(code, 1);
+  const adopted = await left.check('--adopt-storage', '--files-dir', elsewhere.path);
+  assert.deepEqual([adopted.code, adopted.stderr], [0, '']);
+  await using program = await serve(flags);
+  await upload(program, 'new.txt', 'new');
+});
+
+it('of two servers on one PostgreSQL with a files folder each, the second is refused', async (t) => {
+  const postgres = await findPostgres();
+  if (postgres === null) return t.skip(NO_POSTGRES);
+  const url = await postgres.url();
+  await using folders = new AsyncDisposableStack();
+  const start = async () => {
+    const folder = folders.use(await temporaryFolder());
+    return serve(['--data', folder.path], { env: { WORKCRATE_DATABASE: url } });
+  };
+  await using _first = await start();
+  await assert.rejects(start(), /Several servers on one database need one storage that all of them reach/);
 });
 
 it('check of a folder without data says so and makes none', async () => {

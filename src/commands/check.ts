@@ -1,52 +1,128 @@
 import { existsSync } from 'node:fs';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
 import { countCutOffPackings } from '../crating.ts';
 import { lockFolder } from '../data-folder.ts';
+import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { adoptStore } from '../files/store-id.ts';
 import { verifyFiles } from '../files/verify.ts';
 import { openStorage } from '../storage/open.ts';
-import { databaseLocation, storageOptions } from '../stores.ts';
+import type { Storage } from '../storage/storage.ts';
+import { databaseLocation, sqliteFolder, storageOptions } from '../stores.ts';
 import type { CommandInput } from './command.ts';
 
-/** `workcrate check`: does storage hold what the database says? Exit code 1 if not. */
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** `workcrate check`: is the database sound, and does storage hold what it says? Exit code 1 if not. */
 export async function check({ config, flags }: CommandInput): Promise<number> {
   const location = databaseLocation(config);
-  if (config.database === null && !existsSync(location))
+  if (sqliteFolder(config) !== null && !existsSync(location)) throw await noDatabase(config, location);
+  await using opened = new AsyncDisposableStack();
+  const held = holdFolder(config.data);
+  if (held.lock) opened.use(held.lock);
+  const readable = held.isReadOnly ? await copyDatabase(config, opened) : location;
+  const database = opened.adopt(await openDatabase(readable), (it) => it.close());
+  const storage = opened.adopt(await openStorage(storageOptions(config)), (it) => it.close());
+  if (flags['adopt-storage'] !== undefined) return await adopt(database, storage, held.lock !== null);
+  const problems = await checkDatabase(database);
+  const options = { database, storage, readData: flags['read-data'] !== undefined, report: showProgress };
+  const result = await verifyFiles({ ...options, findOrphans: !held.isServed }).catch(unreadable);
+  problems.push(...result.problems);
+  for (const problem of problems) say(`problem: ${problem}`);
+  if (held.isServed) say('a server is using this data: objects without a file were not looked for');
+  const cutOff = held.isServed ? 0 : countCutOffPackings(config);
+  if (cutOff > 0)
+    say(`${cutOff} unfinished crates of packings that were cut off: the next start removes them`);
+  for (const note of await quarantineNotes(storage)) say(`note: ${note}`);
+  const verdict = problems.length === 0 ? 'all is well' : `${problems.length} problems`;
+  say(`checked ${result.files} files, ${result.bytes} bytes: ${verdict}`);
+  return problems.length === 0 ? 0 : 1;
+}
+
+async function checkDatabase(database: Database): Promise<string[]> {
+  const { by, problems } = await database.verify();
+  if (problems.length === 0) return [];
+  const advice = `the database is damaged, by ${by}: stop the server, and restore it from a backup`;
+  return [advice, ...problems.map((problem) => `database: ${problem}`)];
+}
+
+/** A damaged database may fail in the middle. */
+function unreadable(error: unknown) {
+  if (!isWorkcrateError(error, 'database_failed')) throw error;
+  return {
+    files: 0,
+    bytes: 0,
+    problems: [`files could not be compared with the database: ${error.message}`],
+  };
+}
+
+async function adopt(database: Database, storage: Storage, isHeld: boolean): Promise<number> {
+  if (!isHeld)
     throw new WorkcrateError(
+      'data_in_use',
+      'Stop the server first: --adopt-storage changes what belongs together.',
+    );
+  await adoptStore(database, storage);
+  say('The database goes on with this place for files. Links to files that are not in it answer 410.');
+  return 0;
+}
+
+async function quarantineNotes(storage: Storage): Promise<string[]> {
+  const days = (await storage.quarantine?.list()) ?? [];
+  return days.map(
+    ({ day, objects, bytes }) =>
+      `quarantine/${day} in the files folder holds ${objects} objects, ${bytes} bytes, that no row knew; they are ` +
+      'deleted 30 days later. If the database was restored since, move them back to objects/ while no server runs',
+  );
+}
+
+/** Says what there is instead: files without their database must not be taken for nothing. */
+async function noDatabase(config: Config, location: string): Promise<WorkcrateError> {
+  const store = storageOptions(config);
+  const objects = store.kind === 'disk' ? join(store.directory, 'objects/files') : null;
+  if (objects === null || !existsSync(objects) || (await readdir(objects)).length === 0)
+    return new WorkcrateError(
       'not_found',
       `There is no data in ${config.data} yet. Name the folder with --data.`,
     );
-  using lock = lockUnlessServed(config.data);
-  await using opened = new AsyncDisposableStack();
-  const database = opened.adopt(await openDatabase(location), (it) => it.close());
-  const storage = opened.adopt(await openStorage(storageOptions(config)), (it) => it.close());
-  const result = await verifyFiles({
-    database,
-    storage,
-    readData: flags['read-data'] !== undefined,
-    findOrphans: lock !== null,
-    report: (checked) => showProgress(checked),
-  });
-  for (const problem of result.problems) process.stdout.write(`problem: ${problem}\n`);
-  if (lock === null)
-    process.stdout.write('a server is using this data: objects without a file were not looked for\n');
-  const cutOff = lock === null ? 0 : countCutOffPackings(config);
-  if (cutOff > 0)
-    process.stdout.write(
-      `${cutOff} unfinished crates of packings that were cut off: the next start removes them\n`,
-    );
-  const verdict = result.problems.length === 0 ? 'all is well' : `${result.problems.length} problems`;
-  process.stdout.write(`checked ${result.files} files, ${result.bytes} bytes: ${verdict}\n`);
-  return result.problems.length === 0 ? 0 : 1;
+  return new WorkcrateError(
+    'not_found',
+    `The database ${location} is missing, but there are files in ${objects}. Put the database back from a backup, or ` +
+      'name it with --database. A start without it is refused, and removes none of them.',
+  );
 }
 
-function lockUnlessServed(folder: string): Disposable | null {
+interface HeldFolder {
+  readonly lock: Disposable | null;
+  readonly isServed: boolean;
+  readonly isReadOnly: boolean;
+}
+
+function holdFolder(folder: string): HeldFolder {
   try {
-    return lockFolder(folder);
+    return { lock: lockFolder(folder), isServed: false, isReadOnly: false };
   } catch (error) {
-    if (isWorkcrateError(error, 'data_in_use')) return null;
+    if (isWorkcrateError(error, 'data_in_use')) return { lock: null, isServed: true, isReadOnly: false };
+    if (isWorkcrateError(error, 'storage_read_only'))
+      return { lock: null, isServed: false, isReadOnly: true };
     throw error;
   }
+}
+
+/** SQLite cannot read a database with its write-ahead log where it may not write. */
+async function copyDatabase(config: Config, opened: AsyncDisposableStack): Promise<string> {
+  const location = databaseLocation(config);
+  if (sqliteFolder(config) === null) return location;
+  const folder = await mkdtemp(join(tmpdir(), 'workcrate-check-'));
+  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  const copy = join(folder, 'copy.db');
+  await cp(location, copy);
+  if (existsSync(`${location}-wal`)) await cp(`${location}-wal`, `${copy}-wal`);
+  return copy;
 }
 
 function showProgress(checked: number): void {

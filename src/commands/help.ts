@@ -10,6 +10,7 @@ Commands
   serve     serve MCP and links over HTTP until stopped
   stdio     serve MCP to the client that started it, with links over HTTP on loopback
   check     verify the data folder; --read-data also compares every stored byte with its hash
+              --adopt-storage goes on with an empty place for files where the old one is gone for good
   doctor    tell what works on this machine, and what to install for the rest
   user      say who may use the server, with --auth keys; also while it runs
               add NAME [--scopes code,artifacts,files,crates,documents,client,operator] [--expires 90d]   prints a key, once

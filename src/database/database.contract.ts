@@ -36,6 +36,14 @@ function queryContract(backend: Backend): void {
     });
   }
 
+  test('a sound database finds nothing wrong with itself, and says how it looked', async (t) => {
+    const database = await openNew(t, backend);
+    const { by, problems } = await database.verify();
+    assert.deepEqual(problems, []);
+    assert.match(by, /integrity_check|every row/);
+    await database.demandWhole();
+  });
+
   test('integers up to 2^53 - 1 come back as numbers', async (t) => {
     const database = await openNew(t, backend);
     for (const n of INTEGERS) await database.query('INSERT INTO things (id, n) VALUES (?, ?)', String(n), n);

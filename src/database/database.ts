@@ -22,6 +22,13 @@ export interface Queries {
 /** How long a write of another process can go unnoticed by `Database.version`: to look costs as much as a small file. */
 export const othersNoticedMs = 50;
 
+export interface DatabaseCheck {
+  /** How it was looked for. */
+  readonly by: string;
+  /** What is damaged, a sentence each. */
+  readonly problems: readonly string[];
+}
+
 /** The state of the product. Backends: sqlite.ts, postgres.ts, chosen in open.ts. */
 export interface Database extends Queries {
   readonly kind: 'sqlite' | 'postgres';
@@ -46,6 +53,10 @@ export interface Database extends Queries {
    * noticed within `othersNoticedMs`. Null where others write all the time and no such promise can be made.
    */
   version(): number | null;
+  /** Has the database look for damage to itself. It takes as long as reading all of it, and changes nothing. */
+  verify(): Promise<DatabaseCheck>;
+  /** Rejects once a query has told of damage, or where the file was removed or replaced under this process. */
+  demandWhole(): Promise<void>;
   /** Ends after what is running; later calls reject with `database_failed`. Closing twice is allowed. */
   close(): Promise<void>;
 }

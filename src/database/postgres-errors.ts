@@ -6,10 +6,17 @@ const CONNECTION_ENDED = new Set(['08000', '08003', '08006', '25P03', '57P01', '
 const LOGIN_REFUSED = new Set(['28000', '28P01', '3D000']);
 const DISK_FULL = '53100';
 const READ_ONLY = '25006';
+/** Of a table, of an index. */
+const DAMAGE = new Set<unknown>(['XX001', 'XX002']);
 
 /** Whether the server undid a transaction because of another one, so that it may be run again. */
 export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(detailOf(error, 'sqlState'));
+}
+
+/** Whether the server told of pages that are damaged. */
+export function isDamage(error: unknown): boolean {
+  return DAMAGE.has(detailOf(error, 'sqlState'));
 }
 
 /** Whether a connection that had been made is gone, and with it what it had not committed. */

@@ -57,6 +57,20 @@ describe('PostgreSQL', { skip }, () => {
     for (const rows of await Promise.all(slow)) assert.equal(rows[0]?.['bytes'], 1);
   });
 
+  test('amcheck compares the indexes where it is installed', async (t) => {
+    const database = await openDatabase(await newUrl());
+    t.after(() => database.close());
+    try {
+      await database.query('CREATE EXTENSION amcheck');
+    } catch {
+      return t.skip('this PostgreSQL has no extension amcheck');
+    }
+    assert.deepEqual(await database.verify(), {
+      by: 'reading every row of PostgreSQL, and amcheck of its indexes',
+      problems: [],
+    });
+  });
+
   test('commits wait for the disk, although the server is set not to wait', async (t) => {
     const database = await openDatabase(await newUrl());
     t.after(() => database.close());

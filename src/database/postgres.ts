@@ -1,9 +1,10 @@
 import { WorkcrateError } from '../errors.ts';
-import type { Database, Row, SqlValue } from './database.ts';
-import { isConnectionLost } from './postgres-errors.ts';
+import type { Database, Queries, Row, SqlValue } from './database.ts';
+import { isConnectionLost, isDamage } from './postgres-errors.ts';
 import { type Lend, lendingFrom } from './postgres-loan.ts';
 import { openPool } from './postgres-pool.ts';
 import { transact } from './postgres-transaction.ts';
+import { verifyPostgres } from './postgres-verify.ts';
 import { tooManyWaiting } from './turns.ts';
 
 const MOST_WAITING = 10_000;
@@ -14,6 +15,7 @@ export async function postgresDatabase(url: string): Promise<Database> {
   const lend = lendingFrom(pool, place);
   const running = new Set<Promise<unknown>>();
   let closing: Promise<void> | null = null;
+  let damage: unknown = null;
 
   // The pool forgets those who wait for a connection when it ends, so they are awaited here.
   const tracked = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -23,17 +25,26 @@ export async function postgresDatabase(url: string): Promise<Database> {
     running.add(promise);
     try {
       return await promise;
+    } catch (error) {
+      if (isDamage(error)) damage ??= error;
+      throw error;
     } finally {
       running.delete(promise);
     }
   };
 
+  const query: Queries['query'] = (sql, ...values) => tracked(() => querySingly(lend, sql, values));
+  const transaction: Database['transaction'] = (work) => tracked(() => transact(lend, work));
   return {
     kind: 'postgres',
     sharedClock: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
     version: () => null,
-    query: (sql, ...values) => tracked(() => querySingly(lend, sql, values)),
-    transaction: (work) => tracked(() => transact(lend, work)),
+    query,
+    transaction,
+    verify: () => verifyPostgres({ query }, transaction),
+    async demandWhole() {
+      if (damage !== null) throw damage;
+    },
     close() {
       closing ??= Promise.allSettled(running).then(() => pool.end());
       return closing;

@@ -1,11 +1,19 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';
 import { othersNoticedMs, type Database, type Queries, type Row, type SqlValue } from './database.ts';
 import { remembered } from './remembered.ts';
 import { runWork } from './scope.ts';
-import { isBusy, isFull, mayBeFull, sqliteError, sqliteQueryError } from './sqlite-errors.ts';
+import {
+  isBusy,
+  isDamagedDatabase,
+  isFull,
+  mayBeFull,
+  sqliteError,
+  sqliteQueryError,
+} from './sqlite-errors.ts';
+import { verifySqlite } from './sqlite-verify.ts';
 import { checkValues, parseStatement } from './statement.ts';
 import { takingTurns } from './turns.ts';
 
@@ -30,7 +38,9 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     const names = statement.columns().map((column) => column.name);
     return { placeholders, statement, names, reads: /^\s*SELECT\b/i.test(sql) };
   });
+  const opened = inodeOf(file);
   let closing: Promise<void> | null = null;
+  let damage: WorkcrateError | null = null;
   let version = 0;
 
   const refuseClosed = () => {
@@ -45,7 +55,9 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
       const rows = statement.all(...values) as unknown as SqlValue[][];
       return rows.map((row) => rowOf(names, row)) as T[];
     } catch (error) {
-      throw sqliteQueryError(error, file);
+      const failure = sqliteQueryError(error, file);
+      if (isDamagedDatabase(failure)) damage ??= failure;
+      throw failure;
     }
   };
 
@@ -113,12 +125,28 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
       refuseClosed();
       return turns.take(() => withRoom(() => transact(work)));
     },
+    verify: () => turns.take(() => verifySqlite(connection)),
+    async demandWhole() {
+      if (damage !== null) throw damage;
+      if (inodeOf(file) !== opened) throw removedUnderUs(file);
+    },
     close() {
       closing ??= turns.take(() => connection.close());
       return closing;
     },
   };
 }
+
+/** Which file stands at a path; null where there is none, or the database is in memory. */
+const inodeOf = (file: string): bigint | null =>
+  statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
+
+const removedUnderUs = (file: string): WorkcrateError =>
+  new WorkcrateError(
+    'database_failed',
+    `SQLite at ${file}: the file was removed or replaced while the server runs, which writes to the old one. Stop the ` +
+      'server, put the database back, and start again.',
+  );
 
 function openWithRoom(file: string, makeRoom: () => boolean): DatabaseSync {
   try {

@@ -12,7 +12,7 @@ import { cleanFilename } from '../filenames.ts';
 import { charge, type Quotas } from './quota.ts';
 import { fileFromRow, insertFile, type StoredFile } from './stored-file.ts';
 import { idOfKey, isKnown, keyFor } from './storage-key.ts';
-import { sweepOrphans } from './orphans.ts';
+import { sweepOrphans, sweepQuarantine, type SweptOrphans } from './orphans.ts';
 import { isSameStore } from './store-id.ts';
 import { sweepFiles } from './sweep.ts';
 
@@ -21,6 +21,7 @@ export { isMediaType, mediaTypeOf } from './media-type.ts';
 export { tooLarge } from './bounded.ts';
 export { fileDamaged, fileFromRow, type StoredFile } from './stored-file.ts';
 export { keyFor } from './storage-key.ts';
+export type { SweptOrphans } from './orphans.ts';
 export type { Quotas } from './quota.ts';
 
 /** What is said of a file that is about to be kept. */
@@ -169,14 +170,16 @@ export function createFiles(options: FilesOptions) {
     /** Deletes what has expired, and gives the number of files deleted. */
     async sweep(): Promise<number> {
       await sweepSharedOrphans();
+      await sweepQuarantine(options);
       return sweepFiles(options);
     },
 
     /**
-     * Deletes bytes that no row knows, as a crash leaves them. At a start, while nobody else writes; a storage that
+     * Deletes bytes that no row knows, as a crash leaves them, or puts them aside where they are many. At a start, while nobody else writes; a storage that
      * others use too, and that may be large and far away, is gone through by the sweep once a day.
      */
-    sweepOrphans: async (): Promise<number> => (storage.isShared ? 0 : sweepOrphans(options, inHand)),
+    sweepOrphans: async (): Promise<SweptOrphans> =>
+      storage.isShared ? { removed: 0, quarantined: 0 } : sweepOrphans(options, inHand),
   };
 }
 
@@ -209,7 +212,8 @@ function dailyOrphans(options: FilesOptions, inHand: ReadonlySet<string>): () =>
     next = clock() + dayMs;
     if (!(await isSameStore(options.database, storage)))
       return log.error('sweep.orphans_left', { reason: 'the store belongs to another database by now' });
-    log.info('sweep.orphans_removed', { count: await sweepOrphans(options, inHand) });
+    const { removed } = await sweepOrphans(options, inHand);
+    log.info('sweep.orphans_removed', { count: removed });
   };
 }
 

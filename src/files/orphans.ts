@@ -11,17 +11,67 @@ interface Stores {
   readonly clock: Clock;
 }
 
-/** Deletes bytes that no row knows and nobody is going to give one, and gives their number. */
-export async function sweepOrphans(options: FilesOptions, inHand: ReadonlySet<string>): Promise<number> {
-  let count = 0;
-  for await (const key of orphans(options)) if (await removeBytes(options, key)) count++;
+/** A crash leaves a few objects without a row. More than these are a sign that rows were lost. */
+const mostLeftByCrash = 8;
+
+/** How long objects stay in quarantine. */
+const quarantineDays = 30;
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** What became of bytes that no row knew. */
+export interface SweptOrphans {
+  readonly removed: number;
+  readonly quarantined: number;
+}
+
+/**
+ * Deletes bytes that no row knows and nobody is going to give one. Where they are more than a crash leaves, rows may
+ * have been lost, as with a damaged database: then objects are put aside rather than deleted, where the storage can.
+ */
+export async function sweepOrphans(
+  options: FilesOptions,
+  inHand: ReadonlySet<string>,
+): Promise<SweptOrphans> {
+  const keys = await Array.fromAsync(orphans(options));
+  const mustKeep = isSuspicious(options.storage, keys.length);
+  let [removed, quarantined] = [0, 0];
+  for (const key of keys)
+    if (mustKeep) quarantined += (await putAside(options, key)) ? 1 : 0;
+    else removed += (await removeBytes(options, key)) ? 1 : 0;
   for await (const { id } of abandoned(options, options.clock())) {
     if (inHand.has(id)) continue;
     await options.storage.staging.discard(id);
-    count++;
+    removed++;
   }
-  return count;
+  return { removed, quarantined };
 }
+
+/** Whether so many objects without a row are more than a crash leaves. */
+export const isSuspicious = ({ quarantine }: Storage, objects: number): boolean =>
+  quarantine !== undefined && objects > mostLeftByCrash;
+
+/** What cannot be moved, such as on a full disk, stays where it is; the next start tries again. */
+async function putAside({ storage, clock, log }: FilesOptions, key: string): Promise<boolean> {
+  try {
+    await storage.quarantine?.take(key, dayOf(clock()));
+    return true;
+  } catch (error) {
+    log.error('sweep.quarantine_failed', { key, error });
+    return false;
+  }
+}
+
+/** Deletes what has been in quarantine long enough. */
+export async function sweepQuarantine({ storage, clock, log }: FilesOptions): Promise<void> {
+  const last = dayOf(clock() - quarantineDays * dayMs);
+  for (const { day, objects, bytes } of (await storage.quarantine?.list()) ?? []) {
+    if (day >= last) continue;
+    await storage.quarantine?.drop(day);
+    log.info('sweep.quarantine_dropped', { day, objects, bytes });
+  }
+}
+
+const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 /** The keys of objects that no row knows. */
 export async function* orphans(stores: Stores): AsyncGenerator<string> {

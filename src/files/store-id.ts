@@ -6,36 +6,59 @@ import type { Storage } from '../storage/storage.ts';
 const key = 'store-id';
 
 /**
- * Makes sure that this database and this storage belong together, and ties them where they are new. Bytes
- * that no row knows are deleted: with the wrong database, that would be all of them. The database decides, so that
- * several servers that tie it at once agree, and two databases never share a storage.
+ * Makes sure that this database and this storage belong together, and ties them where both are new. Bytes that no row
+ * knows are deleted: with the wrong database, that would be all of them. And with the wrong storage, such as a folder
+ * that is not mounted, all links would be dead, and new files would go where nobody looks for them. The database
+ * decides, so that several servers that tie it at once agree, and two databases never share a storage.
  */
 export async function demandSameStore(database: Database, storage: Storage): Promise<void> {
-  const id = await idInDatabase(database);
+  if (!storage.isLasting) return;
+  const { id, isTied } = await idInDatabase(database);
   const there = await readId(storage);
-  if (there === id) return;
+  if (there === id) return noteTied(database, isTied);
   if (await holdsFiles(storage)) {
     // Another server on the same database may have tied them, and taken in files, since the first look.
     if ((await readId(storage)) === id) return;
-    throw mismatch();
+    throw ofAnother();
   }
-  // An empty folder is this process's own; in a store that others use, an id is the sign of one of them.
-  if (there !== null && !storage.isShared) await storage.remove(key);
-  if (!(await create(storage, id)) && (await readId(storage)) !== id) throw mismatch();
+  if (isTied || (await knowsFiles(database))) throw notTheOne();
+  await tie(database, storage, id, there);
+}
+
+/** Ties a database to an empty storage, although it belonged to another: its files are given up. */
+export async function adoptStore(database: Database, storage: Storage): Promise<void> {
+  const { id } = await idInDatabase(database);
+  const there = await readId(storage);
+  if (there === id) return;
+  if (await holdsFiles(storage)) throw ofAnother();
+  await tie(database, storage, id, there);
 }
 
 /** Whether they still belong together. */
 export async function isSameStore(database: Database, storage: Storage): Promise<boolean> {
-  return (await readId(storage)) === (await idInDatabase(database));
+  if (!storage.isLasting) return true;
+  const [row] = await database.query<{ id: string }>('SELECT id FROM store');
+  return (await readId(storage)) === (row?.id ?? null);
 }
 
-async function idInDatabase(database: Database): Promise<string> {
+async function tie(database: Database, storage: Storage, id: string, there: string | null): Promise<void> {
+  // An empty folder is this process's own; in a store that others use, an id is the sign of one of them.
+  if (there !== null && !storage.isShared) await storage.remove(key);
+  if (!(await create(storage, id)) && (await readId(storage)) !== id) throw ofAnother();
+  await noteTied(database, false);
+}
+
+async function noteTied(database: Database, isTied: boolean): Promise<void> {
+  if (!isTied) await database.query('UPDATE store SET is_tied = 1');
+}
+
+async function idInDatabase(database: Database): Promise<{ id: string; isTied: boolean }> {
   await database.query(
     'INSERT INTO store (id) VALUES (?) ON CONFLICT DO NOTHING',
     randomBytes(16).toString('hex'),
   );
-  const [row] = await database.query<{ id: string }>('SELECT id FROM store');
-  return row!.id;
+  const [row] = await database.query<{ id: string; is_tied: number }>('SELECT id, is_tied FROM store');
+  return { id: row!.id, isTied: row!.is_tied === 1 };
 }
 
 /** False where another has made one. */
@@ -68,11 +91,25 @@ async function holdsFiles(storage: Storage): Promise<boolean> {
   return (await storage.list({ prefix: 'files/', limit: 1 })).objects.length > 0;
 }
 
-function mismatch(): WorkcrateError {
+async function knowsFiles(database: Database): Promise<boolean> {
+  return (await database.query('SELECT id FROM files LIMIT 1')).length > 0;
+}
+
+function ofAnother(): WorkcrateError {
   return new WorkcrateError(
     'data_mismatch',
     'The place for files belongs to another database than the one given. Start with the database that it belongs to ' +
       '(several servers need the same --database), or choose an empty place (--files-dir, --s3-prefix, ' +
       `--azure-prefix). Nothing was changed. If that database is gone for good, remove the object ${key}.`,
+  );
+}
+
+function notTheOne(): WorkcrateError {
+  return new WorkcrateError(
+    'data_mismatch',
+    'The place for files is empty, and is not the one that belongs to this database. Perhaps it is not mounted, or ' +
+      '--files-dir, the bucket or the prefix is another than before. Mount it, or name the one that was used. Several ' +
+      'servers on one database need one storage that all of them reach: --storage s3 or azure. Nothing was changed. If ' +
+      'the files are gone for good, workcrate check --adopt-storage has the database go on with this empty place.',
   );
 }

@@ -2,7 +2,8 @@ import type { Database, Row } from '../database/database.ts';
 import type { Storage } from '../storage/storage.ts';
 import { digestOf } from './digest.ts';
 import { fileFromRow, type StoredFile } from './stored-file.ts';
-import { abandoned, orphans } from './orphans.ts';
+import { abandoned, isSuspicious, orphans } from './orphans.ts';
+import { isSameStore } from './store-id.ts';
 
 export interface Verification {
   files: number;
@@ -32,7 +33,11 @@ export async function verifyFiles(options: VerifyOptions): Promise<Verification>
     result.bytes += file.size;
     options.report(result.files);
   }
-  if (options.findOrphans) result.problems.push(...(await leftovers(options)));
+  if (!(await isSameStore(options.database, options.storage)))
+    result.problems.push(
+      'the place for files is not the one that belongs to this database: no server starts with both',
+    );
+  else if (options.findOrphans) result.problems.push(...(await leftovers(options)));
   result.problems.push(...(await miscounts(options.database)));
   return result;
 }
@@ -64,9 +69,9 @@ async function isStillThere(database: Database, file: StoredFile): Promise<boole
 async function leftovers(options: VerifyOptions): Promise<string[]> {
   const stores = { ...options, clock: Date.now };
   const remover = options.storage.isShared ? 'a sweep' : 'the next start';
-  const found: string[] = [];
-  for await (const key of orphans(stores))
-    found.push(`${key}: no file knows this object; ${remover} removes it`);
+  const keys = await Array.fromAsync(orphans(stores));
+  const fate = isSuspicious(options.storage, keys.length) ? 'puts it into quarantine' : 'removes it';
+  const found = keys.map((key) => `${key}: no file knows this object; ${remover} ${fate}`);
   // Those of an upload that has expired go with its row.
   for await (const { id } of abandoned(stores, 0))
     found.push(`${id}: no upload goes on with these bytes; ${remover} removes them`);

@@ -22,6 +22,8 @@ export function seenDatabase(database: Database, eyes: Eyes): Database {
         database.transaction((tx) => work({ query: seen(tx) })),
       ),
     version: database.version,
+    verify: database.verify,
+    demandWhole: database.demandWhole,
     close: database.close,
   };
 }

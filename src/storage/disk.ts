@@ -5,6 +5,7 @@ import { errnoOf } from '../errors.ts';
 import { keysBelow } from './disk-listing.ts';
 import { createOpenFiles, type OpenFiles } from './disk-open-files.ts';
 import { readChunks } from './disk-reading.ts';
+import { diskQuarantine } from './disk-quarantine.ts';
 import { diskStaging } from './disk-staging.ts';
 import { storing } from './failures.ts';
 import { checkKey } from './keys.ts';
@@ -25,6 +26,7 @@ export async function diskStorage(directory: string): Promise<Storage> {
   return {
     kind: 'disk',
     isShared: false,
+    isLasting: true,
     holdsRemoved: true,
     staging: {
       ...staging,
@@ -40,6 +42,7 @@ export async function diskStorage(directory: string): Promise<Storage> {
     remove: (key) => storing(() => removeObject(openFiles, pathOf(key))),
     presign: async () => null,
     localPath,
+    quarantine: diskQuarantine(directory, localPath),
     demandSpace: (bytes) => storing(() => demandSpace(folder, bytes)),
     probe: () => storing(() => probe(join(directory, 'staging'))),
     close: async () => openFiles.close(),

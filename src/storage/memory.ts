@@ -19,6 +19,7 @@ export function memoryStorage(): Storage {
   return {
     kind: 'memory',
     isShared: false,
+    isLasting: false,
     holdsRemoved: true,
     staging: memoryStaging(objects, describe),
     stat: async (key) => (objects.has(key) ? describe(key, objects.get(key)!) : null),

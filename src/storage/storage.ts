@@ -48,6 +48,9 @@ export interface Storage {
   /** Whether other processes may use the same storage at the same time. */
   readonly isShared: boolean;
 
+  /** Whether objects outlive the process. */
+  readonly isLasting: boolean;
+
   /** Whether an open object outlives its removal. */
   readonly holdsRemoved: boolean;
 
@@ -86,10 +89,28 @@ export interface Storage {
    */
   demandSpace?(bytes: number): Promise<void>;
 
+  /** Where objects are put aside that no row knows, rather than deleted. Backends that leave it out are never asked to. */
+  readonly quarantine?: Quarantine;
+
   /** Proves that the backend answers and can be written to; rejects with the reason. */
   probe(): Promise<void>;
 
   close(): Promise<void>;
+}
+
+/** Objects that were put aside, by the day on which they were (`2026-11-16`). They are no longer listed as objects. */
+export interface Quarantine {
+  /** Moves an object there; no error where there is none. */
+  take(key: string, day: string): Promise<void>;
+  list(): Promise<QuarantinedDay[]>;
+  /** Deletes all that was put aside on that day. */
+  drop(day: string): Promise<void>;
+}
+
+export interface QuarantinedDay {
+  readonly day: string;
+  readonly objects: number;
+  readonly bytes: number;
 }
 
 /**

@@ -28,6 +28,7 @@ export async function azureStorage(options: AzureOptions, limits?: RemoteLimits)
   return {
     kind: 'azure',
     isShared: true,
+    isLasting: true,
     holdsRemoved: false,
     staging,
     stat: (key) => statObject(blobs, names, key),

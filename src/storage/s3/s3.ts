@@ -36,6 +36,7 @@ export async function s3Storage(options: S3Options, limits?: RemoteLimits): Prom
   return {
     kind: 's3',
     isShared: true,
+    isLasting: true,
     holdsRemoved: false,
     staging: s3Staging(bucket, names),
     stat: async (key) => {
