@@ -1,10 +1,12 @@
 import type { Clock } from '../../clock.ts';
+import type { Database } from '../../database/database.ts';
 import { isWorkcrateError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { BrokenCrate, ReadCrate } from '../crate.ts';
 import type { IndexReader } from '../index/reading.ts';
 import type { IndexWriter, SourceState, SummedUp } from '../index/writing.ts';
 import { summaryOf } from '../metadata/summary.ts';
+import { takeLease } from './lease.ts';
 import { nobody } from './loose-archives.ts';
 import type { WatchedSource } from './watched.ts';
 import type { Fitting } from '../semantic/semantic.ts';
@@ -15,7 +17,11 @@ const mostEntities = 20_000;
 /** Characters: some crates have few entities and much to say. */
 const mostText = 8_000_000;
 
+/** Each crate that is put in by itself is a segment of its own, and every search looks into all segments. */
+const mostUnmerged = 16;
+
 export interface KeeperOptions {
+  readonly database: Database;
   readonly writer: IndexWriter;
   readonly reader: Pick<IndexReader, 'documents' | 'documentOf'>;
   readonly fitting: Fitting;
@@ -26,9 +32,20 @@ export interface KeeperOptions {
 export type Keeper = ReturnType<typeof createKeeper>;
 
 /** Puts what was read into the index, some at a time, and keeps the search by meaning in step. */
-export function createKeeper({ writer, reader, fitting, clock, log }: KeeperOptions) {
+export function createKeeper({ database, writer, reader, fitting, clock, log }: KeeperOptions) {
   let [read, broken]: [SummedUp[], BrokenCrate[]] = [[], []];
   let [entities, text, hasChanged] = [0, 0, false];
+  let unmerged = 0;
+
+  /** One process at a time. Where another is at it, it is left to that one. */
+  async function merge(signal: AbortSignal): Promise<void> {
+    unmerged = 0;
+    await using lease = await takeLease(database, 'merge', clock);
+    if (lease === null) return;
+    const until = AbortSignal.any([signal, lease.lost]);
+    while (await writer.merge(until)) until.throwIfAborted();
+    await lease.finish();
+  }
 
   const summedUp = (crate: ReadCrate): SummedUp => ({
     ...crate,
@@ -89,11 +106,12 @@ export function createKeeper({ writer, reader, fitting, clock, log }: KeeperOpti
     },
 
     /** Puts one in by itself, so that it is found at once, also while a sync is under way. */
-    async takeAtOnce(crate: ReadCrate): Promise<void> {
+    async takeAtOnce(crate: ReadCrate, signal: AbortSignal): Promise<void> {
       hasChanged = true;
       await writer.put([summedUp(crate)]);
       const document = await reader.documentOf(crate.place.crateId);
       if (document !== null) await fitting.add([document]).catch(tellOfEmbeddings);
+      if (++unmerged >= mostUnmerged) await merge(signal);
     },
 
     async remove(crateIds: readonly string[]): Promise<void> {
@@ -125,7 +143,7 @@ export function createKeeper({ writer, reader, fitting, clock, log }: KeeperOpti
      * that is left for another time.
      */
     async tidyUp(signal: AbortSignal): Promise<boolean> {
-      while (await writer.merge(signal)) signal.throwIfAborted();
+      await merge(signal);
       if (!hasChanged && !(await fitting.needsRefit())) return true;
       return refit(signal);
     },

@@ -69,7 +69,7 @@ export function syncIn(
   const reader = createIndexReader(database, null, { clock });
   const writer = between(createIndexWriter(database, { clock }));
   const fitting = createFitting(database, { provider, clock, log });
-  const keeper = createKeeper({ writer, reader, fitting, clock, log: createLog('off') });
+  const keeper = createKeeper({ database, writer, reader, fitting, clock, log: createLog('off') });
   const trying = createTrying(database, { clock, isAfterFailure });
   const options = { database, keeper, trying, maxMetadata, clock, log };
   const never = new AbortController().signal;

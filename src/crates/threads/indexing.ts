@@ -27,7 +27,7 @@ export function createIndexing(
     const reader = createIndexReader(database, null);
     const writer = createIndexWriter(database, { clock });
     const fitting = createFitting(database, { provider, endpoint, clock, log });
-    const keeper = createKeeper({ writer, reader, fitting, clock, log });
+    const keeper = createKeeper({ database, writer, reader, fitting, clock, log });
     const trying = createTrying(database, { clock, isAfterFailure });
     return { database, keeper, trying, maxMetadata, clock, log };
   });
@@ -77,7 +77,7 @@ export function createIndexing(
       if (!found || place === null)
         throw new WorkcrateError('crate_gone', `${object} is not in ${source} any more.`);
       const crate = await readCrate(found.source, place, { maxMetadata, signal });
-      await use(({ keeper }) => keeper.takeAtOnce(crate));
+      await use(({ keeper }) => keeper.takeAtOnce(crate, signal));
       return place.crateId;
     },
 

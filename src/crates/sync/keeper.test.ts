@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { madeUp } from '../index/crate.testing.ts';
+import { takeLease } from './lease.ts';
+import { newSync } from './sync.testing.ts';
+
+const { signal } = new AbortController();
+
+it('B12: crates that are packed one by one do not make a segment each for every search to look into', async (t) => {
+  const { options, database, reader } = await newSync(t);
+  const segments = async (): Promise<number> => {
+    const [row] = await database.query<{ n: number }>(
+      "SELECT COUNT(*) AS n FROM crate_segments WHERE state = 'live'",
+    );
+    return row!.n;
+  };
+  for (let n = 0; n < 100; n++) {
+    await options.keeper.takeAtOnce(madeUp({ id: String(n), title: `Salt ${n}` }), signal);
+    assert.ok((await segments()) <= 24, `after ${n}`);
+  }
+  const request = { query: 'salt', mode: 'keyword', filters: [], limit: 10, offset: 0 } as const;
+  assert.equal((await reader.search('ann', request)).total, 100);
+});
+
+it('B12: while another process merges, crates are put in all the same', async (t) => {
+  const { options, database, reader } = await newSync(t);
+  await using lease = await takeLease(database, 'merge', options.clock);
+  assert.ok(lease !== null);
+  for (let n = 0; n < 20; n++)
+    await options.keeper.takeAtOnce(madeUp({ id: String(n), title: `Salt ${n}` }), signal);
+  const request = { query: 'salt', mode: 'keyword', filters: [], limit: 10, offset: 0 } as const;
+  assert.equal((await reader.search('ann', request)).total, 20);
+});
