@@ -45,6 +45,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
       truncated: false,
       end_reason: 'exit',
       unenforced: rest.unenforced,
+      hint: null,
       full_stdout: null,
       full_stderr: null,
     });
