@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { isWorkcrateError } from '../errors.ts';
+import { localCaller } from '../identity.ts';
 import { belowRoot } from '../paths/paths.ts';
 import { placesFolder } from '../running.ts';
 import { usageByUser, type UserUsage } from '../seeing/usage-by-user.ts';
@@ -65,8 +66,15 @@ const heads = [
 
 function asText(users: readonly Measured[]): string {
   if (users.length === 0) return 'Nobody has used this server yet.\n';
-  const total = `${users.length} ${users.length === 1 ? 'user' : 'users'}, ${formatBytes(sum(users, 'bytes'))} in ${sum(users, 'files')} files`;
+  const total = `${countUsers(users)}, ${formatBytes(sum(users, 'bytes'))} in ${sum(users, 'files')} files`;
   return `${table([heads, ...users.map(asRow)])}${total}, ${sum(users, 'activeLinks')} active links, ${sum(users, 'runs')} runs\n`;
+}
+
+/** As status counts them: `local` is nobody who signs in. */
+function countUsers(users: readonly UserUsage[]): string {
+  const signing = users.filter(({ user }) => user !== localCaller.user).length;
+  const rest = signing === users.length ? '' : ` and ${localCaller.user}`;
+  return `${signing} ${signing === 1 ? 'user' : 'users'}${rest}`;
 }
 
 const sum = (users: readonly UserUsage[], what: 'bytes' | 'files' | 'activeLinks' | 'runs'): number =>
