@@ -99,8 +99,8 @@ export function createExecutions(options: ExecutionsOptions) {
   /** What this server was running when it ended is lost; on SQLite there is no other. */
   async function recover(): Promise<number> {
     const [now, all] = [clock(), Number.MAX_SAFE_INTEGER];
-    const othersBefore = database.kind === 'sqlite' ? all : now - longestLife(options);
-    const lost = { database, server, isLive, now, since: 0, ownBefore: all, othersBefore };
+    const before = database.kind === 'sqlite' ? all : now - longestLife(options);
+    const lost = { database, server, isLive, now, ownBefore: all, others: { since: 0, before } };
     const count = await markLost(lost, note);
     const restored = await restoreLines(database, server, journal, logs);
     if (restored > 0) log.warn('start.lines_restored', { count: restored });
@@ -110,10 +110,10 @@ export function createExecutions(options: ExecutionsOptions) {
   /** Rows that should have got their end long ago, and did not: the database failed, or their server never came back. */
   async function mend(): Promise<void> {
     const now = clock();
-    const ownBefore = now - settleMs;
-    const othersBefore = database.kind === 'sqlite' ? ownBefore : now - longestLife(options);
-    const since = now - longestLife(options) - dayMs;
-    const count = await markLost({ database, server, isLive, now, since, ownBefore, othersBefore }, note);
+    const before = now - longestLife(options);
+    const others = database.kind === 'sqlite' ? null : { since: before - dayMs, before };
+    const lost = { database, server, isLive, now, ownBefore: now - settleMs, others };
+    const count = await markLost(lost, note);
     if (count > 0) log.warn('execution.found_lost', { count });
   }
 

@@ -11,12 +11,10 @@ export interface LostOptions {
   /** Whether a run of this server is under way, or its end is still to be written. */
   readonly isLive: (id: string) => boolean;
   readonly now: number;
-  /** Rows that started before are not looked at. */
-  readonly since: number;
   /** A run of this server that is not live is lost if it started before then. */
   readonly ownBefore: number;
-  /** A run of another server, or of an unknown one, is lost if it started before then. */
-  readonly othersBefore: number;
+  /** One of another or an unknown server is lost if it started before `before`; null where there can be none. */
+  readonly others: { readonly since: number; readonly before: number } | null;
 }
 
 /**
@@ -44,18 +42,27 @@ export async function markLost(
   return count;
 }
 
-async function staleIds(options: LostOptions): Promise<string[]> {
-  const { database, server, isLive, since, ownBefore, othersBefore } = options;
-  const rows = await database.query<{ id: string; started_at: number; server: string | null }>(
-    `SELECT id, started_at, server FROM executions
-     WHERE succeeded = 0 AND reason = 'running' AND started_at >= ? AND started_at < ? ORDER BY started_at`,
-    since,
-    Math.max(ownBefore, othersBefore),
+async function staleIds({ database, server, isLive, ownBefore, others }: LostOptions): Promise<string[]> {
+  const own = await database.query<{ id: string; started_at: number }>(
+    "SELECT id, started_at FROM executions WHERE server = ? AND ended_at IS NULL AND reason = 'running'",
+    server,
   );
-  return rows
-    .filter(({ id, ...row }) => {
-      const isOwn = row.server === server;
-      return row.started_at < (isOwn ? ownBefore : othersBefore) && !isLive(id);
-    })
-    .map(({ id }) => id);
+  const theirs = others === null ? [] : await othersRunning(database, server, others);
+  return [...own.filter((row) => row.started_at < ownBefore && !isLive(row.id)), ...theirs].map(
+    ({ id }) => id,
+  );
+}
+
+function othersRunning(
+  database: Database,
+  server: string,
+  { since, before }: NonNullable<LostOptions['others']>,
+): Promise<{ id: string }[]> {
+  return database.query<{ id: string }>(
+    `SELECT id FROM executions WHERE succeeded = 0 AND reason = 'running' AND started_at >= ? AND started_at < ?
+       AND (server IS NULL OR server <> ?)`,
+    since,
+    before,
+    server,
+  );
 }

@@ -5,8 +5,6 @@ import { executionFromRow, type Execution } from './record.ts';
 
 /** How much earlier than the last line that is left a line can be missing. Lines are synced every second. */
 const marginMs = 600_000;
-/** Longer than a run can wait and take. */
-const longestMs = 86_400_000;
 const rowsAtOnce = 200;
 /** A row may hold 3 MB of code and stdin. */
 const wholeRows = 20;
@@ -32,27 +30,22 @@ export async function restoreLines(
   return missing.length;
 }
 
-/** By the time at which they started, for which there is an index, and in the order in which they ended. */
+/** In the order in which they ended. */
 async function endedSince(database: Database, server: string, since: number): Promise<string[]> {
-  const found: { id: string; ended_at: number }[] = [];
-  for (const succeeded of [0, 1])
-    for (let [from, after] = [since - longestMs, '']; ;) {
-      const rows = await database.query<{ id: string; started_at: number; ended_at: number | null }>(
-        `SELECT id, started_at, CASE WHEN server = ? AND reason <> 'running' THEN ended_at END AS ended_at
-         FROM executions WHERE succeeded = ? AND started_at >= ? AND (started_at > ? OR id > ?)
-         ORDER BY started_at, id LIMIT ${rowsAtOnce}`,
-        server,
-        succeeded,
-        from,
-        from,
-        after,
-      );
-      for (const { id, ended_at } of rows)
-        if (ended_at !== null && ended_at >= since) found.push({ id, ended_at });
-      if (rows.length < rowsAtOnce) break;
-      ({ started_at: from, id: after } = rows.at(-1)!);
-    }
-  return found.toSorted((one, other) => one.ended_at - other.ended_at).map(({ id }) => id);
+  const found: string[] = [];
+  for (let [from, after] = [since, '']; ;) {
+    const rows = await database.query<{ id: string; ended_at: number }>(
+      `SELECT id, ended_at FROM executions WHERE server = ? AND ended_at >= ? AND (ended_at > ? OR id > ?)
+       ORDER BY ended_at, id LIMIT ${rowsAtOnce}`,
+      server,
+      from,
+      from,
+      after,
+    );
+    found.push(...rows.map(({ id }) => id));
+    if (rows.length < rowsAtOnce) return found;
+    ({ ended_at: from, id: after } = rows.at(-1)!);
+  }
 }
 
 /** Writes the lines of these runs, of their rows. */
@@ -83,17 +76,17 @@ const mostLate = 1000;
 
 /** Runs of this server that ended in the last minute in which any did: what a crash can have cost their lines. */
 export async function lastEnded(database: Database, server: string): Promise<EndedRun[]> {
-  const found: EndedRun[] = [];
-  for (const succeeded of [0, 1]) {
-    const rows = await database.query(
-      `SELECT id, owner, tool, reason, exit_code, duration_ms, ended_at, server FROM executions
-       WHERE succeeded = ? ORDER BY started_at DESC LIMIT ${mostLate}`,
-      succeeded,
-    );
-    found.push(...rows.filter((row) => row['server'] === server && hasRun(row)).map(endedRun));
-  }
-  const last = Math.max(...found.map(({ endedAt }) => endedAt));
-  return found.filter(({ endedAt }) => endedAt >= last - lateMs).toSorted((a, b) => a.endedAt - b.endedAt);
+  const [newest] = await database.query<{ last: number | null }>(
+    'SELECT MAX(ended_at) AS last FROM executions WHERE server = ?',
+    server,
+  );
+  const rows = await database.query(
+    `SELECT id, owner, tool, reason, exit_code, duration_ms, ended_at FROM executions
+     WHERE server = ? AND ended_at >= ? ORDER BY ended_at DESC LIMIT ${mostLate}`,
+    server,
+    (newest?.last ?? 0) - lateMs,
+  );
+  return rows.filter(hasRun).map(endedRun).toReversed();
 }
 
 /** One that was not started was an error to its caller, and is told as such. */

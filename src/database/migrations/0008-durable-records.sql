@@ -1,7 +1,9 @@
 -- When a run came to its end, and which server ran it, by the id of its data folder. Null in earlier rows. Both come
--- last, behind code and stdin, and are read at the start alone.
+-- last, behind code and stdin.
 ALTER TABLE executions ADD COLUMN ended_at BIGINT;
 ALTER TABLE executions ADD COLUMN server TEXT;
+-- Which runs ended last, and which have not, without going past megabytes of code in SQLite.
+CREATE INDEX executions_by_end ON executions (server, ended_at, id);
 
 -- The last line of each server's audit log that is known to be on disk, so that the loss of a whole log is noticed.
 CREATE TABLE audit_heads (
