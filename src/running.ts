@@ -41,7 +41,8 @@ export async function startRunning(options: RunningOptions) {
     metrics.watchSandbox(() => sandbox.occupancy());
     tellWhatIsNotHeld(sandbox, log);
   }
-  const surroundings = await askSurroundings(sandbox);
+  const onlyPlace = config.auth.length === 0 ? await places.of(localCaller.user) : null;
+  const surroundings = await askSurroundings(sandbox, onlyPlace);
   const executions = createExecutions({
     database,
     files,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { noSandbox } from '../code.testing.ts';
 import { fromSource, run, serve, temporaryFolder } from './program.testing.ts';
 
@@ -122,3 +123,32 @@ it(
     assert.equal(execution.data.limits.file_bytes, 1_024_000_000);
   },
 );
+
+it('A11: subprocess, which cannot mount, tells the real folders and finds what is written there', async () => {
+  await using folder = await temporaryFolder();
+  await chmod(folder.path, 0o711);
+  const [tools, data] = [join(folder.path, 'tools'), join(folder.path, 'data')];
+  await mkdir(tools);
+  await writeFile(join(tools, 'tool.txt'), 'a tool');
+  await mkdir(data, { mode: 0o711 });
+  const allowed = ['--sandbox', 'subprocess', '--allow-sandbox', 'subprocess', '--tools-path', tools];
+  await using program = await serve([...allowed, '--data', data]);
+  // As root, runs have another uid: the operator opens the way to their folders, as sandbox.place_closed says.
+  for (const closed of ['', 'places', 'places/1']) await chmod(join(data, closed), 0o711);
+  const first = await program.call('execute_bash', {
+    command: 'echo by home > ~/artifacts/one.txt; cat ~/tools/tool.txt',
+  });
+  assert.equal(first.data.stdout, 'a tool', first.text);
+  const { artifacts, workspace } = first.data.folders;
+  assert.ok(first.text.includes(`/artifacts is ${artifacts}, /tools is ${tools}`), first.text);
+  const code = `open(${JSON.stringify(`${artifacts}/two.txt`)}, 'w').write('by its path')`;
+  const second = await program.call('execute_code', { language: 'python', code });
+  assert.deepEqual(second.data.artifacts.created, ['/artifacts/two.txt']);
+  assert.deepEqual((await program.call('list_artifacts', {})).data.artifacts, ['one.txt', 'two.txt']);
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${program.url}/mcp`)));
+  const { tools: offered } = await client.listTools();
+  await client.close();
+  for (const { description = '' } of offered.filter(({ name }) => name.startsWith('execute_')))
+    assert.ok(description.includes(`/workspace is ${workspace}, /artifacts is ${artifacts}`), description);
+});

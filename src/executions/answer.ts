@@ -10,7 +10,7 @@ import { missingHint } from './hint.ts';
 import { reasons, type Execution } from './record.ts';
 import { differenceShape, shownDifference } from './shown.ts';
 import type { Spooled } from './spool.ts';
-import type { Surroundings } from './surroundings.ts';
+import { foldersText, type Surroundings } from './surroundings.ts';
 
 /** What a run came to (D2). */
 export const endedShape = z.object({
@@ -26,6 +26,10 @@ export const endedShape = z.object({
   end_reason: z.enum(reasons),
   artifacts: differenceShape.describe('Files below the working folder, and /artifacts/… for those in there'),
   unenforced: z.array(z.string()).describe('Walls and limits that this server cannot hold'),
+  folders: z
+    .record(z.string(), z.string().nullable())
+    .optional()
+    .describe('Where /workspace and the like are, where nothing is mounted'),
   hint: z.string().nullable().describe('What to do where a package or program is missing'),
   full_stdout: linkShape.nullable().describe('All of stdout, where it was cut'),
   full_stderr: linkShape.nullable().describe('All of stderr, where it was cut'),
@@ -55,6 +59,7 @@ export async function answerOf(options: AnswerOptions, caller: Caller, ended: En
       ...clientLines(execution),
       ...stdout.lines,
       ...stderr.lines,
+      ...(ended.folders === null ? [] : [`Nothing is mounted here: ${foldersText(ended.folders)}.`]),
       ...(ended.isRecorded ? [] : [notRecorded]),
     ].join('\n'),
     structured: {
@@ -70,6 +75,7 @@ export async function answerOf(options: AnswerOptions, caller: Caller, ended: En
       end_reason: execution.reason,
       artifacts: shownDifference(execution.artifacts),
       unenforced: [...execution.limits.unenforced],
+      ...(ended.folders === null ? {} : { folders: { ...ended.folders } }),
       hint,
       full_stdout: stdout.link?.structured ?? null,
       full_stderr: stderr.link?.structured ?? null,

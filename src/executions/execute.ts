@@ -1,7 +1,7 @@
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { parseName } from '../paths/paths.ts';
-import type { Language, Place, Run, Sandbox } from '../sandbox/sandbox.ts';
+import type { Folders, Language, Place, Run, Sandbox } from '../sandbox/sandbox.ts';
 import { startComparison } from './comparison.ts';
 import type { createEnds } from './ends.ts';
 import type { ExecutionsOptions } from './executions.ts';
@@ -40,6 +40,8 @@ export interface Ended {
   readonly execution: Execution;
   /** False where the database failed: its end is written later. */
   readonly isRecorded: boolean;
+  /** Where the folders are inside, where they have not their usual names. */
+  readonly folders: Folders | null;
   readonly spooled: { readonly stdout: Spooled | null; readonly stderr: Spooled | null };
 }
 
@@ -177,6 +179,7 @@ async function runWithRow(
   return {
     execution,
     isRecorded,
+    folders: prepared.sandbox.folders(prepared.place),
     spooled: { stdout: outputs.stdout.spooled, stderr: outputs.stderr.spooled },
   };
 }

@@ -13,7 +13,7 @@ const python: PythonPackages = {
   isDebian: true,
   packages: { numpy: '1.24.2', pandas: '', matplotlib: null, scipy: null },
 };
-const walled: Surroundings = { kind: 'bubblewrap', hasNetwork: false, python };
+const walled: Surroundings = { kind: 'bubblewrap', folders: null, hasNetwork: false, python };
 
 const ended = (language: Execution['language'], stderr: string, exitCode = 1) =>
   ({ language, stderr, exitCode, reason: 'exit' }) as const;
@@ -96,7 +96,12 @@ test('D19: what is there is told in a sentence or two', () => {
     ' No network, so no pip or npm install. Python 3.11 with numpy 1.24.2, pandas and without matplotlib, scipy.',
   );
   const packages = { numpy: '2.0' };
-  const open: Surroundings = { kind: 'subprocess', hasNetwork: true, python: { ...python, packages } };
+  const open: Surroundings = {
+    kind: 'subprocess',
+    folders: null,
+    hasNetwork: true,
+    python: { ...python, packages },
+  };
   assert.equal(describeSurroundings(open), ' Python 3.11 with numpy 2.0.');
   assert.equal(
     installLine(python, ['matplotlib', 'sklearn', 'unheard_of']),

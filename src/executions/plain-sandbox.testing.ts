@@ -41,6 +41,7 @@ export function plainSandbox(options: { holds?: Partial<Holds>; refuse?: Workcra
     warnings: [],
     runtime: async (language) => `${language} 1.0`,
     pythonPackages: async () => null,
+    folders: () => null,
     warm: async () => {},
     claimDisk: async () => ({ [Symbol.dispose]() {} }),
     async start(request) {

@@ -1,4 +1,10 @@
-import { debianNames, type PythonPackages, type Sandbox } from '../sandbox/sandbox.ts';
+import {
+  debianNames,
+  type Folders,
+  type Place,
+  type PythonPackages,
+  type Sandbox,
+} from '../sandbox/sandbox.ts';
 
 /** What code finds where it runs. */
 export interface Surroundings {
@@ -6,13 +12,33 @@ export interface Surroundings {
   readonly hasNetwork: boolean;
   /** Null where the interpreter did not tell. */
   readonly python: PythonPackages | null;
+  /** Where the only user's folders are, where they are not mounted; null where they are, or where there are users. */
+  readonly folders: Folders | null;
 }
 
 /** Asks the sandbox; null where no code is run. */
-export async function askSurroundings(sandbox: Sandbox | string): Promise<Surroundings | null> {
+export async function askSurroundings(
+  sandbox: Sandbox | string,
+  onlyPlace: Place | null,
+): Promise<Surroundings | null> {
   if (typeof sandbox === 'string') return null;
   const { kind, holds } = sandbox;
-  return { kind, hasNetwork: holds.network !== true, python: await sandbox.pythonPackages() };
+  const folders = onlyPlace === null ? null : sandbox.folders(onlyPlace);
+  return { kind, hasNetwork: holds.network !== true, python: await sandbox.pythonPackages(), folders };
+}
+
+/** For the descriptions of tools that run code where nothing can be mounted (A11). */
+export function describeFolders(surroundings: Surroundings | null): string {
+  if (surroundings?.kind !== 'subprocess') return '';
+  const { folders } = surroundings;
+  const real = folders === null ? 'results name the real folders' : foldersText(folders);
+  return ` Here these folders are not mounted: in a shell they are ~/workspace, ~/artifacts, ~/tools and ~/skills; ${real}.`;
+}
+
+/** `/workspace is /data/places/1/workspace, /artifacts is …`. */
+export function foldersText(folders: Folders): string {
+  const there = Object.entries(folders).filter(([, path]) => path !== null);
+  return there.map(([name, path]) => `/${name} is ${path}`).join(', ');
 }
 
 /** As many as a description has room for. */

@@ -7,7 +7,7 @@ import { crateFiles, findCrateFiles, type FindCrateFiles } from './crate-files.t
 import { clientFiles, findClientFiles, type ClientFiles } from './client-files.ts';
 import type { Execution, Executions } from './executions.ts';
 import { codeText, executionId, givenFiles, searchInput, stdinText } from './inputs.ts';
-import { describeSurroundings } from './surroundings.ts';
+import { describeFolders, describeSurroundings } from './surroundings.ts';
 import { executionShape, pageShape, shownExecution, shownPage } from './shown.ts';
 import { truncated, type Bounds } from './truncation.ts';
 
@@ -46,7 +46,7 @@ function executeCode(options: ExecutionToolsOptions): Tool {
     name: 'execute_code',
     group: 'code',
     title: 'Run code',
-    description: `Runs Python, Node or Bash code in a sandbox and gives its output, exit code and the files it changed. Each run is a new process; /workspace and /artifacts are kept between runs. Write files for people to /artifacts.${describeSurroundings(options.surroundings ?? null)}`,
+    description: `Runs Python, Node or Bash code in a sandbox and gives its output, exit code and the files it changed. Each run is a new process; /workspace and /artifacts are kept between runs. Write files for people to /artifacts.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}`,
     input: z.strictObject({
       language: z.enum(languages),
       code: codeText,
@@ -99,8 +99,7 @@ function executeBash(options: ExecutionToolsOptions): Tool {
     name: 'execute_bash',
     group: 'code',
     title: 'Run a shell command',
-    description:
-      'Runs a Bash command in a sandbox, in /workspace, and gives its output, exit code and the files it changed. /workspace and /artifacts are kept between calls; /tools and /skills can be read. Write files for people to /artifacts.',
+    description: `Runs a Bash command in a sandbox, in /workspace, and gives its output, exit code and the files it changed. /workspace and /artifacts are kept between calls; /tools and /skills can be read. Write files for people to /artifacts.${describeFolders(options.surroundings ?? null)}`,
     input: z.strictObject({
       command: codeText,
       timeout: z

@@ -75,6 +75,14 @@ export interface Place {
   readonly artifacts: string;
 }
 
+/** Where `/workspace` and the like are on this machine; null where there is none. */
+export interface Folders {
+  readonly workspace: string;
+  readonly artifacts: string;
+  readonly tools: string | null;
+  readonly skills: string | null;
+}
+
 export interface RunRequest {
   /** `exec_` and 12 hex digits. */
   readonly id: string;
@@ -150,6 +158,8 @@ export interface Sandbox extends AsyncDisposable {
   runtime(language: Language): Promise<string | null>;
   /** Which packages the Python of runs has; null where it does not tell. Never rejects, and asks once. */
   pythonPackages(): Promise<PythonPackages | null>;
+  /** Where a user's folders are inside, where the backend cannot mount them under their usual names; else null. */
+  folders(place: Place): Folders | null;
   /** Makes ready for a user ahead of the first run. May be called at any time, and does nothing where it is ready. */
   warm(user: string, place: Place): Promise<void>;
   /**

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { WorkcrateError } from '../errors.ts';
 import { killFamily, signalFamily, type Family } from './subprocess/descendants.ts';
 import { watchedDisk, type WatchedDisk } from './disk.ts';
@@ -12,6 +12,8 @@ import { packagesOf } from './python-packages.ts';
 import { runtimesOf } from './runtimes.ts';
 import {
   languages,
+  type Folders,
+  type Place,
   type Run,
   type RunEnd,
   type RunRequest,
@@ -66,6 +68,7 @@ export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox>
     warnings,
     runtime: runtimesOf({ python: 'python3', bash: 'bash', path: searchPath(ground) }),
     pythonPackages: packagesOf('python3', searchPath(ground)),
+    folders: (place) => foldersOnMachine(place, options),
     warm: async () => {},
     claimDisk: (place, bytes) => disk.claim(place, bytes),
     async start(request) {
@@ -99,7 +102,8 @@ export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox>
 async function begin(context: Context, request: RunRequest): Promise<{ run: Run; over: Promise<void> }> {
   const uid = uidOf(request);
   await warnWhereClosed(context, request);
-  const folder = await context.ground.folderFor(request, uid);
+  const folders = foldersOnMachine(request.place, context.options);
+  const folder = await context.ground.folderFor(request, uid, folders);
   try {
     const pipes = await outputPipes(context.ground.path, request.id);
     const child = await spawned(context, request, folder, uid, pipes);
@@ -111,6 +115,13 @@ async function begin(context: Context, request: RunRequest): Promise<{ run: Run;
     await folder.remove();
     throw error;
   }
+}
+
+/** Runs see this machine as it is. */
+function foldersOnMachine({ workspace, artifacts }: Place, { tools, skills }: SandboxOptions): Folders {
+  const there = (folder: string | null): string | null =>
+    folder !== null && existsSync(folder) ? resolve(folder) : null;
+  return { workspace, artifacts, tools: there(tools), skills: there(skills) };
 }
 
 async function cleanedUp(

@@ -98,6 +98,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     warnings,
     runtime,
     pythonPackages,
+    folders: () => null,
     async warm(user, place) {
       const pool = poolOf(user, place);
       // So that no run has to wait for the answers.

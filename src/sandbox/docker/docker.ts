@@ -47,6 +47,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     warnings: fitToMachine(options).warnings,
     runtime: async (language) => runtimes.get(language) ?? null,
     pythonPackages: async () => packages,
+    folders: () => null,
     warm: (user, place) => waiting.warm(user, place),
     claimDisk: (place, bytes) => disk.claim(place, bytes),
     async start(request) {

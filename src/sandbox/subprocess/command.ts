@@ -68,7 +68,7 @@ export function subprocessHolds({ setpriv, prlimit }: Programs, { network }: San
   const instead = 'Use bubblewrap or docker.';
   return {
     unprivileged: setpriv === null ? 'without setpriv (util-linux), programs like su work inside' : true,
-    filesystem: `whatever this uid may read or write of the machine, a run may too, and there is no /workspace or /artifacts: only the working directory. ${instead}`,
+    filesystem: `whatever this uid may read or write of the machine, a run may too, and nothing is mounted: /workspace is ~/workspace, /artifacts is ~/artifacts. ${instead}`,
     network:
       network === 'host'
         ? 'the network is allowed'

@@ -4,14 +4,14 @@ import { chmod, chown, copyFile, mkdir, mkdtemp, stat, symlink, writeFile } from
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { RunRequest } from '../sandbox.ts';
+import type { Folders, RunRequest } from '../sandbox.ts';
 
 /** The folder in which every run has a folder. */
 export interface Ground extends AsyncDisposable {
   readonly path: string;
   /** Holds `node`, first in the PATH of runs. */
   readonly programs: string;
-  folderFor(request: RunRequest, uid: number): Promise<RunFolder>;
+  folderFor(request: RunRequest, uid: number, folders: Folders): Promise<RunFolder>;
 }
 
 /** What a run needs outside of the user's folders. It is gone when the run is. */
@@ -35,7 +35,7 @@ export async function createGround(): Promise<Ground> {
   return {
     path,
     programs,
-    folderFor: (request, uid) => folderFor(path, request, uid),
+    folderFor: (request, uid, folders) => folderFor(path, request, uid, folders),
     [Symbol.asyncDispose]: () => removeTree(path),
   };
 }
@@ -58,11 +58,15 @@ async function folderFor(
   ground: string,
   { id, place, code, stdin, workingDir }: RunRequest,
   uid: number,
+  folders: Folders,
 ): Promise<RunFolder> {
   const folder = await mkdtemp(join(ground, `${id}-`));
   const [home, tmp] = [join(folder, 'home'), join(folder, 'tmp')];
   await mkdir(home, { mode: 0o700 });
   await mkdir(tmp, { mode: 0o700 });
+  // The same names for everybody, so that the description of a tool can tell them: ~/workspace, ~/artifacts.
+  for (const [name, target] of Object.entries(folders) as [string, string | null][])
+    if (target !== null) await symlink(target, join(home, name));
   await writeFile(join(folder, 'main'), code, { mode: 0o644 });
   await writeFile(join(folder, 'stdin'), stdin, { mode: 0o644 });
   const roots = {
