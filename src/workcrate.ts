@@ -30,6 +30,7 @@ import { placeOf } from './server-id.ts';
 import { startServing } from './serving.ts';
 import { startSweeper } from './sweeper.ts';
 import { openTracing } from './tracing.ts';
+import { trustedTime } from './trusted-clock.ts';
 import { demandFreePort } from './web/port.ts';
 import { isLoopback, isWildcard } from './web/trusted-names.ts';
 
@@ -125,7 +126,8 @@ async function startAudit({ config, clock, log }: Omit<Ground, 'audit'>, { datab
   if (level === 'off') return openAudit({ folder, clock, level, retentionDays, key, log });
   const place = placeOf(config.data);
   const memory = await openMemory({ database, server, place, folder, clock, log });
-  return openAudit({ folder, clock, level, retentionDays, key, memory, log });
+  const trusted = (now: number): Promise<number> => trustedTime(database, now);
+  return openAudit({ folder, clock, level, retentionDays, trustedTime: trusted, key, memory, log });
 }
 
 /** Its processes are started once somebody wants a document. */

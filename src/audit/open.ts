@@ -20,6 +20,8 @@ export interface AuditOptions {
   /** The least severe that is written. With `off` nothing is, and violations are counted all the same. */
   readonly level: AuditLevel | 'off';
   readonly retentionDays: number;
+  /** The time by which files may be removed, where the clock may be ahead; without it, the clock is believed. */
+  readonly trustedTime?: (now: number) => Promise<number>;
   /** With one, nobody who does not know it can make lines that fit. */
   readonly key: string | null;
   /** What the database remembers of the log; without one nothing is compared. */
@@ -42,8 +44,13 @@ export function openAudit(options: AuditOptions): Audit {
   const least = auditLevels.indexOf(level);
   let sweeping: Promise<unknown> | null = null;
 
+  async function sweep(): Promise<void> {
+    const now = clock();
+    await sweepAudit(folder, (await options.trustedTime?.(now)) ?? now, options.retentionDays);
+  }
+
   function sweepSoon(): void {
-    sweeping ??= sweepAudit(folder, clock(), options.retentionDays)
+    sweeping ??= sweep()
       .catch((error: unknown) => log.error('audit.sweep_failed', { error }))
       .finally(() => (sweeping = null));
   }

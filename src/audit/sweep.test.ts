@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayMs } from './file-names.ts';
 import { event, filesIn, noon, open, temporaryLog } from './log.testing.ts';
+import type { AuditOptions } from './open.ts';
 import { searchAudit } from './search.ts';
 import { sweepAudit } from './sweep.ts';
 import { verifyAudit } from './verify.ts';
@@ -9,9 +10,14 @@ import { verifyAudit } from './verify.ts';
 const days = ['04', '05', '06'].map((day) => `audit-2026-05-${day}.jsonl`);
 
 /** One line at noon of each day, counted from the first, by one server. */
-async function writeOn(folder: string, at: readonly number[], retentionDays = 90): Promise<void> {
+async function writeOn(
+  folder: string,
+  at: readonly number[],
+  retentionDays = 90,
+  more: Pick<AuditOptions, 'trustedTime'> = {},
+): Promise<void> {
   let now = noon;
-  await using audit = open(folder, { clock: () => now, key: 'k', retentionDays });
+  await using audit = open(folder, { clock: () => now, key: 'k', retentionDays, ...more });
   for (const day of at) {
     now = noon + day * dayMs;
     audit.note(event({ subject: `day ${day}` }));
@@ -31,6 +37,15 @@ test('E8: a clock that was ten years ahead for a day costs no line, and there is
     found.lines.map(({ subject }) => subject),
     [4, 3, 3650, 2, 1, 0].map((day) => `day ${day}`),
   );
+});
+
+test('E8: a clock that is ahead on two days costs no line as long as it is not trusted', async () => {
+  using folder = temporaryLog();
+  const trustedTime = async (now: number): Promise<number> => Math.min(now, noon + 2 * dayMs);
+  await writeOn(folder.path, [0, 1, 2, 100, 101], 30, { trustedTime });
+  assert.equal(filesIn(folder.path).length, 5);
+  await writeOn(folder.path, [102], 30);
+  assert.equal(filesIn(folder.path).length, 3, 'without the doubt they go');
 });
 
 test('the day of a clock that was ahead expires with the days around it, and the server goes on after a restart', async () => {
