@@ -30,6 +30,8 @@ export interface Audit extends AsyncDisposable {
    * what cannot be written waits, and that is told in the log.
    */
   note(event: AuditEvent): void;
+  /** The same, at the end of this turn of the event loop: for lines that no answer waits for, such as downloads. */
+  noteSoon(event: AuditEvent): void;
   /**
    * Resolves once all lines so far are on disk. Whoever has changed something waits for it before the answer, together
    * with all who wait at that time. Where it fails, the log tells that, and it resolves all the same.

@@ -10,7 +10,7 @@ import { isWhole, joinRanges } from '../links/links.ts';
 
 function stage(size = 100_000) {
   const events: AuditEvent[] = [];
-  const noting = auditedDownloads({ note: (event) => void events.push(event) } as Audit);
+  const noting = auditedDownloads({ noteSoon: (event) => void events.push(event) } as Audit);
   const link = () => mintLink({ user: 'ada' }, { fileId: 'f' }, { ttlSeconds: 60, singleUse: false }, 0).link;
   const download = { filename: 'film.mp4', size } as Download;
   const piece = (start: number, end: number, more: Partial<Served> = {}): Served => ({

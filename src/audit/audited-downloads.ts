@@ -67,7 +67,7 @@ function eventOf({ owner }: Link, { filename }: Download) {
 }
 
 function noteWhole(audit: Audit, link: Link, download: Download, { bytes, isHandedOver }: Served): void {
-  audit.note({
+  audit.noteSoon({
     ...eventOf(link, download),
     result: isHandedOver ? 'handed_over' : 'ok',
     details: { link: link.id, bytes, size: download.size, whole: true },
@@ -77,7 +77,7 @@ function noteWhole(audit: Audit, link: Link, download: Download, { bytes, isHand
 function noteGathered(audit: Audit, gathered: Gathered): void {
   const { link, download, isHandedOver, stretches, bytes, requests } = gathered;
   const whole = isWhole(stretches, download.size);
-  audit.note({
+  audit.noteSoon({
     ...eventOf(link, download),
     result: isHandedOver ? 'handed_over' : whole ? 'ok' : 'partial',
     details: {
@@ -94,7 +94,7 @@ function noteGathered(audit: Audit, gathered: Gathered): void {
 
 /** How much had gone out by then is not known. */
 function noteFailed(audit: Audit, link: Link, download: Download, failure: string): void {
-  audit.note({
+  audit.noteSoon({
     ...eventOf(link, download),
     level: 'info',
     result: failure,

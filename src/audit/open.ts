@@ -55,8 +55,9 @@ export function openAudit(options: AuditOptions): Audit {
       .finally(() => (sweeping = null));
   }
 
+  const isWritten = ({ level }: AuditEvent): boolean => auditLevels.indexOf(level) >= least;
   const write = (event: AuditEvent): void => {
-    if (auditLevels.indexOf(event.level) >= least) queue.add(bounded(event, clock()));
+    if (isWritten(event)) queue.add(bounded(event, clock()));
   };
   const folding = createFolding(write, clock);
   if (missing !== null) {
@@ -66,6 +67,9 @@ export function openAudit(options: AuditOptions): Audit {
   return {
     // Whoever tries again and again while the disk is full must not fill what is left of it with lines.
     note: (event) => (event.result === 'storage_full' ? folding.take(event, event.result) : write(event)),
+    noteSoon(event) {
+      if (isWritten(event)) queue.addSoon(bounded(event, clock()));
+    },
     violation: violations(folding.take),
     synced: queue.sync,
     async flush() {
@@ -107,6 +111,7 @@ function silent(): Audit {
   const nothing = async (): Promise<void> => {};
   return {
     note() {},
+    noteSoon() {},
     violation: violations(() => {}),
     synced: nothing,
     flush: nothing,

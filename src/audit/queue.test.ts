@@ -28,3 +28,21 @@ test('E8: files of days that are over go only once the head names a line of the 
   await queue.close();
   assert.deepEqual(calls.slice(2), ['settle', 'new day', 'append 2026-05-04', 'settle']);
 });
+
+test('lines that no answer waits for are written together, and before a line that one waits for', () => {
+  const written: (string | null)[][] = [];
+  const chain: Chain = {
+    append: (_day, entries) => void written.push(entries.map(({ subject }) => subject)),
+    settle: async () => null,
+    isKnown: () => true,
+    async sync() {},
+    leave() {},
+  };
+  const queue = createQueue({ chain, log: keptLog().log, newDay() {} });
+  const line = (subject: string) => ({ ...event({ subject }), time: noon });
+  queue.addSoon(line('first'));
+  queue.addSoon(line('second'));
+  assert.deepEqual(written, []);
+  queue.add(line('third'));
+  assert.deepEqual(written, [['first', 'second', 'third']]);
+});

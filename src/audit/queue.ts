@@ -25,6 +25,7 @@ export interface QueueOptions {
 /**
  * Lines on their way to the file, in order. A line is in the file when `add` returns, so that whoever is answered
  * later finds it there even after `kill -9`; a power loss it survives once `sync` or `settle` has brought it to disk.
+ * Lines that come by `addSoon` are written together, once for each turn of the event loop.
  */
 export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions) {
   let waiting: Entry[] = [];
@@ -98,25 +99,32 @@ export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions)
     return settling.settle();
   }
 
-  async function flush(): Promise<unknown> {
+  /** As often as it takes until all lines are written, or one cannot be. */
+  function writeAll(): void {
     for (let most = mostWaiting; most > 0; most--) {
       write();
       if (waiting.length === 0 || failure !== null) break;
     }
+  }
+
+  async function flush(): Promise<unknown> {
+    writeAll();
     const unsettled = await settle();
     return failure ?? unsettled;
   }
 
-  return {
-    add(entry: Entry): void {
-      if (closed) return log.error('audit.lines_lost', { lines: 1, because: 'closed' });
-      const most = entry.level === 'warning' ? mostWaiting + keptForWarnings : mostWaiting;
-      if (waiting.length < most) waiting.push(entry);
-      else lose();
-      if (waiting.length === 1 && failure === null) write();
-      else writeSoon();
-    },
+  function add(entry: Entry, when: 'now' | 'soon'): void {
+    if (closed) return log.error('audit.lines_lost', { lines: 1, because: 'closed' });
+    const most = entry.level === 'warning' ? mostWaiting + keptForWarnings : mostWaiting;
+    if (waiting.length < most) waiting.push(entry);
+    else lose();
+    if (when === 'now' && failure === null) writeAll();
+    else writeSoon();
+  }
 
+  return {
+    add: (entry: Entry) => add(entry, 'now'),
+    addSoon: (entry: Entry) => add(entry, 'soon'),
     sync: settling.sync,
 
     /** Resolves once all is on disk, or with what is in the way of that. */

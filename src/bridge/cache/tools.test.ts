@@ -19,6 +19,7 @@ function memoryAudit(): Audit & { readonly lines: string[] } {
     lines,
     note: ({ level, operation, user, client, subject, result }) =>
       void lines.push([level, operation, user, client, subject, result].join(' ')),
+    noteSoon: () => assert.fail('nothing is noted later'),
     violation: ({ operation, subject, result }, kind) =>
       lines.push(['violation', operation, subject, result, kind].join(' ')),
     synced: async () => {},

@@ -105,6 +105,7 @@ type Noted = Omit<AuditEvent, 'level'> & { readonly level?: string; readonly kin
 function memoryAudit(noted: Noted[]): Audit {
   return {
     note: (event) => void noted.push(event),
+    noteSoon: (event) => void noted.push(event),
     violation: (event, kind) => noted.push({ ...event, kind, level: 'warning' }),
     synced: async () => {},
     flush: async () => {},
