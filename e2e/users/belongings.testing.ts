@@ -45,8 +45,9 @@ export async function belongingsOf(team: Team, owner: Member): Promise<Belonging
     (await owner.call('search_index', { query: '' })).data,
     (await owner.call('get_crate', { crate_id: crate.id })).data,
   ];
-  // One for all, so that it is known again also where only a part of a name is told.
-  const madeUp = `mark${hex(8)}`;
+  // One for all, so that it is known again also where only a part of a name is told. It sorts as the real one does,
+  // since a list may go on after any name.
+  const madeUp = mark.slice(0, -3) + (mark.at(-3) === '0' ? '1' : '0') + mark.slice(-2);
   const pair = (what: string, real: string, like: string): Reference => ({ what, real, madeUp: like });
   const references = [
     pair('file', file, `file_${hex(12)}`),

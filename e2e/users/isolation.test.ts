@@ -169,9 +169,14 @@ function withoutContent({ properties = {}, ...rest }: Schema): Schema {
   return { ...rest, properties: Object.fromEntries(names) };
 }
 
-/** A random token may hold a letter or number by itself, which is a word of many crates. */
+/**
+ * A random token may hold a letter or number by itself, which is a word of many crates; and a list of names goes on
+ * after any word, so two random ones give two pages of eve's own.
+ */
 const spokenTo = (tool: string, pool: readonly Reference[]): readonly Reference[] =>
-  /^search_(index|by_entity)$/.test(tool) ? pool.filter(({ what }) => !/token|URL/.test(what)) : pool;
+  /^(search_(index|by_entity)|list_artifacts)$/.test(tool)
+    ? pool.filter(({ what }) => !/token|URL/.test(what))
+    : pool;
 
 /** Arguments that fit what a tool says it takes, made of what the other has. */
 function twinsOf(schema: Schema, pool: readonly Reference[]): fc.Arbitrary<Twins> {
