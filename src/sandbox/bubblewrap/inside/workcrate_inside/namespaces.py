@@ -29,8 +29,12 @@ TCP_BUFFER = "4096 8192 16384"
 
 
 def write_file(path, text):
-    with open(path, "w") as file:
-        file.write(text)
+    """Without the buffers of open(), which take longer than the kernel: every run writes a dozen of these."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
 
 
 def enter_namespaces(settings):
