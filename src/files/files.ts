@@ -217,7 +217,7 @@ function dailyOrphans(options: FilesOptions, inHand: ReadonlySet<string>): () =>
   };
 }
 
-interface FilePage {
+export interface FilePage {
   readonly limit: number;
   readonly after: string | null;
 }
