@@ -16,7 +16,9 @@ const onlyWithoutRoutes = `def ways():
     found = [line.split()[0] for line in open('/proc/net/route').read().splitlines()[1:]]
     try: found += [line.split()[-1] for line in open('/proc/net/ipv6_route')]
     except OSError: pass
-    return [name for name in found if name != 'lo'] + [name for _, name in socket.if_nameindex() if name != 'lo']
+    try: found += [name for _, name in socket.if_nameindex()]
+    except OSError: pass
+    return [name for name in found if name != 'lo']
 if ways(): through('ways out: %s' % ways()); print('TRIED', flush=True); sys.exit()
 `;
 
@@ -91,7 +93,8 @@ probe = socket.socket()
 for request, flags in ((0x8914, 0), (0x8916, 0), (0x8922, 1500)):
     data = b'lo'.ljust(16, b'\\0') + struct.pack('h', flags).ljust(24, b'\\0')
     attempt('ioctl %x' % request, lambda: fcntl.ioctl(probe, request, data))
-link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+try: link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+except OSError: print('TRIED', flush=True); sys.exit()
 link.settimeout(1)
 for kind, body in ((16, struct.pack('BBHiII', 0, 0, 0, 0, 1, 1) + struct.pack('HH', 16 + 4, 18) + struct.pack('HH', 10, 1) + b'dummy\\0\\0\\0' + b'\\0' * 4), (20, struct.pack('BBBBI', 2, 24, 0, 0, 1) + struct.pack('HH', 8, 2) + bytes((10, 9, 8, 7)))):
     link.send(struct.pack('IHHII', 16 + len(body), kind, 0x605, 1, 0) + body)

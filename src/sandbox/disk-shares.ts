@@ -10,6 +10,11 @@ const measureEveryMs = 400;
 const patience = 10;
 /** So many runs may add to what is too much already, before no more are started. */
 const mostAdding = 3;
+/**
+ * The file system may fill by so much during runs in folders that cannot be counted, all of them together. Others
+ * fill it too meanwhile, so it cannot be little.
+ */
+const allowGrowth = (diskBytes: number): number => Math.max(64 * 1024 ** 2, diskBytes / 16);
 /** How long what the file system answered is good for. */
 const freeSpaceMs = 100;
 /** Who has less than this has nothing to tidy up when the disk is full. */
@@ -23,6 +28,8 @@ interface Known {
   most: number;
   /** Runs that added to it all the same. */
   adding: number;
+  /** By how much the file system filled during runs in these folders since they cannot be counted. */
+  growth: number;
   /** What was there when the latest run was let in although the disk was full; null where it was not. */
   tidyFrom: number | null;
   /** Inputs that are being copied in. */
@@ -41,6 +48,10 @@ interface Known {
 export interface Share {
   readonly most: number;
   readonly isOver: boolean;
+  /** Whether they hold something that cannot be counted, such as a folder that is closed to the server. */
+  readonly isUncountable: boolean;
+  /** By how much the file system may fill during a run while that is so. */
+  readonly growthLeft: number;
   /** See `Known`. */
   readonly tidyFrom: number | null;
   /** Takes down what was measured. */
@@ -61,7 +72,14 @@ export interface Share {
    * After a run, in the background. Short runs are over before anybody looks at what they write, so it is looked at
    * now and then between them, and always where there was too much already.
    */
-  settle(run: { readonly beganOver: boolean; readonly wasOver: boolean }): void;
+  settle(run: EndedRun): void;
+}
+
+export interface EndedRun {
+  readonly beganOver: boolean;
+  readonly wasOver: boolean;
+  /** By how much the file system has filled since its start; null where the folders could be counted then. */
+  readonly growth: (() => Promise<number>) | null;
 }
 
 /** The shares of all users. One is kept for everyone who ever ran something. */
@@ -76,11 +94,12 @@ export function diskShares(diskBytes: number, scales: Scales, signal: AbortSigna
   };
 }
 
-function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<PlaceSpace>): Share {
-  const known: Known = {
+function knowNothing(diskBytes: number): Known {
+  return {
     bytes: 0,
     most: diskBytes,
     adding: 0,
+    growth: 0,
     tidyFrom: null,
     underWay: 0,
     due: 0,
@@ -88,12 +107,18 @@ function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<
     settled: Promise.resolve(),
     admitted: Promise.resolve(),
   };
+}
+
+function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<PlaceSpace>): Share {
+  const known = knowNothing(diskBytes);
   const isOver = (): boolean => known.bytes > diskBytes;
 
   const note = (bytes: number): void => {
     known.bytes = bytes;
     if (!isOver()) known.adding = 0;
-    if (Number.isFinite(bytes)) known.most = Math.max(diskBytes, bytes);
+    if (!Number.isFinite(bytes)) return;
+    known.most = Math.max(diskBytes, bytes);
+    known.growth = 0;
   };
   const measure = async (): Promise<void> => {
     const began = performance.now();
@@ -103,11 +128,15 @@ function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<
     const ended = performance.now();
     known.due = ended + Math.max(measureEveryMs, patience * (ended - began));
   };
-  const settled = async (earlier: Promise<void>, beganOver: boolean, wasOver: boolean): Promise<void> => {
+  const settled = async (earlier: Promise<void>, { beganOver, wasOver, growth }: EndedRun): Promise<void> => {
+    const grown = growth?.().catch(() => Infinity) ?? null;
     await earlier;
     const { most } = known;
     await measure();
-    if (beganOver && isOver() && (wasOver || known.bytes > most)) known.adding++;
+    if (!beganOver || !isOver()) return;
+    if (grown !== null && known.bytes === Infinity) known.growth += Math.max(0, await grown);
+    const hasAdded = grown === null ? known.bytes > most : known.growth > allowGrowth(diskBytes);
+    if (wasOver || hasAdded) known.adding++;
   };
 
   /** Where the disk is full, only those are let in who have something to delete, and while there is a rest for that. */
@@ -149,6 +178,12 @@ function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<
     get isOver() {
       return isOver();
     },
+    get isUncountable() {
+      return known.bytes === Infinity;
+    },
+    get growthLeft() {
+      return allowGrowth(diskBytes) - known.growth;
+    },
     get tidyFrom() {
       return known.tidyFrom;
     },
@@ -169,12 +204,13 @@ function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<
       known.admitted = claimed.catch(() => {});
       return claimed;
     },
-    settle({ beganOver, wasOver }) {
+    settle(run) {
+      const { beganOver, wasOver } = run;
       if (!beganOver && !wasOver && performance.now() < known.due) return;
       // One at a time; and whoever begins meanwhile where there was too much waits for it.
       known.due = Number.POSITIVE_INFINITY;
       if (wasOver) known.bytes = Number.POSITIVE_INFINITY;
-      known.settled = settled(known.settled, beganOver, wasOver);
+      known.settled = settled(known.settled, run);
     },
   };
 }

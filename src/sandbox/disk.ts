@@ -65,6 +65,7 @@ function watch(place: Place, share: Share, scales: Scales, over: () => void): Di
   const stop = new AbortController();
   const { tidyFrom } = share;
   const beganOver = share.isOver || tidyFrom !== null;
+  const growth = share.isUncountable ? watchGrowth(place) : null;
   let last: Measured | null = null;
   let wasOver = false;
   let mustStop = false;
@@ -78,7 +79,10 @@ function watch(place: Place, share: Share, scales: Scales, over: () => void): Di
     last ??= firstGuess(used, beganOver);
     if (isFull || mayBeOver(last, used, most)) {
       last = await measure(scales, place, { last, used, most }, stop.signal);
-      wasOver ||= last.bytes > most;
+      // Whoever has what cannot be counted may delete it. Until then only the file system tells whether they do.
+      const isOver =
+        growth !== null && last.bytes === Infinity ? (await growth()) > share.growthLeft : last.bytes > most;
+      wasOver ||= isOver;
       // What is over is measured once more when the run has ended, since it writes until it is killed.
       if (!wasOver) share.note(last.bytes);
     }
@@ -89,9 +93,16 @@ function watch(place: Place, share: Share, scales: Scales, over: () => void): Di
   return {
     [Symbol.dispose]() {
       stop.abort();
-      share.settle({ beganOver, wasOver });
+      share.settle({ beganOver, wasOver, growth });
     },
   };
+}
+
+/** By how many bytes the file system has filled since. */
+function watchGrowth({ workspace }: Place): () => Promise<number> {
+  const before = measureFreeSpace(workspace);
+  before.catch(() => {});
+  return async () => (await measureFreeSpace(workspace)).usedBytes - (await before).usedBytes;
 }
 
 /** As if it had been empty, until the first measuring: most runs are over by then. */

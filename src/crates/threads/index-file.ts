@@ -23,7 +23,7 @@ const mostKept = 2;
 /** Moves a damaged index out of the way, unless another has taken its place already. Gives its new name. */
 export function setIndexAside(location: string, damaged: string | null): string | null {
   if (damaged === null || !isFile(location) || identifyIndex(location) !== damaged) return null;
-  const aside = `${location}.damaged-${new Date().toISOString().replaceAll(/[-:]/g, '').slice(0, 15)}`;
+  const aside = `${location}.damaged-${new Date().toISOString().replaceAll(/[-:.Z]/g, '')}`;
   renameSync(location, aside);
   // What is in the log belongs to the damaged one, and would damage the next.
   for (const end of ['-wal', '-shm']) rmSync(location + end, { force: true });

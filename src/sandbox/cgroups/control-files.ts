@@ -15,13 +15,13 @@ export function writeControl(directory: string, file: string, value: string): vo
   }
 }
 
-/** Whether the kernel has such a file. */
+/** Whether the kernel has such a file. ENODEV is how it says that the group is going at this moment. */
 export function writeIfThere(directory: string, file: string, value: string): boolean {
   try {
     writeControl(directory, file, value);
     return true;
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
+    if (!['ENOENT', 'ENODEV'].includes(errnoOf(error) ?? '')) throw error;
     return false;
   }
 }
