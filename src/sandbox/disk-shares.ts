@@ -5,8 +5,12 @@ import type { PlaceSpace } from './place-space.ts';
 import type { Place } from './sandbox.ts';
 import { plainBytes } from './plain-bytes.ts';
 
-/** After a run its folders are measured again at most so often, and after so many times what the last one took. */
-const measureEveryMs = 400;
+/**
+ * After a run its folders are measured again after so long, or sooner where the file system has filled by so much that
+ * they could be too large; and never before so many times what the last measuring took.
+ */
+const measureEveryMs = 2000;
+const measureSoonMs = 400;
 const patience = 10;
 /** So many runs may add to what is too much already, before no more are started. */
 const mostAdding = 3;
@@ -36,6 +40,11 @@ interface Known {
   underWay: number;
   /** After a run, they are measured again from this moment on. */
   due: number;
+  /** Or from this moment on, where they could be too large. */
+  dueIfGrown: number;
+  /** How full the file system was when it was last asked, and when they were measured. */
+  used: number;
+  usedWhenMeasured: number;
   /** When the file system has to be asked again whether it is full. */
   askAt: number;
   /** What is being measured since runs ended. */
@@ -103,14 +112,17 @@ function knowNothing(diskBytes: number): Known {
     tidyFrom: null,
     underWay: 0,
     due: 0,
+    dueIfGrown: 0,
+    used: 0,
+    usedWhenMeasured: 0,
     askAt: 0,
     settled: Promise.resolve(),
     admitted: Promise.resolve(),
   };
 }
 
-function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<PlaceSpace>): Share {
-  const known = knowNothing(diskBytes);
+/** Measures a user's folders, and knows when that has to be done again. */
+function createMeasuring(known: Known, diskBytes: number, measurePlace: () => Promise<PlaceSpace>) {
   const isOver = (): boolean => known.bytes > diskBytes;
 
   const note = (bytes: number): void => {
@@ -122,12 +134,28 @@ function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<
   };
   const measure = async (): Promise<void> => {
     const began = performance.now();
+    const { used } = known;
     // What was known before holds where they cannot be measured now.
     const space = await measurePlace().catch(() => null);
     if (space !== null) note(space.bytes);
+    known.usedWhenMeasured = used;
     const ended = performance.now();
-    known.due = ended + Math.max(measureEveryMs, patience * (ended - began));
+    const rest = patience * (ended - began);
+    known.due = ended + Math.max(measureEveryMs, rest);
+    known.dueIfGrown = ended + Math.max(measureSoonMs, rest);
   };
+  /** As if all that the file system has filled by since were theirs. */
+  const mayBeOver = (): boolean =>
+    known.bytes + Math.max(0, known.used - known.usedWhenMeasured) > known.most;
+  const isDue = (): boolean => performance.now() >= (mayBeOver() ? known.dueIfGrown : known.due);
+
+  return { isOver, note, measure, isDue };
+}
+
+function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<PlaceSpace>): Share {
+  const known = knowNothing(diskBytes);
+  const { isOver, note, measure, isDue } = createMeasuring(known, diskBytes, measurePlace);
+
   const settled = async (earlier: Promise<void>, { beganOver, wasOver, growth }: EndedRun): Promise<void> => {
     const grown = growth?.().catch(() => Infinity) ?? null;
     await earlier;
@@ -143,6 +171,7 @@ function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<
   const demandRoom = async (): Promise<void> => {
     if (performance.now() < known.askAt) return;
     const space = await measureFreeSpace(place.workspace);
+    known.used = space.usedBytes;
     known.tidyFrom = null;
     if (leavesReserve(space)) {
       known.askAt = performance.now() + freeSpaceMs;
@@ -206,9 +235,9 @@ function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<
     },
     settle(run) {
       const { beganOver, wasOver } = run;
-      if (!beganOver && !wasOver && performance.now() < known.due) return;
+      if (!beganOver && !wasOver && !isDue()) return;
       // One at a time; and whoever begins meanwhile where there was too much waits for it.
-      known.due = Number.POSITIVE_INFINITY;
+      known.due = known.dueIfGrown = Number.POSITIVE_INFINITY;
       if (wasOver) known.bytes = Number.POSITIVE_INFINITY;
       known.settled = settled(known.settled, run);
     },
