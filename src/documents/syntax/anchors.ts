@@ -33,8 +33,40 @@ export function withAnchors(ast: Ast, lost: (target: string) => void): Ast {
     if (own !== '') ids.add(own);
     return [own, classes, pairs];
   };
-  const marked = rewrite(ast, { attr: unique });
-  return rewrite(marked, { inlines: (list) => list.flatMap((node) => linked(node, ids, lost)) });
+  return dropLostLinks(rewrite(ast, { attr: unique }), lost);
+}
+
+/** After so many rounds no link within the document is left, so that no document takes long. */
+const mostRounds = 10;
+
+/**
+ * A link that becomes text may leave a span around another one, which then loses its id, and with it the links to it;
+ * hence in rounds, until none is lost.
+ */
+function dropLostLinks(ast: Ast, lost: (target: string) => void): Ast {
+  let current = ast;
+  for (let round = 1; ; round++) {
+    const ids = round < mostRounds ? findIds(current) : new Set<string>();
+    let hasLost = false;
+    const tell = (target: string): void => {
+      hasLost = true;
+      lost(target);
+    };
+    current = rewrite(current, {
+      inlines: (list) => list.flatMap((node) => linked(node, ids, tell)).map(withoutLostAnchor),
+    });
+    if (!hasLost) return current;
+  }
+}
+
+function findIds(ast: Ast): Set<string> {
+  const ids = new Set<string>();
+  const attr = (each: Attr): Attr => {
+    ids.add(each[0]);
+    return each;
+  };
+  rewrite(ast, { attr });
+  return ids;
 }
 
 /** Numbers go on from the last one, so that many nodes of one name take no quadratic time. */

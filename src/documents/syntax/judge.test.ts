@@ -350,3 +350,15 @@ test('characters that the usual fonts may lack are seen', () => {
   for (const text of ['你', 'שלום', 'नमस्ते', '🎉', '한']) assert.equal(isRare(text), true, text);
   assert.equal(hasRareCharacters(astOf([{ t: 'CodeBlock', c: [['', [], []], '你'] }])), true);
 });
+
+test('C12: a link that leads nowhere leaves no span that is marked twice, and no link to the mark that goes', () => {
+  const span = (id: string, inside: Inline): Inline => ({ t: 'Span', c: [[id, [], []], [inside]] });
+  const linkTo = (target: string, inside: Inline): Inline => ({
+    t: 'Link',
+    c: [['', [], []], [inside], [target, '']],
+  });
+  const { ast } = cited(
+    paragraph(span('a', linkTo('#nowhere', span('b', str('text')))), linkTo('#a', str('there'))),
+  );
+  assert.deepEqual(ast, paragraph(span('', span('b', str('text'))), str('there')));
+});
