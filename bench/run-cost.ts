@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startProgram } from './program.ts';
-import { median } from './runs-samples.ts';
 
 const rounds = 5;
 const runsInRound = 200;
@@ -26,10 +25,11 @@ for (let round = 1; round <= rounds; round++)
     seen[name].push(cost);
     console.log(`round ${round}, ${name}: ${cost.toFixed(2)} ms of processor time a run`);
   }
-const ratios = seen.now.map((cost, at) => cost / seen.before[at]!);
+const mean = (costs: readonly number[]): number => costs.reduce((sum, cost) => sum + cost, 0) / costs.length;
+const ratios = seen.now.map((cost, at) => (cost / seen.before[at]!).toFixed(3));
 console.log(
-  `median ${median(seen.before).toFixed(2)} before, ${median(seen.now).toFixed(2)} now: ` +
-    `${(median(seen.now) / median(seen.before)).toFixed(3)} × (rounds ${ratios.map((ratio) => ratio.toFixed(3)).join(', ')})`,
+  `mean ${mean(seen.before).toFixed(2)} before, ${mean(seen.now).toFixed(2)} now: ` +
+    `${(mean(seen.now) / mean(seen.before)).toFixed(3)} × (rounds ${ratios.join(', ')})`,
 );
 
 async function measureRuns(checkout: string): Promise<number> {
