@@ -13,4 +13,14 @@ export const built = [
 ];
 
 /** The rows that have not been asked for yet. */
-export const notYetAskedFor = ['A12', ...row('D', 11, 13), ...row('F', 1, 5)];
+export const notYetAskedFor = [
+  'A12',
+  'B13',
+  'B14',
+  'C14',
+  ...row('D', 11, 13),
+  ...row('D', 17, 21),
+  ...row('F', 1, 7),
+  ...row('G', 1, 5),
+  ...row('H', 1, 4),
+];
