@@ -28,7 +28,8 @@ for (const name of Object.keys(footprints[0]) as (keyof (typeof footprints)[0])[
 report(
   `kills: ${kills}; runs ${ledger.runs.size}, crates ${ledger.crates.size}, deletions ${ledger.deleted.size}, revocations ${ledger.revoked.size}, single uses ${ledger.used.size}`,
 );
-for (const problem of ledger.problems.slice(0, 50)) report(`PROBLEM ${problem}`);
+const kinds = Map.groupBy(ledger.problems, (problem) => problem);
+for (const [problem, all] of [...kinds].slice(0, 50)) report(`PROBLEM, ${all.length} times: ${problem}`);
 report(
   ledger.problems.length === 0
     ? 'nothing lost, nothing doubled, nothing leaked'

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { send, whenFree } from '../behaviour/upload.testing.ts';
 import { anyOf } from '../durability/load.testing.ts';
 import { callTool, pathOf, type SoakAction } from './actions.testing.ts';
 
@@ -24,7 +25,8 @@ const vanishInUpload: SoakAction = async (scene) => {
   const url = scene.program.url + pathOf(uploadUrl);
   await vanishFrom(url, 'PUT', scene.random() * vanishMs);
   // Withdrawn, so that a long soak does not come to the limit of open uploads.
-  await fetch(url, { method: 'DELETE', headers: { 'Tus-Resumable': '1.0.0' } });
+  const withdrawn = await whenFree(() => send('DELETE', url, null, { 'Tus-Resumable': '1.0.0' }));
+  if (withdrawn.status !== 204) throw new Error(`an upload was not withdrawn: ${withdrawn.status}`);
 };
 
 const vanishInDownload: SoakAction = async ({ program, ledger, random }) => {
