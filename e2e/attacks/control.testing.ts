@@ -106,7 +106,16 @@ os._exit(9)`,
     language: python,
     code: `signal.signal(signal.SIGTERM, signal.SIG_IGN)
 for number in range(1, 65): attempt('', lambda: os.kill(1, number) or False)
-for _ in range(50_000): os.kill(1, signal.SIGTERM)
+storm = (signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM)
+senders = []
+for _ in range(4):
+    sender = os.fork()
+    if sender == 0:
+        for _ in range(30_000):
+            for number in storm: os.kill(1, number)
+        os._exit(0)
+    senders.append(sender)
+for sender in senders: os.waitpid(sender, 0)
 os._exit(7)`,
     judge: endedBy('exit', 7),
   },

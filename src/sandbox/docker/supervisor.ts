@@ -73,6 +73,12 @@ def reap_all():
         try: os.wait()
         except ChildProcessError: return
 
+def reap_ended(worker):
+    while True:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == worker: return status
+        if pid == 0: return None
+
 def counted(name, *paths):
     for path in paths:
         try:
@@ -97,29 +103,37 @@ def supervise(worker, to_worker):
     set_dumpable(0)
     # What process 1 has no handler for cannot reach it from inside, and Python has one for this.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, lambda *_: signal_all(signal.SIGTERM))
+    # Taken one after the other: handlers would nest, and a run that sends them faster than they are handled would
+    # end this process by too deep a recursion.
+    awaited = {signal.SIGCHLD, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
     task = json.loads(read_line())
     code = read_exactly(task['codeLength'])
     mark = bytes.fromhex(task.pop('mark'))
     end = time.monotonic() + task['mostSeconds']
-    ended = []
-    def look(*_):
-        if time.monotonic() >= end: os._exit(1)
-        if takes_too_much(sys.argv[4]):
-            ended.append('kernel memory')
-            signal_all(signal.SIGKILL)
-    # The run can send this signal too, but not make it late.
-    signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
     with open(to_worker, 'wb') as pipe:
         try: pipe.write(json.dumps(task).encode() + b'\\n' + code)
         except BrokenPipeError: pass
     os.dup2(os.open('/dev/null', os.O_RDONLY), 0)
-    pid = 0
-    while pid != worker: pid, status = os.wait()
+    took_too_much = False
+    next_look = time.monotonic() + 0.1
+    status = None
+    while status is None:
+        info = signal.sigtimedwait(awaited, max(0, next_look - time.monotonic()))
+        if info and info.si_signo == signal.SIGTERM: signal_all(signal.SIGTERM)
+        if time.monotonic() >= end: os._exit(1)
+        if time.monotonic() >= next_look:
+            next_look = time.monotonic() + 0.1
+            if takes_too_much(sys.argv[4]):
+                took_too_much = True
+                signal_all(signal.SIGKILL)
+        status = reap_ended(worker)
     reap_all()
     report = {'code': os.waitstatus_to_exitcode(status), **events()}
-    report['oomKilled'] += len(ended)
+    report['oomKilled'] += took_too_much
+    # Nobody may be there to read what it says.
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(1))
+    signal.setitimer(signal.ITIMER_REAL, max(0.1, end - time.monotonic()))
     say(1, mark, b'')
     say(2, mark, json.dumps(report).encode())
     os._exit(0)

@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import time
 
 from .kernel import PR_SET_DUMPABLE, prctl
 from .kernel_memory import takes_too_much
@@ -15,6 +16,10 @@ INSIDE = "/opt/workcrate/inside"
 
 # How often a run that is watched is looked at.
 WATCH_SECONDS = 0.1
+
+# Blocked, and taken one after the other: handlers would nest, and a run that sends them faster than they are handled
+# would end its init by too deep a recursion. An init gets no signal that is neither blocked nor handled.
+AWAITED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1}
 
 # The code is not in a file and not among the arguments; errors read as those of bash -c.
 BASH = (
@@ -62,8 +67,7 @@ def be_init(ends, language, settings, program):
         set_limits(settings["rlimits"])
         drop_rights(program)
         prctl(PR_SET_DUMPABLE, 0)
-        # A signal from outside reaches an init only if it has a handler.
-        signal.signal(signal.SIGTERM, lambda *_: signal_all(signal.SIGTERM))
+        signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
         watch = KernelMemoryWatch(settings["network"])
         child = os.fork()
     except BaseException as error:
@@ -83,10 +87,18 @@ class KernelMemoryWatch:
     def __init__(self, network):
         self.network = network
         self.was_too_much = False
-        signal.signal(signal.SIGUSR1, lambda *_: signal.setitimer(signal.ITIMER_REAL, WATCH_SECONDS, WATCH_SECONDS))
-        signal.signal(signal.SIGALRM, lambda *_: self.look())
+        self.next_look = None
 
-    def look(self):
+    def start(self):
+        self.next_look = self.next_look or time.monotonic() + WATCH_SECONDS
+
+    def seconds_to_next_look(self):
+        return max(0, self.next_look - time.monotonic())
+
+    def look_if_due(self):
+        if self.next_look is None or self.seconds_to_next_look() > 0:
+            return
+        self.next_look = time.monotonic() + WATCH_SECONDS
         if takes_too_much(self.network):
             self.was_too_much = True
             signal_all(signal.SIGKILL)
@@ -96,8 +108,7 @@ def become(language, settings, status):
     os.close(status)
     prctl(PR_SET_DUMPABLE, 1)
     os.setsid()
-    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM):
-        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
     if language == "python":
         signal.signal(signal.SIGINT, signal.default_int_handler)
         gc.enable()
@@ -115,17 +126,39 @@ def become(language, settings, status):
 
 
 def wait_for(child, status, watch):
-    while True:
-        pid, result = os.waitpid(-1, 0)
-        if pid == child:
-            break
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    result = None
+    while result is None:
+        number = next_signal(watch)
+        if number == signal.SIGTERM:
+            signal_all(signal.SIGTERM)
+        elif number == signal.SIGUSR1:
+            watch.start()
+        watch.look_if_due()
+        result = reap_ended(child)
     code = os.waitstatus_to_exitcode(result)
     crowd = count_tasks() if code > 0 else 0
     kill_the_rest()
     outcome = {"code": code, "crowd": crowd, "kernelMemory": watch.was_too_much}
     os.write(status, json.dumps(outcome).encode() + b"\n")
     os._exit(0)
+
+
+def next_signal(watch):
+    """None where it is time to look."""
+    if watch.next_look is None:
+        return signal.sigwaitinfo(AWAITED).si_signo
+    info = signal.sigtimedwait(AWAITED, watch.seconds_to_next_look())
+    return info and info.si_signo
+
+
+def reap_ended(child):
+    """Every process that has ended by now, since one signal may stand for many. Gives how the child ended, if it did."""
+    while True:
+        pid, result = os.waitpid(-1, os.WNOHANG)
+        if pid == child:
+            return result
+        if pid == 0:
+            return None
 
 
 def count_tasks():
