@@ -1,3 +1,4 @@
+import { runInSlices } from '../concurrency/yield.ts';
 import { asWorkcrateError, isWorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
@@ -6,7 +7,6 @@ import { canRunsRead, type Places } from '../places/places.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { demandName, openArtifact, type Artifact, type ArtifactFolder } from './artifact.ts';
 import { artifactFailed, artifactNotFound } from './failures.ts';
-import { inTurns } from './in-turns.ts';
 import { createNamePage, type NamePage, type PageWish } from './name-page.ts';
 
 export { base64Of, type Artifact } from './artifact.ts';
@@ -92,7 +92,8 @@ async function pageIn(
     if (name !== null && !name.startsWith('.')) page.add(name);
   };
   try {
-    const unreadable = folder === null ? 0 : (await inTurns(folder.root.fileNames(here), add)).unreadable;
+    const unreadable =
+      folder === null ? 0 : (await runInSlices(folder.root.fileNames(here), { take: add })).unreadable;
     return { ...page.page(), unreadable };
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return { ...createNamePage(wish).page(), unreadable: 0 };

@@ -1,7 +1,7 @@
+import { runInSlices } from '../concurrency/yield.ts';
 import { isWorkcrateError } from '../errors.ts';
 import { belowRoot, here, type Components, type TreeEnd, type TreeEntry } from '../paths/paths.ts';
 import { inByteOrder } from './byte-order.ts';
-import { inTurns } from './in-turns.ts';
 
 /** What tells one state of a file from another, in nanoseconds where it is a time. */
 interface Mark {
@@ -71,11 +71,12 @@ export async function snapshot(
 
 async function seen(all: Generator<TreeEntry, TreeEnd>, files: Map<string, Mark>): Promise<TreeEnd> {
   try {
-    return await inTurns(all, ({ path, stats }) => {
+    const take = ({ path, stats }: TreeEntry): void => {
       if (path === null || !stats.isFile() || isOwnFile(path)) return;
       const { size, mtimeNs: modified, ino: inode, ctimeNs: changed } = stats;
       files.set(path, { size, modified, inode, changed });
-    });
+    };
+    return await runInSlices(all, { take });
   } catch (error) {
     // Nothing there, or a link or file in its place: it holds no files. Otherwise they are out of sight.
     const isGone =

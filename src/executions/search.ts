@@ -1,4 +1,4 @@
-import { setImmediate as othersFirst } from 'node:timers/promises';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Database, SqlValue } from '../database/database.ts';
 import type { Caller } from '../identity.ts';
 import type { Language } from '../sandbox/sandbox.ts';
@@ -60,7 +60,7 @@ export async function searchExecutions(
   const { hits, next } = await hitsOf(database, caller, search);
   const executions: Found[] = [];
   for (let at = 0; at < hits.length; at += windowRows) {
-    if (at > 0) await othersFirst();
+    if (at > 0) await yieldToEventLoop();
     executions.push(...(await shownRows(database, caller, hits.slice(at, at + windowRows))));
   }
   return { executions, next: next && cursorOf(next) };
@@ -86,7 +86,7 @@ async function hitsOf(
   const hits: Place[] = [];
   let from = after === undefined ? null : placeAt(after);
   for (let seen = 0; seen < mostRows; seen += windowRows) {
-    if (seen > 0) await othersFirst();
+    if (seen > 0) await yieldToEventLoop();
     const rows = await windowAfter(database, caller, search, from);
     for (const { isHit, ...place } of rows) {
       if (isHit && hits.length === limit) return { hits, next: hits.at(-1)! };

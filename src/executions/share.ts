@@ -1,4 +1,4 @@
-import { setImmediate as othersFirst } from 'node:timers/promises';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../log.ts';
 import type { Execution } from './record.ts';
@@ -97,7 +97,7 @@ async function measure(
     }
     if (rows.length < measuredAtOnce) return { bytes, last: null };
     from = { startedAt: rows.at(-1)!.started_at, id: rows.at(-1)!.id };
-    await othersFirst();
+    await yieldToEventLoop();
   }
 }
 
@@ -117,6 +117,6 @@ async function deleteFrom(database: Database, owner: string, { startedAt, id }: 
     );
     count += gone.length;
     if (gone.length < deletedAtOnce) return count;
-    await othersFirst();
+    await yieldToEventLoop();
   }
 }

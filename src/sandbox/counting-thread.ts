@@ -1,6 +1,6 @@
 import { answerCalls } from '../threads/inside.ts';
 import type { CallContext } from '../threads/threads.ts';
-import { stepByStep } from './measure.ts';
+import { countInSlices } from './measure.ts';
 import { countPlace, type PlaceSpace } from './place-space.ts';
 import type { Place } from './sandbox.ts';
 
@@ -32,7 +32,7 @@ async function count(place: Place, withUnlinked: boolean, signal: AbortSignal): 
   const deadline = AbortSignal.timeout(mostMs);
   try {
     const steps = countPlace({ place, withUnlinked, mostEntries, mostDescriptors });
-    return (await stepByStep(steps, AbortSignal.any([signal, deadline]))) ?? tooMuch;
+    return (await countInSlices(steps, AbortSignal.any([signal, deadline]))) ?? tooMuch;
   } catch (error) {
     if (deadline.aborted && !signal.aborted) return tooMuch;
     throw error;

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { setImmediate as otherWork } from 'node:timers/promises';
+import { runInSlices } from '../concurrency/yield.ts';
 import type { Log } from '../log.ts';
 import { createThread, type Thread } from '../threads/threads.ts';
 import type { CountingMethods } from './counting-thread.ts';
@@ -9,7 +9,7 @@ import type { Place } from './sandbox.ts';
 /** So many are counted in a few milliseconds. More are counted in a thread, so that nobody waits for it. */
 const fewEntries = 1000;
 const fewDescriptors = 1000;
-const stepMs = 2;
+const sliceMs = 2;
 /** Where there was more, it is counted there at once for so long. */
 const rememberMs = 10_000;
 
@@ -31,7 +31,7 @@ export function createScales(log: Log): Scales {
     async measure(place, { withUnlinked, signal }) {
       if (performance.now() >= (largeUntil.get(place.workspace) ?? 0)) {
         const few = { mostEntries: fewEntries, mostDescriptors: fewDescriptors };
-        const quick = await stepByStep(countPlace({ place, withUnlinked, ...few }), signal);
+        const quick = await countInSlices(countPlace({ place, withUnlinked, ...few }), signal);
         if (quick !== null) return quick;
         largeUntil.set(place.workspace, performance.now() + rememberMs);
       }
@@ -42,19 +42,5 @@ export function createScales(log: Log): Scales {
 }
 
 /** Lets others do their work in between. */
-export async function stepByStep<T>(steps: Generator<void, T>, signal: AbortSignal): Promise<T> {
-  let began = performance.now();
-  try {
-    for (;;) {
-      const { done, value } = steps.next();
-      if (done === true) return value;
-      if (performance.now() - began < stepMs) continue;
-      await otherWork();
-      signal.throwIfAborted();
-      began = performance.now();
-    }
-  } finally {
-    // Closes the folders that it holds.
-    steps.return(undefined as never);
-  }
-}
+export const countInSlices = <T>(steps: Generator<void, T>, signal: AbortSignal): Promise<T> =>
+  runInSlices(steps, { sliceMs, stepsPerLook: 1, signal });

@@ -1,9 +1,9 @@
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import { SMALL_BUFFER } from './buffers.ts';
 import type { Client } from './client.ts';
 import { truncated, wrongLength } from './failures.ts';
-import { othersTurn, TURN_BYTES } from './fairness.ts';
 import { Gather } from './gather.ts';
-import { sendByKernel } from './kernel.ts';
+import { sendByKernel, TURN_BYTES } from './kernel.ts';
 import { sendPooled } from './pooled.ts';
 import { type Fill, fillAtOnce, fillInBackground } from './read.ts';
 import { type FileRange, lengthOf, type ObjectRange, type Segment } from './segment.ts';
@@ -32,7 +32,7 @@ export async function sendBody(
       turn -= Math.max(lengthOf(segment), SEGMENT_COST);
       if (turn > 0) return pending;
       turn = TURN_BYTES;
-      return Promise.resolve(pending).then(othersTurn);
+      return Promise.resolve(pending).then(yieldToEventLoop);
     });
     if (left > 0) throw wrongLength(promised);
     await gather.end();

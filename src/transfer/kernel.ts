@@ -1,11 +1,14 @@
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import { takeTiny } from './buffers.ts';
 import type { Client } from './client.ts';
 import { truncated } from './failures.ts';
-import { othersTurn, TURN_BYTES } from './fairness.ts';
 import { sendPooled } from './pooled.ts';
 import { fillAtOnce } from './read.ts';
 import type { FileRange } from './segment.ts';
 import type { Sendfile } from './sendfile.ts';
+
+/** After so many of one client's bytes the others have their turn. */
+export const TURN_BYTES = 2 * 1024 * 1024;
 
 /** So many refusals before the first byte mean that sendfile does not work on this file at all. */
 const REFUSALS = 8;
@@ -24,7 +27,7 @@ async function sendRest(client: Client, sendfile: Sendfile, range: FileRange): P
     if (moved === 0) throw truncated();
     works ||= moved > 0;
     rest = after(rest, moved);
-    if (moved === TURN_BYTES) await othersTurn();
+    if (moved === TURN_BYTES) await yieldToEventLoop();
     else rest = after(rest, await sendOneChunk(client, rest));
     if (!works && (refusals += 1) === REFUSALS) return sendPooled(client, rest);
   }

@@ -1,3 +1,4 @@
+import { startTimeSlices } from '../concurrency/yield.ts';
 import { checkedExtents, type Extents } from './extents.ts';
 import { damaged } from './failures.ts';
 import { CENTRAL_HEADER, LOCAL_HEADER, unicodePath, viewOf } from './fields.ts';
@@ -7,7 +8,6 @@ import { pathTable, type PathTable, type Span } from './path-table.ts';
 import type { DirectoryPlace } from './place.ts';
 import { readRecord, type CentralRecord } from './record.ts';
 import { bytesHeld, isWorthSlimming, slimmed } from './slim.ts';
-import { takeTurns } from './turns.ts';
 
 /** What an archive holds. Members are made as they are asked for: it keeps some 100 bytes for each. */
 export interface ZipDirectory extends Iterable<ZipMember> {
@@ -59,7 +59,7 @@ export async function scan(
   };
   const [starts, ends] = [new Float64Array(count), new Float64Array(count)];
   const table = tableOf(scanned);
-  const turns = takeTurns(signal);
+  const slices = startTimeSlices(signal);
   let [position, besideNames] = [0, 0];
   // A loop of its own, without an await in it, is compiled far better.
   const scanUpTo = (from: number, to: number) => {
@@ -74,12 +74,12 @@ export async function scan(
     }
   };
   for (let from = 0; from < count; from += BATCH) {
-    if (turns.isOver()) await turns.next();
+    if (slices.isOver()) await slices.next();
     scanUpTo(from, Math.min(from + BATCH, count));
   }
   if (position !== buffer.length) throw damaged('its directory holds more than its end record says');
   if (isWorthSlimming(besideNames, count)) {
-    scanned.buffer = await slimmed(buffer, scanned.positions, turns);
+    scanned.buffer = await slimmed(buffer, scanned.positions, slices);
     scanned.view = viewOf(scanned.buffer);
   }
   return directoryOf(scanned, table, checkedExtents(starts, ends, place.start));

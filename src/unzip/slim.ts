@@ -1,6 +1,6 @@
+import type { TimeSlices } from '../concurrency/yield.ts';
 import { packNeededFields, viewOf } from './fields.ts';
 import { readRecord } from './record.ts';
-import type { Turns } from './turns.ts';
 
 /** What usual tools write behind a name is not worth the work. */
 const USUAL = 48;
@@ -14,11 +14,11 @@ export function isWorthSlimming(besideNames: number, count: number): boolean {
  * The directory without what nobody asks for, in a buffer of its own, and `positions` in it. The buffer that it was in
  * is gone from then on.
  */
-export async function slimmed(buffer: Buffer, positions: Uint32Array, turns: Turns): Promise<Buffer> {
+export async function slimmed(buffer: Buffer, positions: Uint32Array, slices: TimeSlices): Promise<Buffer> {
   const view = viewOf(buffer);
   let end = 0;
   for (let index = 0; index < positions.length; index++) {
-    if (index % 64 === 0 && turns.isOver()) await turns.next();
+    if (index % 64 === 0 && slices.isOver()) await slices.next();
     const start = end;
     end = moveRecord(buffer, view, positions[index]!, start);
     positions[index] = start;

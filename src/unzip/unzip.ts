@@ -11,7 +11,6 @@ export type { ZipDirectory } from './scan.ts';
 export { MOST_DIRECTORY_BYTES, readZipDirectory, type DirectoryOptions } from './directory.ts';
 export { isShortPath } from './names.ts';
 export { readMember, type ReadMemberOptions } from './read-member.ts';
-export { takeTurns } from './turns.ts';
 
 /**
  * Where in the archive the bytes of a member stand as they are; null where they are compressed. Its local header has

@@ -1,5 +1,5 @@
 import { createReadStream, realpathSync } from 'node:fs';
-import { setImmediate } from 'node:timers/promises';
+import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { errnoOf, isWorkcrateError } from '../../errors.ts';
 import { belowRoot, here, parsePath, type Components, type OpenFile, type Root } from '../../paths/paths.ts';
 import type { Policy, Purpose, RawEnd } from '../policy/policy.ts';
@@ -36,7 +36,7 @@ export async function* listDirectly(errand: Errand, policy: Policy): AsyncGenera
   let count = 0;
   let step = next();
   for (; !step.done; step = next()) {
-    if (++count % 2000 === 0) await setImmediate();
+    if (++count % 2000 === 0) await yieldToEventLoop();
     const { path: name, stats } = step.value;
     if (name === null) continue;
     const type = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : null;

@@ -248,7 +248,7 @@ test('E4: a listing that is too much work is cut, and no more of it is asked for
       closed = true;
     }
   }
-  const options = { ...all, most: Infinity, mostTurns: 2 };
+  const options = { ...all, most: Infinity, mostSlices: 2 };
   const { entries, cut } = await policy.judgeListing(asked, endless(), options);
   assert.deepEqual([entries.length, cut, closed], [1, true, true]);
 });

@@ -1,6 +1,6 @@
 import { WorkcrateError } from '../../errors.ts';
 import { createGlob } from '../../glob.ts';
-import { takeTurns } from '../../unzip/unzip.ts';
+import { startTimeSlices } from '../../concurrency/yield.ts';
 import type { ClientEntry, ClientListing, ClientPath } from '../client-file.ts';
 import { afterFolder } from './allowed.ts';
 import { judgedAnswer, type From, type Grounds } from './answers.ts';
@@ -15,8 +15,8 @@ export interface ListingOptions {
   readonly from?: From;
   /** How many entries are kept. */
   readonly most?: number;
-  /** How many turns the work may take, each about ten milliseconds. */
-  readonly mostTurns?: number;
+  /** How many slices of time the work may take, each about ten milliseconds. */
+  readonly mostSlices?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -34,7 +34,7 @@ const judgedForEach = 10;
 const mostCharacters = 32 * 1024 * 1024;
 const mostPattern = 1024;
 /** Ten times what a hundred thousand take. Only paths and patterns that are made for it take longer. */
-const mostTurnsTaken = 1000;
+const mostSlicesTaken = 1000;
 
 interface Kept {
   readonly entries: Map<string, ClientEntry>;
@@ -60,14 +60,14 @@ export async function judgedListing(
     pattern,
     from = 'root',
     most = mostEntries,
-    mostTurns = mostTurnsTaken,
+    mostSlices = mostSlicesTaken,
     signal,
   }: ListingOptions,
 ): Promise<JudgedListing> {
   const kept = nothing();
   const isWanted = wantedBy(asked, recursive, pattern);
   let judged = 0;
-  const { end, hidden } = await readEach(raw, takeTurns(signal), mostTurns, (one) => {
+  const { end, hidden } = await readEach(raw, startTimeSlices(signal), mostSlices, (one) => {
     const entry = seen(grounds, asked, one, from, kept);
     if (++judged > most * judgedForEach) return false;
     if (entry === null) return true;

@@ -1,4 +1,4 @@
-import type { takeTurns } from '../../unzip/unzip.ts';
+import type { TimeSlices } from '../../concurrency/yield.ts';
 
 /** As a client sent them: anything at all. Whoever reads them for us may return how they ended. */
 export type RawEntries = Iterable<unknown, RawEnd | void> | AsyncIterable<unknown, RawEnd | void>;
@@ -15,13 +15,13 @@ const whole: RawEnd = { end: 'whole', hidden: 0 };
 const cut: RawEnd = { end: 'cut', hidden: 0 };
 
 /**
- * Gives each to `take` until that has its fill, or the work has taken too many turns. What a generator returns would be
+ * Gives each to `take` until that has its fill, or the work has taken too many slices. What a generator returns would be
  * lost on a `for await`, and another generator around it takes half as long again.
  */
 export async function readEach(
   raw: RawEntries,
-  turns: ReturnType<typeof takeTurns>,
-  mostTurns: number,
+  slices: TimeSlices,
+  mostSlices: number,
   take: (one: unknown) => boolean,
 ): Promise<RawEnd> {
   const entries = iteratorOf(raw);
@@ -31,9 +31,9 @@ export async function readEach(
       const step = await entries.next();
       hasEnded = step.done === true;
       if (step.done) return step.value ?? whole;
-      if (turns.isOver()) {
-        if (++taken > mostTurns) return cut;
-        await turns.next();
+      if (slices.isOver()) {
+        if (++taken > mostSlices) return cut;
+        await slices.next();
       }
       if (!take(step.value)) return cut;
     }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { WorkcrateError } from '../../errors.ts';
 import type { BlockCache } from './block-cache.ts';
 
@@ -38,7 +38,7 @@ export function createPace(signal: AbortSignal | null, limits: Partial<PaceLimit
       last = now;
       if (worked >= mostMs) throw tookTooLong(mostMs);
       if (now - sliceFrom < sliceMs) return;
-      await nextTurn();
+      await yieldToEventLoop();
       last = sliceFrom = performance.now();
       signal?.throwIfAborted();
     },

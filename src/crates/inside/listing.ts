@@ -1,5 +1,5 @@
 import type { CrateContainer, CrateFile } from '../sources/sources.ts';
-import { takeTurns } from '../../unzip/unzip.ts';
+import { startTimeSlices } from '../../concurrency/yield.ts';
 
 export interface ListRequest {
   readonly glob: string | null;
@@ -27,10 +27,10 @@ export async function listedPage(
   signal: AbortSignal,
 ): Promise<ListedPage> {
   const files: CrateFile[] = [];
-  const turns = takeTurns(signal);
+  const slices = startTimeSlices(signal);
   let [count, bytes, isFull] = [0, 0, false];
   for await (const file of container.files(signal)) {
-    if (turns.isOver()) await turns.next();
+    if (slices.isOver()) await slices.next();
     signal.throwIfAborted();
     if (!fits(file.path)) continue;
     if (count++ < offset || isFull) continue;

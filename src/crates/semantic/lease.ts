@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
+import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import type { Database } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -33,7 +33,7 @@ export async function takeFittingLease(
   return {
     holder,
     async pause() {
-      await setImmediate();
+      await yieldToEventLoop();
       signal?.throwIfAborted();
       if (clock() - renewed < renewMs) return;
       await hold('lease_holder = ?', holder);

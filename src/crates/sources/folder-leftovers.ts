@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { isWorkcrateError } from '../../errors.ts';
 import { belowRoot, here, joined, parseName, type Components } from '../../paths/paths.ts';
 import { ownMark } from '../../storage/source.ts';
@@ -26,7 +26,7 @@ export async function removeLeftovers(folder: Folder, path: Components): Promise
   for (const { path: name, stats } of folder.root.tree(path, { mostEntries, mostDepth: 0 })) {
     if (name !== null && isPartName(name) && stats.isFile() && Number(stats.mtimeMs) < Date.now() - leftForMs)
       leftovers.push(joined(path, parseName(name)));
-    if (++seen % atOnce === 0) await setImmediate();
+    if (++seen % atOnce === 0) await yieldToEventLoop();
   }
   for (const leftover of leftovers) removeIfThere(folder, leftover);
 }

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { isWorkcrateError } from '../../errors.ts';
 import { here, joined, parseName, type Components, type TreeEnd } from '../../paths/paths.ts';
 import { isOwnName, sourceUnreachable, type SourceObject } from '../../storage/source.ts';
@@ -102,7 +102,7 @@ async function look(folder: Folder, path: Components, parent: string) {
       else if (!stats.isDirectory()) passedOver++;
       else if (!name.startsWith('.')) found.push({ name: `${parent}${name}/` });
     }
-    if (++seen % atOnce === 0) await setImmediate();
+    if (++seen % atOnce === 0) await yieldToEventLoop();
   }
   refuseCut(folder, parent, step.value);
   const order = found.some(({ name }) => halves.test(name)) ? compared : comparedPlainly;

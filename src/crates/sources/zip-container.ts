@@ -1,6 +1,7 @@
 import { WorkcrateError } from '../../errors.ts';
 import type { OpenSourceObject, Source } from '../../storage/source.ts';
-import { readMember, storedRange, takeTurns, type ZipMember } from '../../unzip/unzip.ts';
+import { startTimeSlices } from '../../concurrency/yield.ts';
+import { readMember, storedRange, type ZipMember } from '../../unzip/unzip.ts';
 import type { CrateContainer, CrateFile, ReadingFile, StoredFile } from './contents.ts';
 import { directories } from './directories.ts';
 import { gathered } from './gathered.ts';
@@ -16,9 +17,9 @@ export async function zipContainer(
   const { root, metadata, issues, unsafe } = layout;
 
   async function* files(signal?: AbortSignal): AsyncGenerator<CrateFile> {
-    const turns = takeTurns(signal);
+    const slices = startTimeSlices(signal);
     for (const member of directory) {
-      if (turns.isOver()) await turns.next();
+      if (slices.isOver()) await slices.next();
       signal?.throwIfAborted();
       const file = fileOf(member, root);
       if (file !== null) yield file;

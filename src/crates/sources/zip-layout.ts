@@ -1,5 +1,6 @@
 import type { CrateIssue } from '../crate.ts';
-import { takeTurns, type ZipDirectory } from '../../unzip/unzip.ts';
+import { startTimeSlices } from '../../concurrency/yield.ts';
+import type { ZipDirectory } from '../../unzip/unzip.ts';
 import { folderOf, metadataNames } from './place.ts';
 
 /** Where in an archive the crate is. */
@@ -28,10 +29,10 @@ const mostNamed = 5;
 /** Looks at all members once. The root that lies least deep is the crate's; of several, the rest is an issue. */
 export async function layoutOf(directory: ZipDirectory, signal?: AbortSignal): Promise<Layout> {
   const roots = new Map<string, Root>();
-  const turns = takeTurns(signal);
+  const slices = startTimeSlices(signal);
   let unsafe = 0;
   for (const { path, isFolder, isLink, index } of directory) {
-    if (turns.isOver()) await turns.next();
+    if (slices.isOver()) await slices.next();
     signal?.throwIfAborted();
     if (path === null) unsafe++;
     else if (!isFolder && !isLink) note(roots, directory, path, index);

@@ -1,25 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { archive, inMemory } from './archive.testing.ts';
-import { takeTurns } from './turns.ts';
 import { readZipDirectory } from './unzip.ts';
-
-test('a turn is over by time, and begins anew once others had theirs', async () => {
-  let now = 100;
-  const turns = takeTurns(undefined, () => now);
-  assert.equal(turns.isOver(), false);
-  now += 10;
-  assert.equal(turns.isOver(), true);
-  let others = 0;
-  setImmediate(() => void others++);
-  await turns.next();
-  assert.deepEqual([others, turns.isOver()], [1, false]);
-});
-
-test('work that was given up has no further turn', async () => {
-  const turns = takeTurns(AbortSignal.abort(new Error('enough')));
-  await assert.rejects(turns.next(), /enough/);
-});
 
 test('others have their turn while a long directory is gone through', async () => {
   const names = Array.from({ length: 15_000 }, (_, at) => `${at}/${'ü'.repeat(300)}`);
