@@ -1,9 +1,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from '@prometheus-io/client';
-import { clientMetrics } from './seeing/client-metrics.ts';
-import { crateMetrics } from './seeing/crate-metrics.ts';
-import { documentMetrics } from './seeing/document-metrics.ts';
-import { runMetrics } from './seeing/run-metrics.ts';
-import { storeMetrics } from './seeing/store-metrics.ts';
+import { clientMetrics } from './observability/client-metrics.ts';
+import { crateMetrics } from './observability/crate-metrics.ts';
+import { documentMetrics } from './observability/document-metrics.ts';
+import { runMetrics } from './observability/run-metrics.ts';
+import { storeMetrics } from './observability/store-metrics.ts';
 import { packageVersion } from './version.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;

@@ -20,7 +20,7 @@ import { linkBase } from './link-base.ts';
 import { createLog, type Log } from './log.ts';
 import { sharedStateKey } from './mcp/request-state.ts';
 import { createServerFactory } from './mcp/server.ts';
-import { selectTools } from './mcp/tools.ts';
+import { selectTools } from './server/tools.ts';
 import { createMetrics } from './metrics.ts';
 import { outputBoundsOf, startRunning, type Running } from './running.ts';
 import { countedCrates } from './seeing/crates.ts';

@@ -5,7 +5,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { connect } from 'node:tls';
-import { tokenRooms } from '../../src/seeing/routes.ts';
+import { tokenRooms } from '../../src/web/routes.ts';
 import { freePort } from '../../src/free-port.testing.ts';
 import { filesHolding } from '../secrets.testing.ts';
 import { share, startServer, type TestServer } from '../server.testing.ts';

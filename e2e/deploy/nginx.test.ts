@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { patch, send, uploadUrl } from '../behaviour/upload.testing.ts';
 import { share, startServer, type TestServer } from '../server.testing.ts';
-import { tokenRooms } from '../../src/seeing/routes.ts';
+import { tokenRooms } from '../../src/web/routes.ts';
 import { freePort } from '../../src/free-port.testing.ts';
 import { noNginx, startNginx, type Nginx } from './nginx.testing.ts';
 

@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from 'hono';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../log.ts';
-import { methodName, routeName } from '../seeing/routes.ts';
+import { methodName, routeName } from './routes.ts';
 import { IssuerDown, type Users } from '../users/users.ts';
 import { answerJson, jsonResponse, statusOf } from './answer.ts';
 import type { ClientAddress } from './client-address.ts';

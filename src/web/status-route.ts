@@ -1,11 +1,10 @@
 import { Hono } from 'hono';
 import { asWorkcrateError, isOurFault, publicMessage } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Status } from '../status.ts';
 import { jsonResponse, statusOf } from './answer.ts';
 
 export interface StatusRouteOptions {
-  readonly status: () => Promise<Status>;
+  readonly status: () => Promise<object>;
   readonly log: Log;
 }
 

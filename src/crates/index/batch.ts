@@ -4,10 +4,10 @@ import { wordsOf } from '../text/words.ts';
 import { BlockWriter, type Block, type BlockList } from './blocks.ts';
 import { ColumnsWriter } from './columns.ts';
 import { nameKey, typePrefix, valuePart } from './entity-key.ts';
-import { facetsOf } from './facets.ts';
+import { facetsOf } from '../query/facets.ts';
 import { Gathering } from './gathering.ts';
 import { propertyKey } from './keys.ts';
-import { lengthByte, textFields } from './text-fields.ts';
+import { lengthByte, textFields } from '../query/text-fields.ts';
 import { textsOf } from './texts.ts';
 
 /** A segment that is still to be numbered and written. */

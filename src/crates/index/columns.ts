@@ -1,6 +1,6 @@
 import { ByteReader, ByteWriter } from './bytes.ts';
-import { facets, type FacetValues } from './facets.ts';
-import { textFields } from './text-fields.ts';
+import { facets, type FacetValues } from '../query/facets.ts';
+import { textFields } from '../query/text-fields.ts';
 
 export const sortKeyBytes = 16;
 

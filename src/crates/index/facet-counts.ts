@@ -1,4 +1,4 @@
-import { facets } from './facets.ts';
+import { facets } from '../query/facets.ts';
 import type { Pace } from './pace.ts';
 import type { Visible } from './visible.ts';
 

@@ -1,13 +1,13 @@
 import type { BlockCache } from './block-cache.ts';
 import { countFacets, topOf, type ValueCount } from './facet-counts.ts';
-import { facets } from './facets.ts';
+import { facets } from '../query/facets.ts';
 import { afterPrefix, fromKey, kinds } from './keys.ts';
 import { scan } from './lookup.ts';
 import { newest } from './matching.ts';
 import { nothingBarred } from './barring.ts';
 import type { Pace } from './pace.ts';
 import { eachPosting, type Postings } from './postings.ts';
-import { textFields } from './text-fields.ts';
+import { textFields } from '../query/text-fields.ts';
 import type { Visible, VisibleSegment } from './visible.ts';
 
 export interface FieldList {

@@ -3,7 +3,7 @@ import { ByteReader } from './bytes.ts';
 import type { Pace } from './pace.ts';
 import { passEntry, type Postings } from './postings.ts';
 import { WordPostingsWriter } from './postings-of-field.ts';
-import { textFields } from './text-fields.ts';
+import { textFields } from '../query/text-fields.ts';
 
 const documentsAtOnce = 200;
 

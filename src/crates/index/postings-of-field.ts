@@ -8,7 +8,7 @@ import {
   writeHead,
   type Postings,
 } from './postings.ts';
-import { textFields } from './text-fields.ts';
+import { textFields } from '../query/text-fields.ts';
 
 /** Postings of words made while searching, document by document. */
 export class WordPostingsWriter {

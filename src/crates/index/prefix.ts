@@ -5,7 +5,7 @@ import { scan } from './lookup.ts';
 import type { Pace } from './pace.ts';
 import { eachPosting, type Postings } from './postings.ts';
 import { addCounts, onlyInField, WordPostingsWriter } from './postings-of-field.ts';
-import { textFields } from './text-fields.ts';
+import { textFields } from '../query/text-fields.ts';
 import type { VisibleSegment } from './visible.ts';
 
 /** So many words may begin with a prefix; those that come later in the alphabet are left out. */

@@ -2,7 +2,7 @@ import type { Hit } from './best.ts';
 import { resultRows, shownIn, type ResultRow } from './result-rows.ts';
 import type { Prepared, Searching } from './searching.ts';
 import { markedBy, snippetOf, startOf, type Marked } from './snippet.ts';
-import { textFields } from './text-fields.ts';
+import { textFields } from '../query/text-fields.ts';
 
 export interface SearchResult {
   readonly crateId: string;

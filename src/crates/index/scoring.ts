@@ -1,6 +1,6 @@
 import type { ClauseLists } from './clause-lists.ts';
 import { countOfLevel, lastField, type Postings } from './postings.ts';
-import { saturation } from './text-fields.ts';
+import { saturation } from '../query/text-fields.ts';
 import type { Visible, VisibleSegment } from './visible.ts';
 
 /** A clause's documents, and how much it counts. */

@@ -1,5 +1,5 @@
 import type { ReadCrate } from '../crate.ts';
-import { textFields, type TextField } from './text-fields.ts';
+import { textFields, type TextField } from '../query/text-fields.ts';
 
 /** The texts of a crate by field, in the order of the fields. */
 export function textsOf({ metadata, files }: ReadCrate): (readonly string[])[] {

@@ -5,7 +5,7 @@ import type { BlockCache } from './block-cache.ts';
 import { readColumns, type Columns } from './columns.ts';
 import { lowerBound } from './merge-choosing.ts';
 import { liveSegments, readPart, type SegmentRow } from './segment-rows.ts';
-import { lengthOfByte, textFields } from './text-fields.ts';
+import { lengthOfByte, textFields } from '../query/text-fields.ts';
 
 /** A segment as it is searched. All but `dead` never changes. */
 export interface Segment {

@@ -1,6 +1,6 @@
 import type { Coded, Columns } from './columns.ts';
-import { facetNumber } from './facets.ts';
-import { lengthOfByte, textFields } from './text-fields.ts';
+import { facetNumber } from '../query/facets.ts';
+import { lengthOfByte, textFields } from '../query/text-fields.ts';
 import type { Segment, View } from './view.ts';
 
 /** A segment as one user may see it. */

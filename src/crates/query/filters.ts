@@ -1,6 +1,6 @@
 import { WorkcrateError } from '../../errors.ts';
-import { facetNumber, facets, isYears } from '../index/facets.ts';
-import { fieldNumber, textFields } from '../index/text-fields.ts';
+import { facetNumber, facets, isYears } from './facets.ts';
+import { fieldNumber, textFields } from './text-fields.ts';
 import { phraseClause, wordClauses } from './clauses.ts';
 import type { Clause, EntityCondition, Filter } from './query.ts';
 

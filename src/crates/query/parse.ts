@@ -1,5 +1,5 @@
-import { facetNumber, isYears } from '../index/facets.ts';
-import { fieldNumber } from '../index/text-fields.ts';
+import { facetNumber, isYears } from './facets.ts';
+import { fieldNumber } from './text-fields.ts';
 import { wordsOf } from '../text/words.ts';
 import { phraseClause, withoutRepeats, wordClauses } from './clauses.ts';
 import { entityCondition, mostClauses, mostEntityConditions, parseFilters, yearFacet } from './filters.ts';

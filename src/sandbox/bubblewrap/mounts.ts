@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { insideFolder } from '../inside-folder.ts';
 import type { Place } from '../sandbox.ts';
 
 /** What of the host is seen inside, and where. */
@@ -16,9 +16,6 @@ export interface MountOptions {
   /** Where Python lives when that is not below /usr, else null. */
   readonly pythonPrefix: string | null;
 }
-
-/** The fork server, the driver of Node and a few files of /etc. They are published beside what is built. */
-export const inside = join(import.meta.dirname, '../../../src/sandbox/bubblewrap/inside');
 
 /** What programs of /usr look for in /etc. Nothing there is a secret, and none has to exist. */
 const harmless = [
@@ -46,9 +43,9 @@ export function mountsOf({ place, tools, skills, pythonPrefix }: MountOptions): 
       .filter((path) => existsSync(path))
       .map((path) => readOnly(path, path)),
     ...['group', 'hosts', 'nsswitch.conf', 'passwd'].map((name) =>
-      readOnly(`${inside}/etc/${name}`, `/etc/${name}`),
+      readOnly(`${insideFolder}/etc/${name}`, `/etc/${name}`),
     ),
-    readOnly(inside, '/opt/workcrate/inside'),
+    readOnly(insideFolder, '/opt/workcrate/inside'),
     readOnly(process.execPath, '/opt/workcrate/bin/node'),
     ...(pythonPrefix === null ? [] : [readOnly(pythonPrefix, pythonPrefix)]),
     ...(tools === null || !existsSync(tools) ? [] : [readOnly(tools, '/tools')]),

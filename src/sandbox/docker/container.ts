@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { inside } from '../bubblewrap/mounts.ts';
+import { insideFolder } from '../inside-folder.ts';
 import { fitLimits, readFileMax, unlimited, type Fitted } from '../hard-limits.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
 import type { Place, SandboxOptions } from '../sandbox.ts';
@@ -111,7 +111,7 @@ function mountsOf(options: DockerOptions, place: Place | null): Mount[] {
   const { tools, skills } = options;
   const mounts = [bind(process.execPath, '/opt/workcrate/bin/node', true)];
   // Without a network the engine writes none, and localhost would be unknown.
-  if (isCutOff(options)) mounts.push(bind(`${inside}/etc/hosts`, '/etc/hosts', true));
+  if (isCutOff(options)) mounts.push(bind(`${insideFolder}/etc/hosts`, '/etc/hosts', true));
   if (place !== null)
     mounts.push(bind(place.workspace, '/workspace', false), bind(place.artifacts, '/artifacts', false));
   if (isFolder(tools)) mounts.push(bind(tools, '/tools', true));

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { inside } from '../bubblewrap/mounts.ts';
+import { insideFolder } from '../inside-folder.ts';
 import { nodeDriver, pythonDriver } from '../drivers.ts';
 import type { Language } from '../sandbox.ts';
 
@@ -182,7 +182,7 @@ main.__builtins__ = __builtins__
 exec(compile(driver, '<driver>', 'exec'), main.__dict__)
 `;
 
-const kernelMemory = readFileSync(`${inside}/workcrate_inside/kernel_memory.py`, 'utf8');
+const kernelMemory = readFileSync(`${insideFolder}/workcrate_inside/kernel_memory.py`, 'utf8');
 
 /** Fixed, whatever the image says: `env -i` comes first. */
 const environment = {

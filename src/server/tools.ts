@@ -7,7 +7,7 @@ import { WorkcrateError } from '../errors.ts';
 import { executionTools, type ExecutionToolsOptions } from '../executions/tools.ts';
 import { fileTools } from '../files/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
-import { toolGroups, type Tool } from './tool.ts';
+import { toolGroups, type Tool } from '../mcp/tool.ts';
 
 export type ToolsOptions = LinkToolsOptions &
   ExecutionToolsOptions &

@@ -1,5 +1,12 @@
 import { Counter, Gauge, type Registry } from '@prometheus-io/client';
-import type { SourceReport } from '../crates/crates.ts';
+
+/** What of a source's report is counted. */
+interface SyncCounts {
+  readonly state: string;
+  readonly read: number;
+  readonly broken: number;
+  readonly removed: number;
+}
 
 export function crateMetrics(registers: Registry[]) {
   const looks = new Counter({
@@ -21,7 +28,7 @@ export function crateMetrics(registers: Registry[]) {
   });
   return {
     /** What this process did to bring the index up to date. */
-    cratesSynced(reports: readonly SourceReport[]): void {
+    cratesSynced(reports: readonly SyncCounts[]): void {
       for (const { state, read, broken, removed } of reports) {
         looks.inc({ result: state });
         for (const [result, count] of Object.entries({ read, broken, removed }))
