@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client, StreamableHTTPClientTransport, type ClientCapabilities } from '@modelcontextprotocol/client';
+import { collectText } from '../streams.ts';
 import { fileAt } from './cache/cache.testing.ts';
 import { call, stage } from './ladder/stage.testing.ts';
 import { pageFor } from './page/page.ts';
@@ -139,10 +140,8 @@ test('E1: a recursive listing is a tree in the text and in the structured conten
   assert.deepEqual([long.structured.entries.length, long.structured.count], [1000, 1001]);
   const file = await it.files.find({ user: 'ann' }, long.structured.file_id);
   await using object = (await it.files.open(file!))!;
-  const text = Buffer.concat(
-    await Array.fromAsync(object.read(0, object.size), (chunk) => Buffer.from(chunk)),
-  );
-  assert.equal(text.toString().trim().split('\n').length, 1001);
+  const text = await collectText(object.read(0, object.size));
+  assert.equal(text.trim().split('\n').length, 1001);
   const deep = 'd'.repeat(200);
   const wide = await listed(Array.from({ length: 300 }, (_, at) => `docs/${deep}/${at}`).join('\n'));
   const [folder] = wide.structured.entries;

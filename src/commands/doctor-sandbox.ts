@@ -9,7 +9,7 @@ import { sandboxOptions } from '../running.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import { claims, languages, type Place, type Sandbox } from '../sandbox/sandbox.ts';
 import type { Finding } from './doctor.ts';
-import { textOf } from '../sandbox/whole-output.ts';
+import { collectText } from '../streams.ts';
 
 /** Runs a program in the sandbox that is set, and tells which walls and limits hold on this machine. */
 export async function sandboxFindings(config: Config): Promise<Finding[]> {
@@ -72,8 +72,8 @@ async function tryRuns(sandbox: Sandbox, place: Place): Promise<string[]> {
       signal: new AbortController().signal,
     });
     const [version, , { reason, exitCode }] = await Promise.all([
-      textOf(run.stdout),
-      textOf(run.stderr),
+      collectText(run.stdout),
+      collectText(run.stderr),
       run.ended,
     ]);
     found.push(`${sandbox.kind} runs ${language} ${exitCode === 0 ? version.trim() : `badly (${reason})`}`);

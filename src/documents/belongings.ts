@@ -2,6 +2,7 @@ import type { Artifacts } from '../artifacts/artifacts.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files, StoredFile } from '../files/files.ts';
 import type { ToolContext } from '../mcp/tool.ts';
+import { collectBytes } from '../streams.ts';
 import { usualPictureLimits } from './pictures.ts';
 import type { WantedPicture } from './syntax/syntax.ts';
 
@@ -85,6 +86,5 @@ async function gather(bytes: AsyncIterable<Uint8Array>, name: string, size: numb
       'too_large',
       `${JSON.stringify(name)} takes ${size} bytes; in a document at most ${most} can be used.`,
     );
-  // A chunk is good only until the next one is asked for.
-  return new Uint8Array(Buffer.concat(await Array.fromAsync(bytes, (chunk) => Buffer.from(chunk))));
+  return new Uint8Array(await collectBytes(bytes));
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Storage } from '../storage/storage.ts';
+import { collectText } from '../streams.ts';
 
 const key = 'store-id';
 
@@ -82,9 +83,7 @@ async function create(storage: Storage, id: string): Promise<boolean> {
 async function readId(storage: Storage): Promise<string | null> {
   await using object = await storage.open(key);
   if (object === null) return null;
-  let text = '';
-  for await (const chunk of object.read(0, object.size)) text += Buffer.from(chunk).toString('utf8');
-  return text;
+  return await collectText(object.read(0, object.size));
 }
 
 async function holdsFiles(storage: Storage): Promise<boolean> {

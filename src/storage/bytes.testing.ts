@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { WorkcrateError } from '../errors.ts';
+import { collectBytes } from '../streams.ts';
 import type { Storage } from './storage.ts';
 
 export async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 10_000) yield bytes.subarray(at, at + 10_000);
 }
 
-/** A chunk is good only until the next one is asked for, so each is copied. */
-export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  return Buffer.concat(await Array.fromAsync(chunks, (chunk) => Uint8Array.from(chunk)));
-}
-
 /** All bytes of an object, or null where there is none. */
 export async function contentOf(storage: Storage, key: string): Promise<Buffer | null> {
   await using object = await storage.open(key);
-  return object && (await collect(object.read(0, object.size)));
+  return object && (await collectBytes(object.read(0, object.size)));
 }
 
 /** What the work fails with, after seeing that neither it nor any cause of it tells a secret. */

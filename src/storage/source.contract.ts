@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { chunksOf, collect } from './bytes.testing.ts';
+import { collectBytes } from '../streams.ts';
+import { chunksOf } from './bytes.testing.ts';
 import type { Source, SourceObject, SourcePage } from './source.ts';
 
 /** A source, and what its owners may do to it while it is read. */
@@ -58,7 +59,7 @@ export async function everything(source: Source, prefix = ''): Promise<SourceObj
 
 async function contentOf(source: Source, name: string): Promise<Buffer | null> {
   await using object = await source.open(name);
-  return object && (await collect(object.read(0, object.size)));
+  return object && (await collectBytes(object.read(0, object.size)));
 }
 
 /** What every source must do. A backend's test supplies a factory of empty ones and nothing else. */
@@ -85,7 +86,7 @@ export function sourceContract(name: string, make: () => Promise<TestSource>): v
         assert.deepEqual(await source.stat(object.name), object);
         await using open = (await source.open(object.name))!;
         assert.deepEqual(open.object, object);
-        assert.equal((await collect(open.read(0, open.size))).toString(), object.name);
+        assert.equal((await collectBytes(open.read(0, open.size))).toString(), object.name);
         await assertSigned(source, object.name);
       }
     });
@@ -97,7 +98,7 @@ export function sourceContract(name: string, make: () => Promise<TestSource>): v
       await fc.assert(
         fc.asyncProperty(fc.nat(bytes.length), fc.nat(bytes.length), async (a, b) => {
           const [start, end] = [Math.min(a, b), Math.max(a, b)];
-          assert.ok((await collect(open.read(start, end))).equals(bytes.subarray(start, end)));
+          assert.ok((await collectBytes(open.read(start, end))).equals(bytes.subarray(start, end)));
         }),
         { numRuns: 12 },
       );
@@ -156,11 +157,11 @@ export function sourceContract(name: string, make: () => Promise<TestSource>): v
       for (const name of [changing, going]) await test.write(name, bytes);
       await using opened = await both(source, changing, going);
       const [one, other] = opened;
-      assert.ok((await collect(one.read(0, 10))).equals(bytes.subarray(0, 10)));
+      assert.ok((await collectBytes(one.read(0, 10))).equals(bytes.subarray(0, 10)));
       await test.write(changing, randomBytes(2_000_000));
       await test.remove(going);
-      await assert.rejects(collect(one.read(10, 20)), { code: 'crate_changed' });
-      await assert.rejects(collect(other.read(0, 10)), { code: 'crate_gone' });
+      await assert.rejects(collectBytes(one.read(10, 20)), { code: 'crate_changed' });
+      await assert.rejects(collectBytes(other.read(0, 10)), { code: 'crate_gone' });
       assert.equal(await source.open(going), null);
     });
 
@@ -253,7 +254,7 @@ export function sourceContract(name: string, make: () => Promise<TestSource>): v
       const [name, signal] = [fresh(), AbortSignal.abort(new Error('enough'))];
       await test.write(name, encode('x'));
       await using open = (await source.open(name))!;
-      await assert.rejects(collect(open.read(0, 1, signal)), /enough/);
+      await assert.rejects(collectBytes(open.read(0, 1, signal)), /enough/);
       await assert.rejects(source.list({ signal }), /enough/);
     });
   });

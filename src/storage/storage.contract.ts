@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
-import { chunksOf, collect } from './bytes.testing.ts';
+import { collectBytes } from '../streams.ts';
+import { chunksOf } from './bytes.testing.ts';
 import type { Storage } from './storage.ts';
 
 /** What every storage backend must do. A backend's test supplies a factory and nothing else. */
@@ -141,7 +142,7 @@ export function storageContract(name: string, make: () => Promise<Storage & Asyn
       await using object = (await storage.open(key))!;
       await storage.remove(key);
       assert.equal(await storage.stat(key), null);
-      const reading = collect(object.read(0, bytes.length));
+      const reading = collectBytes(object.read(0, bytes.length));
       if (storage.holdsRemoved) assert.ok((await reading).equals(bytes));
       else await assert.rejects(reading, { code: 'storage_failed' });
     });
@@ -226,7 +227,7 @@ const stagedIds = async (storage: Storage): Promise<string[]> =>
 
 async function readRange(storage: Storage, key: string, start: number, end: number): Promise<Buffer> {
   await using object = (await storage.open(key))!;
-  return await collect(object.read(start, end));
+  return await collectBytes(object.read(start, end));
 }
 
 async function allKeys(storage: Storage, prefix: string, limit = 1000): Promise<string[]> {

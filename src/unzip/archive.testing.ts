@@ -248,9 +248,3 @@ export function onDisk(path: string): Watched & Disposable {
   );
   return { ...reading, [Symbol.dispose]: () => closeSync(file) };
 }
-
-export async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const copies: Buffer[] = [];
-  for await (const chunk of chunks) copies.push(Buffer.from(chunk));
-  return Buffer.concat(copies);
-}

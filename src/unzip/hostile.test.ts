@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
-import { archive, bytesOf, extraField, inMemory, zip64Field, type TestMember } from './archive.testing.ts';
+import { collectBytes } from '../streams.ts';
+import { archive, extraField, inMemory, zip64Field, type TestMember } from './archive.testing.ts';
 import { readMember, readZipDirectory, storedRange } from './unzip.ts';
 
 const text = Buffer.from('some text, some text, some text\n');
@@ -131,13 +132,13 @@ for (const [what, member, code] of unreadable)
     const bytes = inMemory(archive([one, { ...member, name: 'bad.txt' }, two]), 7);
     const directory = await readZipDirectory(bytes);
     const bad = directory.at(1);
-    await assert.rejects(bytesOf(readMember(bytes, directory, bad, { limit: 10_000_000 })), {
+    await assert.rejects(collectBytes(readMember(bytes, directory, bad, { limit: 10_000_000 })), {
       name: 'WorkcrateError',
       code,
     });
     for (const index of [0, 2])
       assert.deepEqual(
-        await bytesOf(readMember(bytes, directory, directory.at(index), { limit: 100 })),
+        await collectBytes(readMember(bytes, directory, directory.at(index), { limit: 100 })),
         text,
       );
     assert.equal(bytes.underWay(), 0);
@@ -149,7 +150,7 @@ test('B7: a local header that says it goes on into the next member is refused', 
   const bytes = inMemory(zip);
   const directory = await readZipDirectory(bytes);
   const damaged = { code: 'zip_damaged' };
-  await assert.rejects(bytesOf(readMember(bytes, directory, directory.at(0), { limit: 100 })), damaged);
+  await assert.rejects(collectBytes(readMember(bytes, directory, directory.at(0), { limit: 100 })), damaged);
   await assert.rejects(storedRange(bytes, directory, directory.at(0)), damaged);
 });
 

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { temporaryFolder, writeSparse } from '../zip/archive.testing.ts';
 import { zipLayout } from '../zip/zip.ts';
-import { bytesOf, onDisk } from './archive.testing.ts';
+import { collectBytes } from '../streams.ts';
+import { onDisk } from './archive.testing.ts';
 import { readMember, readZipDirectory, storedRange } from './unzip.ts';
 
 const GIB = 1024 ** 3;
@@ -29,7 +30,7 @@ test('B6: members beyond 4 GiB, before and behind one that is larger, are listed
   );
   for (const name of ['first', 'last.bin', 'ü']) {
     const member = directory.find(name)!;
-    const read = await bytesOf(readMember(bytes, directory, member, { limit: 1000 }));
+    const read = await collectBytes(readMember(bytes, directory, member, { limit: 1000 }));
     assert.ok(read.equals(Buffer.alloc(member.size)));
   }
   const range = (await storedRange(bytes, directory, directory.find('huge.bin')!))!;

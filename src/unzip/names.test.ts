@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
-import { archive, bytesOf, extraField, inMemory, type TestMember } from './archive.testing.ts';
+import { collectBytes } from '../streams.ts';
+import { archive, extraField, inMemory, type TestMember } from './archive.testing.ts';
 import { readMember, readZipDirectory } from './unzip.ts';
 
 const unsafe: [name: string | Buffer, why: RegExp][] = [
@@ -60,7 +61,7 @@ test('B6: a name that cannot be trusted is reported with its reason, and the oth
     assert.equal(directory.find(String(name)), null);
   }
   assert.equal(directory.find('good.txt')?.index, unsafe.length);
-  assert.equal((await bytesOf(readMember(bytes, directory, directory.at(4), { limit: 1 }))).length, 0);
+  assert.equal((await collectBytes(readMember(bytes, directory, directory.at(4), { limit: 1 }))).length, 0);
 });
 
 const decoded: [what: string, member: TestMember, path: string][] = [
@@ -122,7 +123,7 @@ test('of members with one path the first is found, all are marked, each is read 
   );
   for (const member of directory)
     assert.equal(
-      String(await bytesOf(readMember(bytes, directory, member, { limit: 1 }))),
+      String(await collectBytes(readMember(bytes, directory, member, { limit: 1 }))),
       `${member.index}`,
     );
 });

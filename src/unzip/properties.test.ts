@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../errors.ts';
-import { archive, bytesOf, inMemory, type TestMember } from './archive.testing.ts';
+import { collectBytes } from '../streams.ts';
+import { archive, inMemory, type TestMember } from './archive.testing.ts';
 import { listedByYauzl } from './oracle.testing.ts';
 import { readMember, readZipDirectory } from './unzip.ts';
 
@@ -40,7 +41,7 @@ test('B7: any archive gives back what was put into it, whatever chunks it comes 
       for (const { name, bytes: content } of members) {
         const found = directory.find(String(name))!;
         assert.equal(found.problem, null);
-        const read = await bytesOf(readMember(bytes, directory, found, { limit }));
+        const read = await collectBytes(readMember(bytes, directory, found, { limit }));
         assert.ok(read.equals(content!));
       }
       assert.equal(bytes.underWay(), 0);
@@ -63,7 +64,7 @@ test('B6: any archive is the same to yauzl', async () => {
       );
       for (const [index, { content }] of theirs.entries())
         assert.ok(
-          (await bytesOf(readMember(bytes, directory, directory.at(index), { limit }))).equals(content!),
+          (await collectBytes(readMember(bytes, directory, directory.at(index), { limit }))).equals(content!),
         );
     }),
     { numRuns: 60 },
@@ -117,7 +118,7 @@ test('B7: an archive that was tampered with gives right bytes or an error with a
       const bytes = inMemory(changes.reduce(changed, archive(members, { ...end, prefix: Buffer.alloc(0) })));
       const directory = await orRefused(readZipDirectory(bytes));
       for (const member of directory ?? []) {
-        const got = await orRefused(bytesOf(readMember(bytes, directory!, member, { limit })));
+        const got = await orRefused(collectBytes(readMember(bytes, directory!, member, { limit })));
         if (got === null) refused++;
         else if (++read && member.path !== null)
           assert.ok(got.equals(originals.get(member.path)!), member.path);

@@ -1,3 +1,4 @@
+import { fillBuffer } from '../streams.ts';
 import { truncated } from './failures.ts';
 
 /** Bytes that are had by ranges: an open object of a source. */
@@ -14,12 +15,7 @@ export async function fill(
   target: Uint8Array,
   signal?: AbortSignal,
 ): Promise<void> {
-  let filled = 0;
-  for await (const chunk of bytes.read(start, start + target.length, signal)) {
-    const part = chunk.subarray(0, target.length - filled);
-    target.set(part, filled);
-    filled += part.length;
-  }
+  const filled = await fillBuffer(target, bytes.read(start, start + target.length, signal));
   if (filled < target.length) throw truncated(`its bytes end at ${start + filled} of ${bytes.size}`);
 }
 

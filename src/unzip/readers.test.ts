@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { archive, bytesOf, inMemory } from './archive.testing.ts';
+import { collectBytes } from '../streams.ts';
+import { archive, inMemory } from './archive.testing.ts';
 import { readMember, readZipDirectory } from './unzip.ts';
 
 /** The reason to skip a test that needs this program, or false where it is installed. */
@@ -41,7 +42,7 @@ async function checkAgainst(folder: string, zip: Buffer): Promise<void> {
   const bytes = inMemory(zip);
   const directory = await readZipDirectory(bytes);
   for (const name of files) {
-    const read = await bytesOf(readMember(bytes, directory, directory.find(name)!, { limit: 200_000 }));
+    const read = await collectBytes(readMember(bytes, directory, directory.find(name)!, { limit: 200_000 }));
     assert.ok(read.equals(readFileSync(join(folder, name))), name);
   }
 }
@@ -85,7 +86,7 @@ test('links and encryption of Info-ZIP are told', { skip: missing('zip') }, asyn
   assert.equal(directory.find('link')!.isLink, true);
   const secret = directory.find('plain.txt')!;
   assert.equal(secret.isEncrypted, true);
-  await assert.rejects(bytesOf(readMember(bytes, directory, secret, { limit: 100 })), {
+  await assert.rejects(collectBytes(readMember(bytes, directory, secret, { limit: 100 })), {
     code: 'zip_encrypted',
   });
 });
@@ -115,7 +116,7 @@ for method in (0, 8, 12, 14):
     for (const method of [12, 14]) {
       const bytes = inMemory(readFileSync(join(folder.path, `${method}.zip`)));
       const directory = await readZipDirectory(bytes);
-      const reading = bytesOf(readMember(bytes, directory, directory.at(0), { limit: 100 }));
+      const reading = collectBytes(readMember(bytes, directory, directory.at(0), { limit: 100 }));
       await assert.rejects(reading, { code: 'unsupported' });
     }
   },

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
-import { archive, bytesOf, extraField, inMemory, zip64Field, type TestMember } from './archive.testing.ts';
+import { collectBytes } from '../streams.ts';
+import { archive, extraField, inMemory, zip64Field, type TestMember } from './archive.testing.ts';
 import { slimmed } from './slim.ts';
 import { startTimeSlices } from '../concurrency/yield.ts';
 import { readMember, readZipDirectory } from './unzip.ts';
@@ -46,7 +47,7 @@ test('B6: of comments and unknown fields nothing is kept, and all else is as it 
   assert.ok(wordy.heldBytes < plain.length * 200, String(wordy.heldBytes));
   for (const name of ['grüße.txt', 'wide.txt', 'folder/29']) assert.ok(wordy.find(name) !== null, name);
   for (const member of wordy)
-    assert.deepEqual(await bytesOf(readMember(bytes, wordy, member, { limit: 100 })), text);
+    assert.deepEqual(await collectBytes(readMember(bytes, wordy, member, { limit: 100 })), text);
 });
 
 test('room is asked for before a directory is read, and none is read where there is none', async () => {

@@ -3,7 +3,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { constants, crc32, deflateRawSync } from 'node:zlib';
-import { archive, bytesOf, extraField, inMemory, onDisk } from './archive.testing.ts';
+import { collectBytes } from '../streams.ts';
+import { archive, extraField, inMemory, onDisk } from './archive.testing.ts';
 import { listedByYauzl } from './oracle.testing.ts';
 import { readMember, readZipDirectory, storedRange } from './unzip.ts';
 
@@ -21,7 +22,10 @@ for (const name of readdirSync(zips))
       assert.deepEqual([member.path, member.size, member.compressedSize], [fileName, size, compressedSize]);
       assert.equal(directory.find(fileName)?.index, index);
       if (content === null) continue;
-      assert.ok((await bytesOf(readMember(bytes, directory, member, { limit }))).equals(content), fileName);
+      assert.ok(
+        (await collectBytes(readMember(bytes, directory, member, { limit }))).equals(content),
+        fileName,
+      );
     }
     assert.equal(bytes.underWay(), 0);
   });
@@ -30,7 +34,7 @@ test('B6: a small archive is listed by one read, a member of it read by one more
   const bytes = inMemory(archive([{ name: 'a', bytes: Buffer.alloc(100_000), method: 8, streamed: true }]));
   const directory = await readZipDirectory(bytes);
   assert.equal(bytes.asked.length, 1);
-  await bytesOf(readMember(bytes, directory, directory.at(0), { limit }));
+  await collectBytes(readMember(bytes, directory, directory.at(0), { limit }));
   assert.equal(bytes.asked.length, 2);
 });
 
@@ -62,7 +66,10 @@ test('an archive behind a program that unpacks it is read, its offsets adjusted 
   for (const zip of [archive([member], { prefix }), archive([member], { prefix, wide: true }), adjusted]) {
     const bytes = inMemory(zip);
     const directory = await readZipDirectory(bytes);
-    assert.equal(String(await bytesOf(readMember(bytes, directory, directory.at(0), { limit }))), 'text');
+    assert.equal(
+      String(await collectBytes(readMember(bytes, directory, directory.at(0), { limit }))),
+      'text',
+    );
   }
 });
 
@@ -163,7 +170,7 @@ test('B7: a member beyond the limit is too_large before it is read, one of 128 M
   );
   const directory = await readZipDirectory(bytes);
   const member = directory.at(0);
-  const refused = bytesOf(readMember(bytes, directory, member, { limit: stated.size - 1 }));
+  const refused = collectBytes(readMember(bytes, directory, member, { limit: stated.size - 1 }));
   await assert.rejects(refused, { code: 'too_large', message: /link/ });
   assert.equal(bytes.asked.length, 1);
   const before = process.memoryUsage().rss;
@@ -212,7 +219,7 @@ test('B11: bytes that end before the size that was said are zip_truncated', asyn
   const directory = await readZipDirectory(inMemory(whole));
   const short = { size: whole.length, read: () => inMemory(whole).read(0, 500) };
   await assert.rejects(readZipDirectory(short), { code: 'zip_truncated' });
-  await assert.rejects(bytesOf(readMember(short, directory, directory.at(0), { limit })), {
+  await assert.rejects(collectBytes(readMember(short, directory, directory.at(0), { limit })), {
     code: 'zip_truncated',
   });
 });
@@ -230,5 +237,5 @@ test('a failure of the source comes through as it is', async () => {
   };
   const isIt = (error: unknown) => error === failure;
   await assert.rejects(readZipDirectory(broken), isIt);
-  await assert.rejects(bytesOf(readMember(broken, directory, directory.at(0), { limit })), isIt);
+  await assert.rejects(collectBytes(readMember(broken, directory, directory.at(0), { limit })), isIt);
 });

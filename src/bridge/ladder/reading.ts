@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
 import type { OpenFile } from '../../paths/paths.ts';
+import { collectBytes, type CollectLimit } from '../../streams.ts';
 import type { CacheEntry, ClientCache, NewEntry } from '../cache/cache.ts';
 import type { ClientFile } from '../client-file.ts';
 import { encodingNamed } from '../text/names.ts';
@@ -80,7 +81,7 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     const entry = refresh ? null : remembered(trip, mtime);
     if (entry?.mark === markOf(file)) return asRead(entry);
     if (size > mostBytes) throw tooLargeFor('reading', errand.path.relative, mostBytes);
-    const bytes = await collected(bytesOf(file), mostBytes, errand.path.relative);
+    const bytes = await collectBytes(bytesOf(file), limitFor(mostBytes, errand));
     return keep(trip, bytes, { mtime, mark: markOf(file) }, { ...unsaid, rung: 'direct' });
   }
 
@@ -137,7 +138,7 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
         cache.forgetPath(trip.context.caller.user, trip.errand.place, trip.errand.path.relative);
         return largeFile(trip, source);
       }
-      const bytes = await collected(chunks, mostBytes, trip.errand.path.relative);
+      const bytes = await collectBytes(chunks, limitFor(mostBytes, trip.errand));
       return keep(trip, bytes, { mtime: null }, source);
     };
 
@@ -168,14 +169,7 @@ const asRead = ({ path, bytes, mtime, sha256, rung, encoding }: CacheEntry): Rea
   cached: true,
 });
 
-/** Chunks are good only until the next is asked for, hence the copies. */
-async function collected(chunks: AsyncIterable<Uint8Array>, most: number, path: string): Promise<Uint8Array> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    size += chunk.length;
-    if (size > most) throw tooLargeFor('reading', path, most);
-    parts.push(Buffer.from(chunk));
-  }
-  return Buffer.concat(parts, size);
-}
+const limitFor = (most: number, { path }: Trip['errand']): CollectLimit => ({
+  limit: most,
+  tooLong: () => tooLargeFor('reading', path.relative, most),
+});

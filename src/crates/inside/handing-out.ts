@@ -3,9 +3,10 @@ import { mediaTypeOf } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { LinkTerms, SharedLink } from '../../links/links.ts';
 import { lastingName } from '../../storage/source.ts';
+import { collectBytes } from '../../streams.ts';
 import type { CratePlace } from '../crate.ts';
 import { createDigestRange } from './digest-range.ts';
-import { demandFile, gathered, type InsideOptions, type OpenCrate } from './opened.ts';
+import { demandFile, type InsideOptions, type OpenCrate } from './opened.ts';
 import type { Reference } from './reference.ts';
 import { wholeCrate, type WatchingPack } from './whole.ts';
 
@@ -75,7 +76,7 @@ export function createHandingOut(options: InsideOptions, open: Open) {
       await using object = await source.open(place.object, signal);
       if (object === null || object.object.stamp !== place.stamp) throw goneSince(place);
       if (object.size > mostBytes) throw beyond(object.size, mostBytes);
-      return { locator: place.locator, bytes: await gathered(object.read(0, object.size, signal)) };
+      return { locator: place.locator, bytes: await collectBytes(object.read(0, object.size, signal)) };
     },
   };
 }

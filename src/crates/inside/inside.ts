@@ -1,8 +1,9 @@
 import { mediaTypeOf } from '../../files/files.ts';
 import { createGlob } from '../../glob.ts';
 import type { Caller } from '../../identity.ts';
+import { collectBytes } from '../../streams.ts';
 import { openContainer, type CrateContainer } from '../sources/sources.ts';
-import { demandFile, gathered, type InsideOptions, type OpenCrate } from './opened.ts';
+import { demandFile, type InsideOptions, type OpenCrate } from './opened.ts';
 import { createHandingOut } from './handing-out.ts';
 import { listedPage, type ListedPage, type ListRequest } from './listing.ts';
 import { noSource } from './reference.ts';
@@ -47,7 +48,7 @@ export function createInside(options: InsideOptions) {
       const file = await demandFile(container, path);
       const described = { size: file.size, mediaType: mediaTypeOf(path) };
       if (file.size > mostText) return { ...described, text: null };
-      const bytes = await gathered(container.read(file, { limit: mostText, signal }));
+      const bytes = await collectBytes(container.read(file, { limit: mostText, signal }));
       return { ...described, text: textOf(bytes) };
     },
 

@@ -32,10 +32,3 @@ export async function demandFile(container: CrateContainer, path: string): Promi
     `The crate holds no file ${JSON.stringify(path.slice(0, 200))}. list_crate_files shows what there is; case and Unicode form count.`,
   );
 }
-
-export async function gathered(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  // A chunk is good only until the next one is asked for.
-  for await (const chunk of bytes) parts.push(Buffer.from(chunk));
-  return Buffer.concat(parts);
-}

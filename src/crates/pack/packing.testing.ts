@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { ada, openRoom, type TestRoom } from '../../executions/room.testing.ts';
-import { textOf } from '../../sandbox/whole-output.ts';
+import { collectText } from '../../streams.ts';
 import { readMember, readZipDirectory, storedRange } from '../../unzip/unzip.ts';
 import { createPacking, type Packed, type PackingOptions, type PackRequest } from './pack.ts';
 import type { GraphEntity } from './entity.ts';
@@ -66,7 +66,7 @@ export async function openZip(zip: Buffer) {
 export async function membersOf(zip: Buffer): Promise<Map<string, string>> {
   const { directory, read } = await openZip(zip);
   const members = new Map<string, string>();
-  for (const { path } of directory) members.set(path!, await textOf((await read(path!))!));
+  for (const { path } of directory) members.set(path!, await collectText((await read(path!))!));
   return members;
 }
 
@@ -83,7 +83,7 @@ print(json.dumps([{'name': i.filename, 'text': archive.read(i).decode('utf-8', '
 }
 
 export async function metadataIn(zip: Buffer): Promise<string> {
-  return textOf((await (await openZip(zip)).read('ro-crate-metadata.json'))!);
+  return collectText((await (await openZip(zip)).read('ro-crate-metadata.json'))!);
 }
 
 export interface Graph {

@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { isWorkcrateError, type ErrorCode } from '../../errors.ts';
 import { plainSandbox } from '../../executions/plain-sandbox.testing.ts';
 import { readMetadata } from '../metadata/metadata.ts';
-import { bytesOf } from '../../sandbox/whole-output.ts';
+import { collectBytes } from '../../streams.ts';
 import { chunksOf } from '../../storage/bytes.testing.ts';
 import { keep, metadataIn, openPacking, openZip } from './packing.testing.ts';
 import { giveFile } from './replay-place.ts';
@@ -25,7 +25,7 @@ async function replay(zip: Buffer, { metadata, bytes }: Changed = {}): Promise<R
   const text = await metadataIn(zip);
   const members = new Map<string, Buffer>();
   for (const { path } of archive.directory) {
-    const whole = await bytesOf((await archive.read(path!))!);
+    const whole = await collectBytes((await archive.read(path!))!);
     members.set(path!, bytes?.(path!, whole) ?? whole);
   }
   return replayed(metadata?.(text) ?? text, members);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
 import { digesting } from '../../files/files.ts';
 import type { Place, RunEnd, Sandbox } from '../../sandbox/sandbox.ts';
-import { bytesOf, textOf } from '../../sandbox/whole-output.ts';
+import { collectBytes, collectText } from '../../streams.ts';
 import type { CrateMetadata } from '../crate.ts';
 import { differences, hashes, look } from './replay-changes.ts';
 import { giveFile, replayFolder } from './replay-place.ts';
@@ -87,14 +87,14 @@ async function verified({ read, signal }: ReplayOptions, file: PlannedFile, limi
 const mostCode = 16 * 1024 ** 2;
 
 async function readCode(options: ReplayOptions, file: PlannedFile): Promise<string> {
-  return textOf(await verified(options, file, mostCode));
+  return collectText(await verified(options, file, mostCode));
 }
 
 const mostStdin = 16 * 1024 ** 2;
 
 /** Runs are given text. Bytes that are none would reach them changed. */
 async function readStdin(options: ReplayOptions, file: PlannedFile): Promise<string> {
-  const bytes = await bytesOf(await verified(options, file, mostStdin));
+  const bytes = await collectBytes(await verified(options, file, mostStdin));
   if (isUtf8(bytes)) return bytes.toString();
   throw new WorkcrateError(
     'unsupported',

@@ -1,5 +1,6 @@
 import { WorkcrateError } from '../../errors.ts';
 import type { OpenSourceObject, Source, SourceObject } from '../../storage/source.ts';
+import { collectBytes } from '../../streams.ts';
 
 /** A source in memory, with what was put into it. */
 export function memoryTarget(): Source & { readonly held: ReadonlyMap<string, Buffer> } {
@@ -29,9 +30,7 @@ export function memoryTarget(): Source & { readonly held: ReadonlyMap<string, Bu
     presign: async () => null,
     async put(name, size, bytes) {
       if (held.has(name)) throw new WorkcrateError('already_exists', `There is a ${name}.`);
-      const chunks: Buffer[] = [];
-      for await (const chunk of bytes) chunks.push(Buffer.from(chunk));
-      const whole = Buffer.concat(chunks);
+      const whole = await collectBytes(bytes);
       if (whole.length !== size) throw new WorkcrateError('size_mismatch', 'Not all of it came.');
       held.set(name, whole);
       return describe(name);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { collect } from '../../storage/bytes.testing.ts';
+import { collectBytes } from '../../streams.ts';
 import type { Source } from '../../storage/source.ts';
 import { archive, type TestMember } from '../../unzip/archive.testing.ts';
 import { openContainer } from './container.ts';
@@ -15,7 +15,7 @@ const fileList = (container: CrateContainer): Promise<CrateFile[]> => Array.from
 const pathsOf = async (container: CrateContainer): Promise<string[]> =>
   (await fileList(container)).map(({ path }) => path);
 const textOf = async (container: CrateContainer, file: CrateFile | null): Promise<string> =>
-  (await collect(container.read(file!, most))).toString();
+  (await collectBytes(container.read(file!, most))).toString();
 
 /** A source that holds the objects given, and one of them opened. */
 async function containerOf(objects: Record<string, Uint8Array>, name = Object.keys(objects)[0]!) {
@@ -61,7 +61,7 @@ it('B1: real archives have their metadata at the root, in one folder, further do
     for (const file of await fileList(container)) {
       assert.ok(!file.path.endsWith('/') && !file.path.startsWith(root || '/'), file.path);
       assert.deepEqual(await container.find(file.path), file);
-      assert.equal((await collect(container.read(file, most))).length, file.size);
+      assert.equal((await collectBytes(container.read(file, most))).length, file.size);
     }
   }
 });
@@ -193,7 +193,7 @@ it('more than the limit is not read, of metadata and of files', async () => {
     await using at = await containerOf(objects);
     const file = (await at.container.find('ro-crate-metadata.json'))!;
     await assert.rejects(at.container.metadata(1000), { code: 'too_large' });
-    await assert.rejects(async () => collect(at.container.read(file, { limit: 1000 })), {
+    await assert.rejects(async () => collectBytes(at.container.read(file, { limit: 1000 })), {
       code: 'too_large',
     });
     assert.equal((await at.container.metadata(1001)).length, 1001);

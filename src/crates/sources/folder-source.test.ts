@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { chmod, link, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { chunksOf, collect } from '../../storage/bytes.testing.ts';
+import { collectBytes } from '../../streams.ts';
+import { chunksOf } from '../../storage/bytes.testing.ts';
 import { everything, sourceContract, type TestSource } from '../../storage/source.contract.ts';
 import { folderSource } from './folder-source.ts';
 import { fill, testFolder } from './folder-source.testing.ts';
@@ -120,11 +121,11 @@ it('B11: bytes changed in place, cut off, or exchanged with their time set back 
   for (const change of changes) {
     await test.write('x.zip', Buffer.from('hello bytes'));
     await using open = (await source.open('x.zip'))!;
-    assert.equal((await collect(open.read(0, 5))).toString(), 'hello');
+    assert.equal((await collectBytes(open.read(0, 5))).toString(), 'hello');
     // The clock of a filesystem goes by ticks of some milliseconds.
     await new Promise((resolve) => setTimeout(resolve, 20));
     await change(join(directory, 'x.zip'));
-    await assert.rejects(collect(open.read(5, 11)), { code: 'crate_changed' });
+    await assert.rejects(collectBytes(open.read(5, 11)), { code: 'crate_changed' });
   }
 });
 
@@ -140,5 +141,5 @@ it('leaves nothing behind where a name is taken meanwhile', async () => {
   await assert.rejects(source.put('u/x.zip', 2, bytes()), { code: 'already_exists' });
   assert.deepEqual((await readdir(join(directory, 'u'))).sort(), ['x.zip', 'y.zip']);
   await using open = (await source.open('u/x.zip'))!;
-  assert.equal((await collect(open.read(0, open.size))).toString(), 'theirs');
+  assert.equal((await collectBytes(open.read(0, open.size))).toString(), 'theirs');
 });

@@ -1,4 +1,5 @@
 import { WorkcrateError } from '../../errors.ts';
+import { fillBuffer } from '../../streams.ts';
 
 /** All bytes of metadata, in memory; `size` of them are to come. */
 export async function gathered(
@@ -12,10 +13,5 @@ export async function gathered(
       `The metadata of the crate has ${size} bytes, and the limit is ${limit}. Raise --max-metadata.`,
     );
   const whole = Buffer.allocUnsafeSlow(size);
-  let at = 0;
-  for await (const chunk of bytes) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole.subarray(0, at);
+  return whole.subarray(0, await fillBuffer(whole, bytes));
 }

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { NO_AZURITE, startAzurite } from '../../storage/azurite.testing.ts';
-import { chunksOf, collect } from '../../storage/bytes.testing.ts';
+import { collectBytes } from '../../streams.ts';
+import { chunksOf } from '../../storage/bytes.testing.ts';
 import { NO_CEPH, startCeph } from '../../storage/ceph.testing.ts';
 import type { Source } from '../../storage/source.ts';
 import { candidatesIn } from './candidates.ts';
@@ -55,7 +56,7 @@ async function findsAndReads(options: SourceOptions): Promise<void> {
   const files = await Array.fromAsync(inZip.files());
   assert.ok(files.length > 5 && requests.length <= 3, `${files.length} files by ${requests.join()}`);
   const image = files.find(({ path }) => path.endsWith('simple.png'))!;
-  assert.equal((await collect(inZip.read(image, { limit: 1e7 }))).length, image.size);
+  assert.equal((await collectBytes(inZip.read(image, { limit: 1e7 }))).length, image.size);
   assert.ok((await inZip.metadata(1e7)).length > 1000);
 
   await using inFolder = await openContainer(source, folder);
@@ -64,7 +65,7 @@ async function findsAndReads(options: SourceOptions): Promise<void> {
     ['data/x y.csv', 'ro-crate-metadata.json'],
   );
   const table = (await inFolder.find('data/x y.csv'))!;
-  assert.equal((await collect(inFolder.read(table, { limit: 10 }))).toString(), '1,2');
+  assert.equal((await collectBytes(inFolder.read(table, { limit: 10 }))).toString(), '1,2');
   await assert.rejects(openContainer(source, { ...archive, stamp: 'other' }), { code: 'crate_changed' });
   await assert.rejects(openContainer(source, { ...archive, object: 'no.zip' }), { code: 'crate_gone' });
   await source.close();

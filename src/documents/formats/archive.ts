@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { collectBytes } from '../../streams.ts';
 import { readMember, readZipDirectory, type Ranged, type ZipDirectory } from '../../unzip/unzip.ts';
 import { zipLayout } from '../../zip/zip.ts';
 
@@ -25,8 +26,7 @@ export async function unpack(bytes: Uint8Array, signal: AbortSignal): Promise<Pa
   for (const member of directory) {
     if (member.isFolder) continue;
     const chunks = readMember(rangedOf(bytes), directory, member, { limit: MOST_PART, signal });
-    const copies = await Array.fromAsync(chunks, (chunk) => Buffer.from(chunk));
-    parts.push({ name: member.rawName, bytes: Buffer.concat(copies) });
+    parts.push({ name: member.rawName, bytes: await collectBytes(chunks) });
   }
   return parts;
 }

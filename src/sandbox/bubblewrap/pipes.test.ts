@@ -4,7 +4,7 @@ import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { textOf } from '../whole-output.ts';
+import { collectText } from '../../streams.ts';
 import { openEnds } from './pipes.ts';
 
 const skip = process.platform !== 'linux' && 'pipes are opened by way of /proc, which Linux has';
@@ -30,7 +30,7 @@ const stall = (ms: number): void => void Atomics.wait(new Int32Array(new SharedA
 
 test('what is in a pipe comes out of it, however late the server gets to look', { skip }, async (t) => {
   const { stdout, say } = held(t);
-  const text = textOf(stdout.chunks);
+  const text = collectText(stdout.chunks);
   say('last words');
   stdout.end();
   stall(400);
@@ -52,7 +52,7 @@ test('what comes after that comes too', { skip }, async (t) => {
 
 test('a pipe that somebody holds ends all the same, with all that was in it', { skip }, async (t) => {
   const { stdout, say } = held(t);
-  const text = textOf(stdout.chunks);
+  const text = collectText(stdout.chunks);
   say('x'.repeat(50_000));
   stdout.end();
   assert.equal((await text).length, 50_000);

@@ -7,7 +7,7 @@ import { contractOptions } from '../sandbox.contract.ts';
 import { testPlaces } from '../places.testing.ts';
 import type { Language, Place, Sandbox, SandboxOptions } from '../sandbox.ts';
 import { bubblewrapSandbox } from './bubblewrap.ts';
-import { textOf } from '../whole-output.ts';
+import { collectText } from '../../streams.ts';
 
 interface Bench extends AsyncDisposable {
   readonly sandbox: Sandbox;
@@ -32,7 +32,7 @@ async function bench(options: Partial<SandboxOptions> & { python?: string | null
         signal,
       };
       const run = await sandbox.start({ ...request, user, place, language, code });
-      const [out] = await Promise.all([textOf(run.stdout), textOf(run.stderr), run.ended]);
+      const [out] = await Promise.all([collectText(run.stdout), collectText(run.stderr), run.ended]);
       return out;
     },
     async [Symbol.asyncDispose]() {

@@ -4,7 +4,7 @@ import { testPlaces } from '../places.testing.ts';
 import { contractOptions } from '../sandbox.contract.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { bubblewrapSandbox } from './bubblewrap.ts';
-import { textOf } from '../whole-output.ts';
+import { collectText } from '../../streams.ts';
 
 /** Python does not end here as it does by itself (decision 015); none of these may show that. */
 const programs: Record<string, { code: string; out: string; err?: RegExp; exit?: number }> = {
@@ -89,7 +89,11 @@ describe('a Python of bubblewrap ends as any other', () => {
         timeoutMs: 20_000,
         signal: new AbortController().signal,
       });
-      const [said, complained, end] = await Promise.all([textOf(run.stdout), textOf(run.stderr), run.ended]);
+      const [said, complained, end] = await Promise.all([
+        collectText(run.stdout),
+        collectText(run.stderr),
+        run.ended,
+      ]);
       assert.match(complained, err);
       assert.deepEqual([said, end.exitCode], [out, exit]);
     });

@@ -7,7 +7,7 @@ import { testPlaces } from '../places.testing.ts';
 import { contractOptions } from '../sandbox.contract.ts';
 import { bubblewrapSandbox } from './bubblewrap.ts';
 import { findPython } from './python.ts';
-import { textOf } from '../whole-output.ts';
+import { collectText } from '../../streams.ts';
 
 it('D14: a Python in a home folder that nobody else may enter brings its prefix along', async () => {
   // Not below /tmp, which is fresh in every run.
@@ -29,7 +29,7 @@ it('D14: a Python in a home folder that nobody else may enter brings its prefix 
       timeoutMs: 20_000,
       signal: new AbortController().signal,
     });
-    const [out, err] = await Promise.all([textOf(run.stdout), textOf(run.stderr), run.ended]);
+    const [out, err] = await Promise.all([collectText(run.stdout), collectText(run.stderr), run.ended]);
     assert.equal(out, `${prefix}\n${prefix}\n\n`, err);
   } finally {
     rmSync(home, { recursive: true });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bytesOf } from '../whole-output.ts';
+import { collectBytes } from '../../streams.ts';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { languages, type Language } from '../sandbox.ts';
@@ -138,7 +138,7 @@ while [ ! -e up-one ] || [ ! -e up-two ]; do sleep 0.02; done; echo ready; while
     it('closing the sandbox ends what runs, and nothing starts after that', async () => {
       const other = await openBench(make);
       const run = await other.start('python', 'print("begun", flush=True)\nimport time\ntime.sleep(600)');
-      const outputs = Promise.all([bytesOf(run.stdout), bytesOf(run.stderr)]);
+      const outputs = Promise.all([collectBytes(run.stdout), collectBytes(run.stderr)]);
       await other.sandbox[Symbol.asyncDispose]();
       const end = await run.ended;
       assert.equal(end.exitCode, null);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bytesOf } from '../whole-output.ts';
+import { collectBytes } from '../../streams.ts';
 import { after, before, it, type TestContext } from 'node:test';
 import { createLog } from '../../log.ts';
 import type {
@@ -144,7 +144,7 @@ async function requestOf(
 }
 
 export async function outcomeOf({ stdout, stderr, ended }: Run): Promise<Outcome> {
-  const [out, err, end] = await Promise.all([bytesOf(stdout), bytesOf(stderr), ended]);
+  const [out, err, end] = await Promise.all([collectBytes(stdout), collectBytes(stderr), ended]);
   return { ...end, stdout: out, stderr: err, out: out.toString(), err: err.toString() };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { bytesOf } from '../whole-output.ts';
+import { collectBytes } from '../../streams.ts';
 import { languages } from '../sandbox.ts';
 import { useBench, type MakeSandbox } from './harness.contract.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,7 +46,7 @@ for t in threads: t.join()`,
     it('D7: a reader that is slow gets all of it, also after the run has ended', async () => {
       const size = 120_000;
       const run = await bench.start('bash', `head -c ${size} /dev/zero`);
-      const err = bytesOf(run.stderr);
+      const err = collectBytes(run.stderr);
       let bytes = 0;
       for await (const chunk of run.stdout) {
         bytes += chunk.length;
@@ -61,7 +61,7 @@ for t in threads: t.join()`,
       const run = await bench.start('python', 'print("now", flush=True)\nimport time\ntime.sleep(60)', {
         signal: stop.signal,
       });
-      const err = bytesOf(run.stderr);
+      const err = collectBytes(run.stderr);
       for await (const chunk of run.stdout) {
         assert.equal(Buffer.from(chunk).toString(), 'now\n');
         stop.abort();
@@ -97,7 +97,7 @@ for t in threads: t.join()`,
       const heldFor = async (timeoutMs: number): Promise<Buffer> => {
         const run = await bench.start('python', code, { timeoutMs });
         assert.equal((await run.ended).reason, 'timeout');
-        return (await Promise.all([bytesOf(run.stdout), bytesOf(run.stderr)]))[0];
+        return (await Promise.all([collectBytes(run.stdout), collectBytes(run.stderr)]))[0];
       };
       const soon = await heldFor(1500);
       // A busy machine may not have begun with it by then.
@@ -110,8 +110,8 @@ for t in threads: t.join()`,
       const run = await bench.start('bash', 'echo out; echo err >&2; exit 4');
       const end = await run.ended;
       assert.deepEqual([end.reason, end.exitCode], ['exit', 4]);
-      assert.equal((await bytesOf(run.stdout)).toString(), 'out\n');
-      assert.equal((await bytesOf(run.stderr)).toString(), 'err\n');
+      assert.equal((await collectBytes(run.stdout)).toString(), 'out\n');
+      assert.equal((await collectBytes(run.stderr)).toString(), 'err\n');
     });
 
     it('a run that closes its outputs goes on', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { bytesOf } from '../whole-output.ts';
+import { collectBytes } from '../../streams.ts';
 import { describe, it } from 'node:test';
 import type { Run } from '../sandbox.ts';
 import { eventually } from '../../eventually.testing.ts';
@@ -66,5 +66,5 @@ export function queueContract(make: MakeSandbox): void {
 }
 
 async function drain({ stdout, stderr }: Run): Promise<void> {
-  await Promise.all([bytesOf(stdout), bytesOf(stderr)]);
+  await Promise.all([collectBytes(stdout), collectBytes(stderr)]);
 }

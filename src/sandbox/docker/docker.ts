@@ -1,4 +1,4 @@
-import { textOf } from '../whole-output.ts';
+import { collectText } from '../../streams.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { watchedDisk } from '../disk.ts';
 import { runQueue } from '../queue.ts';
@@ -117,7 +117,11 @@ async function probe(engine: Engine, options: DockerOptions): Promise<Probed> {
       stdin: '',
       mostMs: probeMs,
     });
-    const [out, err, report] = await Promise.all([textOf(run.stdout), textOf(run.stderr), run.report]);
+    const [out, err, report] = await Promise.all([
+      collectText(run.stdout),
+      collectText(run.stderr),
+      run.report,
+    ]);
     if (report === null) throw imageUnfit(options.image, err);
     if (report.code === 127) options.log.warn('sandbox.language_missing', { why: err.trim() });
     const told = (name: string) =>

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, describe, it } from 'node:test';
 import { NO_AZURITE, startAzurite, type TestAzurite } from '../azurite.testing.ts';
-import { chunksOf, collect, failureOf } from '../bytes.testing.ts';
+import { collectBytes } from '../../streams.ts';
+import { chunksOf, failureOf } from '../bytes.testing.ts';
 import { freePort } from '../../free-port.testing.ts';
 import { startFaultyProxy } from '../remote/faulty-proxy.testing.ts';
 import { sourceContract, type TestSource } from '../source.contract.ts';
@@ -65,7 +66,7 @@ describe('Azure sources', { skip: started === null && NO_AZURITE }, () => {
       let cuts = 0;
       proxy.fault = ({ method }) => (method === 'GET' && cuts++ < 2 ? { cutAfter: 5000 } : null);
       await using open = (await source.open(name))!;
-      assert.ok((await collect(open.read(0, size))).equals(bytes));
+      assert.ok((await collectBytes(open.read(0, size))).equals(bytes));
     }
     await source.close();
   });

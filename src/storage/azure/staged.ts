@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
+import { collectBytes } from '../../streams.ts';
 import { isKey } from '../keys.ts';
 import { readRange, type Names } from '../remote/remote.ts';
 import type { Blobs, Metadata } from './blobs.ts';
@@ -57,16 +58,14 @@ export async function loadStaged(blobs: Blobs, name: string): Promise<Staged | n
   }
   const about = { name, ...noted, etag };
   try {
-    const head = Buffer.concat(await Array.fromAsync(answer.body as AsyncIterable<Uint8Array>));
+    const head = await collectBytes(answer.body);
     if (head.length === size) return { ...about, head };
   } catch {
     // What broke off is read again below, where that is done with patience.
   }
   return {
     ...about,
-    head: Buffer.concat(
-      await Array.fromAsync(readRange(blobs, { name, etag, size }, { start: 0, end: size })),
-    ),
+    head: await collectBytes(readRange(blobs, { name, etag, size }, { start: 0, end: size })),
   };
 }
 

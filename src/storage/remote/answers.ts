@@ -1,3 +1,4 @@
+import { collectText } from '../../streams.ts';
 import type { RemoteAnswer } from './client.ts';
 import { element } from './xml.ts';
 
@@ -39,16 +40,9 @@ export async function readRefusal(answer: RemoteAnswer): Promise<StreamedAnswer>
 }
 
 async function readText({ status, body }: RemoteAnswer, longest = longestUsually): Promise<string> {
-  const [isRefusal, chunks]: [boolean, Uint8Array[]] = [status >= 300, []];
-  const most = isRefusal ? longestRefusal : longest;
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    length += chunk.length;
-    chunks.push(chunk);
-    if (length > most && !isRefusal) throw new Error(`the answer is longer than ${most} bytes`);
-    if (length > most) break;
-  }
-  return Buffer.concat(chunks).subarray(0, most).toString();
+  if (status >= 300) return collectText(body, { limit: longestRefusal, tooLong: 'truncate' });
+  const tooLong = (): Error => new Error(`the answer is longer than ${longest} bytes`);
+  return collectText(body, { limit: longest, tooLong });
 }
 
 /** S3 may fail after it has said 200: then the body is an error, and is taken for a 500. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { collect } from '../bytes.testing.ts';
+import { collectBytes } from '../../streams.ts';
 import { always, startHostileStore } from '../remote/hostile-store.testing.ts';
 import type { RemoteLimits } from '../remote/remote.ts';
 import type { S3Options } from './s3.ts';
@@ -77,5 +77,5 @@ it('an answer of somebody else is not taken for an object, nor its bytes for tho
       ? response.writeHead(200, { etag: '"e"', 'content-length': '100' }).end()
       : response.end('<html>sign in</html>'));
   await using open = (await source.open('x'))!;
-  await assert.rejects(collect(open.read(0, 10)), { code: 'source_unreachable' });
+  await assert.rejects(collectBytes(open.read(0, 10)), { code: 'source_unreachable' });
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, describe, it } from 'node:test';
-import { chunksOf, collect, failureOf } from '../bytes.testing.ts';
+import { collectBytes } from '../../streams.ts';
+import { chunksOf, failureOf } from '../bytes.testing.ts';
 import { NO_CEPH, startCeph } from '../ceph.testing.ts';
 import { freePort } from '../../free-port.testing.ts';
 import { sourceContract, type TestSource } from '../source.contract.ts';
@@ -77,7 +78,7 @@ describe('S3 sources', { skip: ceph ? false : NO_CEPH }, () => {
       let cuts = 0;
       proxy.fault = ({ method }) => (method === 'GET' && cuts++ < 2 ? { cutAfter: 5000 } : null);
       await using open = (await source.open(name))!;
-      assert.ok((await collect(open.read(0, size))).equals(bytes));
+      assert.ok((await collectBytes(open.read(0, size))).equals(bytes));
     }
     const bucket = openBucket(options);
     const { found } = await listNames(bucket, options.prefix, '', 1000);
