@@ -1,9 +1,8 @@
-import { createReadStream } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
-import { belowRoot, parsePath, type OpenFile } from '../paths/paths.ts';
+import { belowRoot, parsePath, readOpenFile, type OpenFile } from '../paths/paths.ts';
 import type { Files, StoredFile } from './files.ts';
 
 /** Copies files of this machine into storage, for clients that run on it: only from the allowed roots. */
@@ -21,9 +20,8 @@ export function createLocalFiles({
     async take(caller: Caller, path: string, keepSeconds: number, signal: AbortSignal): Promise<StoredFile> {
       using opened = openAudited(caller, path);
       await files.demandRoom(caller, opened.stats.size);
-      const bytes = createReadStream('', { fd: opened.fd, autoClose: false, start: 0 });
       const file = { name: path, origin: 'share', keepSeconds };
-      return await files.add(caller, file, bytes as AsyncIterable<Uint8Array>, signal);
+      return await files.add(caller, file, readOpenFile(opened), signal);
     },
   };
 

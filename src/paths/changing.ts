@@ -15,8 +15,8 @@ export function createFile(ground: Ground, path: Components): OpenFile {
   }
 }
 
-export function makeFolder(ground: Ground, path: Components): void {
-  using trail = walkMaking(ground, path);
+export function makeFolder(ground: Ground, path: Components, owner: number | null): void {
+  using trail = walkMaking(ground, path, owner);
   if (!trail.end.stats.isDirectory()) throw new Fault('not_folder');
 }
 

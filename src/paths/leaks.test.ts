@@ -61,6 +61,7 @@ function tryEverything(root: Root, text: string): void {
   attempt(() => root.rename(path, copy));
   attempt(() => root.remove(parsePath('moved')));
   attempt(() => root.makeFolder(joined(path, parseName('made'))));
+  attempt(() => root.makeFolder(joined(path, parseName('given'), parseName('deep')), 200_000));
   attempt(() => root.remove(joined(path, parseName('made'))));
 }
 

@@ -13,7 +13,8 @@ export type { Entry, Listing } from './entries.ts';
 export type { RefusalKind } from './faults.ts';
 export { bestFooting, type FootingName } from './footing.ts';
 export { here, joined, parseName, parsePath, type Components } from './names.ts';
-export type { OpenFile } from './reading.ts';
+export { readOpenFile, type OpenFile } from './reading.ts';
+export { removeTree } from './remove-tree.ts';
 export type { Space } from './space.ts';
 export type { TreeEnd, TreeEntry, TreeOptions } from './tree.ts';
 
@@ -46,8 +47,11 @@ export interface Root {
   tree(path: Components, options: TreeOptions): Generator<TreeEntry, TreeEnd>;
   /** Counts what all of it takes on disk, step by step, until it has seen `mostEntries`. */
   space(mostEntries: number): Generator<void, Space>;
-  /** Makes a folder and those above it that are missing. One that exists is left as it is. */
-  makeFolder(path: Components): void;
+  /**
+   * Makes a folder and those above it that are missing, and gives them to `owner`, a uid; null keeps them the
+   * server's. One that belongs to somebody else already is left as it is.
+   */
+  makeFolder(path: Components, owner?: number | null): void;
   /** Moves a file, folder or link; takes the place of a file or of an empty folder, as rename(2) does. */
   rename(from: Components, to: Components): void;
   /** Gives a regular file a second name; `already_exists` if anything stands there. Not every filesystem can. */
@@ -71,7 +75,7 @@ export function belowRoot(directory: string, options: RootOptions = {}): Root {
     fileNames: (path) => attemptEach(path, fileNames(ground, path)),
     tree: (path, options) => attemptEach(path, tree(ground, path, options)),
     space: (mostEntries) => space(ground, mostEntries),
-    makeFolder: (path) => attempt(path, () => makeFolder(ground, path)),
+    makeFolder: (path, owner = null) => attempt(path, () => makeFolder(ground, path, owner)),
     rename: (from, to) => attempt(from, () => renameEntry(ground, from, to)),
     link: (from, to) => attempt(to, () => linkEntry(ground, from, to)),
     remove: (path) => attempt(path, () => removeEntry(ground, path)),

@@ -1,4 +1,4 @@
-import { closeSync, type Stats } from 'node:fs';
+import { closeSync, createReadStream, type Stats } from 'node:fs';
 import { entriesOf, entryOf, type Entry, type Listing } from './entries.ts';
 import { Fault } from './faults.ts';
 import type { Components } from './names.ts';
@@ -16,6 +16,11 @@ export function openFile(ground: Ground, path: Components): OpenFile {
   const { end } = trail;
   if (!end.stats.isFile()) throw new Fault('not_regular');
   return ownedFile(end.open(), end.stats);
+}
+
+/** All bytes of an open file, from its start. Closing it is left to whoever opened it. */
+export function readOpenFile({ fd }: OpenFile): AsyncIterable<Uint8Array> {
+  return createReadStream('', { fd, autoClose: false, start: 0 }) as AsyncIterable<Uint8Array>;
 }
 
 export function stat(ground: Ground, path: Components): Entry {

@@ -1,4 +1,4 @@
-import { mkdirSync, readlinkSync } from 'node:fs';
+import { closeSync, fchownSync, mkdirSync, readlinkSync } from 'node:fs';
 import { isUtf8 } from 'node:buffer';
 import { errnoOf } from '../errors.ts';
 import { Fault } from './faults.ts';
@@ -44,17 +44,42 @@ export function walkToFolder(ground: Ground, path: Components): Place {
   return { folder: trail.end, name, [Symbol.dispose]: () => trail[Symbol.dispose]() };
 }
 
-/** Walks to a folder, and makes each that is missing on the way. */
-export function walkMaking(ground: Ground, path: Components): Trail {
+/**
+ * Walks to a folder, and makes each that is missing on the way. `owner` gets every folder on the way that belongs to
+ * the server: below a user's folder, only this function can have made it.
+ */
+export function walkMaking(ground: Ground, path: Components, owner: number | null): Trail {
   return walk(ground, path, (folder, name) => {
-    try {
-      return ground.footing.reach(folder, name);
-    } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw error;
-    }
-    makeUnlessThere(folder.at(name));
-    return ground.footing.reach(folder, name);
+    const next = reachOrMake(ground, folder, name);
+    if (owner !== null) giveFolder(next, owner);
+    return next;
   });
+}
+
+function reachOrMake(ground: Ground, folder: Held, name: string): Held {
+  try {
+    return ground.footing.reach(folder, name);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+  makeUnlessThere(folder.at(name));
+  return ground.footing.reach(folder, name);
+}
+
+/** By a descriptor, since a path could lead to another folder of the server by now. */
+function giveFolder(folder: Held, owner: number): void {
+  if (!folder.stats.isDirectory() || folder.stats.uid !== process.getuid?.()) return;
+  try {
+    const fd = folder.open();
+    try {
+      fchownSync(fd, owner, owner);
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    folder[Symbol.dispose]();
+    throw error;
+  }
 }
 
 function makeUnlessThere(path: string): void {

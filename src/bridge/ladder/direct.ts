@@ -1,4 +1,4 @@
-import { createReadStream, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { errnoOf, isWorkcrateError } from '../../errors.ts';
 import { belowRoot, here, parsePath, type Components, type OpenFile, type Root } from '../../paths/paths.ts';
@@ -23,9 +23,6 @@ export function openDirectly(errand: Errand, policy: Policy): OpenFile {
     return root.open(path);
   });
 }
-
-export const bytesOf = ({ fd }: OpenFile): AsyncIterable<Uint8Array> =>
-  createReadStream('', { fd, autoClose: false, start: 0 }) as AsyncIterable<Uint8Array>;
 
 /** What stands in a folder of the client's on this machine, links as links. Others get their turn in between. */
 export async function* listDirectly(errand: Errand, policy: Policy): AsyncGenerator<RawEntry, RawEnd> {

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
-import type { OpenFile } from '../../paths/paths.ts';
+import { readOpenFile, type OpenFile } from '../../paths/paths.ts';
 import { collectBytes, type CollectLimit } from '../../streams.ts';
 import type { CacheEntry, ClientCache, NewEntry } from '../cache/cache.ts';
 import type { ClientFile } from '../client-file.ts';
 import { encodingNamed } from '../text/names.ts';
 import type { Approach, Approaches, ReadWish } from './approach.ts';
-import { bytesOf, openDirectly } from './direct.ts';
+import { openDirectly } from './direct.ts';
 import type { Offer } from './errand.ts';
 import { mayNot, noFile, tooLargeFor } from './failures.ts';
 import { keptFile, largeFile, type LargeFile } from './large.ts';
@@ -81,7 +81,7 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     const entry = refresh ? null : remembered(trip, mtime);
     if (entry?.mark === markOf(file)) return asRead(entry);
     if (size > mostBytes) throw tooLargeFor('reading', errand.path.relative, mostBytes);
-    const bytes = await collectBytes(bytesOf(file), limitFor(mostBytes, errand));
+    const bytes = await collectBytes(readOpenFile(file), limitFor(mostBytes, errand));
     return keep(trip, bytes, { mtime, mark: markOf(file) }, { ...unsaid, rung: 'direct' });
   }
 

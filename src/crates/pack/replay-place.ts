@@ -1,9 +1,9 @@
 import { fchownSync, mkdirSync, write } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { belowRoot, parsePath, type Components } from '../../paths/paths.ts';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { belowRoot, joined, parseName, parsePath, removeTree, type Components } from '../../paths/paths.ts';
 import { giveTo } from '../../places/places.ts';
 import type { Place } from '../../sandbox/sandbox.ts';
 
@@ -23,7 +23,7 @@ export interface ReplayPlace extends AsyncDisposable {
  */
 export async function openReplayPlace(parent: string, uid: number | null): Promise<ReplayPlace> {
   const folder = await mkdtemp(join(parent, 'workcrate-replay-'));
-  const remove = () => rm(folder, { recursive: true, force: true });
+  const remove = () => removeTree(folder);
   try {
     const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
     for (const path of [place.workspace, place.artifacts, join(place.workspace, folderName)])
@@ -42,18 +42,24 @@ function makeFolder(path: string, uid: number | null): void {
 }
 
 function createBelow(base: string, path: Components, uid: number | null) {
+  const root = belowRoot(base);
   try {
-    for (let depth = 1; depth < path.length; depth++) makeFolder(join(base, ...path.slice(0, depth)), uid);
-    return belowRoot(base).create(path);
+    root.makeFolder(joined(...path.slice(0, -1).map(parseName)), uid);
+    return root.create(path);
   } catch (error) {
-    if (!['EEXIST', 'ENOTDIR'].includes(errnoOf(error) ?? '') && !isWorkcrateError(error, 'already_exists'))
-      throw error;
+    if (!isInTheWay(error)) throw error;
     throw new WorkcrateError(
       'unsupported',
       `Two inputs of the crate want the same place: ${JSON.stringify(path.join('/').slice(0, 200))} is one of them.`,
       { cause: error },
     );
   }
+}
+
+/** Whether a file is where a folder has to be, or anything where the file has to be. */
+function isInTheWay(error: unknown): boolean {
+  if (isWorkcrateError(error, 'path_refused')) return error.details['kind'] === 'not_folder';
+  return isWorkcrateError(error, 'already_exists') || isWorkcrateError(error, 'path_not_found');
 }
 
 /** Writes a file that the run is given, and gives its size. Its folders are made, and all of it belongs to the run. */

@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { isWorkcrateError } from '../../errors.ts';
 import { belowRoot, here, joined, parseName, type Components } from '../../paths/paths.ts';
@@ -31,7 +29,7 @@ export async function removeLeftovers(folder: Folder, path: Components): Promise
   for (const leftover of leftovers) removeIfThere(folder, leftover);
 }
 
-export function removeIfThere({ root }: Folder, path: Components): void {
+export function removeIfThere({ root }: Pick<Folder, 'root'>, path: Components): void {
   try {
     root.remove(path);
   } catch (error) {
@@ -58,6 +56,7 @@ export function findPackLeftovers(directory: string, olderThanMs: number): strin
 /** Gives how many there were. */
 export function removePackLeftovers(directory: string, olderThanMs: number): number {
   const found = findPackLeftovers(directory, olderThanMs);
-  for (const path of found) rmSync(join(directory, path), { force: true });
+  const folder = { root: belowRoot(directory) };
+  for (const path of found) removeIfThere(folder, joined(...path.split('/').map(parseName)));
   return found.length;
 }

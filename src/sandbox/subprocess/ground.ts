@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { chmod, chown, copyFile, mkdir, mkdtemp, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { removeTree } from '../../paths/paths.ts';
 import type { Folders, RunRequest } from '../sandbox.ts';
 
 /** The folder in which every run has a folder. */
@@ -100,9 +99,4 @@ async function makeBelow(folder: string, path: string): Promise<string[]> {
 function hostPathOf(roots: Readonly<Record<string, string>>, inside: string): string {
   const root = Object.keys(roots).find((root) => inside === root || inside.startsWith(`${root}/`));
   return root === undefined ? inside : join(roots[root]!, inside.slice(root.length));
-}
-
-/** By `rm`, which is safe from a tree that is swapped below it by a process that got away. */
-async function removeTree(path: string): Promise<void> {
-  await promisify(execFile)('rm', ['-rf', '--one-file-system', '--', path]);
 }
