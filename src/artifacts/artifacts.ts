@@ -1,3 +1,4 @@
+import { createKeyedMutex } from '../concurrency/mutex.ts';
 import { runInSlices } from '../concurrency/yield.ts';
 import { asWorkcrateError, isWorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
@@ -34,7 +35,7 @@ export const mostNamesOnPage = 10_000;
 
 /** What a user's runs left in /artifacts. Whatever stands there was put there by somebody hostile. */
 export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
-  const inLine = createLines();
+  const inLine = createKeyedMutex();
 
   async function folderOf({ user }: Caller): Promise<ArtifactFolder | null> {
     const place = await places.find(user);
@@ -99,22 +100,6 @@ async function pageIn(
     if (isWorkcrateError(error, 'path_not_found')) return { ...createNamePage(wish).page(), unreadable: 0 };
     throw error;
   }
-}
-
-/** Work of the same user is done one piece after the other. */
-function createLines() {
-  const last = new Map<string, Promise<unknown>>();
-  return async <T>(user: string, work: () => Promise<T>): Promise<T> => {
-    const before = last.get(user) ?? Promise.resolve();
-    const mine = before.then(work);
-    const over = mine.catch(() => {});
-    last.set(user, over);
-    try {
-      return await mine;
-    } finally {
-      if (last.get(user) === over) last.delete(user);
-    }
-  };
 }
 
 async function failingAs<T>(attempt: 'list' | 'size', act: () => Promise<T>): Promise<T> {

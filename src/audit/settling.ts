@@ -1,3 +1,4 @@
+import { createMutex } from '../concurrency/mutex.ts';
 import type { Log } from '../log.ts';
 import type { Chain } from './chain.ts';
 import type { Head } from './head.ts';
@@ -12,13 +13,13 @@ export interface SettlingOptions {
 /** Brings lines to disk: with the head every second and at the end, without it for those who wait for their answer. */
 export function createSettling({ chain, log, settled }: SettlingOptions) {
   let isSettled = true;
-  let settling: Promise<unknown> = Promise.resolve();
+  const settling = createMutex();
   let syncing: Promise<void> = Promise.resolve();
   let nextSync: Promise<void> | null = null;
 
   /** One at a time; a failure is told, and is the next one's to make good. */
   function settle(): Promise<unknown> {
-    settling = settling.then(async () => {
+    return settling.run(async () => {
       try {
         const head = await chain.settle();
         isSettled = true;
@@ -29,7 +30,6 @@ export function createSettling({ chain, log, settled }: SettlingOptions) {
         return error;
       }
     });
-    return settling;
   }
 
   function tellFailure(error: unknown): void {

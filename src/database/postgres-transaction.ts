@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { createMutex } from '../concurrency/mutex.ts';
 import type { Queries } from './database.ts';
 import { isConflict, isConnectionLost } from './postgres-errors.ts';
 import type { Lend, Loan } from './postgres-loan.ts';
-import { runWork } from './scope.ts';
-import { takingTurns } from './turns.ts';
+import { waitingLimit, runWork } from './scope.ts';
 
 const MOST_ATTEMPTS = 6;
 
@@ -40,6 +40,6 @@ async function runOnce<T>(loan: Loan, work: (tx: Queries) => Promise<T>, committ
 
 /** pg will no longer take a query while another is under way. */
 function oneByOne(queries: Queries): Queries {
-  const turns = takingTurns();
-  return { query: (sql, ...values) => turns.take(() => queries.query(sql, ...values)) };
+  const mutex = createMutex(waitingLimit);
+  return { query: (sql, ...values) => mutex.run(() => queries.query(sql, ...values)) };
 }

@@ -5,9 +5,7 @@ import { type Lend, lendingFrom } from './postgres-loan.ts';
 import { openPool } from './postgres-pool.ts';
 import { transact } from './postgres-transaction.ts';
 import { verifyPostgres } from './postgres-verify.ts';
-import { tooManyWaiting } from './turns.ts';
-
-const MOST_WAITING = 10_000;
+import { waitingLimit } from './scope.ts';
 
 /** The backend for several processes. The first query connects, not this function. */
 export async function postgresDatabase(url: string): Promise<Database> {
@@ -20,7 +18,7 @@ export async function postgresDatabase(url: string): Promise<Database> {
   // The pool forgets those who wait for a connection when it ends, so they are awaited here.
   const tracked = async <T>(work: () => Promise<T>): Promise<T> => {
     if (closing !== null) throw new WorkcrateError('database_failed', `PostgreSQL at ${place} is closed.`);
-    if (pool.waitingCount >= MOST_WAITING) throw tooManyWaiting();
+    if (pool.waitingCount >= waitingLimit.mostWaiting) throw waitingLimit.refuse();
     const promise = work();
     running.add(promise);
     try {

@@ -1,8 +1,16 @@
+import type { MutexLimit } from '../concurrency/mutex.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Queries } from './database.ts';
 
 /** Longer than any one query may take, so that it only ends transactions whose `work` hangs. */
 const IDLE_LIMIT_MS = 60_000;
+
+/** How many queries or transactions wait for the same connection or pool. */
+export const waitingLimit: MutexLimit = {
+  mostWaiting: 10_000,
+  refuse: () =>
+    new WorkcrateError('database_failed', 'Too many queries wait for the database. Try again later.'),
+};
 
 /**
  * Runs the `work` of one transaction with a `tx` that ends with it: later use is refused rather than

@@ -1,10 +1,11 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createMutex } from '../concurrency/mutex.ts';
 import { WorkcrateError } from '../errors.ts';
 import { othersNoticedMs, type Database, type Queries, type Row, type SqlValue } from './database.ts';
 import { remembered } from './remembered.ts';
-import { runWork } from './scope.ts';
+import { waitingLimit, runWork } from './scope.ts';
 import {
   isBusy,
   isDamagedDatabase,
@@ -15,7 +16,6 @@ import {
 } from './sqlite-errors.ts';
 import { verifySqlite } from './sqlite-verify.ts';
 import { checkValues, parseStatement } from './statement.ts';
-import { takingTurns } from './turns.ts';
 
 const MOST_STATEMENTS = 500;
 /** SQLite waits in the thread and so stops the whole server: keep it short, and go on in `patiently`. */
@@ -30,7 +30,7 @@ export interface SqliteOptions {
 /** The embedded backend: one file, one connection. A query outside of transactions runs at once. */
 export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteOptions = {}): Database {
   const connection = openWithRoom(file, makeRoom);
-  const turns = takingTurns();
+  const mutex = createMutex(waitingLimit);
   const prepare = remembered(MOST_STATEMENTS, (sql) => {
     const { placeholders } = parseStatement(sql);
     const statement = connection.prepare(sql);
@@ -113,25 +113,25 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     version: () => (closing === null ? version + writtenByOthers() : version),
     async query<T extends Row>(sql: string, ...values: SqlValue[]) {
       refuseClosed();
-      if (!turns.free()) return turns.take(() => withRoom(() => patiently(() => run<T>(sql, values))));
+      if (!mutex.isFree()) return mutex.run(() => withRoom(() => patiently(() => run<T>(sql, values))));
       try {
         return run<T>(sql, values);
       } catch (error) {
         if (!isBusy(error) && !isFull(error)) throw error;
-        return turns.take(() => withRoom(() => patiently(() => run<T>(sql, values))));
+        return mutex.run(() => withRoom(() => patiently(() => run<T>(sql, values))));
       }
     },
     async transaction(work) {
       refuseClosed();
-      return turns.take(() => withRoom(() => transact(work)));
+      return mutex.run(() => withRoom(() => transact(work)));
     },
-    verify: () => turns.take(() => verifySqlite(connection)),
+    verify: () => mutex.run(() => verifySqlite(connection)),
     async demandWhole() {
       if (damage !== null) throw damage;
       if (inodeOf(file) !== opened) throw removedUnderUs(file);
     },
     close() {
-      closing ??= turns.take(() => connection.close());
+      closing ??= mutex.run(() => connection.close());
       return closing;
     },
   };

@@ -1,3 +1,4 @@
+import { createMutex } from '../concurrency/mutex.ts';
 import { answerCalls } from '../threads/inside.ts';
 import type { CallContext } from '../threads/threads.ts';
 import { countInSlices } from './measure.ts';
@@ -12,20 +13,17 @@ const mostMs = 60_000;
 const tooMuch: PlaceSpace = { bytes: Infinity, mayHideMore: false };
 
 /** One after the other, so that memory and descriptors are taken once. */
-let last: Promise<unknown> = Promise.resolve();
+const mutex = createMutex();
 
 const methods = {
-  count: async (
+  count: (
     { place, withUnlinked }: { place: Place; withUnlinked: boolean },
     { signal }: CallContext,
-  ): Promise<PlaceSpace> => {
-    const counting = last.then(() => {
+  ): Promise<PlaceSpace> =>
+    mutex.run(() => {
       signal.throwIfAborted();
       return count(place, withUnlinked, signal);
-    });
-    last = counting.catch(() => {});
-    return counting;
-  },
+    }),
 };
 
 async function count(place: Place, withUnlinked: boolean, signal: AbortSignal): Promise<PlaceSpace> {

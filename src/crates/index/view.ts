@@ -1,3 +1,4 @@
+import { createMutex } from '../../concurrency/mutex.ts';
 import type { Database } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { readFences } from './blocks.ts';
@@ -72,12 +73,8 @@ export function createViews(database: Database, cache: BlockCache): () => Promis
   };
 
   // One after the other: what a search before this one reads may be older than this one has a right to.
-  let last: Promise<unknown> = Promise.resolve();
-  return () => {
-    const next = last.then(refresh);
-    last = next.catch(() => null);
-    return next;
-  };
+  const refreshing = createMutex();
+  return () => refreshing.run(refresh);
 }
 
 async function deadSince(database: Database, generation: number): Promise<number[]> {

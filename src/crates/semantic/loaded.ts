@@ -1,3 +1,4 @@
+import { createMutex } from '../../concurrency/mutex.ts';
 import type { Database } from '../../database/database.ts';
 import type { Log } from '../../log.ts';
 import { chosenSpace, type ChosenSpace, type SpaceLimits } from './chosen-space.ts';
@@ -36,7 +37,7 @@ export interface LoaderOptions {
 export function createLoader(database: Database, options: LoaderOptions): () => Promise<Loaded | null> {
   const { provider, endpoint, log, limits } = options;
   let held: Held | null = null;
-  let loading: Promise<unknown> = Promise.resolve();
+  const loading = createMutex();
 
   async function load(): Promise<Loaded | null> {
     const state = await readState(database);
@@ -88,9 +89,5 @@ export function createLoader(database: Database, options: LoaderOptions): () => 
   }
 
   /** One after the other: two would take in the same rows. */
-  return () => {
-    const next = loading.then(load);
-    loading = next.catch(() => {});
-    return next;
-  };
+  return () => loading.run(load);
 }
