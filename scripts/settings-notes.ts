@@ -29,7 +29,7 @@ export const foundOut: Partial<Record<SettingName, string>> = {
 
 /** What the one line of `--help` has no room for. */
 export const notes: Partial<Record<SettingName, string>> = {
-  trustedProxy: 'From others the header is not believed: [operate.md](operate.md#behind-a-proxy)',
+  trustedProxy: 'From others the header is not believed: [deploy.md](deploy.md#behind-a-proxy)',
   linkHost: 'It is then answered to',
   publicUrl: 'It may have a path; its host name is then answered to',
   database: 'Also the path of a SQLite file',

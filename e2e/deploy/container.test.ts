@@ -8,7 +8,7 @@ import { dockerEngine } from '../../src/sandbox/docker/engine.ts';
 import { buildImage, docker, noDocker } from './image.testing.ts';
 import { freePort } from '../../src/free-port.testing.ts';
 
-/** As docs/operate.md and compose.yaml have it: nothing is given to the container, and two things are not taken away. */
+/** As docs/deploy.md and compose.yaml have it: nothing is given to the container, and two things are not taken away. */
 const confined =
   '--init --read-only --tmpfs /tmp --tmpfs /home/workcrate:uid=10001,mode=700 --cap-drop ALL --security-opt no-new-privileges'.split(
     ' ',

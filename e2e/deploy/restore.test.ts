@@ -288,7 +288,7 @@ it(
   },
 );
 
-/** Made anew by every start, or from the sources of crates: docs/operate.md says so of each. */
+/** Made anew by every start, or from the sources of crates: docs/backup.md says so of each. */
 const leftOut = /^(?:lock\.db|pid|url|ballast|(?:crates|workcrate)\.db-(?:wal|shm)|crates\.db)$/;
 
 it(
@@ -319,7 +319,7 @@ it('C5: every setting that names a folder is in the part on what a backup is mad
   const names = Object.entries(allSettings).filter(([, { help }]) =>
     /folder|where (?:packed )?crates/.test(help),
   );
-  const guide = await sectionOf('What belongs to it');
+  const guide = await sectionOf('What a backup contains');
   const unsaid = names.map(([name]) => `--${flagName(name)}`).filter((flag) => !guide.includes(flag));
   // The folders of the client's project and of a person at stdio are not the server's; --data and --database are what it is all about.
   assert.deepEqual(

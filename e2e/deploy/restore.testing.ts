@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { environment } from '../cli/program.testing.ts';
@@ -27,7 +28,7 @@ export async function asTheGuideSays(
 }
 
 export async function sectionOf(heading: string): Promise<string> {
-  const guide = await readFile(join(checkout, 'docs/operate.md'), 'utf8');
+  const guide = await readFile(join(checkout, 'docs/backup.md'), 'utf8');
   return guide.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
 }
 
@@ -50,14 +51,16 @@ async function blockOf(heading: string, word: string): Promise<string> {
   const section = await sectionOf(heading);
   const blocks = [...section.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1]!);
   const block = blocks.find((text) => text.includes(word));
-  if (block === undefined) throw new Error(`docs/operate.md has no block with ${word} below ${heading}`);
+  if (block === undefined) throw new Error(`docs/backup.md has no block with ${word} below ${heading}`);
   return block;
 }
 
 /** As a person at a shell in the checkout would have it: line after line, whatever the one before came to. */
 export async function shell(script: string, env: Record<string, string>): Promise<Said> {
-  const PATH = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`;
-  const options = { env: { ...environment, PATH, ...env }, cwd: checkout, timeout: 60_000 };
+  const PATH = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin:${environment.PATH}`;
+  // npx writes to npm's cache, which is not to be in the home folder of the programs under test.
+  const npm_config_cache = process.env['npm_config_cache'] ?? join(homedir(), '.npm');
+  const options = { env: { ...environment, PATH, npm_config_cache, ...env }, cwd: checkout, timeout: 60_000 };
   try {
     return { code: 0, ...(await promisify(execFile)('/bin/sh', ['-c', script], options)) };
   } catch (error) {
