@@ -1,0 +1,53 @@
+/**
+ * The pages for readers: README, SECURITY and docs/. Links lead somewhere, every tool is listed, and README is short
+ * enough to be read. Does not check what the pages say.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { it } from 'node:test';
+import { startServer } from '../server.testing.ts';
+
+const root = join(import.meta.dirname, '../..');
+const pages = ['README.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: root })];
+const readPage = (name: string): string => readFileSync(join(root, name), 'utf8');
+const dropCodeBlocks = (text: string): string => text.replaceAll(/^```.*?^```/gms, '');
+const dropCode = (text: string): string => dropCodeBlocks(text).replaceAll(/`[^`\n]+`/g, '');
+
+/** The anchor that a heading gets on GitHub: lower case, punctuation dropped, spaces as dashes. */
+const toAnchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+
+const readAnchors = (page: string): Set<string> =>
+  new Set([...dropCodeBlocks(readPage(page)).matchAll(/^#+ (.+)$/gm)].map(([, title]) => toAnchor(title!)));
+
+it('every link between the pages leads to a file and to a heading that exist', () => {
+  const broken = pages.flatMap((page) =>
+    [...dropCode(readPage(page)).matchAll(/\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)/g)]
+      .filter(([, path, anchor]) => {
+        const target = path === '' ? page : join(dirname(page), path!);
+        if (!existsSync(join(root, target))) return true;
+        return anchor !== undefined && target.endsWith('.md') && !readAnchors(target).has(anchor);
+      })
+      .map(([link]) => `${page}: ${link}`),
+  );
+  assert.deepEqual(broken, []);
+});
+
+it('docs/tools.md lists exactly the tools that a server offers', async () => {
+  await using server = await startServer({ zoteroLibrary: 'users/0' });
+  const { tools } = await server.client.listTools();
+  const listed = [...readPage('docs/tools.md').matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name!);
+  assert.deepEqual(listed.toSorted(), tools.map(({ name }) => name).toSorted());
+});
+
+it('README has at most 700 words, and names both commands', () => {
+  const text = readPage('README.md');
+  const words = text.split(/\s+/).length;
+  assert.ok(words <= 700, `${words} words`);
+  for (const command of ['npm ci && npm start', 'npm ci && npm test']) assert.ok(text.includes(command));
+});
