@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readImports } from './imports.ts';
 
 /** What starts a server, a container or a sandbox. A test that imports one of these, by whichever way, is not quick. */
 const starters = new Set([
@@ -32,14 +31,7 @@ export function isQuick(file: string): boolean {
   const seen = new Set([file]);
   for (const path of seen) {
     if (starters.has(path)) return false;
-    for (const imported of importsOf(path)) seen.add(imported);
+    for (const imported of readImports(path).files) seen.add(imported);
   }
   return true;
-}
-
-const imports = /(?:from|import|import\()\s*'(\.[^']+\.ts)'/g;
-
-function importsOf(file: string): string[] {
-  const folder = dirname(file);
-  return [...readFileSync(file, 'utf8').matchAll(imports)].map(([, path]) => join(folder, path!));
 }
