@@ -12,7 +12,9 @@ import {
   type Setting,
   type SettingName,
 } from './config/settings.ts';
+import { findNearest } from './edit-distance.ts';
 import { WorkcrateError } from './errors.ts';
+import { program } from './program.ts';
 
 export { usualClientPaths, type Config } from './config/settings.ts';
 
@@ -92,14 +94,18 @@ const structuredKeys: ReadonlySet<string> = new Set([fileKey('projects')]);
 
 function refuseUnknownKeys(path: string, file: ReadonlyMap<string, FileValue>): void {
   const known = new Set(settingNames.flatMap(fileKeys));
-  for (const [key, { line }] of file)
-    if (!known.has(key))
-      fail(path, line, `unknown key ${JSON.stringify(key)}; workcrate --print-config lists the known ones`);
+  for (const [key, { line }] of file) if (!known.has(key)) failUnknownKey(path, line, key, known);
   for (const name of settingNames) {
     const [first, second] = fileKeys(name).filter((key) => file.has(key));
     if (second !== undefined)
       fail(path, file.get(second)!.line, `${second} and ${first} are the same setting`);
   }
+}
+
+function failUnknownKey(path: string, line: number, key: string, known: ReadonlySet<string>): never {
+  const nearest = findNearest(key, known);
+  const question = nearest === null ? '' : ` Did you mean ${nearest}?`;
+  fail(path, line, `unknown key ${JSON.stringify(key)}.${question} ${program} --print-config lists all keys`);
 }
 
 /** Relative folders are meant from where the program was started, and `localhost` is one address of it. */
@@ -129,9 +135,9 @@ function shown(name: SettingName, config: Config): string {
   return `${fileKey(name)}: ${JSON.stringify(kind === range ? shownRange(value as Range) : (value ?? ''))}`;
 }
 
-/** One line of help per setting. */
-export function settingsHelp(): string {
-  const lines = settingNames.map((name) => {
+/** A line of help for each setting, and one with its variables. */
+export function settingsHelp(names: readonly SettingName[] = settingNames): string {
+  const lines = names.map((name) => {
     const setting = settings[name] as Setting<unknown>;
     const names = [`--${flagName(name)}`.padEnd(22), setting.help].join(' ');
     const usual = defaultText(setting);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { commandHelp } from '../../src/commands/command-help.ts';
 import { run, type Ended } from './program.testing.ts';
 
 const manifest = join(import.meta.dirname, '../../package.json');
@@ -9,30 +10,25 @@ const manifest = join(import.meta.dirname, '../../package.json');
 /** One line on stderr that says what is wrong, nothing on stdout, no stack. */
 function assertRefused({ code, stdout, stderr }: Ended, expected: RegExp): void {
   assert.match(stderr, expected);
-  assert.match(stderr, /^workcrate: [^\n]+ See workcrate --help\.\n$/);
+  assert.match(stderr, /^workcrate: [^\n]+ See npx workcrate (?:[a-z]+ ){0,2}--help\.\n$/);
   assert.equal(stdout, '');
   assert.equal(code, 2);
 }
 
-it('--help names every command and, for each setting, its flag and its variables', async () => {
-  const { code, stdout, stderr } = await run(['--help']);
-  assert.equal(code, 0);
-  assert.equal(stderr, '');
-  for (const word of [
-    'serve',
-    'stdio',
-    'check',
-    'doctor',
-    'crates',
-    'index',
-    'replay',
-    '--print-config',
-    '--read-data',
-    '--config FILE',
-  ])
-    assert.ok(stdout.includes(word), word);
-  assert.match(stdout, /--file-ttl .*\[3600\]\n +WORKCRATE_FILE_TTL, MCP_FILE_TTL\n/);
-  assert.equal((await run(['serve', '-h'])).stdout, stdout);
+it('--help names every command, and help of a command is its own', async () => {
+  const [whole, word, serve, search] = await Promise.all([
+    run(['--help']),
+    run(['help']),
+    run(['serve', '-h']),
+    run(['crates', 'search', 'x', '--help']),
+  ]);
+  for (const { code, stderr } of [whole, word, serve, search]) assert.deepEqual([code, stderr], [0, '']);
+  for (const name of [...Object.keys(commandHelp), '--print-config', '--config FILE'])
+    assert.ok(whole.stdout.includes(name), name);
+  assert.equal(word.stdout, whole.stdout);
+  assert.match(serve.stdout, /--file-ttl .*\[3600\]\n +WORKCRATE_FILE_TTL, MCP_FILE_TTL\n/);
+  assert.match(search.stdout, /^Usage: npx workcrate crates search \[QUERY…\] \[OPTIONS\]\n/);
+  assert.equal((await run(['help', 'crates', 'search'])).stdout, search.stdout);
 });
 
 it('--version prints the version of the package', async () => {
@@ -44,25 +40,40 @@ it('--version prints the version of the package', async () => {
 const mistakes: [string[], RegExp][] = [
   [
     [],
-    /say what to do: serve, stdio, check, doctor, user, usage, status, audit, build, index, crates, replay\./,
+    /Say what to do: serve, stdio, check, doctor, user, usage, status, audit, build, index, crates, replay\./,
   ],
-  [['sreve'], /no command "sreve"; there are serve, stdio, check, doctor/],
+  [['sreve'], /no command "sreve"\. Did you mean serve\? The commands are serve, stdio, check, doctor/],
+  [['users', 'add', '--help'], /no command "users"\. Did you mean user\?/],
+  [['help', 'crats'], /no command "crats"\. Did you mean crates\?/],
   [['constructor'], /no command "constructor"/],
   [['serve\nforged'], /no command "serve\\nforged"/],
   [['serve', 'now'], /"now" is one word too many/],
-  [['serve', '--prot', '80'], /: Unknown option '--prot'\. See/],
+  [
+    ['serve', '--prot', '80'],
+    /: Unknown option '--prot'\. Did you mean --port\? See npx workcrate serve --help/,
+  ],
   [['serve', '-p', '80'], /: Unknown option '-p'\. See/],
   [['serve', '--port', '--host', 'x'], /: Option '--port' argument is ambiguous\. See/],
   [['serve', '--port'], /'--port <value>' argument missing/],
   [['serve', '--conformance=yes'], /'--conformance' does not take an argument/],
   [['index', 'now'], /"now" is one word too many/],
-  [['crates'], /workcrate crates takes: index, search QUERY, show CRATE_ID/],
-  [['crates', 'constructor'], /workcrate crates takes:/],
-  [['crates', 'show'], /workcrate crates takes:/],
-  [['crates', 'read', 'crate_0'], /workcrate crates takes:/],
+  [
+    ['crates'],
+    /crates needs a subcommand: index, search, show, files, read, pack, status\. See npx workcrate crates/,
+  ],
+  [
+    ['crates', 'serach', 'x'],
+    /crates has no subcommand "serach"\. Did you mean search\? It has index, search/,
+  ],
+  [['crates', 'constructor'], /crates has no subcommand "constructor"\. It has/],
+  [['crates', 'show'], /CRATE_ID is missing\. Usage: npx workcrate crates show CRATE_ID \[OPTIONS\]\. See/],
+  [['crates', 'read', 'crate_0'], /PATH is missing\. Usage: npx workcrate crates read CRATE_ID PATH/],
   [['crates', 'index', '--json=yes'], /'--json' does not take an argument/],
-  [['replay'], /workcrate replay takes one crate: FILE\.zip or CRATE_ID/],
-  [['replay', 'a.zip', 'b.zip'], /workcrate replay takes one crate/],
+  [['replay'], /CRATE is missing\. Usage: npx workcrate replay CRATE /],
+  [['replay', 'a.zip', 'b.zip'], /"b\.zip" is one word too many/],
+  [['user', 'list', 'ada'], /"ada" is one word too many\. Usage: npx workcrate user list /],
+  [['user', 'add'], /NAME is missing/],
+  [['build'], /FILE is missing/],
 ];
 
 for (const [args, expected] of mistakes)

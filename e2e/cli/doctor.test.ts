@@ -75,7 +75,10 @@ it('doctor tells whether the store answers, and whether anybody can sign in', as
   const first = await run([...quickly, ...args, ...store], { env });
   assert.equal(first.code, 1);
   assert.match(first.stdout, /^broken storage: /m);
-  assert.match(first.stdout, /^note {3}users: nobody has a key that is good\n +→ workcrate user add NAME/m);
+  assert.match(
+    first.stdout,
+    /^note {3}users: nobody has a key that is good\n +→ npx workcrate user add NAME/m,
+  );
   assert.doesNotMatch(first.stdout, /hush/);
   assert.deepEqual(await readdir(folder.path), []);
   assert.equal((await run(['user', 'add', 'ann', '--data', folder.path])).code, 0);

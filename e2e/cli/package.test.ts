@@ -64,7 +64,7 @@ it('what is published can be installed into an empty folder and serves files', a
   await t.test('npx workcrate --help and --version answer', async () => {
     assert.match(
       await command(home.path, 'npx', '--no-install', 'workcrate', '--help'),
-      /Usage: workcrate COMMAND/,
+      /Usage: npx workcrate COMMAND/,
     );
     const version = await command(home.path, 'npx', '--no-install', 'workcrate', '--version');
     assert.equal(version, `${manifest.version}\n`);

@@ -75,7 +75,7 @@ const brokenFiles: [string, string, string][] = [
   [
     'an unknown key',
     'port: 1\nprot: 2\n',
-    'line 2: unknown key "prot"; workcrate --print-config lists the known ones',
+    'line 2: unknown key "prot". Did you mean port? npx workcrate --print-config lists all keys',
   ],
   ['a key given twice', 'port: 1\nhost: localhost\nport: 2\n', 'line 3: Map keys must be unique'],
   ['a key below a key', 'port:\n  number: 1\n', 'line 2: unknown key "port.number"'],

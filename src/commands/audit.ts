@@ -9,31 +9,27 @@ import { forgetRemembered } from '../audit/remembered.ts';
 import { verifyAudit, type Verified } from '../audit/verify.ts';
 import { lockFolder } from '../data-folder.ts';
 import { openDatabase } from '../database/open.ts';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { errnoOf, type WorkcrateError } from '../errors.ts';
 import { findServerId } from '../server-id.ts';
 import { databaseLocation } from '../stores.ts';
 import { askDatabase } from './audit-memory.ts';
+import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
+import { usageError } from './usage-error.ts';
 
 interface AuditInput extends CommandInput {
   /** What stands behind `audit`. */
   readonly words: readonly string[];
 }
 
-const actions: Readonly<Record<string, (input: AuditInput, words: readonly string[]) => Promise<number>>> = {
-  verify,
-  search,
-  tail,
-  forget,
-};
+const actions: Readonly<
+  Record<SubcommandOf<'audit'>, (input: AuditInput, words: readonly string[]) => Promise<number>>
+> = { verify, search, tail, forget };
 
 /** `workcrate audit verify|search|tail`: who did what. These work beside a running server, and only read. */
 export async function audit(input: AuditInput): Promise<number> {
-  const [name = '', ...words] = input.words;
-  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-  if (action === undefined || (name !== 'search' && words.length > 0))
-    throw bad('workcrate audit takes: verify, search [TEXT], tail or forget');
-  return action(input, words);
+  const [name, ...words] = input.words;
+  return actions[name as SubcommandOf<'audit'>](input, words);
 }
 
 const isForPrograms = ({ flags }: AuditInput): boolean => flags['json'] !== undefined;
@@ -181,6 +177,4 @@ function placeOf(given: string | undefined): string | undefined {
   return given;
 }
 
-function bad(problem: string): WorkcrateError {
-  return new WorkcrateError('config_invalid', `${problem}. See workcrate audit --help.`);
-}
+const bad = (problem: string): WorkcrateError => usageError(problem, 'audit');

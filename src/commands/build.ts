@@ -10,6 +10,7 @@ import { makeFolder } from '../make-folder.ts';
 import { belowRoot, parsePath } from '../paths/paths.ts';
 import type { CommandInput } from './command.ts';
 import { untilInterrupted } from './stopping.ts';
+import { usageError } from './usage-error.ts';
 
 export interface BuildInput extends CommandInput {
   readonly words: readonly string[];
@@ -18,11 +19,7 @@ export interface BuildInput extends CommandInput {
 /** `workcrate build FILE.md --to pdf,docx`: what build_exports_content does, with files of this machine. */
 export async function build(input: BuildInput): Promise<number> {
   const { config, flags, words } = input;
-  const [path, ...more] = words;
-  if (path === undefined || more.length > 0)
-    throw usage(
-      'workcrate build takes one file of Markdown, such as: workcrate build paper.md --to pdf,docx',
-    );
+  const path = words[0]!;
   await using opened = new AsyncDisposableStack();
   const { signal } = opened.use(untilInterrupted());
   const { documents } = openDocuments({ config, clock: Date.now, log: createLog('warn') });
@@ -69,7 +66,7 @@ function formatsOf(list: string): Format[] {
   const named = [...new Set(list.split(',').map((name) => name.trim()))];
   const unknown = named.filter((name) => !formats.includes(name as Format));
   if (unknown.length > 0)
-    throw usage(`There is no format ${unknown.join(', ')}. There are: ${formats.join(', ')}`);
+    throw usageError(`There is no format ${unknown.join(', ')}. There are: ${formats.join(', ')}`, 'build');
   return named as Format[];
 }
 
@@ -118,8 +115,4 @@ function tellProgress(done: number, total: number, message: string): void {
 
 function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
-}
-
-function usage(problem: string): WorkcrateError {
-  return new WorkcrateError('config_invalid', `${problem}. See workcrate --help.`);
 }

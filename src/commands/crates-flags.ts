@@ -1,4 +1,5 @@
-import { WorkcrateError } from '../errors.ts';
+import type { WorkcrateError } from '../errors.ts';
+import { usageError } from './usage-error.ts';
 
 type Flags = Readonly<Record<string, string | undefined>>;
 
@@ -51,5 +52,4 @@ export const listOf = (lines: readonly string[]): string[] => lines.map((line) =
 
 const linesOf = (flags: Flags, name: string): string[] => flags[name]?.split('\n') ?? [];
 
-const bad = (problem: string): WorkcrateError =>
-  new WorkcrateError('config_invalid', `${problem}. See workcrate --help.`);
+const bad = (problem: string): WorkcrateError => usageError(problem, 'crates');

@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { shownListing, shownPage } from '../crates/tools/shown.ts';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { errnoOf } from '../errors.ts';
+import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
 import { demandCrate, openCrateDesk, type CrateDesk } from './crate-desk.ts';
 import { filesText, foundText, reportsText, statusText, summaryText } from './crates-text.ts';
@@ -13,23 +14,21 @@ export interface CratesInput extends CommandInput {
 
 type Action = (desk: CrateDesk, input: CratesInput, words: readonly string[]) => Promise<string | number>;
 
-const actions: Readonly<Record<string, readonly [takes: (count: number) => boolean, Action]>> = {
-  index: [(count) => count === 0, bringUpToDate],
-  search: [() => true, search],
-  show: [(count) => count === 1, show],
-  files: [(count) => count === 1, files],
-  read: [(count) => count === 2, read],
-  pack: [(count) => count === 1, pack],
-  status: [(count) => count === 0, status],
+const actions: Readonly<Record<SubcommandOf<'crates'>, Action>> = {
+  index: bringUpToDate,
+  search,
+  show,
+  files,
+  read,
+  pack,
+  status,
 };
 
 /** `workcrate crates …`: what the tools for crates do, from the command line. Works beside a running server. */
 export async function crates(input: CratesInput): Promise<number> {
-  const [name = '', ...words] = input.words;
-  const [takes, action] = Object.hasOwn(actions, name) ? actions[name]! : [() => false, status];
-  if (!takes(words.length)) throw usage();
+  const [name, ...words] = input.words;
   await using desk = await openCrateDesk(input);
-  const told = await action(desk, input, words);
+  const told = await actions[name as SubcommandOf<'crates'>](desk, input, words);
   if (typeof told === 'number') return told;
   process.stdout.write(told);
   return 0;
@@ -37,13 +36,6 @@ export async function crates(input: CratesInput): Promise<number> {
 
 /** `workcrate index` */
 export const index = (input: CratesInput): Promise<number> => crates({ ...input, words: ['index'] });
-
-function usage(): WorkcrateError {
-  return new WorkcrateError(
-    'config_invalid',
-    'workcrate crates takes: index, search QUERY, show CRATE_ID, files CRATE_ID, read CRATE_ID PATH, pack EXECUTION_ID or status. See workcrate --help.',
-  );
-}
 
 const asked = ({ flags }: CratesInput): boolean => flags['json'] !== undefined;
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

@@ -24,12 +24,7 @@ interface ReplayInput extends CommandInput {
 
 /** `workcrate replay CRATE`: runs a packed crate again and compares its results. Exit code 1 where they differ. */
 export async function replay(input: ReplayInput): Promise<number> {
-  const [which, ...more] = input.words;
-  if (which === undefined || more.length > 0)
-    throw new WorkcrateError(
-      'config_invalid',
-      'workcrate replay takes one crate: FILE.zip or CRATE_ID. See workcrate --help.',
-    );
+  const which = input.words[0]!;
   const { config, flags } = input;
   await using opened = new AsyncDisposableStack();
   const stop = opened.use(untilInterrupted());

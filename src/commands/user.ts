@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { othersNoticedMs, type Database } from '../database/database.ts';
-import { WorkcrateError } from '../errors.ts';
 import { linkBase } from '../link-base.ts';
 import { notedAddress } from '../server-address.ts';
 import { expiryOf } from '../users/expiry.ts';
@@ -9,35 +8,29 @@ import { demandUserName } from '../users/names.ts';
 import { removeUser } from '../users/remove.ts';
 import { demandScopes, operatorScope, usualScopes } from '../users/scopes.ts';
 import { bracketed } from '../web/trusted-names.ts';
+import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
 import { connectLines } from './connect-lines.ts';
 import { openUnlocked } from './open-unlocked.ts';
 import { minute, table } from './table.ts';
+import { program } from '../program.ts';
 
 interface UserInput extends CommandInput {
   /** What stands behind `user`. */
   readonly words: readonly string[];
 }
 
-const actions = { add, list, remove, rotate };
+const actions: Readonly<
+  Record<SubcommandOf<'user'>, (database: Database, input: UserInput, name: string) => Promise<string>>
+> = { add, list, remove, rotate };
 
 /** `workcrate user add|list|remove|rotate`: who holds which key. Works beside a running server. */
 export async function user(input: UserInput): Promise<number> {
-  const [action = '', name, ...more] = input.words;
-  if (!Object.hasOwn(actions, action)) throw usage();
-  const takesName = action !== 'list';
-  if ((name !== undefined) !== takesName || more.length > 0) throw usage();
+  const [action, name = ''] = input.words;
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await openUnlocked(input.config, action === 'add'), (it) => it.close());
-  process.stdout.write(await actions[action as keyof typeof actions](database, input, name ?? ''));
+  process.stdout.write(await actions[action as SubcommandOf<'user'>](database, input, name));
   return 0;
-}
-
-function usage(): WorkcrateError {
-  return new WorkcrateError(
-    'config_invalid',
-    'workcrate user takes: add NAME [--scopes A,B] [--expires 90d], list [--json], rotate NAME or remove NAME.',
-  );
 }
 
 /** What was said of a key. */
@@ -65,7 +58,7 @@ function howToUse(key: string, scopes: readonly string[], { config }: UserInput)
   const usual = `http://${bracketed(config.host)}:${config.port || 9180}`;
   const base = config.publicUrl ?? notedAddress(config.data)?.base ?? linkBase(config, usual);
   if (scopes.every((scope) => scope === operatorScope))
-    return `\n  WORKCRATE_KEY=${key} workcrate status --url ${base}\n\n`;
+    return `\n  WORKCRATE_KEY=${key} ${program} status --url ${base}\n\n`;
   return `\n${connectLines(base, key)}\n`;
 }
 
@@ -96,7 +89,7 @@ const count = (number: number, what: string): string => `${number} ${what}${numb
 async function list(database: Database, { flags }: UserInput): Promise<string> {
   const keys = await listKeys(database);
   if (flags['json'] !== undefined) return `${JSON.stringify(keys.map(asJson), null, 2)}\n`;
-  if (keys.length === 0) return 'There are no users. workcrate user add NAME makes one.\n';
+  if (keys.length === 0) return `There are no users. ${program} user add NAME makes one.\n`;
   return table([['USER', 'KEY', 'SCOPES', 'MADE', 'EXPIRES', 'LAST USED'], ...keys.map(asRow)]);
 }
 

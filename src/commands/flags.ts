@@ -1,0 +1,43 @@
+import { flagOptions } from '../config.ts';
+
+/** The flags that are no settings. Which command takes which is in command-help.ts. */
+const commandFlags = {
+  config: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
+  'print-config': { type: 'boolean' },
+  'read-data': { type: 'boolean' },
+  'adopt-storage': { type: 'boolean' },
+  scopes: { type: 'string' },
+  expires: { type: 'string' },
+  json: { type: 'boolean' },
+  url: { type: 'string' },
+  key: { type: 'string' },
+  user: { type: 'string' },
+  mode: { type: 'string' },
+  filter: { type: 'string', multiple: true },
+  limit: { type: 'string' },
+  offset: { type: 'string' },
+  glob: { type: 'string' },
+  title: { type: 'string' },
+  description: { type: 'string' },
+  license: { type: 'string' },
+  author: { type: 'string', multiple: true },
+  keyword: { type: 'string', multiple: true },
+  shared: { type: 'boolean' },
+  to: { type: 'string' },
+  level: { type: 'string' },
+  operation: { type: 'string' },
+  result: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+  before: { type: 'string' },
+  bibliography: { type: 'string' },
+  csl: { type: 'string' },
+  style: { type: 'string' },
+  'reference-doc': { type: 'string' },
+  output: { type: 'string', short: 'o' },
+} as const;
+
+/** Every flag there is, as options for the argument parser. */
+export const allFlags = () => ({ ...flagOptions(), ...commandFlags });
