@@ -18,6 +18,7 @@ import { openSandbox } from './sandbox/open.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { placesFor } from './turns.ts';
 import { seenExecutions, seenSandbox } from './seeing/runs.ts';
+import { program } from './program.ts';
 
 export interface RunningOptions extends Ground {
   readonly database: Database;
@@ -160,7 +161,7 @@ function whereOf(sandbox: Sandbox | string): string {
   const missing = Object.values(sandbox.holds).filter((held) => held !== true).length;
   return missing === 0
     ? sandbox.kind
-    : `${sandbox.kind}, but ${missing} of its bounds do not hold: see workcrate doctor`;
+    : `${sandbox.kind}, but ${missing} of its bounds do not hold: see ${program} doctor`;
 }
 
 function tellWhatIsNotHeld({ kind, holds, warnings }: Sandbox, log: Log): void {

@@ -33,6 +33,7 @@ import { openTracing } from './tracing.ts';
 import { trustedTime } from './trusted-clock.ts';
 import { demandFreePort } from './web/port.ts';
 import { isLoopback, isWildcard } from './web/trusted-names.ts';
+import { program } from './program.ts';
 
 export interface Lane {
   /** Whether the client runs on this machine under the same user (stdio). */
@@ -182,7 +183,7 @@ function refuseOpenBind({ host, auth }: Config): void {
   throw new WorkcrateError(
     'bind_refused',
     `Workcrate does not listen on ${host}: without --auth, anyone who can reach it could use it. Have callers sign in ` +
-      'with --auth keys (workcrate user add NAME gives a key). Or: Listen on 127.0.0.1 and put a proxy with ' +
+      `with --auth keys (${program} user add NAME gives a key). Or: Listen on 127.0.0.1 and put a proxy with ` +
       'authentication in front; --public-url then makes the links point at that.',
   );
 }

@@ -5,7 +5,7 @@
 export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   '': [
     ['errors.ts', 'clock.ts', 'identity.ts', 'secrets.ts', 'request-id.ts', 'version.ts', 'filenames.ts'],
-    ['edit-distance.ts', 'streams.ts', 'text.ts'],
+    ['edit-distance.ts', 'program.ts', 'streams.ts', 'text.ts'],
     ['concurrency'],
     ['log.ts', 'glob.ts', 'folder-owner.ts', 'make-folder.ts', 'disk-reserve.ts', 'turns.ts'],
     ['watched-paths.ts', 'server-address.ts', 'data-folder.ts', 'disk-ballast.ts', 'tracing.ts', 'net'],

@@ -5,6 +5,7 @@ import { auditLevels } from './audit.ts';
 import { moment, timeOf } from './moments.ts';
 import { positionForm, searchAudit, type FoundLine } from './search.ts';
 import { pageText } from './text.ts';
+import { program } from '../program.ts';
 
 export interface AuditToolsOptions {
   readonly folder: string;
@@ -33,8 +34,7 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
       name: 'search_audit',
       group: 'operator',
       title: 'Search the audit log',
-      description:
-        'For operators: who did what on this server, for all users, newest first. Violations are at level warning, with kind, where and repeats in their details; `folded` tells how many more like it came within a minute. `workcrate audit verify` on the server checks that no line was changed or removed.',
+      description: `For operators: who did what on this server, for all users, newest first. Violations are at level warning, with kind, where and repeats in their details; \`folded\` tells how many more like it came within a minute. ${program} audit verify on the server checks that no line was changed or removed.`,
       input: z.strictObject({
         text: z.string().min(1).max(1000).optional().describe('Anything that stands in a line, in any case'),
         user: name.optional(),

@@ -16,6 +16,7 @@ import { demandUserName } from '../users/names.ts';
 import { quotasOf } from '../keeping.ts';
 import type { CommandInput } from './command.ts';
 import { untilInterrupted } from './stopping.ts';
+import { program } from '../program.ts';
 
 /** What a command about crates works with. */
 export interface CrateDesk extends AsyncDisposable {
@@ -33,7 +34,7 @@ export async function demandCrate({ crates, caller, signal }: CrateDesk, id: str
     if (!isWorkcrateError(error, 'not_found')) throw error;
     throw new WorkcrateError(
       'not_found',
-      `There is no crate ${JSON.stringify(id)} here. workcrate crates search shows what there is.`,
+      `There is no crate ${JSON.stringify(id)} here. ${program} crates search shows what there is.`,
       { cause: error },
     );
   }

@@ -7,6 +7,7 @@ import { createIssuer } from '../users/issuer.ts';
 import { demandIssuer } from '../users/issuer-url.ts';
 import { listKeys } from '../users/keys.ts';
 import type { Finding } from './doctor.ts';
+import { program } from '../program.ts';
 
 /** What a server for a team needs: a store that answers and takes bytes, people who can sign in. */
 export async function teamFindings(config: Config): Promise<Finding[]> {
@@ -34,7 +35,7 @@ async function store(config: Config): Promise<Finding> {
 async function keys(config: Config): Promise<Finding> {
   const good = await countKeys(config).catch(() => 0);
   if (good > 0) return { state: 'ok', what: `users: keys that are good: ${good}` };
-  const remedy = 'workcrate user add NAME gives one';
+  const remedy = `${program} user add NAME gives one`;
   return { state: 'note', what: 'users: nobody has a key that is good', remedy };
 }
 

@@ -5,6 +5,7 @@ import { statusShape, type Status } from '../status.ts';
 import { bracketed } from '../web/trusted-names.ts';
 import type { CommandInput } from './command.ts';
 import { statusText } from './status-text.ts';
+import { program } from '../program.ts';
 
 /** `workcrate status`: asks a running server how it is. Exit code 1 where it is not ready. */
 export async function status({ config, origins, flags }: CommandInput): Promise<number> {
@@ -31,7 +32,7 @@ function addressOf(
 function noServer(data: string): WorkcrateError {
   return new WorkcrateError(
     'not_found',
-    `No server is running with the data folder ${data}. workcrate serve --data starts one; --port or --url name another.`,
+    `No server is running with the data folder ${data}. ${program} serve --data starts one; --port or --url name another.`,
   );
 }
 
@@ -39,7 +40,7 @@ function anotherServer(url: string, data: string): WorkcrateError {
   return new WorkcrateError(
     'not_found',
     `The server of the data folder ${data} was at ${url} and has ended without a trace; another server is there now. ` +
-      'workcrate serve --data starts it again; --url asks the other one.',
+      `${program} serve --data starts it again; --url asks the other one.`,
   );
 }
 
@@ -53,7 +54,7 @@ async function ask(url: string, key: string | null): Promise<Status> {
   throw new WorkcrateError(
     'not_found',
     `What answers at ${url} is not a Workcrate that tells its status (HTTP ${answer.status}). Name the server with --url. ` +
-      'One that a client started with workcrate stdio tells it only with --stdio-http.',
+      `One that a client started with ${program} stdio tells it only with --stdio-http.`,
   );
 }
 
@@ -93,7 +94,7 @@ function silent(url: string, cause: unknown): WorkcrateError {
   const what = late ? `${url} has not answered for ${timeoutMs / 1000} s.` : `Nothing answers at ${url}.`;
   return new WorkcrateError(
     'not_found',
-    `${what} Is the server running? workcrate serve starts one; --data, --port or --url name another.`,
+    `${what} Is the server running? ${program} serve starts one; --data, --port or --url name another.`,
     { cause },
   );
 }
@@ -102,7 +103,7 @@ function refused(status: 401 | 403, key: string | null): WorkcrateError {
   if (status === 403)
     return new WorkcrateError(
       'forbidden',
-      'The status is for operators, and this key is not one of theirs. Make one: workcrate user add NAME --scopes operator',
+      `The status is for operators, and this key is not one of theirs. Make one: ${program} user add NAME --scopes operator`,
     );
   const what = key === null ? 'The server wants to know who asks.' : 'The server does not know this key.';
   return new WorkcrateError('unauthorized', `${what} Set WORKCRATE_KEY to the key of an operator.`);

@@ -21,6 +21,7 @@ import {
   type Kind,
 } from './kinds.ts';
 import { projectList } from './projects.ts';
+import { program } from '../program.ts';
 
 /** One setting. Its key `fileTtl` is `--file-ttl`, `WORKCRATE_FILE_TTL` and `file_ttl` in the config file. */
 export interface Setting<T> {
@@ -65,7 +66,7 @@ function defaultPython({ PATH = '' }: Environment): string | null {
   return folders.map((folder) => join(folder, 'python3')).find((path) => existsSync(path)) ?? null;
 }
 
-/** Every setting there is, in the order in which `--help` shows them. */
+/** Every setting there is, in the order in which `serve --help` shows them. */
 export const settings = {
   host: setting(text, '127.0.0.1', 'address to listen on; others than loopback need --auth'),
   port: setting(integer(0, 65_535), 9180, 'port to listen on; 0 takes a free one'),
@@ -172,7 +173,7 @@ export const settings = {
   auth: setting(
     someOf('keys', 'oauth'),
     [],
-    'who may use the server: holders of keys (workcrate user), of oauth tokens, or both; default: everybody here',
+    `who may use the server: holders of keys (${program} user), of oauth tokens, or both; default: everybody here`,
   ),
   oauthIssuer: setting(optionalBaseUrl, null, 'oauth: issuer whose tokens are taken'),
   oauthAudience: setting(optionalText, null, 'oauth: audience of the tokens; default: the URL of /mcp'),

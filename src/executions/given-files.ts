@@ -9,6 +9,7 @@ import { belowRoot, joined, parseName, type Components } from '../paths/paths.ts
 import type { Place, Sandbox } from '../sandbox/sandbox.ts';
 import { hashExisting } from './existing-file.ts';
 import { isFleeting, type InsideFolder } from './working-dir.ts';
+import { program } from '../program.ts';
 
 /** A file that a run was given: enough to tell later what it worked on. */
 export interface GivenFile {
@@ -212,7 +213,7 @@ function damaged({ log, caller }: Giving, { fileId, name, sha256 }: Wanted, foun
   log.error('file.damaged', { user: caller.user, file_id: fileId, sha256, found });
   return new WorkcrateError(
     'storage_failed',
-    `The stored bytes of ${name} are damaged: their sha256 is ${found}, and was ${sha256} when the file came. The run was not started. Send the file again (request_upload); the operator can look for more by workcrate check --read-data.`,
+    `The stored bytes of ${name} are damaged: their sha256 is ${found}, and was ${sha256} when the file came. The run was not started. Send the file again (request_upload); the operator can look for more by ${program} check --read-data.`,
   );
 }
 

@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import { collectText } from '../streams.ts';
+import { program } from '../program.ts';
 
 const key = 'store-id';
 
@@ -109,6 +110,6 @@ function notTheOne(): WorkcrateError {
     'The place for files is empty, and is not the one that belongs to this database. Perhaps it is not mounted, or ' +
       '--files-dir, the bucket or the prefix is another than before. Mount it, or name the one that was used. Several ' +
       'servers on one database need one storage that all of them reach: --storage s3 or azure. Nothing was changed. If ' +
-      'the files are gone for good, workcrate check --adopt-storage has the database go on with this empty place.',
+      `the files are gone for good, ${program} check --adopt-storage has the database go on with this empty place.`,
   );
 }

@@ -1,5 +1,6 @@
 import type { Queries, Row } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
+import { program } from '../program.ts';
 
 /** An owned, immutable, hashed object in storage. */
 export interface StoredFile {
@@ -56,7 +57,7 @@ export function fileDamaged({ id, name }: Pick<StoredFile, 'id' | 'name'>): Work
   return new WorkcrateError(
     'file_damaged',
     `The stored bytes of ${name} (${id}) are not those that were sent: their sha256 is another. Send the file again, ` +
-      'and ask the operator to run workcrate check --read-data.',
+      `and ask the operator to run ${program} check --read-data.`,
     { details: { fileId: id } },
   );
 }

@@ -1,4 +1,5 @@
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { program } from '../program.ts';
 
 /** Thrown inside this room to end a transfer whose client went away; it never leaves the room. */
 export class ClientGone extends Error {}
@@ -6,7 +7,7 @@ export class ClientGone extends Error {}
 export function truncated(): WorkcrateError {
   return new WorkcrateError(
     'storage_failed',
-    'A stored object is shorter than it was when the download began; run `workcrate check --read-data`.',
+    `A stored object is shorter than it was when the download began; run ${program} check --read-data.`,
   );
 }
 

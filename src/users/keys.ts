@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { Database, Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
+import { program } from '../program.ts';
 
 export interface KeyTerms {
   readonly scopes: readonly string[];
@@ -55,7 +56,7 @@ export async function addUser(
     }
     throw new WorkcrateError(
       'already_exists',
-      `There is a user ${name} already. workcrate user rotate ${name} gives a new key and ends the old one.`,
+      `There is a user ${name} already. ${program} user rotate ${name} gives a new key and ends the old one.`,
     );
   });
 }
@@ -100,7 +101,10 @@ export async function listKeys(database: Queries): Promise<ListedKey[]> {
 }
 
 export function unknownUser(name: string): WorkcrateError {
-  return new WorkcrateError('not_found', `There is no user ${name}. workcrate user list shows who there is.`);
+  return new WorkcrateError(
+    'not_found',
+    `There is no user ${name}. ${program} user list shows who there is.`,
+  );
 }
 
 async function insertKey(

@@ -8,6 +8,7 @@ import { withoutSlash } from './issuer-url.ts';
 import { findKey, hashKey, isKey } from './keys.ts';
 import { createLastUse } from './last-use.ts';
 import type { OAuthOptions, TokenCheck } from './oauth.ts';
+import { program } from '../program.ts';
 
 export { IssuerDown } from './fetching.ts';
 export { operatorScope, scopes, usualScopes } from './scopes.ts';
@@ -69,6 +70,6 @@ async function tokenCheck(options: OAuthOptions): Promise<TokenCheck> {
 function unknownKey(): WorkcrateError {
   return new WorkcrateError(
     'unauthorized',
-    'The key is not known here, has expired or was taken back. An operator gives new ones: workcrate user rotate NAME.',
+    `The key is not known here, has expired or was taken back. An operator gives new ones: ${program} user rotate NAME.`,
   );
 }

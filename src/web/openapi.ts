@@ -16,6 +16,7 @@ import {
 } from './openapi-parts.ts';
 import { ownShapes } from './openapi-shapes.ts';
 import { filePaths, uploadPaths } from './openapi-transfers.ts';
+import { program } from '../program.ts';
 
 /** Schemas that the rooms' routes answer by, and take. */
 export interface RoomShapes {
@@ -57,7 +58,7 @@ export function openApiDocument(rooms: RoomShapes, baseUrl: () => string): () =>
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'A key of workcrate user add, or an OAuth token',
+          description: `A key of ${program} user add, or an OAuth token`,
         },
       },
     },

@@ -15,6 +15,7 @@ import type { Gate } from './gate.ts';
 import type { GuessLimit } from './guess-limit.ts';
 import { describeFailure } from './port.ts';
 import { bracketed, refuseSeveralHosts } from './trusted-names.ts';
+import { program } from '../program.ts';
 
 type TokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
@@ -125,8 +126,8 @@ function refuseUnlessLivez({ url }: IncomingMessage): void {
   if (url === '/livez') return;
   throw new WorkcrateError(
     'not_found',
-    'This server belongs to the client that started it with `workcrate stdio`. Over HTTP it serves links only. ' +
-      'Use `workcrate serve` for a server that others may call, or start this one with --stdio-http.',
+    `This server belongs to the client that started it with ${program} stdio. Over HTTP it serves links only. ` +
+      `Use ${program} serve for a server that others may call, or start this one with --stdio-http.`,
   );
 }
 

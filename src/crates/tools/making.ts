@@ -3,6 +3,7 @@ import { elsewhereLinkShape, linkAnswer } from '../../links/link-result.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import type { SourceReport } from '../sync/sync.ts';
 import type { InsideToolsOptions } from './inside.ts';
+import { program } from '../../program.ts';
 
 /** Tools that make crates, and bring the index up to date. */
 export function makingTools(options: InsideToolsOptions): Tool[] {
@@ -27,8 +28,7 @@ function packCrate({ crates, fileTtl, maxTtl, baseUrl }: InsideToolsOptions): To
     name: 'pack_crate',
     group: 'crates',
     title: 'Pack a run or files as a crate',
-    description:
-      'Packs an execution (its code, inputs, results, output, times) or stored files as an RO-Crate with its provenance. It is found by search_index at once, kept, and can be run again (workcrate replay). The answer has a link to it.',
+    description: `Packs an execution (its code, inputs, results, output, times) or stored files as an RO-Crate with its provenance. It is found by search_index at once, kept, and can be run again (${program} replay). The answer has a link to it.`,
     input: z.strictObject({
       execution_id: z
         .string()
