@@ -43,6 +43,7 @@ function listArtifacts({ artifacts }: ArtifactToolsOptions): Tool {
       next: z.string().nullable().describe('Give it as `after` for the next page; null on the last'),
     }),
     annotations: { readOnlyHint: true, openWorldHint: false },
+    auditFields: { subject: [] },
     async handle({ limit, after = null }, { caller }) {
       const page = await artifacts.list(caller, { limit, after });
       const { names, total, next } = page;
@@ -106,6 +107,7 @@ function getArtifact(options: ArtifactToolsOptions): Tool {
     input: inputOf(options),
     output: gotten,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    auditFields: { subject: ['name', 'artifact_path'], newToken: 'token' },
     async handle(input, context) {
       let isThere = false;
       const wanted = { name: nameIn(input), delivery: input.delivery, signal: context.signal };

@@ -1,5 +1,5 @@
 import { hashToken, isToken, publicId } from '../links/tokens.ts';
-import { isQuestion, type Question, type Tool, type ToolAnswer } from '../mcp/tool.ts';
+import { isQuestion, type AuditFields, type Question, type Tool, type ToolAnswer } from '../mcp/tool.ts';
 import { withoutSecrets } from '../secrets.ts';
 import type { Audit, Details } from './audit.ts';
 import { noteFailure } from './failure.ts';
@@ -11,6 +11,7 @@ import { isRunTool } from './run-lines.ts';
  */
 export function auditedTool(tool: Tool, audit: Audit): Tool {
   if (tool.isNoted === true) return tool;
+  const { auditFields } = tool;
   const isSynced = tool.annotations.readOnlyHint !== true && !isRunTool(tool.name);
   return {
     ...tool,
@@ -19,12 +20,12 @@ export function auditedTool(tool: Tool, audit: Audit): Tool {
         operation: tool.name,
         user: context.caller.user,
         client: context.client.name,
-        subject: subjectOf(input),
-        details: filesOf(input),
+        subject: findSubject(auditFields, input),
+        details: listFiles(auditFields, input),
       };
       try {
         const answer = await tool.handle(input, context);
-        const { made, facts, ...outcome } = outcomeOf(answer);
+        const { made, facts, ...outcome } = readOutcome(auditFields, answer);
         const details = { ...event.details, ...facts };
         audit.note({ ...event, subject: event.subject ?? made, ...outcome, details });
         if (isSynced) await audit.synced();
@@ -37,60 +38,61 @@ export function auditedTool(tool: Tool, audit: Audit): Tool {
   };
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
 /** A run that was cancelled is an answer too, and not a success. */
-function outcomeOf(answer: ToolAnswer<unknown> | Question) {
+function readOutcome(declared: AuditFields, answer: ToolAnswer<unknown> | Question) {
   if (isQuestion(answer)) return { level: 'trace', result: 'asked', made: null, facts: {} } as const;
-  const structured = answer.structured as Readonly<Record<string, unknown>>;
-  const about = { made: subjectOf(structured), facts: factsOf(structured) };
-  if (structured['end_reason'] === 'cancelled')
-    return { level: 'info', result: 'cancelled', ...about } as const;
+  const structured = answer.structured as Fields;
+  const about = {
+    made: firstText(declared.made ?? [], structured),
+    facts: readFacts(declared, structured),
+  };
+  const isCancelled = declared.runEnd !== undefined && structured[declared.runEnd.reason] === 'cancelled';
+  if (isCancelled) return { level: 'info', result: 'cancelled', ...about } as const;
   return { level: 'trace', result: 'ok', ...about } as const;
 }
 
 /** How a run ended, and which link was made: its downloads are told by the same name. */
-function factsOf({ end_reason, exit_code, token }: Readonly<Record<string, unknown>>): Details {
-  const link = typeof token === 'string' ? linkOf(token) : null;
+function readFacts({ runEnd, newToken }: AuditFields, structured: Fields): Details {
+  const token = newToken === undefined ? null : structured[newToken];
+  const link = typeof token === 'string' ? toPublicLink(token) : null;
   return {
-    ...(typeof end_reason === 'string' && { end_reason, exit_code: exit_code as number | null }),
+    ...(runEnd !== undefined && {
+      end_reason: structured[runEnd.reason] as string,
+      exit_code: structured[runEnd.exitCode] as number | null,
+    }),
     ...(link !== null && { link }),
   };
 }
 
-const subjects = [
-  'path',
-  'file_id',
-  'documentFile',
-  'outputBasename',
-  'filename',
-  'name',
-  'artifact_path',
-  'crate_id',
-  'execution_id',
-] as const;
-
-/** What a call is about, by the names that tools give to it. */
-export function subjectOf(input: Readonly<Record<string, unknown>>): string | null {
-  const found = subjects.map((name) => input[name]).find((value) => typeof value === 'string');
-  if (found !== undefined) return found as string;
-  const { link_id: id, token } = input;
+/** What a call is about. Its arguments need not fit the schema of the tool: it may have been refused for that. */
+export function findSubject({ subject, link }: AuditFields, given: Fields): string | null {
+  const found = firstText(subject, given);
+  if (found !== null || link === undefined) return found;
+  const { [link.id]: id, [link.token]: token } = given;
   // Where an id is asked for, some give the token.
-  if (typeof id === 'string') return linkOf(id) ?? id;
-  return typeof token === 'string' ? linkOf(token) : null;
+  if (typeof id === 'string') return toPublicLink(id) ?? id;
+  return typeof token === 'string' ? toPublicLink(token) : null;
+}
+
+function firstText(names: readonly string[], fields: Fields): string | null {
+  const found = names.map((name) => fields[name]).find((value) => typeof value === 'string');
+  return found === undefined ? null : (found as string);
 }
 
 /** A token opens something, so it is told by the link's public name; what is none could be one that was misspelt. */
-function linkOf(reference: string): string | null {
+function toPublicLink(reference: string): string | null {
   const given = reference.slice(reference.lastIndexOf('/') + 1).trim();
   return isToken(given) ? publicId(hashToken(given)) : null;
 }
 
-const lists = ['file_ids', 'files', 'client_files', 'crate_files'] as const;
 /** As many as a line has room for; how many there were is told. */
 const mostNamed = 20;
 const mostNameLength = 100;
 
-/** The files that a call names besides, by the names that tools give to them. */
-function filesOf(input: Readonly<Record<string, unknown>>): Details {
+/** The files that a call names besides. */
+function listFiles({ files: lists = [] }: AuditFields, input: Fields): Details {
   const named = lists.flatMap((list) => {
     const files: unknown = input[list];
     return Array.isArray(files) ? files.map(nameOf).filter((name) => name !== null) : [];

@@ -25,18 +25,37 @@ const context = (given: Partial<ToolContext> = {}): ToolContext => ({
   ...given,
 });
 
-/** Does what it is told to. */
-const obedient = (act: () => ToolAnswer<Record<string, never>> | { ask: {}; state: {} }): Tool =>
-  defineTool({
-    name: 'obey',
-    group: 'files',
-    title: 'Obey',
-    description: '',
-    input: z.object({}),
-    output: z.object({}),
-    annotations: {},
-    handle: async () => act(),
-  });
+const undeclared = {
+  name: 'obey',
+  group: 'files',
+  title: 'Obey',
+  description: '',
+  input: z.object({ path: z.string().optional() }),
+  output: z.object({}),
+  annotations: {},
+} as const;
+
+/** Does what it is told to, and takes whatever it is given. */
+const obedient = (act: () => ToolAnswer<Record<string, never>> | { ask: {}; state: {} }): Tool => ({
+  ...undeclared,
+  auditFields: {
+    subject: ['path', 'file_id', 'filename', 'crate_id', 'execution_id'],
+    link: { id: 'link_id', token: 'token' },
+    made: ['filename'],
+    files: ['file_ids', 'files', 'client_files'],
+    newToken: 'token',
+  },
+  handle: async () => act(),
+});
+
+test('E8: a tool that does not declare what the audit log shows of it does not compile', () => {
+  const handle = async () => ({ text: '', structured: {} });
+  // @ts-expect-error -- it declares nothing
+  defineTool({ ...undeclared, handle });
+  // @ts-expect-error -- it has no such argument
+  defineTool({ ...undeclared, auditFields: { subject: ['file_id'] }, handle });
+  assert.ok(defineTool({ ...undeclared, auditFields: { subject: ['path'] }, handle }));
+});
 
 const fail =
   (code: ErrorCode, details = {}) =>

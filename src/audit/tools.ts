@@ -48,6 +48,7 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
       }),
       output: z.object({ lines: z.array(found), next: z.string().nullable() }),
       annotations: { readOnlyHint: true, openWorldHint: false },
+      auditFields: { subject: [] },
       async handle({ since, until, ...query }, { mayUse, signal }) {
         // Those without authentication may use every group; keys and tokens have to name this one.
         if (!mayUse('operator'))

@@ -70,6 +70,12 @@ function executeCode(options: ExecutionToolsOptions): Tool {
     }),
     output: endedShape,
     annotations: runningIn(options.surroundings),
+    auditFields: {
+      subject: [],
+      made: ['execution_id'],
+      files: ['files', 'client_files', 'crate_files'],
+      runEnd: { reason: 'end_reason', exitCode: 'exit_code' },
+    },
     async handle(input, context) {
       const { caller, signal, progress } = context;
       if (input.session_id !== undefined)
@@ -113,6 +119,12 @@ function executeBash(options: ExecutionToolsOptions): Tool {
     }),
     output: endedShape,
     annotations: runningIn(options.surroundings),
+    auditFields: {
+      subject: [],
+      made: ['execution_id'],
+      files: ['files', 'client_files', 'crate_files'],
+      runEnd: { reason: 'end_reason', exitCode: 'exit_code' },
+    },
     async handle({ command, timeout, files = [], crate_files, client_files }, context) {
       const { caller, signal, progress } = context;
       const clients = await findClientFiles(options.clientFiles, context, client_files);
@@ -142,6 +154,7 @@ function getExecution({ executions, outputBounds }: ExecutionToolsOptions): Tool
     input: z.strictObject({ execution_id: executionId }),
     output: executionShape,
     annotations: looking,
+    auditFields: { subject: ['execution_id'], runEnd: { reason: 'end_reason', exitCode: 'exit_code' } },
     async handle({ execution_id }, { caller }) {
       const execution = await executions.get(caller, execution_id);
       return { text: toldOf(execution, outputBounds), structured: shownExecution(execution) };
@@ -173,6 +186,7 @@ function searchExecutions({ executions }: ExecutionToolsOptions): Tool {
     input: searchInput,
     output: pageShape,
     annotations: looking,
+    auditFields: { subject: [] },
     async handle(input, { caller }) {
       const page = await executions.search(caller, input);
       const lines = page.executions.map(

@@ -31,6 +31,7 @@ function listFiles(files: Files): Tool {
     }),
     output: z.object({ files: z.array(listed), next: z.string().nullable() }),
     annotations: { readOnlyHint: true, openWorldHint: false },
+    auditFields: { subject: [] },
     async handle({ limit, after }, { caller }) {
       const found = await files.list(caller, { limit: limit + 1, after: after ?? null });
       const page = found.slice(0, limit);
@@ -60,6 +61,7 @@ function deleteFile(files: Files): Tool {
     input: z.strictObject({ file_id: z.string().min(1).max(100) }),
     output: z.object({ file_id: z.string(), deleted: z.boolean() }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    auditFields: { subject: ['file_id'] },
     async handle({ file_id }, { caller }) {
       if (!(await files.remove(caller, file_id)))
         throw new WorkcrateError(

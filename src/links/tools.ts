@@ -54,6 +54,7 @@ function requestUpload(options: LinkToolsOptions): Tool {
     }),
     output: z.object({ uploadUrl: z.string(), token: z.string(), expiresAt: z.string() }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    auditFields: { subject: ['filename'], newToken: 'token' },
     async handle(input, { caller }) {
       const { token, upload } = await options.uploads.request(caller, {
         filename: input.filename,
@@ -91,6 +92,7 @@ function shareFile(options: LinkToolsOptions): Tool {
     }),
     output: linkShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    auditFields: { subject: ['path', 'file_id'], newToken: 'token' },
     async handle(input, { caller, sharesMachine, signal }) {
       const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
       if ((input.file_id === undefined) === (input.path === undefined))
@@ -120,6 +122,7 @@ function bundleFiles(options: LinkToolsOptions): Tool {
     }),
     output: linkShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    auditFields: { subject: ['filename'], files: ['file_ids'], newToken: 'token' },
     async handle(input, { caller, signal, progress }) {
       const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
       const report = throttled((done, total) => progress(done, total, 'hashing the archive'));
@@ -174,6 +177,7 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
       expiresAt: z.string(),
     }),
     annotations: { readOnlyHint: true, openWorldHint: false },
+    auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['filename', 'link_id'] },
     async handle(input, { caller }) {
       const { link, state, download, isGone } = await links.status(caller, referenceOf(input));
       const shown = state === 'active' && isGone ? ('gone' as const) : state;
@@ -207,6 +211,7 @@ function revokeLink({ links }: LinkToolsOptions): Tool {
     input: reference,
     output: z.object({ link_id: z.string(), revoked: z.boolean() }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['link_id'] },
     async handle(input, { caller }) {
       const link = await links.revoke(caller, referenceOf(input));
       return { text: `Link ${link.id} is revoked.`, structured: { link_id: link.id, revoked: true } };

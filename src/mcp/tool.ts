@@ -73,6 +73,27 @@ export const toolGroups = ['code', 'artifacts', 'files', 'crates', 'documents', 
 /** `operator` is for those who look after the server; nobody has it unless that is said. */
 export type ToolGroup = (typeof toolGroups)[number] | 'operator';
 
+/**
+ * What the audit log shows of a call: names of arguments and of fields of the answer. Each tool declares its own, since
+ * only its room knows what they mean.
+ */
+export interface AuditFields<Argument extends string = string, Field extends string = string> {
+  /** What the call is about: the first of these arguments that was given. Empty where it is about nothing in particular. */
+  readonly subject: readonly Argument[];
+  /** The argument that names a link by its id, and the one that does by its token. They are looked at last. */
+  readonly link?: { readonly id: Argument; readonly token: Argument };
+  /** Shown as the subject where no argument tells it: the first of these fields of the answer that there is. */
+  readonly made?: readonly Field[];
+  /** Arguments that list files, as names or as objects with a `path`. */
+  readonly files?: readonly Argument[];
+  /** The field of the answer with the token of a new link. Its public name is shown, and never the token. */
+  readonly newToken?: Field;
+  /** Fields of the answer that say how a run ended. */
+  readonly runEnd?: { readonly reason: Field; readonly exitCode: Field };
+}
+
+type NamesIn<Schema extends z.ZodObject> = keyof z.output<Schema> & string;
+
 /** A tool is data plus a handler. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
   readonly name: string;
@@ -82,6 +103,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly input: Input;
   readonly output: Output;
   readonly annotations: ToolAnnotations;
+  readonly auditFields: AuditFields<NamesIn<Input>, NamesIn<Output>>;
   /** Whether its room itself writes a line of the audit log for every call. */
   readonly isNoted?: boolean;
   handle(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer<z.input<Output>> | Question>;

@@ -92,6 +92,7 @@ function guideCacheFile(options: GuideToolsOptions): Tool {
     }),
     output: z.object({ stored: z.array(storedShape), cache: statisticsShape }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    auditFields: { subject: ['path'] },
     handle({ files, ...one }, context) {
       const subjects = (files ?? [one]).flatMap(({ path }) => path ?? []);
       return audited(options.audit, 'guide_cache_file', context, subjects, () =>
@@ -149,6 +150,7 @@ function clientCache({ cache, policyFor, audit, forgetKept }: GuideToolsOptions)
     input: z.strictObject({ forget: path.optional() }),
     output: z.object({ forgot: z.boolean().nullable(), cache: statisticsShape }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    auditFields: { subject: [] },
     handle: ({ forget }, context) =>
       audited(audit, 'client_cache', context, forget === undefined ? [] : [forget], async () => {
         const { user } = context.caller;

@@ -62,6 +62,7 @@ export function listTool(options: ListToolOptions): Tool {
     }),
     output,
     annotations: { readOnlyHint: true, openWorldHint: true },
+    auditFields: { subject: ['path'] },
     async handle(wish, context) {
       const answer = await options.bridge.list(wish, context);
       if ('ask' in answer) return answer;

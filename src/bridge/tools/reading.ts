@@ -63,6 +63,7 @@ export function readTool(options: ReadToolOptions): Tool {
     }),
     output,
     annotations: { readOnlyHint: true, openWorldHint: true },
+    auditFields: { subject: ['path'] },
     async handle(wish, context) {
       const answer = await options.bridge.read(wish, context);
       if ('ask' in answer) return answer;

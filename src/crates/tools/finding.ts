@@ -76,6 +76,7 @@ function searchIndex(crates: Crates): Tool {
       notes: z.array(z.string()),
     }),
     annotations: looking,
+    auditFields: { subject: [] },
     async handle(input, { caller, signal }) {
       const { query, mode, limit, offset } = input;
       const filters = Object.entries(input.field_filters);
@@ -126,6 +127,7 @@ function searchByEntity(crates: Crates): Tool {
       next_offset: z.number().int().nullable(),
     }),
     annotations: looking,
+    auditFields: { subject: [] },
     async handle(input, { caller, signal }) {
       if ((input.entry_field === undefined) !== (input.entry_value === undefined))
         throw new WorkcrateError(
@@ -186,6 +188,7 @@ function listSearchableFields(crates: Crates): Tool {
       ),
     }),
     annotations: looking,
+    auditFields: { subject: [] },
     async handle(_input, { caller, signal }) {
       const known = await crates.fields(caller, signal);
       const names = known.fields.map(({ name }) => name).join(', ');
@@ -208,6 +211,7 @@ function getCrate(crates: Crates): Tool {
     input: z.strictObject({ crate_id: crateId }),
     output: crateShape,
     annotations: looking,
+    auditFields: { subject: ['crate_id'] },
     async handle({ crate_id }, { caller, signal }) {
       const summary = await crates.get(caller, crate_id, signal);
       const by = summary.authors.length === 0 ? '' : ` by ${summary.authors.slice(0, 5).join(', ')}`;

@@ -64,6 +64,7 @@ function listCrateFiles({ crates }: InsideToolsOptions): Tool {
         ),
     }),
     annotations: looking,
+    auditFields: { subject: ['crate_id'] },
     async handle({ crate_id, glob, limit, offset }, { caller, signal }) {
       const listing = await crates.inside.list(
         caller,
@@ -101,6 +102,7 @@ function readCrateFile(options: InsideToolsOptions): Tool {
     input: z.strictObject({ crate_id: crateId, path: memberPath, ...linkTerms(options) }),
     output: readShape,
     annotations: handingOut,
+    auditFields: { subject: ['path', 'crate_id'], newToken: 'token' },
     async handle(input, { caller, signal }): Promise<ToolAnswer<z.input<typeof readShape>>> {
       const { crate_id, path } = input;
       const read = await crates.inside.read(caller, crate_id, path, signal);
@@ -127,6 +129,7 @@ function linkCrateFile(options: InsideToolsOptions): Tool {
     input: z.strictObject({ crate_id: crateId, path: memberPath, ...linkTerms(options) }),
     output: elsewhereLinkShape,
     annotations: handingOut,
+    auditFields: { subject: ['path', 'crate_id'], newToken: 'token' },
     async handle(input, { caller, signal }) {
       const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
       const shared = await crates.inside.linkFile(caller, input.crate_id, input.path, given, signal);
@@ -160,6 +163,7 @@ function downloadCrate(options: InsideToolsOptions): Tool {
     }),
     output: downloadShape,
     annotations: handingOut,
+    auditFields: { subject: ['crate_id'], newToken: 'token' },
     async handle(input, { caller, signal, progress }): Promise<ToolAnswer<z.input<typeof downloadShape>>> {
       const { crate_id } = input;
       if (input.delivery === 'base64') {

@@ -57,6 +57,7 @@ function packCrate({ crates, fileTtl, maxTtl, baseUrl }: InsideToolsOptions): To
       notes: z.array(z.string()),
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    auditFields: { subject: ['execution_id'], made: ['filename'], files: ['file_ids'], newToken: 'token' },
     async handle({ ttl_seconds, execution_id, file_ids, ...rest }, { caller, signal, progress }) {
       const request = { ...rest, executionId: execution_id ?? null, fileIds: file_ids ?? [] };
       const terms = { ttlSeconds: ttl_seconds, singleUse: false };
@@ -107,6 +108,7 @@ function syncIndex({ crates }: InsideToolsOptions): Tool {
     input: z.strictObject({}),
     output: z.object({ sources: z.array(reportShape) }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    auditFields: { subject: [] },
     async handle(_input, { signal, progress }) {
       let done = 0;
       const reports = await crates.sync({
@@ -171,6 +173,7 @@ function indexStatus({ crates }: InsideToolsOptions): Tool {
       }),
     }),
     annotations: { readOnlyHint: true, openWorldHint: false },
+    auditFields: { subject: [] },
     async handle({ limit, offset }, { caller, signal }) {
       const status = await crates.status(caller, { limit, offset }, signal);
       const sources = status.sources.map(

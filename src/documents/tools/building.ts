@@ -51,6 +51,7 @@ export function buildTool(options: BuildToolOptions): Tool {
     input: inputOf(options),
     output: built,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    auditFields: { subject: ['documentFile', 'outputBasename'] },
     async handle(input, context) {
       const { documents } = options;
       const pictures = belongingsOf(options, context);

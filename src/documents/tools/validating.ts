@@ -29,6 +29,7 @@ export function validateTool(options: BuildToolOptions): Tool {
     input: z.strictObject(textInput),
     output: validated,
     annotations: { readOnlyHint: true, openWorldHint: false },
+    auditFields: { subject: ['documentFile'] },
     async handle(input, context) {
       const { documents } = options;
       const from = belongingsOf(options, context);

@@ -60,6 +60,7 @@ function searchLibrary(library: Library): Tool {
       next_offset: z.number().int().nullable(),
     }),
     annotations: asking,
+    auditFields: { subject: [] },
     async handle(
       { query, full_text: everywhere, tag, collection, item_type: itemType, limit, offset },
       { signal },
@@ -141,6 +142,7 @@ function bibliographyFor(library: Library): Tool {
       notes: z.array(z.string()),
     }),
     annotations: asking,
+    auditFields: { subject: [] },
     async handle({ keys, collection, format }, { signal }) {
       const wanted = wantedOf(keys, collection);
       const { content, count, missing, notes } =

@@ -21,6 +21,7 @@ const slow = defineTool({
   input: named,
   output: z.object({ finished: z.boolean() }),
   annotations: { readOnlyHint: true },
+  auditFields: { subject: [] },
   async handle({ call }, { signal, progress }) {
     signal.addEventListener('abort', () => cancelled.add(call), { once: true });
     for (let step = 1; step <= 500; step++) {
@@ -39,6 +40,7 @@ const wasCancelled = defineTool({
   input: named,
   output: z.object({ cancelled: z.boolean() }),
   annotations: { readOnlyHint: true },
+  auditFields: { subject: [] },
   async handle({ call }) {
     return { text: String(cancelled.has(call)), structured: { cancelled: cancelled.has(call) } };
   },

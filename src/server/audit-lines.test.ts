@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { z } from 'zod';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
+import { auditedTool } from '../audit/audited-tool.ts';
+import { refusedCalls } from '../audit/refused-calls.ts';
+import { WorkcrateError } from '../errors.ts';
+import { hashToken, publicId } from '../links/tokens.ts';
+import { toolGroups, type Tool, type ToolContext } from '../mcp/tool.ts';
+import { selectTools, type ToolsOptions } from './tools.ts';
+
+/**
+ * What the audit log shows of a call of each tool. `subject` is the argument that says what the call is about, the
+ * first that was given; `made` the field of the answer that is shown where there is none; `files` the lists of files;
+ * `link` what tells a new link by its public name; `details` what is repeated of the answer.
+ */
+const shown: Readonly<Record<string, string>> = {
+  execute_code: 'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code',
+  execute_bash: 'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code',
+  get_execution: 'subject: execution_id; details: end_reason, exit_code',
+  search_executions: '',
+  list_artifacts: '',
+  get_artifact: 'subject: name, artifact_path; link: token',
+  request_upload: 'subject: filename; link: token',
+  share_file: 'subject: path, file_id; link: token',
+  bundle_files: 'subject: filename; files: file_ids; link: token',
+  link_status: 'subject: link_id, token; made: filename, link_id',
+  revoke_link: 'subject: link_id, token; made: link_id',
+  list_files: '',
+  delete_file: 'subject: file_id',
+  search_index: '',
+  search_by_entity: '',
+  list_searchable_fields: '',
+  get_crate: 'subject: crate_id',
+  list_crate_files: 'subject: crate_id',
+  read_crate_file: 'subject: path, crate_id; link: token',
+  link_crate_file: 'subject: path, crate_id; link: token',
+  download_crate: 'subject: crate_id; link: token',
+  pack_crate: 'subject: execution_id; made: filename; files: file_ids; link: token',
+  sync_index: '',
+  index_status: '',
+  build_exports_content: 'subject: documentFile, outputBasename',
+  validate_citations: 'subject: documentFile',
+  search_library: '',
+  bibliography_for: '',
+  search_audit: '',
+  read_client_file: 'subject: path',
+  list_client_directory: 'subject: path',
+  guide_cache_file: 'subject: path',
+  client_cache: '',
+};
+
+const token = 'A'.repeat(43);
+const link = publicId(hashToken(token));
+
+/** An inert stand-in for every room: tools are looked at here, and none is called. */
+const inert: unknown = new Proxy(() => {}, {
+  get: (_, name) => (name === Symbol.toPrimitive ? () => '' : name === Symbol.iterator ? undefined : inert),
+  apply: () => inert,
+});
+const options = new Proxy(
+  {
+    fileTtl: 60,
+    maxTtl: 60,
+    timeoutMs: 1000,
+    maxTimeoutMs: 1000,
+    linkSeconds: 60,
+    readable: [],
+    listable: [],
+    surroundings: null,
+    auditLog: { folder: '', key: null },
+  },
+  { get: (known, name) => (name in known ? known[name as keyof typeof known] : inert) },
+) as unknown as ToolsOptions;
+const tools = selectTools(options, ['all']);
+
+const context = {
+  caller: { user: 'ada' },
+  signal: new AbortController().signal,
+  client: { name: 'a client 1.0' },
+} as ToolContext;
+
+/** Remembers the events that it is told of. */
+function recorder(): { audit: Audit; events: AuditEvent[] } {
+  const events: AuditEvent[] = [];
+  const audit = { note: (event: AuditEvent) => void events.push(event), synced: async () => {} };
+  return { audit: audit as unknown as Audit, events };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+async function noteCall(tool: Tool, given: Fields, structured: Fields): Promise<AuditEvent> {
+  const { audit, events } = recorder();
+  const handle = async () => ({ text: '', structured });
+  await auditedTool({ ...tool, isNoted: false, handle }, audit).handle(given, context);
+  return events[0]!;
+}
+
+function noteRefusal(tool: Tool, given: Fields): AuditEvent {
+  const { audit, events } = recorder();
+  const error = new WorkcrateError('invalid_input', 'No.');
+  refusedCalls(audit, tools)({ tool: tool.name, given, user: 'ada', client: null, error });
+  return events[0]!;
+}
+
+/** A token is told by its public name, and a text by itself. */
+const sample = (name: string): string => (name === 'token' ? token : `the ${name}`);
+const namesIn = ({ shape }: z.ZodObject): string[] => Object.keys(shape);
+const fieldOf = ({ shape }: z.ZodObject, name: string) => shape[name] as z.ZodType;
+
+/** Which field is shown, then which one without it, and so on. */
+async function findOrder(
+  names: readonly string[],
+  show: (fields: Fields) => Promise<string | null>,
+): Promise<string[]> {
+  const fields = Object.fromEntries(names.map((name) => [name, sample(name)]));
+  const subject = await show(fields);
+  if (subject === null) return [];
+  const found = subject === link ? 'token' : subject.replace(/^the /, '');
+  return [
+    found,
+    ...(await findOrder(
+      names.filter((name) => name !== found),
+      show,
+    )),
+  ];
+}
+
+/** Their handlers refuse a call that names nothing, so nothing is made. */
+const refuseWithout = new Set(['share_file', 'get_artifact']);
+
+/** Whether a field may be missing, or null, in what a schema has parsed. */
+const mayBeMissing = (field: z.ZodType): boolean =>
+  [undefined, null].some((nothing) => {
+    const parsed = field.safeParse(nothing);
+    return parsed.success && (parsed.data ?? null) === null;
+  });
+
+/** What is shown of the answer where the arguments tell nothing. What comes after a field that is always there never is. */
+async function findMade(tool: Tool, subject: readonly string[]): Promise<string[]> {
+  if (refuseWithout.has(tool.name) || !subject.every((name) => mayBeMissing(fieldOf(tool.input, name))))
+    return [];
+  const made = await findOrder(
+    namesIn(tool.output),
+    async (fields) => (await noteCall(tool, {}, fields)).subject,
+  );
+  const always = made.findIndex((name) => !mayBeMissing(fieldOf(tool.output, name)));
+  return always === -1 ? made : made.slice(0, always + 1);
+}
+
+async function findFiles(tool: Tool): Promise<string[]> {
+  const lists = namesIn(tool.input).map((name) => [name, [name, { path: `${name}/b` }, 7]] as const);
+  const { details } = await noteCall(tool, Object.fromEntries(lists), {});
+  if (details?.['files'] === undefined) return [];
+  const names = String(details['files']).split(' ');
+  assert.equal(details['files_count'], names.length);
+  assert.deepEqual(
+    names.filter((_, at) => at % 2 === 1),
+    names.filter((_, at) => at % 2 === 0).map((name) => `${name}/b`),
+  );
+  return names.filter((_, at) => at % 2 === 0);
+}
+
+async function describe(tool: Tool): Promise<string> {
+  const subject = await findOrder(
+    namesIn(tool.input),
+    async (fields) => (await noteCall(tool, fields, {})).subject,
+  );
+  const answer = Object.fromEntries(namesIn(tool.output).map((name) => [name, sample(name)]));
+  const { link: newLink, ...details } = (await noteCall(tool, {}, answer)).details ?? {};
+  for (const [name, value] of Object.entries(details)) assert.equal(value, sample(name));
+  if (newLink !== undefined) assert.equal(newLink, link);
+  const parts = {
+    subject,
+    made: await findMade(tool, subject),
+    files: await findFiles(tool),
+    link: newLink === undefined ? [] : ['token'],
+    details: Object.keys(details),
+  };
+  return Object.entries(parts)
+    .filter(([, names]) => names.length > 0)
+    .map(([part, names]) => `${part}: ${names.join(', ')}`)
+    .join('; ');
+}
+
+test('E8: the audit log shows the same of each tool as it did when tools did not declare it', async () => {
+  const found: Record<string, string> = {};
+  for (const tool of tools)
+    found[tool.name] = tool.isNoted ? await describeRefused(tool) : await describe(tool);
+  assert.deepEqual(found, shown);
+});
+
+/** One that writes its own lines: only refused calls are told for it. */
+async function describeRefused(tool: Tool): Promise<string> {
+  const subject = await findOrder(namesIn(tool.input), async (fields) => noteRefusal(tool, fields).subject);
+  return subject.length === 0 ? '' : `subject: ${subject.join(', ')}`;
+}
+
+test('E8: a call that is refused before it reaches its tool is told with the same subject', async () => {
+  for (const tool of tools.filter(({ isNoted }) => isNoted !== true))
+    assert.match(
+      await describe(tool),
+      new RegExp(`^${await describeRefused(tool)}(?:;|$|made|files)`),
+      tool.name,
+    );
+});
+
+test('every group has its tools here', () => {
+  const groups = new Set(tools.map(({ group }) => group));
+  assert.deepEqual([...groups].sort(), [...toolGroups, 'operator'].sort());
+});
