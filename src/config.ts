@@ -16,7 +16,7 @@ import { findNearest } from './edit-distance.ts';
 import { WorkcrateError } from './errors.ts';
 import { program } from './program.ts';
 
-export { usualClientPaths, type Config } from './config/settings.ts';
+export { usualClientPaths, type Config, type SettingName } from './config/settings.ts';
 
 /** Settings and where each came from: a flag, a variable, a line of the config file, or the default. */
 export interface LoadedConfig {
