@@ -254,7 +254,7 @@ export const commandHelp = {
     ],
     settings: [...stored, 'filesDir', 'storage'],
     examples: ['check', 'check --read-data --data /srv/workcrate'],
-    docs: 'docs/operate.md',
+    docs: 'docs/backup.md',
   },
   doctor: {
     summary: 'Show what works on this machine, and what to install for the rest.',
