@@ -68,7 +68,7 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
   started.defer(() => webhook.close());
   started.defer(() => links.flush());
 
-  if (database.kind === 'sqlite') await dropLeases(database);
+  if (!database.isShared) await dropLeases(database);
   await demandSameStore(database, storage);
   tellOrphans(await files.sweepOrphans(), log);
   const cutOff = removeCutOffPackings(config);

@@ -11,12 +11,13 @@ const form = /^[0-9a-f]{32}\n$/;
 export const placeOf = (data: string): string => `${hostname()}:${resolve(data)}`;
 
 /**
- * What tells servers on one database apart: a random id in the data folder. SQLite has one server. Where the folder has
+ * What tells servers on one database apart: a random id in the data folder. A database that is not
+ * shared has one server. Where the folder has
  * none, and the database knows a server in the same place, it is that one: its folder was emptied or restored.
  */
 export async function openServerId(database: Database, data: string): Promise<string> {
   const known = await findServerId(database, data);
-  if (database.kind === 'sqlite') return known!;
+  if (!database.isShared) return known!;
   const id = known ?? randomBytes(16).toString('hex');
   if (readIdFile(data) !== id) writeFileSync(join(data, 'server-id'), `${id}\n`, { mode: 0o600 });
   return id;
@@ -24,7 +25,7 @@ export async function openServerId(database: Database, data: string): Promise<st
 
 /** The id of the server whose data folder that is; null where neither the folder nor the database tells it. */
 export async function findServerId(database: Database, data: string): Promise<string | null> {
-  if (database.kind === 'sqlite') return 'local';
+  if (!database.isShared) return 'local';
   const own = readIdFile(data);
   if (own !== null) return own;
   const [row] = await database.query<{ server: string }>(

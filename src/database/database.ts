@@ -31,7 +31,10 @@ export interface DatabaseCheck {
 
 /** The state of the product. Backends: sqlite.ts, postgres.ts, chosen in open.ts. */
 export interface Database extends Queries {
+  /** For people and logs. Nothing is decided by it: what differs is said by the members below, or is in dialect.ts. */
   readonly kind: 'sqlite' | 'postgres';
+  /** Whether several servers may use it at the same time. What a crash left behind is else this server's own. */
+  readonly isShared: boolean;
   /**
    * An SQL expression for the time in milliseconds that all processes on this database agree on; null where one process
    * uses it, whose own clock will do.

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkcrateError } from '../errors.ts';
 import type { Database, Queries } from './database.ts';
+import { dialects } from './dialect.ts';
 import { splitStatements } from './statement.ts';
 
 interface Migration {
@@ -46,8 +47,8 @@ export async function migrateTo(database: Database, version: number): Promise<vo
 
 async function apply(database: Database, schema: Schema, known: Migration[]): Promise<void> {
   await database.transaction(async (tx) => {
-    // SQLite's transactions exclude each other anyway.
-    if (database.kind === 'postgres') await tx.query('SELECT pg_advisory_xact_lock(CAST(? AS BIGINT))', LOCK);
+    const { lockMigrations } = dialects[database.kind];
+    if (lockMigrations !== null) await tx.query(lockMigrations, LOCK);
     const applied = await readApplied(tx, schema);
     refuseNewer(known, applied);
     refuseChanged(known, applied);

@@ -1,5 +1,6 @@
 import { WorkcrateError } from '../errors.ts';
 import type { Database } from './database.ts';
+import { dialects } from './dialect.ts';
 import { migrate, type Schema } from './migrate.ts';
 import { postgresDatabase } from './postgres.ts';
 import { sqliteDatabase, type SqliteOptions } from './sqlite.ts';
@@ -25,8 +26,8 @@ export async function openDatabase(
   const database = await openBackend(location, options);
   try {
     await migrate(database, schema);
-    // The file of a new database gets its size now: there may be no space for that once the disk is full.
-    if (database.kind === 'sqlite') await database.query('PRAGMA wal_checkpoint(PASSIVE)');
+    const { afterMigrating } = dialects[database.kind];
+    if (afterMigrating !== null) await database.query(afterMigrating);
   } catch (error) {
     await database.close();
     throw error;

@@ -35,6 +35,7 @@ export async function postgresDatabase(url: string): Promise<Database> {
   const transaction: Database['transaction'] = (work) => tracked(() => transact(lend, work));
   return {
     kind: 'postgres',
+    isShared: true,
     sharedClock: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
     version: () => null,
     query,

@@ -108,6 +108,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
 
   return {
     kind: 'sqlite',
+    isShared: false,
     sharedClock: null,
     // Both only grow: what is written here, and what others commit, as `workcrate user` does beside a server.
     version: () => (closing === null ? version + writtenByOthers() : version),

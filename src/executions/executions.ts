@@ -96,10 +96,10 @@ export function createExecutions(options: ExecutionsOptions) {
   const room: Room = { ...options, ended, ends, live, write };
   const underWay = new Map<Promise<Ended>, AbortController>();
 
-  /** What this server was running when it ended is lost; on SQLite there is no other. */
+  /** What this server was running when it ended is lost; there is no other unless the database is shared. */
   async function recover(): Promise<number> {
     const [now, all] = [clock(), Number.MAX_SAFE_INTEGER];
-    const before = database.kind === 'sqlite' ? all : now - longestLife(options);
+    const before = database.isShared ? now - longestLife(options) : all;
     const lost = { database, server, isLive, now, ownBefore: all, others: { since: 0, before } };
     const count = await markLost(lost, note);
     const restored = await restoreLines(database, server, journal, logs);
@@ -111,7 +111,7 @@ export function createExecutions(options: ExecutionsOptions) {
   async function mend(): Promise<void> {
     const now = clock();
     const before = now - longestLife(options);
-    const others = database.kind === 'sqlite' ? null : { since: before - dayMs, before };
+    const others = database.isShared ? { since: before - dayMs, before } : null;
     const lost = { database, server, isLive, now, ownBefore: now - settleMs, others };
     const count = await markLost(lost, note);
     if (count > 0) log.warn('execution.found_lost', { count });

@@ -9,12 +9,16 @@ interface Eyes {
   readonly tracing: Tracing;
 }
 
+/** As OpenTelemetry calls them. */
+const systemNames: Readonly<Record<Database['kind'], string>> = { sqlite: 'sqlite', postgres: 'postgresql' };
+
 /** The same database, whose queries are counted, timed and, where that is on, told as spans. */
 export function seenDatabase(database: Database, eyes: Eyes): Database {
-  const system = database.kind === 'postgres' ? 'postgresql' : 'sqlite';
+  const system = systemNames[database.kind];
   const seen = ({ query }: Queries): Query => timed(traced(query, eyes.tracing, system), eyes);
   return {
     kind: database.kind,
+    isShared: database.isShared,
     sharedClock: database.sharedClock,
     query: seen(database),
     transaction: (work) =>
