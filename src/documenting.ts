@@ -1,3 +1,4 @@
+import { toFairLimits } from './concurrency/fair-queue.ts';
 import type { Config } from './config.ts';
 import { WorkcrateError } from './errors.ts';
 import { createDocuments, type Documents } from './documents/documents.ts';
@@ -7,7 +8,6 @@ import type { Library } from './documents/zotero/library.ts';
 import { openZotero } from './documents/zotero/zotero.ts';
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
-import { placesFor } from './turns.ts';
 
 export interface DocumentingOptions {
   readonly config: Config;
@@ -38,7 +38,7 @@ export function openDocuments(options: DocumentingOptions): {
     composers,
     library,
     cslFolder: config.cslFolder,
-    places: placesFor(config.maxDocuments, config.auth.length > 0),
+    places: toFairLimits(config.maxDocuments, config.auth.length > 0),
     timeoutMs: config.documentTimeout * 1000,
     mostBytes: config.documentSize,
   });

@@ -1,3 +1,4 @@
+import { toFairLimits } from './concurrency/fair-queue.ts';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createArtifacts } from './artifacts/artifacts.ts';
@@ -16,7 +17,6 @@ import type { Log } from './log.ts';
 import { createPlaces, type Places } from './places/places.ts';
 import { openSandbox } from './sandbox/open.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
-import { placesFor } from './turns.ts';
 import { seenExecutions, seenSandbox } from './seeing/runs.ts';
 import { program } from './program.ts';
 
@@ -152,7 +152,7 @@ export function sandboxOptions(config: Config, log: Log) {
 
 /** What is set, but at least one place and no more than there are. */
 function runsOfUser({ maxRuns, maxRunsUser, auth }: Config): number {
-  return Math.min(maxRuns, maxRunsUser ?? placesFor(maxRuns, auth.length > 0).mostOfUser);
+  return Math.min(maxRuns, maxRunsUser ?? toFairLimits(maxRuns, auth.length > 0).mostOfUser);
 }
 
 /** For people who start the server. */

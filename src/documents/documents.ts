@@ -1,5 +1,5 @@
 import { isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
-import { takeTurns, type Places } from '../turns.ts';
+import { createFairQueue, type FairLimits } from '../concurrency/fair-queue.ts';
 import { bytesOfPictures, type Belongings } from './belongings.ts';
 import { styleFor } from './citations/styles.ts';
 import type { Validation } from './citations/validate.ts';
@@ -35,7 +35,7 @@ export interface DocumentsOptions {
   /** Folder of citation styles; null: our own alone. */
   readonly cslFolder: string | null;
   /** Documents at once. */
-  readonly places: Places;
+  readonly places: FairLimits;
   readonly timeoutMs: number;
   /** Longest text, in bytes. */
   readonly mostBytes: number;
@@ -58,14 +58,14 @@ export type Documents = ReturnType<typeof createDocuments>;
 /** Builds documents: Markdown and citations into PDF, DOCX and more. */
 export function createDocuments(options: DocumentsOptions) {
   const { composers, timeoutMs, mostBytes } = options;
-  const turns = takeTurns(options.places, { busy, cancelled, closed });
+  const queue = createFairQueue({ ...options.places, refusals: { busy, cancelled, closed } });
 
   /** The time that somebody waits for a turn is not counted. */
   async function inTurn<T>(
     wanting: Wanting,
     work: (composer: Composer, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const leave = await turns.enter(wanting);
+    const leave = await queue.enter(wanting);
     const deadline = deadlineAfter(timeoutMs, wanting.signal);
     try {
       return await composers.use((composer) => work(composer, deadline.signal), deadline.signal);
@@ -77,7 +77,7 @@ export function createDocuments(options: DocumentsOptions) {
 
   return {
     mostBytes,
-    occupancy: () => ({ running: turns.running(), queued: turns.queued() }),
+    occupancy: () => ({ running: queue.running(), queued: queue.queued() }),
 
     build: (request: BuildRequest, building: Building): Promise<BuildResult> =>
       inTurn(building, (composer, signal) => build(composer, request, { ...building, ...options, signal })),
@@ -89,7 +89,7 @@ export function createDocuments(options: DocumentsOptions) {
       inTurn(wanting, (composer) => composer.call('validate', { text, bibliography, mostBytes, layout: {} })),
 
     async [Symbol.asyncDispose]() {
-      turns.close();
+      queue.close();
       await composers[Symbol.asyncDispose]();
     },
   };

@@ -1,3 +1,4 @@
+import { createFairQueue } from '../concurrency/fair-queue.ts';
 import { WorkcrateError } from '../errors.ts';
 
 /** What a process of the pool can do for it. */
@@ -26,11 +27,18 @@ interface Slot<P> {
 }
 
 const mostWaiting = 1000;
+/** First come, first served: `documents.ts` has users take turns before. */
+const everybody = '';
 
 /** Processes that are opened when all others are busy. The oldest that is free comes first: it is warm. */
 export function createPool<P extends Pooled>({ most, idleMs, open }: PoolOptions<P>): Pool<P> {
   const slots = new Set<Slot<P>>();
-  const waiting = new Set<Waiting<P>>();
+  const queue = createFairQueue({
+    most,
+    mostOfUser: most,
+    mostWaitingOfUser: mostWaiting,
+    refusals: { busy, cancelled: ({ reason }) => reason as unknown, closed: stopping },
+  });
   let isClosed = false;
 
   function openSlot(): Slot<P> {
@@ -39,22 +47,18 @@ export function createPool<P extends Pooled>({ most, idleMs, open }: PoolOptions
     return slot;
   }
 
-  async function take(signal: AbortSignal): Promise<Slot<P>> {
-    signal.throwIfAborted();
+  function take(): Slot<P> {
     if (isClosed) throw stopping();
-    const free = slots.values().find(({ isBusy }) => !isBusy) ?? (slots.size < most ? openSlot() : null);
-    if (free === null) return turn(waiting, signal);
-    clearTimeout(free.idle);
-    free.isBusy = true;
-    return free;
+    const slot = slots.values().find(({ isBusy }) => !isBusy) ?? openSlot();
+    clearTimeout(slot.idle);
+    slot.isBusy = true;
+    return slot;
   }
 
   function giveBack(slot: Slot<P>): void {
-    const [next] = waiting;
-    if (next !== undefined) return next.resolve(slot);
     slot.isBusy = false;
     if (isClosed) return;
-    if (idleMs === 0) close(slot);
+    if (idleMs === 0 && queue.queued() === 0) close(slot);
     else slot.idle = setTimeout(close, idleMs, slot).unref();
   }
 
@@ -63,23 +67,28 @@ export function createPool<P extends Pooled>({ most, idleMs, open }: PoolOptions
     void slot.process[Symbol.asyncDispose]();
   }
 
+  async function useSlot<R>(work: (process: P) => Promise<R>, signal: AbortSignal): Promise<R> {
+    // It may have fired between the turn and here.
+    signal.throwIfAborted();
+    const slot = take();
+    const kill = (): void => slot.process.kill(signal.reason);
+    signal.addEventListener('abort', kill, { once: true });
+    try {
+      return await work(slot.process);
+    } finally {
+      signal.removeEventListener('abort', kill);
+      giveBack(slot);
+    }
+  }
+
   return {
     async use(work, signal) {
-      const slot = await take(signal);
-      const kill = (): void => slot.process.kill(signal.reason);
-      signal.addEventListener('abort', kill, { once: true });
-      try {
-        // It may have fired between the turn and here.
-        signal.throwIfAborted();
-        return await work(slot.process);
-      } finally {
-        signal.removeEventListener('abort', kill);
-        giveBack(slot);
-      }
+      signal.throwIfAborted();
+      return queue.run({ user: everybody, signal }, () => useSlot(work, signal));
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
-      for (const { reject } of waiting) reject(stopping());
+      queue.close();
       await Promise.all([...slots].map(endSlot));
     },
   };
@@ -91,34 +100,7 @@ async function endSlot({ process, idle }: Slot<Pooled>): Promise<void> {
   await process[Symbol.asyncDispose]();
 }
 
-interface Waiting<P> {
-  resolve(slot: Slot<P>): void;
-  reject(error: unknown): void;
-}
-
-async function turn<P>(waiting: Set<Waiting<P>>, signal: AbortSignal): Promise<Slot<P>> {
-  if (waiting.size >= mostWaiting)
-    throw new WorkcrateError('documents_busy', 'Too many conversions wait already. Try again later.');
-  const { promise, resolve, reject } = Promise.withResolvers<Slot<P>>();
-  // Gone at once, so that nobody is given two.
-  const gone = (): void => {
-    waiting.delete(own);
-    signal.removeEventListener('abort', abort);
-  };
-  const own: Waiting<P> = {
-    resolve(slot) {
-      gone();
-      resolve(slot);
-    },
-    reject(error) {
-      gone();
-      reject(error);
-    },
-  };
-  const abort = (): void => own.reject(signal.reason);
-  waiting.add(own);
-  signal.addEventListener('abort', abort, { once: true });
-  return promise;
-}
+const busy = (): WorkcrateError =>
+  new WorkcrateError('documents_busy', 'Too many conversions wait already. Try again later.');
 
 const stopping = (): WorkcrateError => new WorkcrateError('stopping', 'The server is stopping.');

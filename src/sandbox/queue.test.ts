@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { FairQueue } from '../concurrency/fair-queue.ts';
 import type { WorkcrateError } from '../errors.ts';
-import type { Turns } from '../turns.ts';
 import { runQueue } from './queue.ts';
 
 const { signal } = new AbortController();
@@ -69,7 +69,7 @@ test('a queue that is closed sends everybody away', async () => {
 });
 
 /** Notes who comes in, each of whom leaves at once. */
-function passing(queue: Turns, asking: (typeof ada)[]): { order: string[]; all: Promise<unknown> } {
+function passing(queue: FairQueue, asking: (typeof ada)[]): { order: string[]; all: Promise<unknown> } {
   const order: string[] = [];
   const all = asking.map(async (one) => {
     const leave = await queue.enter(one);

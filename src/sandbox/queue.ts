@@ -1,15 +1,16 @@
+import { createFairQueue, type FairQueue } from '../concurrency/fair-queue.ts';
 import { WorkcrateError } from '../errors.ts';
-import { takeTurns, type Turns } from '../turns.ts';
 import type { SandboxOptions } from './sandbox.ts';
 
 type RunPlaces = Pick<SandboxOptions, 'mostRuns' | 'mostRunsOfUser'>;
 
-/** Runs take turns. */
-export const runQueue = ({ mostRuns, mostRunsOfUser }: RunPlaces): Turns =>
-  takeTurns(
-    { most: mostRuns, mostOfUser: mostRunsOfUser },
-    { busy: sandboxBusy, cancelled: runCancelled, closed: sandboxClosed },
-  );
+/** The fair queue of runs. */
+export const runQueue = ({ mostRuns, mostRunsOfUser }: RunPlaces): FairQueue =>
+  createFairQueue({
+    most: mostRuns,
+    mostOfUser: mostRunsOfUser,
+    refusals: { busy: sandboxBusy, cancelled: runCancelled, closed: sandboxClosed },
+  });
 
 function runCancelled(): WorkcrateError {
   return new WorkcrateError('cancelled', 'The run was cancelled before it began.');

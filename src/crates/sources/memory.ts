@@ -19,7 +19,10 @@ interface Waiting {
   readonly start: () => void;
 }
 
-/** Shares out memory, first come, first served. What is more than there is waits until it is alone. */
+/**
+ * Shares out memory, first come, first served. What is more than there is waits until it is alone. No fair queue, since
+ * each takes another share, which may shrink while it is held, and waits for a limited time.
+ */
 export function createMemory({ bytes: total, small, mostWaiting, mostMs }: MemoryLimits) {
   const waiting: Waiting[] = [];
   let free = total;

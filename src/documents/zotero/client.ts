@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
+import { createFairQueue, toFairLimits } from '../../concurrency/fair-queue.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { placesFor, takeTurns } from '../../turns.ts';
 import type { Address } from './address.ts';
 import { pause, type Errand } from './errand.ts';
 import { unreachable } from './failures.ts';
@@ -49,12 +49,15 @@ export interface ClientOptions {
 
 /** Asks the API, at most four times at once, with the patience that it asks for. Only ever reads. */
 export function createClient({ address, timeoutMs, clock, log }: ClientOptions): Client {
-  const turns = takeTurns(placesFor(mostAtOnce, false), { busy, cancelled, closed: cancelled });
+  const queue = createFairQueue({
+    ...toFairLimits(mostAtOnce, false),
+    refusals: { busy, cancelled, closed: cancelled },
+  });
   const patience = createPatience(clock, log);
   const memory = createMemory();
 
   async function sendInTurn(sending: Sending, errand: Errand): Promise<Outcome> {
-    const leave = await turns.enter({ user: errand.name, signal: errand.signal }).catch((error: unknown) => {
+    const leave = await queue.enter({ user: errand.name, signal: errand.signal }).catch((error: unknown) => {
       throw errand.signal.aborted ? errand.signal.reason : error;
     });
     try {
