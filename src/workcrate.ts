@@ -32,7 +32,8 @@ import { startSweeper } from './sweeper.ts';
 import { openTracing } from './tracing.ts';
 import { trustedTime } from './trusted-clock.ts';
 import { demandFreePort } from './web/port.ts';
-import { isLoopback, isWildcard } from './web/trusted-names.ts';
+import { isLoopbackHost } from './net/addresses.ts';
+import { isWildcard } from './web/trusted-names.ts';
 import { program } from './program.ts';
 
 export interface Lane {
@@ -179,7 +180,7 @@ function warnOfLinkHost({ linkHost, publicUrl }: Config, log: Log): void {
 }
 
 function refuseOpenBind({ host, auth }: Config): void {
-  if (isLoopback(host) || auth.length > 0) return;
+  if (isLoopbackHost(host) || auth.length > 0) return;
   throw new WorkcrateError(
     'bind_refused',
     `Workcrate does not listen on ${host}: without --auth, anyone who can reach it could use it. Have callers sign in ` +

@@ -6,7 +6,7 @@ import { reachDatabase } from '../database/open.ts';
 import { bestFooting } from '../paths/paths.ts';
 import { sendfileAvailable } from '../transfer/transfer.ts';
 import { isWorkcrate, tryToListen } from '../web/port.ts';
-import { isLoopback } from '../web/trusted-names.ts';
+import { isLoopbackHost } from '../net/addresses.ts';
 import type { CommandInput } from './command.ts';
 import { crateFindings } from './doctor-crates.ts';
 import { documentFindings } from './doctor-documents.ts';
@@ -96,7 +96,7 @@ function folder(name: string, path: string, flag: string): Finding {
 }
 
 async function address({ host, port, auth }: Config): Promise<Finding> {
-  if (!isLoopback(host) && auth.length === 0)
+  if (!isLoopbackHost(host) && auth.length === 0)
     return {
       state: 'broken',
       what: `${host} is not loopback: anyone who can reach it could use workcrate`,

@@ -1,5 +1,6 @@
 import { operatorKey, type Config } from '../config.ts';
 import { WorkcrateError } from '../errors.ts';
+import { FetchError, fetchBounded, type FetchAnswer, type FetchPolicy } from '../net/bounded-fetch.ts';
 import { notedAddress, type ServerAddress } from '../server-address.ts';
 import { statusShape, type Status } from '../status.ts';
 import { bracketed } from '../web/trusted-names.ts';
@@ -44,12 +45,22 @@ function anotherServer(url: string, data: string): WorkcrateError {
   );
 }
 
-const timeoutMs = 10_000;
+const policy: FetchPolicy = { timeoutMs: 10_000, maxBytes: 1024 ** 2, privateAddresses: 'allowed' };
 
 async function ask(url: string, key: string | null): Promise<Status> {
-  const answer = await fetched(url, key);
+  const target = /^https?:\/\//.test(url) ? URL.parse(`${url.replace(/\/+$/, '')}/status`) : null;
+  if (target === null) throw new WorkcrateError('config_invalid', '--url takes an http:// or https:// URL.');
+  const headers: Record<string, string> = key === null ? {} : { Authorization: `Bearer ${key}` };
+  try {
+    return await fetchBounded(target, { headers }, policy, (answer) => readStatus(url, key, answer));
+  } catch (error) {
+    throw error instanceof FetchError ? silent(url, error) : error;
+  }
+}
+
+async function readStatus(url: string, key: string | null, answer: FetchAnswer): Promise<Status> {
   if (answer.status === 401 || answer.status === 403) throw refused(answer.status, key);
-  const told = statusShape.safeParse(await jsonOf(answer));
+  const told = statusShape.safeParse(await readJson(answer));
   if (answer.status === 200 && told.success) return told.data;
   throw new WorkcrateError(
     'not_found',
@@ -58,40 +69,22 @@ async function ask(url: string, key: string | null): Promise<Status> {
   );
 }
 
-const mostBytes = 1024 ** 2;
-
 /** Null for anything that no Workcrate would answer. */
-async function jsonOf({ body }: Response): Promise<unknown> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    size += chunk.length;
-    if (size > mostBytes) return null;
-    chunks.push(chunk);
-  }
+async function readJson(answer: FetchAnswer): Promise<unknown> {
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+    return JSON.parse(await answer.text()) as unknown;
   } catch (error) {
-    if (error instanceof SyntaxError) return null;
+    if (error instanceof SyntaxError || (error instanceof FetchError && error.kind === 'too_long'))
+      return null;
     throw error;
   }
 }
 
-async function fetched(url: string, key: string | null): Promise<Response> {
-  const target = /^https?:\/\//.test(url) ? URL.parse(`${url.replace(/\/+$/, '')}/status`) : null;
-  if (target === null) throw new WorkcrateError('config_invalid', '--url takes an http:// or https:// URL.');
-  const headers: Record<string, string> = key === null ? {} : { Authorization: `Bearer ${key}` };
-  try {
-    // A redirect could carry the key elsewhere.
-    return await fetch(target, { headers, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
-  } catch (cause) {
-    throw silent(url, cause);
-  }
-}
-
-function silent(url: string, cause: unknown): WorkcrateError {
-  const late = cause instanceof Error && cause.name === 'TimeoutError';
-  const what = late ? `${url} has not answered for ${timeoutMs / 1000} s.` : `Nothing answers at ${url}.`;
+function silent(url: string, cause: FetchError): WorkcrateError {
+  const late = cause.kind === 'timeout';
+  const what = late
+    ? `${url} has not answered for ${policy.timeoutMs / 1000} s.`
+    : `Nothing answers at ${url}.`;
   return new WorkcrateError(
     'not_found',
     `${what} Is the server running? ${program} serve starts one; --data, --port or --url name another.`,

@@ -2,6 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../log.ts';
+import { fetchBounded, type FetchPolicy } from '../net/bounded-fetch.ts';
 import type { Download } from './download.ts';
 import type { Link } from './link.ts';
 import type { SharedLink } from './links.ts';
@@ -16,7 +17,8 @@ export interface WebhookOptions {
 
 const mostAttempts = 8;
 const mostWaiting = 10_000;
-const timeoutMs = 10_000;
+/** The URL is the operator's; what is answered is not read. */
+const policy: FetchPolicy = { timeoutMs: 10_000, maxBytes: 0, privateAddresses: 'allowed' };
 const pollMs = 1000;
 
 /**
@@ -81,14 +83,13 @@ export function createWebhook(options: WebhookOptions) {
     const headers: Record<string, string> = { 'Content-Type': 'application/json', 'Workcrate-Event-Id': id };
     if (secret !== null)
       headers['Workcrate-Signature'] = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+    const request = { method: 'POST', headers, body, signal: stop.signal } as const;
     try {
-      const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(timeoutMs)]);
-      const answer = await fetch(url!, { method: 'POST', headers, body, redirect: 'manual', signal });
-      await answer.body?.cancel();
-      return answer.ok ? null : `answered ${answer.status}`;
+      return await fetchBounded(url!, request, policy, ({ status }) =>
+        status >= 200 && status < 300 ? null : `answered ${status}`,
+      );
     } catch (error) {
-      const { message, cause } = error instanceof Error ? error : { message: String(error), cause: null };
-      return cause instanceof Error ? `${message}: ${cause.message}` : message;
+      return error instanceof Error ? error.message : String(error);
     }
   }
 

@@ -1,13 +1,12 @@
 import { WorkcrateError } from '../errors.ts';
+import { isLoopbackHost } from '../net/addresses.ts';
 
 export const withoutSlash = (url: string): string => url.replace(/\/$/, '');
-
-const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** Keys and tokens must not be changed on the way; on this machine nobody is on the way. */
 export function isSafe(url: string): boolean {
   const { protocol, hostname } = URL.parse(url) ?? {};
-  return protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname ?? ''));
+  return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname ?? ''));
 }
 
 export function demandIssuer(url: string | null): string {

@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import { errnoOf, WorkcrateError } from '../errors.ts';
+import { FetchError, fetchBounded, type FetchPolicy } from '../net/bounded-fetch.ts';
 import { bracketed } from './trusted-names.ts';
 
 /** What keeps a server from listening there, or null. */
@@ -35,10 +36,18 @@ function portInUse(host: string, port: number, byWorkcrate: boolean, cause: unkn
   return new WorkcrateError('port_in_use', `Port ${port} on ${host} is in use by ${remedy}`, { cause });
 }
 
+const probePolicy: FetchPolicy = { timeoutMs: 2000, maxBytes: 64 * 1024, privateAddresses: 'allowed' };
+
 /** Whether what answers there says that it is a Workcrate. */
 export async function isWorkcrate(host: string, port: number): Promise<boolean> {
   const url = `http://${bracketed(host)}:${port}/`;
-  const answer = await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => null);
-  const bears = answer?.status === 401 && answer.headers.get('WWW-Authenticate')?.startsWith('Bearer');
-  return bears || ((await answer?.text().catch(() => ''))?.startsWith('Workcrate.') ?? false);
+  try {
+    return await fetchBounded(url, {}, probePolicy, async ({ status, headers, text }) => {
+      if (status === 401 && headers.get('WWW-Authenticate')?.startsWith('Bearer')) return true;
+      return (await text()).startsWith('Workcrate.');
+    });
+  } catch (error) {
+    if (error instanceof FetchError) return false;
+    throw error;
+  }
 }

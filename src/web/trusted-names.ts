@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { WorkcrateError } from '../errors.ts';
 
@@ -56,10 +55,6 @@ export const isWildcard = (host: string): boolean => ['0.0.0.0', '::', '[::]'].i
 
 function foreign(): WorkcrateError {
   return new WorkcrateError('origin_refused', 'Pages of other origins may not use this server.');
-}
-
-export function isLoopback(host: string): boolean {
-  return (isIPv4(host) && host.startsWith('127.')) || host === '::1' || host === 'localhost';
 }
 
 export const bracketed = (host: string): string => (/^[^[].*:/.test(host) ? `[${host}]` : host);

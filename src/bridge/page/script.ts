@@ -1,5 +1,7 @@
 import { endRecord } from '../ladder/listing-text.ts';
 
+// outbound: it is the browser that asks, in the page of an upload
+
 /**
  * What the page does: sends the chosen file, or the names, sizes and times of a chosen folder and no content. It is
  * plain text here, since its hash has to stand in the policy of the page. Browsers choose no empty folder, so that

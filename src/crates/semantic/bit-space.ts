@@ -4,7 +4,7 @@ import { bitsApart, signBits } from './sign-bits.ts';
 import { createSlots } from './slots.ts';
 import { nearer, type Near, type Space } from './space.ts';
 
-type Fetch = (documents: readonly number[]) => Promise<ReadonlyMap<number, Float32Array>>;
+type Load = (documents: readonly number[]) => Promise<ReadonlyMap<number, Float32Array>>;
 
 /**
  * Bits in memory for a first choice, which is then looked at closely with the vectors from the database. It finds
@@ -13,7 +13,7 @@ type Fetch = (documents: readonly number[]) => Promise<ReadonlyMap<number, Float
 export function bitSpace(
   dimensions: number,
   { bitBytes, candidates }: { readonly bitBytes: number; readonly candidates: number },
-  fetch: Fetch,
+  load: Load,
 ): Space {
   const bits = signBits(dimensions);
   // Two numbers and a place in a map stand beside the bits of each document.
@@ -58,7 +58,7 @@ export function bitSpace(
       document: slots.documentAt(slot),
       tie: slots.tieAt(slot),
     }));
-    const vectors = await fetch(chosen.map(({ document }) => document));
+    const vectors = await load(chosen.map(({ document }) => document));
     const near = chosen.flatMap(({ document, tie }): Near[] => {
       const own = vectors.get(document);
       return own?.length === vector.length ? [{ document, tie, score: product(own, 0, vector) }] : [];
@@ -86,6 +86,6 @@ export function bitSpace(
     },
     remove: (document) => slots.remove(document),
     nearest,
-    vectors: fetch,
+    vectors: load,
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkcrateError } from '../../errors.ts';
+import { FetchError, fetchBounded, type FetchAnswer, type FetchPolicy } from '../../net/bounded-fetch.ts';
 import { judged } from './endpoint-answer.ts';
 
 export interface Patience {
@@ -46,51 +47,28 @@ export async function ask(
 }
 
 async function tryOnce(
-  called: Called,
+  { url, model, key }: Called,
   input: readonly string[],
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<Outcome> {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
-  try {
-    const answer = await post(called, input, either);
-    if (answer.status !== 200) {
-      await answer.body?.cancel();
-      return refusal(answer.status, answer.headers.get('retry-after'));
-    }
-    const result = judged(await readBody(answer), input.length);
-    return typeof result === 'string' ? { failure: result, again: false, waitMs: 0 } : { vectors: result };
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (error instanceof WorkcrateError) throw error;
-    const failure = timeout.aborted ? `no answer within ${timeoutMs} ms` : `no connection (${codeOf(error)})`;
-    return { failure, again: true, waitMs: 0 };
-  }
-}
-
-/** Redirects are not followed: the key is for the host that the operator named. */
-function post({ url, model, key }: Called, input: readonly string[], signal: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = { 'Content-Type': 'application/json', Accept: 'application/json' };
   if (key !== null) headers['Authorization'] = `Bearer ${key}`;
-  return fetch(url, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify({ model, input }),
-    redirect: 'manual',
-    signal,
-  });
+  const request = { method: 'POST', headers, body: JSON.stringify({ model, input }), signal } as const;
+  // The operator has named the address, which may be that of a model on this machine.
+  const policy: FetchPolicy = { timeoutMs, maxBytes: mostBytes, privateAddresses: 'allowed' };
+  try {
+    return await fetchBounded(url, request, policy, (answer) => readOutcome(answer, input.length));
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error;
+    return { failure: error.message, again: error.kind !== 'too_long', waitMs: 0 };
+  }
 }
 
-async function readBody(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body ?? []) {
-    size += chunk.length;
-    if (size > mostBytes) throw failed(`its answer is longer than ${mostBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+async function readOutcome(answer: FetchAnswer, texts: number): Promise<Outcome> {
+  if (answer.status !== 200) return refusal(answer.status, answer.headers.get('retry-after'));
+  const result = judged(await answer.text(), texts);
+  return typeof result === 'string' ? { failure: result, again: false, waitMs: 0 } : { vectors: result };
 }
 
 /** What the answer says is not passed on: it may repeat the key. */
@@ -112,13 +90,6 @@ function asked(header: string | null): number {
   if (header === null) return 0;
   const ms = /^\d{1,6}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : 0;
-}
-
-/** The code of the system alone: messages of the network may hold the address with all that is secret in it. */
-function codeOf(error: unknown): string {
-  const { cause } = error as { cause?: unknown };
-  const code = (cause as { code?: unknown } | undefined)?.code ?? (error as { code?: unknown }).code;
-  return typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code) ? code : 'broken off';
 }
 
 export const failed = (what: string): WorkcrateError =>

@@ -56,9 +56,9 @@ export async function byMeaning(
 /** What is known of the examples, with their weights. */
 async function found<T>(
   examples: readonly Weighed<number>[],
-  fetch: (documents: readonly number[]) => Promise<ReadonlyMap<number, T>>,
+  load: (documents: readonly number[]) => Promise<ReadonlyMap<number, T>>,
 ): Promise<Weighed<T>[]> {
-  const known = await fetch(examples.map(({ item }) => item));
+  const known = await load(examples.map(({ item }) => item));
   return examples.flatMap(({ item, weight }) => {
     const value = known.get(item);
     return value === undefined ? [] : [{ item: value, weight }];

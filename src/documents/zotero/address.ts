@@ -1,4 +1,5 @@
 import { WorkcrateError } from '../../errors.ts';
+import { isLoopbackHost } from '../../net/addresses.ts';
 
 export interface AddressOptions {
   /** Base of the API; null: the web API, or the one of a Zotero on this machine for `users/0`. */
@@ -27,7 +28,7 @@ export function addressOf({ url, library, key }: AddressOptions): Address {
   if (!/^(?:users\/(?:0|[1-9]\d{0,14})|groups\/[1-9]\d{0,14})$/.test(library))
     throw wrong('--zotero-library takes users/ID, groups/ID or users/0, where ID is a number');
   const base = baseOf(url ?? (library === own ? localApi : webApi));
-  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(base.hostname);
+  const isLoopback = isLoopbackHost(base.hostname);
   // The Zotero on this machine asks for no key to read, and is not to learn the one of the web API.
   const sent = library === own ? null : key;
   if (sent !== null && !/^[\x21-\x7e]{1,200}$/.test(sent))

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
+import type { FetchHeaders } from '../../net/bounded-fetch.ts';
 import { pause, type Errand } from './errand.ts';
 import { unreachable } from './failures.ts';
 
@@ -9,7 +10,7 @@ const longestMs = 3_600_000;
 /** How long the library wants to be left alone, by all errands alike. */
 export interface Patience {
   /** Takes `Backoff`, which any answer may have, and `Retry-After`. True where the latter says when to come back. */
-  heed(headers: Headers): boolean;
+  heed(headers: FetchHeaders): boolean;
   /** Waits until requests are welcome; `library_unreachable` where that is later than the errand may take. */
   wait(errand: Errand): Promise<void>;
 }

@@ -3,6 +3,8 @@ import type { Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { errnoOf, WorkcrateError } from '../../errors.ts';
 
+// outbound: the Docker engine is at a unix socket, and runs take over its connections
+
 /** Nothing that is asked of the engine takes longer on a machine that is well. */
 const mostWaitingMs = 60_000;
 /** Runs have connections of their own to the engine, so they do not wait for each other. */

@@ -1,5 +1,8 @@
 import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { createTimeoutError } from '../../net/deadline.ts';
+
+// outbound: an object store streams both ways for hours, on connections of its own that are kept and counted
 
 export interface RemoteRequest {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
@@ -34,7 +37,7 @@ export interface ClientLimits {
 
 export const clientLimits: ClientLimits = { sockets: 256, connectMs: 15_000, idleMs: 60_000 };
 
-/** HTTP to an object store, on connections that are kept. `fetch` would cost more CPU and memory. */
+/** HTTP to an object store. Its limits are for each part of a request, since one may rightly take hours. */
 export function createClient(limits: ClientLimits): { send: Send; close(): void } {
   // Stores close what is idle for some 20 seconds or more; ours go before that, so that few requests meet a closed one.
   const kept = { keepAlive: true, maxSockets: limits.sockets, maxFreeSockets: 16, timeout: 15_000 };
@@ -91,7 +94,7 @@ function stopWith(signal: AbortSignal | undefined, request: http.ClientRequest, 
 }
 
 function limitConnecting(request: http.ClientRequest, limit: number, connected: string, end: End): void {
-  const timer = setTimeout(() => end(timedOut(`no connection within ${limit} ms`)), limit);
+  const timer = setTimeout(() => end(createTimeoutError(`no connection within ${limit} ms`)), limit);
   const done = (): void => clearTimeout(timer);
   request.once('close', done);
   request.once('socket', (socket) => (socket.connecting ? socket.once(connected, done) : done()));
@@ -103,10 +106,8 @@ function limitIdling(request: http.ClientRequest, limit: number, end: End): void
   request.once('response', (incoming) => void (response = incoming));
   request.setTimeout(limit, () => {
     if (response !== null && response.readableLength > 0) request.socket?.setTimeout(limit);
-    else end(timedOut(`nothing happened for ${limit} ms`));
+    else end(createTimeoutError(`nothing happened for ${limit} ms`));
   });
 }
-
-export const timedOut = (message: string): Error => Object.assign(new Error(message), { code: 'ETIMEDOUT' });
 
 const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));

@@ -1,4 +1,5 @@
 import { WorkcrateError } from '../../errors.ts';
+import { withDeadline } from '../../net/deadline.ts';
 import { readRefusal, readWhole, type StreamedAnswer, type WholeAnswer } from './answers.ts';
 import {
   clientLimits,
@@ -7,7 +8,6 @@ import {
   type RemoteAnswer,
   type RemoteRequest,
 } from './client.ts';
-import { limited } from './deadline.ts';
 import { unreachable } from './failures.ts';
 import { retrying, retryLimits, type RetryLimits, type Tried } from './retry.ts';
 
@@ -83,7 +83,7 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
     const ms = (request.longestMs ?? limits.wholeMs ?? usualWholeMs) + sendingMs;
     const work = (either: AbortSignal) =>
       retrying(retry, async () => read(await send(request, either)), either);
-    return limited(ms, signal, work).catch(tellApart(signal));
+    return withDeadline(ms, signal, work).catch(tellApart(signal));
   };
   return {
     ask: (request, signal) => inTime(request, signal, (answer) => readWhole(answer, request.longestText)),
