@@ -19,7 +19,8 @@ export function relativePath(root: ProjectRoot | null, path: string): string {
 
 /**
  * `..` that stays inside is resolved (E4), by the names alone: what comes out is what is asked for. One that leads out
- * is left for the check to refuse, and so is anything odd among the names that it takes away.
+ * is left for the check to refuse, and so is anything odd among the names that it takes away. What is left is checked
+ * again: only there is `~` of `docs/../~root` at the beginning.
  */
 function resolvedNames(rest: string, path: string): string {
   const names = rest.split('/');
@@ -29,7 +30,7 @@ function resolvedNames(rest: string, path: string): string {
   for (const name of names)
     if (name !== '..') left.push(...(name === '' || name === '.' ? [] : [name]));
     else if (left.pop() === undefined) return parsePath(rest).join('/');
-  return left.join('/');
+  return checkedNames(left.join('/'), path);
 }
 
 function checkedNames(relative: string, path: string): string {

@@ -51,7 +51,7 @@ const refused: Partial<Record<PolicyKind, readonly string[]>> = {
     '%APPDATA%/x',
     'a/%x_y%',
   ],
-  home: ['~', '~/x', '~root/x', '~+/x', '~/../docs/a'],
+  home: ['~', '~/x', '~root/x', '~+/x', '~/../docs/a', 'docs/../~/x', 'docs/a/../../~root'],
   control: ['docs/a\nb', 'docs/\x1b[2J', 'a\x7f', 'a\tb', 'docs/\u0085', 'a\u2028b', '\r'],
   invisible: [
     'a\u202eb',
