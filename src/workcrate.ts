@@ -19,7 +19,7 @@ import { startKeeping, type Keeping } from './keeping.ts';
 import { linkBase } from './link-base.ts';
 import { createLog, type Log } from './log.ts';
 import { sharedStateKey } from './mcp/request-state.ts';
-import { createServerFactory } from './mcp/server.ts';
+import { createServerFactory, type ExtendServer } from './mcp/server.ts';
 import { selectTools } from './server/tools.ts';
 import { createMetrics } from './metrics.ts';
 import { outputBoundsOf, startRunning, type Running } from './running.ts';
@@ -40,6 +40,8 @@ export interface Lane {
   /** Whether the client runs on this machine under the same user (stdio). */
   readonly sharesMachine: boolean;
   readonly log?: Log;
+  /** What tests add to the MCP servers of this one. */
+  readonly extend?: ExtendServer | undefined;
 }
 
 export type Workcrate = Awaited<ReturnType<typeof startWorkcrate>>;
@@ -78,7 +80,6 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const asking = openBridge({ ...ground, keeping, baseUrl, sharesMachine: lane.sharesMachine });
   started.use(asking.bridge);
   const tools = offeredTools(ground, keeping, code, { crates, ...writing, ...asking }, baseUrl);
-  const extend = config.conformance ? (await import('./mcp/conformance/fixtures.ts')).addFixtures : undefined;
   const askMs = config.clientTimeout * 1000;
   const refused = refusedCalls(audit, tools);
   const lanes = {
@@ -86,7 +87,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
     tools,
     caller: localCaller,
     underWay,
-    extend,
+    extend: lane.extend,
     askMs,
     stateKey: await sharedStateKey(keeping.database),
     refused,

@@ -7,10 +7,13 @@ import { createInterface } from 'node:readline/promises';
 import { environment as usual } from '../cli/program.testing.ts';
 
 const cli = resolve(import.meta.dirname, '../../src/cli.ts');
+const cliWithFixtures = resolve(import.meta.dirname, 'program-with-fixtures.testing.ts');
 
 /** The command line as a client starts it, and no setting from the environment of the tests. */
 export const command = process.execPath;
 export const argumentsOf = (...args: string[]): string[] => [cli, ...args];
+/** The same with what the conformance suite asks for. */
+export const argumentsWithFixtures = (...args: string[]): string[] => [cliWithFixtures, ...args];
 export const environment = { ...usual, HOME: tmpdir() };
 
 export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposable> {
@@ -19,15 +22,24 @@ export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposa
 }
 
 /** Starts the program; its stdin, stdout and stderr are the test's to use. */
-export function startCli(args: string[], cwd: string = tmpdir()) {
-  return spawn(command, argumentsOf(...args), { cwd, env: environment, stdio: 'pipe' });
+export const startCli = (args: string[], cwd?: string) => start(argumentsOf(...args), cwd);
+export const startCliWithFixtures = (args: string[], cwd?: string) =>
+  start(argumentsWithFixtures(...args), cwd);
+
+function start(args: string[], cwd: string = tmpdir()) {
+  return spawn(command, args, { cwd, env: environment, stdio: 'pipe' });
 }
 
 /** A real `workcrate serve` on a free port and a folder of its own. */
-export async function startServe(...flags: string[]): Promise<{ url: string } & AsyncDisposable> {
+export const startServe = (): Promise<TestServe> => startServing(startCli);
+export const startServeWithFixtures = (): Promise<TestServe> => startServing(startCliWithFixtures);
+
+type TestServe = { readonly url: string } & AsyncDisposable;
+
+async function startServing(startProgram: typeof startCli): Promise<TestServe> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
-  const child = startCli(['serve', '--port', '0', '--data', folder.path, ...flags]);
+  const child = startProgram(['serve', '--port', '0', '--data', folder.path]);
   started.defer(() => stop(child));
   let complaints = '';
   child.stderr.on('data', (chunk) => (complaints += chunk));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startServe } from './cli.testing.ts';
+import { startServe, startServeWithFixtures } from './cli.testing.ts';
 import { complaints, expectedToFail, runSuite, scoredScenarios, type Revision } from './suite.testing.ts';
 
 const revisions: readonly Revision[] = ['2025-11-25', '2026-07-28'];
@@ -39,7 +39,7 @@ for (const revision of revisions)
     });
 
     it('passes in every scenario that counts, against the server with the fixtures', async () => {
-      await using server = await startServe('--conformance');
+      await using server = await startServeWithFixtures();
       const { exitCode, checks } = await runSuite(server.url, revision);
       const excused = await expectedToFail();
       assert.deepEqual(complaints(checks.filter(({ scenario }) => !excused.includes(scenario))), []);

@@ -2,7 +2,13 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { argumentsOf, command, environment, startServe, temporaryFolder } from './cli.testing.ts';
+import {
+  argumentsWithFixtures,
+  command,
+  environment,
+  startServeWithFixtures,
+  temporaryFolder,
+} from './cli.testing.ts';
 import { versions, type Version } from './messages.testing.ts';
 
 export interface Lane {
@@ -33,14 +39,14 @@ export async function connect(lane: Lane): Promise<Connection> {
 }
 
 async function overHttp(opened: AsyncDisposableStack) {
-  const { url } = opened.use(await startServe('--conformance'));
+  const { url } = opened.use(await startServeWithFixtures());
   return { transport: new StreamableHTTPClientTransport(new URL(`${url}/mcp`)), url };
 }
 
 async function overStdio(opened: AsyncDisposableStack) {
   const { path } = opened.use(await temporaryFolder());
   const cwd = await makeProject(path);
-  const args = argumentsOf('stdio', '--port', '0', '--data', join(path, 'data'), '--conformance');
+  const args = argumentsWithFixtures('stdio', '--port', '0', '--data', join(path, 'data'));
   const transport = new StdioClientTransport({ command, args, cwd, env: environment, stderr: 'ignore' });
   return { transport, url: null };
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { it } from 'node:test';
 import { startCli, temporaryFolder } from './cli.testing.ts';
 import { openingOf, versions } from './messages.testing.ts';
-import { startStdio } from './stdio.testing.ts';
+import { startStdio, startStdioWithFixtures } from './stdio.testing.ts';
 
 for (const version of versions) {
   it(`stdout holds protocol lines only, whatever is logged, with MCP ${version}`, async () => {
@@ -24,7 +24,7 @@ for (const version of versions) {
   });
 
   it(`it ends when stdin closes, even in the middle of a call, with MCP ${version}`, async () => {
-    await using stdio = await startStdio('--conformance');
+    await using stdio = await startStdioWithFixtures();
     const { opening, request } = openingOf(version);
     const params = callOf('test_cancellable', { call: 'left alone' }, { progressToken: 1 });
     stdio.write(...opening, request(2, 'tools/call', params));

@@ -3,14 +3,17 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { patienceMs } from '../../src/eventually.testing.ts';
-import { startCli, stop, temporaryFolder } from './cli.testing.ts';
+import { startCli, startCliWithFixtures, stop, temporaryFolder } from './cli.testing.ts';
 import type { Message } from './messages.testing.ts';
 
 /** `workcrate stdio` with its lines in hand. A line that is not JSON fails the test that waits. */
-export async function startStdio(...flags: string[]) {
+export const startStdio = (...flags: string[]) => startWith(startCli, flags);
+export const startStdioWithFixtures = () => startWith(startCliWithFixtures, []);
+
+async function startWith(startProgram: typeof startCli, flags: readonly string[]) {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
-  const child = startCli(
+  const child = startProgram(
     ['stdio', '--port', '0', '--data', join(folder.path, 'data'), ...flags],
     folder.path,
   );

@@ -44,7 +44,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['composing', 'tools'],
   ],
   bridge: [['text', 'policy'], ['cache'], ['ladder'], ['page', 'tools']],
-  mcp: [['stdio', 'conformance']],
+  mcp: [['stdio']],
 };
 
 /** From this room of `src/` upwards the others are put together. */
@@ -107,7 +107,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   mcp: {
     all: 'tool',
-    assembly: 'conformance/fixtures http request-state server stdio/transport',
+    assembly: 'http request-state server stdio/transport',
     only: { audit: 'refused', web: 'http' },
   },
   net: { all: '*' },

@@ -1,12 +1,12 @@
 import type { Config } from '../config.ts';
 import { startWorkcrate, type Workcrate } from '../workcrate.ts';
-import type { CommandInput } from './command.ts';
+import type { ServerInput } from './command.ts';
 import { connectLines } from './connect-lines.ts';
 import { stopSignal } from './stopping.ts';
 
 /** `workcrate serve`: MCP and links over HTTP until stopped. */
-export async function serve({ config }: CommandInput): Promise<number> {
-  await using workcrate = await startWorkcrate(config, { sharesMachine: false });
+export async function serve({ config, extend }: ServerInput): Promise<number> {
+  await using workcrate = await startWorkcrate(config, { sharesMachine: false, extend });
   // Only now: a signal ends a server that is still starting at once, whatever it is busy with.
   const stopped = stopSignal();
   process.stdout.write(greeting(workcrate, config));

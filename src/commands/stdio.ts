@@ -5,13 +5,13 @@ import type { Config } from '../config.ts';
 import { isWorkcrateError } from '../errors.ts';
 import { createStdioTransport } from '../mcp/stdio/transport.ts';
 import { tryToListen } from '../web/port.ts';
-import { startWorkcrate, type Workcrate } from '../workcrate.ts';
+import { startWorkcrate, type Lane, type Workcrate } from '../workcrate.ts';
 import { shareRootsFor } from './share-roots.ts';
-import type { CommandInput } from './command.ts';
+import type { ServerInput } from './command.ts';
 import { stopSignal } from './stopping.ts';
 
 /** `workcrate stdio`: MCP to the client that started it. Ends with the client. */
-export async function stdio(input: CommandInput): Promise<number> {
+export async function stdio(input: ServerInput): Promise<number> {
   await serveClient(input);
   // What nobody reads would keep the process for as long as somebody holds the pipe.
   if (!(await isTaken(process.stdout))) process.exit(0);
@@ -27,12 +27,13 @@ async function isTaken(output: Writable): Promise<boolean> {
   return output.writableLength === 0 || output.destroyed;
 }
 
-async function serveClient({ config, origins }: CommandInput): Promise<void> {
+async function serveClient({ config, origins, extend }: ServerInput): Promise<void> {
   const fixed = {
     data: origins.get('data') !== 'default' || config.database !== null,
     port: origins.get('port') !== 'default',
   };
-  await using workcrate = await start({ ...config, shareRoots: shareRootsFor(config) }, fixed);
+  const lane = { sharesMachine: true, extend };
+  await using workcrate = await start({ ...config, shareRoots: shareRootsFor(config) }, { fixed, lane });
   workcrate.log.info('stdio.links_at', { url: workcrate.baseUrl });
   const { promise: clientGone, resolve } = Promise.withResolvers<void>();
   process.stdin.once('end', resolve).once('close', resolve);
@@ -64,15 +65,21 @@ async function stop({ log, drain }: Workcrate, signal: NodeJS.Signals): Promise<
 
 const mostFolders = 8;
 
+interface StartOptions {
+  /** What was asked for by name. */
+  readonly fixed: { readonly data: boolean; readonly port: boolean };
+  readonly lane: Lane;
+}
+
 /**
  * Clients start one of these for each window, with the same command line. So a data folder or a port that
  * another one has is no failure, unless it was asked for by name: the next folder, a free port will do.
  */
-async function start(config: Config, fixed: { data: boolean; port: boolean }): Promise<Workcrate> {
+async function start(config: Config, { fixed, lane }: StartOptions): Promise<Workcrate> {
   for (let count = 1; ; count++) {
     const data = count === 1 ? config.data : `${config.data}-${count}`;
     try {
-      return await startOnAnyPort({ ...config, data }, fixed.port);
+      return await startOnAnyPort({ ...config, data }, fixed.port, lane);
     } catch (error) {
       if (fixed.data || count === mostFolders || !isWorkcrateError(error, 'data_in_use')) throw error;
     }
@@ -80,12 +87,12 @@ async function start(config: Config, fixed: { data: boolean; port: boolean }): P
 }
 
 /** The port is tried first, so that nothing is opened in vain; another process may still be quicker. */
-async function startOnAnyPort(config: Config, fixed: boolean): Promise<Workcrate> {
+async function startOnAnyPort(config: Config, fixed: boolean, lane: Lane): Promise<Workcrate> {
   const isTaken = !fixed && (await tryToListen(config.host, config.port)) !== null;
   try {
-    return await startWorkcrate(isTaken ? { ...config, port: 0 } : config, { sharesMachine: true });
+    return await startWorkcrate(isTaken ? { ...config, port: 0 } : config, lane);
   } catch (error) {
     if (fixed || !isWorkcrateError(error, 'port_in_use')) throw error;
-    return startWorkcrate({ ...config, port: 0 }, { sharesMachine: true });
+    return startWorkcrate({ ...config, port: 0 }, lane);
   }
 }

@@ -7,12 +7,10 @@ import { scratchFile } from './settings.testing.ts';
 
 it('values are read as text, whatever YAML makes of them, each with its line', () => {
   using file = scratchFile();
-  file.write(
-    '# a comment\nport: 0x10\nconformance: yes\n\nhost: "::1"\ntools: [files, execute]\npublic_url:\n',
-  );
+  file.write('# a comment\nport: 0x10\ntracing: yes\n\nhost: "::1"\ntools: [files, execute]\npublic_url:\n');
   assert.deepEqual(Object.fromEntries(readConfigFile(file.path)), {
     port: { text: '16', line: 2 },
-    conformance: { text: 'yes', line: 3 },
+    tracing: { text: 'yes', line: 3 },
     host: { text: '::1', line: 5 },
     tools: { text: 'files,execute', line: 6 },
     public_url: { text: '', line: 7 },

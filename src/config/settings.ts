@@ -396,7 +396,6 @@ export const settings = {
     'info',
     'least severe level logged to stderr: debug, info, warn, error or off',
   ),
-  conformance: setting(flag, false, 'also serve the fixtures of the MCP conformance suite; for tests only'),
 } as const;
 
 export type SettingName = keyof typeof settings;

@@ -52,9 +52,11 @@ export interface McpOptions {
   readonly refused?: (call: RefusedCall) => void;
   /** Signs what a call leaves with its client; one of its own where nobody gives one. */
   readonly stateKey?: Uint8Array;
-  /** Adds what is not a tool of ours, such as the fixtures of the conformance suite. */
-  readonly extend?: ((server: McpServer, parts: ServerParts) => void) | undefined;
+  readonly extend?: ExtendServer | undefined;
 }
+
+/** Adds what is not a tool of ours to a server: tests add the fixtures of the conformance suite. */
+export type ExtendServer = (server: McpServer, parts: ServerParts) => void;
 
 /** What an extension may use of the server that it extends. */
 export interface ServerParts {
