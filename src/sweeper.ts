@@ -5,11 +5,11 @@ import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface SweeperOptions {
-  readonly files: Files;
-  readonly links: Links;
-  readonly uploads: Uploads;
-  readonly executions: Executions;
-  readonly metrics: Metrics;
+  readonly files: Pick<Files, 'sweep'>;
+  readonly links: Pick<Links, 'sweep'>;
+  readonly uploads: Pick<Uploads, 'sweep'>;
+  readonly executions: Pick<Executions, 'sweep'>;
+  readonly metrics: Pick<Metrics, 'sweepDone'>;
   readonly log: Log;
   readonly intervalSeconds: number;
 }
@@ -26,24 +26,31 @@ export function startSweeper({
 }: SweeperOptions) {
   let running: Promise<void> | null = null;
 
+  /** A part that fails is logged, and keeps neither the other parts nor the next sweep from being done. */
+  async function sweepPart<T>(sweepOne: () => Promise<T>): Promise<T | null> {
+    try {
+      return await sweepOne();
+    } catch (error) {
+      log.error('sweep.failed', { error });
+      return null;
+    }
+  }
+
   async function sweep(): Promise<void> {
     // On a full disk only this one can free space by itself, and the others need some.
-    const swept = await files.sweep();
-    const counts = {
-      links: await links.sweep(),
-      uploads: await uploads.sweep(),
-      files: swept,
-      ...(await executions.sweep()),
-    };
+    const swept = await sweepPart(() => files.sweep());
+    const sweptLinks = await sweepPart(() => links.sweep());
+    const sweptUploads = await sweepPart(() => uploads.sweep());
+    const sweptRecords = await sweepPart(() => executions.sweep());
+    if (swept === null || sweptLinks === null || sweptUploads === null || sweptRecords === null) return;
+    const counts = { links: sweptLinks, uploads: sweptUploads, files: swept, ...sweptRecords };
     metrics.sweepDone(counts);
     log.info('sweep.done', counts);
   }
 
-  /** One at a time. A sweep that fails is logged, and the next one comes all the same. */
+  /** One at a time. */
   function sweepSoon(): Promise<void> {
-    running ??= sweep()
-      .catch((error: unknown) => log.error('sweep.failed', { error }))
-      .finally(() => (running = null));
+    running ??= sweep().finally(() => (running = null));
     return running;
   }
 
