@@ -5,6 +5,7 @@ import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import { eventually } from '../src/eventually.testing.ts';
 import { noSandbox } from './code.testing.ts';
 import { connect, lanes, type Connection } from './conformance/lanes.testing.ts';
+import { recordProof } from '../src/requirements.testing.ts';
 
 const tools = [
   'execute_code',
@@ -72,6 +73,7 @@ for (const lane of lanes)
       const got = await fetch(shared.data.downloadUrl);
       assert.deepEqual(Buffer.from(await got.arrayBuffer()), bytes);
       assert.ok(JSON.stringify(shared.raw).length < 2000);
+      recordProof('C10:bytes-pass-the-context');
     });
 
     it('the links point at this machine', async () => {

@@ -5,6 +5,8 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { inspect } from 'node:util';
 import { startPostgres } from '../src/database/postgres.testing.ts';
+import { proofsVariable } from '../src/requirements.testing.ts';
+import { findUnproven } from './proofs.ts';
 import { isQuick } from './quick-tests.ts';
 import { startStores } from './stores.ts';
 
@@ -99,6 +101,7 @@ const rounds: Round[] = [
 const compiled = mkdtempSync(join(tmpdir(), 'workcrate-compiled-'));
 process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
 
+const proofs = join(compiled, 'proofs');
 const counts = { passed: 0, failed: 0, skipped: 0 };
 /** Told again at the very end, where whoever sees only that much looks. */
 const failures: string[] = [];
@@ -110,6 +113,7 @@ for (const round of rounds) {
   else await runRound(round);
 }
 
+if (words.length === 0 && !onlyQuick) demandProofs();
 if (failures.length > 0) process.stdout.write(`\nfailed:\n${failures.join('\n')}\n`);
 process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
@@ -129,6 +133,7 @@ async function runRound({ title, files, env, postgres: version }: Round): Promis
       ...env,
       ...(postgres === null ? {} : { WORKCRATE_TEST_POSTGRES_URL: postgres.server }),
       NODE_COMPILE_CACHE: compiled,
+      [proofsVariable]: proofs,
       // So many processes for two cores: V8's threads in each cost more than they bring.
       NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --v8-pool-size=1`.trim(),
     },
@@ -145,6 +150,16 @@ async function runRound({ title, files, env, postgres: version }: Round): Promis
     failures.push(`  ${title}: ${relative('.', file ?? '')}: ${name}\n${reason.replaceAll(/^/gm, '    ')}`);
   });
   for await (const chunk of stream.compose(spec)) process.stdout.write(chunk as string);
+}
+
+/** All tests together have to prove what is built. It counts as one more of them. */
+function demandProofs(): void {
+  const { unproven, lacking } = findUnproven(proofs);
+  for (const part of lacking) process.stdout.write(`not proven here: ${part}\n`);
+  counts.skipped += lacking.length;
+  if (unproven.length === 0) return void counts.passed++;
+  counts.failed++;
+  failures.push(`  parts of requirements that no test has proven:\n    ${unproven.join('\n    ')}`);
 }
 
 function countSkip(name: string, reason: string | boolean): void {

@@ -5,6 +5,7 @@ import { flagOptions, loadConfig, printConfig, settingsHelp } from './config.ts'
 import { environmentName, fileKey, flagName, settings, type SettingName } from './config/settings.ts';
 import { scratchFile, settingText } from './config/settings.testing.ts';
 import { isWorkcrateError } from './errors.ts';
+import { recordProof } from './requirements.testing.ts';
 
 const names = Object.keys(settings) as SettingName[];
 const secrets = names.filter((name) => 'secret' in settings[name] && settings[name].secret);
@@ -29,12 +30,42 @@ it('C8: defaults are loopback, port 9180, and a data folder where XDG says', () 
   );
   assert.equal(config.data, '/home/me/.local/share/workcrate');
   assert.equal(loadConfig({}, { ...home, XDG_DATA_HOME: '/xdg' }).config.data, '/xdg/workcrate');
+  recordProof('C8:defaults');
 });
 
 it('C5: a file lives 3600 s and a sweep comes every 300 s unless told', () => {
   const { config } = loadConfig({}, home);
   assert.deepEqual([config.fileTtl, config.sweepInterval], [3600, 300]);
   assert.equal(loadConfig({}, { ...home, MCP_FILE_TTL: '60' }).config.fileTtl, 60);
+  recordProof('C5:default-and-environment-name-of-the-ttl', 'C5:sweep-every-300-s');
+});
+
+it('a crate of at most 50 MB is given as base64 unless told by either name', () => {
+  assert.equal(loadConfig({}, home).config.crateDownloadLimitMb, 50);
+  for (const name of ['ROC_MCP_DOWNLOAD_SIZE_LIMIT_MB', 'WORKCRATE_CRATE_DOWNLOAD_LIMIT_MB'])
+    assert.equal(loadConfig({}, { ...home, [name]: '7' }).config.crateDownloadLimitMb, 7, name);
+  recordProof('B8:default-of-50', 'B8:environment-name');
+});
+
+it('an artifact of at most 50 MB is given as base64 unless told by either name', () => {
+  assert.equal(loadConfig({}, home).config.artifactSizeLimitMb, 50);
+  for (const name of ['MCP_ARTIFACT_SIZE_LIMIT_MB', 'WORKCRATE_ARTIFACT_SIZE_LIMIT_MB'])
+    assert.equal(loadConfig({}, { ...home, [name]: '7' }).config.artifactSizeLimitMb, 7, name);
+  recordProof('A7:default-and-environment-name');
+});
+
+it('a run has 30 s unless it asks for more, and at most 300 s unless told', () => {
+  const { config } = loadConfig({}, home);
+  assert.deepEqual([config.runTimeout, config.runMaxTimeout], [30, 300]);
+  assert.equal(loadConfig({ 'run-max-timeout': '600' }, home).config.runMaxTimeout, 600);
+  recordProof('D4:default-and-most-time');
+});
+
+it('search by meaning is fitted to the corpus unless told', () => {
+  assert.equal(loadConfig({}, home).config.semantics, 'lsa');
+  for (const semantics of ['hash', 'endpoint'])
+    assert.equal(loadConfig({ semantics }, home).config.semantics, semantics);
+  recordProof('B4:lsa-is-the-default');
 });
 
 it('any text for any setting, given anyhow, either loads or is refused by the name it was given under', () => {

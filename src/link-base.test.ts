@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { linkBase } from './link-base.ts';
+import { recordProof } from './requirements.testing.ts';
 
 const unset = { publicUrl: null, linkHost: null, linkPort: null };
 
@@ -34,4 +35,5 @@ const cases: [string, Partial<Record<keyof typeof unset, string | number>>, stri
 for (const [what, given, url, expected] of cases)
   it(`C8: links carry ${what}`, () => {
     assert.equal(linkBase({ ...unset, ...given } as typeof unset, url), expected);
+    recordProof('C8:else-the-listening-host-and-port');
   });

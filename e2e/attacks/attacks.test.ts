@@ -8,6 +8,7 @@ import { attacks, themes } from './all.testing.ts';
 import { ordinaryCopy, playAttacks, thisCopy, type Copy, type Results } from './launch.testing.ts';
 import { cellOf, cellsOf, scorecard, summary, type Column } from './scorecard.testing.ts';
 import { playOnServer, serverAttacks } from './server.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const page = fileURLToPath(new URL('../../docs/scorecard.md', import.meta.url));
 const isRoot = process.getuid?.() === 0;
@@ -57,6 +58,7 @@ for (const { title, results } of columns)
           )
           .map(({ name, wall }) => ({ name, wall, ...results.verdicts.get(name) }));
         assert.deepEqual(faults, []);
+        recordProof('D15:attacks-are-stopped');
       });
   });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { noSandbox, run, useCodeServer } from '../code.testing.ts';
 import { backends } from '../server.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const mega = 1024 ** 2;
 
@@ -36,6 +37,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
         body: { error: `Artifact not found: ${name}` },
       });
     }
+    recordProof('A1:regular-files-sorted-by-name', 'A1:nothing-else-listed', 'A6:missing-is-404');
   });
 
   it('A4: any bytes come back as they were, by link and as base64', async () => {
@@ -46,6 +48,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
     const { data } = await server().call('get_artifact', { name: 'bytes.bin', delivery: 'base64' });
     assert.deepEqual(data, { artifact_id: 'bytes.bin', data: bytes.toString('base64'), encoding: 'base64' });
     assert.deepEqual((await rest('/local/artifacts/bytes.bin')).body, data);
+    recordProof('A4:bytes-exact');
   });
 
   it('A5: a path is no name', async () => {
@@ -54,6 +57,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
     assert.equal((await server().call('get_artifact', { name: 'a/b' })).text.split('\n')[0], slash);
     const dot = `Invalid artifact path '.hidden': cannot start with '.'`;
     assert.deepEqual(await rest('/local/artifacts/.hidden'), { status: 400, body: { error: dot } });
+    recordProof('A5:status-400');
   });
 
   it('A7: the limit holds for what passes through the context, not for a link', async () => {
@@ -68,6 +72,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
     assert.equal((await rest('/local/artifacts/empty')).body['data'], '');
     const { data } = await server().call('get_artifact', { name: 'over' });
     assert.equal((await (await fetch(data.downloadUrl)).arrayBuffer()).byteLength, mega + 1);
+    recordProof('A7:exact-limit-and-empty-given', 'A7:one-byte-more-refused-in-its-words');
   });
 
   it('A9: any name that the kernel allows can be made, listed and fetched', async () => {
@@ -93,26 +98,41 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
       const { body } = await rest(`/local/artifacts/${encodeURIComponent(name)}`);
       assert.equal(Buffer.from(body['data'] as string, 'base64').toString(), name);
     }
+    recordProof('A9:every-name-works', 'A9:shell-characters-are-text');
   });
 
-  it('A10: another user has other artifacts', async () => {
-    assert.deepEqual((await rest('/somebody/artifacts')).body, { artifacts: [], count: 0 });
-    assert.equal((await rest('/somebody/artifacts/a.txt')).status, 404);
+  it('A10: an artifact is had under the name of its user, and under no other', async () => {
+    await run(server(), 'bash', 'echo mine > /artifacts/mine.txt');
+    const { body } = await rest('/local/artifacts/mine.txt');
+    assert.equal(Buffer.from(body['data'] as string, 'base64').toString(), 'mine\n');
+    for (const user of ['somebody', 'LOCAL', 'local%20', '1', '..%2Flocal']) {
+      assert.notEqual((await rest(`/${user}/artifacts/mine.txt`)).status, 200, user);
+      const list = await rest(`/${user}/artifacts`);
+      assert.ok(!JSON.stringify(list.body).includes('mine.txt'), user);
+    }
   });
 
-  it('A13: each list, get and error is logged with the user', () => {
-    const lines = server().logged.filter((line) => line.includes('artifact'));
-    for (const [word, level] of [
-      ['list', 'info'],
-      ['get', 'info'],
-      ['not_found', 'error'],
-    ] as const)
-      assert.ok(
-        lines.some((line) =>
-          [word, '"user":"local"', `"level":"${level}"`].every((part) => line.includes(part)),
-        ),
-        word,
-      );
+  it('A13: each list, get and error is logged with the user, errors at level error', async () => {
+    await run(server(), 'bash', 'echo x > /artifacts/logged.txt');
+    const before = server().logged.length;
+    await server().call('list_artifacts', {});
+    await server().call('get_artifact', { name: 'logged.txt' });
+    await server().call('get_artifact', { name: 'nothing.txt' });
+    await rest('/local/artifacts');
+    await rest('/local/artifacts/logged.txt');
+    await rest('/local/artifacts/nothing.txt');
+    await rest('/local/artifacts/.hidden');
+    const lines = server()
+      .logged.slice(before)
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ event }) => String(event).startsWith('artifact.'))
+      .map(({ level, event, user, name, result }) => [level, event, user, name, result]);
+    const list = ['info', 'artifact.list', 'local', undefined, 'ok'];
+    const get = ['info', 'artifact.get', 'local', 'logged.txt', 'ok'];
+    const missing = ['error', 'artifact.get', 'local', 'nothing.txt', 'not_found'];
+    const refused = ['error', 'artifact.get', 'local', '.hidden', 'invalid_input'];
+    assert.deepEqual(lines, [list, get, missing, list, get, missing, refused]);
+    recordProof('A13:list-logged-with-user', 'A13:get-logged-with-user', 'A13:errors-at-level-error');
   });
 
   it('a small picture is shown where that is asked for', async () => {

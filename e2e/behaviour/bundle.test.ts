@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { filesFolder } from '../../src/stores.ts';
 import { backends, startServer, upload, type TestServer } from '../server.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
+import { inStorage } from './upload.testing.ts';
 
 describe(`bundles (${backends})`, () => {
   let server: TestServer;
@@ -43,6 +45,16 @@ describe(`bundles (${backends})`, () => {
     assert.ok((await readFile(join(folder, 'out', 'a.bin'))).equals(contents[0]!));
     assert.equal(await readFile(join(folder, 'out', 'größe (2).txt'), 'utf8'), 'drei');
     await rm(folder, { recursive: true });
+    recordProof('C9:one-zip-of-known-length', 'C10:bundle-files');
+  });
+
+  it('a bundle that is made and fetched leaves nothing in the store but the files in it', async () => {
+    const ids = [await upload(server, 'one', randomBytes(300_000)), await upload(server, 'two', 'two')];
+    const before = await inStorage(server);
+    const { data } = await server.call('bundle_files', { file_ids: ids });
+    assert.equal((await (await fetch(data.downloadUrl)).arrayBuffer()).byteLength, data.size);
+    assert.deepEqual(await inStorage(server), before);
+    recordProof('C9:no-temp-file');
   });
 
   it('C9: a bundle whose file was deleted answers 410', async () => {

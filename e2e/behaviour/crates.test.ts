@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { backends } from '../server.testing.ts';
 import { metadata, startCrateServer, zipFixture, type CrateServer } from './crates.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const ada = { '@id': '#ada', '@type': 'Person', name: 'Ada Byron', affiliation: { '@id': '#oslo' } };
 const oslo = { '@id': '#oslo', '@type': 'Organization', name: 'University of Oslo' };
@@ -71,6 +72,13 @@ describe(`crates, on ${backends}`, () => {
     for (const { crate_id } of (await search('', { limit: 100 })).results)
       kinds.add((await server.call('get_crate', { crate_id })).data.kind);
     assert.deepEqual([...kinds].toSorted(), ['detached', 'folder', 'zip']);
+    recordProof(
+      'B1:folder-source',
+      'B1:zips-and-folders',
+      'B2:broken-is-reported-and-stops-no-other',
+      'B10:status-of-the-index',
+      'B11:not-a-zip',
+    );
   });
 
   it('B2: what has not changed is not read again, what is new is, and what is removed leaves', async () => {
@@ -93,6 +101,7 @@ describe(`crates, on ${backends}`, () => {
     assert.equal(await idOf('moraines'), crate_id);
     await server.remove('more/ro-crate-metadata.json');
     await report();
+    recordProof('B2:stable-crate-id', 'B2:unchanged-is-not-read-again', 'B2:removed-leaves-the-index');
   });
 
   it('B3: words, phrases, prefixes and fields find what holds them', async () => {
@@ -108,6 +117,7 @@ describe(`crates, on ${backends}`, () => {
     assert.deepEqual(await titles('ice', { field_filters: { year: '2019' } }), ['Rivers of Telemark']);
     const { results } = await search('summer');
     assert.match(results[0].snippet, /\*\*summer\*\*/);
+    recordProof('B3:phrase-prefix-and-field');
   });
 
   it('B3: hostile text is no syntax error, and filters that are none are refused', async () => {
@@ -137,6 +147,7 @@ describe(`crates, on ${backends}`, () => {
       assert.ok(failed, JSON.stringify(field_filters));
       assert.match(text, /field_filters|nonsense/);
     }
+    recordProof('B3:hostile-text-is-no-error', 'B3:other-field-filters-refused');
   });
 
   it('B3: pages follow each other without a gap', async () => {
@@ -150,6 +161,7 @@ describe(`crates, on ${backends}`, () => {
       offset = page.next_offset;
     }
     assert.deepEqual(paged, all);
+    recordProof('B3:limit-and-offset');
   });
 
   it('B4: the search by meaning gives the same each time, and so does hybrid', async () => {
@@ -158,6 +170,7 @@ describe(`crates, on ${backends}`, () => {
       assert.ok(first.results.length > 0, mode);
       assert.deepEqual(await search('ice on mountains', { mode }), first);
     }
+    recordProof('B4:same-ranking-every-time');
   });
 
   it('B5: a crate is shown in a stable shape, and an unknown one is not_found', async () => {
@@ -168,6 +181,7 @@ describe(`crates, on ${backends}`, () => {
     assert.deepEqual(data.keywords, ['ice', 'climate']);
     const { code } = await server.call('get_crate', { crate_id: `crate_${'0'.repeat(24)}` });
     assert.equal(code, 'not_found');
+    recordProof('B5:stable-shape', 'B5:unknown-is-not-found', 'B11:unknown-crate');
   });
 
   it('B6: files are listed with their sizes, by page and by pattern', async () => {
@@ -186,6 +200,23 @@ describe(`crates, on ${backends}`, () => {
     assert.deepEqual([some.count, some.files[0].path], [1, 'data/glaciers.csv']);
     const page = (await server.call('list_crate_files', { crate_id, limit: 2 })).data;
     assert.deepEqual([page.files.length, page.next_offset], [2, 2]);
+    recordProof('B6:paged');
+  });
+
+  it('the listing of an archive has for each file its path, size, compressed size and time', async () => {
+    const crate_id = await idAt('workflow-0.2.0.zip');
+    const { data } = await server.call('list_crate_files', { crate_id, limit: 5000 });
+    assert.equal(data.crate_id, crate_id);
+    assert.match(data.resource_locator, /workflow-0\.2\.0\.zip$/);
+    assert.equal(data.count, data.files.length);
+    for (const file of data.files) {
+      assert.deepEqual(Object.keys(file).toSorted(), ['compressed_size', 'last_modified', 'path', 'size']);
+      assert.equal(new Date(file.last_modified).toISOString(), file.last_modified);
+    }
+    const isCompressed = (file: { size: number; compressed_size: number }) =>
+      file.compressed_size < file.size;
+    assert.ok(data.files.some(isCompressed), JSON.stringify(data.files));
+    recordProof('B6:listing-shape');
   });
 
   it('B7: a small text is in the answer, a large one is a link, and one that is not there is not_found', async () => {
@@ -197,6 +228,7 @@ describe(`crates, on ${backends}`, () => {
     assert.equal(await (await fetch(large.data.downloadUrl)).text(), crates['glaciers/data/large.txt']);
     for (const path of ['data/Glaciers.csv', '../rivers/ro-crate-metadata.jsonld', '/etc/passwd', 'data'])
       assert.equal((await server.call('read_crate_file', { crate_id, path })).code, 'not_found', path);
+    recordProof('B7:small-text-inline-else-link', 'B7:absent-is-not-found');
   });
 
   it('B7: a file in an archive is read without the archive, and its link has ranges', async () => {
@@ -219,6 +251,7 @@ describe(`crates, on ${backends}`, () => {
     const { data } = await server.call('download_crate', { crate_id, delivery: 'base64' });
     assert.deepEqual(Buffer.from(data.content_base64, 'base64'), original);
     assert.equal(data.size, original.length);
+    recordProof('B8:link-by-default');
   });
 
   it('B8: a crate that is a folder comes as a ZIP', async () => {
@@ -228,6 +261,7 @@ describe(`crates, on ${backends}`, () => {
     assert.equal(bytes.length, data.size);
     assert.equal(bytes.subarray(0, 4).toString('latin1'), 'PK\u0003\u0004');
     assert.ok(bytes.includes('2021,1150'));
+    recordProof('B8:folder-as-zip-by-link');
   });
 
   it('B9: crates are found by what their entities are, along references', async () => {
@@ -245,6 +279,32 @@ describe(`crates, on ${backends}`, () => {
     assert.deepEqual(await by({ type_name: 'Person', ...far }), []);
     const entry = { entry_field: 'title', entry_value: 'rivers' };
     assert.deepEqual(await by({ type_name: 'Dataset', ...far, ...entry }), []);
+    recordProof(
+      'B9:by-type-property-and-value',
+      'B9:path-walks-references',
+      'B9:exact-by-default-and-parts-else',
+      'B9:entry-field-and-value',
+    );
+  });
+
+  it('a client hears the progress of sync_index, and what came of each source', async () => {
+    const heard: { progress: number; message?: string | undefined }[] = [];
+    const result = await server.client.callTool(
+      { name: 'sync_index', arguments: {} },
+      { onprogress: (one) => void heard.push(one) },
+    );
+    assert.notEqual(result.isError, true);
+    assert.ok(heard.length > 0, 'no progress was heard');
+    assert.ok(
+      heard.some(({ message = '' }) => /: \d+ crates, \d+ read, \d+ unchanged/.test(message)),
+      JSON.stringify(heard),
+    );
+    const counts = heard.map(({ progress }) => progress);
+    assert.deepEqual(
+      counts,
+      [...new Set(counts)].toSorted((a, b) => a - b),
+    );
+    recordProof('B10:progress-heard-by-a-client');
   });
 
   it('B10: the fields that can be searched are listed, with the values of those that filter', async () => {
@@ -253,6 +313,7 @@ describe(`crates, on ${backends}`, () => {
     const years = data.filters.find(({ name }: { name: string }) => name === 'year').values;
     assert.ok(years.some(({ value }: { value: string }) => value === '2019'));
     assert.ok(data.entities.some(({ type }: { type: string }) => type === 'Person'));
+    recordProof('B10:searchable-fields-listed');
   });
 });
 
@@ -289,5 +350,6 @@ describe(`crates whose source fails, on ${backends}`, () => {
     await server.put('a.zip', zipFixture('nested_directory.zip'));
     assert.equal((await server.call('list_crate_files', { crate_id })).code, 'crate_changed');
     assert.equal((await fetch(link.data.downloadUrl)).status, 410);
+    recordProof('B11:object-gone');
   });
 });

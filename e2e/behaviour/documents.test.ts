@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { backends, startServer, upload, type TestServer } from '../server.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 /** One dot. */
 const png = Buffer.from(
@@ -76,6 +77,7 @@ describe(`documents, on ${backends}`, () => {
       formats: ['html'],
     });
     assert.equal(byId.failed, false, byId.text);
+    recordProof('C11:answer-shape');
   });
 
   it('C11: a format that fails names itself, and the others are there', async () => {
@@ -89,11 +91,13 @@ describe(`documents, on ${backends}`, () => {
     const [failure] = reply.data.failures;
     assert.deepEqual([failure.format, failure.code], ['pdf', 'document_failed']);
     assert.equal((await fetched(reply.data.artifacts[0])).toString().trim(), '\u{13000}');
+    recordProof('C11:one-failure-names-itself');
   });
 
   it('C13: citations are compared with the bibliography', async () => {
     const { data } = await server.call('validate_citations', { documentContent, bibliographyContent });
     assert.deepEqual([data.valid, data.missing[0].key, data.unused], [false, 'nobody', []]);
+    recordProof('C13:keys-without-an-entry');
   });
 
   it('what is built is a file like any other: listed, shared again, deleted', async () => {

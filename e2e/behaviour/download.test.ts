@@ -13,6 +13,7 @@ import { eventually } from '../../src/eventually.testing.ts';
 import { keyFor } from '../../src/files/files.ts';
 import { backends, share, startServer, upload, type TestServer } from '../server.testing.ts';
 import { openedBeside } from './upload.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -40,6 +41,7 @@ describe(`downloads (${backends})`, () => {
     assert.equal(head.headers.get('content-length'), '100000');
     assert.equal(head.headers.get('etag'), got.headers.get('etag'));
     assert.equal((await head.arrayBuffer()).byteLength, 0);
+    recordProof('C3:headers-and-head');
   });
 
   it('C3: an empty file has an empty body, and no range of it can be satisfied', async () => {
@@ -69,6 +71,7 @@ describe(`downloads (${backends})`, () => {
       assert.match(filename, /^[^/\\\r\n\u202e]+$/u);
       assert.ok(Buffer.byteLength(filename) <= 255);
       assert.equal(got.headers.get('set-cookie'), null);
+      recordProof('C3:any-name-in-content-disposition');
     });
 
   for (const name of ['.bashrc', '.ssh', '-rf', '..hidden'])
@@ -139,6 +142,7 @@ describe(`downloads (${backends})`, () => {
       assert.equal(got.status, status);
       assert.equal(got.headers.get('content-range'), contentRange);
       assert.equal(await got.text(), body);
+      recordProof('C3:ranges');
     });
 
   it('C3: several ranges come as multipart/byteranges in the order asked for, of the length announced', async () => {
@@ -177,6 +181,7 @@ describe(`downloads (${backends})`, () => {
     assert.equal(await ask('"other"'), 200);
     assert.equal(await ask('Thu, 01 Jan 1998 00:00:00 GMT'), 200);
     assert.equal(await ask('nonsense'), 200);
+    recordProof('C3:if-range');
   });
 
   it('C3: conditions are judged as RFC 9110 has it', async () => {
@@ -210,6 +215,7 @@ describe(`downloads (${backends})`, () => {
       assert.equal(got.status, 404, url);
       assert.deepEqual(await got.json(), { error: 'File not found or expired', code: 'link_not_found' });
     }
+    recordProof('C4:unknown-and-revoked-are-404');
   });
 
   it('C4: a link whose file was deleted answers 410', async () => {
@@ -231,6 +237,7 @@ describe(`downloads (${backends})`, () => {
     assert.equal((await fetch(downloadUrl)).status, 410);
     assert.equal((await fetch(downloadUrl, { method: 'HEAD' })).status, 410);
     await server.call('delete_file', { file_id: fileId });
+    recordProof('C4:bytes-gone-is-410');
   });
 
   it('C4: bytes that vanish after a download are 410 soon, and link_status says that they are gone', async (t) => {

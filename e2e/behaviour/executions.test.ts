@@ -6,6 +6,7 @@ import { noSandbox, run, useCodeServer } from '../code.testing.ts';
 import { eventually } from '../../src/eventually.testing.ts';
 import { processesWith } from '../processes.testing.ts';
 import { backends, upload } from '../server.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
   const server = useCodeServer();
@@ -24,6 +25,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
       assert.ok(failed && /Invalid arguments/.test(text), JSON.stringify(input));
     }
     assert.equal((await server().call('search_executions', {})).data.executions.length, before);
+    recordProof('D1:bad-input-runs-nothing');
   });
 
   it('D2: a result tells what came out and how it ended', async () => {
@@ -49,11 +51,13 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
       full_stdout: null,
       full_stderr: null,
     });
+    recordProof('D1:stdin', 'D2:result-fields');
   });
 
   it('D2: a program killed by a signal has no exit code', async () => {
     const { exit_code, signal, end_reason } = await run(server(), 'bash', 'kill -SEGV $$');
     assert.deepEqual([exit_code, signal, end_reason], [null, 'SIGSEGV', 'signal']);
+    recordProof('D2:exit-code-and-signal');
   });
 
   it('D3: each execution has a folder of its own, in which no script stands', async () => {
@@ -63,6 +67,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     assert.equal(second.stdout, `/workspace/${second.execution_id}\n`);
     const { stdout } = await run(server(), 'bash', 'ls /workspace', { working_dir: '/workspace' });
     assert.ok(stdout.includes(first.execution_id) && !stdout.includes(second.execution_id), stdout);
+    recordProof('D3:directory-of-its-own', 'D3:no-script-left');
   });
 
   it('D3: two runs that share a working_dir do not collide', async () => {
@@ -82,6 +87,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     );
     const { stdout } = await run(server(), 'bash', 'ls -A', { working_dir: '/workspace/shared' });
     assert.equal(stdout, 'a\nb\n');
+    recordProof('D1:working-dir', 'D3:shared-working-dir-without-collision');
   });
 
   it('D4: out of time, all of it is gone, its last words and what it had written are there', async () => {
@@ -92,6 +98,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     assert.deepEqual([ended.timed_out, ended.end_reason], [true, 'timeout']);
     assert.equal(ended.stdout, 'begun\nlast words\n');
     assert.deepEqual(processesWith('98765'), []);
+    recordProof('D1:timeout', 'D4:whole-tree-dies');
   });
 
   it('D5: the environment holds six names', async () => {
@@ -102,6 +109,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     assert.equal(node.stdout, `${names.join(' ')}\n`);
     const { stdout } = await run(server(), 'bash', 'env | cut -d= -f1 | sort | grep -vx _; echo "$HOME"');
     assert.equal(stdout, `${names.join('\n')}\n/home/user\n`);
+    recordProof('D5:six-names-only', 'D5:home-of-the-sandbox');
   });
 
   it('D6: folders of the machine are no working_dir, and a name that begins alike is not such a folder', async () => {
@@ -114,6 +122,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     assert.equal((await server().call('execute_code', linked)).code, 'path_refused');
     const alike = { language: 'bash', code: 'id', working_dir: '/etcetera' };
     assert.equal((await server().call('execute_code', alike)).code, 'path_not_found');
+    recordProof('D6:protected-folders-refused', 'D6:links-and-tilde-resolved', 'D6:etcetera-is-not-etc');
   });
 
   it('D7: long output is cut in the middle, and the whole can be had by link', async () => {
@@ -123,6 +132,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     assert.equal(stdout, `${'é'.repeat(4000)}\n[... truncated 22004 chars ...]\n${'é'.repeat(3996)}end\n`);
     const whole = await (await fetch(full_stdout.downloadUrl)).text();
     assert.equal(whole, `${'é'.repeat(30_000)}end\n`);
+    recordProof('D7:truncation-note', 'D7:whole-by-link');
   });
 
   it('D9: an execution is a line of the day and a row that is found again', async () => {
@@ -147,6 +157,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     const answer = await fetch(`${server().url}/executions/${execution_id}`);
     assert.equal(((await answer.json()) as { execution_id: string }).execution_id, execution_id);
     assert.equal((await fetch(`${server().url}/executions/exec_ffffffffffff`)).status, 404);
+    recordProof('D9:line-of-the-day', 'D9:row-found-by-search-and-get');
   });
 
   it('D19: the tools say what there is, and a missing package comes with what to do', async () => {
@@ -165,6 +176,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
       const { annotations } = tools.find((tool) => tool.name === name)!;
       assert.deepEqual([annotations?.destructiveHint, annotations?.openWorldHint], [true, false]);
     }
+    recordProof('D10:hints');
   });
 
   it('D10: output comes as progress, and cancelling kills the run', async () => {
@@ -189,6 +201,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
       const { data } = await server().call('search_executions', { text: '87654', status: 'cancelled' });
       return data.executions.length === 1 && processesWith('87654').length === 0;
     });
+    recordProof('D10:output-as-progress', 'D10:cancelling-kills');
   });
 
   it('D2: stored files stand in the working directory, and the record names them', async () => {
@@ -234,11 +247,13 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     assert.match(data.stderr, /Read-only file system/);
     const { data: late } = await server().call('execute_bash', { command: 'sleep 300', timeout: 1 });
     assert.equal(late.end_reason, 'timeout');
+    recordProof('A11:workspace-persists', 'A11:timeout-of-execute-bash');
   });
 
   it('D15: neither the data of the server nor its processes are there', async () => {
     const { data } = server();
     const code = `import os\nprint(os.path.exists(${JSON.stringify(data)}), os.path.exists("/root"), len([p for p in os.listdir("/proc") if p.isdigit()]))`;
     assert.equal((await run(server(), 'python', code)).stdout, 'False False 2\n');
+    recordProof('D15:no-data-of-the-server');
   });
 });

@@ -9,6 +9,7 @@ import { eventually } from '../../src/eventually.testing.ts';
 import { filesHolding } from '../secrets.testing.ts';
 import { backends, share, startServer, timeOf, upload, type TestServer } from '../server.testing.ts';
 import { inStorage } from './upload.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 describe(`links (${backends})`, () => {
   let server: TestServer;
@@ -45,6 +46,12 @@ describe(`links (${backends})`, () => {
       !whole.includes(secret.slice(0, 50)) &&
         !whole.includes(Buffer.from(secret).toString('base64').slice(0, 50)),
     );
+    recordProof(
+      'C1:size-time-and-curl-in-the-text',
+      'C1:same-as-resource-link',
+      'C1:no-bytes-unless-asked-for',
+      'C10:share-file',
+    );
   });
 
   it('C1: the text says when a link ends, to the second where that is soon', async () => {
@@ -57,6 +64,7 @@ describe(`links (${backends})`, () => {
     assert.ok(soon.line.startsWith(`6 B, until ${soon.expiresAt.slice(0, 19)}Z: curl `), soon.line);
     const late = await textOf(3600);
     assert.ok(late.line.startsWith(`6 B, until ${late.expiresAt.slice(0, 16)}Z: curl `), late.line);
+    recordProof('C1:size-time-and-curl-in-the-text');
   });
 
   it('C1: a hostile name does not reach the shell by way of the curl command', async () => {
@@ -80,6 +88,7 @@ describe(`links (${backends})`, () => {
       assert.ok(!server.logged.some((line) => line.includes(secret)));
       assert.deepEqual(await filesHolding(server.data, secret), []);
     }
+    recordProof('C2:token-of-32-random-bytes', 'C2:only-its-hash-is-stored', 'C2:in-no-log');
   });
 
   it('C9: a link tells its downloads, bytes and last use', async () => {
@@ -99,6 +108,7 @@ describe(`links (${backends})`, () => {
     assert.deepEqual([data.downloads, data.bytesSent], [1, 14]);
     assert.ok(Math.abs(Date.parse(data.lastUsedAt) - Date.now()) < 60_000);
     assert.deepEqual((await server.call('link_status', { token: data.link_id })).data, data);
+    recordProof('C9:downloads-bytes-and-last-use-told');
   });
 
   /** Ranges that are asked for one after the other, with how many bytes are sent and how often all of them were. */
@@ -126,6 +136,7 @@ describe(`links (${backends})`, () => {
       await eventually(async () => (await status()).bytesSent >= bytes);
       const data = await status();
       assert.deepEqual([data.bytesSent, data.downloads], [bytes, downloads]);
+      recordProof('C9:only-every-byte-is-complete');
     });
 
   it('C9: several ranges in one answer are a complete download only if they are all of it', async () => {
@@ -175,6 +186,12 @@ it('C5: a link expires on time, judged at access; then the sweep deletes it and 
     const { objects } = await inStorage(server);
     assert.ok(!objects.some((key) => key.includes(fileId.slice(5))));
   }
+  recordProof(
+    'C4:expired-is-404',
+    'C5:judged-at-access',
+    'C5:sweep-deletes-links-and-bytes',
+    'C5:sweep-logs-the-count',
+  );
 });
 
 it('C5: a file lives at least as long as the longest of its links', async (t) => {
@@ -243,6 +260,7 @@ it('C9: a completed download calls the webhook, signed, until it is taken', asyn
     calls[1]!.signature,
     `sha256=${createHmac('sha256', 'key').update(calls[1]!.body).digest('hex')}`,
   );
+  recordProof('C9:webhook-of-a-download');
 });
 
 it('C9: a completed export calls the webhook, signed, once for each format and without a token', async () => {
@@ -278,4 +296,5 @@ it('C9: a completed export calls the webhook, signed, once for each format and w
   for (const { body, signature } of calls)
     assert.equal(signature, `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}`);
   assert.equal(calls.length, 2);
+  recordProof('C9:webhook-of-an-export');
 });

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { noSandbox, run } from '../code.testing.ts';
 import { backends, upload } from '../server.testing.ts';
 import { metadata, startCrateServer, type CrateServer } from './crates.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const table = 'year,metres\n2020,1200\n2021,1150\n';
 const crates = {
@@ -67,6 +68,7 @@ describe(`packing crates, on ${backends}`, { skip: noSandbox }, () => {
     const link = await server.call('link_crate_file', { crate_id, path: result });
     const part = await fetch(link.data.downloadUrl, { headers: { Range: 'bytes=1-2' } });
     assert.deepEqual([part.status, await part.text()], [206, '17']);
+    recordProof('B12:run-packed-with-provenance', 'B12:found-and-fetched-again');
   });
 
   it('B12: stored files are packed too, and what cannot be packed is refused with nothing left behind', async () => {
@@ -83,6 +85,7 @@ describe(`packing crates, on ${backends}`, { skip: noSandbox }, () => {
       assert.equal((await server.call('pack_crate', input)).code, expected);
     await server.call('sync_index', {});
     assert.equal((await find('')).length, before);
+    recordProof('B12:files-packed');
   });
 
   it('B12: what a run was given on stdin is packed with it', async () => {

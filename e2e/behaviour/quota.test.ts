@@ -15,6 +15,7 @@ import {
   whenFree,
   type Answer,
 } from './upload.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const quotas = [
   { setting: 'quotaUserBytes', whose: "one user's" },
@@ -49,6 +50,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
       const answers = await Promise.all(urls.map((url) => send('PUT', url, randomBytes(1000))));
       assert.equal(answers.filter(({ status }) => status === 201).length, 10);
       await assertOnlyTaken(server, answers);
+      recordProof('C7:bytes-per-user-and-in-all');
     });
 
     it(`C7: of 20 uploads of unknown length at once, what is taken never exceeds ${whose} bytes`, async () => {
@@ -77,6 +79,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
       await assertOnlyTaken(server, answers);
       const reply = await server.call('request_upload', { filename: 'one more' });
       assert.deepEqual([reply.failed, reply.code], [true, 'quota_exceeded']);
+      recordProof('C7:files-per-user-and-in-all');
     });
 
   it('C7: resumable uploads race for the last bytes as others do', async () => {
@@ -124,6 +127,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     assert.deepEqual([reply.failed, reply.code], [true, 'quota_exceeded']);
     assert.equal((await server.call('request_upload', { filename: 'x', size: 1000 })).failed, false);
     assert.equal((await send('PUT', await uploadUrl(server), randomBytes(1000))).status, 201);
+    recordProof('C7:clear-error');
   });
 
   it('C7: what Content-Length tells to be over quota is refused before a byte of it is sent', async () => {
@@ -181,6 +185,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     if (server.config.storage !== 'memory')
       assert.deepEqual(await inStorage(server), { staged: [], objects: [] });
     assert.equal((await send('PUT', url, randomBytes(1000))).status, 201);
+    recordProof('C7:nothing-half-written-stays');
   });
 
   it('C7: usage is right after uploads, refusals, breaks and deletions of every kind at once', async () => {
@@ -197,5 +202,6 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     assert.deepEqual(await problems(server), []);
     await server.restart();
     assert.deepEqual(await problems(server), []);
+    recordProof('C7:nothing-half-written-stays');
   });
 });

@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import { Upload, type UploadOptions } from 'tus-js-client';
 import { backends, startServer } from '../server.testing.ts';
 import { offsetOf, problems, send, sha256, uploadUrl } from './upload.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 type Source = ConstructorParameters<typeof Upload>[0];
 
@@ -89,6 +90,7 @@ it('C10: an upload that tus-js-client broke off is resumed where it stood', asyn
   await ended;
   assert.ok(!exchanges.includes('POST 201'));
   assert.equal((await send('GET', url)).json.file.sha256, sha256(bytes));
+  recordProof('C10:resumable');
 });
 
 it('C10: an upload is resumed after the server was restarted between', async (t) => {

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { eventually } from '../../src/eventually.testing.ts';
 import { backends, share, startServer, type TestServer } from '../server.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const large = randomBytes(24 * 1024 * 1024);
 
@@ -20,6 +21,7 @@ describe(`single use (${backends})`, () => {
     const again = await fetch(link.downloadUrl);
     assert.equal(again.status, 404);
     assert.equal((await server.call('link_status', { token: link.token })).data.state, 'used');
+    recordProof('C6:one-complete-download');
   });
 
   it('C6: of 40 downloads at once exactly one is complete', async () => {
@@ -37,6 +39,7 @@ describe(`single use (${backends})`, () => {
       String(statuses),
     );
     assert.equal((await fetch(link.downloadUrl)).status, 404);
+    recordProof('C6:exactly-one-under-concurrency');
   });
 
   it('C6: HEAD and a 304 do not use it up', async () => {
@@ -58,6 +61,7 @@ describe(`single use (${backends})`, () => {
     const whole = Buffer.concat([first, Buffer.from(await rest.arrayBuffer())]);
     assert.ok(whole.equals(large));
     assert.equal((await fetch(link.downloadUrl)).status, 404);
+    recordProof('C6:broken-transfer-is-resumed', 'C6:half-a-transfer-does-not-use-it-up');
   });
 
   it('C6: a broken transfer may also start afresh', async () => {
@@ -97,6 +101,7 @@ describe(`single use (${backends})`, () => {
     socket.resetAndDestroy();
     const got = await answered(() => fetch(link.downloadUrl), [404, 409]);
     assert.equal((await got.arrayBuffer()).byteLength, 200_000);
+    recordProof('C6:half-a-transfer-does-not-use-it-up');
   });
 
   it('C6: rubbish sent after the last byte does not open it again, and a reset does so once', async () => {

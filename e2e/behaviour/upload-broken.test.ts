@@ -17,6 +17,7 @@ import {
   uploadUrl,
   whenFree,
 } from './upload.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 /** Sends the head of a PUT and, once the server waits for them, some of its bytes, then pulls the cable. */
 async function putAndBreakOff(
@@ -58,6 +59,7 @@ describe(`broken uploads (${backends})`, () => {
     assert.equal(file.file_id, done.headers.get('workcrate-file-id'));
     const { data } = await server.call('share_file', { file_id: file.file_id });
     assert.ok(Buffer.from(await (await fetch(data.downloadUrl)).arrayBuffer()).equals(bytes));
+    recordProof('C10:resumable');
   });
 
   it('C10: where the length was never announced, the sender that goes on tells it', async () => {

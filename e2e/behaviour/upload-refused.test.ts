@@ -14,6 +14,7 @@ import {
   uploadUrl,
   whenFree,
 } from './upload.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const most = 1_000_000;
 const limits = { maxFileSize: most };
@@ -107,6 +108,7 @@ describe(`refused uploads (${backends})`, () => {
       const again = await send('PUT', url, good);
       assert.deepEqual([again.status, again.json.sha256], [201, sha256(good)]);
       assert.deepEqual(await problems(own), []);
+      recordProof('C10:size-and-sha256-checked');
     });
 
   it('C10: a size over the limit is refused when the upload is requested', async () => {

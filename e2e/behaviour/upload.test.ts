@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { eventually } from '../../src/eventually.testing.ts';
 import { backends, startServer, timeOf, type TestServer } from '../server.testing.ts';
 import { inStorage, pieces, problems, rawConnection, send, sha256, uploadUrl } from './upload.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 describe(`uploads (${backends})`, () => {
   let server: TestServer;
@@ -25,6 +26,7 @@ describe(`uploads (${backends})`, () => {
     assert.equal(headers.get('cache-control'), 'no-store');
     const { data } = await server.call('share_file', { file_id: json.file_id });
     assert.ok(Buffer.from(await (await fetch(data.downloadUrl)).arrayBuffer()).equals(bytes));
+    recordProof('C10:answer-of-the-put');
   });
 
   it('C10: a body that comes chunked, without Content-Length, is taken', async () => {
@@ -63,6 +65,7 @@ describe(`uploads (${backends})`, () => {
     assert.equal(status, 200);
     assert.deepEqual([json.state, json.offset, json.size], ['complete', 4, 4]);
     assert.deepEqual(json.file, first.json);
+    recordProof('C10:upload-url-for-one-put');
   });
 
   it('C10: a used link tells that it is complete although its file was deleted since', async () => {

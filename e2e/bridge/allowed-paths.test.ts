@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { eventually } from '../../src/eventually.testing.ts';
 import { environment, fromSource, temporaryFolder } from '../cli/program.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 /** A folder with two projects in it, a home and a config file. */
 async function scene(config: (folder: string) => string) {
@@ -42,7 +44,7 @@ async function editor({ home, cwd, args = [], env = {} }: Setup) {
       logged
         .split('\n')
         .filter((line) => line.includes(`"${event}"`))
-        .map((line) => JSON.parse(line) as { root: string; missing: string[]; paths: string[] }),
+        .map((line) => JSON.parse(line) as { level: string; missing: string[]; paths: string[] }),
     async read(path: string): Promise<string> {
       const result = await client.callTool({ name: 'read_client_file', arguments: { path, via: 'upload' } });
       const [{ text = '' } = {}] = result.content as { text?: string }[];
@@ -68,23 +70,32 @@ for (const [what, text] of forms)
     assert.match(await client.read('data-secret/a.csv'), /not allowed/);
     const missing = client.lines('bridge.allowed_missing');
     assert.deepEqual(
-      missing.map((line) => line.missing),
-      [['nope']],
+      missing.map((line) => [line.level, line.missing]),
+      [['warn', ['nope']]],
     );
     const [told] = client.lines('bridge.allowed');
     assert.deepEqual(told?.paths, [join(root, 'data'), join(root, 'nope')]);
+    recordProof(
+      'E3:setting-replaces-them',
+      'E3:missing-one-is-warned-of-at-the-start',
+      'E3:kept-absolute',
+      'E3:docs-secret-is-not-docs',
+    );
   });
 
 it('E3: FILESYSTEM_ALLOWED_PATHS is the same setting, and a missing path is seen where the server was started', async () => {
   await using place = await scene(() => '');
   const env = { FILESYSTEM_ALLOWED_PATHS: 'data,nope' };
   await using client = await editor({ home: join(place.path, 'home'), cwd: join(place.path, 'one'), env });
+  // At the start: nothing has been asked for yet.
+  await eventually(() => client.lines('bridge.allowed_missing').length > 0);
   assert.equal(await client.read('data/a.csv'), 'allowed');
   assert.match(await client.read('docs/a.md'), /not allowed/);
   assert.deepEqual(
-    client.lines('bridge.allowed_missing').map((line) => line.missing),
-    [['nope']],
+    client.lines('bridge.allowed_missing').map((line) => [line.level, line.missing]),
+    [['warn', ['nope']]],
   );
+  recordProof('E3:missing-one-is-warned-of-at-the-start');
 });
 
 it('E3: what a config file says of one project counts for that project alone', async () => {
@@ -102,6 +113,7 @@ it('E3: what a config file says of one project counts for that project alone', a
     assert.equal(await client.read(allowed), 'allowed', project);
     assert.match(await client.read(refused), /not allowed/, project);
   }
+  recordProof('E3:per-project-root');
 });
 
 it('E3: the usual folders are not missed at the start', async () => {

@@ -8,6 +8,7 @@ import { versions } from '../conformance/messages.testing.ts';
 import { connect, type Connected, type Manners } from './clients.testing.ts';
 import { send } from './honest.testing.ts';
 import { serve, type Served } from './servers.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const form: ClientCapabilities = { elicitation: { form: {} } };
 const url: ClientCapabilities = { elicitation: { url: {} } };
@@ -61,6 +62,7 @@ describe('a client that lies', () => {
       assert.doesNotMatch(text, /passwd|secret/);
       const [line] = await served.audited(({ details }) => details?.['kind'] === 'answered_outside');
       assert.equal(line!.level, 'warning');
+      recordProof('E1:answer-checked-again');
     });
 
   it('a file that is larger than it was said to be does not come, and the place for it stays open', async () => {

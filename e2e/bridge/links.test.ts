@@ -8,6 +8,7 @@ import { connect, type Connected } from './clients.testing.ts';
 import { makeProject, type Project } from './project.testing.ts';
 import { serve, type Served } from './servers.testing.ts';
 import { flattened } from './tree.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 describe('a client that shares the files of the server', () => {
   let served: Served;
@@ -57,6 +58,7 @@ describe('a client that shares the files of the server', () => {
       assert.equal(code, 'path_refused', text);
       const [line] = await served.audited(({ subject }) => subject === path);
       assert.equal(line!.level, 'warning');
+      recordProof('E4:links-judged-and-loops-refused');
     });
 
   for (const [path, refusal, level] of [
@@ -72,6 +74,7 @@ describe('a client that shares the files of the server', () => {
       assert.doesNotMatch(text, /for nobody/);
       const [line] = await served.audited(({ subject }) => subject === path);
       assert.equal(line!.level, level);
+      recordProof('E4:links-judged-and-loops-refused');
     });
 
   it('a link to what is allowed is followed', async () => {
@@ -105,6 +108,7 @@ describe('a client that shares the files of the server', () => {
     assert.equal(code, 'path_not_found', text);
     for (const path of ['docs/nothing.txt', 'docs/out.txt', 'docs/round'])
       assert.equal((await client.call('client_cache', { forget: path })).data?.forgot, false);
+    recordProof('E6:not-found', 'E6:none-is-cached');
   });
 
   const asRoot = process.getuid?.() === 0 ? 'root may read everything' : false;

@@ -7,11 +7,13 @@ import { honest } from './honest.testing.ts';
 import { binary, furnish, makeProject, umlauts, type Project } from './project.testing.ts';
 import { serve, type Served } from './servers.testing.ts';
 import { flattened } from './tree.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const nameOf = ({ transport, version, set }: Cell): string => `${set}-${version}-${transport}`;
 
 for (const transport of ['HTTP', 'stdio'] as const)
   describe(`the client's files over ${transport}`, () => {
+    const over = transport === 'HTTP' ? 'http' : transport;
     let served: Served;
     before(async () => void (served = await serve(transport)));
     after(() => served?.[Symbol.asyncDispose]());
@@ -47,6 +49,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
           const again = await connected.call('read_client_file', { path });
           assert.equal(again.data?.text, umlauts, again.text);
           assert.equal(again.data.cached, true);
+          recordProof(`E10:${cell.version}-over-${over}`, 'E10:whichever-way-the-client-offers');
         });
 
         it(`E2, E10: bytes come by ${rungOf(cell, true)} as they are`, async () => {
@@ -55,6 +58,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
           assert.deepEqual(Buffer.from(data?.data ?? '', 'base64'), Buffer.from(binary), text);
           assert.equal(data.rung, rungOf(cell, true));
           assert.equal(data.size, binary.length);
+          recordProof(`E10:${cell.version}-over-${over}`, 'E2:base64-decoded');
         });
 
         it(`E1, E10: a listing comes by ${rungOf(cell)}, with all below and the pattern applied`, async () => {
@@ -71,6 +75,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
             text,
           );
           assert.equal(data.rung, rungOf(cell));
+          recordProof(`E10:${cell.version}-over-${over}`, 'E10:whichever-way-the-client-offers');
         });
 
         it('E4, E8: a path outside is refused before anything is asked, and noted', async () => {
@@ -88,6 +93,11 @@ for (const transport of ['HTTP', 'stdio'] as const)
             assert.equal(line!.details?.['kind'], 'traversal');
             assert.match(line!.client ?? '', new RegExp(nameOf(cell)));
           }
+          recordProof(
+            'E2:path-judged-before-anything-is-asked',
+            'E4:leaving-the-root-is-a-violation',
+            'E8:attempted-path-of-a-violation',
+          );
         });
       });
   });

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { ElicitResult, Progress } from '@modelcontextprotocol/client';
 import { connect } from './clients.testing.ts';
 import { serve, type Served } from './servers.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const url = { elicitation: { url: {} } };
 const form = { elicitation: { form: {} } };
@@ -40,6 +41,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
         // Too late: nobody waits for it.
         resolve({ action: 'accept', content: { content: 'late' } });
         assert.equal((await client.call('client_cache', { forget: path })).data?.forgot, false);
+        recordProof('E6:timeout-drops-partial-results');
       });
 
     for (const version of olderVersions)

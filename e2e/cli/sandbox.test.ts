@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { noSandbox } from '../code.testing.ts';
 import { fromSource, run, serve, temporaryFolder } from './program.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const hello = { language: 'bash', code: 'echo hello' };
 
@@ -21,6 +22,7 @@ it('D14: subprocess is refused unless it is allowed by name', async () => {
   ]);
   assert.equal(code, 2);
   assert.match(stderr, /has no walls: .* add --allow-sandbox subprocess/);
+  recordProof('D14:subprocess-only-if-allowed-by-name');
 });
 
 it('D14: subprocess that is allowed runs code, and is warned of at every start', async () => {
@@ -34,6 +36,7 @@ it('D14: subprocess that is allowed runs code, and is warned of at every start',
     assert.equal(data.stdout, 'hello\n');
     assert.ok(data.unenforced.includes('filesystem') && data.unenforced.includes('network'));
   }
+  recordProof('D14:subprocess-warned-at-every-start');
 });
 
 it('D14: a backend that was asked for by name and is not there keeps the server from starting', async () => {
@@ -42,6 +45,15 @@ it('D14: a backend that was asked for by name and is not there keeps the server 
   const { code, stderr } = await run(['serve', '--port', '0', ...missing]);
   assert.notEqual(code, 0);
   assert.match(stderr, /no\.sock/);
+});
+
+it('without a setting code runs in bubblewrap where that works', { skip: noSandbox }, async () => {
+  await using folder = await temporaryFolder();
+  const program = ['env', '-u', 'WORKCRATE_SANDBOX', ...fromSource];
+  await using started = await serve(['--data', folder.path], { program });
+  assert.match(started.output.stdout, /code runs in: {2}bubblewrap/);
+  assert.equal((await started.call('execute_code', hello)).data.stdout, 'hello\n');
+  recordProof('D14:bubblewrap-is-the-default');
 });
 
 it('without a sandbox everything else works, and code is refused with the reason', async () => {
@@ -70,6 +82,25 @@ it(
     const command = 'cat /tools/told.txt /skills/told.txt; touch /tools/x || touch /skills/x || echo kept';
     const { data, text } = await program.call('execute_bash', { command });
     assert.equal(data.stdout, 'of tools\nof skills\nkept\n', text);
+    recordProof('A11:tools-and-skills-read-only', 'A11:tools-and-skills-settings');
+  },
+);
+
+it(
+  'without a setting /tools and /skills are the folders of these names where the server was started',
+  { skip: noSandbox },
+  async () => {
+    await using folder = await temporaryFolder();
+    for (const name of ['tools', 'skills']) {
+      await mkdir(join(folder.path, name, 'below'), { recursive: true, mode: 0o755 });
+      await writeFile(join(folder.path, name, 'below', 'told.txt'), `of ./${name}\n`, { mode: 0o644 });
+    }
+    await chmod(folder.path, 0o755);
+    const options = { env: { WORKCRATE_SANDBOX: 'bubblewrap' }, cwd: folder.path };
+    await using program = await serve(['--data', join(folder.path, 'data')], options);
+    const { data, text } = await program.call('execute_bash', { command: 'cat /{tools,skills}/below/*' });
+    assert.equal(data.stdout, 'of ./tools\nof ./skills\n', text);
+    recordProof('A11:tools-and-skills-defaults');
   },
 );
 
@@ -86,6 +117,7 @@ it('A11: the folders and the image have the defaults and the names of the specif
   assert.match(named.stdout, /^tools_path: "\/t" {2}# MCP_TOOLS_PATH$/m);
   assert.match(named.stdout, /^skills_path: "\/s" {2}# MCP_SKILLS_PATH$/m);
   assert.match(named.stdout, /^executor_image: "other:1" {2}# MCP_EXECUTOR_IMAGE$/m);
+  recordProof('A11:image-default');
 });
 
 it('doctor tells what of the sandbox works here', { skip: noSandbox }, async () => {
@@ -151,4 +183,5 @@ it('A11: subprocess, which cannot mount, tells the real folders and finds what i
   await client.close();
   for (const { description = '' } of offered.filter(({ name }) => name.startsWith('execute_')))
     assert.ok(description.includes(`/workspace is ${workspace}, /artifacts is ${artifacts}`), description);
+  recordProof('A11:subprocess-tells-the-real-folders');
 });

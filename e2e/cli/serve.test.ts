@@ -7,6 +7,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { run, serve, temporaryFolder, upload, type Program } from './program.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 it('serve --port 0 prints where it listens in its first line, then how to connect', async () => {
   await using folder = await temporaryFolder();
@@ -55,6 +56,7 @@ it('C8: links carry MCP_HOST and MCP_PORT, the server listens elsewhere, and ans
   });
   const [refused] = (await once(stranger.end(), 'response')) as [IncomingMessage];
   assert.equal(refused.statusCode, 403);
+  recordProof('C8:link-host-and-port');
 });
 
 it('C8: a server that listens on all addresses makes links to localhost', async () => {
@@ -63,6 +65,7 @@ it('C8: a server that listens on all addresses makes links to localhost', async 
   const flags = ['--data', folder.path, '--host', '0.0.0.0', '--auth', 'keys'];
   await using program = await serve(flags, { env: { MCP_PORT: '9180' } });
   assert.match(program.output.stdout, /claude mcp add \S+ http workcrate http:\/\/localhost:9180\/mcp /);
+  recordProof('C8:localhost-for-a-wildcard');
 });
 
 it('with --public-url and --auth, the lines that connect clients carry both', async () => {

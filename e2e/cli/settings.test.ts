@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { run, serve, temporaryFolder, upload } from './program.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 async function configFile(text: string) {
   const folder = await temporaryFolder();
@@ -127,6 +128,7 @@ it('C8: links name the public address, while the server listens on loopback and 
     [await asked('files.example.org'), await asked('localhost:9180'), await asked('other.example.org')],
     [200, 200, 403],
   );
+  recordProof('C8:public-url-overrides');
 });
 
 it('C8: MCP_FILES_DIR keeps the bytes apart from the data folder', async () => {
@@ -141,6 +143,7 @@ it('C8: MCP_FILES_DIR keeps the bytes apart from the data folder', async () => {
     /checked 1 files, 5 bytes: all is well/,
   );
   assert.match((await run(['check', '--data', data.path])).stdout, /its bytes are gone/);
+  recordProof('C8:files-dir');
 });
 
 /** fetch does not let a Host be set. */
@@ -172,4 +175,5 @@ it('D7: the output that is shown is set by three settings, which have to fit tog
   const env = { WORKCRATE_OUTPUT_HEAD: '1000', WORKCRATE_OUTPUT_TAIL: '3000' };
   await using server = await serve(['--data', folder.path, '--output-chars', '5000'], { env });
   assert.equal(await server.end('SIGTERM'), 0);
+  recordProof('D7:three-settings');
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -7,6 +9,8 @@ import { noEngine, startEngine, type TestEngine } from '../../src/sandbox/docker
 import { dockerEngine } from '../../src/sandbox/docker/engine.ts';
 import { buildImage, docker, noDocker } from './image.testing.ts';
 import { freePort } from '../../src/free-port.testing.ts';
+import { serve, temporaryFolder } from '../cli/program.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 /** As docs/deploy.md and compose.yaml have it: nothing is given to the container, and two things are not taken away. */
 const confined =
@@ -55,6 +59,26 @@ describe('the image of deploy/Dockerfile', { skip }, () => {
     assert.equal(state.trim(), '0');
     await using second = await started(engine!, ['--volumes-from', first.id]);
     assert.match((await second.call('list_files', {})).text, /kept\.txt/);
+  });
+
+  it('code of a server outside runs in the image that MCP_EXECUTOR_IMAGE names, with the folders of the other two', async () => {
+    await using folder = await temporaryFolder();
+    const env: Record<string, string> = { MCP_EXECUTOR_IMAGE: 'named-for-code:1' };
+    for (const name of ['tools', 'skills']) {
+      await mkdir(join(folder.path, name), { mode: 0o755 });
+      await writeFile(join(folder.path, name, 'told.txt'), `of ${name}\n`, { mode: 0o644 });
+      env[`MCP_${name.toUpperCase()}_PATH`] = join(folder.path, name);
+    }
+    const args = ['--sandbox', 'docker', '--docker-socket', engine!.socket, '--data', join(folder.path, 'd')];
+    await assert.rejects(serve(args, { env }), /named-for-code:1/);
+    await docker(engine!, 'tag', engine!.image, 'named-for-code:1');
+    await using program = await serve(args, { env });
+    const command = 'cat /tools/told.txt /skills/told.txt; touch /tools/x || touch /skills/x || echo kept';
+    const { data, text } = await program.call('execute_bash', { command });
+    assert.equal(data.stdout, 'of tools\nof skills\nkept\n', text);
+    const images = await docker(engine!, 'ps', '--all', '--format', '{{.Image}}');
+    assert.ok(images.split('\n').includes('named-for-code:1'), images);
+    recordProof('A11:image-setting', 'D14:docker-by-name');
   });
 
   it('as it comes, it listens on all addresses and asks for a key', async () => {

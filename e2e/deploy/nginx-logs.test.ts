@@ -11,6 +11,7 @@ import { filesHolding } from '../secrets.testing.ts';
 import { share, startServer, type TestServer } from '../server.testing.ts';
 import { startTeam } from '../users/team.testing.ts';
 import { noNginx, startNginx } from './nginx.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (name: string): Promise<string> => readFile(join(root, name), 'utf8');
@@ -118,6 +119,7 @@ it('C2: no token of any route is in a log of nginx or of the server', { skip: no
     assert.deepEqual(await filesHolding(nginx.folder, token), [], room);
   }
   assert.deepEqual(audited.flat(), []);
+  recordProof('C2:in-no-log');
 });
 
 /** The status of a request with a wrong key, made from that address of this machine. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { confinement } from '../../src/documents/confinement.ts';
 import { fromSource, run, serve, temporaryFolder, upload } from '../cli/program.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const skip =
   (await confinement({ readable: [] })) === null && 'bubblewrap, which hides packages, does not work';
@@ -14,6 +15,19 @@ function without(folder: string): string[] {
   const hidden = ['--dev-bind', '/', '/', '--tmpfs', join(packages, folder)];
   return ['/usr/bin/bwrap', '--die-with-parent', ...hidden, '--', ...fromSource];
 }
+
+it('with nothing on PATH a document with a formula and a citation is built as PDF, DOCX, HTML and EPUB', async () => {
+  await using folder = await temporaryFolder();
+  await writeFile(join(folder.path, 'a.md'), '---\ntitle: Rays\n---\n\nAs [@a] says, $x^2$.\n');
+  const bib = '@book{a, author={Curie, Marie}, title={Rayons}, year={1898}}';
+  await writeFile(join(folder.path, 'a.bib'), bib);
+  const words = ['build', 'a.md', '--to', 'pdf,docx,html,epub', '--bibliography', 'a.bib', '--output', '.'];
+  const env = { PATH: join(folder.path, 'nothing') };
+  const { code, stdout, stderr } = await run(words, { cwd: folder.path, env });
+  assert.equal(code, 0, stderr);
+  for (const ending of ['pdf', 'docx', 'html', 'epub']) assert.match(stdout, new RegExp(`a\\.${ending}\\n`));
+  recordProof('C12:only-the-npm-packages');
+});
 
 it(
   'C12: without Pandoc’s package, building names the command that brings it, and other tools work',

@@ -4,6 +4,7 @@ import { eventually } from '../../src/eventually.testing.ts';
 import { startServer, upload, type TestServer } from '../server.testing.ts';
 import { descendantsWith, isAlive } from './descendants.testing.ts';
 import { endlessForPandoc, endlessForTypst, largeForPandoc, largePicture } from './endless.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 /** An ordinary document needs some 350 MB and 2 s when nothing has been started yet. */
 const limits = { documentMemory: 450e6, maxDocuments: 1 };
@@ -76,6 +77,7 @@ function tooLong(server: () => TestServer): void {
     assert.deepEqual([failure.format, failure.code], ['pdf', 'document_timeout']);
     assert.match(failure.message, /longer than 8 seconds.*--document-timeout/);
     await demandOrdinary(['pdf']);
+    recordProof('C12:does-not-outlive-its-timeout');
   });
 
   it('C12: one that Pandoc never finishes is ended in time, with its process', async () => {
@@ -84,6 +86,7 @@ function tooLong(server: () => TestServer): void {
       'pandoc-process',
     );
     await demandOrdinary(['plain']);
+    recordProof('C12:does-not-outlive-its-timeout');
   });
 }
 

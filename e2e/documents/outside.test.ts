@@ -20,6 +20,7 @@ import { formats } from '../../src/documents/documents.ts';
 import { openEars, type Ears } from '../attacks/ears.testing.ts';
 import { fromSource } from '../cli/program.testing.ts';
 import { nastyBibliography, nastyDocument, nastyReference, nastyStyle } from './nasty.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const dot = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -97,6 +98,7 @@ describe('C12: a document that names a file and an address wherever it can', () 
         demandWords(readFileSync(join(out, 'nasty.txt'), 'utf8'));
         for (const file of made) await demandWithout(join(out, file), secret);
         sums.set(name, Object.fromEntries(made.map((file) => [file, sumOf(join(out, file))])));
+        recordProof('C12:reads-no-file-of-the-server', 'C12:fetches-no-url', 'C12:runs-no-filter');
       },
     );
 
@@ -112,6 +114,7 @@ describe('C12: a document that names a file and an address wherever it can', () 
   it('C11: every format has a file of its own', { skip: noWalls || noTrace }, () => {
     for (const files of sums.values())
       assert.equal(Object.keys(files).length, formats.length, Object.keys(files).join());
+    recordProof('C11:every-format');
   });
 
   /** What was meant as code stands there as it was written. */

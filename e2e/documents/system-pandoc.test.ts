@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { findProgram, isAtLeast } from '../../src/documents/pandoc/program.ts';
 import { startServer } from '../server.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const program = await findProgram('pandoc').catch(() => null);
 
@@ -24,5 +25,6 @@ it(
     } else assert.deepEqual(built, ['docx', 'html', 'pdf']);
     const page = await (await fetch(data.artifacts[1].downloadUrl)).text();
     assert.match(page, /Curie, Marie\. 1898/);
+    recordProof('C12:pandoc-on-path-when-asked');
   },
 );

@@ -4,6 +4,7 @@ import { it } from 'node:test';
 import { eventually } from '../../src/eventually.testing.ts';
 import { run, serve, temporaryFolder, upload, type Program } from '../cli/program.testing.ts';
 import { listAll } from './ledger.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const signals = ['SIGTERM', 'SIGKILL'] as const;
 
@@ -52,6 +53,7 @@ for (const signal of signals) {
     await server.restart();
     assert.equal((await fetch(server.at(link.downloadUrl))).status, 200);
     assert.equal((await fetch(server.at(once.downloadUrl))).status, 404);
+    recordProof('C5:links-and-files-survive-a-restart');
   });
 
   it(`C5: an upload that has not begun, or has come halfway, goes on after a restart by ${signal}`, async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { noSandbox } from '../code.testing.ts';
 import { send, startTeam, type Member, type Team } from './team.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 describe('A10, D15: code of two users', { skip: noSandbox }, () => {
   let team: Team;
@@ -34,6 +35,7 @@ describe('A10, D15: code of two users', { skip: noSandbox }, () => {
     assert.deepEqual((await bob.call('list_artifacts')).data.artifacts, []);
     assert.deepEqual((await ada.call('list_artifacts')).data.artifacts, ['hers.txt']);
     assert.equal((await bob.call('get_artifact', { name: 'hers.txt' })).code, 'not_found');
+    recordProof('A10:no-byte-by-code', 'D15:no-host-home-or-other-users');
   });
 
   it('neither can have the other’s files put into a run, nor be told whether they are there', async () => {

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { belongingsOf, type Belongings, type Reference } from './belongings.testing.ts';
 import { databases, startTeam, type Member, type Team } from './team.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 /** What a tool says of one of its arguments. */
 interface Schema {
@@ -88,6 +89,7 @@ for (const { kind, url, skip } of databases)
         await fc.assert(property, { numRuns, endOnFailure: true });
       }
       assert.deepEqual(await others.look(), untouched);
+      recordProof('A10:no-byte-by-guess');
     });
 
     it('each thing of bob’s is refused by the tool that it is for', async () => {
@@ -117,6 +119,7 @@ for (const { kind, url, skip } of databases)
       ];
       for (const [tool, input] of asked) assert.equal((await eve.call(tool, input)).failed, true, tool);
       assert.deepEqual(await others.look(), untouched);
+      recordProof('A10:no-byte-by-name');
     });
 
     it('lists hold what is eve’s alone', async () => {
@@ -160,6 +163,7 @@ for (const { kind, url, skip } of databases)
             assert.ok(!answers.real.replaceAll(reference.real, '').includes(others.mark), where);
           }
       assert.deepEqual(await others.look(), untouched);
+      recordProof('A10:no-byte-by-guess');
     });
   });
 

@@ -10,6 +10,7 @@ import { argumentsOf, command, environment, temporaryFolder } from '../conforman
 import { handshake, openingOf, versions } from '../conformance/messages.testing.ts';
 import { timeOf } from '../server.testing.ts';
 import { authorization, callTool, send, startTeam, type Member, type Team } from './team.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const plain = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
 
@@ -155,6 +156,7 @@ describe('a server that asks for keys', () => {
     );
     assert.equal(new Set(answers).size, 1, answers.join('\n'));
     assert.match(answers[0]!, /^403 /);
+    recordProof('A10:no-byte-by-path');
   });
 
   for (const version of versions)

@@ -18,6 +18,7 @@ import fc from 'fast-check';
 import { isWorkcrateError } from '../errors.ts';
 import { ann, hostileNames, stage, strangers, swapping } from './artifacts.testing.ts';
 import type { NamePage } from './artifacts.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const notFound = (name: string) => ({ code: 'not_found', message: `Artifact not found: ${name}` });
 const decoded = (base64: string): Buffer => Buffer.from(base64, 'base64');
@@ -29,6 +30,7 @@ test('A1: regular files are listed by name in the order of bytes, and nothing el
   set.put('empty', '');
   assert.ok(others.names.length >= 8);
   assert.deepEqual(await set.namesOf(ann), ['Z', 'a', 'b', 'empty', 'é', '\uffee', '\u{1f600}']);
+  recordProof('A1:regular-files-sorted-by-name', 'A1:nothing-else-listed');
 });
 
 test('A2: an empty folder, a missing one and a user who has none give no artifacts', async () => {
@@ -41,6 +43,7 @@ test('A2: an empty folder, a missing one and a user who has none give no artifac
   await assert.rejects(set.artifacts.encode({ user: 'nobody' }, 'x'), notFound('x'));
   const [row] = await set.database.query<{ count: number }>('SELECT COUNT(*) AS count FROM places');
   assert.equal(row?.count, 1, 'asking makes no place');
+  recordProof('A2:empty-or-missing-gives-none');
 });
 
 test('A3: a listing or a size that fails says so, and not where the folder stands', async () => {
@@ -55,6 +58,7 @@ test('A3: a listing or a size that fails says so, and not where the folder stand
     code: 'artifact_failed',
     message: `Failed to check artifact size: ${reason}`,
   });
+  recordProof('A3:failed-listing-in-its-words', 'A3:failed-size-in-its-words');
 });
 
 test('A3: a folder that cannot be opened is a listing that fails', async () => {
@@ -67,6 +71,7 @@ test('A3: a folder that cannot be opened is a listing that fails', async () => {
     assert.ok(!error.message.includes(set.home));
     return true;
   });
+  recordProof('A3:failed-listing-in-its-words');
 });
 
 test('A3: a file that the server may not read is one that fails to be encoded', async (t) => {
@@ -103,6 +108,7 @@ for (const [what, change] of [
       message: /^Failed to encode artifact: it changed while it was being read/,
     });
     assert.ok(given > 0 && given <= 2_000_000, `${given}`);
+    recordProof('A3:failed-read-in-its-words', 'A7:checked-on-the-open-file');
   });
 
 test('A4: any bytes come back exactly, as base64 without line breaks', async () => {
@@ -119,6 +125,7 @@ test('A4: any bytes come back exactly, as base64 without line breaks', async () 
     assert.deepEqual(decoded(await set.artifacts.encode(ann, 'bytes')), Buffer.from(bytes));
   });
   await fc.assert(everyByte, { numRuns: 50 });
+  recordProof('A4:bytes-exact', 'A4:base64-without-line-breaks');
 });
 
 test('A5: a path and a name that begins with a dot are refused in the words of the specification', async () => {
@@ -134,6 +141,7 @@ test('A5: a path and a name that begins with a dot are refused in the words of t
       code: 'invalid_input',
       message: `Invalid artifact path '${name}': cannot start with '.'`,
     });
+  recordProof('A5:slash-and-backslash-refused', 'A5:leading-dot-refused');
 });
 
 test('A6: what is missing, and what is no plain file, is not found, and nothing hangs', async () => {
@@ -142,6 +150,7 @@ test('A6: what is missing, and what is no plain file, is not found, and nothing 
   const impossible = ['', 'a\0b', '\ud800', 'x'.repeat(256), 'x'.repeat(4096)];
   for (const name of [...others.names, 'missing', ...impossible])
     await assert.rejects(set.artifacts.encode(ann, name), notFound(name), JSON.stringify(name));
+  recordProof('A6:link-folder-device-not-found');
 });
 
 test('A1, A4: a file with several names is listed and given by each of them, like any other', async () => {
@@ -153,6 +162,7 @@ test('A1, A4: a file with several names is listed and given by each of them, lik
   assert.deepEqual(await set.namesOf(ann), ['latest.csv', 'result.csv']);
   for (const name of ['result.csv', 'latest.csv'])
     assert.equal(await set.artifacts.encode(ann, name), 'eA==', name);
+  recordProof('A1:hard-links-listed');
 });
 
 test("A10: a hard link to somebody else's file gives only what the user's own runs could read", async (t) => {
@@ -187,6 +197,11 @@ test('A7: a file at the limit is given, one byte more is refused before a byte i
       code: 'artifact_too_large',
       message: `Artifact '${name}' is ${size} bytes, exceeds limit of 1024 bytes`,
     });
+  recordProof(
+    'A7:exact-limit-and-empty-given',
+    'A7:one-byte-more-refused-in-its-words',
+    'A7:checked-before-a-byte-is-read',
+  );
 });
 
 test('A9: every name that the kernel allows is listed and fetched, each form of a letter as its own', async () => {
@@ -198,6 +213,7 @@ test('A9: every name that the kernel allows is listed and fetched, each form of 
   for (const name of hostileNames)
     assert.equal(decoded(await set.artifacts.encode(ann, name)).toString(), name);
   assert.deepEqual(readdirSync(set.home).sort(), ['places', 'secret']);
+  recordProof('A9:every-name-works');
 });
 
 test('A9: any string is given back as the file of that very name, or refused', async () => {
@@ -234,6 +250,7 @@ test("A10: one user's names give nothing of another's", async () => {
   await assert.rejects(set.artifacts.encode({ user: 'bob' }, 'mine'), notFound('mine'));
   for (const user of ['../ann', 'ann/', 'ANN', 'ann\0', '1', '*', "' OR 1=1 --", ''])
     assert.deepEqual(await set.namesOf({ user }), [], user);
+  recordProof('A10:no-byte-by-name');
 });
 
 test('A10: a second process that swaps the artifact for links gets no byte of what they lead to', async () => {
@@ -256,6 +273,7 @@ test('A10: a second process that swaps the artifact for links gets no byte of wh
   }
   const inside = Buffer.from('inside').toString('base64');
   assert.deepEqual([...seen.keys()].sort(), [inside, 'not_found'].sort(), JSON.stringify([...seen]));
+  recordProof('A10:no-byte-by-link');
 });
 
 test('A1: any number of artifacts is listed, in pages that follow one another', async () => {
@@ -269,6 +287,7 @@ test('A1: any number of artifacts is listed, in pages that follow one another', 
   const second = await set.artifacts.list(ann, { after: first.next });
   assert.deepEqual([second.names.length, second.total, second.next], [1, 10_001, null]);
   assert.deepEqual([...first.names, ...second.names], names.toSorted());
+  recordProof('A1:any-number-in-pages');
 });
 
 test('A1: pages of any size give every name once, in the order of bytes', async () => {
@@ -322,4 +341,5 @@ test('A13: each list, get and error is one line of the log with the user, errors
     { ...get, level: 'error', user: 'ann', name: 'a\nb', result: 'not_found' },
     { ...get, level: 'error', user: 'bob\n', name: '../x', result: 'invalid_input' },
   ]);
+  recordProof('A13:list-logged-with-user', 'A13:get-logged-with-user', 'A13:errors-at-level-error');
 });

@@ -19,6 +19,7 @@ import { test } from 'node:test';
 import { parsePath } from '../paths/paths.ts';
 import { hostileNames, strangers, swapping } from './artifacts.testing.ts';
 import { difference, snapshot, type Changes } from './changes.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const nothing: Changes = {
   created: [],
@@ -74,6 +75,7 @@ test('D8: created, modified and deleted files are told from all folders, in the 
     modified: ['a/grown'],
     deleted: ['a/b/gone', 'gone', 'moved'],
   });
+  recordProof('D8:recursive-difference');
 });
 
 test('D8: size, mtime to the nanosecond and inode each tell a change; reading and rights do not', async () => {
@@ -90,6 +92,7 @@ test('D8: size, mtime to the nanosecond and inode each tell a change; reading an
     chmodSync(shop.at('rights'), 0o600);
   });
   assert.deepEqual(changes, { ...nothing, modified: ['inode', 'size', 'time'] });
+  recordProof('D8:by-size-mtime-and-inode');
 });
 
 test('D8: what the interpreters write for themselves is no artifact', async () => {
@@ -162,6 +165,7 @@ test('D8: 25,000 files are given up on at the bound; what was seen is told, 1,00
   const whole = difference(before, await snapshot(shop.folder, undefined, { mostEntries: 25_000 }));
   assert.deepEqual([whole.created.length, whole.omitted.created, whole.complete], [1000, 24_000, true]);
   assert.deepEqual(whole.created.slice(0, 3), ['f0', 'f1', 'f10']);
+  recordProof('D8:bounded');
 });
 
 test('D8: beyond the bound nothing is called created or deleted that was only not seen', async () => {

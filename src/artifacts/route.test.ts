@@ -14,6 +14,7 @@ import { eventually } from '../eventually.testing.ts';
 import type { Caller } from '../identity.ts';
 import type { Artifacts } from './artifacts.ts';
 import { artifactRoutes } from './route.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 interface ServedOptions {
   sizeLimit?: number;
@@ -46,6 +47,7 @@ test('A8: the list is {artifacts, count}, the same for somebody who has none', a
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.equal(headers.get('x-content-type-options'), 'nosniff');
   assert.deepEqual((await web.get('/nobody/artifacts')).body, { artifacts: [], count: 0 });
+  recordProof('A8:list-shape');
 });
 
 test('A1, A8: more artifacts than a page are all in one list, however slowly it is taken', async () => {
@@ -94,6 +96,7 @@ test('A8: an artifact is {artifact_id, data, encoding}, whatever its name', asyn
     assert.deepEqual([status, body], [200, { artifact_id: name, data, encoding: 'base64' }]);
     assert.equal(headers.get('cache-control'), 'no-store');
   }
+  recordProof('A8:artifact-shape');
 });
 
 test('A8: errors are {error} and nothing else, with the status of their code', async () => {
@@ -126,6 +129,7 @@ test('A8: errors are {error} and nothing else, with the status of their code', a
     assert.equal(answer.headers.get('cache-control'), 'no-store');
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
   }
+  recordProof('A8:status-by-error-code');
 });
 
 test('A8: a failure is a 500 in the words of A3', async () => {
@@ -136,6 +140,7 @@ test('A8: a failure is a 500 in the words of A3', async () => {
   assert.deepEqual([list.status, list.body], [500, { error: `Failed to list artifacts: ${reason}` }]);
   const one = await web.get('/ann/artifacts/x');
   assert.deepEqual([one.status, one.body], [500, { error: `Failed to check artifact size: ${reason}` }]);
+  recordProof('A3:status-500');
 });
 
 test('A8: an artifact is given in pieces as it is read, and others have their turn in between', async () => {
@@ -308,9 +313,10 @@ test('A13: who asks for what is another’s is named in the log, and so is the o
   await using web = await served({ signedIn: () => ({ user: 'bob' }) });
   assert.equal((await web.get('/ann/artifacts')).status, 403);
   assert.deepEqual(
-    web.logged().map(({ event, user, of }) => [event, user, of]),
-    [['artifact.refused', 'bob', 'ann']],
+    web.logged().map(({ level, event, user, of }) => [level, event, user, of]),
+    [['error', 'artifact.refused', 'bob', 'ann']],
   );
+  recordProof('A13:errors-at-level-error');
 });
 
 test('a key that was pasted in place of a name reaches no log, whole or in part', async () => {

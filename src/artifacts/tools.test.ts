@@ -12,6 +12,7 @@ import { createMetrics } from '../metrics.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import { ann, stage } from './artifacts.testing.ts';
 import { artifactTools } from './tools.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const unlimited = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
 const baseUrl = 'http://127.0.0.1:1';
@@ -89,6 +90,7 @@ test('A1: list_artifacts goes on where the text or the page before ended', async
   const behind = await mcp.call('list_artifacts', { after: 'z' });
   assert.equal(behind.content[0]!.text, 'There are no artifacts after "z", and 5 in all.');
   assert.equal((await mcp.call('list_artifacts', { limit: 10_001 })).failed, true);
+  recordProof('A1:any-number-in-pages');
 });
 
 test('get_artifact takes the name that a run told, by either of its two arguments', async () => {
@@ -237,7 +239,8 @@ test('A13: a link is logged as a get with its user and size', async () => {
   await mcp.call('get_artifact', { name: 'x' });
   const line = mcp.logged().find(({ event }) => event === 'artifact.get');
   assert.deepEqual(
-    [line?.['user'], line?.['name'], line?.['size'], line?.['delivery'], line?.['result']],
-    ['ann', 'x', 3, 'link', 'ok'],
+    [line?.['level'], line?.['user'], line?.['name'], line?.['size'], line?.['delivery'], line?.['result']],
+    ['info', 'ann', 'x', 3, 'link', 'ok'],
   );
+  recordProof('A13:get-logged-with-user');
 });

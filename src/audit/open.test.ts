@@ -19,6 +19,7 @@ import { dayMs } from './file-names.ts';
 import { event, filesIn, keptLog, linesOf, noon, open, temporaryLog } from './log.testing.ts';
 import { sweepAudit } from './sweep.ts';
 import { verifyAudit } from './verify.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const fileName = 'audit-2026-05-04.jsonl';
 
@@ -41,6 +42,7 @@ test('E8: an operation is one line: operation, path, time, result and client, fo
   assert.deepEqual([prev, hash.length], [opened!.hash, 64]);
   const modes = ['', fileName, 'audit-head.json'].map((name) => statSync(join(path, name)).mode & 0o777);
   assert.deepEqual(modes, [0o700, 0o600, 0o600]);
+  recordProof('E8:line-with-operation-path-time-result-client');
 });
 
 test('E8: a violation is a warning with its kind, where it was refused and how often it was tried before', async () => {
@@ -72,6 +74,7 @@ test('E8: a violation is a warning with its kind, where it was refused and how o
     /^src\/audit\/open\.test\.ts:\d+( < src\/[\w/.-]+:\d+)*$/,
   );
   assert.equal(linesOf(folder.path).length, 7);
+  recordProof('E8:violation-with-kind-stack-and-repeats');
 });
 
 test('no subject, user or client can forge a line, act on a terminal or make a line too long', async () => {

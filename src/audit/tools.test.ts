@@ -7,6 +7,7 @@ import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp
 import { auditedTool } from './audited-tool.ts';
 import { event, linesOf, open, temporaryLog } from './log.testing.ts';
 import { auditTools } from './tools.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const context = (given: Partial<ToolContext> = {}): ToolContext => ({
   caller: { user: 'ada' },
@@ -113,6 +114,7 @@ test('E8: every call of an audited tool is a line with its result, what leads el
       ({ operation, user, client }) => `${operation} ${user} ${client}` === 'obey ada a client 1.0',
     ),
   );
+  recordProof('E8:every-operation', 'E8:successes-at-trace');
 });
 
 test('the subject is what a call is about, and never a token', async () => {

@@ -8,6 +8,7 @@ import type { ClientListing } from './bridge.ts';
 import { isAsked, isFile, isListing, isOffered, paramsOf, sh, text } from './ladder/answers.testing.ts';
 import { fileAt } from './cache/cache.testing.ts';
 import { call, stage } from './ladder/stage.testing.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const form = { elicitation: { form: {} } };
 const filled = (content: string): InputResponseView => ({
@@ -39,6 +40,7 @@ test('E7, E10: a client that can be asked nothing gets the command for its shell
   isOffered(await it.bridge.read({ path: odd, refresh: true }, call()));
   isOffered(await it.bridge.read({ path: odd }, call({}, { user: 'bob' })));
   isOffered(await it.bridge.read({ path: odd, sha256: 'a'.repeat(64) }, call()));
+  recordProof('E7:told-what-it-can-do-instead');
 });
 
 test('E4: the command sends nothing where a link stands in the path', async () => {
@@ -83,6 +85,7 @@ test('E1: a listing comes by the shell, whichever find it has, and the pattern i
   await sh(it.project, isOffered(await it.bridge.list(flat, call())).command);
   const names = isListing(await it.bridge.list(flat, call())).entries.map(({ path }) => path);
   assert.deepEqual(names, ['docs/a.md', "docs/b it's.md", 'docs/link.md']);
+  recordProof('E1:pattern-on-the-clients-side');
 });
 
 test('E10: a form gives a small text, once, in time, to whom was asked', async () => {
@@ -126,6 +129,7 @@ test('E6: what a client refuses, leaves out or lies about is a clear error, and 
   }
   assert.equal(it.cache.statistics().entries, 0);
   isAsked(await it.bridge.read({ path: 'docs/a.md' }, call(form)));
+  recordProof('E6:permission-denied', 'E6:none-is-cached');
 });
 
 test('E7: a way that the client does not have is an error that names what it can do', async () => {
@@ -140,6 +144,7 @@ test('E7: a way that the client does not have is an error that names what it can
       },
     );
   isOffered(await it.bridge.read({ path: 'docs/a.bin', binary: true }, call(form)));
+  recordProof('E6:unsupported-client', 'E7:told-what-it-can-do-instead');
 });
 
 test('E4, E8: a path is judged before anything is asked: leaving the project is a violation, else it is a mistake', async () => {
@@ -155,6 +160,7 @@ test('E4, E8: a path is judged before anything is asked: leaving the project is 
       ['list_client_directory', undefined, 'info', 'secrets'],
     ],
   );
+  recordProof('E2:path-judged-before-anything-is-asked', 'E4:not-allowed-inside-is-a-mistake');
 });
 
 test('E1, E8: a client that lists what lies elsewhere is seen through, and that is noted', async () => {

@@ -5,6 +5,7 @@ import { collectText } from '../streams.ts';
 import { fileAt } from './cache/cache.testing.ts';
 import { call, stage } from './ladder/stage.testing.ts';
 import { pageFor } from './page/page.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
 type Any = any;
@@ -151,6 +152,7 @@ test('E1: a recursive listing is a tree in the text and in the structured conten
   const chained = await listed(chains.join('\n'), '**/x');
   assert.ok(JSON.stringify(chained.structured.entries).length < 200_000, 'and so do folders in folders');
   assert.equal(chained.structured.count, 20);
+  recordProof('E1:recursion-as-a-tree');
 });
 
 test('E7: an offer tells what to run, and when it ends', async () => {

@@ -11,6 +11,7 @@ import type { Execution } from './executions.ts';
 import { lineOf } from './journal-line.ts';
 import { insertRunning, updateEnded } from './record.ts';
 import { ada, openRoom, until, type RoomOptions, type TestRoom } from './room.testing.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const server = await findPostgres();
 after(() => server?.[Symbol.asyncDispose]());
@@ -130,6 +131,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       now += 2 * 3_600_000;
       assert.equal((await room.executions.sweep()).journals, 1);
       assert.deepEqual(readdirSync(logs(room)), []);
+      recordProof('D9:retention-of-lines');
     });
 
     test('D9: a clock that is 100 days ahead for a sweep costs no record', async () => {

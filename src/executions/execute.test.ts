@@ -7,6 +7,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Changes } from './executions.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import { ada, openRoom, until, watching } from './room.testing.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const programs = {
   python: 'import sys; print("out", sys.stdin.read()); print("err", file=sys.stderr); sys.exit(3)',
@@ -60,6 +61,7 @@ test('D2: a signal, a timeout and a limit of the time that is clamped', async ()
   await using hasty = await openRoom({ maxTimeoutMs: 300 });
   const late = await hasty.run({ code: 'sleep 600', timeoutMs: 99_999 });
   assert.deepEqual([late.execution.reason, late.execution.limits.timeoutMs], ['timeout', 300]);
+  recordProof('D4:clamped');
 });
 
 test('D7: what was said before the time was up is there', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ada, openRoom } from './room.testing.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const megabyte = 1024 ** 2;
 const each = 256 * megabyte;
@@ -23,4 +24,5 @@ test('D7: a flood on both outputs at once is read in little memory', async (t) =
   assert.equal((await room.executions.get(ada, execution.id)).stdoutFile, spooled.stdout?.file?.id);
   // Node's own reading of pipes leaves some 70 MB to be collected; half of what came is far more.
   assert.ok(most - before < each, `${Math.round((most - before) / megabyte)} MB more`);
+  recordProof('D7:bounded-while-read');
 });

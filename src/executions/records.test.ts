@@ -8,6 +8,7 @@ import type { Execution } from './executions.ts';
 import { insertRunning, updateEnded } from './record.ts';
 import { ada, bob, openRoom, type RoomOptions, type TestRoom } from './room.testing.ts';
 import type { shownExecution } from './shown.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const server = await findPostgres();
 after(() => server?.[Symbol.asyncDispose]());
@@ -187,6 +188,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual(await ids(room, { status: 'running' }), [running.id]);
       assert.deepEqual(await ids(room, { language: 'bash' }), [failed.id]);
       assert.deepEqual(await ids(room, { since: now - 2, until: now }), [late.id, failed.id]);
+      recordProof('D9:row-found-by-search-and-get');
     });
 
     test('D9: pages hold every execution once, although some are new, gone, or of the same time', async () => {
@@ -224,6 +226,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual((await ids(room, {})).toSorted(), kept.map(({ id }) => id).toSorted());
       assert.equal((await readdir(logs)).length, 2);
       assert.deepEqual(await room.executions.sweep(), { executions: 0, journals: 0 });
+      recordProof('D9:retention-of-rows');
     });
 
     test('D9: runs that a crash has cut off are lost, with a line in the journal', async () => {

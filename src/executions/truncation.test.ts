@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { shownBounds } from './room.testing.ts';
 import { createTruncation, truncated } from './truncation.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const bounds = { most: 100, head: 40, tail: 40 };
 const marker = /^([^]{0,40})\n\[\.\.\. truncated (\d+) chars \.\.\.\]\n([^]{0,40})$/;
@@ -33,6 +34,7 @@ test('D7: a text up to the bound is shown whole, a longer one by its head and ta
 
 test('D7: no character is broken at the cut', () => {
   fc.assert(fc.property(text, (whole) => assert.ok(truncated(whole, bounds).isWellFormed())));
+  recordProof('D7:no-broken-utf8');
 });
 
 test('D7: in which pieces a text comes makes no difference', () => {
@@ -50,4 +52,5 @@ test('D7: 10,000 characters are shown, of 10,001 the first and last 4,000', () =
   assert.equal(truncated('x'.repeat(10_000), shownBounds), 'x'.repeat(10_000));
   const shown = truncated(`${'a'.repeat(5000)}b${'c'.repeat(5000)}`, shownBounds);
   assert.equal(shown, `${'a'.repeat(4000)}\n[... truncated 2001 chars ...]\n${'c'.repeat(4000)}`);
+  recordProof('D7:default-bounds');
 });

@@ -8,6 +8,7 @@ import { asWorkcrateError, isWorkcrateError } from '../errors.ts';
 import type { Place } from '../sandbox/sandbox.ts';
 import { exchanging, noExchange } from './exchange.testing.ts';
 import { insidePath, parseWorkingDir, settleFolder } from './working-dir.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const server = ['/data/workcrate', '/Homes/ada', '/tmp/server'];
 const parse = (path: string): string => insidePath(parseWorkingDir(path, server));
@@ -93,6 +94,7 @@ test('D6: a home of this machine is not the one inside, though it may be called 
   const own = ['/home/user'];
   assert.throws(() => parseWorkingDir('/home/user/x', own), refused('protected'));
   assert.equal(insidePath(parseWorkingDir('~/x', own)), '/home/user/x');
+  recordProof('D6:refusal-says-what-is-allowed');
 });
 
 test('D6: whatever is given is in one of the four folders or refused', () => {
@@ -124,6 +126,7 @@ test('D6: whatever is given is in one of the four folders or refused', () => {
       }
     }),
   );
+  recordProof('D6:folders-of-the-sandbox');
 });
 
 test('D6: what leads through a link is refused, wherever that leads, and nothing is made through one', () => {
@@ -172,6 +175,7 @@ test('D6: what leads through a link is refused, wherever that leads, and nothing
   } finally {
     rmSync(home, { recursive: true });
   }
+  recordProof('D6:links-and-tilde-resolved');
 });
 
 test(

@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { createCoverage } from './coverage.ts';
 import type { ByteRange } from './ranges.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const size = 40;
 const range = fc
@@ -24,6 +25,7 @@ it('C9: a download is complete exactly when every byte was given since the last 
       }
     }),
   );
+  recordProof('C9:only-every-byte-is-complete');
 });
 
 const bytesOf = ({ start, end }: ByteRange): number[] =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stopping, type StoppingOptions } from './stopping.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const never = 2 ** 30;
 
@@ -30,6 +31,7 @@ test('D4: out of time there is SIGTERM, then the grace, then SIGKILL', (t) => {
     assert.deepEqual(calls, done);
   }
   assert.equal(stop.reason, 'timeout');
+  recordProof('D4:sigterm-grace-sigkill');
 });
 
 test('a run that ends in its grace is not killed', (t) => {

@@ -4,6 +4,7 @@ import { deflateRawSync } from 'node:zlib';
 import { collectBytes } from '../streams.ts';
 import { archive, extraField, inMemory, zip64Field, type TestMember } from './archive.testing.ts';
 import { readMember, readZipDirectory, storedRange } from './unzip.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const text = Buffer.from('some text, some text, some text\n');
 const one = { name: 'a.txt', bytes: text };
@@ -142,6 +143,7 @@ for (const [what, member, code] of unreadable)
         text,
       );
     assert.equal(bytes.underWay(), 0);
+    recordProof('B7:sizes-and-crc-agree', 'B11:encrypted');
   });
 
 test('B7: a local header that says it goes on into the next member is refused', async () => {
@@ -163,6 +165,7 @@ test('B7: of a member with a wrong CRC the last chunk is never given', async () 
       given += chunk.length;
   });
   assert.ok(given < text.length, `${given} bytes`);
+  recordProof('B7:sizes-and-crc-agree');
 });
 
 test('B11: more members or a larger directory than allowed are too_large, before they are read', async () => {
@@ -171,4 +174,5 @@ test('B11: more members or a larger directory than allowed are too_large, before
   await assert.rejects(readZipDirectory(bytes, { mostDirectoryBytes: 10_000 }), { code: 'too_large' });
   assert.equal(bytes.asked.length, 2);
   assert.equal((await readZipDirectory(bytes, { mostMembers: 2000 })).length, 2000);
+  recordProof('B11:too-large');
 });

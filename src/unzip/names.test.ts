@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { collectBytes } from '../streams.ts';
 import { archive, extraField, inMemory, type TestMember } from './archive.testing.ts';
 import { readMember, readZipDirectory } from './unzip.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const unsafe: [name: string | Buffer, why: RegExp][] = [
   ['', /empty/],
@@ -149,4 +150,5 @@ test('B6: no path has .., a root, a drive, a backslash, a NUL or an empty part, 
     }),
     { numRuns: 300 },
   );
+  recordProof('B6:safe-posix-paths');
 });

@@ -7,6 +7,7 @@ import { collectBytes } from '../streams.ts';
 import { archive, extraField, inMemory, onDisk } from './archive.testing.ts';
 import { listedByYauzl } from './oracle.testing.ts';
 import { readMember, readZipDirectory, storedRange } from './unzip.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const zips = join(import.meta.dirname, '../../fixtures/crates/zips');
 const limit = 2 ** 30;
@@ -48,6 +49,7 @@ test('B6: of a large archive only its end and its directory are read', async () 
   assert.equal(directory.length, 3000);
   assert.equal(bytes.asked.length, 2);
   assert.ok(bytes.asked.every(({ start }) => start >= 3000 * 1000));
+  recordProof('B6:read-by-ranges');
 });
 
 test('an empty archive has no members', async () => {
@@ -159,6 +161,7 @@ test('B7: a bomb of 1 GB is stopped at the size that it states', async () => {
   );
   assert.ok(given <= size);
   assert.equal(bytes.underWay(), 0);
+  recordProof('B7:limit-while-inflating');
 });
 
 test('B7: a member beyond the limit is too_large before it is read, one of 128 MB takes few', async () => {
@@ -222,6 +225,7 @@ test('B11: bytes that end before the size that was said are zip_truncated', asyn
   await assert.rejects(collectBytes(readMember(short, directory, directory.at(0), { limit })), {
     code: 'zip_truncated',
   });
+  recordProof('B11:truncated');
 });
 
 test('a failure of the source comes through as it is', async () => {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { isWorkcrateError } from '../errors.ts';
 import { assemble, entriesOf } from './archive.testing.ts';
 import { zipLayout, type ZipEntry } from './zip.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 const component = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
@@ -28,6 +29,7 @@ test('C9: the size of a ZIP is known before its bytes, and any range of it equal
       assert.deepEqual(assemble(layout, contents, start, end), whole.subarray(start, end));
     }),
   );
+  recordProof('C9:streamed');
 });
 
 test('every single byte of a small ZIP can be asked for', () => {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createCache } from './cache.ts';
 import { fileAt } from './cache.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const kilobyte = 1024;
 const hour = 3_600_000;
@@ -25,6 +26,7 @@ test('E5: a file is found again by user, root and path, with its size, mtime, en
     ['ada', '/p","docs', 'a.md'],
   ] as const)
     assert.equal(cache.get(user, root, path), null);
+  recordProof('E5:keyed-by-path-with-its-facts');
 });
 
 test('E5: a newer mtime invalidates, an older or the same does not, and what has none may be older', () => {
@@ -38,6 +40,7 @@ test('E5: a newer mtime invalidates, an older or the same does not, and what has
   assert.equal(cache.get('ada', null, 'b', { mtime: 1 }), null);
   const { hits, misses, invalidations, evictions, entries, bytes } = cache.statistics('ada');
   assert.deepEqual([hits, misses, invalidations, evictions, entries, bytes], [4, 3, 2, 0, 0, 0]);
+  recordProof('E5:newer-mtime-invalidates');
 });
 
 test('E5: a listing drops what changed since it came, and nothing else', () => {
@@ -84,6 +87,7 @@ test('E5: what was not used for longest goes first, until the size is under the 
     [true, false, true, true],
   );
   assert.equal(cache.statistics().evictions, 1);
+  recordProof('E5:least-recently-used-goes-first');
 });
 
 test('E5: the number of files is bounded, and each counts for more than its bytes', () => {
@@ -221,4 +225,5 @@ test('E5: whatever is asked of it, it holds no more than it may, its sums are ri
     }),
     { numRuns: 100 },
   );
+  recordProof('E5:hit-miss-and-eviction-counted');
 });

@@ -4,6 +4,7 @@ import { isWorkcrateError, type ErrorCode } from '../../errors.ts';
 import { createPolicy } from '../policy/policy.ts';
 import { createCache } from './cache.ts';
 import { cacheFiles, type GivenFile } from './guide.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const ada = { user: 'ada' };
 const policy = createPolicy({ root: '/home/ada/project', read: null, list: null });
@@ -73,4 +74,5 @@ for (const [what, [third, code]] of Object.entries(bad))
     assert.deepEqual(first.cache.statistics(), before);
     assert.equal(kept('docs/a')!.size, 6);
     assert.equal(kept('docs/b'), null);
+    recordProof('E9:whole-batch-or-nothing');
   });

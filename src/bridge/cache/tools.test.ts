@@ -9,6 +9,7 @@ import { createMetrics } from '../../metrics.ts';
 import { createPolicy } from '../policy/policy.ts';
 import { createCache } from './cache.ts';
 import { guideTools, type GuideToolsOptions } from './tools.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const policy = createPolicy({ root: '/p', read: null, list: null });
 
@@ -74,6 +75,7 @@ test('E9: guide_cache_file takes one file or several, and tells the statistics',
   assert.equal(several.data.cache.entries, 3);
   assert.match(several.text, /^Stored 2\. Remembered of you: 3 files/);
   assert.equal(mcp.cache.get('ada', '/p', 'src/c')?.size, 0);
+  recordProof('E9:one-file-or-several', 'E9:statistics-returned');
 });
 
 test('E9: neither, both or half of a file is refused with what to give', async () => {
@@ -128,6 +130,7 @@ test('E5: client_cache tells the statistics of the caller alone, and forgets a p
   const gone = await mcp.call('client_cache', { forget: './docs/a' });
   assert.deepEqual([gone.data.forgot, gone.data.cache.entries, gone.data.cache.bytes], [true, 0, 0]);
   assert.equal((await mcp.call('client_cache', { forget: 'docs/a' })).data.forgot, false);
+  recordProof('E5:hit-miss-and-eviction-counted');
 });
 
 test('E9: where the root of the client is not known yet, it is asked for first', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPolicy, type PolicyKind } from './policy.ts';
 import { isMistaken, refuses, violates } from './policy.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 /** With the whole project allowed, so that each is refused for its form alone. */
 const refused: Partial<Record<PolicyKind, readonly string[]>> = {
@@ -121,6 +122,7 @@ for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
         assert.throws(() => policy.judge(path, 'list'), refuses(kind, path), path.slice(0, 80));
       }
     }
+    recordProof('E4:hostile-forms-never-lead-outside');
   });
 
 /** E4: leaving the project is a violation, and what stays inside is a mistake. */
@@ -172,6 +174,7 @@ test('E4: a .. that stays inside is resolved, and the path that comes out is jud
     assert.throws(() => policy.judge(path, 'read'), isMistaken('not_allowed', path), path);
   for (const path of ['/home/me/project/../other/a', '/home/me/project/docs/../../a'])
     assert.throws(() => policy.judge(path, 'read'), violates('traversal', path), path);
+  recordProof('E4:dot-dot-inside-resolved');
 });
 
 test('E4: the tables name more than eighty hostile forms', () => {
@@ -191,6 +194,7 @@ test('E4: case is not folded: what another system takes for an allowed name is r
     'doc\u0073\u0301/a',
   ])
     assert.throws(() => policy.judge(path, 'read'), isMistaken('not_allowed', path), path);
+  recordProof('E4:no-case-folding');
 });
 
 const honest = [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPolicy, type ListingOptions, type RawEnd } from './policy.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const policy = createPolicy({ root: '/p/q', read: null, list: null });
 const asked = policy.judge('docs', 'list');
@@ -33,6 +34,7 @@ test('E1: entries have path, type, size and time, by path, and what cannot be tr
     { path: 'docs/h', type: 'file', size: null, mtime: null },
   ]);
   assert.deepEqual(rest, { path: 'docs', hidden: 0, outside: 0, firstOutside: null, cut: false });
+  recordProof('E1:name-type-size-and-mtime');
 });
 
 test('E1: whoever lists files alone, as a page does, shows which folders there are', async () => {
@@ -87,6 +89,7 @@ test('E4: a client that lists what is outside, hidden or no path at all has it l
   assert.equal(listing.hidden, outside.length + hidden.length + none.length);
   assert.equal(listing.outside, outside.length);
   assert.equal(listing.firstOutside, '../x');
+  recordProof('E1:answer-checked-again');
 });
 
 const paths = ['docs/a.md', 'docs/b.txt', 'docs/x', 'docs/x/c.md', 'docs/x/y', 'docs/x/y/d.md'];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createPolicy } from './policy.ts';
 import { isMistaken, violates } from './policy.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const usual = createPolicy({ root: '/home/me/project', read: null, list: null });
 
@@ -24,6 +25,7 @@ test('E3: docs, src, tests, .guide and .todo below the project are allowed, and 
     '[x]',
   ])
     assert.throws(() => usual.judge(path, 'list'), isMistaken('not_allowed', path), path);
+  recordProof('E3:default-folders');
 });
 
 test('E3: a refusal names what is allowed', () => {
@@ -55,6 +57,7 @@ test('E3: a refusal tells a model what to write, and whom it can have asked for 
   for (const path of ['/etc/passwd', 'C:\\x', '//server/share'])
     assert.match(messageOf(path), /from the project's folder, such as docs\/a\.csv/, path);
   assert.match(messageOf('docs/a:b.md'), /holds ":"/);
+  recordProof('E3:refusal-names-the-setting');
 });
 
 test('E3: a path from the project down and the absolute one are the same, without a slash at the end', () => {

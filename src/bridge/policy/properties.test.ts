@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../../errors.ts';
 import { createPolicy, type Policy } from './policy.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const pieces = [
   'docs',
@@ -85,6 +86,7 @@ test('E4: whatever passes stays below the project and an allowed folder, on POSI
     { numRuns: 10_000 },
   );
   assert.ok(passed > 500, `only ${passed} passed`);
+  recordProof('E4:hostile-forms-never-lead-outside');
 });
 
 test('E4: what passes once passes again as it came out, absolute or not, and is the same', () => {

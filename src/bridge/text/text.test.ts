@@ -5,6 +5,7 @@ import { isWorkcrateError } from '../../errors.ts';
 import { fromBase64, toBase64 } from './base64.ts';
 import { decode } from './decode.ts';
 import { encode } from './encode.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const hex = (text: string): Uint8Array => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const refused = (error: unknown): boolean => isWorkcrateError(error, 'invalid_input');
@@ -104,6 +105,7 @@ for (const [name, { bytes, wanted, text, used, fellBack = false }] of Object.ent
   test(`E2: decoding ${name} says which encoding was used`, () => {
     const { bom: _, ...got } = decode(bytes, wanted);
     assert.deepEqual(got, { text, encoding: used, fellBack });
+    recordProof('E2:encoding-falls-back-and-is-told');
   });
 
 test('E2: an encoding that does not exist is refused, with those that do', () => {

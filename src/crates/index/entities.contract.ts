@@ -4,6 +4,7 @@ import type { Backend } from '../../database/backend.testing.ts';
 import { entity, type MadeUp } from './crate.testing.ts';
 import { namesOf, newIndex, type TestIndex } from './index.testing.ts';
 import type { EntityRequest } from './reading.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const long = `${'Ä long text. '.repeat(80)}end`;
 
@@ -66,6 +67,7 @@ export function entityContract(backend: Backend): void {
     assert.deepEqual(await findBy(index, ['Dataset', 'note', long]), ['oslo']);
     assert.deepEqual(await findBy(index, ['Dataset', 'note', `${long}.`]), []);
     assert.deepEqual(await findBy(index, ['Person', '@id', '#john']), ['oslo']);
+    recordProof('B9:by-type-property-and-value');
   });
 
   test('B9: a path follows references from entity to entity', async (t) => {
@@ -89,6 +91,7 @@ export function entityContract(backend: Backend): void {
     );
     assert.deepEqual(await findBy(index, ['Dataset', 'author.@id', '#ola']), ['bergen']);
     await assert.rejects(findBy(index, ['Dataset', 'author..name', 'x']), { code: 'invalid_input' });
+    recordProof('B9:path-walks-references');
   });
 
   test('B9: a part of a value is found in any case, with accents or without', async (t) => {
@@ -120,6 +123,7 @@ export function entityContract(backend: Backend): void {
       'oslo',
     ]);
     await assert.rejects(findBy(index, by, fitting('colour', 'red')), { code: 'invalid_input' });
+    recordProof('B9:entry-field-and-value');
   });
 
   test('B9: paging is stable, by value and by path', async (t) => {
@@ -143,5 +147,6 @@ export function entityContract(backend: Backend): void {
       );
       assert.equal(new Set(all).size, 25);
     }
+    recordProof('B9:paging-is-stable');
   });
 }

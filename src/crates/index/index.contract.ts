@@ -7,6 +7,7 @@ import { entityContract } from './entities.contract.ts';
 import { historyContract } from './history.contract.ts';
 import { namesOf, newIndex } from './index.testing.ts';
 import type { SearchPage } from './reading.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 /** What the index must do on every database. */
 export function indexContract(backend: Backend): void {
@@ -62,6 +63,7 @@ function wordContract(backend: Backend): void {
     assert.deepEqual(await found('sensors'), ['entity']);
     assert.deepEqual(await found('results'), ['file']);
     assert.deepEqual(await found('10.5281/zenodo.123456'), ['identifier']);
+    recordProof('B3:all-text-fields-searched');
   });
 
   test('B3: the title weighs more than the description, and what holds all words comes first', async (t) => {
@@ -71,6 +73,7 @@ function wordContract(backend: Backend): void {
     assert.deepEqual(await index.find('climate zooplankton'), ['rare', 'fjord', 'forest']);
     assert.deepEqual(await index.find('zooplankton climate changes'), ['rare', 'forest', 'fjord']);
     assert.deepEqual(await index.find('water climate forests'), ['forest', 'fjord']);
+    recordProof('B3:ranked');
   });
 
   test('B3: phrases, prefixes, words of a field, and words that must not be there', async (t) => {
@@ -89,6 +92,7 @@ function wordContract(backend: Backend): void {
     assert.deepEqual(await index.find('climate -fjords'), ['forest']);
     assert.deepEqual(await index.find('climate NOT "deep water"'), ['forest']);
     assert.deepEqual(await index.find('climate -type:Thing'), ['forest']);
+    recordProof('B3:phrase-prefix-and-field');
   });
 
   test('B3: a snippet shows the words that were found', async (t) => {
@@ -319,6 +323,7 @@ function keepingContract(backend: Backend): void {
         reason: 'It is no\ufffdzip.',
       },
     ]);
+    recordProof('B10:status-of-the-index');
   });
 
   test('B5: a crate is given back as it was put', async (t) => {

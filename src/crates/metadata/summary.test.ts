@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { CratePlace, ReadCrate } from '../crate.ts';
 import { readRootWith } from './metadata.testing.ts';
 import { crateShape, summaryOf } from './summary.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const place: CratePlace = {
   crateId: 'crate_0123456789abcdef01234567',
@@ -66,6 +67,7 @@ test('B5: a crate is shown in one shape, with ISO dates and all of it JSON', () 
     indexed_at: '2024-01-03T00:00:00.000Z',
   });
   assert.deepEqual(crateShape.strict().parse(JSON.parse(JSON.stringify(shown))), shown);
+  recordProof('B5:stable-shape', 'B5:iso-dates-and-json');
 });
 
 test('B5: types are shown by how many there are, at most 200; what is not known is null', () => {

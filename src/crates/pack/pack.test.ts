@@ -25,6 +25,7 @@ open('sum.txt', 'w').write(str(sum(map(int, rows))))
 open(os.path.join(os.environ['ARTIFACTS'], 'plot.svg'), 'w').write('<svg/>')
 print('done')
 `;
+import { recordProof } from '../../requirements.testing.ts';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 it('B12: a run becomes an archive of stored members that Python and our own reader read', async () => {
@@ -85,6 +86,7 @@ it('B12: the run, its times, its agent and every file with its hash are told', a
   assert.equal(graph.find('code/main.py')['sha256'], sha256(code));
   assert.deepEqual(graph.find('logs/stdout.txt')['about'], { '@id': `#${execution.id}` });
   assert.equal(graph.find('#limit-network')['value'], 'none');
+  recordProof('B12:run-packed-with-provenance');
 });
 
 it('B12: what is packed is read without an issue, and found under its author', async () => {

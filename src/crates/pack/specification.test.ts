@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { ada } from '../../executions/room.testing.ts';
 import type { GraphEntity } from './entity.ts';
 import { graphOf, keep, membersOf, openPacking, type Graph } from './packing.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 interface Specimen extends Graph {
   readonly names: ReadonlySet<string>;
@@ -196,6 +197,10 @@ async function specimenOf(zip: Buffer): Promise<Specimen> {
 for (const [what, specimen] of await specimens()) {
   const demands = what === 'files' ? crateDemands : { ...crateDemands, ...runDemands };
   describe(`B12: a crate of ${what}`, () => {
-    for (const [demand, check] of Object.entries(demands)) it(`B12: ${demand}`, () => check(specimen));
+    for (const [demand, check] of Object.entries(demands))
+      it(`B12: ${demand}`, () => {
+        check(specimen);
+        recordProof('B12:valid-process-run-crate');
+      });
   });
 }

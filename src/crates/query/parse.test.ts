@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { parseQuery } from './parse.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const word = (stem: string, field: number | null = null) => ({ kind: 'word', stem, field });
 
@@ -102,5 +103,6 @@ describe('query', () => {
       ),
       { numRuns: 500 },
     );
+    recordProof('B3:hostile-text-is-no-error');
   });
 });

@@ -6,6 +6,7 @@ import { documentsOf, everything, reading } from './corpus.testing.ts';
 import { endpointEmbedder, endpointOf, endpointVersion } from './endpoint.ts';
 import { key, patience, proper, serve, vectorOf } from './endpoint.testing.ts';
 import { createFitting, createMeaning } from './semantic.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 test('B4: endpoint asks in batches, with the key and the model, and gives vectors of length 1 in order', async () => {
   await using it = await serve(proper);
@@ -19,6 +20,7 @@ test('B4: endpoint asks in batches, with the key and the model, and gives vector
   assert.deepEqual([it.asked[0]!.path, it.asked[0]!.body.model], ['/v1/embeddings', 'small']);
   assert.deepEqual(vectors[3], new Float32Array([3 / Math.sqrt(10), 1 / Math.sqrt(10), 0]));
   assert.equal(it.asked[0]!.body.input[0], '-');
+  recordProof('B4:endpoint-is-asked');
 });
 
 test('a long text is cut, and no half of a character is sent', async () => {

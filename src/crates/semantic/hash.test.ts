@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isZero, product } from './embedder.ts';
 import { hashEmbedder } from './hash.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const { documents, query } = hashEmbedder();
 
@@ -16,6 +17,7 @@ test('B4: hash gives the same text the same vector, on every machine and in ever
     [302, 0.5085422992706299],
   ]);
   assert.deepEqual(await query('the heron and the egg'), await query('EGG heron'));
+  recordProof('B4:hash-same-everywhere');
 });
 
 test('B4: hash finds those that share words, and takes common ones for nothing', async () => {

@@ -8,6 +8,7 @@ import { fitLsa } from './lsa-fit.ts';
 import { lsaFromBytes, lsaToBytes } from './lsa-bytes.ts';
 import { lsaEmbedder, type LsaModel } from './lsa.ts';
 import { sampleOf } from './sample.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const plenty = { documents: 20_000, words: 4_000_000 };
 const goOn = async (): Promise<void> => {};
@@ -24,6 +25,7 @@ test('B4: the order in which documents come changes no bit of the model, nor of 
   assert.deepEqual(lsaToBytes(one), lsaToBytes(other));
   const texts = documents.map(({ text }) => text);
   assert.deepEqual(await lsaEmbedder(one).documents(texts), await lsaEmbedder(other).documents(texts));
+  recordProof('B4:lsa-same-on-every-machine');
 });
 
 test('B4: where not all documents have room, the same ones are taken in any order, by documents and by words', async () => {
@@ -56,6 +58,7 @@ test('B4: a model that was stored and read back gives the same vectors', async (
 test('B4: a model of a known corpus has the values that it always had', async () => {
   const model = await fit(documentsOf(madeUpTexts(30)));
   assert.equal(createHash('sha256').update(lsaToBytes(model)).digest('hex').slice(0, 16), 'baa2c75ee135e64b');
+  recordProof('B4:lsa-same-on-every-machine');
 });
 
 test('B4: a document that came later is placed near to those that it is like', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isWorkcrateError } from '../../errors.ts';
 import { parseAddress } from './address.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 it('B1: folders, buckets and containers are named by URL, a folder by its path too', () => {
   assert.deepEqual(parseAddress('file:///data/my%20crates/'), {
@@ -16,6 +17,7 @@ it('B1: folders, buckets and containers are named by URL, a folder by its path t
     prefix: 'a b/100%/',
   });
   assert.deepEqual(parseAddress('azure://box/x'), { kind: 'azure', container: 'box', prefix: 'x/' });
+  recordProof('B1:sources-by-url');
 });
 
 it('an address that is malformed is refused with an example, and without what may be a secret', () => {

@@ -9,6 +9,7 @@ import { folderSource } from './folder-source.ts';
 import { fill, testFolder } from './folder-source.testing.ts';
 import { ownerOfObject as packOwner } from '../pack/pack.ts';
 import { everybodys } from './place.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const found = ({ source }: TestSource, ownerOf = everybodys): Promise<CratePlace[]> =>
   Array.fromAsync(candidatesIn({ source, ownerOf }));
@@ -72,6 +73,7 @@ it('B1: of both names in one folder the newer counts, whatever stands between th
       'ro-crate-metadata.json0/ro-crate-metadata.jsonld',
     ],
   );
+  recordProof('B1:both-metadata-names');
 });
 
 it('B2: an id is the same for the same source and place, and no other; a folder keeps it with either name', async () => {
@@ -95,6 +97,7 @@ it('B2: an id is the same for the same source and place, and no other; a folder 
   const [old, now] = [before, after].map((all) => all.find(({ kind }) => kind === 'folder')!);
   assert.notEqual(old!.stamp, now!.stamp);
   assert.equal(now!.object, 'x/ro-crate-metadata.json');
+  recordProof('B2:stable-crate-id');
 });
 
 it('the address of a crate is that of its archive, or of its folder', async () => {

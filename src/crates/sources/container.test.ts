@@ -8,6 +8,7 @@ import { archive, type TestMember } from '../../unzip/archive.testing.ts';
 import { openContainer } from './container.ts';
 import type { CrateContainer, CrateFile } from './contents.ts';
 import { placeIn, testFolder } from './folder-source.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const zips = join(import.meta.dirname, '../../../fixtures/crates/zips');
 const most = { limit: 1e9 };
@@ -64,6 +65,7 @@ it('B1: real archives have their metadata at the root, in one folder, further do
       assert.equal((await collectBytes(container.read(file, most))).length, file.size);
     }
   }
+  recordProof('B1:with-or-without-a-top-folder');
 });
 
 it('B1: the payload of a bag is the crate, at the top and in a folder', async () => {
@@ -106,6 +108,7 @@ it('B6: hostile names are counted and not listed, and lead nowhere', async () =>
   assert.equal(container.unsafe, hostile.length);
   assert.deepEqual(await pathsOf(container), ['ro-crate-metadata.json', 'good.txt']);
   for (const name of hostile) assert.equal(await container.find(name), null, name);
+  recordProof('B6:safe-posix-paths');
 });
 
 it('B6: a name is found by its exact bytes, never by another case or unicode form', async () => {

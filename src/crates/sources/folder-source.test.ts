@@ -8,6 +8,7 @@ import { chunksOf } from '../../storage/bytes.testing.ts';
 import { everything, sourceContract, type TestSource } from '../../storage/source.contract.ts';
 import { folderSource } from './folder-source.ts';
 import { fill, testFolder } from './folder-source.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const namesIn = async ({ source }: TestSource): Promise<string[]> =>
   (await everything(source)).map(({ name }) => name);
@@ -30,6 +31,7 @@ it('B11: a folder that is not there is not reachable, and never an empty one', a
       await assert.rejects(work, { code: 'source_unreachable' });
   }
   assert.deepEqual(await readdir(test.directory), ['x']);
+  recordProof('B11:source-not-reachable');
 });
 
 it('B1: follows no link, opens nothing but regular files, and counts what it passes over', async () => {

@@ -5,6 +5,7 @@ import { eventually } from '../../eventually.testing.ts';
 import type { Source } from '../../storage/source.ts';
 import { takeLease } from './lease.ts';
 import { metadataOf, newSync, plainZip, watchedFolder, zipOf } from './sync.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 /** What is the same whatever the index is kept in. */
 export function syncContract(backend: Backend): void {
@@ -35,6 +36,7 @@ export function syncContract(backend: Backend): void {
       const [third] = await sync([folder.source]);
       assert.deepEqual([folder.reads(), await titles()], [[], ['A two', 'C']]);
       assert.deepEqual(third, { ...none, source, seen: 2, read: 0, unchanged: 2, removed: 1 });
+      recordProof('B2:unchanged-is-not-read-again', 'B2:removed-leaves-the-index');
     });
 
     it('B2: a broken crate is told with its reason, stops no other, and is not read again until it changes', async (t) => {
@@ -52,6 +54,7 @@ export function syncContract(backend: Backend): void {
       await sync([folder.source]);
       assert.deepEqual([folder.reads(), await titles()], [['bad.zip'], ['Good', 'Mended']]);
       assert.equal((await status()).broken, 1);
+      recordProof('B2:broken-is-reported-and-stops-no-other');
     });
 
     it('B2: an archive without metadata is payload in the folder of a crate, and a broken crate elsewhere', async (t) => {

@@ -8,6 +8,7 @@ import { sourceUnreachable, type Source } from '../../storage/source.ts';
 import { openSource } from '../sources/sources.ts';
 import { inMemory, newSync, numbered, syncIn, watchedFolder, zipOf } from './sync.testing.ts';
 import type { SourceReport } from './sync.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const statesOf = (reports: readonly SourceReport[]): string[] => reports.map(({ state }) => state);
 
@@ -25,6 +26,7 @@ it('B2, B11: a source that is down keeps its crates, and the others are brought 
   assert.deepEqual([noted?.state, noted?.reason], ['unreachable', reports[0]!.reason]);
   await rename(`${down.directory}-away`, down.directory);
   assert.deepEqual(statesOf(await sync([down.source])), ['ok']);
+  recordProof('B11:source-not-reachable');
 });
 
 it('B2, B11: a folder that is empty although it held crates is not taken for one that was emptied', async (t) => {

@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { WorkcrateError } from '../../errors.ts';
 import { readBibliography, type BibliographyFormat } from './bibliography.ts';
 import { never, openTestPandoc } from './pandoc.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const pandoc = openTestPandoc();
 after(() => pandoc[Symbol.asyncDispose]());
@@ -41,6 +42,7 @@ test('C13: BibTeX with strings, a crossref, comments and accents of LaTeX is rea
   });
   assert.deepEqual(references[1]!['issued'], { 'date-parts': [[1999]] });
   assert.equal(references[1]!['container-title'], 'Proceedings');
+  recordProof('C13:bibtex');
 });
 
 test('C13: BibLaTeX is told from BibTeX by its types and fields', async () => {
@@ -50,6 +52,7 @@ test('C13: BibLaTeX is told from BibTeX by its types and fields', async () => {
   assert.equal(format, 'biblatex');
   assert.equal(references[0]!['type'], 'webpage');
   assert.deepEqual(references[0]!['accessed'], { 'date-parts': [[2021, 2, 3]] });
+  recordProof('C13:biblatex');
 });
 
 test('a file that a field wants to have included is not read', async () => {
@@ -142,6 +145,7 @@ test('C13: CSL JSON is read as a list, as Zotero gives it, or one entry alone', 
     '{"id":1,"type":"book","volume":null}',
   ])
     assert.deepEqual((await read(text)).references, [{ id: '1', type: 'book' }]);
+  recordProof('C13:csl-json');
 });
 
 test('C13: CSL YAML is read with its dates, names and the markup of its titles', async () => {
@@ -204,6 +208,7 @@ test('C13: RIS is read, and entries without an ID can be cited by author and yea
     page: '1-9',
     DOI: '10.1/x',
   });
+  recordProof('C13:ris');
 });
 
 test('of a large bibliography only what is wanted is read, with what that takes over from', async () => {

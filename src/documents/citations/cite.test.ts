@@ -7,6 +7,7 @@ import { never, openTestPandoc } from './pandoc.testing.ts';
 import { expected, sentence } from './style-lines.testing.ts';
 import { ownStyles, styleFor } from './styles.ts';
 import { linesOf } from './written.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const pandoc = openTestPandoc();
 after(() => pandoc[Symbol.asyncDispose]());
@@ -36,6 +37,7 @@ test('C11: citations are written out, and the references stand last under a head
     'Roe, Richard. 2018. *The book of rules*. 2. Aufl. Example Press.',
   ]);
   assert.deepEqual([missing, warnings], [[], []]);
+  recordProof('C11:citations-by-csl');
 });
 
 test('a document that ends with a heading, has no headings or says where its references go gets no further heading', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WorkcrateError } from '../../errors.ts';
 import { article, articles, collection, key, keyOf, patient, serveZotero } from './zotero-server.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const all = { limit: 100, start: 0 };
 
@@ -38,6 +39,7 @@ test('C13: a library is searched by words, tag, collection and type, with its ke
   assert.ok(it.asked.every(({ headers }) => headers['zotero-api-key'] === key));
   assert.ok(it.asked.every(({ url }) => !url.href.includes(key)));
   assert.ok(!it.logged.join('').includes(key));
+  recordProof('C13:zotero-web-api');
 });
 
 test('C13: references come by key of the item and by citation key, under what is cited, in that order', async () => {
@@ -178,6 +180,7 @@ test('C13: a Zotero on this machine is asked without key and never for what has 
   assert.equal((await it.zotero.references(['doe5'], patient())).references.length, 1);
   assert.ok(it.asked.every(({ headers }) => headers['zotero-api-key'] === undefined));
   assert.ok(it.asked.every(({ headers }) => headers['if-modified-since-version'] === undefined));
+  recordProof('C13:zotero-on-this-machine');
 });
 
 test('collections that share a name, stand in a circle or are not there are told', async () => {

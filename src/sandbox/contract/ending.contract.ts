@@ -61,6 +61,7 @@ if os.fork() == 0:
 END
 ${begins}`,
 };
+import { recordProof } from '../../requirements.testing.ts';
 
 export function endingContract(make: MakeSandbox): void {
   killedContract(make);
@@ -112,6 +113,7 @@ export function endingContract(make: MakeSandbox): void {
         const reason = signal === null ? 'exit' : 'signal';
         assert.deepEqual([got.reason, got.signal, got.exitCode], [reason, signal, exitCode], code);
       }
+      recordProof('D2:exit-code-and-signal');
     });
 
     for (const [name, code] of Object.entries(stragglers))
@@ -120,6 +122,7 @@ export function endingContract(make: MakeSandbox): void {
         const got = await bench.run('bash', `${code}; exit 0`, { workingDir: inside });
         assert.deepEqual([got.reason, got.exitCode], ['exit', 0], got.err);
         await standsStill(join(host, 'beat'));
+        recordProof('D15:cannot-outlive-its-run');
       });
 
     proves(bench, 'whole_tree', 'D4: SIGTERM reaches children, also in sessions of their own', async () => {
@@ -160,6 +163,7 @@ function killedContract(make: MakeSandbox): void {
         const got = await timedOut(bench, language, ignoresTerm[language]);
         assert.deepEqual([got.reason, got.exitCode, got.signal], ['timeout', null, 'SIGKILL']);
         assert.equal(got.out, 'begun\n');
+        recordProof('D4:sigterm-grace-sigkill');
       });
 
     it('a stopped process is no way to outlive the timeout', async () => {
@@ -180,6 +184,7 @@ function killedContract(make: MakeSandbox): void {
       await outcomeOf({ ...run, stdout: abortAtFirst(run.stdout, stop) });
       assert.equal((await run.ended).reason, 'cancelled');
       await standsStill(join(host, 'beat'));
+      recordProof('D4:whole-tree-dies');
     });
   });
 }

@@ -16,6 +16,7 @@ import type {
   Sandbox,
   SandboxOptions,
 } from '../sandbox.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 /** What a backend's test supplies. The place of a user is made where it is missing. */
 export type MakeSandbox = (options: Partial<SandboxOptions>) => Promise<MadeSandbox>;
@@ -168,4 +169,11 @@ export function proves(
     if (held === true) await body(t);
     else t.skip(`${bench.sandbox.kind} does not hold ${claim}: ${held}`);
   });
+}
+
+type Limit = 'memory' | 'process' | 'cpu' | 'file-size' | 'disk' | 'network';
+
+/** A limit is proven for each backend by itself. Of subprocess, which has no walls, nothing has to be. */
+export function recordLimitProof(limit: Limit, { sandbox: { kind } }: Bench): void {
+  if (kind !== 'subprocess') recordProof(`D14:${limit}-limit-in-${kind}`);
 }

@@ -4,6 +4,7 @@ import { join, posix } from 'node:path';
 import { describe, it } from 'node:test';
 import { languages, type Language } from '../sandbox.ts';
 import { useBench, type MakeSandbox } from './harness.contract.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 /** Prints `hi`, ends with 3, fails at line 3, and so on. */
 const says: Readonly<Record<Language, (text: string) => string>> = {
@@ -54,6 +55,7 @@ print(json.dumps(["%d.%d" % sys.version_info[:2], [name for name in names if fin
         assert.deepEqual([got.out, got.err], ['hi, wörld ☃\n', '']);
         assert.deepEqual([got.reason, got.exitCode, got.signal], ['exit', 0, null]);
         assert.ok(got.durationMs > 0);
+        recordProof(`D1:runs-${language}`);
       });
 
       it(`${language} is told by the version that really runs`, async () => {
@@ -76,6 +78,7 @@ print(json.dumps(["%d.%d" % sys.version_info[:2], [name for name in names if fin
           ['one\n', 'two\n', 'three\n'],
         );
         assert.deepEqual(await readdir(host), []);
+        recordProof('D3:no-script-left');
       });
 
       it(`D6: ${language} runs in a folder of /tmp or of its home that is made for it`, async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe } from 'node:test';
 import { isWorkcrateError } from '../../errors.ts';
 import { eventually } from '../../eventually.testing.ts';
-import { contractLimits, proves, useBench, type MakeSandbox } from './harness.contract.ts';
+import { contractLimits, proves, recordLimitProof, useBench, type MakeSandbox } from './harness.contract.ts';
 
 const mega = 1024 * 1024;
 
@@ -25,6 +25,7 @@ export function limitsContract(make: MakeSandbox): void {
         'print("begun", flush=True)\nkeep = [bytearray(b"x") * (8 << 20) for _ in range(64)]\nprint("had it all")',
       );
       assert.deepEqual([got.reason, got.exitCode, got.out], ['oom', null, 'begun\n'], got.err);
+      recordLimitProof('memory', bench);
     });
 
     proves(bench, 'memory', 'D14: it counts for all processes together', async () => {
@@ -57,6 +58,7 @@ for n in range(200):
       assert.equal(got.reason, 'pids', got.err);
       const most = got.out.trim().split('\n').length;
       assert.ok(most <= limits.processes && most >= limits.processes - 4, `${most} children`);
+      recordLimitProof('process', bench);
     });
 
     proves(bench, 'processes', 'D15: a fork bomb ends with its run', async () => {
@@ -78,6 +80,7 @@ t = os.times()
 print(t.user + t.system + t.children_user + t.children_system)`,
       );
       assert.ok(Number(got.out) < 0.5 * 1.5 + 0.35, `${got.out.trim()} s of 1.5`);
+      recordLimitProof('cpu', bench);
     });
 
     proves(bench, 'file_size', 'D14: no file grows beyond it', async () => {
@@ -90,6 +93,7 @@ print(t.user + t.system + t.children_user + t.children_system)`,
       const sparse = await bench.run('bash', 'truncate -s 1T sparse', { workingDir: inside });
       assert.notEqual(sparse.exitCode, 0);
       await rm(host, { recursive: true });
+      recordLimitProof('file-size', bench);
     });
 
     proves(bench, 'disk', 'D14: a run that fills the folders of its user ends as disk', async () => {
@@ -105,6 +109,7 @@ print(t.user + t.system + t.children_user + t.children_system)`,
       });
       assert.equal(tidied.out, 'tidy\n', 'who finds too much there can tidy up');
       await rm(host, { recursive: true });
+      recordLimitProof('disk', bench);
     });
 
     proves(

@@ -6,7 +6,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { outcomeOf, proves, useBench, type MakeSandbox } from './harness.contract.ts';
+import { outcomeOf, proves, recordLimitProof, useBench, type MakeSandbox } from './harness.contract.ts';
 
 const names = ['HOME', 'LANG', 'PATH', 'TERM', 'TMPDIR', 'USER'];
 
@@ -22,6 +22,7 @@ export function wallsContract(make: MakeSandbox): void {
       // A shell adds some of its own, so what it was given is looked at.
       const given = `tr '\\0' '\\n' < /proc/$$/environ | cut -d= -f1 | sort | paste -sd,`;
       assert.equal((await bench.run('bash', given)).out, `${names.join()}\n`);
+      recordProof('D5:six-names-only');
     });
 
     proves(
@@ -85,6 +86,7 @@ su -c id root </dev/null 2>/dev/null; sudo -n id 2>/dev/null; python3 -c 'import
         assert.equal((await bench.run('bash', code)).out, `from /${name}`);
         assert.equal(await readFile(join(bench[name], 'file.txt'), 'utf8'), `from /${name}`);
       }
+      recordProof('A11:tools-and-skills-read-only');
     });
 
     proves(bench, 'filesystem', 'D15: nothing else can be written', async () => {
@@ -124,6 +126,7 @@ for root, dirs, files in os.walk('/workspace'): print(*files)
 for root, dirs, files in os.walk('/artifacts'): print(*files)`;
         const got = await bench.run('python', code, { user: 'carl' });
         assert.doesNotMatch(got.out, /SECRET|mine|file\.txt|ssh|root:/, got.out);
+        recordProof('D15:no-host-home-or-other-users');
       },
     );
 
@@ -158,6 +161,8 @@ except OSError: print('no names')
 with socket.create_server(('localhost', 0)) as own, socket.create_connection(('localhost', own.getsockname()[1]), 5):
     print('itself')`;
         assert.equal((await bench.run('python', code)).out, 'no names\nitself\n');
+        recordLimitProof('network', bench);
+        recordProof('D15:no-network');
       },
     );
 
@@ -187,6 +192,7 @@ except OSError: pass`;
       const got = await bench.run('python', code);
       assert.equal(got.out, '', got.err);
       assert.equal(host.exitCode ?? host.signalCode, null);
+      recordProof('D15:no-host-processes');
     });
 
     proves(bench, 'host_processes', 'D15: two runs of one user do not see each other', async () => {
@@ -271,6 +277,7 @@ calls = {
 for name, (number, *args) in calls.items():
     if libc.syscall(number, *args) != -1: print(name)
 `;
+import { recordProof } from '../../requirements.testing.ts';
 
 async function listening(options: { host?: string; port?: number; path?: string }): Promise<Server> {
   const server = createServer((socket) => socket.destroy()).listen(options);

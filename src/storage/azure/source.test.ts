@@ -11,6 +11,7 @@ import { impatient, partBytes } from './azure.testing.ts';
 import type { AzureOptions } from './azure.ts';
 import { createBlobs } from './blobs.ts';
 import { azureSource } from './source.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const started = await startAzurite();
 const azurite = started ?? ({} as TestAzurite);
@@ -53,6 +54,7 @@ describe('Azure sources', { skip: started === null && NO_AZURITE }, () => {
       (await test.source.list()).objects.map(({ name }) => name),
       ['x.zip'],
     );
+    recordProof('B1:azure-source');
   });
 
   it('answers that get lost and bodies that break off do no harm', async () => {

@@ -15,6 +15,7 @@ import { removeName } from './removing.ts';
 import { s3Source } from './source.ts';
 import type { S3Options } from './s3.ts';
 import { hasty, MB, optionsFor } from './store.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 
 const ceph = (await startCeph())!;
 after(() => ceph?.[Symbol.asyncDispose]());
@@ -54,6 +55,7 @@ describe('S3 sources', { skip: ceph ? false : NO_CEPH }, () => {
       (await test.source.list()).objects.map(({ name }) => name),
       ['x.zip'],
     );
+    recordProof('B1:s3-source');
   });
 
   it('markers of folders are no objects, and names that could lead elsewhere are counted', async () => {

@@ -1,0 +1,14 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { needs, parts } from '../src/requirements.testing.ts';
+
+/** Of what tests recorded in a file: the parts of the specification that none has proven, each with what is wrong. */
+export function findUnproven(file: string): { unproven: string[]; lacking: string[] } {
+  const proven = new Set(existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []);
+  const missing = parts.filter((part) => !proven.has(part));
+  return {
+    unproven: missing.filter((part) => needs[part] === undefined),
+    lacking: missing
+      .filter((part) => needs[part] !== undefined)
+      .map((part) => `${part}: needs ${needs[part]}`),
+  };
+}
