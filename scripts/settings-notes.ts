@@ -2,7 +2,7 @@ import type { SettingName } from '../src/config/settings.ts';
 
 /** The parts of the list of settings, each from the setting that it begins with. */
 export const parts: readonly (readonly [first: SettingName, title: string])[] = [
-  ['host', 'Where it listens, where it keeps things'],
+  ['host', 'Address and data'],
   ['s3Bucket', 'S3'],
   ['azureContainer', 'Azure Blob'],
   ['partSize', 'Large objects'],
@@ -16,9 +16,9 @@ export const parts: readonly (readonly [first: SettingName, title: string])[] = 
   ['crateSources', 'Crates'],
   ['documentTimeout', 'Documents'],
   ['zoteroLibrary', 'Zotero'],
-  ['clientRoot', "The client's files"],
+  ['clientRoot', 'Files on your side'],
   ['auditLevel', 'Audit'],
-  ['webhookUrl', 'Webhook, limits, stopping, seeing'],
+  ['webhookUrl', 'Webhook, limits, shutdown, logs'],
 ];
 
 /** Defaults that are found out at the start, and so differ from machine to machine. */
@@ -29,19 +29,19 @@ export const foundOut: Partial<Record<SettingName, string>> = {
 
 /** What the one line of `--help` has no room for. */
 export const notes: Partial<Record<SettingName, string>> = {
-  trustedProxy: 'From others the header is not believed: [deploy.md](deploy.md#behind-a-proxy)',
-  linkHost: 'It is then answered to',
-  publicUrl: 'It may have a path; its host name is then answered to',
+  trustedProxy: 'From any other peer the header is ignored: [deploy.md](deploy.md#behind-a-proxy)',
+  linkHost: 'The server then accepts this host name',
+  publicUrl: 'It may have a path; the server then accepts its host name',
   database: 'Also the path of a SQLite file',
-  port: 'The free one is printed',
-  fileTtl: 'Unless the caller says otherwise',
+  port: 'The chosen one is printed',
+  fileTtl: 'A caller can ask for another time',
   quotaUserBytes: 'What runs leave in their folders is not counted',
   clientPaths: '`filesystem.allowed_paths` in a config file',
-  shareRoots: 'Not where that is the home folder or `/`',
+  shareRoots: 'No folder, if that is the home folder or `/`',
   stdioHttp: 'With `--auth`, callers of those routes sign in: [connect.md](connect.md)',
-  sandbox: 'One that is named has to work, or the server does not start: [sandbox.md](sandbox.md)',
+  sandbox: 'If you name one and it does not work, the server does not start: [sandbox.md](sandbox.md)',
   python: 'Not for docker',
-  dockerRuntime: "Unset: the engine's own",
+  dockerRuntime: "Default: the engine's own",
   runTmp: 'The home folder and `/dev/shm` have this size too',
   tracing: 'See [observe.md](observe.md#tracing)',
 };
