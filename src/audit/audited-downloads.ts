@@ -1,3 +1,4 @@
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Served } from '../links/download-route.ts';
 import { isWhole, joinRanges, type ByteRange, type Download } from '../links/links.ts';
 import type { Link } from '../links/link.ts';
@@ -25,10 +26,9 @@ const mostStretches = 100;
  * the whole or their span is over. Whoever fetches is known by the link alone.
  */
 export function auditedDownloads(audit: Audit) {
-  const gathering = new Map<string, Gathered>();
+  const gathering = new BoundedMap<string, Gathered>({ mostEntries: mostGathered, onEvict: tell });
 
   function begin(which: string, link: Link, download: Download, isHandedOver: boolean): Gathered {
-    if (gathering.size >= mostGathered) end(gathering.keys().next().value!);
     const timer = setTimeout(() => end(which), gatherMs).unref();
     const begun = { link, download, isHandedOver, timer, stretches: [], bytes: 0, requests: 0 };
     gathering.set(which, begun);
@@ -37,8 +37,12 @@ export function auditedDownloads(audit: Audit) {
 
   function end(which: string): void {
     const gathered = gathering.get(which)!;
-    clearTimeout(gathered.timer);
     gathering.delete(which);
+    tell(gathered);
+  }
+
+  function tell(gathered: Gathered): void {
+    clearTimeout(gathered.timer);
     noteGathered(audit, gathered);
   }
 
@@ -57,7 +61,7 @@ export function auditedDownloads(audit: Audit) {
     },
     /** Tells what is still being gathered. */
     [Symbol.dispose](): void {
-      for (const which of gathering.keys()) end(which);
+      gathering.evictAll();
     },
   };
 }

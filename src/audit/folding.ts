@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { nobody, type AuditEvent } from './audit.ts';
 import { bounded } from './bounded.ts';
 
@@ -30,7 +31,7 @@ interface Minute {
  * are lines, and one line tells how many more there were, with the last of them.
  */
 export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
-  const minutes = new Map<string, Minute>();
+  const minutes = new BoundedMap<string, Minute>({ mostEntries: mostUsers, onEvict: tellOf });
   let timer: NodeJS.Timeout | null = null;
 
   function minuteOf(user: string): Minute {
@@ -40,7 +41,6 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
     const begun: Minute = { since: now, written: 0, sorts: new Map() };
     forget(user);
     minutes.set(user, begun);
-    if (minutes.size > mostUsers) forget(minutes.keys().next().value!);
     return begun;
   }
 

@@ -1,17 +1,16 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 
 const mostKinds = 10_000;
 
 /** How often the same was tried before. Of those that are forgotten, the one that was tried longest ago goes first. */
 export function countRepeats(): (user: string, kind: string, operation: string) => number {
-  const counts = new Map<string, number>();
+  const counts = new BoundedMap<string, number>({ mostEntries: mostKinds });
   return (user, kind, operation) => {
     const which = JSON.stringify([user, kind, operation]);
     const before = counts.get(which) ?? 0;
-    counts.delete(which);
     counts.set(which, before + 1);
-    if (counts.size > mostKinds) counts.delete(counts.keys().next().value!);
     return before;
   };
 }

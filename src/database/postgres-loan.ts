@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
+import { memoize } from '../concurrency/bounded-map.ts';
 import type { Queries, Row, SqlValue } from './database.ts';
 import { connectError, isConnectionLost, queryError } from './postgres-errors.ts';
-import { remembered } from './remembered.ts';
 import { checkValues, parseStatement } from './statement.ts';
 
 const MOST_STATEMENTS = 500;
@@ -15,7 +15,7 @@ export interface Loan extends Queries {
 export type Lend = <T>(use: (loan: Loan) => Promise<T>) => Promise<T>;
 
 export function lendingFrom(pool: Pool, place: string): Lend {
-  const parse = remembered(MOST_STATEMENTS, parseStatement);
+  const parse = memoize(MOST_STATEMENTS, parseStatement);
 
   const connect = async (): Promise<PoolClient> => {
     try {

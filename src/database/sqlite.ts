@@ -1,10 +1,10 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
+import { memoize } from '../concurrency/bounded-map.ts';
 import { createMutex } from '../concurrency/mutex.ts';
 import { WorkcrateError } from '../errors.ts';
 import { othersNoticedMs, type Database, type Queries, type Row, type SqlValue } from './database.ts';
-import { remembered } from './remembered.ts';
 import { waitingLimit, runWork } from './scope.ts';
 import {
   isBusy,
@@ -31,7 +31,7 @@ export interface SqliteOptions {
 export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteOptions = {}): Database {
   const connection = openWithRoom(file, makeRoom);
   const mutex = createMutex(waitingLimit);
-  const prepare = remembered(MOST_STATEMENTS, (sql) => {
+  const prepare = memoize(MOST_STATEMENTS, (sql: string) => {
     const { placeholders } = parseStatement(sql);
     const statement = connection.prepare(sql);
     statement.setReturnArrays(true);

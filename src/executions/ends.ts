@@ -1,3 +1,4 @@
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../log.ts';
 import { executionFromRow, mostSearchedCode, updateEnded, type Execution } from './record.ts';
@@ -22,7 +23,7 @@ export interface EndsOptions {
  * when the server ends, stays `running` until it is found lost.
  */
 export function createEnds({ database, write, note, log }: EndsOptions) {
-  const waiting = new Map<string, Execution>();
+  const waiting = new BoundedMap<string, Execution>({ mostEntries: mostWaiting });
   let pauseMs = firstPauseMs;
   let timer: NodeJS.Timeout | null = null;
   let trying: Promise<void> | null = null;
@@ -36,8 +37,6 @@ export function createEnds({ database, write, note, log }: EndsOptions) {
   }
 
   function keep(execution: Execution): void {
-    const [oldest] = waiting.keys();
-    if (waiting.size >= mostWaiting) waiting.delete(oldest!);
     // The row has the rest of them.
     const code = execution.code.slice(0, mostSearchedCode);
     waiting.set(execution.id, { ...execution, code, stdin: '' });

@@ -2,6 +2,7 @@ import { constants, ftruncateSync, mkdirSync, writeSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { dayMs, dayOf, journalDays, journalName, removeJournal, removeLines } from './journal-files.ts';
 import { lineOf } from './journal-line.ts';
 import type { Execution } from './record.ts';
@@ -33,7 +34,7 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
   let writing: Promise<void> | null = null;
   let current: Current | null = null;
   let timer: NodeJS.Timeout | null = null;
-  const written = new Map<string, number>();
+  const written = new BoundedMap<string, number>({ mostEntries: mostUsers, whenFull: 'clear' });
   /** Days whose lines have been looked at, with what was due then. */
   const swept = new Map<string, string>();
 
@@ -71,7 +72,6 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
     const { owner } = execution;
     const before = written.get(owner) ?? 0;
     const line = lineOf(execution, before >= mostBytesOfUser);
-    if (written.size >= mostUsers) written.clear();
     written.set(owner, before + line.length);
     return line;
   }

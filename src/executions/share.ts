@@ -1,3 +1,4 @@
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../log.ts';
@@ -33,7 +34,7 @@ interface Place {
  * since the start. Others may write too, so no user is believed to have much room for long.
  */
 export function createShare({ database, mostBytes, log }: ShareOptions) {
-  const room = new Map<string, number>();
+  const room = new BoundedMap<string, number>({ mostEntries: mostUsers });
   const trimming = new Map<string, Promise<void>>();
 
   async function trim(owner: string): Promise<void> {
@@ -42,8 +43,6 @@ export function createShare({ database, mostBytes, log }: ShareOptions) {
       const count = await deleteFrom(database, owner, last);
       log.info('execution.records_trimmed', { user: owner, count });
     }
-    if (room.size >= mostUsers) room.delete(room.keys().next().value!);
-    room.delete(owner);
     room.set(owner, Math.min(mostBytes - bytes, mostBytes / 8));
   }
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { isWhole, joinRanges, type ByteRange } from './ranges.ts';
 
 const mostLinks = 1000;
@@ -10,13 +11,11 @@ const mostPieces = 100;
  * too many.
  */
 export function createCoverage() {
-  const gathered = new Map<string, ByteRange[]>();
+  const gathered = new BoundedMap<string, ByteRange[]>({ mostEntries: mostLinks });
 
   function keep(link: string, pieces: ByteRange[]): void {
-    gathered.delete(link);
-    if (pieces.length === 0 || pieces.length > mostPieces) return;
-    if (gathered.size >= mostLinks) gathered.delete(gathered.keys().next().value!);
-    gathered.set(link, pieces);
+    if (pieces.length === 0 || pieces.length > mostPieces) gathered.delete(link);
+    else gathered.set(link, pieces);
   }
 
   return {

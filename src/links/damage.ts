@@ -1,3 +1,4 @@
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { etagOf } from './download-headers.ts';
 import { damaged, type Download } from './download.ts';
 import type { Link } from './link.ts';
@@ -9,13 +10,11 @@ const mostKnown = 1000;
  * rest, which cannot be checked by itself: it would take what it then has for the whole.
  */
 export function createDamage() {
-  const known = new Set<string>();
+  const known = new BoundedMap<string, true>({ mostEntries: mostKnown });
   const keyOf = ({ target }: Link, download: Download): string => `${etagOf(download)} ${target}`;
   return {
     note(link: Link, download: Download): void {
-      const [oldest] = known;
-      if (known.size >= mostKnown) known.delete(oldest!);
-      known.add(keyOf(link, download));
+      known.set(keyOf(link, download), true);
     },
     /** Rejects with `zip_damaged` until there are other bytes. */
     demandNone(link: Link, download: Download): void {

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Database, Row, SqlValue } from '../database/database.ts';
 import type { Files } from '../files/files.ts';
 import { bundleDownload, fileDownload, type Download } from './download.ts';
@@ -68,11 +69,11 @@ export function createLookup(
   rooms: Rooms & Pick<LinksOptions, 'lookups'>,
 ): (tokenHash: string) => Promise<FoundLink | null> {
   const { lookups = { hits: 0, misses: 0 } } = rooms;
-  const known = new Map<string, FoundLink>();
+  const known = new BoundedMap<string, FoundLink>({ mostEntries: mostRemembered, whenFull: 'clear' });
   let knownAt: number | null = null;
   return async (tokenHash) => {
     const version = rooms.database.version();
-    if (version !== knownAt || known.size >= mostRemembered) known.clear();
+    if (version !== knownAt) known.clear();
     knownAt = version;
     const remembered = known.get(tokenHash);
     lookups[remembered ? 'hits' : 'misses']++;

@@ -19,7 +19,8 @@ interface Kept {
 
 /**
  * The latest events of each session, so that a client that lost its stream gets what it missed. They are bounded in each
- * session and in all of them together, where the oldest go first, whosever they are.
+ * session and in all of them together, where the oldest go first, whosever they are: two bounds over the same entries,
+ * and so no bounded map.
  */
 export function createEventStores(most = mostInAll) {
   /** In the order in which they came. */

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { errnoOf } from '../errors.ts';
 
 interface HeldFile {
@@ -26,25 +27,16 @@ export type OpenFiles = ReturnType<typeof createOpenFiles>;
  * the thread pool.
  */
 export function createOpenFiles() {
-  const held = new Map<string, HeldFile>();
+  const held = new BoundedMap<string, HeldFile>({ mostEntries: mostHeld, onEvict: retire });
 
   function drop(file: HeldFile): void {
     held.delete(file.path);
-    file.dropped = true;
-    if (file.users === 0) closeSync(file.descriptor);
-  }
-
-  function dropOldest(most: number): void {
-    for (const file of held.values()) {
-      if (held.size <= most) return;
-      drop(file);
-    }
+    retire(file);
   }
 
   function open(path: string): HeldFile {
-    const descriptor = openReadable(path, () => dropOldest(0));
+    const descriptor = openReadable(path, () => held.evictAll());
     const { size, ino: inode } = fstatSync(descriptor);
-    dropOldest(mostHeld - 1);
     return { path, descriptor, size, inode, seenAt: performance.now(), users: 0, dropped: false };
   }
 
@@ -61,7 +53,6 @@ export function createOpenFiles() {
       try {
         const file = findHeld(path) ?? open(path);
         file.users++;
-        held.delete(path);
         held.set(path, file);
         return file;
       } catch (error) {
@@ -78,8 +69,14 @@ export function createOpenFiles() {
       const file = held.get(path);
       if (file) drop(file);
     },
-    close: (): void => dropOldest(0),
+    close: (): void => held.evictAll(),
   };
+}
+
+/** For one that is not held any more. */
+function retire(file: HeldFile): void {
+  file.dropped = true;
+  if (file.users === 0) closeSync(file.descriptor);
 }
 
 /** Whether the path still leads to the same file, as long as before. */

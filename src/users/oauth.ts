@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../clock.ts';
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
 import { createIssuer } from './issuer.ts';
@@ -29,7 +30,7 @@ export type TokenCheck = ReturnType<typeof createTokenCheck>;
 /** Tells who a token of the issuer stands for; rejects with `unauthorized`, or `IssuerDown` where it cannot tell. */
 export function createTokenCheck(options: OAuthOptions) {
   const { clock } = options;
-  const known = new Map<string, { who: SignedIn; until: number }>();
+  const known = new BoundedMap<string, { who: SignedIn; until: number }>({ mostEntries: mostTokens });
   const issuer = createIssuer(options.issuer, () => known.clear());
 
   async function judge(token: string, credential: string): Promise<SignedIn> {
@@ -52,7 +53,6 @@ export function createTokenCheck(options: OAuthOptions) {
       const remembered = known.get(credential);
       if (remembered && clock() < remembered.until) return remembered.who;
       const who = await judge(token, credential.slice(0, 16)).catch(refusing);
-      if (known.size >= mostTokens) known.delete(known.keys().next().value!);
       known.set(credential, { who, until: Math.min(who.expiresAt!, clock() + rememberMs) });
       return who;
     },

@@ -40,7 +40,7 @@ const nothing = (): Sum => ({
   counts: { hits: 0, misses: 0, evictions: 0, invalidations: 0 },
 });
 
-/** Who holds what, and the sums of it. Decides nothing. */
+/** Who holds what, and the sums of it. Decides nothing. No bounded map, since whose entry goes depends on its user. */
 export function createHolders(limits: Limits) {
   const users = new Map<string, Holder>();
   const all = nothing();

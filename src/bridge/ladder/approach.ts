@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { isWorkcrateError } from '../../errors.ts';
 import { inputRequired, type InputResponseView } from '@modelcontextprotocol/server';
 import type { Clock } from '../../clock.ts';
@@ -83,7 +84,7 @@ export type Approaches = ReturnType<typeof createApproaches>;
 /** Finds out what is asked for, of which project, and by which way it may come. */
 export function createApproaches(options: ApproachOptions) {
   const { ladder, proofs, root, paths, projects = [], clock, log } = options;
-  const policies = new Map<string | null, Policy>();
+  const policies = new BoundedMap<string | null, Policy>({ mostEntries: mostPolicies, whenFull: 'clear' });
   const pathsIn = createPathsByProject(paths, projects);
   const check = (folder: string) => void createPolicy({ root: folder, ...pathsIn(folder) });
   const warnOfMissing = createMissingWarning(pathsIn, log);
@@ -97,7 +98,6 @@ export function createApproaches(options: ApproachOptions) {
   function policyOf(context: ToolContext): Policy {
     const folder = roots.of(context);
     const known = policies.get(folder) ?? createPolicy({ root: folder, ...pathsIn(folder) });
-    if (policies.size >= mostPolicies) policies.clear();
     policies.set(folder, known);
     return known;
   }

@@ -1,3 +1,5 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+
 export interface Most {
   /** Of one user: whoever has more loses the oldest of their own. */
   readonly each: number;
@@ -8,7 +10,7 @@ export type ByUser<T> = ReturnType<typeof createByUser<T>>;
 
 /** Things of users under their keys, so that nobody's take the room of another's. */
 export function createByUser<T>(most: Most) {
-  const all = new Map<string, Map<string, T>>();
+  const all = new BoundedMap<string, BoundedMap<string, T>>({ mostEntries: most.users });
 
   function remove(user: string, key: string): boolean {
     const own = all.get(user);
@@ -17,7 +19,11 @@ export function createByUser<T>(most: Most) {
     return true;
   }
 
-  const oldest = (map: ReadonlyMap<string, unknown>): string => map.keys().next().value!;
+  function ownOf(user: string): BoundedMap<string, T> {
+    const own = all.get(user) ?? new BoundedMap<string, T>({ mostEntries: most.each });
+    if (!all.has(user)) all.set(user, own);
+    return own;
+  }
 
   return {
     get: (user: string, key: string): T | undefined => all.get(user)?.get(key),
@@ -25,10 +31,7 @@ export function createByUser<T>(most: Most) {
     /** It is the newest then, even if it was there before. */
     set(user: string, key: string, value: T): void {
       remove(user, key);
-      if (!all.has(user) && all.size >= most.users) all.delete(oldest(all));
-      const own = all.get(user) ?? new Map<string, T>();
-      if (own.size >= most.each) remove(user, oldest(own));
-      all.set(user, own.set(key, value));
+      ownOf(user).set(key, value);
     },
 
     /** Whether it was there. */

@@ -3,6 +3,7 @@ import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { quoted } from './shell.ts';
 
@@ -26,20 +27,19 @@ export type Proofs = ReturnType<typeof createProofs>;
  * can read. A pipe alone proves nothing, since its other end may be a container or another machine.
  */
 export function createProofs({ clock, folder = tmpdir() }: { clock: Clock; folder?: string }) {
-  const challenges = new Map<string, Challenge>();
-  const proven = new Map<string, number>();
+  const challenges = new BoundedMap<string, Challenge>({ mostEntries: mostOpen, onEvict: removeFile });
+  const proven = new BoundedMap<string, number>({ mostEntries: mostProven });
   const keyOf = (user: string, root: string): string => JSON.stringify([user, root]);
 
   function drop(key: string): void {
     const challenge = challenges.get(key);
-    if (challenge) rmSync(challenge.file, { force: true });
+    if (challenge) removeFile(challenge);
     challenges.delete(key);
   }
 
   function make(key: string): Challenge {
     drop(key);
     sweep(folder, clock() - challengeMs);
-    if (challenges.size >= mostOpen) drop(challenges.keys().next().value!);
     const file = join(folder, `${prefix}${randomBytes(12).toString('hex')}`);
     const secret = randomBytes(24).toString('base64url');
     writeFileSync(file, secret, { flag: 'wx', mode: 0o600 });
@@ -65,15 +65,16 @@ export function createProofs({ clock, folder = tmpdir() }: { clock: Clock; folde
       const open = challenges.get(key);
       drop(key);
       if (!open || open.until <= clock() || !isSame(open.secret, proof.trim())) throw wrongProof();
-      if (proven.size >= mostProven) proven.delete(proven.keys().next().value!);
       proven.set(key, clock() + provenMs);
     },
 
     [Symbol.dispose]() {
-      for (const key of challenges.keys()) drop(key);
+      challenges.evictAll();
     },
   };
 }
+
+const removeFile = ({ file }: Challenge): void => rmSync(file, { force: true });
 
 /** What a process that was killed left behind. */
 function sweep(folder: string, before: number): void {

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { Database } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { marks } from './many-rows.ts';
@@ -20,43 +21,24 @@ const perSegment = 2 ** 26;
 const firstSignature = 2 ** 25;
 
 export function createBlockCache(database: Database, mostBytes: number): BlockCache {
-  const kept = new Map<number, Uint8Array>();
-  let bytes = 0;
-
-  const used = (key: number): Uint8Array | undefined => {
-    const block = kept.get(key);
-    if (block === undefined) return undefined;
-    kept.delete(key);
-    kept.set(key, block);
-    return block;
-  };
-  const forget = (key: number): void => {
-    bytes -= kept.get(key)?.length ?? 0;
-    kept.delete(key);
-  };
-  const keep = (key: number, block: Uint8Array): void => {
-    forget(key);
-    if (block.length > mostBytes / 4) return;
-    kept.set(key, block);
-    bytes += block.length;
-    for (const [oldest] of kept) {
-      if (bytes <= mostBytes) break;
-      forget(oldest);
-    }
-  };
+  const kept = new BoundedMap<number, Uint8Array>({
+    mostWeight: mostBytes,
+    heaviest: mostBytes / 4,
+    weigh: ({ length }) => length,
+  });
 
   return {
     async blocks(segment, numbers) {
-      const found = numbers.map((number) => used(segment * perSegment + number));
+      const found = numbers.map((number) => kept.use(segment * perSegment + number));
       const missing = numbers.filter((_, at) => found[at] === undefined);
       if (missing.length === 0) return found as Uint8Array[];
       const read = await readMissing(database, segment, missing);
-      for (const [number, block] of read) keep(segment * perSegment + number, block);
+      for (const [number, block] of read) kept.set(segment * perSegment + number, block);
       return numbers.map((number, at) => found[at] ?? read.get(number)!);
     },
     async signatures(segment, part) {
       const key = segment * perSegment + firstSignature + part;
-      const known = used(key);
+      const known = kept.use(key);
       if (known !== undefined) return known;
       const [row] = await database.query<{ bytes: Uint8Array }>(
         "SELECT bytes FROM crate_segment_parts WHERE segment = ? AND name = 'signatures' AND part = ?",
@@ -64,14 +46,14 @@ export function createBlockCache(database: Database, mostBytes: number): BlockCa
         part,
       );
       if (row === undefined) throw replaced();
-      keep(key, row.bytes);
+      kept.set(key, row.bytes);
       return row.bytes;
     },
     keepOnly(segments) {
-      for (const key of kept.keys()) if (!segments.has(Math.floor(key / perSegment))) forget(key);
+      for (const key of kept.keys()) if (!segments.has(Math.floor(key / perSegment))) kept.delete(key);
     },
     get bytes() {
-      return bytes;
+      return kept.weight;
     },
   };
 }

@@ -1,10 +1,11 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { blockFor, entriesOf } from './blocks.ts';
 import type { BlockCache } from './block-cache.ts';
 import { propertyPrefix, typePrefix } from './entity-key.ts';
 import { afterPrefix } from './keys.ts';
 import type { Segment } from './view.ts';
 
-const known = new WeakMap<Segment['columns'], Map<string, readonly string[]>>();
+const known = new WeakMap<Segment['columns'], BoundedMap<string, readonly string[]>>();
 const mostKnown = 1000;
 /** Types of entities are few; where they are not, somebody writes what is no type. */
 const mostTypes = 1000;
@@ -15,12 +16,13 @@ export async function typesWith(
   segment: Segment,
   property: string,
 ): Promise<readonly string[]> {
-  const byProperty = known.get(segment.columns) ?? new Map<string, readonly string[]>();
+  const byProperty =
+    known.get(segment.columns) ??
+    new BoundedMap<string, readonly string[]>({ mostEntries: mostKnown, whenFull: 'clear' });
   known.set(segment.columns, byProperty);
   const before = byProperty.get(property);
   if (before !== undefined) return before;
   const types = await findTypes(cache, segment, property);
-  if (byProperty.size >= mostKnown) byProperty.clear();
   byProperty.set(property, types);
   return types;
 }

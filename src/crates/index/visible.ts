@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { Coded, Columns } from './columns.ts';
 import { facetNumber } from '../query/facets.ts';
 import { lengthOfByte, textFields } from '../query/text-fields.ts';
@@ -21,15 +22,15 @@ export interface Visible {
 }
 
 const mostRemembered = 100;
-const known = new WeakMap<View, Map<string, Visible>>();
+const known = new WeakMap<View, BoundedMap<string, Visible>>();
 
 /** Of some sources alone, where these are given. For one view they have to be the same each time. */
 export function visibleTo(view: View, viewer: string, sources: ReadonlySet<string> | null = null): Visible {
-  const byViewer = known.get(view) ?? new Map<string, Visible>();
+  const byViewer =
+    known.get(view) ?? new BoundedMap<string, Visible>({ mostEntries: mostRemembered, whenFull: 'clear' });
   known.set(view, byViewer);
   const before = byViewer.get(viewer);
   if (before !== undefined) return before;
-  if (byViewer.size >= mostRemembered) byViewer.clear();
   const visible = look(view, viewer, sources);
   byViewer.set(viewer, visible);
   return visible;

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { isWorkcrateError } from '../../errors.ts';
 import { digestOf } from '../../files/files.ts';
 import type { Source, SourceObject } from '../../storage/source.ts';
@@ -10,7 +11,7 @@ const mostKnown = 1000;
  * read for that, once: the answer is remembered, and links that are under way wait for one reading.
  */
 export function createCopies() {
-  const known = new Map<string, Promise<boolean>>();
+  const known = new BoundedMap<string, Promise<boolean>>({ mostEntries: mostKnown });
   return async (source: Source, reference: Reference, there: SourceObject): Promise<boolean> => {
     if (source.kind !== 'folder' || !mayBeCopy(reference, there)) return false;
     const { object, start, end, sha256, crc32 } = reference;
@@ -19,7 +20,6 @@ export function createCopies() {
     known.set(key, answer);
     // A disk that fails for a moment says nothing of the bytes.
     answer.catch(() => known.delete(key));
-    if (known.size > mostKnown) known.delete(known.keys().next().value!);
     return answer;
   };
 }

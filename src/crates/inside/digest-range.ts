@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { crateChanged, crateGone, type Source } from '../../storage/source.ts';
 
 /** A stretch of an object, as it was when it had this stamp. */
@@ -21,14 +22,12 @@ const mostKnown = 1000;
  * link can tell that the bytes are the same. Stores keep their stamps.
  */
 export function createDigestRange(): DigestRange {
-  const known = new Map<string, string>();
+  const known = new BoundedMap<string, string>({ mostEntries: mostKnown });
   return async (source, range, signal) => {
     if (source.kind !== 'folder' || range.end - range.start > mostBytes) return null;
     const key = JSON.stringify([source.url, range.object, range.stamp, range.start, range.end]);
     const sha256 = known.get(key) ?? (await hashRange(source, range, signal));
-    known.delete(key);
     known.set(key, sha256);
-    if (known.size > mostKnown) known.delete(known.keys().next().value!);
     return sha256;
   };
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { isCommon } from './common-words.ts';
 import { slices } from './document.ts';
@@ -47,7 +48,7 @@ export function endpointVersion({ url, model }: Endpoint): string {
 
 /** Has an OpenAI-compatible API give the vectors. They are as stable as its model is. */
 export function endpointEmbedder(endpoint: Endpoint): Embedder {
-  const remembered = new Map<string, Float32Array>();
+  const remembered = new BoundedMap<string, Float32Array>({ mostEntries: mostRemembered });
 
   async function vectors(
     texts: readonly string[],
@@ -70,7 +71,6 @@ export function endpointEmbedder(endpoint: Endpoint): Embedder {
       const known = remembered.get(text);
       if (known !== undefined) return known;
       const [vector] = await vectors([text], queryPatience);
-      if (remembered.size >= mostRemembered) remembered.delete(remembered.keys().next().value!);
       remembered.set(text, vector!);
       return vector!;
     },

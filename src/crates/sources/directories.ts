@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { OpenSourceObject, Source } from '../../storage/source.ts';
 import { MOST_DIRECTORY_BYTES, readZipDirectory, type ZipDirectory } from '../../unzip/unzip.ts';
 import { createMemory, type Share } from './memory.ts';
@@ -32,7 +33,11 @@ const usual: Limits = {
 export function createDirectories({ keptBytes, kept: mostKept, usedBytes, smallBytes }: Limits = usual) {
   const memory = createMemory({ bytes: usedBytes, small: smallBytes, mostWaiting: 1000, mostMs: 300_000 });
   /** Those used last, at the end. The stamp in the key is what keeps them right. */
-  const kept = new Map<string, Known>();
+  const kept = new BoundedMap<string, Known>({
+    mostEntries: mostKept,
+    mostWeight: keptBytes,
+    weigh: ({ directory }) => directory.heldBytes,
+  });
   const keyOf = keysOfSources();
 
   async function read(object: OpenSourceObject, signal?: AbortSignal): Promise<KnownInUse> {
@@ -53,25 +58,13 @@ export function createDirectories({ keptBytes, kept: mostKept, usedBytes, smallB
     return { ...known, [Symbol.dispose]: () => share[Symbol.dispose]() };
   }
 
-  function keep(key: string, { directory, layout }: Known): void {
-    kept.delete(key);
-    if (directory.heldBytes > keptBytes) return;
-    kept.set(key, { directory, layout });
-    let bytes = kept.values().reduce((sum, one) => sum + one.directory.heldBytes, 0);
-    for (const [oldest, one] of kept) {
-      if (bytes <= keptBytes && kept.size <= mostKept) return;
-      kept.delete(oldest);
-      bytes -= one.directory.heldBytes;
-    }
-  }
-
   return {
     memory,
     async of(source: Source, object: OpenSourceObject, signal?: AbortSignal): Promise<KnownInUse> {
       const key = keyOf(source, object);
       const known = kept.get(key);
       const found = known ? await used(known, signal) : await read(object, signal);
-      keep(key, found);
+      kept.set(key, { directory: found.directory, layout: found.layout });
       return found;
     },
   };

@@ -40,7 +40,10 @@ export function folderSource(directory: string, knownAs?: string): Source {
   };
 }
 
-/** A walk is held between two pages: to begin it anew for each would take a large folder's names a hundred times. */
+/**
+ * A walk is held between two pages: to begin it anew for each would take a large folder's names a hundred times. No
+ * bounded map, since whoever needs the room waits until the walk that goes has ended.
+ */
 function createPages(folder: Folder) {
   const walks = new Map<string, AsyncGenerator<Walked>>();
   let count = 0;

@@ -1,4 +1,5 @@
 import { stemmer } from 'stemmer';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 
 /** The longest word that is told apart from others: what is longer is no word. */
 const mostLetters = 64;
@@ -56,15 +57,13 @@ interface Forms {
   readonly form: string;
 }
 
-const remembered = new Map<string, Forms | null>();
-const mostRemembered = 100_000;
+const remembered = new BoundedMap<string, Forms | null>({ mostEntries: 100_000, whenFull: 'clear' });
 
 /** Null for what is written without spaces. */
 function lookUp(text: string): Forms | null {
   const known = remembered.get(text);
   if (known !== undefined) return known;
   const forms = unspaced.test(text) ? null : formsOf(text);
-  if (remembered.size >= mostRemembered) remembered.clear();
   remembered.set(text, forms);
   return forms;
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { Bibliography } from '../citations/bibliography.ts';
 
 const mostEntries = 8;
@@ -10,7 +11,7 @@ const mostLength = 1024 ** 2;
  * fifth of the time of the whole. The ones used last are kept, for as long as the process lives.
  */
 export function rememberBibliographies() {
-  const known = new Map<string, Bibliography>();
+  const known = new BoundedMap<string, Bibliography>({ mostEntries });
 
   return async (
     text: string,
@@ -20,9 +21,7 @@ export function rememberBibliographies() {
     if (text.length > mostLength) return read();
     const key = digestOf([text, ...terms]);
     const bibliography = known.get(key) ?? (await read());
-    known.delete(key);
     known.set(key, bibliography);
-    if (known.size > mostEntries) known.delete(known.keys().next().value!);
     return bibliography;
   };
 }

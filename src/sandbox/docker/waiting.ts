@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { sandboxClosed } from '../queue.ts';
 import type { Place } from '../sandbox.ts';
 import type { Box } from './box.ts';
@@ -24,7 +25,10 @@ export function waitingBoxes(
   start: (place: Place) => Promise<Box>,
 ): WaitingBoxes {
   /** The user that was served longest ago is the first. */
-  const waiting = new Map<string, Waiting>();
+  const waiting = new BoundedMap<string, Waiting>({
+    mostEntries: mostRuns,
+    onEvict: ({ made }) => void track(discard(made)),
+  });
   const wanted = Object.values(warm).some((count) => count > 0);
   const going = new Set<Promise<unknown>>();
   let closed = false;
@@ -53,11 +57,6 @@ export function waitingBoxes(
       log.warn('sandbox.container_left', { error });
     }
   };
-  const dropOldest = () => {
-    const [[user, { made }]] = [...waiting] as [[string, Waiting]];
-    waiting.delete(user);
-    void track(discard(made));
-  };
   const refill = (user: string, place: Place): Promise<unknown> => {
     if (closed || !wanted) return Promise.resolve();
     const there = waiting.get(user);
@@ -65,7 +64,6 @@ export function waitingBoxes(
     if (there !== undefined) void track(discard(there.made));
     const made = track(make(place));
     waiting.set(user, { place, made });
-    if (waiting.size > mostRuns) dropOldest();
     return made;
   };
 
@@ -92,8 +90,7 @@ export function waitingBoxes(
     refill: (user, place) => void refill(user, place),
     async [Symbol.asyncDispose]() {
       closed = true;
-      for (const { made } of waiting.values()) void track(discard(made));
-      waiting.clear();
+      waiting.evictAll();
       await Promise.all(going);
     },
   };
