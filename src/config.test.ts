@@ -68,6 +68,16 @@ it('search by meaning is fitted to the corpus unless told', () => {
   recordProof('B4:lsa-is-the-default');
 });
 
+it('sources of crates are URLs with commas between them, in the environment or in the config file', () => {
+  const urls = ['file:///crates', 's3://bucket/prefix', 'azure://container/prefix'];
+  const given = { ...home, WORKCRATE_CRATE_SOURCES: urls.join(',') };
+  assert.deepEqual(loadConfig({}, given).config.crateSources, urls);
+  using file = scratchFile();
+  file.write(`crate_sources: ${JSON.stringify(urls)}\n`);
+  assert.deepEqual(loadConfig({ config: file.path }, home).config.crateSources, urls);
+  recordProof('B1:sources-setting');
+});
+
 it('any text for any setting, given anyhow, either loads or is refused by the name it was given under', () => {
   using file = scratchFile();
   const property = fc.property(fc.constantFrom(...names), settingText, (name, text) => {

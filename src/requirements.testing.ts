@@ -39,6 +39,7 @@ export const requirements = {
     's3-source',
     'azure-source',
     'sources-by-url',
+    'sources-setting',
     'zips-and-folders',
     'with-or-without-a-top-folder',
     'both-metadata-names',
@@ -174,7 +175,13 @@ export const requirements = {
   D1: ['runs-python', 'runs-node', 'runs-bash', 'stdin', 'working-dir', 'timeout', 'bad-input-runs-nothing'],
   D2: ['result-fields', 'exit-code-and-signal'],
   D3: ['directory-of-its-own', 'no-script-left', 'shared-working-dir-without-collision'],
-  D4: ['default-and-most-time', 'clamped', 'sigterm-grace-sigkill', 'whole-tree-dies'],
+  D4: [
+    'default-and-most-time',
+    'clamped',
+    'sigterm-grace-sigkill',
+    'whole-tree-dies',
+    'call-returns-after-the-kill',
+  ],
   D5: ['six-names-only', 'home-of-the-sandbox'],
   D6: [
     'folders-of-the-sandbox',
@@ -302,6 +309,7 @@ const docker = 'a Docker engine that the tests can start (docker.io, as root)';
 /** What a part needs that a machine may lack. Where it is not proven for that, it is told, and counts as skipped. */
 export const needs: Partial<Record<Part, string>> = {
   'A11:image-setting': docker,
+  'B1:s3-source': 'an S3 store that the tests can start (ceph)',
   'C12:pandoc-on-path-when-asked': 'a pandoc on PATH',
   'D14:docker-by-name': docker,
   'D14:memory-limit-in-docker': docker,

@@ -34,6 +34,9 @@ const crates = {
   'zips/broken.zip': 'this is no archive',
 };
 
+const sourceKind = /s3/.test(backends) ? 's3' : /azure/.test(backends) ? 'azure' : 'folder';
+const isRemote = sourceKind !== 'folder';
+
 describe(`crates, on ${backends}`, () => {
   let server: CrateServer;
   before(async () => {
@@ -73,7 +76,7 @@ describe(`crates, on ${backends}`, () => {
       kinds.add((await server.call('get_crate', { crate_id })).data.kind);
     assert.deepEqual([...kinds].toSorted(), ['detached', 'folder', 'zip']);
     recordProof(
-      'B1:folder-source',
+      `B1:${sourceKind}-source`,
       'B1:zips-and-folders',
       'B2:broken-is-reported-and-stops-no-other',
       'B10:status-of-the-index',
@@ -316,8 +319,6 @@ describe(`crates, on ${backends}`, () => {
     recordProof('B10:searchable-fields-listed');
   });
 });
-
-const isRemote = /s3|azure/.test(backends);
 
 describe(`crates whose source fails, on ${backends}`, () => {
   it('B8, B11: what went wrong is told apart', async () => {

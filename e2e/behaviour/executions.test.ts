@@ -98,7 +98,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     assert.deepEqual([ended.timed_out, ended.end_reason], [true, 'timeout']);
     assert.equal(ended.stdout, 'begun\nlast words\n');
     assert.deepEqual(processesWith('98765'), []);
-    recordProof('D1:timeout', 'D4:whole-tree-dies');
+    recordProof('D1:timeout', 'D4:whole-tree-dies', 'D4:call-returns-after-the-kill');
   });
 
   it('D5: the environment holds six names', async () => {

@@ -112,6 +112,8 @@ describe('C12: a document that names a file and an address wherever it can', () 
   );
 
   it('C11: every format has a file of its own', { skip: noWalls || noTrace }, () => {
+    for (const format of ['pdf', 'docx', 'html', 'odt', 'epub', 'latex', 'typst', 'pptx'])
+      assert.ok((formats as readonly string[]).includes(format), format);
     for (const files of sums.values())
       assert.equal(Object.keys(files).length, formats.length, Object.keys(files).join());
     recordProof('C11:every-format');
