@@ -100,6 +100,14 @@ test('C12: no name leads out of the folder, and an unknown one is answered with 
   await assert.rejects(byName('house', join(folder.path, 'gone')), /There is no citation style "house"/);
 });
 
+// Where the time grew with the square of the length, each would take an hour and more.
+test('a style of 1 MB without an end is refused at once', { timeout: 60_000 }, () => {
+  for (const piece of ['a', ' ', '<a ', '<a b="c" '])
+    assert.throws(() => demandStyle(`<${piece.repeat(1_000_000 / piece.length)}>`), {
+      code: 'document_invalid',
+    });
+});
+
 test('any text is taken for a style or refused with what is wrong', () => {
   const piece = fc.constantFrom(
     '<style xmlns="http://purl.org/net/xbiblio/csl">',

@@ -1,3 +1,5 @@
+import { parseAttributes, scanXml, XmlError, type XmlTag } from '../../net/xml.ts';
+
 export interface XmlElement {
   readonly name: string;
   readonly attributes: ReadonlyMap<string, string>;
@@ -6,56 +8,58 @@ export interface XmlElement {
   readonly at: number;
 }
 
-const mostElements = 50_000;
-const mostDepth = 100;
-const markup =
-  /<(?:!--[\s\S]*?-->|!\[CDATA\[[\s\S]*?\]\]>|\?[\s\S]*?\?>|(\/?)([A-Za-z_][\w.:-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*?)(\/?)>)/y;
-const attribute = /\s+([A-Za-z_][\w.:-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')|(\S)/g;
+type Refuse = (what: string, at: number) => never;
+
+const limits = { mostElements: 50_000, mostDepth: 101 };
+const nameForm = /^[A-Za-z_][\w.:-]*$/;
 
 /**
  * The elements of an XML document in their order. No more of XML than styles need: a document type, which could define
  * entities, is refused. `refuse` is told what is wrong and where, and throws.
  */
-export function elementsOf(text: string, refuse: (what: string, at: number) => never): XmlElement[] {
+export function elementsOf(text: string, refuse: Refuse): XmlElement[] {
+  try {
+    return readElements(text, refuse);
+  } catch (error) {
+    if (error instanceof XmlError) return refuse(describe(error, text), error.at);
+    throw error;
+  }
+}
+
+function readElements(text: string, refuse: Refuse): XmlElement[] {
   const elements: XmlElement[] = [];
   const open: string[] = [];
-  for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', markup.lastIndex)) {
-    markup.lastIndex = at;
-    const found = markup.exec(text);
-    if (found === null) return refuse(whyNot(text, at), at);
-    const [, closing, name, rest = '', empty] = found;
-    if (name === undefined) continue;
-    if (closing === '/') {
+  for (const tag of scanXml(text, limits)) {
+    if (tag.kind === 'instruction') continue;
+    const { at } = tag;
+    if (tag.kind === 'doctype') throw new XmlError('declaration', at);
+    if (tag.kind === 'end') {
       const last = open.pop();
-      if (last !== name) refuse(`this is no XML: </${name}> closes ${last ? `<${last}>` : 'nothing'}.`, at);
+      if (last !== tag.name)
+        refuse(`this is no XML: </${tag.name}> closes ${last ? `<${last}>` : 'nothing'}.`, at);
       continue;
     }
     if (open.length === 0 && elements.length > 0) refuse('this is no XML: there is more than one root.', at);
-    elements.push({ name, attributes: attributesOf(rest, at, refuse), depth: open.length, at });
-    if (elements.length > mostElements || open.length > mostDepth)
-      refuse('it has far more elements than a style has.', at);
-    if (empty !== '/') open.push(name);
+    elements.push({ name: tag.name, attributes: readAttributes(tag), depth: open.length, at });
+    if (tag.kind === 'start') open.push(tag.name);
   }
   if (elements.length === 0) refuse('this is no XML: it has no elements.', 0);
   if (open.length > 0) refuse(`this is no XML: <${open.at(-1)}> is not closed.`, text.length);
   return elements;
 }
 
-function whyNot(text: string, at: number): string {
+function readAttributes(tag: XmlTag): Map<string, string> {
+  if (!nameForm.test(tag.name)) throw new XmlError('tag', tag.at);
+  const attributes = parseAttributes(tag);
+  const wrong = attributes.find(([name]) => !nameForm.test(name));
+  if (wrong !== undefined) throw new XmlError('attribute', tag.at, wrong[0][0]);
+  return new Map(attributes);
+}
+
+function describe({ problem, at, message }: XmlError, text: string): string {
+  if (problem === 'too_many' || problem === 'too_deep') return 'it has far more elements than a style has.';
+  if (problem === 'attribute') return `this is no XML: an attribute is wrong at "${message}".`;
   if (/^<!(?:DOCTYPE|ENTITY)/i.test(text.slice(at, at + 10)))
     return 'it has a document type or an entity, which a style must not have.';
   return 'this is no XML: a "<" begins nothing that is closed.';
-}
-
-function attributesOf(
-  text: string,
-  at: number,
-  refuse: (what: string, at: number) => never,
-): Map<string, string> {
-  const attributes = new Map<string, string>();
-  for (const [, name, double, single, stray] of text.matchAll(attribute)) {
-    if (stray !== undefined) return refuse(`this is no XML: an attribute is wrong at "${stray}".`, at);
-    attributes.set(name!, double ?? single ?? '');
-  }
-  return attributes;
 }

@@ -1,5 +1,12 @@
 import { WorkcrateError } from '../../errors.ts';
-import { scanXml, type XmlElement } from './xml.ts';
+import {
+  decodeReference,
+  parseAttributes,
+  scanXml,
+  XmlError,
+  type XmlDoctype,
+  type XmlTag,
+} from '../../net/xml.ts';
 
 /** Elements that run something, or show what is not a picture. */
 const refusedElements = new Set(
@@ -16,22 +23,78 @@ const styling = new Set(
 /** A place other than within the picture; escapes of CSS could hide one. */
 const elsewhere = /@import|\\|url\s*\(\s*(?!["']?\s*#)|image-set|image\s*\(|javascript:|expression\s*\(/i;
 
+const limits = { mostElements: 1_000_000, mostDepth: 256 };
+
 /**
  * An SVG without what is not a picture: nothing in it runs, or points outside of it. A DOCTYPE is left out, as plotting
  * programs write one; one that declares anything is refused. What is wrong otherwise is left to whoever draws it.
  */
 export function judgeSvg(bytes: Uint8Array, name: string): Uint8Array {
   const text = decoded(bytes, name);
-  const doctype = scanXml(text, {
-    element: (element) => judgeElement(element, name),
-    style: (css) => {
-      if (elsewhere.test(css)) throw refused(name, 'its style sheet names something outside of it');
-    },
-    wrong: (what) => {
-      throw refused(name, what);
-    },
+  try {
+    const doctype = judgeMarkup(text, name);
+    return Buffer.from(doctype === null ? text : text.slice(0, doctype.at) + text.slice(doctype.end));
+  } catch (error) {
+    throw error instanceof XmlError ? refused(name, problems[error.problem]) : error;
+  }
+}
+
+const problems: Readonly<Record<XmlError['problem'], string>> = {
+  tag: 'a tag is damaged',
+  attribute: 'a tag is damaged',
+  declaration: 'its DOCTYPE declares things, or is not at its beginning',
+  cut_off: 'it is cut off',
+  too_many: 'it has too many elements',
+  // Deeper, what draws it runs out of stack.
+  too_deep: `its elements stand in each other more than ${limits.mostDepth} deep`,
+};
+
+/** Gives where its DOCTYPE is; null: it has none. */
+function judgeMarkup(text: string, name: string): XmlDoctype | null {
+  let [doctype, hasElements, style]: [XmlDoctype | null, boolean, number] = [null, false, -1];
+  for (const found of scanXml(text, limits)) {
+    if (found.kind === 'doctype') {
+      if (doctype !== null || hasElements) throw new XmlError('declaration', found.at);
+      doctype = found;
+    } else if (found.kind === 'instruction') {
+      // Any other may name a style sheet.
+      if (found.at > 0 || !/^<\?xml\s/.test(text)) throw new XmlError('tag', found.at);
+    } else {
+      // Comments within a style are a part of it, to some programs.
+      if (style >= 0) judgeStyle(unescaped(text.slice(style, found.at), name), name);
+      style = -1;
+      if (found.kind === 'end') continue;
+      const element = toLocalName(found.name);
+      judgeElement({ name: element, attributes: readAttributes(found, name) }, name);
+      hasElements = true;
+      if (element === 'style' && found.kind === 'start') style = found.end;
+    }
+  }
+  return doctype;
+}
+
+function judgeStyle(css: string, name: string): void {
+  if (elsewhere.test(css)) throw refused(name, 'its style sheet names something outside of it');
+}
+
+/** Names are in small letters and without their prefixes, which a document may choose. */
+interface SvgElement {
+  readonly name: string;
+  readonly attributes: readonly (readonly [name: string, value: string])[];
+}
+
+const toLocalName = (name: string): string => name.slice(name.lastIndexOf(':') + 1).toLowerCase();
+
+const readAttributes = (tag: XmlTag, name: string): SvgElement['attributes'] =>
+  parseAttributes(tag).map(([key, value]) => [toLocalName(key), unescaped(value, name)]);
+
+/** A reference without its end is one to some programs. */
+function unescaped(text: string, name: string): string {
+  return text.replaceAll(/&([^;&]{0,12});?/g, (_, reference: string) => {
+    const character = decodeReference(reference);
+    if (character === null) throw refused(name, 'it has entities of its own');
+    return character;
   });
-  return Buffer.from(doctype === null ? text : text.slice(0, doctype.start) + text.slice(doctype.end));
 }
 
 function decoded(bytes: Uint8Array, name: string): string {
@@ -50,7 +113,7 @@ function decoded(bytes: Uint8Array, name: string): string {
   return text;
 }
 
-function judgeElement({ name: element, attributes }: XmlElement, name: string): void {
+function judgeElement({ name: element, attributes }: SvgElement, name: string): void {
   if (refusedElements.has(element)) throw refused(name, `it has the element <${element}>`);
   for (const [key, value] of attributes) {
     // With another base, `#x` would be outside, too.

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import {
   createRemote,
-  documentOf,
+  demandDocument,
   type Opened,
   type Range,
   type RemoteLimits,
@@ -124,7 +124,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
         query: { comp: 'blocklist', blocklisttype: 'all' },
         longestText: longestBlockList,
       });
-      return isAbsent(answer) ? [] : parseBlocks(documentOf(demand('GET', answer).text, 'BlockList'));
+      return isAbsent(answer) ? [] : parseBlocks(demandDocument(demand('GET', answer).text, 'BlockList'));
     },
 
     /** Makes the blob of these blocks. Null where `isNew` was asked for and there is one already. */
@@ -151,7 +151,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
         longestText: longestList,
       };
       const answer = await ask('GET', '', parts, signal);
-      return documentOf(demand('GET', answer).text, 'EnumerationResults');
+      return demandDocument(demand('GET', answer).text, 'EnumerationResults');
     },
 
     broken: remote.broken,

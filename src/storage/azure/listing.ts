@@ -1,5 +1,6 @@
 import { WorkcrateError } from '../../errors.ts';
-import { advanced, element, elements, mostStaged, tooManyStaged, type Names } from '../remote/remote.ts';
+import { findElementText, findElements } from '../../net/xml.ts';
+import { advanced, mostStaged, tooManyStaged, type Names } from '../remote/remote.ts';
 import type { ObjectPage, Staged, StoredObject } from '../storage.ts';
 import type { Blobs } from './blobs.ts';
 
@@ -29,7 +30,7 @@ async function readPage(blobs: Blobs, prefix: string, marker: string, limit: num
     maxresults: `${Math.min(limit, mostPerPage)}`,
     ...(marker === '' ? {} : { marker }),
   });
-  return { blobs: elements(xml, 'Blob').map(describe), marker: element(xml, 'NextMarker') ?? '' };
+  return { blobs: findElements(xml, 'Blob').map(describe), marker: findElementText(xml, 'NextMarker') ?? '' };
 }
 
 /** Where to go on from; a store that does not come forward is refused, since its listing would have no end. */
@@ -45,9 +46,9 @@ function onward({ marker, name, empty }: Reached, page: Page): Reached {
 }
 
 const describe = (xml: string): StoredObject => ({
-  key: element(xml, 'Name') ?? '',
-  size: Number(element(xml, 'Content-Length') ?? 0),
-  modified: Date.parse(element(xml, 'Last-Modified') ?? '') || 0,
+  key: findElementText(xml, 'Name') ?? '',
+  size: Number(findElementText(xml, 'Content-Length') ?? 0),
+  modified: Date.parse(findElementText(xml, 'Last-Modified') ?? '') || 0,
 });
 
 /**

@@ -1,5 +1,5 @@
 import { WorkcrateError } from '../../errors.ts';
-import { element, elements } from '../remote/remote.ts';
+import { findElementText, findElements } from '../../net/xml.ts';
 import { bareEtag, toldBelow, type Listed } from '../source-names.ts';
 import type { SourcePage } from '../source.ts';
 import type { Blobs } from './blobs.ts';
@@ -25,28 +25,28 @@ export async function listPage(
     ...(marker === '' ? {} : { marker }),
   };
   const xml = await blobs.list(query, signal);
-  const next = element(xml, 'NextMarker') ?? '';
+  const next = findElementText(xml, 'NextMarker') ?? '';
   if (next !== '' && (next === marker || page === mostPages))
     throw new WorkcrateError('storage_failed', 'The store lists without an end. See its log.');
-  const listed = elements(xml, 'Blob')
+  const listed = findElements(xml, 'Blob')
     .filter((blob) => !isFolder(blob))
     .map(listedIn);
   return { ...toldBelow(root, listed), next: next === '' ? null : JSON.stringify([page + 1, next]) };
 }
 
 /** Accounts with a hierarchy list its folders too. */
-const isFolder = (xml: string): boolean => element(xml, 'ResourceType') === 'directory';
+const isFolder = (xml: string): boolean => findElementText(xml, 'ResourceType') === 'directory';
 
 const listedIn = (xml: string): Listed => ({
   name: nameIn(xml),
-  size: Number(element(xml, 'Content-Length') ?? NaN),
-  modified: Date.parse(element(xml, 'Last-Modified') ?? '') || 0,
-  stamp: bareEtag(element(xml, 'Etag') ?? ''),
+  size: Number(findElementText(xml, 'Content-Length') ?? NaN),
+  modified: Date.parse(findElementText(xml, 'Last-Modified') ?? '') || 0,
+  stamp: bareEtag(findElementText(xml, 'Etag') ?? ''),
 });
 
 /** What XML cannot hold is encoded, and said to be. */
 function nameIn(xml: string): string | null {
-  const name = element(xml, 'Name');
+  const name = findElementText(xml, 'Name');
   if (name === null || !/<Name\s[^<>]*Encoded="true"/.test(xml)) return name;
   try {
     return decodeURIComponent(name);

@@ -1,6 +1,7 @@
+import { WorkcrateError } from '../../errors.ts';
+import { findElementText, isWholeDocument } from '../../net/xml.ts';
 import { collectText } from '../../streams.ts';
 import type { RemoteAnswer } from './client.ts';
-import { element } from './xml.ts';
 
 /** What a store said when it refused, without its prose: that may quote signatures. */
 export interface Refusal {
@@ -49,7 +50,7 @@ async function readText({ status, body }: RemoteAnswer, longest = longestUsually
 function refusalOf({ status, headers }: RemoteAnswer, text: string): Refusal | null {
   const isLate = status < 300 && /^\s*(?:<\?xml[^>]*\?>\s*)?<Error[\s>]/.test(text);
   if (status < 300 && !isLate) return null;
-  const code = headers['x-ms-error-code'] ?? element(text, 'Code') ?? '';
+  const code = headers['x-ms-error-code'] ?? findElementText(text, 'Code') ?? '';
   const requestId = headers['x-amz-request-id'] ?? headers['x-ms-request-id'] ?? '';
   return { status: isLate ? 500 : status, code: short(code), requestId: short(requestId) };
 }
@@ -60,3 +61,16 @@ const short = (value: string | string[]): string =>
     .slice(0, 200)
     .replaceAll(/[^\w.:~-]/g, '')
     .slice(0, 80);
+
+/**
+ * The text, if it is a whole document of that root. Something between us and the store may answer in its place with a
+ * page of its own and `200`, and that must not be taken for a list of nothing.
+ */
+export function demandDocument(xml: string, root: string): string {
+  if (isWholeDocument(xml, root)) return xml;
+  throw new WorkcrateError(
+    'storage_failed',
+    'The store did not answer as such a store does. See that its address is right, and what stands between.',
+    { cause: new Error(`the answer is no whole ${root}`) },
+  );
+}

@@ -11,6 +11,7 @@ import {
 import { unreachable } from './failures.ts';
 import { retrying, retryLimits, type RetryLimits, type Tried } from './retry.ts';
 
+export { demandDocument } from './answers.ts';
 export type { Refusal, StreamedAnswer, WholeAnswer } from './answers.ts';
 export type { RemoteRequest } from './client.ts';
 export { refusedAs } from './failures.ts';
@@ -19,7 +20,6 @@ export { namesBelow, type Names } from './names.ts';
 export { partsOf, type Part, type Parts } from './parts.ts';
 export { openRemote, readRange, type Opened, type Range } from './reading.ts';
 export { sendParts, type SendingFailure } from './sending.ts';
-export { documentOf, element, elements } from './xml.ts';
 
 /** A store that speaks HTTP. What it refuses is an answer, with its `refusal`; what did not get there is thrown. */
 export interface Remote {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { alreadyExists } from '../failures.ts';
-import { documentOf, type WholeAnswer } from '../remote/remote.ts';
+import { demandDocument, type WholeAnswer } from '../remote/remote.ts';
 import type { StoredObject } from '../storage.ts';
 import type { Bucket } from './bucket.ts';
 import { headOf, noted } from './heads.ts';
@@ -165,7 +165,7 @@ async function complete(
 }
 
 function failAfter(bucket: Bucket, answer: WholeAnswer): never {
-  documentOf(demand(bucket, answer).text, 'CompleteMultipartUploadResult');
+  demandDocument(demand(bucket, answer).text, 'CompleteMultipartUploadResult');
   return fail(lost);
 }
 

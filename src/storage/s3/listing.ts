@@ -1,4 +1,5 @@
-import { advanced, documentOf, element, elements, mostStaged, tooManyStaged } from '../remote/remote.ts';
+import { findElementText, findElements } from '../../net/xml.ts';
+import { advanced, demandDocument, mostStaged, tooManyStaged } from '../remote/remote.ts';
 import type { Bucket } from './bucket.ts';
 import { demand } from './refusals.ts';
 
@@ -22,17 +23,17 @@ export async function listNames(
     ...(after === '' ? {} : { 'start-after': after }),
   };
   const { text } = demand(bucket, await bucket.ask({ method: 'GET', name: '', query }));
-  const found = elements(documentOf(text, 'ListBucketResult'), 'Contents').map(listed);
-  const isLast = element(text, 'IsTruncated') !== 'true';
+  const found = findElements(demandDocument(text, 'ListBucketResult'), 'Contents').map(listed);
+  const isLast = findElementText(text, 'IsTruncated') !== 'true';
   // A page of nothing that is not the last is no progress either.
   if (found.length > 0 || !isLast) advanced(after, found.at(-1)?.name ?? '');
   return { found, isLast };
 }
 
 const listed = (xml: string): Listed => ({
-  name: element(xml, 'Key') ?? '',
-  size: Number(element(xml, 'Size')),
-  modified: Date.parse(element(xml, 'LastModified') ?? '') || 0,
+  name: findElementText(xml, 'Key') ?? '',
+  size: Number(findElementText(xml, 'Size')),
+  modified: Date.parse(findElementText(xml, 'LastModified') ?? '') || 0,
 });
 
 /** All of it, page by page, up to as many as uploads may be. */

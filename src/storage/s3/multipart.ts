@@ -1,5 +1,6 @@
 import { WorkcrateError } from '../../errors.ts';
-import { documentOf, element, elements, type WholeAnswer } from '../remote/remote.ts';
+import { findElementText, findElements } from '../../net/xml.ts';
+import { demandDocument, type WholeAnswer } from '../remote/remote.ts';
 import type { Bucket } from './bucket.ts';
 import { noted } from './heads.ts';
 import { demand } from './refusals.ts';
@@ -29,7 +30,7 @@ const patienceMs = 5 * 60_000;
 export async function beginMultipart(bucket: Bucket, name: string, note: string): Promise<Multipart> {
   const request = { method: 'POST', name, query: { uploads: '' }, headers: noted(note) } as const;
   const { text } = demand(bucket, await bucket.ask(request));
-  const upload = element(documentOf(text, 'InitiateMultipartUploadResult'), 'UploadId');
+  const upload = findElementText(demandDocument(text, 'InitiateMultipartUploadResult'), 'UploadId');
   if (!upload) throw new WorkcrateError('storage_failed', 'The store began an upload without an id.');
   return { name, upload };
 }
@@ -71,7 +72,7 @@ export async function copyPart(
   };
   const request = { method: 'PUT', name, query, headers, longestMs: patienceMs } as const;
   const answer = demand(bucket, await bucket.ask(request));
-  const etag = etagOf(element(documentOf(answer.text, 'CopyPartResult'), 'ETag'));
+  const etag = etagOf(findElementText(demandDocument(answer.text, 'CopyPartResult'), 'ETag'));
   return { number, etag, size: source.end - source.start };
 }
 
@@ -86,7 +87,9 @@ export async function heldParts(
     const query = { uploadId: upload, 'part-number-marker': `${parts.length}`, 'max-parts': '1000' };
     const answer = await bucket.ask({ method: 'GET', name, query });
     if (isGone(answer)) return null;
-    const page = elements(documentOf(demand(bucket, answer).text, 'ListPartsResult'), 'Part').map(partIn);
+    const page = findElements(demandDocument(demand(bucket, answer).text, 'ListPartsResult'), 'Part').map(
+      partIn,
+    );
     parts.push(...page.slice(0, count - parts.length));
     if (page.length === 0) break;
   }
@@ -102,9 +105,9 @@ const isGone = ({ refusal }: WholeAnswer): boolean =>
   refusal?.status === 404 && refusal.code !== 'NoSuchBucket';
 
 const partIn = (xml: string): SentPart => ({
-  number: Number(element(xml, 'PartNumber')),
-  etag: element(xml, 'ETag') ?? '',
-  size: Number(element(xml, 'Size')),
+  number: Number(findElementText(xml, 'PartNumber')),
+  etag: findElementText(xml, 'ETag') ?? '',
+  size: Number(findElementText(xml, 'Size')),
 });
 
 /** Makes one object of the parts. The store may ignore the condition: see committing.ts. */

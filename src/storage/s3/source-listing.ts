@@ -1,4 +1,5 @@
-import { advanced, documentOf, element, elements } from '../remote/remote.ts';
+import { findElementText, findElements } from '../../net/xml.ts';
+import { advanced, demandDocument } from '../remote/remote.ts';
 import { bareEtag, toldBelow, type Listed } from '../source-names.ts';
 import type { SourcePage } from '../source.ts';
 import type { Bucket } from './bucket.ts';
@@ -27,9 +28,9 @@ export async function listPage(
     ...(after === '' ? {} : { 'start-after': root + after }),
   };
   const { text } = demand(bucket, await bucket.ask({ method: 'GET', name: '', query, longestText }, signal));
-  const isEncoded = element(documentOf(text, 'ListBucketResult'), 'EncodingType') === 'url';
-  const listed = elements(text, 'Contents').map((xml) => listedIn(xml, isEncoded));
-  const isLast = element(text, 'IsTruncated') !== 'true';
+  const isEncoded = findElementText(demandDocument(text, 'ListBucketResult'), 'EncodingType') === 'url';
+  const listed = findElements(text, 'Contents').map((xml) => listedIn(xml, isEncoded));
+  const isLast = findElementText(text, 'IsTruncated') !== 'true';
   const next = isLast ? null : lastOf(listed, root + after).slice(root.length);
   return { ...toldBelow(root, listed), next };
 }
@@ -45,10 +46,10 @@ function lastOf(listed: readonly Listed[], after: string): string {
 }
 
 const listedIn = (xml: string, isEncoded: boolean): Listed => ({
-  name: isEncoded ? decoded(element(xml, 'Key') ?? '') : element(xml, 'Key'),
-  size: Number(element(xml, 'Size') ?? NaN),
-  modified: Math.floor((Date.parse(element(xml, 'LastModified') ?? '') || 0) / 1000) * 1000,
-  stamp: bareEtag(element(xml, 'ETag') ?? ''),
+  name: isEncoded ? decoded(findElementText(xml, 'Key') ?? '') : findElementText(xml, 'Key'),
+  size: Number(findElementText(xml, 'Size') ?? NaN),
+  modified: Math.floor((Date.parse(findElementText(xml, 'LastModified') ?? '') || 0) / 1000) * 1000,
+  stamp: bareEtag(findElementText(xml, 'ETag') ?? ''),
 });
 
 /** AWS writes a space as `+`, and a plus never as itself. */
