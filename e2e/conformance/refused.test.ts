@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { eventually } from '../../src/eventually.testing.ts';
 import { connect } from '../bridge/clients.testing.ts';
 import { serve, type AuditLine, type Served } from '../bridge/servers.testing.ts';
 import { connectByHand, type ByHand, type Came } from './by-hand.testing.ts';
 import { openingOf, versions } from './messages.testing.ts';
+import { startStdio } from './stdio.testing.ts';
 
 const briefly = ({ level, operation, user, client, subject, result }: AuditLine) =>
   [level, operation, user, client, subject, result].join(' | ');
@@ -147,6 +149,26 @@ for (const version of versions)
     const [unfit] = await served.audited(({ operation }) => operation === 'client_cache');
     assert.equal(briefly(unknown!), 'info | tools/call | local | bridge suite 1 | nope_tool | invalid_input');
     assert.equal(briefly(unfit!), 'info | client_cache | local | bridge suite 1 |  | invalid_input');
+  });
+
+for (const version of versions)
+  it(`a call that is cancelled at once is logged as refused all the same, with MCP ${version}`, async () => {
+    await using stdio = await startStdio();
+    const { opening, request } = openingOf(version);
+    stdio.write(...opening, request(3, 'tools/call', { name: 'list_files', arguments: {} }));
+    await stdio.until(({ id }) => id === 3);
+    const refused = ['nope_tool', 'delete_file'].map((name, at) => ({ name, id: 4 + at }));
+    for (const { name, id } of refused) {
+      const cancelled = { method: 'notifications/cancelled', params: { requestId: id } };
+      stdio.write(request(id, 'tools/call', { name, arguments: {} }), { jsonrpc: '2.0', ...cancelled });
+    }
+    await eventually(() =>
+      refused.every(({ name }) => stdio.logged().includes(`"tool.refused","tool":"${name}"`)),
+    );
+    assert.deepEqual(
+      stdio.messages.filter(({ id }) => id === 4 || id === 5),
+      [],
+    );
   });
 
 const isLogged = ({ logged }: Served, tool: string, result: string): boolean =>

@@ -95,13 +95,20 @@ export function watchState(verify: RequestStateCodec['verify']): RequestStateCod
 type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
 
 /**
- * Tells of the calls that the SDK refuses by itself: there is no such tool, or its arguments do not fit. The SDK has no
- * hook for this, so its handler is taken out of its own map and put back with another around it.
+ * Puts another handler around the one that the SDK has for a method. The SDK has no hook for this, so it is done in its
+ * private map: decision 034 says why nothing else sees all refused calls. Throws when there is no such handler.
  */
+function wrapHandler({ server }: McpServer, method: string, wrap: (handle: Handler) => Handler): void {
+  const handlers = server['_requestHandlers'] as Map<string, Handler> | undefined;
+  const handle = handlers?.get(method);
+  if (handle === undefined)
+    throw new Error(`The MCP SDK has no handler for ${method} to wrap: see decision 034.`);
+  handlers!.set(method, wrap(handle));
+}
+
+/** Tells of the calls that the SDK refuses by itself: there is no such tool, or its arguments do not fit. */
 export function watchCalls(server: McpServer, options: RefusalOptions): void {
-  const handlers = server.server['_requestHandlers'] as Map<string, Handler>;
-  const handle = handlers.get('tools/call')!;
-  handlers.set('tools/call', async (request, context) => {
+  wrapHandler(server, 'tools/call', (handle) => async (request, context) => {
     let failed = true;
     try {
       const result = await handle(request, context);
