@@ -8,6 +8,7 @@ import { createProofs } from './bridge.ts';
 import { openDirectly } from './ladder/direct.ts';
 import { call, stage } from './ladder/stage.testing.ts';
 import { createPolicy } from './policy/policy.ts';
+import { recordProof } from '../requirements.testing.ts';
 
 test('E10: files are read directly only after the proof, and only what is allowed there', async () => {
   await using it = await stage();
@@ -102,6 +103,7 @@ test('E6: what may not be read is told as that', async () => {
     ...none,
   } as const;
   assert.throws(() => asNobody(() => openDirectly(errand, policy)), { code: 'client_refused' });
+  recordProof('E6:permission-denied');
 });
 
 /** Root may read everything. */
