@@ -63,7 +63,7 @@ for (const lane of lanes)
       );
     });
 
-    it('C1, C10: a file goes in by PUT and comes out by link, and its bytes pass no tool result', async () => {
+    it('a file goes in by PUT and comes out by link, and its bytes pass no tool result', async () => {
       const bytes = randomBytes(100_000);
       const upload = await call('request_upload', { filename: 'a.bin', size: bytes.length });
       const put = await fetch(upload.data.uploadUrl, { method: 'PUT', body: bytes });
@@ -118,13 +118,13 @@ for (const lane of lanes)
       await eventually(async () => (await call('test_was_cancelled', { call: id })).data.cancelled);
     });
 
-    it('D2: code runs, and the result is for people and for programs', { skip: noSandbox }, async () => {
+    it('code runs, and the result is for people and for programs', { skip: noSandbox }, async () => {
       const { data, raw } = await call('execute_code', { language: 'python', code: 'print(6 * 7)' });
       assert.deepEqual([data.stdout, data.exit_code, data.end_reason], ['42\n', 0, 'exit']);
       assert.match(textOf(raw), /^42\n/);
     });
 
-    it('D10: output comes while code runs, and cancelling kills it', { skip: noSandbox }, async () => {
+    it('output comes while code runs, and cancelling kills it', { skip: noSandbox }, async () => {
       const cancel = new AbortController();
       const [word, heard] = [randomUUID(), [] as string[]];
       const onprogress = ({ message }: { message?: string | undefined }): void => {
@@ -155,7 +155,7 @@ for (const lane of lanes)
       });
 
       for (const path of ['../outside.txt', '.env', 'way-out.txt', '/etc/passwd'])
-        it(`E4: ${path} is refused`, async () => {
+        it(`${path} is refused`, async () => {
           assert.equal((await call('share_file', { path })).code, 'path_refused');
         });
     }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { noSandbox } from '../e2e/code.testing.ts';
 
-it('C1, C10: 1 GiB goes in and out through an MCP client with less than 1 KB of tool text', () => {
+it('1 GiB goes in and out through an MCP client with less than 1 KB of tool text', () => {
   const script = join(import.meta.dirname, 'round-trip.ts');
   const result = spawnSync(process.execPath, [script], { encoding: 'utf8' });
   assert.equal(result.status, 0, result.stderr);
@@ -16,7 +16,7 @@ it('C1, C10: 1 GiB goes in and out through an MCP client with less than 1 KB of 
   );
 });
 
-it('D2, A4: a plot that Python has drawn is fetched by its link', { skip: noSandbox }, () => {
+it('a plot that Python has drawn is fetched by its link', { skip: noSandbox }, () => {
   const script = join(import.meta.dirname, 'plot.ts');
   const result = spawnSync(process.execPath, [script], { encoding: 'utf8' });
   assert.equal(result.status, 0, result.stderr);
@@ -28,14 +28,14 @@ it('D2, A4: a plot that Python has drawn is fetched by its link', { skip: noSand
   rmSync(told[1]!, { recursive: true });
 });
 
-it('B12: a run is packed, found by its author after a restart, and replayed', { skip: noSandbox }, () => {
+it('a run is packed, found by its author after a restart, and replayed', { skip: noSandbox }, () => {
   const script = join(import.meta.dirname, 'crate.ts');
   const result = spawnSync(process.execPath, [script], { encoding: 'utf8' });
   assert.equal(result.status, 0, result.stderr);
   assert.match(result.stdout, /^crate_[0-9a-f]{24} is found by its author[^]*temperatures\.svg: same\n$/);
 });
 
-it('C11, C13: a paper is built from a plot and a .bib, and fetched by its links', { skip: noSandbox }, () => {
+it('a paper is built from a plot and a .bib, and fetched by its links', { skip: noSandbox }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'workcrate-paper-test-'));
   try {
     const script = join(import.meta.dirname, 'paper.ts');

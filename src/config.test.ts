@@ -22,7 +22,7 @@ function refusal(load: () => unknown): string | null {
   }
 }
 
-it('C8: defaults are loopback, port 9180, and a data folder where XDG says', () => {
+it('defaults are loopback, port 9180, and a data folder where XDG says', () => {
   const { config } = loadConfig({}, home);
   assert.deepEqual(
     [config.host, config.port, config.publicUrl, config.filesDir],
@@ -33,7 +33,7 @@ it('C8: defaults are loopback, port 9180, and a data folder where XDG says', () 
   recordProof('C8:defaults');
 });
 
-it('C5: a file lives 3600 s and a sweep comes every 300 s unless told', () => {
+it('a file lives 3600 s and a sweep comes every 300 s unless told', () => {
   const { config } = loadConfig({}, home);
   assert.deepEqual([config.fileTtl, config.sweepInterval], [3600, 300]);
   assert.equal(loadConfig({}, { ...home, MCP_FILE_TTL: '60' }).config.fileTtl, 60);

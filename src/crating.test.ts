@@ -16,7 +16,7 @@ async function folders() {
 const opening = (path: string, ...crateSources: string[]) =>
   openCrateSources({ ...loadConfig({ data: join(path, 'data') }, {}).config, crateSources });
 
-test('B1: packed crates go to a folder that is a source too, unless told otherwise', async () => {
+test('packed crates go to a folder that is a source too, unless told otherwise', async () => {
   await using folder = await folders();
   await using sources = await opening(folder.path, join(folder.path, 'public'));
   assert.deepEqual(
@@ -26,7 +26,7 @@ test('B1: packed crates go to a folder that is a source too, unless told otherwi
   assert.equal(sources.find('s3://bucket/'), null);
 });
 
-test('A10, B1: a source within another is refused, by whatever name it is reached', async () => {
+test('a source within another is refused, by whatever name it is reached', async () => {
   await using folder = await folders();
   const at = (name: string): string => join(folder.path, name);
   await symlink(at('data/crates'), at('link'));

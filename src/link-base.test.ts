@@ -33,7 +33,7 @@ const cases: [string, Partial<Record<keyof typeof unset, string | number>>, stri
 ];
 
 for (const [what, given, url, expected] of cases)
-  it(`C8: links carry ${what}`, () => {
+  it(`links carry ${what}`, () => {
     assert.equal(linkBase({ ...unset, ...given } as typeof unset, url), expected);
     recordProof('C8:else-the-listening-host-and-port');
   });

@@ -32,7 +32,7 @@ const encodings: readonly ((text: string) => string)[] = [
   (text) => encodeURIComponent(encodeURIComponent(encoded(text))),
 ];
 
-test('E8: no token and no key is left in a text, wherever it stands and however it is encoded', () => {
+test('no token and no key is left in a text, wherever it stands and however it is encoded', () => {
   const prefix = fc.constantFrom('', 'wck_', 'WCK_', 'a-name-that-goes-on-for-long-before-it-');
   fc.assert(
     fc.property(
@@ -51,7 +51,7 @@ test('E8: no token and no key is left in a text, wherever it stands and however 
   );
 });
 
-test('E8: names made of words, and ids and hashes, stay as they are', () => {
+test('names made of words, and ids and hashes, stay as they are', () => {
   const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`));
   const lower = fc.stringMatching(/^[a-z]{3,12}$/);
   const title = lower.map((word) => word.charAt(0).toUpperCase() + word.slice(1));
@@ -111,7 +111,7 @@ test('a secret at the end of what is looked at is not left in part', () => {
     assert.ok(!withoutSecrets(`${' '.repeat(before)}${token}`).includes(token.slice(0, 4)), `${before}`);
 });
 
-test('E8: no line of the server log has a secret in it, not in messages of errors either', () => {
+test('no line of the server log has a secret in it, not in messages of errors either', () => {
   const lines: string[] = [];
   const [token, key] = [newToken(), `wck_${newToken()}`];
   const log = createLog('debug', (line) => void lines.push(line));

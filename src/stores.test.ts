@@ -212,7 +212,7 @@ it('what a connection string leaves out is named, and what it holds is not told'
 const sourceOf = (url: string, flags: Settings = {}, environment: Settings = {}) =>
   sourceOptions(loadConfig(flags, { HOME: '/home/me', ...environment }).config, url);
 
-it('B1: a crate source is a folder, or stands in a store that is reached as the storage is', () => {
+it('a crate source is a folder, or stands in a store that is reached as the storage is', () => {
   assert.deepEqual(sourceOf('file:///data/crates'), { kind: 'folder', directory: '/data/crates' });
   assert.deepEqual(sourceOf('/data/crates'), { kind: 'folder', directory: '/data/crates' });
   const flags = { 's3-bucket': 'files', 's3-prefix': 'p', 's3-endpoint': 'http://127.0.0.1:9000' };

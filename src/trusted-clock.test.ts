@@ -9,25 +9,25 @@ const day = 24 * hour;
 const after = (...times: number[]): Belief | null =>
   times.reduce<Belief | null>((belief, now) => believe(belief, now), null);
 
-test('D9: a clock that is far ahead is believed a day later, and not before', () => {
+test('a clock that is far ahead is believed a day later, and not before', () => {
   assert.deepEqual(after(0, hour, 20 * hour), { believedAt: 20 * hour, doubtedSince: null });
   assert.deepEqual(after(0, 100 * day), { believedAt: 0, doubtedSince: 100 * day });
   assert.deepEqual(after(0, 100 * day, 100 * day + 23 * hour)!.believedAt, 0);
   assert.deepEqual(after(0, 100 * day, 101 * day), { believedAt: 101 * day, doubtedSince: null });
 });
 
-test('D9: a clock that is set right again is believed at once, and the doubt is gone', () => {
+test('a clock that is set right again is believed at once, and the doubt is gone', () => {
   assert.deepEqual(after(0, 100 * day, hour), { believedAt: hour, doubtedSince: null });
   assert.deepEqual(after(0, 100 * day, 50 * day), { believedAt: 0, doubtedSince: 50 * day });
   assert.deepEqual(after(10 * day, 0), { believedAt: 0, doubtedSince: null });
 });
 
-test('D9: a server that runs for an hour a month goes on by a month each time', () => {
+test('a server that runs for an hour a month goes on by a month each time', () => {
   assert.equal(after(0, 30 * day, 60 * day)!.believedAt, 30 * day);
   assert.equal(after(0, 30 * day, 60 * day, 90 * day)!.believedAt, 60 * day);
 });
 
-test('D9: what is believed is kept in the database', async () => {
+test('what is believed is kept in the database', async () => {
   const database = await openDatabase(':memory:');
   try {
     const times = [day, 101 * day, 102 * day - 1, day + 1, 101 * day, 102 * day];

@@ -20,7 +20,7 @@ async function watching(t: TestContext, sync: Crates['sync']) {
   return { watch: watchCrates({ sync }, { config, log }), lines };
 }
 
-test('B10: where another process has the index at the start, it is looked at again a minute later, once', async (t) => {
+test('where another process has the index at the start, it is looked at again a minute later, once', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   let looks = 0;
   const { watch, lines } = await watching(t, async () => {
@@ -37,7 +37,7 @@ test('B10: where another process has the index at the start, it is looked at aga
   await watch[Symbol.asyncDispose]();
 });
 
-test('B11: a look that does not end does not hold up a stop', async (t) => {
+test('a look that does not end does not hold up a stop', async (t) => {
   const asked: AbortSignal[] = [];
   const { watch, lines } = await watching(t, ({ signal }) => {
     asked.push(signal);

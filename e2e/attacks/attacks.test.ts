@@ -49,7 +49,7 @@ it('there are more than 80 attacks, each with a name of its own', () => {
 });
 
 for (const { title, results } of columns)
-  describe(`D14, D15: attacks on ${title}`, () => {
+  describe(`attacks on ${title}`, () => {
     for (const [theme, attacks] of Object.entries(themes))
       it(`nothing gets through a wall that is claimed: ${theme}`, () => {
         const faults = attacks
@@ -62,9 +62,9 @@ for (const { title, results } of columns)
       });
   });
 
-it('D15: attacks on docker', { skip: isRoot && docker === null && noEngine }, () => {});
+it('attacks on docker', { skip: isRoot && docker === null && noEngine }, () => {});
 
-describe('A9, A10, D9: attacks through the whole server', () => {
+describe('attacks through the whole server', () => {
   for (const { name, how } of server) it(name, () => assert.equal(how, null));
 });
 

@@ -19,7 +19,7 @@ const downloadsIn = (data: string) =>
       return [String(subject), result, details] as const;
     });
 
-it('E8: every GET that sent bytes of a file is told, with what was sent and whether it was whole', async () => {
+it('every GET that sent bytes of a file is told, with what was sent and whether it was whole', async () => {
   await using server = await startServer();
   const named = async (filename: string) =>
     (await share(server, filename === 'empty' ? '' : bytes, { filename })).downloadUrl;
@@ -49,7 +49,7 @@ it('E8: every GET that sent bytes of a file is told, with what was sent and whet
   );
 });
 
-it('E8: a single-use link is told of as well, with its id and never its token', async () => {
+it('a single-use link is told of as well, with its id and never its token', async () => {
   await using server = await startServer();
   const { downloadUrl, token } = await share(server, bytes, { single_use: true });
   assert.equal(await get(downloadUrl), 200);
@@ -65,7 +65,7 @@ it('E8: a single-use link is told of as well, with its id and never its token', 
 
 const onDisk = storageSettings().storage === 'disk';
 it(
-  'E8: a download that a proxy sends is told as handed over, and counts as it did',
+  'a download that a proxy sends is told as handed over, and counts as it did',
   { skip: onDisk ? false : 'accel needs files on disk' },
   async () => {
     await using server = await startServer({ downloads: 'accel', redirectFrom: 1 });

@@ -55,7 +55,7 @@ const rounds = 3;
 
 for (const { operation, sandbox, prepare, act } of actions)
   it(
-    `E8: the line of an acknowledged ${operation} is there after a kill -9 at the answer`,
+    `the line of an acknowledged ${operation} is there after a kill -9 at the answer`,
     {
       skip: sandbox === true && noSandbox,
     },

@@ -15,7 +15,7 @@ async function use(data: string): Promise<string> {
   return server.output.stderr;
 }
 
-it('E8: a restore without the audit log is noticed, before the next start and after it', async () => {
+it('a restore without the audit log is noticed, before the next start and after it', async () => {
   await using folder = await temporaryFolder();
   const data = join(folder.path, 'data');
   assert.equal(await use(data), '');
@@ -33,7 +33,7 @@ it('E8: a restore without the audit log is noticed, before the next start and af
   assert.match(after.stdout, /the database remembered line \d+ of .*, and the log ended at 0/);
 });
 
-it('E8: a log that was moved away on purpose can be forgotten, and a copy without a database says so', async () => {
+it('a log that was moved away on purpose can be forgotten, and a copy without a database says so', async () => {
   await using folder = await temporaryFolder();
   const data = join(folder.path, 'data');
   await use(data);
@@ -49,7 +49,7 @@ it('E8: a log that was moved away on purpose can be forgotten, and a copy withou
   assert.equal(anew.code, 0, anew.stdout);
 });
 
-it('E8: forgetting is refused beside a running server', async () => {
+it('forgetting is refused beside a running server', async () => {
   await using folder = await temporaryFolder();
   await using server = await serve(['--data', folder.path]);
   await server.call('list_files', {});
@@ -58,7 +58,7 @@ it('E8: forgetting is refused beside a running server', async () => {
   assert.match(stderr, /is in use by another workcrate/);
 });
 
-it('E8: a copy of the log that is made after that of the database fits it, and one made before does not', async () => {
+it('a copy of the log that is made after that of the database fits it, and one made before does not', async () => {
   await using folder = await temporaryFolder();
   const [data, copy] = [join(folder.path, 'data'), join(folder.path, 'copy')];
   await use(data);

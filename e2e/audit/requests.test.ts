@@ -40,7 +40,7 @@ async function leaveArtifact({ config }: Team, user: string, name: string): Prom
   }
 }
 
-it('E8: artifacts and executions that are had over HTTP are lines as by tool, without what is in them', async () => {
+it('artifacts and executions that are had over HTTP are lines as by tool, without what is in them', async () => {
   await using team = await startTeam();
   const ada = await team.join('ada');
   await leaveArtifact(team, 'ada', 'plot.png');
@@ -66,7 +66,7 @@ it('E8: artifacts and executions that are had over HTTP are lines as by tool, wi
   assert.doesNotMatch(JSON.stringify(lines), /content of it|secret/);
 });
 
-it('E4: a name over HTTP or by tool that climbs is a violation, however it is spelled', async () => {
+it('a name over HTTP or by tool that climbs is a violation, however it is spelled', async () => {
   await using team = await startTeam();
   const ada = await team.join('ada');
   const paths: [string, string][] = [
@@ -86,7 +86,7 @@ it('E4: a name over HTTP or by tool that climbs is a violation, however it is sp
   );
 });
 
-it('E8: who asks for what is another’s, or beyond the scope of a key, is named in the audit and the log', async () => {
+it('who asks for what is another’s, or beyond the scope of a key, is named in the audit and the log', async () => {
   await using team = await startTeam();
   const bob = await team.join('bob', ['artifacts']);
   assert.equal(await statusOf(bob, '/ada/artifacts'), 403);
@@ -118,7 +118,7 @@ it('E8: who asks for what is another’s, or beyond the scope of a key, is named
   );
 });
 
-it('E8: a key or a link that was pasted in a path reaches no line, in no spelling', async () => {
+it('a key or a link that was pasted in a path reaches no line, in no spelling', async () => {
   await using team = await startTeam();
   const ada = await team.join('ada');
   const key = ada.bearer;

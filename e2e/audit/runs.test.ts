@@ -8,7 +8,7 @@ describe('the audit of runs and bundles', { skip: noSandbox }, () => {
   const server = useCodeServer({ warmPython: 0 });
   const run = { language: 'bash', code: 'exit 3' };
 
-  it('E8: a run is told with how it ended, and one that was cancelled is no success', async () => {
+  it('a run is told with how it ended, and one that was cancelled is no success', async () => {
     await server().call('execute_code', run);
     const cancel = new AbortController();
     const slow = server().client.callTool(
@@ -27,7 +27,7 @@ describe('the audit of runs and bundles', { skip: noSandbox }, () => {
     assert.ok(lines.every(({ subject }) => /^exec_\w+$/.test(subject!)));
   });
 
-  it('E4, E8: a run on a file of the client’s that is refused is told, and so is the file', async () => {
+  it('a run on a file of the client’s that is refused is told, and so is the file', async () => {
     const client_files = [{ path: '../../etc/passwd' }];
     const { code } = await server().call('execute_code', { ...run, client_files });
     assert.equal(code, 'path_refused');
@@ -43,7 +43,7 @@ describe('the audit of runs and bundles', { skip: noSandbox }, () => {
     assert.equal(lines[1]!.details?.['files'], '../../etc/passwd');
   });
 
-  it('E8: a bundle is told with the files in it', async () => {
+  it('a bundle is told with the files in it', async () => {
     const file_ids = [await upload(server(), 'a', '1'), await upload(server(), 'b', '2')];
     await server().call('bundle_files', { file_ids });
     const [line] = await audited(server().data, ({ operation }) => operation === 'bundle_files');

@@ -6,7 +6,7 @@ import { auditOf, audited } from './lines.testing.ts';
 
 const codeOf = async (answer: Response): Promise<string> => ((await answer.json()) as { code: string }).code;
 
-it('E8: a token that opens nothing is a violation, told by its public id and never by itself', async () => {
+it('a token that opens nothing is a violation, told by its public id and never by itself', async () => {
   await using server = await startServer();
   const { downloadUrl, token } = await share(server, 'x');
   await server.call('revoke_link', { token });
@@ -49,7 +49,7 @@ it('E8: a token that opens nothing is a violation, told by its public id and nev
     assert.ok(!all.includes(secret));
 });
 
-it('E8: a link that is opened too late is noted, and is no violation', async (t) => {
+it('a link that is opened too late is noted, and is no violation', async (t) => {
   const pass = timeOf(t);
   await using server = await startServer();
   const { downloadUrl, token } = await share(server, 'x', { ttl_seconds: 60 });
@@ -62,7 +62,7 @@ it('E8: a link that is opened too late is noted, and is no violation', async (t)
   );
 });
 
-it('E8: a token or key that is given where none belongs is in no line and not in the log', async () => {
+it('a token or key that is given where none belongs is in no line and not in the log', async () => {
   await using server = await startServer();
   const { token, downloadUrl } = await share(server, 'x');
   const key = `wck_${newToken()}`;
@@ -83,7 +83,7 @@ it('E8: a token or key that is given where none belongs is in no line and not in
   for (const secret of [token, key]) assert.ok(!all.includes(secret.slice(9)));
 });
 
-it('E8: uploads are told however they came, and those that failed as well', async () => {
+it('uploads are told however they came, and those that failed as well', async () => {
   await using server = await startServer();
   const request = async (filename: string, more = {}): Promise<string> =>
     (await server.call('request_upload', { filename, ...more })).data.uploadUrl;

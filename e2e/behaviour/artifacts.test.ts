@@ -13,14 +13,14 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
   };
 
-  it('A2, A8: somebody without artifacts has none', async () => {
+  it('somebody without artifacts has none', async () => {
     const { data } = await server().call('list_artifacts', {});
     assert.deepEqual(data, { artifacts: [], count: 0, total: 0, next: null });
     const nobody = await rest('/nobody/artifacts');
     assert.deepEqual(nobody, { status: 200, body: { artifacts: [], count: 0 } });
   });
 
-  it('A1, A6: only regular files that stand directly in /artifacts are there', async () => {
+  it('only regular files that stand directly in /artifacts are there', async () => {
     const code = `cd /artifacts; echo plain > b.txt; echo plain > a.txt; mkdir folder; echo x > folder/in; touch .hidden
       ln -s /etc/passwd link; mkfifo pipe; ln a.txt second.txt`;
     assert.equal((await run(server(), 'bash', code)).stderr, '');
@@ -40,7 +40,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('A1:regular-files-sorted-by-name', 'A1:nothing-else-listed', 'A6:missing-is-404');
   });
 
-  it('A4: any bytes come back as they were, by link and as base64', async () => {
+  it('any bytes come back as they were, by link and as base64', async () => {
     await run(server(), 'python', 'open("/artifacts/bytes.bin", "wb").write(bytes(range(256)) * 100)');
     const bytes = Buffer.from(Array.from({ length: 25_600 }, (_, at) => at % 256));
     const { data: link } = await server().call('get_artifact', { name: 'bytes.bin' });
@@ -51,7 +51,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('A4:bytes-exact');
   });
 
-  it('A5: a path is no name', async () => {
+  it('a path is no name', async () => {
     const slash = `Invalid artifact path 'a/b': must be a filename, not a path (no '/' or '\\' allowed)`;
     assert.deepEqual(await rest('/local/artifacts/a%2Fb'), { status: 400, body: { error: slash } });
     assert.equal((await server().call('get_artifact', { name: 'a/b' })).text.split('\n')[0], slash);
@@ -60,7 +60,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('A5:status-400');
   });
 
-  it('A7: the limit holds for what passes through the context, not for a link', async () => {
+  it('the limit holds for what passes through the context, not for a link', async () => {
     await run(
       server(),
       'bash',
@@ -75,7 +75,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('A7:exact-limit-and-empty-given', 'A7:one-byte-more-refused-in-its-words');
   });
 
-  it('A9: any name that the kernel allows can be made, listed and fetched', async () => {
+  it('any name that the kernel allows can be made, listed and fetched', async () => {
     const names = [
       'a b',
       `it's "q"`,
@@ -101,7 +101,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('A9:every-name-works', 'A9:shell-characters-are-text');
   });
 
-  it('A10: an artifact is had under the name of its user, and under no other', async () => {
+  it('an artifact is had under the name of its user, and under no other', async () => {
     await run(server(), 'bash', 'echo mine > /artifacts/mine.txt');
     const { body } = await rest('/local/artifacts/mine.txt');
     assert.equal(Buffer.from(body['data'] as string, 'base64').toString(), 'mine\n');
@@ -112,7 +112,7 @@ describe(`artifacts, on ${backends}`, { skip: noSandbox }, () => {
     }
   });
 
-  it('A13: each list, get and error is logged with the user, errors at level error', async () => {
+  it('each list, get and error is logged with the user, errors at level error', async () => {
     await run(server(), 'bash', 'echo x > /artifacts/logged.txt');
     const before = server().logged.length;
     await server().call('list_artifacts', {});

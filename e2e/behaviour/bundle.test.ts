@@ -15,7 +15,7 @@ describe(`bundles (${backends})`, () => {
   before(async () => void (server = await startServer()));
   after(async () => server[Symbol.asyncDispose]());
 
-  it('C9: many files come as one ZIP of known length and hash, with ranges, and unpack to the same bytes', async (t) => {
+  it('many files come as one ZIP of known length and hash, with ranges, and unpack to the same bytes', async (t) => {
     const contents = [randomBytes(700_000), Buffer.from(''), Buffer.from('zwei'), Buffer.from('drei')];
     const names = ['a.bin', 'leer.txt', 'größe.txt', 'größe.txt'];
     const ids: string[] = [];
@@ -57,7 +57,7 @@ describe(`bundles (${backends})`, () => {
     recordProof('C9:no-temp-file');
   });
 
-  it('C9: a bundle whose file was deleted answers 410', async () => {
+  it('a bundle whose file was deleted answers 410', async () => {
     const id = await upload(server, 'x', 'x');
     const { data } = await server.call('bundle_files', { file_ids: [id, await upload(server, 'y', 'y')] });
     await server.call('delete_file', { file_id: id });
@@ -65,7 +65,7 @@ describe(`bundles (${backends})`, () => {
     assert.equal((await server.call('link_status', { token: data.token })).data.state, 'gone');
   });
 
-  it('C9: a file whose stored bytes were changed is named, and no bundle is made of it', async (t) => {
+  it('a file whose stored bytes were changed is named, and no bundle is made of it', async (t) => {
     if (server.config.storage !== 'disk')
       return t.skip('only on disk can a stored byte be changed from here');
     const ids = [await upload(server, 'empty', ''), await upload(server, 'good.txt', 'good')];
@@ -79,7 +79,7 @@ describe(`bundles (${backends})`, () => {
     assert.equal((await server.call('bundle_files', { file_ids: ids })).failed, false);
   });
 
-  it('C9: a bundle can be single use', async () => {
+  it('a bundle can be single use', async () => {
     const { data } = await server.call('bundle_files', {
       file_ids: [await upload(server, 'x', 'x')],
       single_use: true,
@@ -88,7 +88,7 @@ describe(`bundles (${backends})`, () => {
     assert.equal((await fetch(data.downloadUrl)).status, 404);
   });
 
-  it('C9: a bundle of nothing, of too much, or of what is not there is refused', async () => {
+  it('a bundle of nothing, of too much, or of what is not there is refused', async () => {
     assert.equal((await server.call('bundle_files', { file_ids: [] })).failed, true);
     assert.equal(
       (await server.call('bundle_files', { file_ids: [`file_${'0'.repeat(24)}`] })).code,

@@ -80,7 +80,7 @@ const archiveIn = async (data: string): Promise<string> => {
 };
 
 for (const where of ['the same path', 'another path'])
-  it(`C5, B2: links to crates, and their ids, hold when a backup is restored to ${where}`, async (t) => {
+  it(`links to crates, and their ids, hold when a backup is restored to ${where}`, async (t) => {
     const folder = await newFolder(t);
     const [data, backup] = [join(folder, 'data'), join(folder, 'backup')];
     let given: Given;
@@ -102,7 +102,7 @@ for (const where of ['the same path', 'another path'])
     }
   });
 
-it('B11: a link gives nothing of a crate that is another one by now, whatever its size and time', async (t) => {
+it('a link gives nothing of a crate that is another one by now, whatever its size and time', async (t) => {
   const folder = await newFolder(t);
   const data = join(folder, 'data');
   await using server = await startServer({ ...settings, data });

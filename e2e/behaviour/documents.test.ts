@@ -46,7 +46,7 @@ describe(`documents, on ${backends}`, () => {
     return bytes;
   };
 
-  it('C11, C12, C13: Markdown with a picture and citations leaves as PDF, DOCX and HTML by links', async () => {
+  it('Markdown with a picture and citations leaves as PDF, DOCX and HTML by links', async () => {
     const id = await upload(server, 'dot.png', png);
     const reply = await server.call('build_exports_content', {
       documentContent,
@@ -80,7 +80,7 @@ describe(`documents, on ${backends}`, () => {
     recordProof('C11:answer-shape');
   });
 
-  it('C11: a format that fails names itself, and the others are there', async () => {
+  it('a format that fails names itself, and the others are there', async () => {
     const reply = await server.call('build_exports_content', {
       // No font has it, which PDF/A does not take.
       documentContent: '\u{13000}',
@@ -94,7 +94,7 @@ describe(`documents, on ${backends}`, () => {
     recordProof('C11:one-failure-names-itself');
   });
 
-  it('C13: citations are compared with the bibliography', async () => {
+  it('citations are compared with the bibliography', async () => {
     const { data } = await server.call('validate_citations', { documentContent, bibliographyContent });
     assert.deepEqual([data.valid, data.missing[0].key, data.unused], [false, 'nobody', []]);
     recordProof('C13:keys-without-an-entry');

@@ -22,7 +22,7 @@ describe(`downloads (${backends})`, () => {
   before(async () => void (server = await startServer()));
   after(async () => server[Symbol.asyncDispose]());
 
-  it('C3: GET gives the bytes with type, length, disposition, ETag and nosniff; HEAD the same without them', async () => {
+  it('GET gives the bytes with type, length, disposition, ETag and nosniff; HEAD the same without them', async () => {
     const bytes = randomBytes(100_000);
     const { downloadUrl } = await share(server, bytes, { filename: 'report.pdf' });
     const got = await fetch(downloadUrl);
@@ -44,7 +44,7 @@ describe(`downloads (${backends})`, () => {
     recordProof('C3:headers-and-head');
   });
 
-  it('C3: an empty file has an empty body, and no range of it can be satisfied', async () => {
+  it('an empty file has an empty body, and no range of it can be satisfied', async () => {
     const { downloadUrl } = await share(server, '');
     const whole = await fetch(downloadUrl);
     assert.deepEqual([whole.status, whole.headers.get('content-length'), await whole.text()], [200, '0', '']);
@@ -62,7 +62,7 @@ describe(`downloads (${backends})`, () => {
     ' ',
   ];
   for (const name of hostileNames)
-    it(`C3: the name ${JSON.stringify(name.slice(0, 40))} survives in Content-Disposition and harms nothing`, async () => {
+    it(`the name ${JSON.stringify(name.slice(0, 40))} survives in Content-Disposition and harms nothing`, async () => {
       const { downloadUrl } = await share(server, 'x', { filename: name });
       const got = await fetch(downloadUrl);
       const filename = parse(got.headers.get('content-disposition')!).parameters['filename']!;
@@ -75,7 +75,7 @@ describe(`downloads (${backends})`, () => {
     });
 
   for (const name of ['.bashrc', '.ssh', '-rf', '..hidden'])
-    it(`C3: the file ${name} is saved under a name that is seen and harms nothing, also by curl -OJ`, async () => {
+    it(`the file ${name} is saved under a name that is seen and harms nothing, also by curl -OJ`, async () => {
       const { downloadUrl, token } = await share(server, 'x', { filename: name });
       const { data, text } = await server.call('link_status', { token });
       assert.equal(data.filename, name, text);
@@ -102,7 +102,7 @@ describe(`downloads (${backends})`, () => {
     }
   });
 
-  it('C3: a page that could run as ours is shown in a sandbox', async () => {
+  it('a page that could run as ours is shown in a sandbox', async () => {
     for (const filename of ['a.html', 'a.svg', 'a.xhtml', 'a.xml']) {
       const { downloadUrl } = await share(server, '<script>alert(1)</script>', { filename });
       const got = await fetch(downloadUrl, { method: 'HEAD' });
@@ -136,7 +136,7 @@ describe(`downloads (${backends})`, () => {
     [`bytes=${Array.from({ length: 500 }, (_, at) => `${at * 2}-${at * 2}`).join(',')}`, 200, digits, null],
   ];
   for (const [header, status, body, contentRange] of ranges)
-    it(`C3: Range: ${header.slice(0, 40)} is answered with ${status}`, async () => {
+    it(`Range: ${header.slice(0, 40)} is answered with ${status}`, async () => {
       const { downloadUrl } = await share(server, digits);
       const got = await fetch(downloadUrl, { headers: { Range: header } });
       assert.equal(got.status, status);
@@ -145,7 +145,7 @@ describe(`downloads (${backends})`, () => {
       recordProof('C3:ranges');
     });
 
-  it('C3: several ranges come as multipart/byteranges in the order asked for, of the length announced', async () => {
+  it('several ranges come as multipart/byteranges in the order asked for, of the length announced', async () => {
     const bytes = randomBytes(300_000);
     const { downloadUrl } = await share(server, bytes, { filename: 'a.png' });
     const got = await fetch(downloadUrl, { headers: { Range: 'bytes=200000-250000,5-9,-10' } });
@@ -170,7 +170,7 @@ describe(`downloads (${backends})`, () => {
     assert.ok(body.equals(Buffer.concat(expected)));
   });
 
-  it('C3: If-Range sends the range only while the content is the one meant', async () => {
+  it('If-Range sends the range only while the content is the one meant', async () => {
     const { downloadUrl, sha256: hash } = await share(server, digits);
     const modified = (await fetch(downloadUrl, { method: 'HEAD' })).headers.get('last-modified')!;
     const ask = async (ifRange: string): Promise<number> =>
@@ -184,7 +184,7 @@ describe(`downloads (${backends})`, () => {
     recordProof('C3:if-range');
   });
 
-  it('C3: conditions are judged as RFC 9110 has it', async () => {
+  it('conditions are judged as RFC 9110 has it', async () => {
     const { downloadUrl, sha256: hash } = await share(server, digits);
     const ask = async (headers: Record<string, string>): Promise<number> =>
       (await fetch(downloadUrl, { headers })).status;
@@ -205,7 +205,7 @@ describe(`downloads (${backends})`, () => {
     assert.equal(await ask({ 'If-Match': `"${hash}"`, 'If-Unmodified-Since': past }), 200);
   });
 
-  it('C4: unknown, malformed and revoked tokens are all the same 404', async () => {
+  it('unknown, malformed and revoked tokens are all the same 404', async () => {
     const { downloadUrl, token } = await share(server, 'x');
     await server.call('revoke_link', { token });
     const base = `${server.url}/files/`;
@@ -218,7 +218,7 @@ describe(`downloads (${backends})`, () => {
     recordProof('C4:unknown-and-revoked-are-404');
   });
 
-  it('C4: a link whose file was deleted answers 410', async () => {
+  it('a link whose file was deleted answers 410', async () => {
     const { downloadUrl, fileId } = await share(server, 'x');
     await server.call('delete_file', { file_id: fileId });
     for (const method of ['GET', 'HEAD']) {
@@ -229,7 +229,7 @@ describe(`downloads (${backends})`, () => {
     }
   });
 
-  it('C4: a link whose bytes vanished from storage answers 410, also to HEAD', async (t) => {
+  it('a link whose bytes vanished from storage answers 410, also to HEAD', async (t) => {
     if (server.config.storage === 'memory') return t.skip('storage is in the memory of the server');
     const { downloadUrl, fileId } = await share(server, 'x');
     await using storage = await openedBeside(server);
@@ -240,7 +240,7 @@ describe(`downloads (${backends})`, () => {
     recordProof('C4:bytes-gone-is-410');
   });
 
-  it('C4: bytes that vanish after a download are 410 soon, and link_status says that they are gone', async (t) => {
+  it('bytes that vanish after a download are 410 soon, and link_status says that they are gone', async (t) => {
     if (server.config.storage === 'memory') return t.skip('memory cannot be reached from here');
     const { downloadUrl, token, fileId } = await share(server, 'soon gone');
     assert.equal(await (await fetch(downloadUrl)).text(), 'soon gone');
@@ -254,7 +254,7 @@ describe(`downloads (${backends})`, () => {
     await eventually(async () => (await fetch(downloadUrl)).status === 410);
   });
 
-  it('C4: link_status says of a bundle that it is gone where bytes of one file are', async (t) => {
+  it('link_status says of a bundle that it is gone where bytes of one file are', async (t) => {
     if (server.config.storage === 'memory') return t.skip('memory cannot be reached from here');
     const ids = [await upload(server, 'a', 'a'), await upload(server, 'b', 'b')];
     const { data } = await server.call('bundle_files', { file_ids: ids });

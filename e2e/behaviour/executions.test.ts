@@ -11,7 +11,7 @@ import { recordProof } from '../../src/requirements.testing.ts';
 describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
   const server = useCodeServer();
 
-  it('D1: what does not fit the schema is an error, and nothing runs', async () => {
+  it('what does not fit the schema is an error, and nothing runs', async () => {
     const before = (await server().call('search_executions', {})).data.executions.length;
     for (const input of [
       { language: 'python', code: '' },
@@ -28,7 +28,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D1:bad-input-runs-nothing');
   });
 
-  it('D2: a result tells what came out and how it ended', async () => {
+  it('a result tells what came out and how it ended', async () => {
     const code =
       'import sys\nprint(input())\nprint("oh", file=sys.stderr)\nopen("made.txt", "w").write("x")\nsys.exit(3)';
     const { execution_id, duration_ms, artifacts, ...rest } = await run(server(), 'python', code, {
@@ -54,13 +54,13 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D1:stdin', 'D2:result-fields');
   });
 
-  it('D2: a program killed by a signal has no exit code', async () => {
+  it('a program killed by a signal has no exit code', async () => {
     const { exit_code, signal, end_reason } = await run(server(), 'bash', 'kill -SEGV $$');
     assert.deepEqual([exit_code, signal, end_reason], [null, 'SIGSEGV', 'signal']);
     recordProof('D2:exit-code-and-signal');
   });
 
-  it('D3: each execution has a folder of its own, in which no script stands', async () => {
+  it('each execution has a folder of its own, in which no script stands', async () => {
     const first = await run(server(), 'bash', 'pwd; ls -A; touch kept');
     const second = await run(server(), 'bash', 'pwd; ls -A');
     assert.equal(first.stdout, `/workspace/${first.execution_id}\n`);
@@ -70,7 +70,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D3:directory-of-its-own', 'D3:no-script-left');
   });
 
-  it('D3: two runs that share a working_dir do not collide', async () => {
+  it('two runs that share a working_dir do not collide', async () => {
     const both = ['a', 'b'].map((name) =>
       run(
         server(),
@@ -90,7 +90,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D1:working-dir', 'D3:shared-working-dir-without-collision');
   });
 
-  it('D4: out of time, all of it is gone, its last words and what it had written are there', async () => {
+  it('out of time, all of it is gone, its last words and what it had written are there', async () => {
     const code = `trap 'echo last words; exit 9' TERM; (setsid sleep 98765 &); echo begun; sleep 600 & wait`;
     const soon = await run(server(), 'bash', code, { timeout_ms: 300 });
     // A busy machine may not have begun with it by then.
@@ -101,7 +101,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D1:timeout', 'D4:whole-tree-dies', 'D4:call-returns-after-the-kill');
   });
 
-  it('D5: the environment holds six names', async () => {
+  it('the environment holds six names', async () => {
     const names = 'PATH HOME LANG TERM TMPDIR USER'.split(' ').sort();
     const python = await run(server(), 'python', 'import os\nprint(sorted(os.environ))');
     assert.equal(python.stdout.replaceAll(/[[\]',\n]/g, ''), names.join(' '));
@@ -112,7 +112,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D5:six-names-only', 'D5:home-of-the-sandbox');
   });
 
-  it('D6: folders of the machine are no working_dir, and a name that begins alike is not such a folder', async () => {
+  it('folders of the machine are no working_dir, and a name that begins alike is not such a folder', async () => {
     for (const working_dir of ['~/.ssh', '~/.aws/x', '/etc', '/etc/../etc', '/var/lib', server().data]) {
       const { code } = await server().call('execute_code', { language: 'bash', code: 'id', working_dir });
       assert.equal(code, 'path_refused', working_dir);
@@ -125,7 +125,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D6:protected-folders-refused', 'D6:links-and-tilde-resolved', 'D6:etcetera-is-not-etc');
   });
 
-  it('D7: long output is cut in the middle, and the whole can be had by link', async () => {
+  it('long output is cut in the middle, and the whole can be had by link', async () => {
     const code = 'print("é" * 30000 + "end")';
     const { stdout, truncated, full_stdout } = await run(server(), 'python', code);
     assert.equal(truncated, true);
@@ -135,7 +135,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D7:truncation-note', 'D7:whole-by-link');
   });
 
-  it('D9: an execution is a line of the day and a row that is found again', async () => {
+  it('an execution is a line of the day and a row that is found again', async () => {
     const forged = 'print(\'x"}\\n{"execution_id":"exec_000000000000","forged":true}\')';
     const { execution_id } = await run(server(), 'python', `# needle-é\n${forged}`);
     const found = (
@@ -160,7 +160,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D9:line-of-the-day', 'D9:row-found-by-search-and-get');
   });
 
-  it('D19: the tools say what there is, and a missing package comes with what to do', async () => {
+  it('the tools say what there is, and a missing package comes with what to do', async () => {
     const { tools } = await server().client.listTools();
     const { description } = tools.find((tool) => tool.name === 'execute_code')!;
     assert.match(description!, /No network, so no pip or npm install\. Python 3\.\d+ (with|without) /);
@@ -170,7 +170,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     assert.ok(text.endsWith(data.hint), text);
   });
 
-  it('D10: the tools say that they may change things, and that without a network they do not reach out', async () => {
+  it('the tools say that they may change things, and that without a network they do not reach out', async () => {
     const { tools } = await server().client.listTools();
     for (const name of ['execute_code', 'execute_bash']) {
       const { annotations } = tools.find((tool) => tool.name === name)!;
@@ -179,7 +179,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D10:hints');
   });
 
-  it('D10: output comes as progress, and cancelling kills the run', async () => {
+  it('output comes as progress, and cancelling kills the run', async () => {
     const cancel = new AbortController();
     const heard: string[] = [];
     const slow = server().client.callTool(
@@ -204,7 +204,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D10:output-as-progress', 'D10:cancelling-kills');
   });
 
-  it('D2: stored files stand in the working directory, and the record names them', async () => {
+  it('stored files stand in the working directory, and the record names them', async () => {
     const csv = await upload(server(), 'data set.csv', 'a,b\n1,2\n');
     const code = 'print(open("data set.csv").read(), end="")\nopen("data set.csv", "a").write("3,4\\n")';
     const ran = await run(server(), 'python', code, { files: [csv] });
@@ -216,7 +216,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     );
   });
 
-  it('D1: files that are not there, or there already, run nothing and leave nothing', async () => {
+  it('files that are not there, or there already, run nothing and leave nothing', async () => {
     const one = await upload(server(), 'one.txt', '1');
     const twice = await upload(server(), 'twice.txt', '2');
     const call = async (files: string[]) =>
@@ -236,7 +236,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     assert.equal(stdout, 'twice.txt\nmine\n');
   });
 
-  it('A11: execute_bash works in /workspace, which lasts, as /artifacts does', async () => {
+  it('execute_bash works in /workspace, which lasts, as /artifacts does', async () => {
     await server().call('execute_bash', {
       command: 'pwd > where; echo a > /artifacts/a.txt; touch /tmp/gone',
     });
@@ -250,7 +250,7 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('A11:workspace-persists', 'A11:timeout-of-execute-bash');
   });
 
-  it('D15: neither the data of the server nor its processes are there', async () => {
+  it('neither the data of the server nor its processes are there', async () => {
     const { data } = server();
     const code = `import os\nprint(os.path.exists(${JSON.stringify(data)}), os.path.exists("/root"), len([p for p in os.listdir("/proc") if p.isdigit()]))`;
     assert.equal((await run(server(), 'python', code)).stdout, 'False False 2\n');

@@ -16,7 +16,7 @@ describe(`links (${backends})`, () => {
   before(async () => void (server = await startServer()));
   after(async () => server[Symbol.asyncDispose]());
 
-  it('C1: a result holds the link in three forms and no byte of the file', async () => {
+  it('a result holds the link in three forms and no byte of the file', async () => {
     const secret = randomBytes(300).toString('hex');
     const fileId = await upload(server, 'report.pdf', secret);
     const { raw, data, text: line } = await server.call('share_file', { file_id: fileId });
@@ -54,7 +54,7 @@ describe(`links (${backends})`, () => {
     );
   });
 
-  it('C1: the text says when a link ends, to the second where that is soon', async () => {
+  it('the text says when a link ends, to the second where that is soon', async () => {
     const fileId = await upload(server, 'a.txt', 'hello!');
     const textOf = async (ttl_seconds: number) => {
       const { text: line, data } = await server.call('share_file', { file_id: fileId, ttl_seconds });
@@ -67,14 +67,14 @@ describe(`links (${backends})`, () => {
     recordProof('C1:size-time-and-curl-in-the-text');
   });
 
-  it('C1: a hostile name does not reach the shell by way of the curl command', async () => {
+  it('a hostile name does not reach the shell by way of the curl command', async () => {
     const fileId = await upload(server, '$(touch x); `id` "\'.txt', 'x');
     const { text: line } = await server.call('share_file', { file_id: fileId });
     assert.match(line, /curl -fL -OJ http:\S+$/);
     assert.ok(!line.includes('touch'));
   });
 
-  it('C2: a token is 32 random bytes, stored as a hash and written to no log', async () => {
+  it('a token is 32 random bytes, stored as a hash and written to no log', async () => {
     const { token, downloadUrl } = await share(server, 'x');
     const { data: up } = await server.call('request_upload', { filename: 'y' });
     await fetch(downloadUrl);
@@ -91,7 +91,7 @@ describe(`links (${backends})`, () => {
     recordProof('C2:token-of-32-random-bytes', 'C2:only-its-hash-is-stored', 'C2:in-no-log');
   });
 
-  it('C9: a link tells its downloads, bytes and last use', async () => {
+  it('a link tells its downloads, bytes and last use', async () => {
     const { token, downloadUrl } = await share(server, '0123456789');
     const before = (await server.call('link_status', { token })).data;
     assert.deepEqual(
@@ -125,7 +125,7 @@ describe(`links (${backends})`, () => {
     [['bytes=20-', null], 10, 1],
   ];
   for (const [ranges, bytes, downloads] of fetches)
-    it(`C9: ${ranges.map((range) => range ?? 'all of it').join(', ')} of ten bytes: complete ${downloads} times`, async () => {
+    it(`${ranges.map((range) => range ?? 'all of it').join(', ')} of ten bytes: complete ${downloads} times`, async () => {
       const { token, downloadUrl } = await share(server, '0123456789');
       for (const range of ranges)
         await (await fetch(downloadUrl, { headers: range === null ? {} : { Range: range } })).text();
@@ -139,7 +139,7 @@ describe(`links (${backends})`, () => {
       recordProof('C9:only-every-byte-is-complete');
     });
 
-  it('C9: several ranges in one answer are a complete download only if they are all of it', async () => {
+  it('several ranges in one answer are a complete download only if they are all of it', async () => {
     const { token, downloadUrl } = await share(server, '0123456789');
     const status = async () => (await server.call('link_status', { token })).data;
     const get = async (range: string) => (await fetch(downloadUrl, { headers: { Range: range } })).text();
@@ -171,7 +171,7 @@ describe(`links (${backends})`, () => {
   });
 });
 
-it('C5: a link expires on time, judged at access; then the sweep deletes it and its bytes, and counts them', async (t) => {
+it('a link expires on time, judged at access; then the sweep deletes it and its bytes, and counts them', async (t) => {
   const goOn = timeOf(t);
   await using server = await startServer({ sweepInterval: 0.1, fileTtl: 60 });
   const { downloadUrl, fileId } = await share(server, 'short-lived');
@@ -194,7 +194,7 @@ it('C5: a link expires on time, judged at access; then the sweep deletes it and 
   );
 });
 
-it('C5: a file lives at least as long as the longest of its links', async (t) => {
+it('a file lives at least as long as the longest of its links', async (t) => {
   const goOn = timeOf(t);
   await using server = await startServer({ fileTtl: 60, sweepInterval: 0.1 });
   const { downloadUrl, fileId } = await share(server, 'x');
@@ -205,7 +205,7 @@ it('C5: a file lives at least as long as the longest of its links', async (t) =>
   assert.equal((await fetch(longer.downloadUrl)).status, 200);
 });
 
-it('C5: links and files survive a restart', async (t) => {
+it('links and files survive a restart', async (t) => {
   await using server = await startServer();
   if (server.config.storage === 'memory') return t.skip('memory forgets at the end');
   const bytes = randomBytes(500_000);
@@ -216,7 +216,7 @@ it('C5: links and files survive a restart', async (t) => {
   assert.equal((await server.call('link_status', { token })).data.downloads, 2);
 });
 
-it('C8: links carry the public address, which need not be the one listened on', async () => {
+it('links carry the public address, which need not be the one listened on', async () => {
   await using server = await startServer({ publicUrl: 'https://files.example.org/crate' });
   const { downloadUrl } = await sharePublicly(server);
   assert.match(downloadUrl, /^https:\/\/files\.example\.org\/crate\/files\//);
@@ -230,7 +230,7 @@ async function sharePublicly(server: TestServer): Promise<{ downloadUrl: string 
   return (await server.call('share_file', { file_id })).data;
 }
 
-it('C9: a completed download calls the webhook, signed, until it is taken', async () => {
+it('a completed download calls the webhook, signed, until it is taken', async () => {
   const calls: { body: string; signature: string | undefined; id: string | undefined }[] = [];
   const receiver = createServer((req: IncomingMessage, res) => {
     void text(req).then((body) => {
@@ -263,7 +263,7 @@ it('C9: a completed download calls the webhook, signed, until it is taken', asyn
   recordProof('C9:webhook-of-a-download');
 });
 
-it('C9: a completed export calls the webhook, signed, once for each format and without a token', async () => {
+it('a completed export calls the webhook, signed, once for each format and without a token', async () => {
   const calls: { body: string; signature: string | undefined }[] = [];
   const receiver = createServer((req: IncomingMessage, res) => {
     void text(req).then((body) => {

@@ -34,7 +34,7 @@ describe(`packing crates, on ${backends}`, { skip: noSandbox }, () => {
   const find = async (query: string) =>
     (await server.call('search_index', { query, mode: 'keyword' })).data.results;
 
-  it('B12: a run on a file of a crate is packed with its provenance, found at once and after a restart, and fetched', async () => {
+  it('a run on a file of a crate is packed with its provenance, found at once and after a restart, and fetched', async () => {
     const [{ crate_id: from }] = await find('jotunheimen');
     const given = { crate_files: [{ crate_id: from, path: 'data/glaciers.csv' }] };
     const ended = await run(server, 'python', code, given);
@@ -71,7 +71,7 @@ describe(`packing crates, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('B12:run-packed-with-provenance', 'B12:found-and-fetched-again');
   });
 
-  it('B12: stored files are packed too, and what cannot be packed is refused with nothing left behind', async () => {
+  it('stored files are packed too, and what cannot be packed is refused with nothing left behind', async () => {
     const id = await upload(server, 'notes.txt', 'some notes');
     const packed = await server.call('pack_crate', { file_ids: [id], title: 'Notes of a day' });
     assert.equal(packed.failed, false, packed.text);
@@ -88,14 +88,14 @@ describe(`packing crates, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('B12:files-packed');
   });
 
-  it('B12: what a run was given on stdin is packed with it', async () => {
+  it('what a run was given on stdin is packed with it', async () => {
     const ended = await run(server, 'python', 'print(len(input()))', { stdin: 'Jostedalsbreen' });
     const { data: packed } = await server.call('pack_crate', { execution_id: ended.execution_id });
     const file = { crate_id: packed.crate_id, path: 'inputs/stdin.txt' };
     assert.equal((await server.call('read_crate_file', file)).data.text, 'Jostedalsbreen');
   });
 
-  it('B7, D1: a file of a crate that is not there is not given to a run, and nothing runs', async () => {
+  it('a file of a crate that is not there is not given to a run, and nothing runs', async () => {
     const [{ crate_id }] = await find('jotunheimen');
     const reply = await server.call('execute_code', {
       language: 'python',
@@ -113,7 +113,7 @@ describe(`quota of packed crates, on ${backends}`, () => {
     ['crates of a user', { quotaUserFiles: 1 }, /in 1 crates/],
     ['bytes of all', { quotaTotalBytes: 30_000 }, /no room left for packed crates/],
   ] as const)
-    it(`B12, C7: more than the ${what} is refused, and nothing is written`, async () => {
+    it(`more than the ${what} is refused, and nothing is written`, async () => {
       await using server = await startCrateServer({}, { sandbox: 'off', ...settings });
       const id = await upload(server, 'notes.txt', 'n'.repeat(10_000));
       const first = await server.call('pack_crate', { file_ids: [id], title: 'First' });

@@ -22,7 +22,7 @@ async function stuck(server: TestServer): Promise<Socket> {
 
 const get = (url: string): string => `GET ${new URL(url).pathname} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 
-it('C4: a link revoked while a pipelined request for it waits its turn is not served', async () => {
+it('a link revoked while a pipelined request for it waits its turn is not served', async () => {
   await using server = await startServer();
   const secret = randomBytes(40).toString('hex');
   const { downloadUrl, token } = await share(server, secret);

@@ -44,7 +44,7 @@ const links = (server: TestServer, count: number): Promise<string[]> =>
 
 describe(`quotas (${backends})`, { concurrency: 4 }, () => {
   for (const { setting, whose } of quotas) {
-    it(`C7: of 20 uploads at once that want ${whose} last bytes, as many are taken as fit`, async () => {
+    it(`of 20 uploads at once that want ${whose} last bytes, as many are taken as fit`, async () => {
       await using server = await startServer({ [setting]: 10_000 });
       const urls = await links(server, 20);
       const answers = await Promise.all(urls.map((url) => send('PUT', url, randomBytes(1000))));
@@ -53,7 +53,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
       recordProof('C7:bytes-per-user-and-in-all');
     });
 
-    it(`C7: of 20 uploads of unknown length at once, what is taken never exceeds ${whose} bytes`, async () => {
+    it(`of 20 uploads of unknown length at once, what is taken never exceeds ${whose} bytes`, async () => {
       await using server = await startServer({ [setting]: 100_000 });
       const urls = await links(server, 20);
       const answers = await Promise.all(
@@ -70,7 +70,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
   }
 
   for (const setting of ['quotaUserFiles', 'quotaTotalFiles'] as const)
-    it(`C7: of 20 uploads at once, as many are taken as ${setting} allows`, async () => {
+    it(`of 20 uploads at once, as many are taken as ${setting} allows`, async () => {
       await using server = await startServer({ [setting]: 7 });
       const urls = await links(server, 20);
       const bodies = urls.map((_, n) => (n % 2 ? randomBytes(500) : pieces(randomBytes(500))));
@@ -82,7 +82,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
       recordProof('C7:files-per-user-and-in-all');
     });
 
-  it('C7: resumable uploads race for the last bytes as others do', async () => {
+  it('resumable uploads race for the last bytes as others do', async () => {
     await using server = await startServer({ quotaUserBytes: 10_000 });
     const urls = await links(server, 20);
     const answers = await Promise.all(
@@ -98,7 +98,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     assert.deepEqual(await problems(server), []);
   });
 
-  it('C7: deleting a file gives its room back at once', async () => {
+  it('deleting a file gives its room back at once', async () => {
     await using server = await startServer({ quotaUserBytes: 1000, quotaUserFiles: 1 });
     const [first, second] = await links(server, 2);
     const { json } = await send('PUT', first!, randomBytes(1000));
@@ -110,7 +110,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     assert.deepEqual(await problems(server), []);
   });
 
-  it('C7: a file that has expired gives its room back with the next sweep', async (t) => {
+  it('a file that has expired gives its room back with the next sweep', async (t) => {
     const goOn = timeOf(t);
     await using server = await startServer({ quotaUserBytes: 1000, fileTtl: 60, sweepInterval: 0.1 });
     const [first, second] = await links(server, 2);
@@ -121,7 +121,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     assert.deepEqual(await problems(server), []);
   });
 
-  it('C7: a size over quota is refused when the upload is requested, and nothing is promised', async () => {
+  it('a size over quota is refused when the upload is requested, and nothing is promised', async () => {
     await using server = await startServer({ quotaUserBytes: 1000 });
     const reply = await server.call('request_upload', { filename: 'x', size: 1001 });
     assert.deepEqual([reply.failed, reply.code], [true, 'quota_exceeded']);
@@ -130,14 +130,14 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     recordProof('C7:clear-error');
   });
 
-  it('C7: what Content-Length tells to be over quota is refused before a byte of it is sent', async () => {
+  it('what Content-Length tells to be over quota is refused before a byte of it is sent', async () => {
     await using server = await startServer({ quotaUserBytes: 1000 });
     using raw = await rawConnection(await uploadUrl(server));
     raw.socket.write(`${raw.head('PUT', 'Content-Length: 1001', 'Expect: 100-continue')}\r\n\r\n`);
     assert.match(await raw.until('quota_exceeded'), /^HTTP\/1\.1 507 /);
   });
 
-  it('C7: a tus creation over quota is refused', async () => {
+  it('a tus creation over quota is refused', async () => {
     await using server = await startServer({ quotaUserBytes: 1000 });
     const url = await uploadUrl(server);
     const over = await send('POST', url, null, { 'Upload-Length': '1001' });
@@ -146,7 +146,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     assert.deepEqual(await problems(server), []);
   });
 
-  it('C7: bytes of unknown length are charged as they come, and given back when the upload is given up', async () => {
+  it('bytes of unknown length are charged as they come, and given back when the upload is given up', async () => {
     await using server = await startServer({ quotaUserBytes: 10_000 });
     const [slow, other] = await links(server, 2);
     using raw = await rawConnection(slow!);
@@ -163,7 +163,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     assert.deepEqual(await problems(server), []);
   });
 
-  it('C7: what broke off holds no more of the quota than has come of it', async () => {
+  it('what broke off holds no more of the quota than has come of it', async () => {
     await using server = await startServer({ quotaUserBytes: 1_000_000 });
     const [broken, other] = await links(server, 2);
     using raw = await rawConnection(broken!);
@@ -176,7 +176,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     assert.deepEqual(await problems(server), []);
   });
 
-  it('C7: a resumable upload that runs over quota is dropped whole, and can be tried again', async () => {
+  it('a resumable upload that runs over quota is dropped whole, and can be tried again', async () => {
     await using server = await startServer({ quotaUserBytes: 1000 });
     const url = await uploadUrl(server);
     assert.equal((await patch(url, 0, randomBytes(800))).status, 204);
@@ -188,7 +188,7 @@ describe(`quotas (${backends})`, { concurrency: 4 }, () => {
     recordProof('C7:nothing-half-written-stays');
   });
 
-  it('C7: usage is right after uploads, refusals, breaks and deletions of every kind at once', async () => {
+  it('usage is right after uploads, refusals, breaks and deletions of every kind at once', async () => {
     await using server = await startServer({ quotaUserBytes: 200_000, quotaTotalFiles: 30 });
     const urls = await links(server, 40);
     await Promise.all(

@@ -33,7 +33,7 @@ function expiryOf(location: string): number {
 
 describe(`downloads by redirect (${backends})`, () => {
   it(
-    'C3, E8: a large file is had from the store itself, and told as handed over, with its name and type',
+    'a large file is had from the store itself, and told as handed over, with its name and type',
     { skip },
     async () => {
       await using server = await redirecting();
@@ -74,7 +74,7 @@ describe(`downloads by redirect (${backends})`, () => {
     assert.equal(await isRedirect(bundle.data.downloadUrl as string), false);
   });
 
-  it('C3: a download that the store began is resumed there by its own ETag', { skip }, async () => {
+  it('a download that the store began is resumed there by its own ETag', { skip }, async () => {
     await using server = await redirecting();
     const bytes = randomBytes(50_000);
     const { downloadUrl } = await share(server, bytes);
@@ -86,7 +86,7 @@ describe(`downloads by redirect (${backends})`, () => {
     assert.deepEqual(Buffer.from(await rest.bytes()), bytes.subarray(40_000));
   });
 
-  it('C5: the signed URL lives for a minute, and never longer than the link', { skip }, async () => {
+  it('the signed URL lives for a minute, and never longer than the link', { skip }, async () => {
     await using server = await redirecting();
     const long = await share(server, randomBytes(2000));
     const short = await share(server, randomBytes(2000), { ttl_seconds: 20 });
@@ -97,7 +97,7 @@ describe(`downloads by redirect (${backends})`, () => {
     assert.ok((await until(short.downloadUrl)) <= before + 20_000);
   });
 
-  it('C9: a redirect counts as a download when it is given out, and its bytes do not', { skip }, async () => {
+  it('a redirect counts as a download when it is given out, and its bytes do not', { skip }, async () => {
     await using server = await redirecting();
     const { downloadUrl, token } = await share(server, randomBytes(2000));
     await ask(downloadUrl);
@@ -106,7 +106,7 @@ describe(`downloads by redirect (${backends})`, () => {
     assert.equal(data.bytesSent, 0);
   });
 
-  it('C4: no redirect leads to what was revoked or deleted', { skip }, async () => {
+  it('no redirect leads to what was revoked or deleted', { skip }, async () => {
     await using server = await redirecting();
     const revoked = await share(server, randomBytes(2000));
     const deleted = await share(server, randomBytes(2000));
@@ -127,7 +127,7 @@ describe(`downloads by redirect (${backends})`, () => {
     assert.ok(server.logged.some((line) => line.includes('downloads.streamed')));
   });
 
-  it('C2: no signed URL is logged', { skip }, async () => {
+  it('no signed URL is logged', { skip }, async () => {
     await using server = await redirecting();
     const { downloadUrl } = await share(server, randomBytes(2000));
     const { searchParams, search } = new URL((await ask(downloadUrl)).headers.get('location')!);

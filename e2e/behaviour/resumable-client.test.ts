@@ -44,7 +44,7 @@ async function sendAndAbort(source: Source, options: UploadOptions, acknowledged
   await upload.abort();
 }
 
-it(`C10: tus-js-client creates, and sends a file in several parts (${backends})`, async () => {
+it(`tus-js-client creates, and sends a file in several parts (${backends})`, async () => {
   await using server = await startServer();
   const bytes = randomBytes(1_000_000);
   const url = await uploadUrl(server, { filename: 'movie.mp4' });
@@ -57,7 +57,7 @@ it(`C10: tus-js-client creates, and sends a file in several parts (${backends})`
   assert.deepEqual(await problems(server), []);
 });
 
-it('C10: tus-js-client sends to a link of announced size without creating', async () => {
+it('tus-js-client sends to a link of announced size without creating', async () => {
   await using server = await startServer();
   const bytes = randomBytes(700_000);
   const url = await uploadUrl(server, { size: bytes.length, sha256: sha256(bytes) });
@@ -67,7 +67,7 @@ it('C10: tus-js-client sends to a link of announced size without creating', asyn
   assert.equal((await send('GET', url)).json.file.sha256, sha256(bytes));
 });
 
-it('C10: tus-js-client sends an empty file, by creation and to a link of announced size', async () => {
+it('tus-js-client sends an empty file, by creation and to a link of announced size', async () => {
   await using server = await startServer();
   for (const options of [
     { endpoint: await uploadUrl(server) },
@@ -79,7 +79,7 @@ it('C10: tus-js-client sends an empty file, by creation and to a link of announc
   }
 });
 
-it('C10: an upload that tus-js-client broke off is resumed where it stood', async () => {
+it('an upload that tus-js-client broke off is resumed where it stood', async () => {
   await using server = await startServer();
   const bytes = randomBytes(2_000_000);
   const url = await uploadUrl(server);
@@ -93,7 +93,7 @@ it('C10: an upload that tus-js-client broke off is resumed where it stood', asyn
   recordProof('C10:resumable');
 });
 
-it('C10: an upload is resumed after the server was restarted between', async (t) => {
+it('an upload is resumed after the server was restarted between', async (t) => {
   await using server = await startServer();
   if (server.config.storage === 'memory') return t.skip('memory does not outlive a restart');
   const bytes = randomBytes(2_000_000);
@@ -106,7 +106,7 @@ it('C10: an upload is resumed after the server was restarted between', async (t)
   assert.deepEqual(await problems(server), []);
 });
 
-it('C10: tus-js-client gets on by itself while the server is restarted under it', async (t) => {
+it('tus-js-client gets on by itself while the server is restarted under it', async (t) => {
   await using server = await startServer();
   if (server.config.storage === 'memory') return t.skip('memory does not outlive a restart');
   const bytes = randomBytes(3_000_000);
@@ -125,7 +125,7 @@ it('C10: tus-js-client gets on by itself while the server is restarted under it'
   assert.equal((await send('GET', url)).json.file.sha256, sha256(bytes));
 });
 
-it('C10: tus-js-client sends a stream whose length it learns at the end', async () => {
+it('tus-js-client sends a stream whose length it learns at the end', async () => {
   await using server = await startServer();
   const bytes = randomBytes(1_000_000);
   const url = await uploadUrl(server);
@@ -139,7 +139,7 @@ it('C10: tus-js-client sends a stream whose length it learns at the end', async 
   assert.equal((await send('GET', url)).json.file.sha256, sha256(bytes));
 });
 
-it('C10: tus-js-client may say PATCH by POST, for proxies that know no PATCH', async () => {
+it('tus-js-client may say PATCH by POST, for proxies that know no PATCH', async () => {
   await using server = await startServer();
   const bytes = randomBytes(500_000);
   const url = await uploadUrl(server);
@@ -149,7 +149,7 @@ it('C10: tus-js-client may say PATCH by POST, for proxies that know no PATCH', a
   assert.equal((await send('GET', url)).json.file.sha256, sha256(bytes));
 });
 
-it('C10: tus-js-client ends an upload for good', async () => {
+it('tus-js-client ends an upload for good', async () => {
   await using server = await startServer();
   const url = await uploadUrl(server);
   await sendAndAbort(randomBytes(1_000_000), { endpoint: url }, 300_000);
@@ -158,13 +158,13 @@ it('C10: tus-js-client ends an upload for good', async () => {
   assert.deepEqual(await problems(server), []);
 });
 
-it('C10: tus-js-client is told of a file that is too large', async () => {
+it('tus-js-client is told of a file that is too large', async () => {
   await using server = await startServer({ maxFileSize: 1000 });
   const { ended } = sendWithTus(randomBytes(1001), { endpoint: await uploadUrl(server) });
   await assert.rejects(ended, /response code: 413/);
 });
 
-it('C10: tus-js-client is told of a wrong sha256 at the end', async () => {
+it('tus-js-client is told of a wrong sha256 at the end', async () => {
   await using server = await startServer();
   const url = await uploadUrl(server, { sha256: sha256('other') });
   await assert.rejects(sendWithTus(randomBytes(700_000), { endpoint: url }).ended, /response code: 422/);

@@ -12,7 +12,7 @@ describe(`resumable uploads (${backends})`, () => {
   before(async () => void (server = await startServer({ maxFileSize: 1_000_000 })));
   after(async () => server[Symbol.asyncDispose]());
 
-  it('C10: OPTIONS tells version, extensions and largest size, also without a known token', async () => {
+  it('OPTIONS tells version, extensions and largest size, also without a known token', async () => {
     for (const url of [await uploadUrl(server), `${server.url}/uploads/unknown`]) {
       const { status, headers } = await send('OPTIONS', url);
       assert.equal(status, 204);
@@ -22,7 +22,7 @@ describe(`resumable uploads (${backends})`, () => {
     }
   });
 
-  it('C10: every answer carries Tus-Resumable, errors too', async () => {
+  it('every answer carries Tus-Resumable, errors too', async () => {
     const url = await uploadUrl(server, { size: 3 });
     const answers = [
       await send('OPTIONS', url),
@@ -43,7 +43,7 @@ describe(`resumable uploads (${backends})`, () => {
       assert.equal(headers.get('tus-resumable'), '1.0.0', String(status));
   });
 
-  it('C10: another version of the protocol is answered 412 with the one spoken, and nothing is done', async () => {
+  it('another version of the protocol is answered 412 with the one spoken, and nothing is done', async () => {
     const url = await uploadUrl(server);
     for (const method of ['HEAD', 'POST', 'PATCH', 'DELETE']) {
       const body = method === 'PATCH' ? 'abc' : null;
@@ -54,14 +54,14 @@ describe(`resumable uploads (${backends})`, () => {
     assert.equal((await send('OPTIONS', url, null, { 'Tus-Resumable': '0.2.2' })).status, 204);
   });
 
-  it('C10: a client that names no version, such as curl, is served', async () => {
+  it('a client that names no version, such as curl, is served', async () => {
     const url = await uploadUrl(server, { size: 3 });
     assert.equal((await send('HEAD', url)).status, 200);
     const headers = { 'Upload-Offset': '0', 'Content-Type': 'application/offset+octet-stream' };
     assert.equal((await send('PATCH', url, 'abc', headers)).status, 204);
   });
 
-  it('C10: HEAD tells offset, length and expiry, and may not be cached', async () => {
+  it('HEAD tells offset, length and expiry, and may not be cached', async () => {
     const url = await uploadUrl(server, { size: 10 });
     await patch(url, 0, '0123');
     const { status, headers } = await send('HEAD', url, null, tus);
@@ -72,12 +72,12 @@ describe(`resumable uploads (${backends})`, () => {
     assert.ok(Date.parse(headers.get('upload-expires')!) > Date.now());
   });
 
-  it('C10: HEAD of what is not there has no Upload-Offset', async () => {
+  it('HEAD of what is not there has no Upload-Offset', async () => {
     const { status, headers } = await send('HEAD', `${server.url}/uploads/${'A'.repeat(43)}`, null, tus);
     assert.deepEqual([status, headers.get('upload-offset')], [404, null]);
   });
 
-  it('C10: POST creates at the very same URL, and begins anew', async () => {
+  it('POST creates at the very same URL, and begins anew', async () => {
     const url = await uploadUrl(server);
     const first = await send('POST', url, null, { ...tus, 'Upload-Length': '6' });
     assert.deepEqual([first.status, first.headers.get('location')], [201, url]);
@@ -89,7 +89,7 @@ describe(`resumable uploads (${backends})`, () => {
     assert.equal(done.headers.get('workcrate-sha256'), sha256('abcdef'));
   });
 
-  it('C10: POST with Upload-Length: 0 makes the empty file at once', async () => {
+  it('POST with Upload-Length: 0 makes the empty file at once', async () => {
     const url = await uploadUrl(server, { filename: 'empty' });
     const { status, headers } = await send('POST', url, null, { ...tus, 'Upload-Length': '0' });
     assert.equal(status, 201);
@@ -108,27 +108,27 @@ describe(`resumable uploads (${backends})`, () => {
     ['a length over the limit', { 'Upload-Length': '1000001' }, 413],
   ];
   for (const [what, headers, status] of badCreations)
-    it(`C10: POST with ${what} is answered ${status}`, async () => {
+    it(`POST with ${what} is answered ${status}`, async () => {
       const url = await uploadUrl(server);
       assert.equal((await send('POST', url, null, { ...tus, ...headers })).status, status);
       assert.equal((await send('PUT', url, 'still open')).status, 201);
     });
 
-  it('C10: POST with another length than was announced is refused', async () => {
+  it('POST with another length than was announced is refused', async () => {
     const url = await uploadUrl(server, { size: 5 });
     assert.equal((await send('POST', url, null, { ...tus, 'Upload-Length': '6' })).status, 413);
     assert.equal((await send('POST', url, null, { ...tus, 'Upload-Length': '4' })).status, 422);
     assert.equal((await send('POST', url, null, { ...tus, 'Upload-Length': '5' })).status, 201);
   });
 
-  it('C10: POST to a link that was used is answered 409', async () => {
+  it('POST to a link that was used is answered 409', async () => {
     const url = await uploadUrl(server);
     await send('PUT', url, 'x');
     for (const headers of [{ 'Upload-Length': '5' }, { 'Upload-Defer-Length': '1' }])
       assert.equal((await send('POST', url, null, { ...tus, ...headers })).status, 409);
   });
 
-  it('C10: parts add up to the file; each answer tells the new offset, the last one the file', async () => {
+  it('parts add up to the file; each answer tells the new offset, the last one the file', async () => {
     const bytes = randomBytes(300_000);
     const url = await uploadUrl(server, { size: bytes.length });
     for (let at = 0; at < bytes.length; at += 100_000) {
@@ -140,7 +140,7 @@ describe(`resumable uploads (${backends})`, () => {
     }
   });
 
-  it('C10: a wrong offset is answered 409 with the right one, and changes nothing', async () => {
+  it('a wrong offset is answered 409 with the right one, and changes nothing', async () => {
     const url = await uploadUrl(server, { size: 10 });
     assert.equal((await patch(url, 0, '01234')).status, 204);
     for (const offset of [0, 4, 6, 10, 11, 999_999]) {
@@ -152,7 +152,7 @@ describe(`resumable uploads (${backends})`, () => {
     assert.equal(done.headers.get('workcrate-sha256'), sha256('0123456789'));
   });
 
-  it('C10: an offset that is missing or no number is answered 400, another media type 415', async () => {
+  it('an offset that is missing or no number is answered 400, another media type 415', async () => {
     const url = await uploadUrl(server, { size: 3 });
     const type = { 'Content-Type': 'application/offset+octet-stream' };
     for (const offset of [{}, { 'Upload-Offset': '-1' }, { 'Upload-Offset': '1.5' }, { 'Upload-Offset': '' }])
@@ -161,7 +161,7 @@ describe(`resumable uploads (${backends})`, () => {
     assert.equal(await offsetOf(url), 0);
   });
 
-  it('C10: a length that was deferred is told with a later part, and not changed after that', async () => {
+  it('a length that was deferred is told with a later part, and not changed after that', async () => {
     const url = await uploadUrl(server);
     assert.equal((await send('POST', url, null, { ...tus, 'Upload-Defer-Length': '1' })).status, 201);
     assert.equal((await send('HEAD', url, null, tus)).headers.get('upload-defer-length'), '1');
@@ -173,26 +173,26 @@ describe(`resumable uploads (${backends})`, () => {
     assert.equal(done.headers.get('workcrate-sha256'), sha256('0123456789'));
   });
 
-  it('C10: a deferred length may be told with no more bytes', async () => {
+  it('a deferred length may be told with no more bytes', async () => {
     const url = await uploadUrl(server);
     assert.equal((await patch(url, 0, '012')).status, 204);
     const done = await patch(url, 3, '', { 'Upload-Length': '3' });
     assert.equal(done.headers.get('workcrate-sha256'), sha256('012'));
   });
 
-  it('C10: a length that comes with a wrong offset is not believed', async () => {
+  it('a length that comes with a wrong offset is not believed', async () => {
     const url = await uploadUrl(server);
     assert.equal((await patch(url, 7, 'x', { 'Upload-Length': '8' })).status, 409);
     assert.equal((await send('HEAD', url, null, tus)).headers.get('upload-defer-length'), '1');
   });
 
-  it('C10: a length below what has come already is refused', async () => {
+  it('a length below what has come already is refused', async () => {
     const url = await uploadUrl(server);
     assert.equal((await patch(url, 0, '01234')).status, 204);
     assert.equal((await patch(url, 5, '', { 'Upload-Length': '3' })).status, 413);
   });
 
-  it('C10: methods may come as POST with X-HTTP-Method-Override', async () => {
+  it('methods may come as POST with X-HTTP-Method-Override', async () => {
     const url = await uploadUrl(server, { size: 6 });
     const override = (method: string) => ({ ...tus, 'X-HTTP-Method-Override': method });
     const type = { 'Content-Type': 'application/offset+octet-stream' };
@@ -207,7 +207,7 @@ describe(`resumable uploads (${backends})`, () => {
     assert.equal((await send('HEAD', other)).status, 404);
   });
 
-  it('C10: DELETE ends an upload, and what was sent of it is dropped', async () => {
+  it('DELETE ends an upload, and what was sent of it is dropped', async () => {
     const url = await uploadUrl(server, { size: 100 });
     await patch(url, 0, 'abc');
     assert.equal((await send('DELETE', url, null, tus)).status, 204);
@@ -215,7 +215,7 @@ describe(`resumable uploads (${backends})`, () => {
     assert.equal((await patch(url, 3, 'def')).status, 404);
   });
 
-  it('C10: parts sent at once to the same place are taken once', async () => {
+  it('parts sent at once to the same place are taken once', async () => {
     const url = await uploadUrl(server, { size: 500_000 });
     const bodies = Array.from({ length: 8 }, (_, n) => Buffer.alloc(250_000, String(n)));
     const answers = await Promise.all(bodies.map((body) => patch(url, 0, pieces(body, 50_000))));
@@ -227,7 +227,7 @@ describe(`resumable uploads (${backends})`, () => {
     assert.equal(done.headers.get('workcrate-sha256'), sha256(whole));
   });
 
-  it('C10: after all this what is counted is what is kept', async () => {
+  it('after all this what is counted is what is kept', async () => {
     assert.deepEqual(await problems(server), []);
   });
 });

@@ -15,7 +15,7 @@ describe(`single use (${backends})`, () => {
   before(async () => void (server = await startServer()));
   after(async () => server[Symbol.asyncDispose]());
 
-  it('C6: one complete download uses the link up', async () => {
+  it('one complete download uses the link up', async () => {
     const link = await share(server, 'once', { single_use: true });
     assert.equal(await (await fetch(link.downloadUrl)).text(), 'once');
     const again = await fetch(link.downloadUrl);
@@ -24,7 +24,7 @@ describe(`single use (${backends})`, () => {
     recordProof('C6:one-complete-download');
   });
 
-  it('C6: of 40 downloads at once exactly one is complete', async () => {
+  it('of 40 downloads at once exactly one is complete', async () => {
     const link = await share(server, large, { single_use: true });
     const statuses = await Promise.all(
       Array.from({ length: 40 }, async () => {
@@ -42,14 +42,14 @@ describe(`single use (${backends})`, () => {
     recordProof('C6:exactly-one-under-concurrency');
   });
 
-  it('C6: HEAD and a 304 do not use it up', async () => {
+  it('HEAD and a 304 do not use it up', async () => {
     const link = await share(server, 'x', { single_use: true });
     assert.equal((await fetch(link.downloadUrl, { method: 'HEAD' })).status, 200);
     assert.equal((await fetch(link.downloadUrl, { headers: { 'If-None-Match': '*' } })).status, 304);
     assert.equal((await fetch(link.downloadUrl)).status, 200);
   });
 
-  it('C6: a transfer that breaks off half-way does not use it up, and is gone on with by Range', async () => {
+  it('a transfer that breaks off half-way does not use it up, and is gone on with by Range', async () => {
     const link = await share(server, large, { single_use: true });
     const first = await readSome(link.downloadUrl, 3_000_000);
     const rest = await answered(() =>
@@ -64,7 +64,7 @@ describe(`single use (${backends})`, () => {
     recordProof('C6:broken-transfer-is-resumed', 'C6:half-a-transfer-does-not-use-it-up');
   });
 
-  it('C6: a broken transfer may also start afresh', async () => {
+  it('a broken transfer may also start afresh', async () => {
     const link = await share(server, large, { single_use: true });
     await readSome(link.downloadUrl, 1_000_000);
     const whole = await answered(() => fetch(link.downloadUrl));
@@ -72,14 +72,14 @@ describe(`single use (${backends})`, () => {
     assert.equal((await fetch(link.downloadUrl)).status, 404);
   });
 
-  it('C6: a file cannot be had twice in pieces that skip the start', async () => {
+  it('a file cannot be had twice in pieces that skip the start', async () => {
     const link = await share(server, '0123456789', { single_use: true });
     const skipped = await fetch(link.downloadUrl, { headers: { Range: 'bytes=1-' } });
     assert.deepEqual([skipped.status, await skipped.text()], [200, '0123456789']);
     assert.equal((await fetch(link.downloadUrl, { headers: { Range: 'bytes=0-0' } })).status, 404);
   });
 
-  it('C6: it can be fetched piece by piece from the start, and is used up by the last piece', async () => {
+  it('it can be fetched piece by piece from the start, and is used up by the last piece', async () => {
     const link = await share(server, '0123456789', { single_use: true });
     const pieces: string[] = [];
     for (const range of ['bytes=0-3', 'bytes=4-6', 'bytes=5-7', 'bytes=8-']) {
@@ -91,7 +91,7 @@ describe(`single use (${backends})`, () => {
     assert.equal((await fetch(link.downloadUrl)).status, 404);
   });
 
-  it('C6: a client that closes with bytes unread has not had a complete download', async () => {
+  it('a client that closes with bytes unread has not had a complete download', async () => {
     const link = await share(server, randomBytes(200_000), { single_use: true });
     const { hostname, port, pathname } = new URL(link.downloadUrl);
     const socket = connect({ host: hostname, port: Number(port) });
@@ -104,7 +104,7 @@ describe(`single use (${backends})`, () => {
     recordProof('C6:half-a-transfer-does-not-use-it-up');
   });
 
-  it('C6: rubbish sent after the last byte does not open it again, and a reset does so once', async () => {
+  it('rubbish sent after the last byte does not open it again, and a reset does so once', async () => {
     for (const [ending, copies] of [
       ['rubbish', 1],
       ['reset', 2],
@@ -126,7 +126,7 @@ describe(`single use (${backends})`, () => {
     }
   });
 
-  it('C6: it stays used up after a restart, and an unused one stays usable', async () => {
+  it('it stays used up after a restart, and an unused one stays usable', async () => {
     if (server.config.storage === 'memory') return;
     const [used, unused] = [
       await share(server, 'a', { single_use: true }),

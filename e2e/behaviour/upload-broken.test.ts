@@ -44,7 +44,7 @@ describe(`broken uploads (${backends})`, () => {
   before(async () => void (server = await startServer()));
   after(async () => server[Symbol.asyncDispose]());
 
-  it('C10: a PUT cut off mid-way leaves no file; HEAD tells the offset, PATCH goes on, the sha256 is right', async () => {
+  it('a PUT cut off mid-way leaves no file; HEAD tells the offset, PATCH goes on, the sha256 is right', async () => {
     const bytes = randomBytes(5_000_000);
     const url = await uploadUrl(server, { size: bytes.length, sha256: sha256(bytes) });
     await putAndBreakOff(url, bytes, 3_000_000, `Content-Length: ${bytes.length}`);
@@ -62,7 +62,7 @@ describe(`broken uploads (${backends})`, () => {
     recordProof('C10:resumable');
   });
 
-  it('C10: where the length was never announced, the sender that goes on tells it', async () => {
+  it('where the length was never announced, the sender that goes on tells it', async () => {
     const bytes = randomBytes(500_000);
     const url = await uploadUrl(server);
     await putAndBreakOff(url, bytes, 300_000, `Content-Length: ${bytes.length}`);
@@ -73,7 +73,7 @@ describe(`broken uploads (${backends})`, () => {
     assert.equal(done.headers.get('workcrate-sha256'), sha256(bytes));
   });
 
-  it('C10: after a cut-off, a PUT of the whole file starts afresh', async () => {
+  it('after a cut-off, a PUT of the whole file starts afresh', async () => {
     const url = await uploadUrl(server);
     await putAndBreakOff(url, randomBytes(400_000), 300_000, 'Content-Length: 400000');
     const bytes = randomBytes(1000);
@@ -81,7 +81,7 @@ describe(`broken uploads (${backends})`, () => {
     assert.deepEqual([status, json.size, json.sha256], [201, 1000, sha256(bytes)]);
   });
 
-  it('C10: a chunked body that breaks off is not taken for a whole file', async () => {
+  it('a chunked body that breaks off is not taken for a whole file', async () => {
     const url = await uploadUrl(server);
     await putAndBreakOff(url, Buffer.from('5\r\nhello\r\n'), 10, 'Transfer-Encoding: chunked');
     const offset = await settledOffset(url);
@@ -90,7 +90,7 @@ describe(`broken uploads (${backends})`, () => {
     assert.equal((await send('GET', url)).json.state, 'open');
   });
 
-  it('C10: what a resumed upload turns out to be is checked against the announced sha256', async () => {
+  it('what a resumed upload turns out to be is checked against the announced sha256', async () => {
     const url = await uploadUrl(server, { size: 6, sha256: sha256('abcdef') });
     assert.equal((await patch(url, 0, 'abc')).status, 204);
     const wrong = await patch(url, 3, 'xyz');
@@ -99,7 +99,7 @@ describe(`broken uploads (${backends})`, () => {
     assert.equal((await send('PUT', url, 'abcdef')).status, 201);
   });
 
-  it('C10: what is counted is what is kept, with what is promised to uploads that may be gone on with', async () => {
+  it('what is counted is what is kept, with what is promised to uploads that may be gone on with', async () => {
     const url = await uploadUrl(server);
     await putAndBreakOff(url, randomBytes(200_000), 150_000, 'Content-Length: 200000');
     await settledOffset(url);
@@ -107,7 +107,7 @@ describe(`broken uploads (${backends})`, () => {
   });
 
   for (const method of ['HEAD', 'GET'])
-    it(`C10: ${method} completes an upload whose bytes had all come before a crash made a file of them`, async (t) => {
+    it(`${method} completes an upload whose bytes had all come before a crash made a file of them`, async (t) => {
       if (server.config.storage === 'memory') return t.skip('memory does not outlive a crash');
       const url = await uploadUrl(server, { size: 10, sha256: sha256('0123456789') });
       const before = (await inStorage(server)).staged;
@@ -125,7 +125,7 @@ describe(`broken uploads (${backends})`, () => {
       assert.ok(!(await inStorage(server)).staged.includes(part));
     });
 
-  it('C10: bytes that are all here but are the wrong ones are refused when they are asked about', async (t) => {
+  it('bytes that are all here but are the wrong ones are refused when they are asked about', async (t) => {
     if (server.config.storage === 'memory') return t.skip('memory does not outlive a crash');
     const url = await uploadUrl(server, { size: 4, sha256: sha256('0123') });
     const before = (await inStorage(server)).staged;
@@ -137,14 +137,14 @@ describe(`broken uploads (${backends})`, () => {
     assert.equal((await send('PUT', url, '0123')).status, 201);
   });
 
-  it('C10: an upload of nothing is whole from the start', async () => {
+  it('an upload of nothing is whole from the start', async () => {
     const url = await uploadUrl(server, { size: 0 });
     const { headers } = await send('HEAD', url);
     assert.deepEqual([headers.get('upload-offset'), headers.get('upload-length')], ['0', '0']);
     assert.equal((await send('GET', url)).json.file.size, 0);
   });
 
-  it('C10: no token stands in the log, whatever befell its upload', async () => {
+  it('no token stands in the log, whatever befell its upload', async () => {
     const url = await uploadUrl(server);
     await putAndBreakOff(url, randomBytes(1000), 500, 'Content-Length: 1000');
     await settledOffset(url);
@@ -165,7 +165,7 @@ describe(`senders that stall (${backends})`, { concurrency: true }, () => {
     ['sends nothing more', null],
     ['sends a byte now and then, forever', 100],
   ] as const)
-    it(`C10: one that ${how} is ended with 408 after the idle timeout, while the server goes on`, async () => {
+    it(`one that ${how} is ended with 408 after the idle timeout, while the server goes on`, async () => {
       await using server = await startServer({ idleTimeout: 1 });
       const url = await uploadUrl(server);
       using raw = await rawConnection(url);
@@ -182,7 +182,7 @@ describe(`senders that stall (${backends})`, { concurrency: true }, () => {
       assert.ok(rest.headers.get('workcrate-file-id'));
     });
 
-  it('C10: one that is slow, but gets on, is not ended', async () => {
+  it('one that is slow, but gets on, is not ended', async () => {
     // It takes longer than the timeout in all, and a machine that stalls for a while is no sender that does.
     await using server = await startServer({ idleTimeout: 4 });
     const slowly = async function* (): AsyncGenerator<Uint8Array> {
@@ -196,7 +196,7 @@ describe(`senders that stall (${backends})`, { concurrency: true }, () => {
   });
 });
 
-it('C10: an upload under way when the server stops is gone on with after the restart', async (t) => {
+it('an upload under way when the server stops is gone on with after the restart', async (t) => {
   await using server = await startServer();
   if (server.config.storage === 'memory') return t.skip('memory does not outlive a restart');
   const bytes = randomBytes(3_000_000);
@@ -220,7 +220,7 @@ it('C10: an upload under way when the server stops is gone on with after the res
   assert.ok(Buffer.concat(kept).equals(bytes));
 });
 
-it('C10: an upload in parts may take longer than its link lives, as long as parts keep coming', async (t) => {
+it('an upload in parts may take longer than its link lives, as long as parts keep coming', async (t) => {
   const goOn = timeOf(t);
   await using server = await startServer({ uploadTtl: 60, sweepInterval: 0.1 });
   const url = await uploadUrl(server, { size: 4 });

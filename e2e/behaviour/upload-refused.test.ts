@@ -98,7 +98,7 @@ describe(`refused uploads (${backends})`, () => {
   beforeEach(async () => void (server ??= await startServer(limits)));
 
   for (const { name, announced, body, status, code } of wrong)
-    it(`C10: a file ${name} is answered ${status} ${code}; nothing is kept and the link can be tried again`, async () => {
+    it(`a file ${name} is answered ${status} ${code}; nothing is kept and the link can be tried again`, async () => {
       await using own = await startServer(limits);
       const good = Buffer.alloc(announced.size ?? 5, '12345');
       const url = await uploadUrl(own, announced);
@@ -111,12 +111,12 @@ describe(`refused uploads (${backends})`, () => {
       recordProof('C10:size-and-sha256-checked');
     });
 
-  it('C10: a size over the limit is refused when the upload is requested', async () => {
+  it('a size over the limit is refused when the upload is requested', async () => {
     const reply = await server!.call('request_upload', { filename: 'x', size: most + 1 });
     assert.deepEqual([reply.failed, reply.code], [true, 'too_large']);
   });
 
-  it('C10: what Content-Length tells to be too large is refused before a byte of it is sent', async () => {
+  it('what Content-Length tells to be too large is refused before a byte of it is sent', async () => {
     using raw = await rawConnection(await uploadUrl(server!));
     raw.socket.write(`${raw.head('PUT', `Content-Length: ${most + 1}`)}\r\n\r\n`);
     assert.match(await raw.until('too_large'), /^HTTP\/1\.1 413 /);
@@ -127,7 +127,7 @@ describe(`refused uploads (${backends})`, () => {
     ['PUT', '/uploads/unknown', 5, 404],
     ['PATCH', null, most + 1, 413],
   ] as const)
-    it(`C10: ${method} ${path ?? 'of too much'} with Expect: 100-continue gets its ${status} without leave to send`, async () => {
+    it(`${method} ${path ?? 'of too much'} with Expect: 100-continue gets its ${status} without leave to send`, async () => {
       using raw = await rawConnection(path === null ? await uploadUrl(server!) : `${server!.url}${path}`);
       const tus = ['Upload-Offset: 0', 'Content-Type: application/offset+octet-stream'];
       const lines = [`Content-Length: ${length}`, 'Expect: 100-continue', ...tus];
@@ -135,7 +135,7 @@ describe(`refused uploads (${backends})`, () => {
       assert.match(await raw.until('"code"'), new RegExp(`^HTTP/1\\.1 ${status} `));
     });
 
-  it('C10: a client in the midst of sending too much gets the answer, not a reset', async () => {
+  it('a client in the midst of sending too much gets the answer, not a reset', async () => {
     const url = await uploadUrl(server!);
     const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
     const sending = request(url, { method: 'PUT' }, (answer) => resolve(answer.statusCode));
@@ -147,7 +147,7 @@ describe(`refused uploads (${backends})`, () => {
     sending.destroy();
   });
 
-  it('C10: a client that reads the answer only after it has sent all gets it', async () => {
+  it('a client that reads the answer only after it has sent all gets it', async () => {
     using raw = await rawConnection(await uploadUrl(server!));
     raw.socket.pause();
     const body = Buffer.alloc(20_000_000);
@@ -157,7 +157,7 @@ describe(`refused uploads (${backends})`, () => {
     assert.match(await raw.until('too_large'), /^HTTP\/1\.1 413 /);
   });
 
-  it('C10: an unknown or malformed token answers 404 to every method', async () => {
+  it('an unknown or malformed token answers 404 to every method', async () => {
     const tokens = ['A'.repeat(43), 'x', '..%2f..%2fetc', '%00', 'a'.repeat(5000), `${'A'.repeat(43)}?x=1`];
     for (const token of tokens)
       for (const method of ['PUT', 'GET', 'HEAD', 'DELETE']) {
@@ -171,14 +171,14 @@ describe(`refused uploads (${backends})`, () => {
       }
   });
 
-  it('C10: a part by Content-Range is refused: PUT takes the whole', async () => {
+  it('a part by Content-Range is refused: PUT takes the whole', async () => {
     const url = await uploadUrl(server!);
     const { status, json } = await send('PUT', url, 'abc', { 'Content-Range': 'bytes 0-2/10' });
     assert.deepEqual([status, json.code], [400, 'invalid_input']);
     assert.equal((await send('PUT', url, 'whole')).status, 201);
   });
 
-  it('C10: methods that uploads do not have answer 405 and tell those they have', async () => {
+  it('methods that uploads do not have answer 405 and tell those they have', async () => {
     const url = await uploadUrl(server!);
     for (const method of ['PROPFIND', 'LOCK', 'REPORT']) {
       const { status, headers, json } = await send(method, url);
@@ -195,7 +195,7 @@ describe(`refused uploads (${backends})`, () => {
     ['an unknown coding', ['Transfer-Encoding: gzip']],
   ];
   for (const [what, lines] of badHeads)
-    it(`C10: a request with ${what} is refused, and the server goes on`, async () => {
+    it(`a request with ${what} is refused, and the server goes on`, async () => {
       const url = await uploadUrl(server!);
       using raw = await rawConnection(url);
       raw.socket.write(`${raw.head('PUT', ...lines)}\r\n\r\nhello\r\n\r\n`);
@@ -203,7 +203,7 @@ describe(`refused uploads (${backends})`, () => {
       assert.equal((await whenFree(() => send('PUT', url, 'hello'))).status, 201);
     });
 
-  it('C10: chunks that are malformed end the transfer, and the link can be tried again', async () => {
+  it('chunks that are malformed end the transfer, and the link can be tried again', async () => {
     const url = await uploadUrl(server!);
     using raw = await rawConnection(url);
     raw.socket.write(`${raw.head('PUT', 'Transfer-Encoding: chunked')}\r\n\r\n3\r\nabc\r\nzz\r\n`);
@@ -211,7 +211,7 @@ describe(`refused uploads (${backends})`, () => {
     assert.equal((await whenFree(() => send('PUT', url, 'hello'))).status, 201);
   });
 
-  it('C10: a part that would reach over the end of the file is refused', async () => {
+  it('a part that would reach over the end of the file is refused', async () => {
     const url = await uploadUrl(server!, { size: 10 });
     assert.equal((await patch(url, 0, '12345')).status, 204);
     const over = await patch(url, 5, '678901');

@@ -11,7 +11,7 @@ describe(`uploads (${backends})`, () => {
   before(async () => void (server = await startServer({ maxFileSize: 10_000_000 })));
   after(async () => server[Symbol.asyncDispose]());
 
-  it('C10: PUT answers 201 with exactly file_id, filename, size and sha256', async () => {
+  it('PUT answers 201 with exactly file_id, filename, size and sha256', async () => {
     const bytes = randomBytes(3_000_000);
     const url = await uploadUrl(server, { filename: 'data.csv' });
     const { status, json, headers } = await send('PUT', url, bytes);
@@ -29,25 +29,25 @@ describe(`uploads (${backends})`, () => {
     recordProof('C10:answer-of-the-put');
   });
 
-  it('C10: a body that comes chunked, without Content-Length, is taken', async () => {
+  it('a body that comes chunked, without Content-Length, is taken', async () => {
     const bytes = randomBytes(1_234_567);
     const { status, json } = await send('PUT', await uploadUrl(server), pieces(bytes));
     assert.deepEqual([status, json.size, json.sha256], [201, bytes.length, sha256(bytes)]);
   });
 
-  it('C10: an empty file is a file, with and without a Content-Length', async () => {
+  it('an empty file is a file, with and without a Content-Length', async () => {
     for (const body of ['', pieces(Buffer.alloc(0))]) {
       const { status, json } = await send('PUT', await uploadUrl(server), body);
       assert.deepEqual([status, json.size, json.sha256], [201, 0, sha256('')]);
     }
   });
 
-  it('C10: size and sha256 that are announced rightly are accepted, also in capitals', async () => {
+  it('size and sha256 that are announced rightly are accepted, also in capitals', async () => {
     const url = await uploadUrl(server, { size: 5, sha256: sha256('hello').toUpperCase() });
     assert.equal((await send('PUT', url, 'hello')).status, 201);
   });
 
-  it('C10: a client that waits for leave to send gets it', async () => {
+  it('a client that waits for leave to send gets it', async () => {
     const url = await uploadUrl(server);
     using raw = await rawConnection(url);
     raw.socket.write(`${raw.head('PUT', 'Content-Length: 5', 'Expect: 100-continue')}\r\n\r\n`);
@@ -56,7 +56,7 @@ describe(`uploads (${backends})`, () => {
     assert.match(await raw.until('file_id'), /HTTP\/1\.1 201 /);
   });
 
-  it('C10: a used link answers 409, and GET of it tells the file_id', async () => {
+  it('a used link answers 409, and GET of it tells the file_id', async () => {
     const url = await uploadUrl(server);
     const first = await send('PUT', url, 'once');
     const second = await send('PUT', url, 'twice');
@@ -68,7 +68,7 @@ describe(`uploads (${backends})`, () => {
     recordProof('C10:upload-url-for-one-put');
   });
 
-  it('C10: a used link tells that it is complete although its file was deleted since', async () => {
+  it('a used link tells that it is complete although its file was deleted since', async () => {
     const url = await uploadUrl(server);
     const { json } = await send('PUT', url, 'gone soon');
     await server.call('delete_file', { file_id: json.file_id });
@@ -78,27 +78,27 @@ describe(`uploads (${backends})`, () => {
     assert.deepEqual([headers.get('upload-offset'), headers.get('upload-length')], ['9', '9']);
   });
 
-  it('C10: GET of a link not used yet tells that it is open', async () => {
+  it('GET of a link not used yet tells that it is open', async () => {
     const { json } = await send('GET', await uploadUrl(server, { size: 7 }));
     assert.deepEqual([json.state, json.offset, json.size, json.file], ['open', 0, 7, undefined]);
     assert.ok(Date.parse(json.expiresAt) > Date.now());
   });
 
-  it('C10: DELETE withdraws a link, which is then unknown', async () => {
+  it('DELETE withdraws a link, which is then unknown', async () => {
     const url = await uploadUrl(server);
     assert.equal((await send('DELETE', url)).status, 204);
     for (const method of ['PUT', 'GET', 'DELETE'])
       assert.equal((await send(method, url)).status, 404, method);
   });
 
-  it('C10: DELETE of a used link is refused, and the file stays', async () => {
+  it('DELETE of a used link is refused, and the file stays', async () => {
     const url = await uploadUrl(server);
     const { json } = await send('PUT', url, 'stays');
     assert.deepEqual((await send('DELETE', url)).json.code, 'upload_used');
     assert.equal((await server.call('share_file', { file_id: json.file_id })).failed, false);
   });
 
-  it('C10: many uploads at once all arrive, each with its own bytes', async () => {
+  it('many uploads at once all arrive, each with its own bytes', async () => {
     await Promise.all(
       Array.from({ length: 30 }, async () => {
         const bytes = randomBytes(200_000);
@@ -108,7 +108,7 @@ describe(`uploads (${backends})`, () => {
     );
   });
 
-  it('C10: of several PUTs to one link at once exactly one is taken, and its bytes are whole', async () => {
+  it('of several PUTs to one link at once exactly one is taken, and its bytes are whole', async () => {
     for (let round = 0; round < 10; round++) {
       const url = await uploadUrl(server);
       const bodies = Array.from({ length: 4 }, () => randomBytes(2_000_000));
@@ -121,14 +121,14 @@ describe(`uploads (${backends})`, () => {
     }
   });
 
-  it('C10: after all this nothing is left half-written, and what is counted is what is kept', async (t) => {
+  it('after all this nothing is left half-written, and what is counted is what is kept', async (t) => {
     assert.deepEqual(await problems(server), []);
     if (server.config.storage === 'memory') return t.skip('storage is in the memory of the server');
     assert.deepEqual((await inStorage(server)).staged, []);
   });
 });
 
-it('C10: an upload link that has expired answers 404, and what was sent goes with the next sweep', async (t) => {
+it('an upload link that has expired answers 404, and what was sent goes with the next sweep', async (t) => {
   const goOn = timeOf(t);
   await using server = await startServer({ uploadTtl: 60, sweepInterval: 0.1 });
   const url = await uploadUrl(server, { size: 100 });

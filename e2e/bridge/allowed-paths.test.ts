@@ -60,7 +60,7 @@ const forms: [string, string][] = [
 ];
 
 for (const [what, text] of forms)
-  it(`E3: filesystem.allowed_paths as ${what} replaces what is allowed; a missing path is warned of once`, async () => {
+  it(`filesystem.allowed_paths as ${what} replaces what is allowed; a missing path is warned of once`, async () => {
     await using place = await scene(() => text);
     const root = join(place.path, 'one');
     const args = ['--config', place.config, '--client-root', `${root}/`];
@@ -83,7 +83,7 @@ for (const [what, text] of forms)
     );
   });
 
-it('E3: FILESYSTEM_ALLOWED_PATHS is the same setting, and a missing path is seen where the server was started', async () => {
+it('FILESYSTEM_ALLOWED_PATHS is the same setting, and a missing path is seen where the server was started', async () => {
   await using place = await scene(() => '');
   const env = { FILESYSTEM_ALLOWED_PATHS: 'data,nope' };
   await using client = await editor({ home: join(place.path, 'home'), cwd: join(place.path, 'one'), env });
@@ -98,7 +98,7 @@ it('E3: FILESYSTEM_ALLOWED_PATHS is the same setting, and a missing path is seen
   recordProof('E3:missing-one-is-warned-of-at-the-start');
 });
 
-it('E3: what a config file says of one project counts for that project alone', async () => {
+it('what a config file says of one project counts for that project alone', async () => {
   await using place = await scene(
     (folder) => `projects:\n  - root: ${folder}/one\n    filesystem:\n      allowed_paths: [data]\n`,
   );
@@ -116,7 +116,7 @@ it('E3: what a config file says of one project counts for that project alone', a
   recordProof('E3:per-project-root');
 });
 
-it('E3: the usual folders are not missed at the start', async () => {
+it('the usual folders are not missed at the start', async () => {
   await using place = await scene(() => '');
   const root = join(place.path, 'one');
   await using client = await editor({

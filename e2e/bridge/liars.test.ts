@@ -29,7 +29,7 @@ describe('a client that lies', () => {
   }
 
   for (const version of versions)
-    it(`E1: about what is in a folder: nothing outside of it is shown, over MCP ${version}`, async () => {
+    it(`about what is in a folder: nothing outside of it is shown, over MCP ${version}`, async () => {
       const content = [
         'file 3 2026-01-31T12:00:00Z docs/lies/true.txt',
         'docs/lies/../../secret.txt',
@@ -105,7 +105,7 @@ describe('a client that lies', () => {
 
   for (const version of versions)
     for (const action of ['decline', 'cancel'] as const)
-      it(`E6: a person who says ${action} is heard, over MCP ${version}`, async () => {
+      it(`a person who says ${action} is heard, over MCP ${version}`, async () => {
         await using client = await liar(form, { form: async () => ({ action }) }, version);
         const { code, text } = await client.call('read_client_file', { path: 'docs/no.txt' });
         assert.equal(code, 'client_refused', text);

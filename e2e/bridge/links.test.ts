@@ -53,7 +53,7 @@ describe('a client that shares the files of the server', () => {
   });
 
   for (const path of ['docs/round', 'docs/a', 'docs/b', 'docs/round/x.txt'])
-    it(`E4: links that lead round in a circle are refused and noted: ${path}`, async () => {
+    it(`links that lead round in a circle are refused and noted: ${path}`, async () => {
       const { code, text } = await read(path);
       assert.equal(code, 'path_refused', text);
       const [line] = await served.audited(({ subject }) => subject === path);
@@ -68,7 +68,7 @@ describe('a client that shares the files of the server', () => {
     ['docs/away', 'path_refused', 'warning'],
     ['docs/away/nothing.txt', 'path_refused', 'warning'],
   ] as const)
-    it(`E4: links out of what is allowed are refused, and a violation where they leave the project: ${path}`, async () => {
+    it(`links out of what is allowed are refused, and a violation where they leave the project: ${path}`, async () => {
       const { code, text } = await read(path);
       assert.equal(code, refusal, text);
       assert.doesNotMatch(text, /for nobody/);
@@ -81,7 +81,7 @@ describe('a client that shares the files of the server', () => {
     assert.equal((await read('docs/within.txt')).data?.text, 'real');
   });
 
-  it('E1: a listing shows links as links and follows none', async () => {
+  it('a listing shows links as links and follows none', async () => {
     const input = { path: 'docs', recursive: true, via: 'direct' };
     const { data, text } = await client.call('list_client_directory', input);
     const shown = Object.fromEntries(flattened(data?.entries).map(({ path, type }) => [path, type]));
@@ -103,7 +103,7 @@ describe('a client that shares the files of the server', () => {
     );
   });
 
-  it('E6: what is not there is path_not_found, and neither that nor a refusal is kept', async () => {
+  it('what is not there is path_not_found, and neither that nor a refusal is kept', async () => {
     const { code, text } = await read('docs/nothing.txt');
     assert.equal(code, 'path_not_found', text);
     for (const path of ['docs/nothing.txt', 'docs/out.txt', 'docs/round'])
@@ -112,7 +112,7 @@ describe('a client that shares the files of the server', () => {
   });
 
   const asRoot = process.getuid?.() === 0 ? 'root may read everything' : false;
-  it('E6: what may not be read is client_refused', { skip: asRoot }, async () => {
+  it('what may not be read is client_refused', { skip: asRoot }, async () => {
     const path = join(project.root, 'docs/real/closed.txt');
     await writeFile(path, 'closed');
     await chmod(path, 0);

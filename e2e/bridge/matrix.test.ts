@@ -39,7 +39,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
         const asking = (tool: string, input: Record<string, unknown>) =>
           ask(connected, project.root, tool, input);
 
-        it(`E2, E10: a text comes by ${rungOf(cell)} with its umlauts, and the second time from the cache`, async () => {
+        it(`a text comes by ${rungOf(cell)} with its umlauts, and the second time from the cache`, async () => {
           const path = `${folder}/grüße an alle.txt`;
           const { data, text } = await asking('read_client_file', { path });
           assert.equal(data?.text, umlauts, text);
@@ -52,7 +52,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
           recordProof(`E10:${cell.version}-over-${over}`, 'E10:whichever-way-the-client-offers');
         });
 
-        it(`E2, E10: bytes come by ${rungOf(cell, true)} as they are`, async () => {
+        it(`bytes come by ${rungOf(cell, true)} as they are`, async () => {
           const path = `${folder}/data.bin`;
           const { data, text } = await asking('read_client_file', { path, binary: true });
           assert.deepEqual(Buffer.from(data?.data ?? '', 'base64'), Buffer.from(binary), text);
@@ -61,7 +61,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
           recordProof(`E10:${cell.version}-over-${over}`, 'E2:base64-decoded');
         });
 
-        it(`E1, E10: a listing comes by ${rungOf(cell)}, with all below and the pattern applied`, async () => {
+        it(`a listing comes by ${rungOf(cell)}, with all below and the pattern applied`, async () => {
           const input = { path: folder, recursive: true, pattern: '*.txt' };
           const { data, text } = await asking('list_client_directory', input);
           assert.deepEqual(
@@ -78,7 +78,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
           recordProof(`E10:${cell.version}-over-${over}`, 'E10:whichever-way-the-client-offers');
         });
 
-        it('E4, E8: a path outside is refused before anything is asked, and noted', async () => {
+        it('a path outside is refused before anything is asked, and noted', async () => {
           const path = `${folder}/../../../${nameOf(cell)}`;
           for (const tool of ['read_client_file', 'list_client_directory']) {
             const { code, text } = await connected.call(tool, { path });

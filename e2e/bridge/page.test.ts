@@ -41,7 +41,7 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
     });
   }
 
-  it('E10: sends the file that is chosen, as it is, and tells no more than its name', async () => {
+  it('sends the file that is chosen, as it is, and tells no more than its name', async () => {
     const path = `${folder}/data.bin`;
     await using client = await person(path);
     const { data, text } = await client.call('read_client_file', { path, binary: true });
@@ -52,7 +52,7 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
     assert.doesNotMatch(String(shown), new RegExp(`${project.root}|docs/page`));
   });
 
-  it('E1: sends the names of a folder and no content', async () => {
+  it('sends the names of a folder and no content', async () => {
     await using client = await person(folder);
     const input = { path: folder, recursive: true, pattern: '*.txt' };
     const { data, text } = await client.call('list_client_directory', input);
@@ -74,7 +74,7 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
     return flattened(data.entries).map(({ type, path: at }) => `${type} ${at}`);
   };
 
-  it('E1: folders are listed with what is in them', async () => {
+  it('folders are listed with what is in them', async () => {
     await using client = await person(folder);
     const files = [`file ${folder}/data.bin`, `file ${folder}/grüße an alle.txt`];
     assert.deepEqual(await listed(client, folder, false), [files[0], `folder ${folder}/deep`, files[1]]);
@@ -82,7 +82,7 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
     assert.ok(all.includes(`folder ${folder}/deep/er`), all.join(', '));
   });
 
-  it('E1: another folder than the one asked for is warned of, and the right one is not', async () => {
+  it('another folder than the one asked for is warned of, and the right one is not', async () => {
     const warnings: unknown[] = [];
     const looks = async () => void warnings.push(await tab.see(`document.querySelector('output').value`));
     await using other = await person(`${folder}/deep`, looks);
@@ -92,7 +92,7 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
     assert.deepEqual(warnings, ['Asked for was page. Send this one only if you mean to.', '']);
   });
 
-  it('E1: of an empty folder, which no browser lets be chosen, a person can say that it is', async () => {
+  it('of an empty folder, which no browser lets be chosen, a person can say that it is', async () => {
     await using client = await connected(async (url) => {
       await tab.open(url);
       await tab.click('button + button');
@@ -119,7 +119,7 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
 const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
 
 describe('a page that nobody was given', () => {
-  it('E10: is a page for people, whole and kept from being guessed at', async () => {
+  it('is a page for people, whole and kept from being guessed at', async () => {
     await using served = await serve('HTTP', { guessLimit: 3 });
     const url = `${served.url}/ask/${'a'.repeat(43)}`;
     const head = await fetch(url, { method: 'HEAD', headers: { accept } });

@@ -8,7 +8,7 @@ import { connectBy } from './clients.testing.ts';
 import { honest } from './honest.testing.ts';
 import { furnish, makeProject, umlauts } from './project.testing.ts';
 
-test('E10: the program itself, started in a project: first by upload, then directly once that is proven', async () => {
+test('the program itself, started in a project: first by upload, then directly once that is proven', async () => {
   await using project = await makeProject();
   const { root } = project;
   const folder = await furnish(project, 'program');

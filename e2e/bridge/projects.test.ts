@@ -32,7 +32,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
       connect(served, { version, capabilities: { roots: {}, ...more }, manners: honest(root) });
 
     for (const version of versions)
-      it(`E5: each gets the files of its own project, also from the cache, over MCP ${version}`, async () => {
+      it(`each gets the files of its own project, also from the cache, over MCP ${version}`, async () => {
         const path = `docs/same-${version}.txt`;
         for (const round of ['asked for', 'remembered'])
           for (const [at, project] of projects.entries()) {
@@ -43,7 +43,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
       });
 
     for (const version of versions)
-      it(`E9: what is given by hand is there for whoever has the project open, over MCP ${version}`, async () => {
+      it(`what is given by hand is there for whoever has the project open, over MCP ${version}`, async () => {
         const path = `docs/given-${version}.txt`;
         const [first, second] = projects as [Project, Project];
         await using one = await open(version, first);
@@ -56,7 +56,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
       });
 
     for (const version of versions.filter((each) => each !== '2026-07-28'))
-      it(`E5: a window that opens another project gets the files of that one, over MCP ${version}`, async () => {
+      it(`a window that opens another project gets the files of that one, over MCP ${version}`, async () => {
         const [first, second] = projects as [Project, Project];
         const path = `docs/same-${version}.txt`;
         const manners = { ...honest(first.root) };

@@ -28,7 +28,7 @@ describe('runs on files of the client', { skip: noSandbox }, () => {
   const client_files = [{ path: 'docs/one.csv' }, { path: 'docs/two.csv', as: 'second.csv' }];
 
   for (const version of versions)
-    it(`E2, E10: each file is asked for, one after the other, over MCP ${version}`, async () => {
+    it(`each file is asked for, one after the other, over MCP ${version}`, async () => {
       const capabilities = { elicitation: { form: {} }, roots: {} };
       await using client = await connect(served, { version, capabilities, manners: honest(project.root) });
       const { data, text } = await client.call('execute_code', { ...code, client_files });
@@ -40,7 +40,7 @@ describe('runs on files of the client', { skip: noSandbox }, () => {
       await client.call('execute_bash', { command: 'rm first.csv' });
     });
 
-  it('E3, E7: a path that is not allowed runs nothing, and a client that cannot be asked is told what to do', async () => {
+  it('a path that is not allowed runs nothing, and a client that cannot be asked is told what to do', async () => {
     const manners = honest(project.root);
     await using client = await connect(served, { version: '2026-07-28', capabilities: {}, manners });
     const outside = await client.call('execute_code', { ...code, client_files: [{ path: 'secret.txt' }] });
@@ -57,7 +57,7 @@ describe('runs on files of the client', { skip: noSandbox }, () => {
     assert.match(unasked.text, /paste short texts with guide_cache_file/);
   });
 
-  it('E7: all files that have to be sent are told at once, and the run says by which way they came', async () => {
+  it('all files that have to be sent are told at once, and the run says by which way they came', async () => {
     const manners = honest(project.root);
     await using client = await connect(served, { version: '2026-07-28', capabilities: {}, manners });
     const names = ['four', 'five', 'six'];
@@ -78,7 +78,7 @@ describe('runs on files of the client', { skip: noSandbox }, () => {
     assert.match((await client.call('execute_code', run)).text, /docs\/six\.csv, by upload, remembered/);
   });
 
-  it('E7: nobody is asked for more files than a client bears, or before all paths and names are judged', async () => {
+  it('nobody is asked for more files than a client bears, or before all paths and names are judged', async () => {
     let asked = 0;
     const { form, ...others } = honest(project.root);
     const counted: typeof form = (params) => (asked++, form!(params));

@@ -24,7 +24,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
     });
 
     for (const version of olderVersions)
-      it(`E6: never answers: the call ends as client_timeout and nothing is kept, over MCP ${version}`, async () => {
+      it(`never answers: the call ends as client_timeout and nothing is kept, over MCP ${version}`, async () => {
         const { promise: forever, resolve } = Promise.withResolvers<ElicitResult>();
         await using client = await connect(served, {
           version,

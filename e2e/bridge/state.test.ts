@@ -79,7 +79,7 @@ describe('the state of a question that a client brings back', () => {
     await assertForgotten(ada, 'docs/other.txt');
   });
 
-  it('A10: of another user is refused, and neither has the file then', async () => {
+  it('of another user is refused, and neither has the file then', async () => {
     const path = 'docs/of-ada.txt';
     const asked = await questionOf(ada.client, read, { path });
     const back = { requestState: asked.state, inputResponses: typed(asked, 'from bob') };
@@ -111,7 +111,7 @@ describe('the state of a question that a client brings back', () => {
     assert.equal((await triedBy('ada', path)).length, 4);
   });
 
-  it('E6: that comes back after the time for it is client_timeout, and nothing of it is kept', async () => {
+  it('that comes back after the time for it is client_timeout, and nothing of it is kept', async () => {
     const path = 'docs/late.txt';
     await using hasty = await serve('HTTP', { auth: ['keys'], clientTimeout: 1 });
     await using late = await join(hasty, 'ada');

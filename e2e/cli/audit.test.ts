@@ -40,7 +40,7 @@ describe('workcrate audit, as a process of its own', () => {
 
   const audit = (...words: string[]) => run(['audit', ...words, '--data', data], { env: key });
 
-  it('E8: search and tail show who tried what, and nothing that a terminal acts on', async () => {
+  it('search and tail show who tried what, and nothing that a terminal acts on', async () => {
     const [found, tail] = await Promise.all([
       audit('search', 'PASSWD', '--level', 'warning', '--user', 'eve', '--since', '2026-05-04T12:00Z'),
       audit('tail', '--limit', '2', '--json'),
@@ -81,7 +81,7 @@ describe('workcrate audit, as a process of its own', () => {
     assert.deepEqual([changed.code, json.code, told.ok, told.problems[0].line], [1, 1, false, 4]);
   });
 
-  it('E8: a reader that goes away ends it quietly, with a code that tells of no tampering', async () => {
+  it('a reader that goes away ends it quietly, with a code that tells of no tampering', async () => {
     for (const words of ['verify', 'search', 'tail']) {
       const [command, ...first] = fromSource;
       const child = spawn(command!, [...first, 'audit', words, '--data', data], {
@@ -94,7 +94,7 @@ describe('workcrate audit, as a process of its own', () => {
     }
   });
 
-  it('E8: what cannot be printed is a sentence, and no tampering', async () => {
+  it('what cannot be printed is a sentence, and no tampering', async () => {
     const program = ['/bin/sh', '-c', 'exec "$@" > /dev/full', 'sh', ...fromSource];
     const full = await run(['audit', 'verify', '--data', data], { env: key, program });
     assert.equal(full.code, 74);

@@ -57,7 +57,7 @@ it('check --read-data tells of a single changed byte', async () => {
   assert.equal(code, 1);
 });
 
-it('C5: check tells of bytes that no row knows, and the next start removes them', async () => {
+it('check tells of bytes that no row knows, and the next start removes them', async () => {
   await using left = await leftBehind();
   const orphan = join(left.path, 'files/objects/files/00', `${'0'.repeat(24)}.bin`);
   await mkdir(dirname(orphan), { recursive: true });
@@ -108,7 +108,7 @@ it('check runs beside a server that is busy, and tells what it could not look fo
   await load;
 });
 
-it('C5: more objects without a row than a crash leaves are put into quarantine, told and kept', async () => {
+it('more objects without a row than a crash leaves are put into quarantine, told and kept', async () => {
   await using left = await leftBehind();
   const names = Array.from({ length: 13 }, (_, n) => `${String(n).padStart(2, '0')}${'0'.repeat(22)}`);
   for (const name of names) {

@@ -48,7 +48,7 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
   // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
   const json = async (...words: string[]): Promise<any> => JSON.parse(await told(...words, '--json'));
 
-  it('B3: search gives a table without what a terminal would act on, and JSON for programs', async () => {
+  it('search gives a table without what a terminal would act on, and JSON for programs', async () => {
     const table = await told('search', 'jotunheimen', '--mode', 'keyword');
     assert.match(
       table,
@@ -60,7 +60,7 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
     assert.ok(table.includes(found.crate_id));
   });
 
-  it('B5, B6, B7, B10: show, files, read and status tell of a crate, and read gives it byte for byte', async () => {
+  it('show, files, read and status tell of a crate, and read gives it byte for byte', async () => {
     const [shown, listing, bytes, status] = await Promise.all([
       told('show', crate),
       json('files', crate, '--glob', '*.csv'),
@@ -84,7 +84,7 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
     assert.deepEqual([stdout, stderr], ['year0\n', '']);
   });
 
-  it('B11: what is not there is one line and exit code 1', async () => {
+  it('what is not there is one line and exit code 1', async () => {
     const asked: [string[], RegExp][] = [
       [['crates', 'show', unknown], /There is no crate "\S+" here\. npx workcrate crates search shows/],
       [['crates', 'read', crate, '../escape'], /holds no file "..\/escape"/],
@@ -100,7 +100,7 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
     }
   });
 
-  it('B1, B2, B11: index tells of a source that is not there with exit code 1, and reads nothing twice of another', async () => {
+  it('index tells of a source that is not there with exit code 1, and reads nothing twice of another', async () => {
     const gone = [pathToFileURL(join(home, 'gone')).href, pathToFileURL(source).href].join(',');
     const { code, stdout } = await run(['index', ...settings.slice(0, 2), '--crate-sources', gone]);
     assert.equal(code, 1);
@@ -109,7 +109,7 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
   });
 
   it(
-    'B12: beside a running server a run is packed, found by the server, and replayed',
+    'beside a running server a run is packed, found by the server, and replayed',
     { skip: noSandbox },
     async () => {
       const env = { WORKCRATE_SANDBOX: 'bubblewrap', WORKCRATE_WARM_PYTHON: '0', WORKCRATE_WARM_NODE: '0' };

@@ -9,7 +9,7 @@ import { recordProof } from '../../src/requirements.testing.ts';
 
 const hello = { language: 'bash', code: 'echo hello' };
 
-it('D14: subprocess is refused unless it is allowed by name', async () => {
+it('subprocess is refused unless it is allowed by name', async () => {
   await using folder = await temporaryFolder();
   const { code, stderr } = await run([
     'serve',
@@ -25,7 +25,7 @@ it('D14: subprocess is refused unless it is allowed by name', async () => {
   recordProof('D14:subprocess-only-if-allowed-by-name');
 });
 
-it('D14: subprocess that is allowed runs code, and is warned of at every start', async () => {
+it('subprocess that is allowed runs code, and is warned of at every start', async () => {
   await using folder = await temporaryFolder();
   const allowed = ['--sandbox', 'subprocess', '--allow-sandbox', 'subprocess', '--data', folder.path];
   for (let start = 0; start < 2; start++) {
@@ -39,7 +39,7 @@ it('D14: subprocess that is allowed runs code, and is warned of at every start',
   recordProof('D14:subprocess-warned-at-every-start');
 });
 
-it('D14: a backend that was asked for by name and is not there keeps the server from starting', async () => {
+it('a backend that was asked for by name and is not there keeps the server from starting', async () => {
   await using folder = await temporaryFolder();
   const missing = ['--sandbox', 'docker', '--docker-socket', `${folder.path}/no.sock`, '--data', folder.path];
   const { code, stderr } = await run(['serve', '--port', '0', ...missing]);
@@ -65,26 +65,22 @@ it('without a sandbox everything else works, and code is refused with the reason
   assert.equal((await program.call('list_files', {})).failed, false);
 });
 
-it(
-  'A11: /tools and /skills are the folders that were named, for reading alone',
-  { skip: noSandbox },
-  async () => {
-    await using folder = await temporaryFolder();
-    const env: Record<string, string> = { WORKCRATE_SANDBOX: 'bubblewrap' };
-    for (const name of ['tools', 'skills']) {
-      // Runs have another uid.
-      await mkdir(join(folder.path, name), { mode: 0o755 });
-      await writeFile(join(folder.path, name, 'told.txt'), `of ${name}\n`, { mode: 0o644 });
-      env[`MCP_${name.toUpperCase()}_PATH`] = join(folder.path, name);
-    }
-    await chmod(folder.path, 0o755);
-    await using program = await serve(['--data', join(folder.path, 'data')], { env });
-    const command = 'cat /tools/told.txt /skills/told.txt; touch /tools/x || touch /skills/x || echo kept';
-    const { data, text } = await program.call('execute_bash', { command });
-    assert.equal(data.stdout, 'of tools\nof skills\nkept\n', text);
-    recordProof('A11:tools-and-skills-read-only', 'A11:tools-and-skills-settings');
-  },
-);
+it('/tools and /skills are the folders that were named, for reading alone', { skip: noSandbox }, async () => {
+  await using folder = await temporaryFolder();
+  const env: Record<string, string> = { WORKCRATE_SANDBOX: 'bubblewrap' };
+  for (const name of ['tools', 'skills']) {
+    // Runs have another uid.
+    await mkdir(join(folder.path, name), { mode: 0o755 });
+    await writeFile(join(folder.path, name, 'told.txt'), `of ${name}\n`, { mode: 0o644 });
+    env[`MCP_${name.toUpperCase()}_PATH`] = join(folder.path, name);
+  }
+  await chmod(folder.path, 0o755);
+  await using program = await serve(['--data', join(folder.path, 'data')], { env });
+  const command = 'cat /tools/told.txt /skills/told.txt; touch /tools/x || touch /skills/x || echo kept';
+  const { data, text } = await program.call('execute_bash', { command });
+  assert.equal(data.stdout, 'of tools\nof skills\nkept\n', text);
+  recordProof('A11:tools-and-skills-read-only', 'A11:tools-and-skills-settings');
+});
 
 it(
   'without a setting /tools and /skills are the folders of these names where the server was started',
@@ -104,7 +100,7 @@ it(
   },
 );
 
-it('A11: the folders and the image have the defaults and the names of the specification', async () => {
+it('the folders and the image have the defaults and the names of the specification', async () => {
   const [usual, named] = await Promise.all([
     run(['--print-config']),
     run(['--print-config'], {
@@ -132,7 +128,7 @@ it('doctor tells what of the sandbox works here', { skip: noSandbox }, async () 
 });
 
 it(
-  'D14: hard limits of the server that are low are told, and runs work within them',
+  'hard limits of the server that are low are told, and runs work within them',
   { skip: noSandbox },
   async () => {
     await using folder = await temporaryFolder();
@@ -156,7 +152,7 @@ it(
   },
 );
 
-it('A11: subprocess, which cannot mount, tells the real folders and finds what is written there', async () => {
+it('subprocess, which cannot mount, tells the real folders and finds what is written there', async () => {
   await using folder = await temporaryFolder();
   await chmod(folder.path, 0o711);
   const [tools, data] = [join(folder.path, 'tools'), join(folder.path, 'data')];

@@ -35,7 +35,7 @@ it('serve writes nothing but the greeting to stdout, and nothing but JSON lines 
     assert.ok(events.has(event), event);
 });
 
-it('C8: links carry MCP_HOST and MCP_PORT, the server listens elsewhere, and answers to that name', async () => {
+it('links carry MCP_HOST and MCP_PORT, the server listens elsewhere, and answers to that name', async () => {
   await using folder = await temporaryFolder();
   const env = { MCP_HOST: 'my-laptop.example', MCP_PORT: '9999' };
   await using program = await serve(['--data', folder.path], { env });
@@ -59,7 +59,7 @@ it('C8: links carry MCP_HOST and MCP_PORT, the server listens elsewhere, and ans
   recordProof('C8:link-host-and-port');
 });
 
-it('C8: a server that listens on all addresses makes links to localhost', async () => {
+it('a server that listens on all addresses makes links to localhost', async () => {
   await using folder = await temporaryFolder();
   await run(['user', 'add', 'ada', '--data', folder.path]);
   const flags = ['--data', folder.path, '--host', '0.0.0.0', '--auth', 'keys'];

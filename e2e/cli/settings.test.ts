@@ -34,7 +34,7 @@ it('--print-config shows every setting with where it came from, and no secret', 
   assert.doesNotMatch(stdout, /hush/);
 });
 
-it('C8: MCP_HOST and MCP_PORT say what links carry, MCP_FILES_DIR where bytes are, MCP_FILE_TTL how long', async () => {
+it('MCP_HOST and MCP_PORT say what links carry, MCP_FILES_DIR where bytes are, MCP_FILE_TTL how long', async () => {
   const env = { MCP_HOST: 'My-Laptop', MCP_PORT: '9999', MCP_FILES_DIR: '/bytes', MCP_FILE_TTL: '60' };
   const { stdout } = await run(['--print-config'], { env });
   for (const line of [
@@ -50,7 +50,7 @@ it('C8: MCP_HOST and MCP_PORT say what links carry, MCP_FILES_DIR where bytes ar
   assert.match(both.stdout, /^link_port: 9998 {2}# WORKCRATE_LINK_PORT$/m);
 });
 
-it('C8: a flag wins over the environment, that over the config file, that over the default', async () => {
+it('a flag wins over the environment, that over the config file, that over the default', async () => {
   await using file = await configFile('port: 3\n');
   const config = ['--print-config', '--config', file.path];
   const portOf = async (args: string[], env: Record<string, string>) =>
@@ -111,7 +111,7 @@ it('a variable with a value that it does not take is refused by its own name', a
   assert.equal(code, 2);
 });
 
-it('C8: links name the public address, while the server listens on loopback and answers to both names', async () => {
+it('links name the public address, while the server listens on loopback and answers to both names', async () => {
   await using folder = await temporaryFolder();
   const publicUrl = 'https://files.example.org/crate';
   await using program = await serve(['--data', folder.path, '--public-url', `${publicUrl}/`]);
@@ -131,7 +131,7 @@ it('C8: links name the public address, while the server listens on loopback and 
   recordProof('C8:public-url-overrides');
 });
 
-it('C8: MCP_FILES_DIR keeps the bytes apart from the data folder', async () => {
+it('MCP_FILES_DIR keeps the bytes apart from the data folder', async () => {
   await using data = await temporaryFolder();
   await using bytes = await temporaryFolder();
   const env = { MCP_FILES_DIR: bytes.path };
@@ -156,7 +156,7 @@ async function statusFor(url: string, host: string): Promise<number> {
   return promise;
 }
 
-it('D7: the output that is shown is set by three settings, which have to fit together', async () => {
+it('the output that is shown is set by three settings, which have to fit together', async () => {
   await using folder = await temporaryFolder();
   const { code, stderr } = await run([
     'serve',

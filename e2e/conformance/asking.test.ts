@@ -17,7 +17,7 @@ describe('a client that has no stream but that of its call', () => {
   after(() => served?.[Symbol.asyncDispose]());
 
   for (const version of versions)
-    it(`E10: is shown the form there, with MCP ${version}`, async () => {
+    it(`is shown the form there, with MCP ${version}`, async () => {
       const client = await connectByHand(served.url, version, form);
       const filled = { result: { action: 'accept', content: { content: 'by hand' } } };
       const path = `docs/form-${version}.txt`;
@@ -27,7 +27,7 @@ describe('a client that has no stream but that of its call', () => {
     });
 
   for (const version of versions)
-    it(`E10: lends its model there, with MCP ${version}`, async () => {
+    it(`lends its model there, with MCP ${version}`, async () => {
       const client = await connectByHand(served.url, version, sampling);
       const path = `docs/sampled-${version}.txt`;
       const { last, asked } = await client.call('read_client_file', { path }, () => ({
@@ -38,7 +38,7 @@ describe('a client that has no stream but that of its call', () => {
     });
 
   for (const version of ['2026-07-28', '2025-11-25'] as const)
-    it(`E10: is given the page there, with MCP ${version}`, async () => {
+    it(`is given the page there, with MCP ${version}`, async () => {
       const client = await connectByHand(served.url, version, url);
       const path = `docs/page-${version}.txt`;
       const declined = () => ({ result: { action: 'decline' } });
@@ -48,7 +48,7 @@ describe('a client that has no stream but that of its call', () => {
     });
 
   for (const version of versions)
-    it(`E10: is asked for its roots there, with MCP ${version}`, async () => {
+    it(`is asked for its roots there, with MCP ${version}`, async () => {
       const client = await connectByHand(served.url, version, { roots: {} });
       const path = `docs/roots-${version}.txt`;
       const roots = { result: { roots: [{ uri: 'file:///home/ada/project' }] } };
@@ -74,7 +74,7 @@ describe('an answer that does not fit', () => {
   for (const version of older)
     for (const [index, [what, capabilities, result]] of unfit.entries()) {
       if (version === '2025-06-18' && capabilities === url) continue;
-      it(`E6: ${what} is client_refused, with MCP ${version}`, async () => {
+      it(`${what} is client_refused, with MCP ${version}`, async () => {
         const client = await connectByHand(served.url, version, capabilities);
         const path = `docs/unfit-${index}-${version}.txt`;
         const { last } = await client.call('read_client_file', { path }, () => ({ result }));
@@ -90,7 +90,7 @@ describe('an answer that does not fit', () => {
   ];
   for (const version of versions)
     for (const [index, [what, result]] of noRoots.entries())
-      it(`E10: who answers ${what} when asked for roots can use the tools, with MCP ${version}`, async () => {
+      it(`who answers ${what} when asked for roots can use the tools, with MCP ${version}`, async () => {
         const client = await connectByHand(served.url, version, { roots: {} });
         const path = `docs/roots-${index}-${version}.txt`;
         const { last } = await client.call('read_client_file', { path }, () => ({ result }));
@@ -98,7 +98,7 @@ describe('an answer that does not fit', () => {
       });
 
   for (const version of versions)
-    it(`E10: a root that is no file does not hide the one that is, with MCP ${version}`, async () => {
+    it(`a root that is no file does not hide the one that is, with MCP ${version}`, async () => {
       const client = await connectByHand(served.url, version, { roots: {} });
       const roots = [{ uri: 'http://127.0.0.1/y' }, { uri: 'file:///home/ada/project' }];
       const path = `/home/ada/project/docs/two-${version}.txt`;

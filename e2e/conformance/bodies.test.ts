@@ -32,14 +32,14 @@ describe('what an MCP client sends over HTTP', () => {
     JSON.stringify(request(1, 'tools/call', { name, arguments: input }));
 
   for (const version of versions)
-    it(`A1: what is no JSON is refused as such, with MCP ${version}`, async () => {
+    it(`what is no JSON is refused as such, with MCP ${version}`, async () => {
       for (const body of ['{"jsonrpc": "2.0", ', 'null null', '\u0000']) {
         const { status, json } = await post(body, { 'MCP-Protocol-Version': version });
         assert.deepEqual([status, json.error.code], [400, -32_700]);
       }
     });
 
-  it('A1: what does not tell its length, or is long, is read all the same', async () => {
+  it('what does not tell its length, or is long, is read all the same', async () => {
     const headers = headersOf('tools/call', 'guide_cache_file');
     const body = calling('guide_cache_file', { path: 'docs/a.txt', content: 'short' });
     const chunked = await post(new Blob([body]).stream(), headers);
@@ -91,7 +91,7 @@ describe('what an MCP client sends over HTTP', () => {
     assert.match(json.result.content[0].text, /at most 32 fields/);
   });
 
-  it('A1: headers that name another tool or method than the body are refused', async () => {
+  it('headers that name another tool or method than the body are refused', async () => {
     const body = calling('client_cache');
     for (const headers of [
       headersOf('tools/call', 'read_client_file'),
@@ -106,7 +106,7 @@ describe('what an MCP client sends over HTTP', () => {
     assert.equal(status, 400);
   });
 
-  it('A1: all tools are listed, whichever name a header gives', async () => {
+  it('all tools are listed, whichever name a header gives', async () => {
     const list = JSON.stringify(request(1, 'tools/list', {}));
     const bare = await post(list, headersOf('tools/list'));
     const named = await post(list, headersOf('tools/list', 'client_cache'));
@@ -114,7 +114,7 @@ describe('what an MCP client sends over HTTP', () => {
     assert.deepEqual(named.json.result.tools, bare.json.result.tools);
   });
 
-  it('A1: a name that is encoded, as the protocol allows, finds its tool', async () => {
+  it('a name that is encoded, as the protocol allows, finds its tool', async () => {
     const encoded = `=?base64?${Buffer.from('client_cache').toString('base64')}?=`;
     const { json } = await post(calling('client_cache'), headersOf('tools/call', encoded));
     assert.equal(json.result.structuredContent.cache.entries, 2, JSON.stringify(json));

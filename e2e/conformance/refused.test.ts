@@ -22,7 +22,7 @@ for (const version of versions)
     });
     after(() => served?.[Symbol.asyncDispose]());
 
-    it('E8: beyond the scope of its key is a line and no violation, and is challenged as before', async () => {
+    it('beyond the scope of its key is a line and no violation, and is challenged as before', async () => {
       const params = { name: 'get_artifact', arguments: { name: 'plan.txt' } };
       for (const id of [5, 6]) {
         const answer = await client.send(request(id, 'tools/call', params));
@@ -40,7 +40,7 @@ for (const version of versions)
       assert.ok(isLogged(served, 'get_artifact', 'forbidden'));
     });
 
-    it('E8: the log of the operators is closed to others, and the attempt is a line', async () => {
+    it('the log of the operators is closed to others, and the attempt is a line', async () => {
       const params = { name: 'search_audit', arguments: {} };
       const answer = await client.send(request(7, 'tools/call', params));
       assert.equal(answer.status, 403);
@@ -49,7 +49,7 @@ for (const version of versions)
       assert.equal(briefly(line!), 'info | search_audit | ada | by hand 1 |  | forbidden');
     });
 
-    it('E8: of a tool that there is not is a line with the name that was tried', async () => {
+    it('of a tool that there is not is a line with the name that was tried', async () => {
       const { last } = await client.call('nope_tool', { path: 'docs/x' });
       assert.equal(last['error']?.code, -32_602, JSON.stringify(last));
       const [line, ...others] = await served.audited(({ operation }) => operation === 'tools/call');
@@ -58,7 +58,7 @@ for (const version of versions)
       assert.ok(isLogged(served, 'nope_tool', 'invalid_input'));
     });
 
-    it('E8: with arguments that do not fit is a line', async () => {
+    it('with arguments that do not fit is a line', async () => {
       const { last } = await client.call('read_client_file', { path: 'docs/unfit', encoding: 5 });
       assert.equal(last['result']?.isError, true, JSON.stringify(last));
       const [line, ...others] = await served.audited(({ subject }) => subject === 'docs/unfit');
@@ -67,7 +67,7 @@ for (const version of versions)
       assert.ok(isLogged(served, 'read_client_file', 'invalid_input'));
     });
 
-    it('E8: with arguments that are none is a line', async () => {
+    it('with arguments that are none is a line', async () => {
       const params = { name: 'client_cache', arguments: 'all of them' };
       const answer = await client.send(request(8, 'tools/call', params));
       await answer.body?.cancel();
@@ -75,7 +75,7 @@ for (const version of versions)
       assert.equal(briefly(line!), 'info | client_cache | ada | by hand 1 |  | invalid_input');
     });
 
-    it('E8: one that reaches its tool and is refused there is one line, not two', async () => {
+    it('one that reaches its tool and is refused there is one line, not two', async () => {
       await client.call('read_client_file', { path: '../docs/out' });
       await client.call('read_client_file', { path: 'docs/after' });
       await served.audited(({ subject }) => subject === 'docs/after');
@@ -96,7 +96,7 @@ const sayings: Record<string, unknown> = {
 
 for (const version of ['2025-11-25', '2025-06-18'] as const)
   for (const [what, info] of Object.entries(sayings))
-    it(`E8: a call that says ${what} of its client is noted like any other, with MCP ${version}`, async () => {
+    it(`a call that says ${what} of its client is noted like any other, with MCP ${version}`, async () => {
       await using served = await serve('HTTP', { auth: ['keys'] });
       const Authorization = `Bearer ${await served.key('ada')}`;
       const client = await connectByHand(served.url, version, {}, { Authorization });
@@ -120,7 +120,7 @@ for (const version of ['2025-11-25', '2025-06-18'] as const)
     });
 
 for (const version of versions)
-  it(`E8: several calls in one request are refused as such, whatever they are, with MCP ${version}`, async () => {
+  it(`several calls in one request are refused as such, whatever they are, with MCP ${version}`, async () => {
     await using served = await serve('HTTP', { auth: ['keys'] });
     const Authorization = `Bearer ${await served.key('ada')}`;
     const client = await connectByHand(served.url, version, {}, { Authorization });
@@ -140,7 +140,7 @@ for (const version of versions)
   });
 
 for (const version of versions)
-  it(`E8: over stdio, too, calls that do not reach a tool are lines, with MCP ${version}`, async () => {
+  it(`over stdio, too, calls that do not reach a tool are lines, with MCP ${version}`, async () => {
     await using served = await serve('stdio');
     await using client = await connect(served, { version, capabilities: {}, manners: {} });
     await assert.rejects(client.call('nope_tool', {}));

@@ -52,7 +52,7 @@ describe('sessions of the older versions over HTTP', () => {
   });
 
   for (const version of ['2025-11-25', '2025-06-18'] as const)
-    it(`E6: the stream of a call that is cancelled ends, and the session goes on, with MCP ${version}`, async () => {
+    it(`the stream of a call that is cancelled ends, and the session goes on, with MCP ${version}`, async () => {
       const client = await connectByHand(server.url, version, { elicitation: { form: {} } });
       const { request } = openingOf(version);
       const params = { name: 'read_client_file', arguments: { path: 'docs/a.txt' } };

@@ -14,7 +14,7 @@ for (const version of versions)
   describe(`a message over stdio that is too large, with MCP ${version}`, () => {
     const { opening, request } = openingOf(version);
 
-    it('E10: is answered with an error that says what to do, and the connection goes on', async () => {
+    it('is answered with an error that says what to do, and the connection goes on', async () => {
       await using stdio = await startStdio();
       const content = { path: 'docs/a.txt', content: tooLarge };
       const { id, ...last } = request(3, 'tools/call', call('guide_cache_file', content));
@@ -36,7 +36,7 @@ for (const version of versions)
   });
 
 for (const version of ['2025-11-25', '2025-06-18'] as const)
-  it(`E10: an answer that is too large is as good as none, with MCP ${version}`, async () => {
+  it(`an answer that is too large is as good as none, with MCP ${version}`, async () => {
     await using stdio = await startStdio();
     const { opening, request } = openingOf(version, { roots: {} });
     stdio.write(...opening, request(2, 'tools/call', call('read_client_file', { path: 'docs/a.txt' })));
@@ -52,7 +52,7 @@ for (const version of ['2025-11-25', '2025-06-18'] as const)
 /** Below the protocol, so in one version of it. */
 const { opening, request } = openingOf('2026-07-28');
 
-it('E9: what guide_cache_file says that it takes can be sent, even if every character is escaped', async () => {
+it('what guide_cache_file says that it takes can be sent, even if every character is escaped', async () => {
   await using stdio = await startStdio();
   const files = Array.from({ length: 4 }, (_, index) => ({
     path: `docs/${index}.txt`,
@@ -64,7 +64,7 @@ it('E9: what guide_cache_file says that it takes can be sent, even if every char
   assert.equal(answer['result']?.structuredContent?.stored.length, 4, JSON.stringify(answer).slice(0, 300));
 });
 
-it('E9: more than that is refused, with what to do instead', async () => {
+it('more than that is refused, with what to do instead', async () => {
   await using stdio = await startStdio();
   const content = 'x'.repeat(4_000_000);
   const files = ['docs/a', 'docs/b', 'docs/c'].map((path) => ({ path, content }));

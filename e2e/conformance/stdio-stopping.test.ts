@@ -24,19 +24,15 @@ async function stoppedIn(stdio: Stdio, version: (typeof versions)[number], code:
 }
 
 for (const version of versions) {
-  it(
-    `E6: a run over stdio comes to its end at a stop, with MCP ${version}`,
-    { skip: noSandbox },
-    async () => {
-      await using stdio = await startStdio('--drain-timeout', '20');
-      const answer = await stoppedIn(stdio, version, 'echo begun; sleep 1.5; echo done');
-      assert.match(answer['result']?.structuredContent?.stdout ?? '', /done/, JSON.stringify(answer));
-      assert.match(stdio.logged(), /"tool":"execute_code".*"result":"ok"/);
-    },
-  );
+  it(`a run over stdio comes to its end at a stop, with MCP ${version}`, { skip: noSandbox }, async () => {
+    await using stdio = await startStdio('--drain-timeout', '20');
+    const answer = await stoppedIn(stdio, version, 'echo begun; sleep 1.5; echo done');
+    assert.match(answer['result']?.structuredContent?.stdout ?? '', /done/, JSON.stringify(answer));
+    assert.match(stdio.logged(), /"tool":"execute_code".*"result":"ok"/);
+  });
 
   it(
-    `E6: a run over stdio that is cut by a stop is answered and noted as cut, with MCP ${version}`,
+    `a run over stdio that is cut by a stop is answered and noted as cut, with MCP ${version}`,
     { skip: noSandbox },
     async () => {
       await using stdio = await startStdio('--drain-timeout', '1');
@@ -48,7 +44,7 @@ for (const version of versions) {
 }
 
 for (const version of ['2025-11-25', '2025-06-18'] as const)
-  it(`E6: a question over stdio that is open at a stop is answered for the client, with MCP ${version}`, async () => {
+  it(`a question over stdio that is open at a stop is answered for the client, with MCP ${version}`, async () => {
     await using stdio = await startStdio('--drain-timeout', '20');
     const { opening, request } = openingOf(version, { elicitation: { form: {} } });
     const params = { name: 'read_client_file', arguments: { path: 'docs/a.txt' } };

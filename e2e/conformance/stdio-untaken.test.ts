@@ -30,7 +30,7 @@ const endings = {
 };
 
 for (const [what, end] of Object.entries(endings))
-  it(`E10: ${what} ends it although somebody holds stdout and does not read`, async () => {
+  it(`${what} ends it although somebody holds stdout and does not read`, async () => {
     await using untaken = await startUntaken();
     const { child } = untaken;
     end(child);

@@ -9,7 +9,7 @@ import { openingOf, versions } from './messages.testing.ts';
 const form = { elicitation: { form: {} } };
 
 for (const version of ['2025-11-25', '2025-06-18'] as const) {
-  it(`E6: a question that is open at a stop is answered for the client, with MCP ${version}`, async () => {
+  it(`a question that is open at a stop is answered for the client, with MCP ${version}`, async () => {
     await using folder = await temporaryFolder();
     await using program = await serve(['--data', folder.path, '--drain-timeout', '2']);
     const client = await connectByHand(program.url, version, form);
@@ -22,7 +22,7 @@ for (const version of ['2025-11-25', '2025-06-18'] as const) {
     assert.equal(await ended.promise, 0);
   });
 
-  it(`E6: a stop does not wait for questions whose client has gone, with MCP ${version}`, async () => {
+  it(`a stop does not wait for questions whose client has gone, with MCP ${version}`, async () => {
     await using folder = await temporaryFolder();
     await using program = await serve(['--data', folder.path, '--drain-timeout', '2']);
     const client = await connectByHand(program.url, version, form);
@@ -43,7 +43,7 @@ for (const version of ['2025-11-25', '2025-06-18'] as const) {
 
 for (const version of versions)
   it(
-    `E6: a run that a stop cuts is answered and noted as cut, with MCP ${version}`,
+    `a run that a stop cuts is answered and noted as cut, with MCP ${version}`,
     { skip: noSandbox },
     async () => {
       await using folder = await temporaryFolder();

@@ -49,7 +49,7 @@ describe('the image of deploy/Dockerfile', { skip }, () => {
     assert.ok(bytes.equals(await (await fetch(link.downloadUrl as string)).bytes()));
   });
 
-  it('C5: ends at once and well when it is stopped, and a new one goes on with its volume', async () => {
+  it('ends at once and well when it is stopped, and a new one goes on with its volume', async () => {
     await using first = await started(engine!);
     const { data } = await first.call('request_upload', { filename: 'kept.txt' });
     const sent = await fetch(data.uploadUrl as string, { method: 'PUT', body: 'kept' });

@@ -85,7 +85,7 @@ async function breakOff(port: number, room: string, token: string): Promise<void
   }
 }
 
-it('C2: no token of any route is in a log of nginx or of the server', { skip: noNginx }, async () => {
+it('no token of any route is in a log of nginx or of the server', { skip: noNginx }, async () => {
   const port = await freePort();
   const proxy = `https://127.0.0.1:${port}`;
   await using nginxStarted = new AsyncDisposableStack();

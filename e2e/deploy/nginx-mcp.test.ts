@@ -45,7 +45,7 @@ describe('MCP through nginx to one server', { skip: noNginx }, () => {
       assert.equal((await listed(connection.client)).isError ?? false, false);
     });
 
-    it(`D10: output arrives while the run goes on, with MCP ${version}`, { skip: noSandbox }, async () => {
+    it(`output arrives while the run goes on, with MCP ${version}`, { skip: noSandbox }, async () => {
       await using connection = await connect(proxy, version);
       const go = `go-${version}`;
       const code = `import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('/artifacts/${go}'): time.sleep(0.05)\nprint('ended')`;

@@ -36,7 +36,7 @@ describe('one server behind nginx, with --downloads accel', { skip: noNginx }, (
     return Number(/^workcrate_download_bytes_total (\d+)/m.exec(text)?.[1]);
   }
 
-  it('C3: nginx sends a large file, with all headers that the server would give it', async () => {
+  it('nginx sends a large file, with all headers that the server would give it', async () => {
     const { downloadUrl, token } = await share(server, bytes, { filename: 'sites “a”.html' });
     const before = await sentByServer();
     const answer = await fetch(downloadUrl);
@@ -63,7 +63,7 @@ describe('one server behind nginx, with --downloads accel', { skip: noNginx }, (
     assert.equal(data.downloads, 1);
   });
 
-  it('C3: nginx serves ranges by the ETag that the server gives', async () => {
+  it('nginx serves ranges by the ETag that the server gives', async () => {
     const { downloadUrl, sha256 } = await share(server, bytes);
     const get = (headers: Record<string, string>) => fetch(downloadUrl, { headers });
     const before = await sentByServer();
@@ -84,7 +84,7 @@ describe('one server behind nginx, with --downloads accel', { skip: noNginx }, (
     assert.ok(bytes.equals(await changed.bytes()));
   });
 
-  it('C3: conditions and ranges that cannot be had are answered as without nginx', async () => {
+  it('conditions and ranges that cannot be had are answered as without nginx', async () => {
     const { downloadUrl, sha256 } = await share(server, bytes);
     const status = async (headers: Record<string, string>, method = 'GET') => {
       const answer = await fetch(downloadUrl, { headers, method });
@@ -100,7 +100,7 @@ describe('one server behind nginx, with --downloads accel', { skip: noNginx }, (
     assert.equal(await status({}, 'HEAD'), 200);
   });
 
-  it('C4, C6: single use, revocation and deletion hold behind nginx', async () => {
+  it('single use, revocation and deletion hold behind nginx', async () => {
     const once = await share(server, bytes, { single_use: true });
     const first = await fetch(once.downloadUrl);
     assert.ok(bytes.equals(await first.bytes()));
@@ -121,7 +121,7 @@ describe('one server behind nginx, with --downloads accel', { skip: noNginx }, (
     assert.ok(bytes.equals(await direct.bytes()));
   });
 
-  it('A10: the folder of the objects cannot be had from outside', async () => {
+  it('the folder of the objects cannot be had from outside', async () => {
     const { fileId } = await share(server, bytes);
     const names = await readdir(join(server.data, 'files/objects'), { recursive: true });
     const name = names.find((one) => one.endsWith(`${fileId.slice('file_'.length)}.bin`));
@@ -134,7 +134,7 @@ describe('one server behind nginx, with --downloads accel', { skip: noNginx }, (
     }
   });
 
-  it('C10: a large upload passes nginx without being kept there, and a refusal comes at once', async () => {
+  it('a large upload passes nginx without being kept there, and a refusal comes at once', async () => {
     const large = randomBytes(64 * megabyte);
     const { status, json } = await send('PUT', await uploadUrl(server), large);
     assert.equal(status, 201);
@@ -149,7 +149,7 @@ describe('one server behind nginx, with --downloads accel', { skip: noNginx }, (
     assert.doesNotMatch(await nginx.errors(), /buffered to a temporary file/);
   });
 
-  it('C10: an upload is resumed through nginx', async () => {
+  it('an upload is resumed through nginx', async () => {
     const url = await uploadUrl(server, { size: 20_000 });
     assert.equal((await patch(url, 0, bytes.subarray(0, 12_000))).status, 204);
     const rest = await patch(url, 12_000, bytes.subarray(12_000, 20_000));

@@ -201,7 +201,7 @@ async function findHistory(data: string, since: Date): Promise<void> {
 }
 
 it(
-  'C5: a backup under load, as the guide says, is restored with every byte, link and run',
+  'a backup under load, as the guide says, is restored with every byte, link and run',
   {
     skip: noSqlite,
   },
@@ -211,7 +211,7 @@ it(
   },
 );
 
-it('C5: what is deleted during a backup is all that may lack its bytes', { skip: noSqlite }, async () => {
+it('what is deleted during a backup is all that may lack its bytes', { skip: noSqlite }, async () => {
   await using folder = await temporaryFolder();
   const [data, backup] = [join(folder.path, 'data'), join(folder.path, 'backup')];
   let found: Awaited<ReturnType<typeof copiedUnderLoad>>;
@@ -234,7 +234,7 @@ it('C5: what is deleted during a backup is all that may lack its bytes', { skip:
   for (const problem of problems) assert.match(problem, /its bytes are gone$/);
 });
 
-it('C5: in the other order, a file that was acknowledged would be lost', { skip: noSqlite }, async () => {
+it('in the other order, a file that was acknowledged would be lost', { skip: noSqlite }, async () => {
   await using folder = await temporaryFolder();
   const [data, backup] = [join(folder.path, 'data'), join(folder.path, 'backup')];
   {
@@ -253,7 +253,7 @@ it('C5: in the other order, a file that was acknowledged would be lost', { skip:
 const pg15 = '/usr/lib/postgresql/15/bin/pg_dump';
 const noDump = existsSync(pg15) ? false : 'pg_dump is not installed (Debian: postgresql)';
 
-it('C5: the same with PostgreSQL, by pg_dump and pg_restore', { skip: noDump }, async (t) => {
+it('the same with PostgreSQL, by pg_dump and pg_restore', { skip: noDump }, async (t) => {
   // The server that npm brings has no pg_dump with it, and that of Debian refuses one that is newer.
   await using postgres = await startPostgres('15');
   if (postgres === null) return t.skip(NO_POSTGRES);
@@ -265,7 +265,7 @@ it('C5: the same with PostgreSQL, by pg_dump and pg_restore', { skip: noDump }, 
 const notRoot = process.getuid?.() === 0 ? false : 'only root can restore what belongs to another user';
 
 it(
-  'C5: a restore by root leaves the data to the user whose server it is',
+  'a restore by root leaves the data to the user whose server it is',
   { skip: noSqlite || notRoot },
   async () => {
     await using folder = await temporaryFolder();
@@ -292,7 +292,7 @@ it(
 const leftOut = /^(?:lock\.db|pid|url|ballast|(?:crates|workcrate)\.db-(?:wal|shm)|crates\.db)$/;
 
 it(
-  'C5: whatever a server keeps in its data folder is in the guide and in the backup',
+  'whatever a server keeps in its data folder is in the guide and in the backup',
   { skip: noSqlite },
   async () => {
     await using folder = await temporaryFolder();
@@ -315,7 +315,7 @@ it(
 const packedFrom = (execution: string | null, file_id: string) =>
   execution === null ? { file_ids: [file_id] } : { execution_id: execution };
 
-it('C5: every setting that names a folder is in the part on what a backup is made of', async () => {
+it('every setting that names a folder is in the part on what a backup is made of', async () => {
   const names = Object.entries(allSettings).filter(([, { help }]) =>
     /folder|where (?:packed )?crates/.test(help),
   );

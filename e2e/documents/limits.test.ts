@@ -14,7 +14,7 @@ for (const [what, documentTimeout, tests] of [
   // So much memory takes its time, too: only here may that not run out.
   ['too much', 120, tooMuch],
 ] as const)
-  describe(`C12: documents that would take ${what}`, () => {
+  describe(`documents that would take ${what}`, () => {
     let server: TestServer;
     before(async () => void (server = await startServer({ ...limits, documentTimeout })));
     after(() => server?.[Symbol.asyncDispose]());
@@ -57,7 +57,7 @@ async function endsWith(work: Promise<unknown>, words: string): Promise<void> {
 function tooLong(server: () => TestServer): void {
   const { build, demandOrdinary, demandFailure } = asking(server);
 
-  it('C11, C12: one that Typst never finishes is ended in time, and formats that were built are there', async () => {
+  it('one that Typst never finishes is ended in time, and formats that were built are there', async () => {
     await demandOrdinary(['pdf']);
     let reply = build(endlessForTypst, ['plain', 'pdf']);
     await eventually(async () => {
@@ -80,7 +80,7 @@ function tooLong(server: () => TestServer): void {
     recordProof('C12:does-not-outlive-its-timeout');
   });
 
-  it('C12: one that Pandoc never finishes is ended in time, with its process', async () => {
+  it('one that Pandoc never finishes is ended in time, with its process', async () => {
     await endsWith(
       demandFailure(endlessForPandoc, ['plain'], 'document_timeout', /longer than 8 seconds.*split/),
       'pandoc-process',
@@ -93,12 +93,12 @@ function tooLong(server: () => TestServer): void {
 function tooMuch(server: () => TestServer): void {
   const { demandOrdinary, demandFailure } = asking(server);
 
-  it('C12: one for which Pandoc needs too much memory fails and says so', async () => {
+  it('one for which Pandoc needs too much memory fails and says so', async () => {
     await demandFailure(largeForPandoc, ['plain'], 'document_failed', /memory.*smaller/);
     await demandOrdinary(['plain']);
   });
 
-  it('C12: one for which Typst needs too much memory fails and says so', async () => {
+  it('one for which Typst needs too much memory fails and says so', async () => {
     const names = Array.from({ length: 4 }, (_, at) => `large-${at}.png`);
     for (const name of names) await upload(server(), name, largePicture(name));
     const text = names.map((name) => `![x](${name})\n\n`).join('');

@@ -36,13 +36,13 @@ describe('documents that are refused', () => {
   }
 
   for (const [kind, list] of Object.entries(refused))
-    it(`C11, C12: ${kind}: each is told what to do, nothing is stored, and the next document is built`, async (t) => {
+    it(`${kind}: each is told what to do, nothing is stored, and the next document is built`, async (t) => {
       for (const { name, input, code, says } of list)
         await t.test(name, () => demandRefused(input, code, says));
       await demandOrdinary();
     });
 
-  it('C12: a text of 20 MB is refused, be it sent or named', async () => {
+  it('a text of 20 MB is refused, be it sent or named', async () => {
     const text = 'word '.repeat(4_000_000);
     const documentFile = await upload(server, 'long.md', text);
     await demandRefused({ documentFile }, 'too_large', /at most 1000000 can be used/);
@@ -50,7 +50,7 @@ describe('documents that are refused', () => {
     await demandOrdinary();
   });
 
-  it('C12: a file that is not UTF-8 is refused with the line', async () => {
+  it('a file that is not UTF-8 is refused with the line', async () => {
     await upload(server, 'latin.md', Buffer.from('one\ntwo\nsch\xf6n\n', 'latin1'));
     await demandRefused(
       { documentFile: 'latin.md' },
@@ -63,7 +63,7 @@ describe('documents that are refused', () => {
     await demandOrdinary();
   });
 
-  it('C11: a long file is taken as it is', async () => {
+  it('a long file is taken as it is', async () => {
     const lines = Array.from({ length: 30_000 }, (_, at) => `line ${at}`).join('\n');
     const documentFile = await upload(server, 'lines.md', `~~~\n${lines}\n~~~\n`);
     const { data } = await build({ documentFile });
@@ -71,14 +71,14 @@ describe('documents that are refused', () => {
     assert.ok(text.trim().replaceAll(/^ +/gm, '') === lines);
   });
 
-  it('C12: a reference document that is none is refused', async () => {
+  it('a reference document that is none is refused', async () => {
     await upload(server, 'reference.docx', 'PK and no more');
     const input = { documentContent: 'x', formats: ['docx'], referenceDoc: 'reference.docx' };
     await demandRefused(input, 'document_invalid', /not a DOCX.*saved as \.docx/);
     await demandOrdinary();
   });
 
-  it('C11: characters that XML cannot hold are in no document, however they are written', async () => {
+  it('characters that XML cannot hold are in no document, however they are written', async () => {
     const reply = await build({
       documentContent: `---\ntitle: "a\\x01b"\nauthor: "c\\x02d"\n---\n\n# e&#3;f\n\nAs &#xfffe; [@a].\n`,
       bibliographyContent: '[{"id": "a", "type": "book", "title": "g\\u0004h\\uffffi"}]',

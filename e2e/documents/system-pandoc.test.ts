@@ -7,7 +7,7 @@ import { recordProof } from '../../src/requirements.testing.ts';
 const program = await findProgram('pandoc').catch(() => null);
 
 it(
-  'C12: a Pandoc on PATH is used when asked for, and one that is too old says which one PDF needs',
+  'a Pandoc on PATH is used when asked for, and one that is too old says which one PDF needs',
   { skip: program === null && 'there is no pandoc on PATH' },
   async () => {
     await using server = await startServer({ pandoc: 'pandoc', maxDocuments: 1 });

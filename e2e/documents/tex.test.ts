@@ -159,7 +159,7 @@ describe('a document as LaTeX', () => {
     );
   };
 
-  it('C12: holds no command of TeX but those of Pandoc and of formulas, wherever somebody puts one', async () => {
+  it('holds no command of TeX but those of Pandoc and of formulas, wherever somebody puts one', async () => {
     const allowed = (await ownWords()).union(mathsWords);
     assert.ok(!allowed.has('input') && !allowed.has('write'), [...allowed].join(' '));
     const texts = fc.array(fc.constantFrom(...hostile), { minLength: 1, maxLength: 2 });
@@ -174,14 +174,14 @@ describe('a document as LaTeX', () => {
     }
   });
 
-  it('C12: so does a document that names a file and an address wherever it can', async () => {
+  it('so does a document that names a file and an address wherever it can', async () => {
     const baits = { file: '/etc/passwd', url: 'http://127.0.0.1:1/bait' };
     const tex = await texOf(nastyDocument(baits), nastyBibliography(baits));
     const strange = wordsIn(tex).difference((await ownWords()).union(mathsWords));
     assert.deepEqual([...strange], []);
   });
 
-  it('C12: what is no formula is there as text, and a warning names it', async () => {
+  it('what is no formula is there as text, and a warning names it', async () => {
     const tex = await texOf('Look: $\\input{/etc/passwd}$ and $\\alpha$.', '[]');
     assert.ok(tex.includes('\\textbackslash input\\{/etc/passwd\\}'), tex);
     assert.ok(tex.includes('\\(\\alpha\\)'));

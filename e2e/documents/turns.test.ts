@@ -11,7 +11,7 @@ const mostWaiting = 10;
 /** One dot. */
 const gif = 'GIF89a\u0001\0\u0001\0\0\0\0,\0\0\0\0\u0001\0\u0001\0\0\u0002\u0002D\u0001\0;';
 
-describe('C11, C12: documents of several users, one at a time', () => {
+describe('documents of several users, one at a time', () => {
   let team: Team;
   let ada: Member;
   let bob: Member;
@@ -68,7 +68,7 @@ describe('C11, C12: documents of several users, one at a time', () => {
     ]);
   });
 
-  it('C12: when the client cancels, it is answered and what converts is gone', async () => {
+  it('when the client cancels, it is answered and what converts is gone', async () => {
     const { answer, cancel } = await occupy(ada);
     const busy = descendantsWith('typst-process');
     cancel();
@@ -116,7 +116,7 @@ describe('C11, C12: documents of several users, one at a time', () => {
     assert.ok(built.indexOf('bob') <= 1, built.join());
   });
 
-  it('C12: a picture of another user is as one that is not there', async () => {
+  it('a picture of another user is as one that is not there', async () => {
     const id = await send(ada, 'hers.gif', gif);
     const picture = (member: Member, name: string) => plain(member, `![x](${name})`);
     for (const name of [id, 'hers.gif']) {
@@ -129,7 +129,7 @@ describe('C11, C12: documents of several users, one at a time', () => {
     assert.deepEqual([file.failed, file.code], [true, 'not_found']);
   });
 
-  it('D15: a key for documents alone does not even reach what it has built, as a text or as a picture', async () => {
+  it('a key for documents alone does not even reach what it has built, as a text or as a picture', async () => {
     const answersOf = async (member: Member): Promise<[string | null, string]> => {
       const [{ file_id: id }] = (await plain(member, 'Only text.')).data.artifacts;
       const named = await member.call(tool, { documentFile: id, formats: ['plain'] });

@@ -13,7 +13,7 @@ import { seededRandom } from './random.testing.ts';
 const rounds = Number(process.env['WORKCRATE_TEST_KILLS'] ?? 10);
 const settings = ['--file-ttl', '86400', '--upload-ttl', '86400', '--log-level', 'warn'];
 
-it(`C5: ${rounds} kills under load lose no acknowledged file and leave no orphan after the restart`, async (t) => {
+it(`${rounds} kills under load lose no acknowledged file and leave no orphan after the restart`, async (t) => {
   const seed = Number(process.env['WORKCRATE_TEST_SEED'] ?? Date.now() % 1_000_000);
   t.diagnostic(`WORKCRATE_TEST_SEED=${seed}`);
   const random = seededRandom(seed);

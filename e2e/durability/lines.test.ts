@@ -33,7 +33,7 @@ const journalOf = (data: string): { execution_id: string; end_reason: string }[]
     .map((line) => JSON.parse(line) as { execution_id: string; end_reason: string });
 
 it(
-  'D9, E8: lines of runs that a loss of power took are written again from their rows, each once',
+  'lines of runs that a loss of power took are written again from their rows, each once',
   {
     skip: noSandbox,
   },
@@ -71,7 +71,7 @@ it(
 );
 
 it(
-  'D9, E8: after a power loss every acknowledged run and action has its line, and no run has two',
+  'after a power loss every acknowledged run and action has its line, and no run has two',
   {
     skip: noSandbox,
   },

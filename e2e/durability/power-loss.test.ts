@@ -27,7 +27,7 @@ async function goOn(url: string, bytes: Buffer): Promise<{ from: number; sha256:
   return { from, sha256: headers.get('workcrate-sha256') };
 }
 
-it('C10: bytes that a staged file has beyond what was synced, as ext4 gives them back as zeros, are not taken for sent', async () => {
+it('bytes that a staged file has beyond what was synced, as ext4 gives them back as zeros, are not taken for sent', async () => {
   await using folder = await temporaryFolder();
   const bytes = randomBytes(200_000);
   let program = await serve(['--data', folder.path]);
@@ -41,7 +41,7 @@ it('C10: bytes that a staged file has beyond what was synced, as ext4 gives them
   assert.deepEqual(await goOn(at(program, url), bytes), { from: 167_644, sha256: sha256(bytes) });
 });
 
-it('C10: a PUT that begins anew and is cut off by a crash leaves nothing that would be gone on with', async () => {
+it('a PUT that begins anew and is cut off by a crash leaves nothing that would be gone on with', async () => {
   await using folder = await temporaryFolder();
   const bytes = randomBytes(200_000);
   let program = await serve(['--data', folder.path]);
@@ -58,7 +58,7 @@ it('C10: a PUT that begins anew and is cut off by a crash leaves nothing that wo
   assert.deepEqual(await goOn(at(program, url), bytes), { from: 0, sha256: sha256(bytes) });
 });
 
-it('C10: a server that is killed between putting an upload in its place and its row keeps the acknowledged parts', async () => {
+it('a server that is killed between putting an upload in its place and its row keeps the acknowledged parts', async () => {
   await using folder = await temporaryFolder();
   const bytes = randomBytes(200_000);
   let program = await serve(['--data', folder.path]);
@@ -79,7 +79,7 @@ it('C10: a server that is killed between putting an upload in its place and its 
   assert.match(stdout, /checked 1 files, 200000 bytes: all is well/);
 });
 
-it('C10: uploads that are gone on with after a power loss become the files that were sent', async (t) => {
+it('uploads that are gone on with after a power loss become the files that were sent', async (t) => {
   await using disk = await losableDisk(t);
   if (disk === null) return;
   const data = join(disk.path, 'data');

@@ -30,7 +30,7 @@ async function restartable(signal: NodeJS.Signals) {
 }
 
 for (const signal of signals) {
-  it(`C5: files and links survive a restart by ${signal}`, async () => {
+  it(`files and links survive a restart by ${signal}`, async () => {
     await using server = await restartable(signal);
     const bytes = randomBytes(200_000);
     const { file_id, sha256 } = await upload(server.program(), 'a.bin', bytes);
@@ -56,7 +56,7 @@ for (const signal of signals) {
     recordProof('C5:links-and-files-survive-a-restart');
   });
 
-  it(`C5: an upload that has not begun, or has come halfway, goes on after a restart by ${signal}`, async () => {
+  it(`an upload that has not begun, or has come halfway, goes on after a restart by ${signal}`, async () => {
     await using server = await restartable(signal);
     const bytes = randomBytes(100_000);
     const sha256 = createHash('sha256').update(bytes).digest('hex');

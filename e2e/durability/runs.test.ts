@@ -12,7 +12,7 @@ for (const [signal, word, reason] of [
   ['SIGTERM', '61803.2', 'cancelled'],
 ] as const)
   it(
-    `D15, D9: a server that ends by ${signal} takes its runs along, and the next one knows of them`,
+    `a server that ends by ${signal} takes its runs along, and the next one knows of them`,
     { skip: noSandbox },
     async () => {
       await using folder = await temporaryFolder();

@@ -42,7 +42,7 @@ function damage(file: string): void {
 }
 
 for (const ends of [[''], ['', '-wal', '-shm']])
-  it(`B10: an index that is deleted under a running server (${ends.length} files) is made anew`, async () => {
+  it(`an index that is deleted under a running server (${ends.length} files) is made anew`, async () => {
     await using server = await startServer(settings);
     const first = await pack(server, 'Glaciers before');
     assert.deepEqual(await found(server, 'Glaciers before'), [first]);
@@ -57,7 +57,7 @@ for (const ends of [[''], ['', '-wal', '-shm']])
     await demandFound(server, 'Glaciers after', second);
   });
 
-it('B10: an index that is no database at the start is set aside and made anew', async (t) => {
+it('an index that is no database at the start is set aside and made anew', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'workcrate-index-'));
   t.after(() => rm(data, { recursive: true, force: true }));
   let crate = '';
@@ -75,7 +75,7 @@ it('B10: an index that is no database at the start is set aside and made anew', 
   assert.equal(aside.length, 2, aside.join());
 });
 
-it('B10: an index that is found malformed while the server runs is made anew, and a crate can be packed', async () => {
+it('an index that is found malformed while the server runs is made anew, and a crate can be packed', async () => {
   await using server = await startServer(settings);
   const crate = await pack(server, 'Lakes in winter');
   await server.restart({ crateInterval: 0 });

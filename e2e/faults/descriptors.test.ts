@@ -47,7 +47,7 @@ async function useUpDescriptors(url: string, pid: number): Promise<Socket[]> {
   return sockets;
 }
 
-it('C10: a server without a descriptor left says so with 503, and works again when there are some', async (t) => {
+it('a server without a descriptor left says so with 503, and works again when there are some', async (t) => {
   if (process.platform !== 'linux' || spawnSync('prlimit', ['--version']).status !== 0)
     return t.skip('the limit on descriptors is set with prlimit, of Linux');
   await using folder = await temporaryFolder();

@@ -29,7 +29,7 @@ async function assertWorks(server: TestServer): Promise<void> {
   assert.deepEqual((await onDisk(server)).staged, []);
 }
 
-it('C10: an upload that does not fit on the disk is answered 507 storage_full, and nothing of it stays', async (t) => {
+it('an upload that does not fit on the disk is answered 507 storage_full, and nothing of it stays', async (t) => {
   await using disk = await smallDisk(t);
   if (disk === null) return;
   await using server = await startServer({ ...onThisDisk, filesDir: disk.path });
@@ -46,7 +46,7 @@ it('C10: an upload that does not fit on the disk is answered 507 storage_full, a
   await assertWorks(server);
 });
 
-it('C10: uploads that fill the disk together: each is taken whole or refused', async (t) => {
+it('uploads that fill the disk together: each is taken whole or refused', async (t) => {
   await using disk = await smallDisk(t);
   if (disk === null) return;
   await using server = await startServer({ ...onThisDisk, filesDir: disk.path });
@@ -127,7 +127,7 @@ for (const apart of [false, true])
     await assertWorks(server);
   });
 
-it('C7: a disk that uploads have filled keeps a reserve, however often more are tried: files can be shared, revoked, deleted', async (t) => {
+it('a disk that uploads have filled keeps a reserve, however often more are tried: files can be shared, revoked, deleted', async (t) => {
   await using disk = await smallDisk(t, '64m');
   if (disk === null) return;
   await using server = await startServer({ ...onThisDisk, data: disk.path });
@@ -148,7 +148,7 @@ it('C7: a disk that uploads have filled keeps a reserve, however often more are 
   assert.equal((await fetch(first.downloadUrl)).status, 404);
 });
 
-it('C5: expired files are swept from a disk that is full to the last byte, and then there is space', async (t) => {
+it('expired files are swept from a disk that is full to the last byte, and then there is space', async (t) => {
   const pass = timeOf(t);
   await using disk = await smallDisk(t, '16m');
   if (disk === null) return;
@@ -164,7 +164,7 @@ it('C5: expired files are swept from a disk that is full to the last byte, and t
   assert.equal(await tryUpload(server, randomBytes(500_000)), 201);
 });
 
-it('C10: a disk without inodes says so, since space is not what is missing', async (t) => {
+it('a disk without inodes says so, since space is not what is missing', async (t) => {
   await using disk = await smallDisk(t, '16m,nr_inodes=400');
   if (disk === null) return;
   await using server = await startServer({ ...onThisDisk, data: disk.path });

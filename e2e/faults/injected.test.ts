@@ -51,7 +51,7 @@ const faults = [
   { call: 'openat', error: 'ENFILE', status: 503, code: 'out_of_descriptors' },
 ];
 
-it('C10: whatever system call fails, an upload is refused by its cause, leaves nothing, and can be tried again', async (t) => {
+it('whatever system call fails, an upload is refused by its cause, leaves nothing, and can be tried again', async (t) => {
   const reason = whyNot();
   if (reason !== null) return t.skip(`faults are injected with strace, which cannot be used here: ${reason}`);
   await using folder = await temporaryFolder();

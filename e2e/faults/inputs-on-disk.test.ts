@@ -24,7 +24,7 @@ async function leaveFree(disk: string, bytes: number): Promise<void> {
 const bash = (member: Member, command: string, more: Record<string, unknown> = {}) =>
   member.call('execute_code', { language: 'bash', code: command, ...more });
 
-describe('C7, D14: what runs are given, on disk', { skip: noSandbox }, () => {
+describe('what runs are given, on disk', { skip: noSandbox }, () => {
   it('inputs that do not fit are refused before they are copied, however often they are tried', async () => {
     await using team = await startTeam({ ...settings, runDisk: 10 * mega });
     const eve = await team.join('eve');

@@ -14,7 +14,7 @@ const archivesOf = async (server: TestServer): Promise<string[]> =>
     /\.(zip|part)$/.test(name),
   );
 
-it('B12: a crate leaves the reserve of its disk free', async (t) => {
+it('a crate leaves the reserve of its disk free', async (t) => {
   await using disk = await smallDisk(t, '100m');
   if (disk === null) return;
   await using server = await startServer({ sandbox: 'off', packTo: pathToFileURL(disk.path).href });
@@ -29,7 +29,7 @@ it('B12: a crate leaves the reserve of its disk free', async (t) => {
   assert.equal((await server.call('pack_crate', { file_ids: [small] })).failed, false);
 });
 
-it('B12: a crate that cannot be indexed is not left behind, and can be packed again', async () => {
+it('a crate that cannot be indexed is not left behind, and can be packed again', async () => {
   await using server = await startServer({ sandbox: 'off', database: null, maxMetadata: 1 });
   const file = await upload(server, 'a.txt', 'A');
   const refused = await server.call('pack_crate', { file_ids: [file], title: 'Packed twice' });
@@ -43,7 +43,7 @@ it('B12: a crate that cannot be indexed is not left behind, and can be packed ag
   assert.equal((await archivesOf(server)).length, 1);
 });
 
-it('B12: a stored file whose bytes are damaged is told as that, and not as one that changes', async () => {
+it('a stored file whose bytes are damaged is told as that, and not as one that changes', async () => {
   await using server = await startServer({ sandbox: 'off', storage: 'disk' });
   const file = await upload(server, 'table.csv', 'year,metres\n2020,1200\n');
   const objects = await readdir(join(server.data, 'files'), { recursive: true, withFileTypes: true });
@@ -60,7 +60,7 @@ it('B12: a stored file whose bytes are damaged is told as that, and not as one t
   assert.deepEqual(await archivesOf(server), []);
 });
 
-it('B12: what a killed packing has left is named by check, and removed by the next start', async (t) => {
+it('what a killed packing has left is named by check, and removed by the next start', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'workcrate-parts-'));
   t.after(() => rm(data, { recursive: true, force: true }));
   const settings = { sandbox: 'off', database: null, data } as const;

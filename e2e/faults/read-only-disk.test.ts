@@ -6,7 +6,7 @@ import { share, startServer } from '../server.testing.ts';
 import { offsetOf, onDisk, patch, problems, send, sha256, uploadUrl } from '../behaviour/upload.testing.ts';
 import { readOnly } from './small-disk.testing.ts';
 
-it('C10: with the files folder read-only, uploads are answered 503 storage_read_only; what was sent before can be gone on with', async (t) => {
+it('with the files folder read-only, uploads are answered 503 storage_read_only; what was sent before can be gone on with', async (t) => {
   await using server = await startServer({ database: null, storage: 'disk' });
   const folder = join(server.data, 'files');
   const kept = await share(server, 'kept');

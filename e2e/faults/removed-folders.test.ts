@@ -7,7 +7,7 @@ import { startServer } from '../server.testing.ts';
 
 /** docs/limits.md: the operator may delete in places/. */
 it(
-  'D3: what the operator removes from places/ under a running server is made again for the next run',
+  'what the operator removes from places/ under a running server is made again for the next run',
   { skip: noSandbox },
   async () => {
     await using server = await startServer({ sandbox: 'bubblewrap', warmNode: 0 });

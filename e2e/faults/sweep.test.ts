@@ -183,7 +183,7 @@ async function demandAllKept(t: TestContext, data: string, kept: readonly Acknow
 
 const sandboxed = { WORKCRATE_SANDBOX: 'bubblewrap', WORKCRATE_FILE_TTL: '86400' };
 
-it('C5, C10: whichever write, fsync, rename or link fails, nothing is acknowledged that is not kept, and the server goes on', async (t) => {
+it('whichever write, fsync, rename or link fails, nothing is acknowledged that is not kept, and the server goes on', async (t) => {
   if (noSandbox !== false) return t.skip(noSandbox);
   await using folder = await temporaryFolder();
   const data = join(folder.path, 'data');

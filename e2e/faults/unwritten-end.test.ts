@@ -29,7 +29,7 @@ const endsIn = (data: string): string[][] =>
 
 for (const [name, { skip, location }] of Object.entries(databases))
   it(
-    `D9: a run that ends while ${name} fails gives its result, and its end is written later`,
+    `a run that ends while ${name} fails gives its result, and its end is written later`,
     { skip },
     async () => {
       await using folder = await temporaryFolder();

@@ -50,7 +50,7 @@ async function startByManifest(home: string) {
   };
 }
 
-it('D16: the package carries a manifest, and publishes what it names', () => {
+it('the package carries a manifest, and publishes what it names', () => {
   const { mcpName, transport, sensitive } = manifest;
   assert.deepEqual(
     { mcpName, transport, sensitive },
@@ -60,7 +60,7 @@ it('D16: the package carries a manifest, and publishes what it names', () => {
   recordProof('D16:manifest');
 });
 
-it('D16: the gateway is told to wait longer than the longest run', () => {
+it('the gateway is told to wait longer than the longest run', () => {
   assert.ok(manifest.timeout > settings.runMaxTimeout.fallback({}) * 1000);
 });
 

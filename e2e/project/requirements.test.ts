@@ -30,6 +30,15 @@ it('every part of a requirement is recorded by a test; whether that was reached 
   );
 });
 
+it('no test claims a requirement by its name alone', () => {
+  const byName = files.flatMap(({ file, text }) =>
+    [...text.matchAll(/(?<=['"`])[A-H]\d{1,2}(?:(?:, | and )[A-H]\d{1,2})*: [^'"`]*/g)].map(
+      ([name]) => `${file}: ${name}`,
+    ),
+  );
+  assert.deepEqual(byName, []);
+});
+
 it('every row of the specification is known to be built or not yet asked for', (t) => {
   const specification = join(root, '..', 'shared', 'SPEC.md');
   if (!existsSync(specification)) return t.skip('the specification is not beside this checkout');

@@ -51,7 +51,7 @@ describe("the client's files, asked for by one server and given to another", { s
     await atTwo?.[Symbol.asyncDispose]();
   });
 
-  it('E10: a form that one asked for is answered at the other, and there only once', async () => {
+  it('a form that one asked for is answered at the other, and there only once', async () => {
     const wish = { path: 'docs/form.md', via: 'form', refresh: true };
     const asked = await questionOf(atOne.client, read, wish);
     const { reply } = await round(atTwo.client, read, wish, typed(asked, 'hello'));
@@ -60,7 +60,7 @@ describe("the client's files, asked for by one server and given to another", { s
     assert.equal(again.reply?.code, 'invalid_input');
   });
 
-  it('E10: a page that one asked for is served and sent to at the other, and either has the file', async () => {
+  it('a page that one asked for is served and sent to at the other, and either has the file', async () => {
     const wish = { path: 'docs/page.md', via: 'url' };
     const asked = await questionOf(atOne.client, read, wish);
     const token = tokenIn(pageOf(asked));
@@ -71,7 +71,7 @@ describe("the client's files, asked for by one server and given to another", { s
     assert.deepEqual([reply?.data?.text, reply?.data?.rung], ['by page', 'url']);
   });
 
-  it('E6: who says no at one server can send nothing at the other', async () => {
+  it('who says no at one server can send nothing at the other', async () => {
     const wish = { path: 'docs/no.md', via: 'url' };
     const asked = await questionOf(atOne.client, read, wish);
     const { reply } = await round(atTwo.client, read, wish, saying(asked, { action: 'decline' }));
@@ -79,7 +79,7 @@ describe("the client's files, asked for by one server and given to another", { s
     assert.equal(await send(one, tokenIn(pageOf(asked)), 'late'), 404);
   });
 
-  it('E7: what is sent by the URL of one is had at the other, also by a URL that was told earlier', async () => {
+  it('what is sent by the URL of one is had at the other, also by a URL that was told earlier', async () => {
     const wish = { path: 'docs/sent.md', via: 'upload' };
     const urlAt = async ({ call }: Connected) => tokenIn((await call(read, wish)).data.offer.uploadUrl);
     const [first, second] = [await urlAt(atOne), await urlAt(atTwo)];
@@ -90,7 +90,7 @@ describe("the client's files, asked for by one server and given to another", { s
     assert.deepEqual(data.files, [], 'taken over');
   });
 
-  it('E6, E10: a server that is gone leaves its questions and URLs to the others', async () => {
+  it('a server that is gone leaves its questions and URLs to the others', async () => {
     const gone = await team.start();
     const [form, upload] = [
       { path: 'docs/left.md', via: 'form' },

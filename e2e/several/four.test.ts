@@ -30,7 +30,7 @@ async function check(): Promise<string> {
 }
 
 describe('four servers on one PostgreSQL and one object store', { skip }, () => {
-  it('C7: start at once on an empty database, and each sees what the others keep', async () => {
+  it('start at once on an empty database, and each sees what the others keep', async () => {
     const four = await startFour();
     const bytes = randomBytes(100_000);
     const { file_id } = await upload(four[0]!, 'a.bin', bytes);
@@ -42,7 +42,7 @@ describe('four servers on one PostgreSQL and one object store', { skip }, () => 
     await endAll(four);
   });
 
-  it('C6: a single-use link is used once, whoever is asked', async () => {
+  it('a single-use link is used once, whoever is asked', async () => {
     const four = await startFour();
     const bytes = randomBytes(50_000);
     const { file_id } = await upload(four[0]!, 'once.bin', bytes);
@@ -59,7 +59,7 @@ describe('four servers on one PostgreSQL and one object store', { skip }, () => 
     await endAll(four);
   });
 
-  it('C7: a quota is exact, whichever of them are sent to at once', async () => {
+  it('a quota is exact, whichever of them are sent to at once', async () => {
     const size = 10_000;
     const first = await team.start();
     const { files } = (await first.call('list_files', {})).data as { files: { file_id: string }[] };
@@ -85,7 +85,7 @@ describe('four servers on one PostgreSQL and one object store', { skip }, () => 
     assert.match(await check(), /all is well/);
   });
 
-  it('C5: what has expired is swept once, and nothing of it stays', async () => {
+  it('what has expired is swept once, and nothing of it stays', async () => {
     const four = await startFour(['--sweep-interval', '1', '--file-ttl', '2']);
     const before = await countFiles(four[0]!);
     for (let n = 0; n < 24; n++) await upload(four[n % 4]!, `${n}.bin`, randomBytes(1000));
@@ -101,7 +101,7 @@ describe('four servers on one PostgreSQL and one object store', { skip }, () => 
     assert.match(await check(), /all is well/);
   });
 
-  it('C10: an upload that one began goes on at another after the first is told to stop', async () => {
+  it('an upload that one began goes on at another after the first is told to stop', async () => {
     const [one, other] = [await team.start(), await team.start()];
     const bytes = randomBytes(7_000_000);
     const { data } = await one!.call('request_upload', { filename: 'half.bin', size: bytes.length });

@@ -6,7 +6,7 @@ import { soak, summarize } from './soak.testing.ts';
 /** Long ones are for `npm run soak -- MINUTES`. */
 const seconds = Number(process.env['WORKCRATE_TEST_SOAK'] ?? 20);
 
-it(`C5, D4: ${seconds} s of mixed load, with kills and clients that vanish, lose, double and leave nothing`, async (t) => {
+it(`${seconds} s of mixed load, with kills and clients that vanish, lose, double and leave nothing`, async (t) => {
   if (noSandbox !== false) return t.skip(noSandbox);
   const seed = Number(process.env['WORKCRATE_TEST_SEED'] ?? Date.now() % 1_000_000);
   t.diagnostic(`WORKCRATE_TEST_SEED=${seed}`);

@@ -6,7 +6,7 @@ import { noSandbox } from '../code.testing.ts';
 import { send, startTeam, type Member, type Team } from './team.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 
-describe('A10, D15: code of two users', { skip: noSandbox }, () => {
+describe('code of two users', { skip: noSandbox }, () => {
   let team: Team;
   let ada: Member;
   let bob: Member;

@@ -17,7 +17,7 @@ type Asked = [tool: string, input: Record<string, unknown>];
 const madeUpId = `crate_${'0'.repeat(24)}`;
 
 for (const { kind, url, skip } of databases)
-  describe(`A10, B12: crates of two users, on ${kind}`, { skip }, () => {
+  describe(`crates of two users, on ${kind}`, { skip }, () => {
     let team: Team;
     let bob: Member;
     let eve: Member;

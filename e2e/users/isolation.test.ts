@@ -28,7 +28,7 @@ interface Twins {
 const sides = ['real', 'madeUp'] as const;
 
 for (const { kind, url, skip } of databases)
-  describe(`A10: two users, on ${kind}`, { skip }, () => {
+  describe(`two users, on ${kind}`, { skip }, () => {
     let team: Team;
     let eve: Member;
     let own: Belongings;

@@ -145,7 +145,7 @@ describe('a server that asks for keys', () => {
     assert.equal((await raw('/%6Detrics', authorization(ada.bearer))).status, 403);
   });
 
-  it('A10: the path of artifacts has to name the caller, and tells nothing of others', async () => {
+  it('the path of artifacts has to name the caller, and tells nothing of others', async () => {
     await team.key('bob');
     assert.equal((await ada.fetch('/ada/artifacts')).status, 200);
     const answers = await Promise.all(
@@ -211,7 +211,7 @@ describe('a server that asks for keys', () => {
     assert.ok(!team.logged.some((line) => line.includes(key)));
   });
 
-  it('C7: quotas are of the user', async () => {
+  it('quotas are of the user', async () => {
     await using small = await startTeam({ quotaUserBytes: 10, quotaUserFiles: 1 });
     const [first, second] = [await small.join('first'), await small.join('second')];
     await send(first, 'a', '0123456789');

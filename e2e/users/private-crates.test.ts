@@ -11,7 +11,7 @@ async function pack(member: Member, title: string, shared = false): Promise<Reco
 
 const note = /crates that you alone can see.*mode hybrid or keyword/;
 
-it('B4: by meaning, whoever has private crates alone is told why nothing is found, and others are not', async () => {
+it('by meaning, whoever has private crates alone is told why nothing is found, and others are not', async () => {
   await using team = await startTeam({ crateInterval: 0 });
   const [ada, bob] = [await team.join('ada1'), await team.join('bob1')];
   await pack(ada, 'Glaciers of Norway');
@@ -24,7 +24,7 @@ it('B4: by meaning, whoever has private crates alone is told why nothing is foun
   assert.doesNotMatch((await search(bob, 'semantic')).text, note);
 });
 
-it('B3, B8: users see neither the path of a crate on the server nor an id that means nothing', async () => {
+it('users see neither the path of a crate on the server nor an id that means nothing', async () => {
   await using team = await startTeam({ crateInterval: 0 });
   const ada = await team.join('ada1');
   const packed = await pack(ada, 'Glaciers of Norway', true);

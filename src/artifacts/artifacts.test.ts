@@ -23,7 +23,7 @@ import { recordProof } from '../requirements.testing.ts';
 const notFound = (name: string) => ({ code: 'not_found', message: `Artifact not found: ${name}` });
 const decoded = (base64: string): Buffer => Buffer.from(base64, 'base64');
 
-test('A1: regular files are listed by name in the order of bytes, and nothing else is', async () => {
+test('regular files are listed by name in the order of bytes, and nothing else is', async () => {
   await using set = await stage();
   await using others = await strangers(set.folder);
   for (const name of ['b', 'a', 'Z', '\u{1f600}', '\uffee', 'é', '.hidden', 'empty']) set.put(name, 'x');
@@ -33,7 +33,7 @@ test('A1: regular files are listed by name in the order of bytes, and nothing el
   recordProof('A1:regular-files-sorted-by-name', 'A1:nothing-else-listed');
 });
 
-test('A2: an empty folder, a missing one and a user who has none give no artifacts', async () => {
+test('an empty folder, a missing one and a user who has none give no artifacts', async () => {
   await using set = await stage();
   assert.deepEqual(await set.namesOf(ann), []);
   rmSync(set.folder, { recursive: true });
@@ -46,7 +46,7 @@ test('A2: an empty folder, a missing one and a user who has none give no artifac
   recordProof('A2:empty-or-missing-gives-none');
 });
 
-test('A3: a listing or a size that fails says so, and not where the folder stands', async () => {
+test('a listing or a size that fails says so, and not where the folder stands', async () => {
   const broken = await stage();
   await broken[Symbol.asyncDispose]();
   const reason = 'The database failed. The log of the server says why.';
@@ -61,7 +61,7 @@ test('A3: a listing or a size that fails says so, and not where the folder stand
   recordProof('A3:failed-listing-in-its-words', 'A3:failed-size-in-its-words');
 });
 
-test('A3: a folder that cannot be opened is a listing that fails', async () => {
+test('a folder that cannot be opened is a listing that fails', async () => {
   await using set = await stage();
   rmSync(set.folder, { recursive: true });
   symlinkSync('artifacts', set.folder);
@@ -74,7 +74,7 @@ test('A3: a folder that cannot be opened is a listing that fails', async () => {
   recordProof('A3:failed-listing-in-its-words');
 });
 
-test('A3: a file that the server may not read is one that fails to be encoded', async (t) => {
+test('a file that the server may not read is one that fails to be encoded', async (t) => {
   if (process.getuid?.() === 0) return t.skip('root may read every file');
   await using set = await stage();
   set.put('locked', 'x');
@@ -91,7 +91,7 @@ for (const [what, change] of [
   ['is emptied', (path: string) => truncateSync(path, 0)],
   ['is written anew', (path: string) => writeFileSync(path, Buffer.alloc(2_000_000, 'y'))],
 ] as const)
-  test(`A3: a file that ${what} while it is read fails to be encoded`, async () => {
+  test(`a file that ${what} while it is read fails to be encoded`, async () => {
     await using set = await stage();
     set.put('busy', Buffer.alloc(2_000_000, 'x'));
     // A clock that stamps files by ticks may give two writes the same time.
@@ -111,7 +111,7 @@ for (const [what, change] of [
     recordProof('A3:failed-read-in-its-words', 'A7:checked-on-the-open-file');
   });
 
-test('A4: any bytes come back exactly, as base64 without line breaks', async () => {
+test('any bytes come back exactly, as base64 without line breaks', async () => {
   await using set = await stage();
   const piece = 3 * 256 * 1024;
   const sizes = [0, 1, 2, 3, 4, 255, 65_537, piece - 1, piece, piece + 1, 2 * piece, 3 * piece + 2];
@@ -128,7 +128,7 @@ test('A4: any bytes come back exactly, as base64 without line breaks', async () 
   recordProof('A4:bytes-exact', 'A4:base64-without-line-breaks');
 });
 
-test('A5: a path and a name that begins with a dot are refused in the words of the specification', async () => {
+test('a path and a name that begins with a dot are refused in the words of the specification', async () => {
   await using set = await stage();
   const paths = ['/', 'a/b', '/etc/passwd', '../secret', 'folder/', 'a\\b', '\\', '..\\x', '.a/b'];
   for (const name of paths)
@@ -144,7 +144,7 @@ test('A5: a path and a name that begins with a dot are refused in the words of t
   recordProof('A5:slash-and-backslash-refused', 'A5:leading-dot-refused');
 });
 
-test('A6: what is missing, and what is no plain file, is not found, and nothing hangs', async () => {
+test('what is missing, and what is no plain file, is not found, and nothing hangs', async () => {
   await using set = await stage();
   await using others = await strangers(set.folder);
   const impossible = ['', 'a\0b', '\ud800', 'x'.repeat(256), 'x'.repeat(4096)];
@@ -153,7 +153,7 @@ test('A6: what is missing, and what is no plain file, is not found, and nothing 
   recordProof('A6:link-folder-device-not-found');
 });
 
-test('A1, A4: a file with several names is listed and given by each of them, like any other', async () => {
+test('a file with several names is listed and given by each of them, like any other', async () => {
   await using set = await stage();
   set.put('result.csv', 'x');
   linkSync(join(set.folder, 'result.csv'), join(set.folder, 'latest.csv'));
@@ -165,7 +165,7 @@ test('A1, A4: a file with several names is listed and given by each of them, lik
   recordProof('A1:hard-links-listed');
 });
 
-test("A10: a hard link to somebody else's file gives only what the user's own runs could read", async (t) => {
+test("a hard link to somebody else's file gives only what the user's own runs could read", async (t) => {
   if (process.getuid?.() !== 0) return t.skip('only root has users of several uids');
   await using set = await stage({ uids: { from: 70_000, to: 70_009 } });
   const open = join(set.home, 'open');
@@ -180,7 +180,7 @@ test("A10: a hard link to somebody else's file gives only what the user's own ru
   assert.equal(decoded(await set.artifacts.encode(ann, 'open')).toString(), 'open');
 });
 
-test('A7: a file at the limit is given, one byte more is refused before a byte is read', async () => {
+test('a file at the limit is given, one byte more is refused before a byte is read', async () => {
   await using set = await stage({ sizeLimit: 1024 });
   set.put('exact', Buffer.alloc(1024));
   set.put('over', Buffer.alloc(1025));
@@ -204,7 +204,7 @@ test('A7: a file at the limit is given, one byte more is refused before a byte i
   );
 });
 
-test('A9: every name that the kernel allows is listed and fetched, each form of a letter as its own', async () => {
+test('every name that the kernel allows is listed and fetched, each form of a letter as its own', async () => {
   await using set = await stage();
   for (const name of hostileNames) set.put(name, name);
   const bytes = (name: string): string => Buffer.from(name).toString('hex');
@@ -216,7 +216,7 @@ test('A9: every name that the kernel allows is listed and fetched, each form of 
   recordProof('A9:every-name-works');
 });
 
-test('A9: any string is given back as the file of that very name, or refused', async () => {
+test('any string is given back as the file of that very name, or refused', async () => {
   await using set = await stage();
   const anyName = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 });
   const property = fc.asyncProperty(anyName, async (name) => {
@@ -231,7 +231,7 @@ test('A9: any string is given back as the file of that very name, or refused', a
   await fc.assert(property, { numRuns: 300 });
 });
 
-test('A9: names that are not UTF-8 are left out, and the log counts them', async () => {
+test('names that are not UTF-8 are left out, and the log counts them', async () => {
   await using set = await stage();
   const raw = Buffer.concat([Buffer.from(`${set.folder}/`), Buffer.of(0x61, 0xff, 0xfe)]);
   writeFileSync(raw, 'x');
@@ -241,7 +241,7 @@ test('A9: names that are not UTF-8 are left out, and the log counts them', async
   await assert.rejects(set.artifacts.encode(ann, raw.toString().slice(-3)), { code: 'not_found' });
 });
 
-test("A10: one user's names give nothing of another's", async () => {
+test("one user's names give nothing of another's", async () => {
   await using set = await stage();
   set.put('mine', 'x');
   const { artifacts: folder } = await set.places.of('bob');
@@ -253,7 +253,7 @@ test("A10: one user's names give nothing of another's", async () => {
   recordProof('A10:no-byte-by-name');
 });
 
-test('A10: a second process that swaps the artifact for links gets no byte of what they lead to', async () => {
+test('a second process that swaps the artifact for links gets no byte of what they lead to', async () => {
   await using set = await stage();
   const stock = join(set.home, 'stock');
   mkdirSync(stock);
@@ -276,7 +276,7 @@ test('A10: a second process that swaps the artifact for links gets no byte of wh
   recordProof('A10:no-byte-by-link');
 });
 
-test('A1: any number of artifacts is listed, in pages that follow one another', async () => {
+test('any number of artifacts is listed, in pages that follow one another', async () => {
   await using set = await stage();
   const names = Array.from({ length: 10_001 }, (_, at) => `f${at}`);
   for (const name of names) set.put(name, '');
@@ -290,7 +290,7 @@ test('A1: any number of artifacts is listed, in pages that follow one another', 
   recordProof('A1:any-number-in-pages');
 });
 
-test('A1: pages of any size give every name once, in the order of bytes', async () => {
+test('pages of any size give every name once, in the order of bytes', async () => {
   await using set = await stage();
   for (const name of hostileNames) set.put(name, '');
   const all = await set.namesOf(ann);
@@ -308,7 +308,7 @@ test('A1: pages of any size give every name once, in the order of bytes', async 
   assert.deepEqual((await set.artifacts.list(ann, { after: '\u{10ffff}' })).names, []);
 });
 
-test('A1: others have their turn while 20,000 names are looked at, of which none can be listed', async () => {
+test('others have their turn while 20,000 names are looked at, of which none can be listed', async () => {
   await using set = await stage();
   const folder = Buffer.from(`${set.folder}/`);
   for (let at = 0; at < 20_000; at++)
@@ -323,7 +323,7 @@ test('A1: others have their turn while 20,000 names are looked at, of which none
   assert.equal(set.logged().at(-1)?.['unreadable'], 20_000);
 });
 
-test('A13: each list, get and error is one line of the log with the user, errors at level error', async () => {
+test('each list, get and error is one line of the log with the user, errors at level error', async () => {
   await using set = await stage();
   set.put('x', 'abc');
   await set.artifacts.list(ann);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { inByteOrder } from './byte-order.ts';
 
-test('A1: names are in the order of the bytes of their UTF-8', () => {
+test('names are in the order of the bytes of their UTF-8', () => {
   assert.deepEqual(inByteOrder(['\u{1f600}', '\uffee', 'é', 'b', 'B', '']), [
     '',
     'B',
@@ -22,7 +22,7 @@ test('A1: names are in the order of the bytes of their UTF-8', () => {
   fc.assert(property);
 });
 
-test('A1: sorting calls nothing back for each pair of names', () => {
+test('sorting calls nothing back for each pair of names', () => {
   const names = Array.from({ length: 10_000 }, (_, at) => `${(at * 7919) % 10_000}\u{1f600}`);
   const { compare } = Buffer.prototype;
   let calls = 0;

@@ -58,7 +58,7 @@ async function changesBy(folder: string, act: () => void): Promise<Changes> {
   return difference(before, await snapshot(folder));
 }
 
-test('D8: created, modified and deleted files are told from all folders, in the order of bytes', async () => {
+test('created, modified and deleted files are told from all folders, in the order of bytes', async () => {
   using shop = workshop();
   for (const path of ['kept', 'a/kept', 'a/grown', 'gone', 'a/b/gone', 'moved']) shop.put(path);
   const changes = await changesBy(shop.folder, () => {
@@ -78,7 +78,7 @@ test('D8: created, modified and deleted files are told from all folders, in the 
   recordProof('D8:recursive-difference');
 });
 
-test('D8: size, mtime to the nanosecond and inode each tell a change; reading and rights do not', async () => {
+test('size, mtime to the nanosecond and inode each tell a change; reading and rights do not', async () => {
   using shop = workshop();
   for (const path of ['size', 'time', 'inode', 'rights']) shop.put(path, 'same');
   for (const path of readdirSync(shop.folder)) utimesSync(shop.at(path), 1, 1);
@@ -95,7 +95,7 @@ test('D8: size, mtime to the nanosecond and inode each tell a change; reading an
   recordProof('D8:by-size-mtime-and-inode');
 });
 
-test('D8: what the interpreters write for themselves is no artifact', async () => {
+test('what the interpreters write for themselves is no artifact', async () => {
   using shop = workshop();
   const changes = await changesBy(shop.folder, () => {
     const own = ['.bash_history', '.python_history', 'a/.node_repl_history', 'm.pyc', '__pycache__/m.pyc'];
@@ -104,7 +104,7 @@ test('D8: what the interpreters write for themselves is no artifact', async () =
   assert.deepEqual(changes, { ...nothing, created: ['.hidden', 'a/bash_history', 'pyc'] });
 });
 
-test('D8: links, FIFOs, sockets and devices are left out, and nothing behind a link is looked at', async () => {
+test('links, FIFOs, sockets and devices are left out, and nothing behind a link is looked at', async () => {
   using shop = workshop();
   const before = await snapshot(shop.folder);
   await using _others = await strangers(shop.folder);
@@ -114,7 +114,7 @@ test('D8: links, FIFOs, sockets and devices are left out, and nothing behind a l
   assert.deepEqual(changes, { ...nothing, created: ['folder/nested'] });
 });
 
-test('D8: no file is opened or read: the time of its last reading stays', async () => {
+test('no file is opened or read: the time of its last reading stays', async () => {
   using shop = workshop();
   shop.put('x');
   utimesSync(shop.at('x'), 1, 2);
@@ -122,7 +122,7 @@ test('D8: no file is opened or read: the time of its last reading stays', async 
   assert.equal(statSync(shop.at('x')).atimeMs, 1000);
 });
 
-test('D8: every name is told as it is; one that is not UTF-8 makes the answer incomplete', async () => {
+test('every name is told as it is; one that is not UTF-8 makes the answer incomplete', async () => {
   using shop = workshop();
   const changes = await changesBy(shop.folder, () => hostileNames.forEach((name) => shop.put(name)));
   assert.deepEqual(changes.created.toSorted(), hostileNames.toSorted());
@@ -135,7 +135,7 @@ test('D8: every name is told as it is; one that is not UTF-8 makes the answer in
   assert.deepEqual(more, { ...nothing, deleted: ['-rf'], complete: false });
 });
 
-test('D8: a folder that is missing, a file or a link in its place holds nothing', async () => {
+test('a folder that is missing, a file or a link in its place holds nothing', async () => {
   using shop = workshop();
   shop.put('x');
   const below = parsePath('run');
@@ -151,7 +151,7 @@ test('D8: a folder that is missing, a file or a link in its place holds nothing'
   assert.deepEqual(difference(before, await snapshot(shop.root, below)), gone);
 });
 
-test('D8: 25,000 files are given up on at the bound; what was seen is told, 1,000 names and a count', async () => {
+test('25,000 files are given up on at the bound; what was seen is told, 1,000 names and a count', async () => {
   using shop = workshop();
   const before = await snapshot(shop.folder);
   for (let at = 0; at < 25_000; at++) writeFileSync(shop.at(`f${at}`), '');
@@ -168,7 +168,7 @@ test('D8: 25,000 files are given up on at the bound; what was seen is told, 1,00
   recordProof('D8:bounded');
 });
 
-test('D8: beyond the bound nothing is called created or deleted that was only not seen', async () => {
+test('beyond the bound nothing is called created or deleted that was only not seen', async () => {
   using shop = workshop();
   for (let at = 0; at < 300; at++) shop.put(`old${at}`);
   const bounds = { mostEntries: 100 };
@@ -184,7 +184,7 @@ test('D8: beyond the bound nothing is called created or deleted that was only no
   assert.deepEqual(difference(after, fewer).deleted, []);
 });
 
-test('D8: a tree deeper than the bound is told down to it', async () => {
+test('a tree deeper than the bound is told down to it', async () => {
   using shop = workshop();
   const before = await snapshot(shop.folder);
   const deep = (levels: number): string => [...Array(levels).fill('d'), 'file'].join('/');
@@ -195,7 +195,7 @@ test('D8: a tree deeper than the bound is told down to it', async () => {
   assert.deepEqual(changes, { ...nothing, created: [deep(64)], complete: false });
 });
 
-test('D8: 4 MB of names are looked at, however deep and long they are', async () => {
+test('4 MB of names are looked at, however deep and long they are', async () => {
   using shop = workshop();
   const deep = Array.from({ length: 15 }, () => 'd'.repeat(255)).join('/');
   const before = await snapshot(shop.folder);
@@ -208,7 +208,7 @@ test('D8: 4 MB of names are looked at, however deep and long they are', async ()
   assert.equal(difference(before, after).complete, false);
 });
 
-test('D8: a second process that swaps folders and files for links leads to nothing outside', async () => {
+test('a second process that swaps folders and files for links leads to nothing outside', async () => {
   using shop = workshop();
   const stock = join(shop.home, 'stock');
   mkdirSync(join(stock, 'sub.folder'), { recursive: true });

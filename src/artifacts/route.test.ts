@@ -37,7 +37,7 @@ async function served({ signedIn = () => null, ...options }: ServedOptions = {})
   return { ...set, app, get };
 }
 
-test('A8: the list is {artifacts, count}, the same for somebody who has none', async () => {
+test('the list is {artifacts, count}, the same for somebody who has none', async () => {
   await using web = await served();
   web.put('b.txt', 'x');
   web.put('a.txt', 'x');
@@ -50,7 +50,7 @@ test('A8: the list is {artifacts, count}, the same for somebody who has none', a
   recordProof('A8:list-shape');
 });
 
-test('A1, A8: more artifacts than a page are all in one list, however slowly it is taken', async () => {
+test('more artifacts than a page are all in one list, however slowly it is taken', async () => {
   await using web = await served();
   const names = Array.from({ length: 20_001 }, (_, at) => `f${at}`).sort();
   for (const name of names) web.put(name, '');
@@ -63,7 +63,7 @@ test('A1, A8: more artifacts than a page are all in one list, however slowly it 
   assert.equal(web.logged().length, 4, 'a reader that goes away has no more pages listed');
 });
 
-test('A5: the names . and .. are refused as names, also where a client encodes them', async () => {
+test('the names . and .. are refused as names, also where a client encodes them', async () => {
   await using web = await served();
   await using http = await listening(web.app);
   for (const [name, decoded] of [
@@ -87,7 +87,7 @@ async function rawGet(url: string, path: string): Promise<{ status: number; body
   return { status: answer.statusCode!, body: await text(answer) };
 }
 
-test('A8: an artifact is {artifact_id, data, encoding}, whatever its name', async () => {
+test('an artifact is {artifact_id, data, encoding}, whatever its name', async () => {
   await using web = await served();
   for (const name of hostileNames) {
     web.put(name, `bytes of ${name}`);
@@ -99,7 +99,7 @@ test('A8: an artifact is {artifact_id, data, encoding}, whatever its name', asyn
   recordProof('A8:artifact-shape');
 });
 
-test('A8: errors are {error} and nothing else, with the status of their code', async () => {
+test('errors are {error} and nothing else, with the status of their code', async () => {
   await using web = await served({ sizeLimit: 4 });
   await using others = await strangers(web.folder);
   web.put('large', '12345');
@@ -132,7 +132,7 @@ test('A8: errors are {error} and nothing else, with the status of their code', a
   recordProof('A8:status-by-error-code');
 });
 
-test('A8: a failure is a 500 in the words of A3', async () => {
+test('a failure is a 500 in the words of the specification', async () => {
   const web = await served();
   await web[Symbol.asyncDispose]();
   const reason = 'The database failed. The log of the server says why.';
@@ -143,7 +143,7 @@ test('A8: a failure is a 500 in the words of A3', async () => {
   recordProof('A3:status-500');
 });
 
-test('A8: an artifact is given in pieces as it is read, and others have their turn in between', async () => {
+test('an artifact is given in pieces as it is read, and others have their turn in between', async () => {
   await using web = await served();
   const size = 20 * 1024 ** 2;
   web.put('large', '');
@@ -168,7 +168,7 @@ test('A8: an artifact is given in pieces as it is read, and others have their tu
   assert.equal(web.logged().at(-1)?.['result'], 'ok');
 });
 
-test('A8: whoever takes only a part, or HEAD, leaves no file open', async () => {
+test('whoever takes only a part, or HEAD, leaves no file open', async () => {
   await using web = await served();
   web.put('large', Buffer.alloc(5 * 1024 ** 2));
   const before = descriptors();
@@ -186,7 +186,7 @@ test('A8: whoever takes only a part, or HEAD, leaves no file open', async () => 
   assert.equal(descriptors(), before);
 });
 
-test('A3, A8: a file that changes is a 500 before the first byte, and breaks the connection after it', async () => {
+test('a file that changes is a 500 before the first byte, and breaks the connection after it', async () => {
   await using web = await served();
   await using http = await listening(web.app);
   const before = descriptors();
@@ -208,7 +208,7 @@ test('A3, A8: a file that changes is a 500 before the first byte, and breaks the
   await closed(before);
 });
 
-test('A8: a client that goes away halfway, or before the answer, leaves no file open', async () => {
+test('a client that goes away halfway, or before the answer, leaves no file open', async () => {
   await using web = await served();
   await using http = await listening(web.app);
   web.put('large', Buffer.alloc(20 * 1024 ** 2));
@@ -224,7 +224,7 @@ test('A8: a client that goes away halfway, or before the answer, leaves no file 
   await closed(before);
 });
 
-test('A8: an answer to a connection that is gone already leaves no file open', async () => {
+test('an answer to a connection that is gone already leaves no file open', async () => {
   await using web = await served();
   web.put('large', Buffer.alloc(5 * 1024 ** 2));
   const before = descriptors();
@@ -280,7 +280,7 @@ async function listening(app: Hono) {
   };
 }
 
-test('A10: the user is the one in the path, decoded once, and nobody else', async () => {
+test('the user is the one in the path, decoded once, and nobody else', async () => {
   await using web = await served();
   web.put('mine', 'x');
   const { artifacts: folder } = await web.places.of('bob & co/é');
@@ -296,7 +296,7 @@ test('A10: the user is the one in the path, decoded once, and nobody else', asyn
   }
 });
 
-test('A13: a request that is refused before its user or name is known is logged too', async () => {
+test('a request that is refused before its user or name is known is logged too', async () => {
   await using web = await served();
   await web.get(`/${ann.user}/artifacts/%zz`);
   await web.get('/%00/artifacts');
@@ -309,7 +309,7 @@ test('A13: a request that is refused before its user or name is known is logged 
   );
 });
 
-test('A13: who asks for what is another’s is named in the log, and so is the other', async () => {
+test('who asks for what is another’s is named in the log, and so is the other', async () => {
   await using web = await served({ signedIn: () => ({ user: 'bob' }) });
   assert.equal((await web.get('/ann/artifacts')).status, 403);
   assert.deepEqual(
@@ -337,7 +337,7 @@ test('a key that was pasted in place of a name reaches no log, whole or in part'
   }
 });
 
-test('A8: other routes and other paths are left to others', async () => {
+test('other routes and other paths are left to others', async () => {
   await using web = await served();
   assert.equal(await (await web.app.request('/metrics')).text(), 'metrics');
   for (const path of ['/ann/artifacts/', '/ann/artifact', '/artifacts', '/a/ann/artifacts'])

@@ -61,7 +61,7 @@ async function connected(options: { sizeLimit?: number; maxFileSize?: number } =
   };
 }
 
-test('A1, A2: list_artifacts gives names and their count, and as text each name on one line', async () => {
+test('list_artifacts gives names and their count, and as text each name on one line', async () => {
   await using mcp = await connected();
   const none = await mcp.call('list_artifacts');
   assert.deepEqual(none.data, { artifacts: [], count: 0, total: 0, next: null });
@@ -78,7 +78,7 @@ test('A1, A2: list_artifacts gives names and their count, and as text each name 
   assert.equal(lines.at(-1), `There are 152 in all. To go on, call with after: ${lines.at(-2)}`);
 });
 
-test('A1: list_artifacts goes on where the text or the page before ended', async () => {
+test('list_artifacts goes on where the text or the page before ended', async () => {
   await using mcp = await connected();
   for (const name of ['a', 'b', 'c', 'd', 'e']) mcp.put(name, '');
   const first = await mcp.call('list_artifacts', { limit: 2 });
@@ -111,7 +111,7 @@ test('get_artifact takes the name that a run told, by either of its two argument
   }
 });
 
-test('A4, C1: get_artifact gives a link to a copy in the one shape of links, and no byte of it', async () => {
+test('get_artifact gives a link to a copy in the one shape of links, and no byte of it', async () => {
   await using mcp = await connected();
   const bytes = randomBytes(3_000_001);
   mcp.put('plot.svg', bytes);
@@ -136,14 +136,14 @@ test('A4, C1: get_artifact gives a link to a copy in the one shape of links, and
   assert.equal(file?.origin, 'artifact');
 });
 
-test('C1: single_use goes through to the link', async () => {
+test('single_use goes through to the link', async () => {
   await using mcp = await connected();
   mcp.put('x', '');
   const { data } = await mcp.call('get_artifact', { name: 'x', single_use: true });
   assert.equal((await mcp.links.status(ann, data.token)).link.singleUse, true);
 });
 
-test('A4: with delivery base64 the bytes are in the structured content and nothing is stored', async () => {
+test('with delivery base64 the bytes are in the structured content and nothing is stored', async () => {
   await using mcp = await connected();
   const bytes = randomBytes(1000);
   mcp.put('x.bin', bytes);
@@ -194,7 +194,7 @@ test('show leaves out what is no such picture or larger than 1 MB, and says so; 
     assert.equal((await last(name)).text, 'Not shown: it is no PNG, JPEG, GIF or WebP.');
 });
 
-test('A7: the limit is for base64 and what is shown; a link has the limit of files', async () => {
+test('the limit is for base64 and what is shown; a link has the limit of files', async () => {
   await using mcp = await connected({ sizeLimit: 10, maxFileSize: 1000 });
   mcp.put('x', Buffer.alloc(11));
   const refused = await mcp.call('get_artifact', { name: 'x', delivery: 'base64' });
@@ -209,7 +209,7 @@ test('A7: the limit is for base64 and what is shown; a link has the limit of fil
   assert.equal(huge.code, 'too_large');
 });
 
-test('A5, A6: the words of the specification are the first line, then what to do, with the code beside them', async () => {
+test('the words of the specification are the first line, then what to do, with the code beside them', async () => {
   await using mcp = await connected();
   for (const [name, text] of [
     ['a/b', "Invalid artifact path 'a/b': must be a filename, not a path (no '/' or '\\' allowed)"],
@@ -233,7 +233,7 @@ test('A5, A6: the words of the specification are the first line, then what to do
 const notAFilename = (name: string): string =>
   `Invalid artifact path '${name}': must be a filename, not a path (no '/' or '\\' allowed)`;
 
-test('A13: a link is logged as a get with its user and size', async () => {
+test('a link is logged as a get with its user and size', async () => {
   await using mcp = await connected();
   mcp.put('x', 'abc');
   await mcp.call('get_artifact', { name: 'x' });

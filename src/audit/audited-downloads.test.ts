@@ -23,7 +23,7 @@ function stage(size = 100_000) {
   return { events, noting, link, download, piece };
 }
 
-test('E8: many small ranges of one link are one line for each span of time', (context) => {
+test('many small ranges of one link are one line for each span of time', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   const { events, noting, link, download, piece } = stage();
   const [film, other] = [link(), link()];
@@ -42,7 +42,7 @@ test('E8: many small ranges of one link are one line for each span of time', (co
   assert.deepEqual(of(events.slice(2)), [['partial', film.id, 1, 1]]);
 });
 
-test('E8: a piece that is still gathered is told at the end, and a download that failed at once', () => {
+test('a piece that is still gathered is told at the end, and a download that failed at once', () => {
   const { events, noting, link, download, piece } = stage();
   noting.served(link(), download, piece(0, 10));
   noting.served(link(), download, piece(0, 0, { stretches: [], failure: 'zip_damaged' }));

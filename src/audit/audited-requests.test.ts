@@ -5,7 +5,7 @@ import { newToken } from '../links/tokens.ts';
 import { auditedRequests } from './audited-requests.ts';
 import { linesOf, open, temporaryLog } from './log.testing.ts';
 
-test('E8: a request that broke off is cancelled, one that failed says how, and facts are told of both', async () => {
+test('a request that broke off is cancelled, one that failed says how, and facts are told of both', async () => {
   using folder = temporaryLog();
   const asked = { operation: 'get_artifact', user: 'ada', subject: 'plot.png' };
   {

@@ -5,7 +5,7 @@ import { hashToken, publicId } from '../links/tokens.ts';
 import type { Audit, AuditEvent } from './audit.ts';
 import { auditedUploads } from './audited-transfers.ts';
 
-test('E8: an upload that was made a file only when it was looked at is told once', async () => {
+test('an upload that was made a file only when it was looked at is told once', async () => {
   const events: AuditEvent[] = [];
   const upload = { fileId: null as string | null };
   const uploads = auditedUploads(

@@ -9,7 +9,7 @@ import { event, noon } from './log.testing.ts';
 
 const bytesOf = (text: string): number => Buffer.byteLength(plainJson(text)) - 2;
 
-test('E8: texts are bounded as they stand in a line, are cut between characters, and say how long they were', () => {
+test('texts are bounded as they stand in a line, are cut between characters, and say how long they were', () => {
   const character = fc.constantFrom('a', 'ü', '€', '\u0001', '\u202e', '😀', '"', '\ud800');
   const runs = fc.array(fc.tuple(character, fc.integer({ min: 1, max: 3000 })), { maxLength: 4 });
   fc.assert(
@@ -27,7 +27,7 @@ test('E8: texts are bounded as they stand in a line, are cut between characters,
   );
 });
 
-test('E8: a secret in any text of an event is hidden before the text is cut, whoever tells it', () => {
+test('a secret in any text of an event is hidden before the text is cut, whoever tells it', () => {
   const [token, key] = [newToken(), `wck_${newToken()}`];
   for (const secret of [token, key, encodeURIComponent(`http://127.0.0.1:1/files/${token}`)])
     for (const before of [0, 170, 980, 4080]) {

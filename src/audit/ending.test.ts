@@ -16,7 +16,7 @@ async function write(folder: string, day = 0): Promise<void> {
 const lastFile = (folder: string): string => join(folder, filesIn(folder).at(-1)!);
 const whatOf = (remarks: readonly { what: string }[]): string[] => remarks.map(({ what }) => what);
 
-test('E8: two crashes in a row, within a file or across two, are told and are no tampering', async () => {
+test('two crashes in a row, within a file or across two, are told and are no tampering', async () => {
   for (const day of [0, 1]) {
     using folder = temporaryLog();
     await write(folder.path);

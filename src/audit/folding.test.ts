@@ -8,7 +8,7 @@ import { verifyAudit } from './verify.ts';
 const refused = (given: Partial<AuditEvent> = {}): AuditEvent =>
   event({ subject: '../x', result: 'path_refused', ...given });
 
-test('E8: a flood of violations is thirty lines a minute of each kind, and one that tells how many more came', async () => {
+test('a flood of violations is thirty lines a minute of each kind, and one that tells how many more came', async () => {
   using folder = temporaryLog();
   let now = noon;
   {
@@ -71,7 +71,7 @@ test('what was folded is told within a minute, also where nothing more comes', (
   assert.deepEqual([noted.length, noted.at(-1)!.details!['folded']], [31, 2]);
 });
 
-test('E8: a flood of invented tokens hides no link that is known, and neither does another link', () => {
+test('a flood of invented tokens hides no link that is known, and neither does another link', () => {
   const noted: AuditEvent[] = [];
   const { take, tell } = createFolding(
     (one) => noted.push(one),
@@ -94,7 +94,7 @@ test('E8: a flood of invented tokens hides no link that is known, and neither do
   assert.ok(noted.length <= 30 + 1 + 100 + 11 + 1 + 1, `${noted.length}`);
 });
 
-test('E8: what is remembered of violations is no longer than lines, and is given back when their minute is over', (t) => {
+test('what is remembered of violations is no longer than lines, and is given back when their minute is over', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let now = noon;
   const noted: AuditEvent[] = [];

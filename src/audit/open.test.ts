@@ -23,7 +23,7 @@ import { recordProof } from '../requirements.testing.ts';
 
 const fileName = 'audit-2026-05-04.jsonl';
 
-test('E8: an operation is one line: operation, path, time, result and client, for the owner of the files alone', async () => {
+test('an operation is one line: operation, path, time, result and client, for the owner of the files alone', async () => {
   using folder = temporaryLog();
   const path = join(folder.path, 'audit');
   {
@@ -45,7 +45,7 @@ test('E8: an operation is one line: operation, path, time, result and client, fo
   recordProof('E8:line-with-operation-path-time-result-client');
 });
 
-test('E8: a violation is a warning with its kind, where it was refused and how often it was tried before', async () => {
+test('a violation is a warning with its kind, where it was refused and how often it was tried before', async () => {
   using folder = temporaryLog();
   {
     await using audit = open(folder.path, { level: 'warning' });
@@ -210,7 +210,7 @@ test('a line that a crash has torn stays as evidence, the same day and the next'
   }
 });
 
-test('E8: a line is in the file at once, and on disk once it is synced', async () => {
+test('a line is in the file at once, and on disk once it is synced', async () => {
   using folder = temporaryLog();
   await using audit = open(folder.path);
   audit.note(event({ subject: 'first' }));
@@ -223,7 +223,7 @@ test('E8: a line is in the file at once, and on disk once it is synced', async (
   assert.equal(linesOf(folder.path).at(-1)!.subject, 'second');
 });
 
-test('E8: a sync that fails is told, and whoever waits for it goes on', async () => {
+test('a sync that fails is told, and whoever waits for it goes on', async () => {
   using folder = temporaryLog();
   const { log, events } = keptLog();
   await using audit = open(folder.path, { log });

@@ -4,7 +4,7 @@ import type { Chain } from './chain.ts';
 import { event, keptLog, noon } from './log.testing.ts';
 import { createQueue } from './queue.ts';
 
-test('E8: files of days that are over go only once the head names a line of the new day', async () => {
+test('files of days that are over go only once the head names a line of the new day', async () => {
   const calls: string[] = [];
   let failure: Error | null = new Error('no room for the head');
   const chain: Chain = {

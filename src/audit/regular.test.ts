@@ -16,7 +16,7 @@ const things: Readonly<Record<string, (path: string) => void>> = {
 };
 
 for (const [name, make] of Object.entries(things)) {
-  test(`E8: with a ${name} among its files the log goes on, is searched, and verifying tells of it and of all else`, async () => {
+  test(`with a ${name} among its files the log goes on, is searched, and verifying tells of it and of all else`, async () => {
     using folder = temporaryLog();
     {
       await using audit = open(folder.path);

@@ -63,7 +63,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       return { database, folder, copy, [Symbol.asyncDispose]: () => all.disposeAsync() };
     }
 
-    test('E8: the database remembers the last line, and nothing is wrong after a stop or a crash', async () => {
+    test('the database remembers the last line, and nothing is wrong after a stop or a crash', async () => {
       await using it = await stage();
       assert.deepEqual(await start(it.database, it.folder, {}), []);
       const head = (await readRemembered(it.database, 'one'))!;
@@ -78,7 +78,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       assert.equal((await verify(it.database, it.folder)).ok, true);
     });
 
-    test('E8: a log that was lost is told by verify, at the start, and in the new log for good', async () => {
+    test('a log that was lost is told by verify, at the start, and in the new log for good', async () => {
       await using it = await stage();
       await start(it.database, it.folder, {});
       for (const file of filesIn(it.folder)) rmSync(join(it.folder, file));
@@ -102,7 +102,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       assert.match(problems.join('\n'), /the database remembered line 5 .* and the log ended at 0/);
     });
 
-    test('E8: an older log that was put back is told, and so is one of another server', async () => {
+    test('an older log that was put back is told, and so is one of another server', async () => {
       await using it = await stage();
       await start(it.database, it.folder, {});
       cpSync(it.folder, it.copy, { recursive: true });
@@ -127,7 +127,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       assert.match(String((await start(it.database, it.copy, { id: 'two' }))[0]![1]), /the log was replaced/);
     });
 
-    test('E8: a database that is older than the log, and files that have expired, are no alarm', async () => {
+    test('a database that is older than the log, and files that have expired, are no alarm', async () => {
       await using it = await stage();
       await start(it.database, it.folder, {});
       await using other = await stage();

@@ -13,7 +13,7 @@ function errorThrough(...frames: string[]): Error {
   return error;
 }
 
-test('E8: where something was refused begins with who refused it, not with what made the error', () => {
+test('where something was refused begins with who refused it, not with what made the error', () => {
   const frames = [
     source('errors.ts', 81),
     source('bridge/policy/refusal.ts', 45),

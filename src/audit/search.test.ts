@@ -68,7 +68,7 @@ describe('searching the audit log', () => {
       await assert.rejects(search({ before }), { code: 'invalid_input' });
   });
 
-  it('E8: by the names of details and the level, and not by the number of a line', async () => {
+  it('by the names of details and the level, and not by the number of a line', async () => {
     using own = temporaryLog();
     {
       await using audit = open(own.path, { key: 'k' });
@@ -114,7 +114,7 @@ describe('a log that somebody has written to', () => {
     { more: 1 },
   ];
 
-  it('E8: shows no line that is not of the form of one, and nothing that a terminal acts on', async () => {
+  it('shows no line that is not of the form of one, and nothing that a terminal acts on', async () => {
     using folder = temporaryLog();
     {
       await using audit = open(folder.path, { key: 'k' });

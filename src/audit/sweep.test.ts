@@ -25,7 +25,7 @@ async function writeOn(
   }
 }
 
-test('E8: a clock that was ten years ahead for a day costs no line, and there is a file for each day again', async () => {
+test('a clock that was ten years ahead for a day costs no line, and there is a file for each day again', async () => {
   using folder = temporaryLog();
   await writeOn(folder.path, [0, 1, 2, 3650, 3, 4]);
   const files = [...days, 'audit-2036-05-01.jsonl', 'audit-2026-05-07.1.jsonl', 'audit-2026-05-08.1.jsonl'];
@@ -39,7 +39,7 @@ test('E8: a clock that was ten years ahead for a day costs no line, and there is
   );
 });
 
-test('E8: a clock that is ahead on two days costs no line as long as it is not trusted', async () => {
+test('a clock that is ahead on two days costs no line as long as it is not trusted', async () => {
   using folder = temporaryLog();
   const trustedTime = async (now: number): Promise<number> => Math.min(now, noon + 2 * dayMs);
   await writeOn(folder.path, [0, 1, 2, 100, 101], 30, { trustedTime });
@@ -76,7 +76,7 @@ test('without lines of a later day nothing is removed, whatever the clock says',
   assert.equal(await sweepAudit(folder.path, noon + 1000 * dayMs, 1), 1);
 });
 
-test('E8: a line that was written after the clock was a day ahead is found by its own time', async () => {
+test('a line that was written after the clock was a day ahead is found by its own time', async () => {
   using folder = temporaryLog();
   await writeOn(folder.path, [0, 1, 0.1]);
   assert.deepEqual(filesIn(folder.path), days.slice(0, 2));

@@ -49,7 +49,7 @@ const obedient = (act: () => ToolAnswer<Record<string, never>> | { ask: {}; stat
   handle: async () => act(),
 });
 
-test('E8: a tool that does not declare what the audit log shows of it does not compile', () => {
+test('a tool that does not declare what the audit log shows of it does not compile', () => {
   const handle = async () => ({ text: '', structured: {} });
   // @ts-expect-error -- it declares nothing
   defineTool({ ...undeclared, handle });
@@ -64,7 +64,7 @@ const fail =
     throw new WorkcrateError(code, 'No.', { details });
   };
 
-test('E8: every call of an audited tool is a line with its result, what leads elsewhere is a violation, and a mistake is none', async () => {
+test('every call of an audited tool is a line with its result, what leads elsewhere is a violation, and a mistake is none', async () => {
   using folder = temporaryLog();
   {
     await using audit = open(folder.path);
@@ -151,7 +151,7 @@ test('the subject is what a call is about, and never a token', async () => {
   assert.ok(!JSON.stringify(lines).includes(token));
 });
 
-test('E8: a call that made a link tells its public name', async () => {
+test('a call that made a link tells its public name', async () => {
   using folder = temporaryLog();
   const token = newToken();
   {
@@ -164,7 +164,7 @@ test('E8: a call that made a link tells its public name', async () => {
   assert.ok(!JSON.stringify(line).includes(token));
 });
 
-test('E8: a call that names many files is told with the first of them and their number', async () => {
+test('a call that names many files is told with the first of them and their number', async () => {
   using folder = temporaryLog();
   const ids = Array.from({ length: 30 }, (_, at) => `file_${String(at).padStart(24, '0')}`);
   {
@@ -185,7 +185,7 @@ test('E8: a call that names many files is told with the first of them and their 
   assert.deepEqual(run!.details, { files: 'docs/x docs/a.csv "docs/b c.csv"', files_count: 3 });
 });
 
-test('E8: a key in the name of a file is hidden before the name is cut', async () => {
+test('a key in the name of a file is hidden before the name is cut', async () => {
   using folder = temporaryLog();
   const key = `wck_${newToken()}`;
   {

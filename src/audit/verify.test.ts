@@ -130,7 +130,7 @@ test('a file that is removed while the server writes is found', async () => {
   assert.equal((await verifyAudit(folder.path, null)).ok, false);
 });
 
-test('E8: all files and the head removed while the server writes are found', async () => {
+test('all files and the head removed while the server writes are found', async () => {
   using folder = temporaryLog();
   {
     await using audit = open(folder.path, { key: 'k' });
@@ -230,7 +230,7 @@ test('no log is a problem, and so is a megabyte without an end', async () => {
   assert.deepEqual([ok, lines], [false, 21]);
 });
 
-test('E8: files that expire while a log is read are no tampering', async () => {
+test('files that expire while a log is read are no tampering', async () => {
   using folder = temporaryLog();
   for (const day of [0, 1, 2, 3, 4]) {
     await using audit = open(folder.path, { key: 'k', clock: () => noon + day * dayMs });

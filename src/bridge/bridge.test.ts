@@ -21,7 +21,7 @@ const saying = (words: string): InputResponseView => ({
   result: { model: 'm', role: 'assistant', content: { type: 'text', text: words } },
 });
 
-test('E7, E10: a client that can be asked nothing gets the command for its shell, and the next call has the file', async () => {
+test('a client that can be asked nothing gets the command for its shell, and the next call has the file', async () => {
   await using it = await stage();
   const path = "docs/it's $(touch x) `id`.bin";
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, at) => at));
@@ -43,7 +43,7 @@ test('E7, E10: a client that can be asked nothing gets the command for its shell
   recordProof('E7:told-what-it-can-do-instead');
 });
 
-test('E4: the command sends nothing where a link stands in the path', async () => {
+test('the command sends nothing where a link stands in the path', async () => {
   await using it = await stage();
   writeFileSync(join(it.home, 'secret'), 'secret');
   symlinkSync('../../secret', join(it.project, 'docs/file.md'));
@@ -59,7 +59,7 @@ test('E4: the command sends nothing where a link stands in the path', async () =
   await assert.rejects(sh(it.project, listed.command));
 });
 
-test('E1: a listing comes by the shell, whichever find it has, and the pattern is applied again', async () => {
+test('a listing comes by the shell, whichever find it has, and the pattern is applied again', async () => {
   await using it = await stage();
   for (const name of ['a.md', "b it's.md", "c'.txt", 'sub/d.md', '.hidden.md'])
     it.put(`docs/${name}`, 'four');
@@ -88,7 +88,7 @@ test('E1: a listing comes by the shell, whichever find it has, and the pattern i
   recordProof('E1:pattern-on-the-clients-side');
 });
 
-test('E10: a form gives a small text, once, in time, to whom was asked', async () => {
+test('a form gives a small text, once, in time, to whom was asked', async () => {
   await using it = await stage();
   const wish = { path: 'docs/a.md' };
   const question = isAsked(await it.bridge.read(wish, call(form)));
@@ -109,7 +109,7 @@ test('E10: a form gives a small text, once, in time, to whom was asked', async (
   assert.equal(text(isFile(await it.bridge.read(wish, call(form)))), 'Grüße');
 });
 
-test('E6: what a client refuses, leaves out or lies about is a clear error, and nothing of it is remembered', async () => {
+test('what a client refuses, leaves out or lies about is a clear error, and nothing of it is remembered', async () => {
   await using it = await stage();
   const table: readonly [InputResponseView, string, object?][] = [
     [{ kind: 'elicit', action: 'decline' }, 'client_refused'],
@@ -132,7 +132,7 @@ test('E6: what a client refuses, leaves out or lies about is a clear error, and 
   recordProof('E6:none-is-cached');
 });
 
-test('E7: a way that the client does not have is an error that names what it can do', async () => {
+test('a way that the client does not have is an error that names what it can do', async () => {
   await using it = await stage();
   for (const via of ['direct', 'url', 'form', 'sampling'] as const)
     await assert.rejects(
@@ -147,7 +147,7 @@ test('E7: a way that the client does not have is an error that names what it can
   recordProof('E6:unsupported-client', 'E7:told-what-it-can-do-instead');
 });
 
-test('E4, E8: a path is judged before anything is asked: leaving the project is a violation, else it is a mistake', async () => {
+test('a path is judged before anything is asked: leaving the project is a violation, else it is a mistake', async () => {
   await using it = await stage();
   await assert.rejects(it.bridge.read({ path: 'docs/../../etc/passwd' }, call(form)), {
     code: 'path_refused',
@@ -163,7 +163,7 @@ test('E4, E8: a path is judged before anything is asked: leaving the project is 
   recordProof('E2:path-judged-before-anything-is-asked', 'E4:not-allowed-inside-is-a-mistake');
 });
 
-test('E1, E8: a client that lists what lies elsewhere is seen through, and that is noted', async () => {
+test('a client that lists what lies elsewhere is seen through, and that is noted', async () => {
   await using it = await stage();
   const { state } = isAsked(await it.bridge.list({ path: 'docs' }, call(form)));
   const answer = filled(
@@ -179,7 +179,7 @@ test('E1, E8: a client that lists what lies elsewhere is seen through, and that 
   assert.deepEqual(it.noted.find(({ kind }) => kind === 'answered_outside')?.details, { outside: 3 });
 });
 
-test('E10: a model gives a file between marks, by a tool or by guide_cache_file', async () => {
+test('a model gives a file between marks, by a tool or by guide_cache_file', async () => {
   await using it = await stage();
   const can = { sampling: {} };
   const read = async (path: string, answerTo: (mark: string) => InputResponseView, more = {}) => {
@@ -220,7 +220,7 @@ test('E10: a model gives a file between marks, by a tool or by guide_cache_file'
   assert.equal(text(isFile(cached)), 'd');
 });
 
-test('E10: a model that has tools calls one, about the file that was asked for', async () => {
+test('a model that has tools calls one, about the file that was asked for', async () => {
   await using it = await stage();
   const can = { sampling: { tools: {} } };
   const calling = (input: Record<string, unknown>): InputResponseView => ({
@@ -243,7 +243,7 @@ test('E10: a model that has tools calls one, about the file that was asked for',
   assert.equal(text(isFile(await read({ path: 'docs/a.md', content, size: 4 }))), content);
 });
 
-test('E10: a page takes the file; agreeing to open it is not enough', async () => {
+test('a page takes the file; agreeing to open it is not enough', async () => {
   await using it = await stage({ timeoutMs: 100 });
   const can = { elicitation: { url: {} } };
   const wish = { path: 'docs/a.md' };
@@ -266,7 +266,7 @@ test('E10: a page takes the file; agreeing to open it is not enough', async () =
   assert.equal((await fetch(paramsOf(declined)['url'])).status, 404, 'and when it was declined');
 });
 
-test('E5: what a client on this machine gave is not for one elsewhere that says it has the same project', async () => {
+test('what a client on this machine gave is not for one elsewhere that says it has the same project', async () => {
   await using it = await stage();
   const can = { elicitation: { form: {} } };
   const near = { sharesMachine: true };
@@ -278,7 +278,7 @@ test('E5: what a client on this machine gave is not for one elsewhere that says 
   isAsked(await it.bridge.read({ path: 'docs/own.md' }, call(can)));
 });
 
-test('E7: a client that does not say where its project is can be asked for its files all the same', async () => {
+test('a client that does not say where its project is can be asked for its files all the same', async () => {
   await using it = await stage();
   const can = { roots: {}, elicitation: { form: {} } };
   const { state } = isAsked(await it.bridge.read({ path: 'docs/a.md' }, call(can)));
@@ -293,7 +293,7 @@ test('E7: a client that does not say where its project is can be asked for its f
   assert.equal(Object.values(ask)[0]?.method, 'elicitation/create');
 });
 
-test('E6: two calls at once get one URL, and what was said wrongly of a file is not held against it', async () => {
+test('two calls at once get one URL, and what was said wrongly of a file is not held against it', async () => {
   await using it = await stage();
   const offer = async (wish: object) =>
     isOffered(await it.bridge.read({ path: 'docs/a.md', ...wish }, call({}))).uploadUrl;
@@ -303,7 +303,7 @@ test('E6: two calls at once get one URL, and what was said wrongly of a file is 
   assert.notEqual(await offer({ size: 10 }), one);
 });
 
-test('E8: a wrong name of an encoding is told before anybody is asked, and noted', async () => {
+test('a wrong name of an encoding is told before anybody is asked, and noted', async () => {
   await using it = await stage();
   await assert.rejects(it.bridge.read({ path: 'docs/a.md', encoding: 'klingon' }, call(form)), {
     code: 'invalid_input',
@@ -314,7 +314,7 @@ test('E8: a wrong name of an encoding is told before anybody is asked, and noted
   );
 });
 
-test('E5: a listing that shows a later change has the file asked for anew', async () => {
+test('a listing that shows a later change has the file asked for anew', async () => {
   await using it = await stage();
   const wish = { path: 'docs/a.md' };
   it.put('docs/a.md', 'one');
@@ -333,7 +333,7 @@ test('E5: a listing that shows a later change has the file asked for anew', asyn
   isOffered(await it.bridge.read(wish, call()));
 });
 
-test('E3: where the allowed folders are absolute, the client is asked for its project before it is judged', async () => {
+test('where the allowed folders are absolute, the client is asked for its project before it is judged', async () => {
   await using it = await stage({ paths: { read: ['/p/q/data'], list: null } });
   const can = { roots: {} };
   const wish = { path: 'data/a.csv' };
@@ -345,7 +345,7 @@ test('E3: where the allowed folders are absolute, the client is asked for its pr
   assert.equal(it.noted.filter(({ result }) => result === 'path_not_allowed').length, 1);
 });
 
-test('E2: what is too large for memory stays stored, is told of again, and can be sent anew', async () => {
+test('what is too large for memory stays stored, is told of again, and can be sent anew', async () => {
   await using it = await stage({ mostBytes: 1000 });
   const wish = { path: 'docs/large.bin' };
   it.put('docs/large.bin', Buffer.alloc(5000, 7));
@@ -366,7 +366,7 @@ test('E2: what is too large for memory stays stored, is told of again, and can b
   await assert.rejects(async () => sh(it.project, isOffered(await it.bridge.read(said, call())).command));
 });
 
-test('E2, E6: of many calls at once for a file that was sent, all have it', async () => {
+test('of many calls at once for a file that was sent, all have it', async () => {
   await using it = await stage({ mostBytes: 1000 });
   for (const [path, size] of [
     ['docs/small.bin', 500],
@@ -379,7 +379,7 @@ test('E2, E6: of many calls at once for a file that was sent, all have it', asyn
   }
 });
 
-test('E5: what is kept of a large file gives way to what is given by hand, forgotten, or seen to have changed', async () => {
+test('what is kept of a large file gives way to what is given by hand, forgotten, or seen to have changed', async () => {
   await using it = await stage({ mostBytes: 1000 });
   const wish = { path: 'docs/large.bin' };
   it.put(wish.path, Buffer.alloc(5000, 7));

@@ -10,7 +10,7 @@ import { call, stage } from './ladder/stage.testing.ts';
 import { createPolicy } from './policy/policy.ts';
 import { recordProof } from '../requirements.testing.ts';
 
-test('E10: files are read directly only after the proof, and only what is allowed there', async () => {
+test('files are read directly only after the proof, and only what is allowed there', async () => {
   await using it = await stage();
   const roots: InputResponseView = {
     kind: 'roots',
@@ -87,7 +87,7 @@ test('E10: files are read directly only after the proof, and only what is allowe
   isAsked(await read('docs/new.md'));
 });
 
-test('E6: what may not be read is told as that', async () => {
+test('what may not be read is told as that', async () => {
   await using it = await stage();
   it.put('docs/a.md', 'one');
   chmodSync(join(it.project, 'docs/a.md'), 0);
@@ -117,7 +117,7 @@ function asNobody<T>(act: () => T): T {
   }
 }
 
-test('E10: a proof that is given counts, whichever way was wanted before', async () => {
+test('a proof that is given counts, whichever way was wanted before', async () => {
   await using it = await stage({ root: null });
   const near = { sharesMachine: true };
   const roots: InputResponseView = { kind: 'roots', roots: [{ uri: `file://${it.project}` }] };
@@ -146,7 +146,7 @@ test('what a process that was killed left for proofs goes with the next one', as
   proofs[Symbol.dispose]();
 });
 
-test('E10: once proven, the file itself is read, not what was sent before', async () => {
+test('once proven, the file itself is read, not what was sent before', async () => {
   await using it = await stage();
   const can = { roots: {} };
   const near = { sharesMachine: true, user: 'fay' };

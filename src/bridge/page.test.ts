@@ -9,7 +9,7 @@ const can = { elicitation: { url: {} } };
 const accepted: InputResponseView = { kind: 'elicit', action: 'accept', content: {} };
 const send = (url: string, body: string) => fetch(url.replace('/ask/', '/uploads/'), { method: 'PUT', body });
 
-test('E6: of two calls that wait for one page, both have what comes by it', async () => {
+test('of two calls that wait for one page, both have what comes by it', async () => {
   await using it = await stage();
   const wish = { path: 'docs/a.md' };
   const ask = async () => isAsked(await it.bridge.read(wish, call(can)));
@@ -21,7 +21,7 @@ test('E6: of two calls that wait for one page, both have what comes by it', asyn
   assert.deepEqual((await waiting).map(isFile).map(text), ['here', 'here']);
 });
 
-test('E6: nothing can be sent by a page that the client refused to open', async () => {
+test('nothing can be sent by a page that the client refused to open', async () => {
   await using it = await stage();
   const asked = isAsked(await it.bridge.read({ path: 'docs/a.md' }, call(can)));
   const context = call(can, { state: asked.state });
@@ -37,7 +37,7 @@ test('E6: nothing can be sent by a page that the client refused to open', async 
   assert.equal((await send(paramsOf(asked)['url'], 'late')).status, 404);
 });
 
-test('E6: while a page is waited for, progress only grows, also when it is shown again', async () => {
+test('while a page is waited for, progress only grows, also when it is shown again', async () => {
   await using it = await stage({ timeoutMs: 2000 });
   const seen: number[] = [];
   const progress = (value: number): void => void seen.push(value);
@@ -53,7 +53,7 @@ test('E6: while a page is waited for, progress only grows, also when it is shown
   );
 });
 
-test('E6: a server that stops waits for nobody at a page', async () => {
+test('a server that stops waits for nobody at a page', async () => {
   await using it = await stage();
   const stop = new AbortController();
   const wish = { path: 'docs/a.md' };

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { isListing, isOffered, sh } from './ladder/answers.testing.ts';
 import { call, stage } from './ladder/stage.testing.ts';
 
-test('E6: a command that sent no listing has not shown that the folder is empty', async () => {
+test('a command that sent no listing has not shown that the folder is empty', async () => {
   await using it = await stage();
   const wish = { path: 'docs', recursive: true };
   const send = async (body: string) => {
@@ -20,7 +20,7 @@ test('E6: a command that sent no listing has not shown that the folder is empty'
   assert.deepEqual([empty.entries.length, empty.cut, empty.hidden], [0, false, 0]);
 });
 
-test('E6: the command sends no folder for a file', async () => {
+test('the command sends no folder for a file', async () => {
   await using it = await stage();
   mkdirSync(join(it.project, 'docs/sub'));
   const { command } = isOffered(await it.bridge.read({ path: 'docs/sub' }, call()));

@@ -20,7 +20,7 @@ async function connected(url: string, capabilities: ClientCapabilities) {
   return { client, use, [Symbol.asyncDispose]: () => client.close() };
 }
 
-test('E2, E10: over MCP 2026-07-28 a form is filled, decoded, and remembered', async () => {
+test('over MCP 2026-07-28 a form is filled, decoded, and remembered', async () => {
   await using it = await stage();
   await using far = await connected(it.url, { elicitation: { form: {} } });
   let asked = 0;
@@ -39,7 +39,7 @@ test('E2, E10: over MCP 2026-07-28 a form is filled, decoded, and remembered', a
   assert.equal(asked, 1);
 });
 
-test('E2: what was typed is text, whatever the encoding of the file is said to be', async () => {
+test('what was typed is text, whatever the encoding of the file is said to be', async () => {
   await using it = await stage();
   const [read] = it.tools;
   const can = { elicitation: { form: {} } };
@@ -53,7 +53,7 @@ test('E2: what was typed is text, whatever the encoding of the file is said to b
   assert.equal(remembered.structured.text, 'Größe');
 });
 
-test('E2: what is no text comes by link, unless its bytes or an encoding are asked for', async () => {
+test('what is no text comes by link, unless its bytes or an encoding are asked for', async () => {
   await using it = await stage();
   const [read] = it.tools;
   const bytes = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(500)]);
@@ -66,7 +66,7 @@ test('E2: what is no text comes by link, unless its bytes or an encoding are ask
   assert.equal((await got({ encoding: 'latin-1' })).text.length, bytes.length);
 });
 
-test('E5, E9: what is remembered is read in the encoding in which it was given', async () => {
+test('what is remembered is read in the encoding in which it was given', async () => {
   await using it = await stage();
   const [read] = it.tools;
   const bytes = Buffer.from('日本語', 'utf16le');
@@ -76,7 +76,7 @@ test('E5, E9: what is remembered is read in the encoding in which it was given',
   assert.deepEqual([structured.text, structured.fell_back], ['日本語', false]);
 });
 
-test('E2, E10: over MCP 2026-07-28 a page takes bytes of any size, and large ones pass by the conversation', async () => {
+test('over MCP 2026-07-28 a page takes bytes of any size, and large ones pass by the conversation', async () => {
   await using it = await stage();
   await using far = await connected(it.url, { elicitation: { url: {} } });
   const bytes = Buffer.alloc(200_000, 7);
@@ -97,7 +97,7 @@ test('E2, E10: over MCP 2026-07-28 a page takes bytes of any size, and large one
   assert.deepEqual([again.structuredContent.cached, again.structuredContent.file_id], [true, file_id]);
 });
 
-test('E1: a recursive listing is a tree in the text and in the structured content, and a long one is a file as well', async () => {
+test('a recursive listing is a tree in the text and in the structured content, and a long one is a file as well', async () => {
   await using it = await stage();
   const [, list] = it.tools;
   const can = { elicitation: {} };
@@ -155,7 +155,7 @@ test('E1: a recursive listing is a tree in the text and in the structured conten
   recordProof('E1:recursion-as-a-tree');
 });
 
-test('E7: an offer tells what to run, and when it ends', async () => {
+test('an offer tells what to run, and when it ends', async () => {
   await using it = await stage();
   const [read] = it.tools;
   const { text, structured }: Any = await read!.handle({ path: 'docs/a.md' }, call());
@@ -169,7 +169,7 @@ test('E7: an offer tells what to run, and when it ends', async () => {
   });
 });
 
-test('E4: the page tells no more than a name, which it escapes, and lets nothing else run', async () => {
+test('the page tells no more than a name, which it escapes, and lets nothing else run', async () => {
   await using it = await stage();
   const name = `<img src=x onerror=alert(1)>&"'`;
   assert.ok(

@@ -118,7 +118,7 @@ it('a URL that is called keeps its slash and its query', () => {
   );
 });
 
-it('C8: a URL that paths are put behind has neither a slash at its end, nor query, fragment or password', () => {
+it('a URL that paths are put behind has neither a slash at its end, nor query, fragment or password', () => {
   assert.equal(optionalBaseUrl.parse('HTTPS://Example.org//'), 'https://example.org');
   assert.equal(optionalBaseUrl.parse('http://example.org:8080/crate/'), 'http://example.org:8080/crate');
   refuses(optionalBaseUrl, 'http://a/?b', 'http://a/#b', 'http://me:secret@a/', 'a', 'http://a b/');

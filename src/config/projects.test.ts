@@ -6,7 +6,7 @@ import { scratchFile } from './settings.testing.ts';
 
 const one = [{ root: '/p', filesystem: { allowed_paths: ['docs', 'data'] } }];
 
-it('E3: a config file names projects in YAML, with one key or two, and prints them as it reads them', () => {
+it('a config file names projects in YAML, with one key or two, and prints them as it reads them', () => {
   using file = scratchFile();
   for (const text of [
     'projects:\n  - root: /p\n    filesystem: { allowed_paths: [docs, data] }\n',
@@ -34,7 +34,7 @@ it('a list of projects that says too little or too much is refused', () => {
     assert.throws(() => projectList.parse(text), text);
 });
 
-it('E3: the two names of the allowed paths in one file are refused with the line', () => {
+it('the two names of the allowed paths in one file are refused with the line', () => {
   using file = scratchFile();
   file.write('client_paths: [docs]\nfilesystem.allowed_paths: [data]\n');
   assert.throws(() => loadConfig({ config: file.path }, {}), {

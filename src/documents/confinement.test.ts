@@ -28,7 +28,7 @@ async function newLooking(t: TestContext, given: string) {
 }
 
 it(
-  'C12: a confined process sees what it is given and no other file, no network and no other process',
+  'a confined process sees what it is given and no other file, no network and no other process',
   { skip },
   async (t) => {
     const folder = newFolder(t);
@@ -56,23 +56,19 @@ function processesWith(text: string): string[] {
   });
 }
 
-it(
-  'C12: when the outer process is killed, the inner one is gone, even if it is busy',
-  { skip },
-  async (t) => {
-    const given = newFolder(t);
-    const looking = await newLooking(t, given);
-    await looking.call('look', given);
-    const spinning = looking.call('spin', undefined);
-    assert.ok(processesWith(given).length > 0);
-    const inner = innermost(processesWith(given));
-    const cause = new WorkcrateError('document_timeout', 'It took too long.');
-    looking.kill(cause);
-    await assert.rejects(spinning, cause);
-    const isThere = (): boolean => processesWith(given).length > 0 || isAlive(inner);
-    await eventually(() => !isThere());
-  },
-);
+it('when the outer process is killed, the inner one is gone, even if it is busy', { skip }, async (t) => {
+  const given = newFolder(t);
+  const looking = await newLooking(t, given);
+  await looking.call('look', given);
+  const spinning = looking.call('spin', undefined);
+  assert.ok(processesWith(given).length > 0);
+  const inner = innermost(processesWith(given));
+  const cause = new WorkcrateError('document_timeout', 'It took too long.');
+  looking.kill(cause);
+  await assert.rejects(spinning, cause);
+  const isThere = (): boolean => processesWith(given).length > 0 || isAlive(inner);
+  await eventually(() => !isThere());
+});
 
 /** Bubblewrap stands twice before Node, whose own command line does not name what it may read. */
 function innermost(wrappers: string[]): string {

@@ -32,12 +32,12 @@ function sources(
 const cases = { png: pngOf(3, 2), jpg: jpegOf(300, 200), gif: gifOf(30, 20), webp: webpOf(40, 50), svg };
 
 for (const [extension, bytes] of Object.entries(cases))
-  test(`C11: a picture is known as ${extension} by its bytes`, () => {
+  test(`a picture is known as ${extension} by its bytes`, () => {
     const picture = judgePicture(bytes, called, limits);
     assert.deepEqual([picture.name, picture.called], [`picture-1.${extension}`, 'plot']);
   });
 
-test('C11: the size of a picture is read from its head', () => {
+test('the size of a picture is read from its head', () => {
   assert.deepEqual(pictureSize(pngOf(3, 2), 'png'), { width: 3, height: 2 });
   assert.deepEqual(pictureSize(jpegOf(300, 200), 'jpg'), { width: 300, height: 200 });
   assert.deepEqual(pictureSize(gifOf(30, 20), 'gif'), { width: 30, height: 20 });
@@ -51,7 +51,7 @@ test('C11: the size of a picture is read from its head', () => {
   assert.deepEqual(pictureSize(lossless, 'webp'), { width: 640, height: 480 });
 });
 
-test('C12: a small file that claims an enormous picture is refused', () => {
+test('a small file that claims an enormous picture is refused', () => {
   const bombs = [
     pngOf(1, 1, { width: 50_000, height: 50_000 }),
     pngOf(1, 1, { width: 1, height: 20_001 }),
@@ -66,7 +66,7 @@ test('C12: a small file that claims an enormous picture is refused', () => {
     });
 });
 
-test('C12: what is damaged, or no picture, is refused with the name that was given', () => {
+test('what is damaged, or no picture, is refused with the name that was given', () => {
   const damaged = [
     pngOf(3, 2).subarray(0, 12),
     jpegOf(9, 9).subarray(0, 20),
@@ -82,12 +82,12 @@ test('C12: what is damaged, or no picture, is refused with the name that was giv
     });
 });
 
-test('C12: an SVG with code in it is refused', () => {
+test('an SVG with code in it is refused', () => {
   const hostile = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>');
   assert.throws(() => judgePicture(hostile, called, limits), { code: 'document_invalid', message: /plot/ });
 });
 
-test('C12: whatever the bytes, they are a picture or refused', () => {
+test('whatever the bytes, they are a picture or refused', () => {
   const starts = Object.values(cases).map((bytes) => Buffer.from(bytes).subarray(0, 16));
   const bytes = fc
     .tuple(fc.constantFrom(Buffer.alloc(0), ...starts), fc.uint8Array({ maxLength: 60 }))
@@ -104,7 +104,7 @@ test('C12: whatever the bytes, they are a picture or refused', () => {
   assert.equal(pictureKind(new Uint8Array()), null);
 });
 
-test('C11: an artifact goes before a file of the same name, and an id is a file alone', async () => {
+test('an artifact goes before a file of the same name, and an id is a file alone', async () => {
   const id = `file_${'0a'.repeat(12)}`;
   const from = sources({ 'a.png': pngOf(2, 2) }, { 'a.png': svg, 'b.jpg': gifOf(2, 2), [id]: svg });
   const wanted = [
@@ -120,7 +120,7 @@ test('C11: an artifact goes before a file of the same name, and an id is a file 
   assert.deepEqual(from.asked, ['artifact a.png', 'artifact b.jpg', 'file b.jpg', `file ${id}`]);
 });
 
-test('C11: a picture that is nowhere is named, and how to see what there is', async () => {
+test('a picture that is nowhere is named, and how to see what there is', async () => {
   await assert.rejects(findPictures([{ wanted: 'x.png', as: 'picture-1' }], sources({}), limits, never), {
     code: 'document_invalid',
     message: /^There is no picture "x\.png" among your artifacts and files\. list_artifacts/,
@@ -128,7 +128,7 @@ test('C11: a picture that is nowhere is named, and how to see what there is', as
   });
 });
 
-test('C12: pictures are bounded, each and all together', async () => {
+test('pictures are bounded, each and all together', async () => {
   const small = { ...limits, eachBytes: 100, allBytes: 150 };
   const from = sources({ a: pngOf(2, 2), b: pngOf(2, 2), c: Buffer.alloc(101) });
   const wanted = ['a', 'b'].map((name) => ({ wanted: name, as: name }));
@@ -140,7 +140,7 @@ test('C12: pictures are bounded, each and all together', async () => {
   });
 });
 
-test('C12: looking for pictures ends when it is cancelled', async () => {
+test('looking for pictures ends when it is cancelled', async () => {
   const cancelled = AbortSignal.abort(new Error('enough'));
   const from = sources({ a: svg });
   await assert.rejects(findPictures([{ wanted: 'a', as: 'picture-1' }], from, limits, cancelled), /enough/);

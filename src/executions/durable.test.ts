@@ -58,7 +58,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
     openRoom({ location: await location(), clock: () => noon, sandbox: 'None here.', ...options });
 
   describe(`lines and rows on ${name}`, { skip }, () => {
-    test('D9: lines that a loss of power took are written again of the rows, each once', async () => {
+    test('lines that a loss of power took are written again of the rows, each once', async () => {
       await using room = await open();
       const made: Execution[] = [];
       for (let n = 0; n < 50; n++) made.push(await keep(room, { startedAt: noon + n, code: `# ${n}` }));
@@ -85,7 +85,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       }
     });
 
-    test('D9: a crash between row and line, or before the row, leaves one line that says what the row says', async () => {
+    test('a crash between row and line, or before the row, leaves one line that says what the row says', async () => {
       await using room = await open();
       const ended = await keep(room, { stdout: 'result' });
       const cut = await keep(room, { reason: 'running' });
@@ -102,7 +102,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.equal((await room.executions.get(ada, cut.id)).reason, 'lost');
     });
 
-    test('D9: the lines of successes go with their rows, and those of failures later', async () => {
+    test('the lines of successes go with their rows, and those of failures later', async () => {
       let now = noon;
       await using room = await open({
         clock: () => now,
@@ -134,7 +134,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       recordProof('D9:retention-of-lines');
     });
 
-    test('D9: a clock that is 100 days ahead for a sweep costs no record', async () => {
+    test('a clock that is 100 days ahead for a sweep costs no record', async () => {
       let now = noon;
       await using room = await open({ clock: () => now });
       const kept = await keep(room, {});
@@ -148,7 +148,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual(told(room), [[kept.id, 'exit']]);
     });
 
-    test('D9: an end that cannot be written is written later, and the caller has the result', async (t) => {
+    test('an end that cannot be written is written later, and the caller has the result', async (t) => {
       const database = await openDatabase(await location());
       t.after(() => database.close());
       const fault = { isOn: false };
@@ -169,7 +169,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.ok(events.has('execution.end_not_written') && events.has('execution.end_written'));
     });
 
-    test('D9: a row of this server that is left running is found by the sweep, and a run under way is let be', async () => {
+    test('a row of this server that is left running is found by the sweep, and a run under way is let be', async () => {
       let now = Date.now();
       await using room = await openRoom({ location: await location(), clock: () => now });
       const stuck = await keep(room, { reason: 'running', startedAt: now });

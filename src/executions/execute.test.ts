@@ -16,7 +16,7 @@ const programs = {
 } as const;
 
 for (const [language, code] of Object.entries(programs) as [keyof typeof programs, string][]) {
-  test(`D2: ${language}: output, exit code and record of a run`, async () => {
+  test(`${language}: output, exit code and record of a run`, async () => {
     await using room = await openRoom();
     const { execution } = await room.run({ language, code, stdin: 'in' });
     assert.match(execution.id, /^exec_[0-9a-f]{12}$/);
@@ -54,7 +54,7 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
   });
 }
 
-test('D2: a signal, a timeout and a limit of the time that is clamped', async () => {
+test('a signal, a timeout and a limit of the time that is clamped', async () => {
   await using room = await openRoom();
   const killed = await room.run({ code: 'kill -SEGV $$' });
   assert.deepEqual([killed.execution.reason, killed.execution.signal], ['signal', 'SIGSEGV']);
@@ -64,7 +64,7 @@ test('D2: a signal, a timeout and a limit of the time that is clamped', async ()
   recordProof('D4:clamped');
 });
 
-test('D7: what was said before the time was up is there', async () => {
+test('what was said before the time was up is there', async () => {
   await using room = await openRoom();
   // The second is for a machine that is too busy to have begun by then.
   for (const timeoutMs of [300, 20_000]) {
@@ -75,7 +75,7 @@ test('D7: what was said before the time was up is there', async () => {
   assert.fail('it was not there');
 });
 
-test('D3: the folder of a run is its own, is kept if anything is in it, and else removed', async () => {
+test('the folder of a run is its own, is kept if anything is in it, and else removed', async () => {
   await using room = await openRoom();
   const { workspace } = await room.places.of('ada');
   const [empty, full] = [await room.run({ code: 'pwd' }), await room.run({ code: 'echo 1 > made.txt' })];
@@ -84,7 +84,7 @@ test('D3: the folder of a run is its own, is kept if anything is in it, and else
   assert.deepEqual(full.execution.artifacts.created, ['made.txt']);
 });
 
-test('D3: two runs in one working_dir do not collide, and leave no script behind', async () => {
+test('two runs in one working_dir do not collide, and leave no script behind', async () => {
   await using room = await openRoom();
   const code = 'echo $0 > $RANDOM$RANDOM.txt; sleep 0.1; ls | wc -l';
   const runs = await Promise.all([1, 2].map(() => room.run({ code, workingDir: 'shared' })));
@@ -96,7 +96,7 @@ test('D3: two runs in one working_dir do not collide, and leave no script behind
   assert.equal(readdirSync(join(workspace, 'shared')).length, 2);
 });
 
-test('D3: where runs have a uid, what the server makes for them is theirs', { skip: notRoot() }, async () => {
+test('where runs have a uid, what the server makes for them is theirs', { skip: notRoot() }, async () => {
   await using room = await openRoom({ uids: { from: 200_000, to: 200_010 } });
   for (const folder of [room.data, join(room.data, 'places')]) chmodSync(folder, 0o755);
   const { workspace } = await room.places.of('ada');
@@ -107,7 +107,7 @@ test('D3: where runs have a uid, what the server makes for them is theirs', { sk
   assert.equal(statSync(join(workspace, execution.id)).uid, 200_000);
 });
 
-test('D2: files of the working folder are named from there, those of /artifacts by their path', async () => {
+test('files of the working folder are named from there, those of /artifacts by their path', async () => {
   await using room = await openRoom();
   const first = await room.run({
     code: 'mkdir -p a; echo 1 > a/x; echo 1 > $ARTIFACTS/p.svg',
@@ -125,7 +125,7 @@ test('D2: files of the working folder are named from there, those of /artifacts 
   assert.deepEqual(third.execution.artifacts.created, ['q.svg']);
 });
 
-test('D8: a run that puts a link in the place of its folder learns nothing of where that leads', async () => {
+test('a run that puts a link in the place of its folder learns nothing of where that leads', async () => {
   await using room = await openRoom();
   const code = 'cd ..; rmdir "$OLDPWD"; ln -s /etc "$OLDPWD"; rm -rf $ARTIFACTS/*; ln -s /etc $ARTIFACTS/etc';
   const { execution } = await room.run({ code });
@@ -133,14 +133,14 @@ test('D8: a run that puts a link in the place of its folder learns nothing of wh
   assert.deepEqual(execution.artifacts.created, []);
 });
 
-test('D2: limits that a backend does not hold are named', async () => {
+test('limits that a backend does not hold are named', async () => {
   await using sandbox = plainSandbox({ holds: { memory: 'no cgroup', network: 'no namespace' } });
   await using room = await openRoom({ sandbox });
   const { execution } = await room.run({});
   assert.deepEqual(execution.limits.unenforced, ['network', 'memory']);
 });
 
-test('D10: a run that the client cancels is killed, and its record says so', async () => {
+test('a run that the client cancels is killed, and its record says so', async () => {
   await using room = await openRoom();
   const cancel = new AbortController();
   const request = {
@@ -162,7 +162,7 @@ test('D10: a run that the client cancels is killed, and its record says so', asy
   await assert.rejects(room.executions.run(ada, { ...request, code }, watching(cancel.signal)), /abort/i);
 });
 
-test('D9: a run that cannot be started is recorded as refused, and its folder is gone', async () => {
+test('a run that cannot be started is recorded as refused, and its folder is gone', async () => {
   const refuse = new WorkcrateError('sandbox_busy', 'Too many runs wait. Try again later.');
   await using sandbox = plainSandbox({ refuse });
   await using room = await openRoom({ sandbox });
@@ -176,13 +176,13 @@ test('D9: a run that cannot be started is recorded as refused, and its folder is
   assert.deepEqual(readdirSync(workspace), []);
 });
 
-test('D9: a run that cannot be recorded is ended', async () => {
+test('a run that cannot be recorded is ended', async () => {
   await using room = await openRoom();
   await room.database.query('DROP TABLE executions');
   await assert.rejects(room.run({ code: 'sleep 100' }), { code: 'database_failed' });
 });
 
-test('D9: a run whose sandbox breaks under it is lost, and is ended', async () => {
+test('a run whose sandbox breaks under it is lost, and is ended', async () => {
   await using plain = plainSandbox();
   const start: Sandbox['start'] = async (request) => {
     const run = await plain.start(request);
@@ -205,7 +205,7 @@ async function* broken(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-test('D10: a run that is cancelled while it waits for its turn is recorded as cancelled', async () => {
+test('a run that is cancelled while it waits for its turn is recorded as cancelled', async () => {
   await using plain = plainSandbox();
   const start: Sandbox['start'] = ({ signal }) =>
     new Promise((_, reject) => {
@@ -233,7 +233,7 @@ test('D10: a run that is cancelled while it waits for its turn is recorded as ca
   );
 });
 
-test('D9: what is under way when the server ends is cancelled and recorded', async () => {
+test('what is under way when the server ends is cancelled and recorded', async () => {
   await using room = await openRoom();
   const { workspace } = await room.places.of('ada');
   const running = room.run({ code: 'touch started; sleep 100', workingDir: '/workspace' });
@@ -243,7 +243,7 @@ test('D9: what is under way when the server ends is cancelled and recorded', asy
   assert.equal((await room.executions.get(ada, execution.id)).reason, 'cancelled');
 });
 
-test('D9: a journal that cannot be written costs nobody the result', async () => {
+test('a journal that cannot be written costs nobody the result', async () => {
   await using room = await openRoom();
   writeFileSync(join(room.data, 'logs'), 'in the way');
   const { execution } = await room.run({ code: 'echo kept' });
@@ -251,7 +251,7 @@ test('D9: a journal that cannot be written costs nobody the result', async () =>
   assert.ok(room.log.some(({ event }) => event === 'execution.not_in_journal'));
 });
 
-test('D8: long names do not fill the record: 64 KB of them are listed, and it says that there are more', async () => {
+test('long names do not fill the record: 64 KB of them are listed, and it says that there are more', async () => {
   const long = (kind: string): string[] =>
     Array.from({ length: 900 }, (_, at) => `${kind}${at}-${'\x01é'.repeat(100)}`);
   const names = { created: ['first', ...long('c')], modified: long('m'), deleted: long('d') };
@@ -269,7 +269,7 @@ test('D8: long names do not fill the record: 64 KB of them are listed, and it sa
   assert.deepEqual((await room.executions.get(ada, execution.id)).artifacts, execution.artifacts);
 });
 
-test('D8: names that take less than 64 KB are all listed', async () => {
+test('names that take less than 64 KB are all listed', async () => {
   const names = Array.from({ length: 900 }, (_, at) => `plain-${at}`);
   const omitted = { created: 0, modified: 0, deleted: 0 };
   const found = { created: names, modified: names, deleted: names, omitted, complete: true };
@@ -278,7 +278,7 @@ test('D8: names that take less than 64 KB are all listed', async () => {
   assert.deepEqual(execution.artifacts, { created: names, modified: names, deleted: names, complete: true });
 });
 
-test('D8: files that cannot be compared cost nobody the result', async () => {
+test('files that cannot be compared cost nobody the result', async () => {
   let looks = 0;
   const changes: Changes = {
     snapshot: () => {
@@ -291,7 +291,7 @@ test('D8: files that cannot be compared cost nobody the result', async () => {
   assert.deepEqual([execution.stdout, execution.artifacts.complete], ['kept\n', false]);
 });
 
-test('D14: without a sandbox nothing runs, and the answer says what would help', async () => {
+test('without a sandbox nothing runs, and the answer says what would help', async () => {
   await using room = await openRoom({ sandbox: 'Install bubblewrap.' });
   await assert.rejects(room.run({}), { code: 'sandbox_unavailable', message: /Install bubblewrap/ });
   await using sandbox = plainSandbox();
@@ -299,7 +299,7 @@ test('D14: without a sandbox nothing runs, and the answer says what would help',
   await assert.rejects(other.run({ language: 'python' }), { code: 'sandbox_unavailable', message: /bash/ });
 });
 
-test('D9: the log tells of each run and holds neither code nor output', async () => {
+test('the log tells of each run and holds neither code nor output', async () => {
   await using room = await openRoom();
   const { execution } = await room.run({ code: 'echo se"cr"et' });
   const ended = room.log.filter(({ event }) => event === 'execution.ended');
@@ -310,7 +310,7 @@ test('D9: the log tells of each run and holds neither code nor output', async ()
   assert.doesNotMatch(JSON.stringify(room.log), /secret|cr"/);
 });
 
-test('D6: what leads through a link is refused and noted, and nothing runs', async () => {
+test('what leads through a link is refused and noted, and nothing runs', async () => {
   await using room = await openRoom();
   const { workspace } = await room.places.of('ada');
   mkdirSync(join(workspace, 'inner'));
@@ -339,7 +339,7 @@ function notRoot(): string | false {
   return process.getuid?.() === 0 ? false : 'only root can give folders away';
 }
 
-test('D7: how much of an output is shown is a setting, also where most of it is passed over', async () => {
+test('how much of an output is shown is a setting, also where most of it is passed over', async () => {
   await using room = await openRoom({ outputBounds: { most: 100, head: 10, tail: 20 } });
   const short = await room.run({ code: 'printf "%0100d" 0' });
   assert.deepEqual([short.execution.stdout.length, short.execution.truncated], [100, false]);

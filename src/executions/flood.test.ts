@@ -6,7 +6,7 @@ import { recordProof } from '../requirements.testing.ts';
 const megabyte = 1024 ** 2;
 const each = 256 * megabyte;
 
-test('D7: a flood on both outputs at once is read in little memory', async (t) => {
+test('a flood on both outputs at once is read in little memory', async (t) => {
   await using room = await openRoom({ outputBytes: 16 * megabyte, maxTimeoutMs: 120_000 });
   const before = process.memoryUsage().rss;
   let most = before;

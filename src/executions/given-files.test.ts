@@ -85,7 +85,7 @@ const refusals: Record<string, [OtherFile, string]> = {
 };
 
 for (const [what, [file, code]] of Object.entries(refusals))
-  test(`B7: a file ${what} is refused; none of the others stays, and nothing runs`, async () => {
+  test(`a file ${what} is refused; none of the others stays, and nothing runs`, async () => {
     await using sandbox = plainSandbox();
     const limits = { ...sandbox.limits, fileBytes: 100 };
     await using room = await openRoom({ sandbox: { ...sandbox, limits } });

@@ -25,7 +25,7 @@ function failing(program: string, args: string[]): string {
   return stderr;
 }
 
-test('D19: a missing module of Python comes with what is there, and what to do', () => {
+test('a missing module of Python comes with what is there, and what to do', () => {
   const stderr = failing('python3', ['-c', 'import matplotlib_is_not_here.pyplot']);
   assert.match(
     missingHint(ended('python', stderr), walled)!,
@@ -49,7 +49,7 @@ test('D19: a missing module of Python comes with what is there, and what to do',
   );
 });
 
-test('D19: missing packages of Node, programs, and installs that cannot work come with what to do', () => {
+test('missing packages of Node, programs, and installs that cannot work come with what to do', () => {
   for (const code of ['require("left-pad")', 'import("left-pad")'])
     assert.match(
       missingHint(ended('node', failing(process.execPath, ['-e', code])), walled)!,
@@ -70,7 +70,7 @@ test('D19: missing packages of Node, programs, and installs that cannot work com
     );
 });
 
-test('D19: nothing is said of programs that did not fail for that, or where nobody knows what there is', () => {
+test('nothing is said of programs that did not fail for that, or where nobody knows what there is', () => {
   const missing = "ModuleNotFoundError: No module named 'scipy'";
   const silent: [Parameters<typeof missingHint>[0], Surroundings | null][] = [
     [ended('python', missing, 0), walled],
@@ -89,7 +89,7 @@ test('D19: nothing is said of programs that did not fail for that, or where nobo
     assert.equal(missingHint(run, surroundings), null, run.stderr.slice(0, 80));
 });
 
-test('D19: what is there is told in a sentence or two', () => {
+test('what is there is told in a sentence or two', () => {
   assert.equal(describeSurroundings(null), '');
   assert.equal(
     describeSurroundings(walled),
@@ -109,7 +109,7 @@ test('D19: what is there is told in a sentence or two', () => {
   );
 });
 
-test('D10, D19: the tools say what code finds where it runs, and results what is missing', async () => {
+test('the tools say what code finds where it runs, and results what is missing', async () => {
   await using room = await openRoom({ surroundings: walled });
   const [code, bash] = room.tools;
   assert.match(code!.description, /No network, .*Python 3\.11 with numpy 1\.24\.2, pandas and without .*\.$/);

@@ -41,7 +41,7 @@ const hostile = fc
   )
   .map((parts) => parts.join(''));
 
-test('D9: no code, output or file name can forge a line', async () => {
+test('no code, output or file name can forge a line', async () => {
   using logs = folder();
   const path = join(logs.path, 'executions-2026-05-04.jsonl');
   let lines = 0;
@@ -65,7 +65,7 @@ test('D9: no code, output or file name can forge a line', async () => {
   );
 });
 
-test('D9: a line tells how much came in on stdin, and does not hold it', async () => {
+test('a line tells how much came in on stdin, and does not hold it', async () => {
   using logs = folder();
   await using journal = createJournal(
     logs.path,
@@ -78,7 +78,7 @@ test('D9: a line tells how much came in on stdin, and does not hold it', async (
   assert.equal((JSON.parse(line) as Line).stdin_bytes, 7000);
 });
 
-test('D9: lines stand in the order in which they came, in a file that only the owner may read', async () => {
+test('lines stand in the order in which they came, in a file that only the owner may read', async () => {
   using logs = folder();
   await using journal = createJournal(
     join(logs.path, 'logs'),
@@ -97,7 +97,7 @@ test('D9: lines stand in the order in which they came, in a file that only the o
   assert.equal(statSync(join(logs.path, 'logs')).mode & 0o777, 0o700);
 });
 
-test('D9: each day (UTC) has its file, and those of days long gone are removed', async () => {
+test('each day (UTC) has its file, and those of days long gone are removed', async () => {
   using logs = folder();
   let now = Date.parse('2026-05-04T23:59:59.999Z');
   await using journal = createJournal(
@@ -121,7 +121,7 @@ test('D9: each day (UTC) has its file, and those of days long gone are removed',
   assert.deepEqual(readdirSync(logs.path).sort(), ['executions-2026-05-06.jsonl', 'executions-notes.txt']);
 });
 
-test('D9: a line that a crash has torn stays by itself', async () => {
+test('a line that a crash has torn stays by itself', async () => {
   using logs = folder();
   const path = join(logs.path, 'executions-2026-05-04.jsonl');
   appendFileSync(path, '{"id":"exec_torn');

@@ -49,7 +49,7 @@ const silent = () => {};
 const bounds = shownBounds;
 const sizes = fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 1, maxLength: 5 });
 
-test('D7: any bytes in any pieces give the text that they are as a whole', async () => {
+test('any bytes in any pieces give the text that they are as a whole', async () => {
   const bytes = fc
     .uint8Array({ maxLength: 300 })
     .chain((part) => fc.nat(200).map((times) => Buffer.concat(Array.from({ length: times }, () => part))));
@@ -69,7 +69,7 @@ test('D7: any bytes in any pieces give the text that they are as a whole', async
   );
 });
 
-test('D7: a character that is never finished is replaced, also where it is the one too many', async () => {
+test('a character that is never finished is replaced, also where it is the one too many', async () => {
   const kept = keeper();
   const bytes = Buffer.concat([Buffer.from('x'.repeat(10_000)), Buffer.from([0xf0, 0x9f])]);
   const output = await takeOutput(streamed([bytes]), { ...kept, heard: silent, bounds });
@@ -77,7 +77,7 @@ test('D7: a character that is never finished is replaced, also where it is the o
   assert.deepEqual(kept.bytes(), bytes);
 });
 
-test('D7: what is more than may be kept is counted and dropped', async () => {
+test('what is more than may be kept is counted and dropped', async () => {
   const kept = keeper();
   kept.allow(20_000);
   const bytes = Buffer.alloc(50_000, 'y');
@@ -88,7 +88,7 @@ test('D7: what is more than may be kept is counted and dropped', async () => {
 });
 
 for (const failAfter of [0, 1, 3])
-  test(`D7: output is read to its end where keeping it fails after ${failAfter} blocks`, async () => {
+  test(`output is read to its end where keeping it fails after ${failAfter} blocks`, async () => {
     const kept = keeper(failAfter);
     const bytes = Buffer.alloc(3_000_000, 'z');
     const output = await takeOutput(streamed(inPieces(bytes, [90_000])), { ...kept, heard: silent, bounds });
@@ -98,7 +98,7 @@ for (const failAfter of [0, 1, 3])
     assert.match(output.text, /truncated 2992000 chars/);
   });
 
-test('D7: the writer waits for whoever keeps the bytes', async () => {
+test('the writer waits for whoever keeps the bytes', async () => {
   let open = 0;
   let most = 0;
   const gate = Promise.withResolvers<void>();

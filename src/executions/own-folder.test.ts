@@ -12,7 +12,7 @@ import { makeOwned, removeIfEmpty } from './own-folder.ts';
 const skip = process.getuid?.() === 0 ? false : 'only root can give folders away';
 const uid = 200_000;
 
-test('D3: what is made is given away, what the user has made is left as it is', { skip }, () => {
+test('what is made is given away, what the user has made is left as it is', { skip }, () => {
   using ground = playground();
   makeOwned(ground.root, parsePath('a/b'), uid);
   makeOwned(ground.root, parsePath('a/b/c'), uid + 1);
@@ -20,7 +20,7 @@ test('D3: what is made is given away, what the user has made is left as it is', 
   assert.deepEqual(owners, [uid, uid, uid + 1]);
 });
 
-test('D3: nobody who swaps links makes the server give its own folders away', { skip }, async (t) => {
+test('nobody who swaps links makes the server give its own folders away', { skip }, async (t) => {
   using ground = playground();
   mkdirSync(join(ground.root, 'outer/folder'), { recursive: true });
   const attacker = fork(join(import.meta.dirname, '../paths/swap-links.testing.ts'), [ground.root]);
@@ -44,7 +44,7 @@ test('D3: nobody who swaps links makes the server give its own folders away', { 
   await once(attacker, 'exit');
 });
 
-test('D3: only an empty folder is removed', () => {
+test('only an empty folder is removed', () => {
   using ground = playground();
   mkdirSync(join(ground.root, 'empty'));
   symlinkSync('../outside', join(ground.root, 'link'));

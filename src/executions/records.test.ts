@@ -53,7 +53,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
   };
 
   describe(`executions on ${name}`, { skip }, () => {
-    test('D9: code and output that a database cannot hold are stored in another form', async () => {
+    test('code and output that a database cannot hold are stored in another form', async () => {
       await using room = await open();
       const { id } = await keep(room, {
         code: 'a\0b\ud800',
@@ -69,7 +69,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual(await ids(room, { text: 'A\0B' }), [id]);
     });
 
-    test('D9: stdin is kept whole and with its size as given, and earlier rows have none', async () => {
+    test('stdin is kept whole and with its size as given, and earlier rows have none', async () => {
       await using room = await open();
       const stdin = `ü${'x'.repeat(2 * 1024 ** 2 - 2)}`;
       const whole = await keep(room, { stdin });
@@ -84,7 +84,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual([old.stdin, old.stdinBytes], ['', 0]);
     });
 
-    test('D9, A10: nobody gets or finds what another ran', async () => {
+    test('nobody gets or finds what another ran', async () => {
       await using room = await open();
       const { id } = await keep(room, {});
       assert.equal((await room.executions.get(ada, id)).id, id);
@@ -93,7 +93,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual(await ids(room, { after: `${now + 1}-${id}` }, bob), []);
     });
 
-    test('D9: search by text takes it literally, in any case, from code, stdout and stderr', async () => {
+    test('search by text takes it literally, in any case, from code, stdout and stderr', async () => {
       await using room = await open();
       const a = await keep(room, { id: 'exec_00000000000a', code: 'Straße = 100%_!' });
       const b = await keep(room, { id: 'exec_00000000000b', stdout: 'STRASSE\n東京 ÜBER' });
@@ -107,7 +107,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual(await ids(room, { text: '_' }), [a.id]);
     });
 
-    test('D9: text is found in the start of the code and of what is shown, and no more of it is kept to be searched', async () => {
+    test('text is found in the start of the code and of what is shown, and no more of it is kept to be searched', async () => {
       await using room = await open();
       const code = `code-start${'a'.repeat(16_000)}code-middle${'a'.repeat(1_000_000)}code-end`;
       const output = `${'a'.repeat(8000)}output-middle${'a'.repeat(1000)}`;
@@ -127,7 +127,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       for (const { length } of kept) assert.ok(length < 33_000, `${length}`);
     });
 
-    test('D9: a search looks at few rows at a time, and others have their turn in between', async () => {
+    test('a search looks at few rows at a time, and others have their turn in between', async () => {
       await using room = await open();
       await fill(room, 1000);
       for (const search of [{ text: 'nowhere' }, { status: 'oom' as const }]) {
@@ -141,7 +141,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       }
     });
 
-    test('D9: a search that has looked at 50,000 rows gives what it has, and can be gone on with', async () => {
+    test('a search that has looked at 50,000 rows gives what it has, and can be gone on with', async () => {
       await using room = await open();
       await fill(room, 50_100);
       await room.database.query("UPDATE executions SET haystack = 'needle' WHERE started_at IN (3, 50090)");
@@ -153,7 +153,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual([found(second), second.next], [[3], null]);
     });
 
-    test('D9: pages by text hold every match once, although rows are new, gone, or of the same time', async () => {
+    test('pages by text hold every match once, although rows are new, gone, or of the same time', async () => {
       await using room = await open();
       const made: string[] = [];
       for (let n = 0; n < 150; n++) {
@@ -175,7 +175,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual(seen.toSorted(), made.toSorted());
     });
 
-    test('D9: search by language, status and time', async () => {
+    test('search by language, status and time', async () => {
       await using room = await open();
       const ok = await keep(room, { startedAt: now - 3 });
       const failed = await keep(room, { startedAt: now - 2, exitCode: 1, language: 'bash' });
@@ -191,7 +191,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       recordProof('D9:row-found-by-search-and-get');
     });
 
-    test('D9: pages hold every execution once, although some are new, gone, or of the same time', async () => {
+    test('pages hold every execution once, although some are new, gone, or of the same time', async () => {
       await using room = await open();
       const made: string[] = [];
       for (let n = 0; n < 25; n++) made.push((await keep(room, { startedAt: now - Math.floor(n / 10) })).id);
@@ -207,7 +207,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual(seen.toSorted(), made.toSorted());
     });
 
-    test('D9: successes are forgotten after 30 days and failures after 90, and so are journals', async () => {
+    test('successes are forgotten after 30 days and failures after 90, and so are journals', async () => {
       await using room = await open();
       const old = { startedAt: now - 31 * day };
       const older = { startedAt: now - 91 * day, exitCode: 1 };
@@ -229,7 +229,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       recordProof('D9:retention-of-rows');
     });
 
-    test('D9: runs that a crash has cut off are lost, with a line in the journal', async () => {
+    test('runs that a crash has cut off are lost, with a line in the journal', async () => {
       await using room = await open();
       const cut = await keep(room, { reason: 'running', code: 'Sleep()', startedAt: now - day });
       const whole = await keep(room, {}, 'another');
@@ -243,7 +243,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.equal(await room.executions.recover(), 0);
     });
 
-    test('D9: a run of just now is lost if this server ran it, and of another on SQLite alone', async () => {
+    test('a run of just now is lost if this server ran it, and of another on SQLite alone', async () => {
       await using room = await open();
       await keep(room, { reason: 'running' }, 'another');
       assert.equal(await room.executions.recover(), name === 'SQLite' ? 1 : 0);
@@ -251,7 +251,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.equal(await room.executions.recover(), 1);
     });
 
-    test('D9: what a server that never came back has left running is found lost by the sweep of another', async () => {
+    test('what a server that never came back has left running is found lost by the sweep of another', async () => {
       await using room = await open();
       // On SQLite there is no other.
       const other = name === 'SQLite' ? 'local' : 'another';
@@ -262,7 +262,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.equal((await room.executions.get(ada, fresh.id)).reason, 'running');
     });
 
-    test('D9: what was answered is found at once, in the row and in the journal', async () => {
+    test('what was answered is found at once, in the row and in the journal', async () => {
       await using room = await openRoom({ location: await location() });
       const { execution: ran } = await room.run({ code: 'printf "a\\0b\\n"; exit 1', language: 'bash' });
       assert.equal(ran.stdout, 'a\0b\n');

@@ -8,7 +8,7 @@ import { executionRoutes } from './route.ts';
 /** Notes nothing: what is noted is in e2e/audit. */
 const noted: Noted = (_asked, work) => work(() => {});
 
-test('D9: GET /executions and /executions/{id} give what the tools give', async () => {
+test('GET /executions and /executions/{id} give what the tools give', async () => {
   await using room = await openRoom();
   const log = createLog('off');
   const mine = executionRoutes({ executions: room.executions, callerOf: () => ada, noted, log });
@@ -42,7 +42,7 @@ test('D9: GET /executions and /executions/{id} give what the tools give', async 
   assert.deepEqual((await get(mine, '/executions/..%2f'))[0], 400);
 });
 
-test('D9: what fails in the database is told without its words', async () => {
+test('what fails in the database is told without its words', async () => {
   await using room = await openRoom();
   const routes = executionRoutes({
     executions: room.executions,

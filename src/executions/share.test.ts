@@ -40,7 +40,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       };
     }
 
-    test('D9: the oldest records of a user go when they take more than the share, and nobody else loses any', async () => {
+    test('the oldest records of a user go when they take more than the share, and nobody else loses any', async () => {
       await using it = await stage(1_000_000);
       const share = it.share();
       const other = await it.keep({ owner: 'bob', code: 'b'.repeat(900_000) });
@@ -59,7 +59,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       assert.deepEqual(await it.idsOf('bob'), [other.id]);
     });
 
-    test('D9: records of before are counted at the first run after a start, and one that is too large by itself stays', async () => {
+    test('records of before are counted at the first run after a start, and one that is too large by itself stays', async () => {
       await using it = await stage(100_000);
       for (let n = 0; n < 30; n++) await it.keep({ code: 'c'.repeat(10_000) });
       const last = await it.keep({ code: 'c'.repeat(10_000) });
@@ -73,7 +73,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       assert.deepEqual(await it.idsOf('ada'), [large.id]);
     });
 
-    test('D9: many small records are measured a part at a time', async () => {
+    test('many small records are measured a part at a time', async () => {
       await using it = await stage(700_000);
       let last: Execution | null = null;
       for (let n = 0; n < 1300; n++) last = await it.keep({});

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sqliteDatabase } from '../database/sqlite.ts';
 import { writeTogether } from './together.ts';
 
-test('D9: what is written in one turn is one transaction, and one that fails costs only itself', async () => {
+test('what is written in one turn is one transaction, and one that fails costs only itself', async () => {
   const database = sqliteDatabase(':memory:');
   await database.query('CREATE TABLE numbers (number BIGINT NOT NULL PRIMARY KEY)');
   const write = writeTogether(database);

@@ -49,7 +49,7 @@ async function openTools(options: RoomOptions = {}) {
   };
 }
 
-test('D10: the tools say what they may do', async () => {
+test('the tools say what they may do', async () => {
   await using tools = await openTools();
   const listed = (await tools.client.listTools()).tools.map(({ name, annotations }) => [name, annotations]);
   const running = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
@@ -62,7 +62,7 @@ test('D10: the tools say what they may do', async () => {
   ]);
 });
 
-test('D2: a result has all fields, and a program that failed is no error of the tool', async () => {
+test('a result has all fields, and a program that failed is no error of the tool', async () => {
   await using tools = await openTools();
   const code = 'echo out; echo err >&2; echo 1 > "$ARTIFACTS/plot.svg"; exit 7';
   const { data, text, failed } = await tools.call('execute_code', { language: 'bash', code });
@@ -90,7 +90,7 @@ test('D2: a result has all fields, and a program that failed is no error of the 
   );
 });
 
-test('D1: bad input is a schema error, nothing runs and nothing is recorded', async () => {
+test('bad input is a schema error, nothing runs and nothing is recorded', async () => {
   await using tools = await openTools();
   const bad: Record<string, unknown>[] = [
     {},
@@ -131,7 +131,7 @@ test('D1: bad input is a schema error, nothing runs and nothing is recorded', as
   assert.deepEqual((await tools.room.executions.search(ada, { limit: 5 })).executions, []);
 });
 
-test('D1: stdin, working_dir and a time beyond the most are taken, a session is not found', async () => {
+test('stdin, working_dir and a time beyond the most are taken, a session is not found', async () => {
   await using tools = await openTools();
   const input = {
     language: 'node',
@@ -147,7 +147,7 @@ test('D1: stdin, working_dir and a time beyond the most are taken, a session is 
   assert.match(session.text, /Leave session_id out/);
 });
 
-test('D1: 2 MB of stdin reach the program, and whoever has more is told of files', async () => {
+test('2 MB of stdin reach the program, and whoever has more is told of files', async () => {
   await using tools = await openTools();
   const stdin = 'x'.repeat(2 * 1024 ** 2);
   const code = 'let n = 0; process.stdin.on("data", (d) => (n += d.length)).on("end", () => console.log(n))';
@@ -157,7 +157,7 @@ test('D1: 2 MB of stdin reach the program, and whoever has more is told of files
   assert.match(more.text, /stdin may take 2 MB.*request_upload.*files/);
 });
 
-test('A11: execute_bash runs in /workspace, which is kept, with its time in seconds', async () => {
+test('execute_bash runs in /workspace, which is kept, with its time in seconds', async () => {
   await using tools = await openTools();
   const first = await tools.call('execute_bash', { command: 'echo kept > note.txt' });
   assert.deepEqual(first.data.artifacts.created, ['note.txt']);
@@ -167,7 +167,7 @@ test('A11: execute_bash runs in /workspace, which is kept, with its time in seco
   assert.match(late.text, /timed out after \d+ ms: it may take 300 ms\]/);
 });
 
-test('D7: long output is cut, and all of it can be had by link', async () => {
+test('long output is cut, and all of it can be had by link', async () => {
   await using tools = await openTools();
   const code = 'import sys\nsys.stdout.write("é" * 30000)\nsys.stderr.write("x" * 10001)';
   const { data, text, result } = await tools.call('execute_code', { language: 'python', code });
@@ -185,7 +185,7 @@ test('D7: long output is cut, and all of it can be had by link', async () => {
   assert.equal((await buffer(object!.read(0, object!.size))).toString(), 'é'.repeat(30_000));
 });
 
-test('D7: a run whose full output is over quota still gives its result, and says why there is no link', async () => {
+test('a run whose full output is over quota still gives its result, and says why there is no link', async () => {
   await using tools = await openTools({ quotas: { ...plenty, userBytes: 20_000 } });
   const code = 'head -c 50000 /dev/zero | tr "\\0" x; exit 4';
   const { data, text, failed } = await tools.call('execute_code', { language: 'bash', code });
@@ -194,7 +194,7 @@ test('D7: a run whose full output is over quota still gives its result, and says
   assert.match(text, /The full stdout could not be kept: Over quota/);
 });
 
-test('D7: output beyond the most that is kept is dropped, and the answer says so', async () => {
+test('output beyond the most that is kept is dropped, and the answer says so', async () => {
   await using tools = await openTools({ outputBytes: 20_000 });
   const { data, text } = await tools.call('execute_bash', {
     command: 'head -c 50000 /dev/zero | tr "\\0" x',
@@ -204,7 +204,7 @@ test('D7: output beyond the most that is kept is dropped, and the answer says so
   assert.match(data.stdout, /truncated 42000 chars/);
 });
 
-test('D10: output comes as progress while the program runs', async () => {
+test('output comes as progress while the program runs', async () => {
   await using tools = await openTools();
   const { workspace } = await tools.room.places.of('ada');
   const go = join(workspace, 'go');
@@ -232,7 +232,7 @@ test('D10: output comes as progress while the program runs', async () => {
   assert.equal(data.exit_code, 0);
 });
 
-test('D10: cancellation by the client ends the run', async () => {
+test('cancellation by the client ends the run', async () => {
   await using tools = await openTools();
   const cancel = new AbortController();
   const started = Promise.withResolvers<void>();
@@ -253,7 +253,7 @@ test('D10: cancellation by the client ends the run', async () => {
   assert.deepEqual([reason, stdout], ['cancelled', 'partly\n']);
 });
 
-test('D9: get_execution and search_executions tell of earlier runs', async () => {
+test('get_execution and search_executions tell of earlier runs', async () => {
   await using tools = await openTools();
   const ran = await tools.call('execute_code', { language: 'python', code: 'print("Needle"); 1/0' });
   const id = ran.data.execution_id;
@@ -281,7 +281,7 @@ test('D9: get_execution and search_executions tell of earlier runs', async () =>
   );
 });
 
-test('D9: get_execution tells how much came in on stdin, and not what', async () => {
+test('get_execution tells how much came in on stdin, and not what', async () => {
   await using tools = await openTools();
   const code = 'process.stdin.resume()';
   const ran = await tools.call('execute_code', { language: 'node', code, stdin: 'ünï\0' });
@@ -295,7 +295,7 @@ test('D9: get_execution tells how much came in on stdin, and not what', async ()
   assert.doesNotMatch(plain.text, /stdin/);
 });
 
-test('D2: what is not enforced, and names that are not plain, are told as they are', async () => {
+test('what is not enforced, and names that are not plain, are told as they are', async () => {
   await using sandbox = plainSandbox({ holds: { memory: 'no cgroup' } });
   await using tools = await openTools({ sandbox });
   const command = `touch "$(printf 'a\\n[exec_0: exit code 0]')" plain.txt`;
@@ -307,7 +307,7 @@ test('D2: what is not enforced, and names that are not plain, are told as they a
   assert.deepEqual(data.unenforced, ['memory']);
 });
 
-test('D2: the text says where files were created, modified and deleted', async () => {
+test('the text says where files were created, modified and deleted', async () => {
   await using tools = await openTools();
   const make = 'echo 1 > out.csv; mkdir in; echo 2 > in/b; echo 3 > "$ARTIFACTS/plot.svg"';
   const first = await tools.call('execute_code', { language: 'bash', code: make });
@@ -327,7 +327,7 @@ test('D2: the text says where files were created, modified and deleted', async (
   assert.ok(text.endsWith(lines.join('\n')), text);
 });
 
-test('D2: the text names 20 files in all, the start of long names, and how many more there are', async () => {
+test('the text names 20 files in all, the start of long names, and how many more there are', async () => {
   const names = (kind: string): string[] =>
     Array.from({ length: 30 }, (_, at) => `${kind}${at}${'x'.repeat(400)}`);
   const omitted = { created: 0, modified: 0, deleted: 0 };
@@ -355,7 +355,7 @@ test('D2: the text names 20 files in all, the start of long names, and how many 
   assert.ok(three.length < 5000, `${three.length}`);
 });
 
-test('D6: a refused working_dir is an error with its code', async () => {
+test('a refused working_dir is an error with its code', async () => {
   await using tools = await openTools();
   const input = { language: 'bash', code: 'true', working_dir: '~/.ssh' };
   const { failed, result } = await tools.call('execute_code', input);

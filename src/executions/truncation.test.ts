@@ -19,7 +19,7 @@ const pieces = fc.tuple(text, fc.array(fc.nat(400), { maxLength: 20 })).map(([wh
   return { whole, parts: cuts.slice(1).map((cut, at) => whole.slice(cuts[at], cut)) };
 });
 
-test('D7: a text up to the bound is shown whole, a longer one by its head and tail', () => {
+test('a text up to the bound is shown whole, a longer one by its head and tail', () => {
   fc.assert(
     fc.property(text, (whole) => {
       const shown = truncated(whole, bounds);
@@ -32,12 +32,12 @@ test('D7: a text up to the bound is shown whole, a longer one by its head and ta
   );
 });
 
-test('D7: no character is broken at the cut', () => {
+test('no character is broken at the cut', () => {
   fc.assert(fc.property(text, (whole) => assert.ok(truncated(whole, bounds).isWellFormed())));
   recordProof('D7:no-broken-utf8');
 });
 
-test('D7: in which pieces a text comes makes no difference', () => {
+test('in which pieces a text comes makes no difference', () => {
   fc.assert(
     fc.property(pieces, ({ whole, parts }) => {
       const truncation = createTruncation(bounds);
@@ -48,7 +48,7 @@ test('D7: in which pieces a text comes makes no difference', () => {
   );
 });
 
-test('D7: 10,000 characters are shown, of 10,001 the first and last 4,000', () => {
+test('10,000 characters are shown, of 10,001 the first and last 4,000', () => {
   assert.equal(truncated('x'.repeat(10_000), shownBounds), 'x'.repeat(10_000));
   const shown = truncated(`${'a'.repeat(5000)}b${'c'.repeat(5000)}`, shownBounds);
   assert.equal(shown, `${'a'.repeat(4000)}\n[... truncated 2001 chars ...]\n${'c'.repeat(4000)}`);

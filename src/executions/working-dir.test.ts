@@ -40,7 +40,7 @@ const allowed: Record<string, string> = {
 };
 
 for (const [given, meant] of Object.entries(allowed))
-  test(`D6: ${JSON.stringify(given)} is ${meant}`, () => assert.equal(parse(given), meant));
+  test(`${JSON.stringify(given)} is ${meant}`, () => assert.equal(parse(given), meant));
 
 const protectedPaths = [
   ...'/etc /etc/ //etc /etc/passwd /./etc /etc/. /workspace/../etc /tmp/../etc/x /x/../etc'.split(' '),
@@ -52,7 +52,7 @@ const protectedPaths = [
 ];
 
 for (const path of protectedPaths)
-  test(`D6: ${path} is refused as protected`, () => assert.throws(() => parse(path), refused('protected')));
+  test(`${path} is refused as protected`, () => assert.throws(() => parse(path), refused('protected')));
 
 const hostile: [string, string][] = [
   ['..', 'traversal'],
@@ -80,24 +80,24 @@ const hostile: [string, string][] = [
 ];
 
 for (const [path, kind] of hostile)
-  test(`D6: ${JSON.stringify(path.slice(0, 40))} is refused as ${kind}`, () =>
+  test(`${JSON.stringify(path.slice(0, 40))} is refused as ${kind}`, () =>
     assert.throws(() => parse(path), refused(kind)));
 
 for (const path of ['/', '//', '/.', '/etcetera', '/varnish/x', '/data', '/data/workcrate2', '/nowhere'])
-  test(`D6: ${path} is not there inside, and the answer says what is`, () =>
+  test(`${path} is not there inside, and the answer says what is`, () =>
     assert.throws(() => parse(path), {
       code: 'path_not_found',
       message: /\/workspace.*\/artifacts.*\/tmp.*~.*client_files.*request_upload/,
     }));
 
-test('D6: a home of this machine is not the one inside, though it may be called the same', () => {
+test('a home of this machine is not the one inside, though it may be called the same', () => {
   const own = ['/home/user'];
   assert.throws(() => parseWorkingDir('/home/user/x', own), refused('protected'));
   assert.equal(insidePath(parseWorkingDir('~/x', own)), '/home/user/x');
   recordProof('D6:refusal-says-what-is-allowed');
 });
 
-test('D6: whatever is given is in one of the four folders or refused', () => {
+test('whatever is given is in one of the four folders or refused', () => {
   const part = fc.oneof(
     fc.constantFrom(
       '..',
@@ -129,7 +129,7 @@ test('D6: whatever is given is in one of the four folders or refused', () => {
   recordProof('D6:folders-of-the-sandbox');
 });
 
-test('D6: what leads through a link is refused, wherever that leads, and nothing is made through one', () => {
+test('what leads through a link is refused, wherever that leads, and nothing is made through one', () => {
   const home = mkdtempSync(join(tmpdir(), 'workcrate-dir-'));
   try {
     const place = { uid: null, workspace: join(home, 'workspace'), artifacts: join(home, 'artifacts') };
@@ -179,7 +179,7 @@ test('D6: what leads through a link is refused, wherever that leads, and nothing
 });
 
 test(
-  'D6: a folder that is exchanged for a link tells nothing of this machine',
+  'a folder that is exchanged for a link tells nothing of this machine',
   { skip: noExchange },
   async () => {
     const home = mkdtempSync(join(tmpdir(), 'workcrate-dir-'));

@@ -26,7 +26,7 @@ async function put({ storage }: { storage: ReturnType<typeof memoryStorage> }, i
   await storage.staging.commit(id, keyFor(id));
 }
 
-test('C7: bytes without a row, as a database that was lost in mid-answer leaves them, give way to the next try', async () => {
+test('bytes without a row, as a database that was lost in mid-answer leaves them, give way to the next try', async () => {
   await using it = await room();
   const id = `up-${'0a'.repeat(12)}`;
   await put(it, id, 'of the try before');

@@ -10,7 +10,7 @@ const range = fc
   .tuple(fc.nat(size), fc.nat(size))
   .map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }));
 
-it('C9: a download is complete exactly when every byte was given since the last one was', () => {
+it('a download is complete exactly when every byte was given since the last one was', () => {
   const answers = fc.array(fc.array(range, { minLength: 1, maxLength: 3 }), { maxLength: 60 });
   fc.assert(
     fc.property(answers, (all) => {
@@ -31,7 +31,7 @@ it('C9: a download is complete exactly when every byte was given since the last 
 const bytesOf = ({ start, end }: ByteRange): number[] =>
   Array.from({ length: end - start }, (_, offset) => start + offset);
 
-it('C9: an empty file is complete when it is sent, and not when nothing is', () => {
+it('an empty file is complete when it is sent, and not when nothing is', () => {
   const { completes } = createCoverage();
   assert.equal(completes('link', [{ start: 0, end: 0 }], 0), true);
   assert.equal(completes('link', [], 0), false);

@@ -74,7 +74,7 @@ it('ranges, HEAD and conditions are answered as for files', async () => {
   assert.equal((await get({ 'If-Match': etag })).status, 412);
 });
 
-it('B11: what is gone answers 410, what is out of reach 503, before any byte', async () => {
+it('what is gone answers 410, what is out of reach 503, before any byte', async () => {
   await using room = await open();
   const { url, token } = await room.share('a thing');
   for (const unreachable of ['found', 'opened'] as const) {
@@ -103,7 +103,7 @@ it('an object that has become shorter is gone, and is closed', async () => {
   assert.equal(it.opened, 0);
 });
 
-it('B7: wrong bytes are taken for whole by nobody: not at once, not by going on, not by single use', async () => {
+it('wrong bytes are taken for whole by nobody: not at once, not by going on, not by single use', async () => {
   for (const singleUse of [false, true]) {
     await using room = await open({ crc32: 1 });
     const { url, token } = await room.share('a thing', { singleUse });
@@ -123,7 +123,7 @@ it('B7: wrong bytes are taken for whole by nobody: not at once, not by going on,
   }
 });
 
-it('B7: a part is given without the CRC of the whole; all of it as a range is checked', async () => {
+it('a part is given without the CRC of the whole; all of it as a range is checked', async () => {
   await using room = await open({ crc32: 1 });
   const { url } = await room.share('a thing');
   const get = (range: string) => fetch(url, { headers: { Range: `bytes=${range}` } });
@@ -131,7 +131,7 @@ it('B7: a part is given without the CRC of the whole; all of it as a range is ch
   await assert.rejects(async () => (await get('0-')).text());
 });
 
-it('B7: nothing at all has a CRC too', async () => {
+it('nothing at all has a CRC too', async () => {
   await using room = await openElsewhere(
     new Map([
       ['empty', thing('')],
@@ -143,7 +143,7 @@ it('B7: nothing at all has a CRC too', async () => {
   assert.deepEqual(await codeOf(await fetch((await room.share('wrong')).url)), [422, 'zip_damaged']);
 });
 
-it('C6: single use: one of many gets it, in one read, and HEAD uses nothing up', async () => {
+it('single use: one of many gets it, in one read, and HEAD uses nothing up', async () => {
   await using room = await open();
   const { url, token } = await room.share('a thing', { singleUse: true });
   assert.equal((await fetch(url, { method: 'HEAD' })).status, 200);
@@ -153,7 +153,7 @@ it('C6: single use: one of many gets it, in one read, and HEAD uses nothing up',
   assert.equal((await status(room, token))['state'], 'used');
 });
 
-it('C6: a source that fails on the way does not use a link up', async () => {
+it('a source that fails on the way does not use a link up', async () => {
   await using room = await open();
   const { url } = await room.share('a thing', { singleUse: true });
   room.it.unreachable = 'opened';

@@ -89,7 +89,7 @@ it('ranges are sent by nginx, and not by the store unless it began the download'
   assert.equal((await handed(redirect, { range, 'if-range': '"of the store"' }))?.status, 302);
 });
 
-it('C6: single use, bundles and small files are sent from here', async () => {
+it('single use, bundles and small files are sent from here', async () => {
   for (const [options, headers] of [[redirect, {}] as const, [accel, viaProxy] as const]) {
     assert.equal(await handed(options, headers, { singleUse: true }), null);
     assert.equal(await handed(options, headers, { download: { ...file, storageKey: null } }), null);
@@ -98,7 +98,7 @@ it('C6: single use, bundles and small files are sent from here', async () => {
   }
 });
 
-it('B8: what stands at the store of a source is had from there by redirect, and only by that', async () => {
+it('what stands at the store of a source is had from there by redirect, and only by that', async () => {
   const { storageKey: _key, ...rest } = file;
   const asked: unknown[] = [];
   const presign: Download['presign'] = async (expiresAt, response) => {

@@ -51,7 +51,7 @@ async function open(location: string) {
 for (const [kind, { location, skip }] of Object.entries(backends))
   describe(`as many rights to send as a user may have open, on ${kind}`, { skip }, () => {
     for (const caller of [{ user: 'local' }, { user: 'ada', since: 1000 }])
-      it(`E7: of ${caller.user}, what the server asked for gives way, the oldest first, and what a user wants does not`, async () => {
+      it(`of ${caller.user}, what the server asked for gives way, the oldest first, and what a user wants does not`, async () => {
         await using room = await open(await location());
         const [own] = await room.request(caller, 1, wanted);
         const [first, second, third] = await room.request(caller, 3, asked);
@@ -71,7 +71,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
         await room.uploads.find(own!);
       });
 
-    it('E7: what is being sent, what came, and what others were asked for do not give way', async () => {
+    it('what is being sent, what came, and what others were asked for do not give way', async () => {
       await using room = await open(await location());
       const [ada, bob] = [{ user: 'ada' }, { user: 'bob' }];
       const [hers] = await room.request(ada, 1, asked);

@@ -16,7 +16,7 @@ function requestOf(user: string | null, method = 'tools/call'): ServerContext {
   return { mcpReq: { method }, ...http } as unknown as ServerContext;
 }
 
-test('A10: the state of a call comes back from the user that it was given to, and from nobody else', async () => {
+test('the state of a call comes back from the user that it was given to, and from nobody else', async () => {
   const codec = createStateCodec(local, { askMs });
   const state = await codec.mint({ round: 1 }, requestOf('ada'));
   assert.deepEqual(await codec.verify(state, requestOf('ada')), { round: 1 });
@@ -26,7 +26,7 @@ test('A10: the state of a call comes back from the user that it was given to, an
   await assert.rejects(async () => codec.verify(state, requestOf('local')));
 });
 
-test('A10: what a client on this machine was given does not come back over HTTP, though the user is the same', async () => {
+test('what a client on this machine was given does not come back over HTTP, though the user is the same', async () => {
   const codec = createStateCodec(local, { askMs });
   const overHttp = { ...requestOf(null), http: {} } as ServerContext;
   const state = await codec.mint({ round: 1 }, requestOf(null));
@@ -34,7 +34,7 @@ test('A10: what a client on this machine was given does not come back over HTTP,
   assert.deepEqual(await codec.verify(state, requestOf(null)), { round: 1 });
 });
 
-test('E6: the state of a call lives longer than its client has to answer, however long that is', async (t) => {
+test('the state of a call lives longer than its client has to answer, however long that is', async (t) => {
   t.after(() => mock.timers.reset());
   mock.timers.enable({ apis: ['Date'], now: 1_790_000_000_000 });
   const codec = createStateCodec(local, { askMs: 3_600_000 });
@@ -53,7 +53,7 @@ const backends = {
 
 for (const [kind, { location, skip }] of Object.entries(backends))
   describe(`the key of the state, on ${kind}`, { skip }, () => {
-    it('E10: is one for all servers, also for those that start at once, and another for another database', async () => {
+    it('is one for all servers, also for those that start at once, and another for another database', async () => {
       const database = await openDatabase(await location());
       const other = await openDatabase(await location());
       try {

@@ -7,7 +7,7 @@ import { belowRoot, here, parsePath } from './paths.ts';
 import { allFootings, openDescriptors, playground, refusedAs } from './playground.testing.ts';
 
 for (const footing of allFootings) {
-  test(`A1: the names of regular files are given, with a step for everything else (${footing})`, () => {
+  test(`the names of regular files are given, with a step for everything else (${footing})`, () => {
     using play = playground();
     symlinkSync('file', join(play.root, 'link'));
     linkSync(join(play.root, 'file'), join(play.root, 'second'));

@@ -17,7 +17,7 @@ test(
   },
 );
 
-test('E4: a folder held by its descriptor stays the same one when a link takes its name', () => {
+test('a folder held by its descriptor stays the same one when a link takes its name', () => {
   using play = playground();
   using root = footings.descriptors.root(play.root);
   using folder = footings.descriptors.reach(root, 'folder');
@@ -27,7 +27,7 @@ test('E4: a folder held by its descriptor stays the same one when a link takes i
   assert.deepEqual(readdirSync(play.outside), ['secret']);
 });
 
-test('E4: a file held by its descriptor is the one that is opened when another takes its name', () => {
+test('a file held by its descriptor is the one that is opened when another takes its name', () => {
   using play = playground();
   using root = footings.descriptors.root(play.root);
   using file = footings.descriptors.reach(root, 'file');
@@ -36,7 +36,7 @@ test('E4: a file held by its descriptor is the one that is opened when another t
   assert.equal(readFileSync(opened.fd, 'utf8'), 'inside');
 });
 
-test('E4: a folder that was looked up is refused once a link or another folder has taken its name', () => {
+test('a folder that was looked up is refused once a link or another folder has taken its name', () => {
   for (const put of [(path: string) => symlinkSync('../outside', path), (path: string) => mkdirSync(path)]) {
     using play = playground();
     const folder = footings.lookups.reach(footings.lookups.root(play.root), 'folder');
@@ -50,7 +50,7 @@ test('E4: a folder that was looked up is refused once a link or another folder h
   }
 });
 
-test('E4: a file that was looked up is refused, and closed, once another has taken its name', () => {
+test('a file that was looked up is refused, and closed, once another has taken its name', () => {
   using play = playground();
   const file = footings.lookups.reach(footings.lookups.root(play.root), 'file');
   writeFileSync(join(play.root, 'other'), 'other');

@@ -6,7 +6,7 @@ import { belowRoot, parsePath } from './paths.ts';
 import { allFootings, playground, refusedAs, textOf } from './playground.testing.ts';
 
 for (const footing of allFootings)
-  test(`E4: what is hidden is not reached by its name nor through a link, by ${footing}`, () => {
+  test(`what is hidden is not reached by its name nor through a link, by ${footing}`, () => {
     using play = playground();
     writeFileSync(join(play.root, '.env'), 'key');
     mkdirSync(join(play.root, '.git'));

@@ -65,7 +65,7 @@ const alike = [
 const hostilePath = fc.array(fc.constantFrom(...pieces, ...alike), { minLength: 1, maxLength: 12 });
 const misreading = fc.array(fc.constantFrom(...misreadings), { maxLength: 4 });
 
-test('E4: no accepted path leads outside when it is decoded, normalised or case-folded afterwards', () => {
+test('no accepted path leads outside when it is decoded, normalised or case-folded afterwards', () => {
   let accepted = 0;
   fc.assert(
     fc.property(hostilePath, misreading, (parts, steps) => {

@@ -11,7 +11,7 @@ import { openDescriptors, playground, type Playground } from './playground.testi
 
 const contested = ['file', 'folder/secret', 'outer/folder/secret'];
 
-test('E4: the attack works on realpath followed by open, so that the tests below mean something', async () => {
+test('the attack works on realpath followed by open, so that the tests below mean something', async () => {
   await using battle = await battlefield();
   const deadline = Date.now() + 30_000;
   let escapes = 0;
@@ -24,7 +24,7 @@ for (const [links, opens] of [
   ['refuse', 60_000],
   ['within', 20_000],
 ] as const) {
-  test(`E4: in ${opens} opens under attack none leads outside (links: ${links})`, async () => {
+  test(`in ${opens} opens under attack none leads outside (links: ${links})`, async () => {
     await using battle = await battlefield();
     const root = belowRoot(battle.root, { links, footing: 'descriptors' });
     const paths = contested.map((path) => parsePath(path));
@@ -45,7 +45,7 @@ for (const [links, opens] of [
   });
 }
 
-test('E4: under attack nothing outside is created, renamed, replaced or removed', async () => {
+test('under attack nothing outside is created, renamed, replaced or removed', async () => {
   await using battle = await battlefield();
   const root = belowRoot(battle.root, { footing: 'descriptors' });
   const done = new Map<string, number>();

@@ -9,7 +9,7 @@ import { belowRoot, parsePath } from './paths.ts';
 import { allFootings, playground, refusedAs } from './playground.testing.ts';
 
 for (const footing of allFootings) {
-  test(`E4: a FIFO and a socket are refused at once, without waiting for the other end (${footing})`, async () => {
+  test(`a FIFO and a socket are refused at once, without waiting for the other end (${footing})`, async () => {
     using play = playground();
     execFileSync('mkfifo', [join(play.root, 'fifo')]);
     await using server = createServer().listen(join(play.root, 'socket'));
@@ -22,7 +22,7 @@ for (const footing of allFootings) {
     }
   });
 
-  test(`E4: devices are refused (${footing})`, () => {
+  test(`devices are refused (${footing})`, () => {
     const root = belowRoot('/dev', { footing });
     for (const name of ['null', 'zero', 'tty']) {
       assert.throws(() => root.open(parsePath(name)), refusedAs('not_regular'));

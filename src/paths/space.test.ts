@@ -37,7 +37,7 @@ for (const { what, code } of [
     code: `for _ in range(50): os.mkdir('d' * 100); os.chdir('d' * 100)`,
   },
 ])
-  it(`D14: counts ${what}`, (t) => {
+  it(`counts ${what}`, (t) => {
     const path = folder(t);
     const write = `open(b'\\xfefile', 'wb').write(bytes(${2 * mega}))`;
     execFileSync(python, ['-c', `import os\nos.chdir('${path}')\n${code}\n${write}`]);
@@ -45,14 +45,14 @@ for (const { what, code } of [
     assert.ok(isAbout(bytes, 2), `${bytes} bytes`);
   });
 
-it('D14: what cannot be counted is too much', (t) => {
+it('what cannot be counted is too much', (t) => {
   const path = folder(t);
   const code = `import os\nos.chdir('${path}')\nfor _ in range(300): os.mkdir('d'); os.chdir('d')`;
   execFileSync(python, ['-c', code]);
   assert.equal(spaceOf(path).bytes, Infinity, 'it is too deep');
 });
 
-it('D14: counts several names of a file once, holes not at all, and follows no link', (t) => {
+it('counts several names of a file once, holes not at all, and follows no link', (t) => {
   const [path, other] = [folder(t), folder(t)];
   mkdirSync(join(path, 'folder'));
   writeFileSync(join(path, 'file'), Buffer.alloc(2 * mega));
@@ -65,19 +65,19 @@ it('D14: counts several names of a file once, holes not at all, and follows no l
   assert.ok(isAbout(bytes, 2), `${bytes} bytes`);
 });
 
-it('D14: stops at so many entries, and says so', (t) => {
+it('stops at so many entries, and says so', (t) => {
   const path = folder(t);
   for (let number = 0; number < 20; number++) writeFileSync(join(path, `${number}`), 'x');
   assert.equal(spaceOf(path, 20).isCut, false);
   assert.equal(spaceOf(path, 19).isCut, true);
 });
 
-it('D14: a folder that is not there takes nothing', () => {
+it('a folder that is not there takes nothing', () => {
   assert.deepEqual(spaceOf('/nowhere/at/all'), { bytes: 0, isCut: false });
 });
 
 for (const what of ['folder', 'file'])
-  it(`D14: a ${what} that is renamed all the time is counted, or is too much`, async (t) => {
+  it(`a ${what} that is renamed all the time is counted, or is too much`, async (t) => {
     const path = folder(t);
     for (let number = 0; number < 200; number++) writeFileSync(join(path, `other${number}`), '');
     const code = `import os
@@ -106,7 +106,7 @@ while True:
     );
   });
 
-it('D14: a run that renames and deletes much, as honest ones do, is counted', async (t) => {
+it('a run that renames and deletes much, as honest ones do, is counted', async (t) => {
   const path = folder(t);
   const code = `import os
 os.chdir('${path}')

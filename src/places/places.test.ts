@@ -26,7 +26,7 @@ async function opened(location: string) {
   return Object.assign(database, { [Symbol.asyncDispose]: () => database.close() });
 }
 
-test('A10: every user has folders of their own, the same ones each time, whatever their name', async () => {
+test('every user has folders of their own, the same ones each time, whatever their name', async () => {
   await using database = await opened(':memory:');
   const home = join(folder, 'names');
   const places = placesOn(database, { folder: home });
@@ -99,7 +99,7 @@ test('as root, folders belong to the uid of their user, and uids come to an end'
 });
 
 describe('places on PostgreSQL', { skip: server === null && NO_POSTGRES }, () => {
-  test('A10: users who come at once, to several servers, get a number each', async () => {
+  test('users who come at once, to several servers, get a number each', async () => {
     const url = await server!.url();
     await using first = await opened(url);
     await using second = await opened(url);

@@ -20,7 +20,7 @@ function openShare(): { share: Share; found: { bytes: number } } {
 const endRun = (share: Share, grownBy: number): void =>
   share.settle({ beganOver: true, wasOver: false, growth: async () => grownBy });
 
-test('D14: runs may go on in folders that cannot be counted while they do not fill the disk', async () => {
+test('runs may go on in folders that cannot be counted while they do not fill the disk', async () => {
   const { share, found } = openShare();
   share.note((found.bytes = Infinity));
   for (let run = 0; run < 20; run++) {
@@ -31,7 +31,7 @@ test('D14: runs may go on in folders that cannot be counted while they do not fi
   assert.ok(share.growthLeft > 0);
 });
 
-test('D14: what many runs add to folders that cannot be counted is added up, until no more are started', async () => {
+test('what many runs add to folders that cannot be counted is added up, until no more are started', async () => {
   const { share, found } = openShare();
   share.note((found.bytes = Infinity));
   let runs = 0;

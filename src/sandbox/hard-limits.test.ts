@@ -6,7 +6,7 @@ import { contractLimits } from './contract/harness.contract.ts';
 const limits = { ...contractLimits, processes: 128, fileBytes: 2e9 };
 const plenty = 2_465_780;
 
-test('D14: hard limits are read as the kernel writes them', () => {
+test('hard limits are read as the kernel writes them', () => {
   const text = `Limit                     Soft Limit           Hard Limit           Units     
 Max file size             unlimited            unlimited            bytes     
 Max processes             97024                300                  processes 
@@ -16,7 +16,7 @@ Max open files            1024                 4096                 files
   assert.ok(readHardLimits().openFiles >= 256);
 });
 
-test('D14: a process of a run has 1,024 open files, and all runs together leave most to others', () => {
+test('a process of a run has 1,024 open files, and all runs together leave most to others', () => {
   assert.deepEqual(fitLimits(limits, 8, unlimited, plenty), { limits, openFiles: 1024, warnings: [] });
   const small = fitLimits(limits, 8, unlimited, 800_000);
   assert.equal(small.openFiles, 390);
@@ -27,7 +27,7 @@ test('D14: a process of a run has 1,024 open files, and all runs together leave 
   );
 });
 
-test('D14: limits that cannot be raised are lowered, by name', () => {
+test('limits that cannot be raised are lowered, by name', () => {
   const hard = { openFiles: 512, processes: 100, fileBytes: 1e6 };
   const fitted = fitLimits(limits, 8, hard, plenty);
   assert.deepEqual(fitted.limits, { ...limits, processes: 100, fileBytes: 1e6 });
@@ -36,7 +36,7 @@ test('D14: limits that cannot be raised are lowered, by name', () => {
     assert.ok(fitted.warnings.join().includes(name), name);
 });
 
-test('D14: with too few open files for any run it is said which limit that is', () => {
+test('with too few open files for any run it is said which limit that is', () => {
   assert.throws(() => fitLimits(limits, 8, { ...unlimited, openFiles: 100 }, plenty), {
     code: 'sandbox_unavailable',
     message: /may have 100 \(ulimit -Hn\).*LimitNOFILE=/,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { debianNames, packageScript, packagesOf, parsePackages } from './python-packages.ts';
 
-test('D19: an interpreter tells which packages it has, and is asked once', async () => {
+test('an interpreter tells which packages it has, and is asked once', async () => {
   const ask = packagesOf('/usr/bin/python3', '/usr/bin');
   const told = (await ask())!;
   assert.match(told.version, /^3\.\d+$/);
@@ -12,7 +12,7 @@ test('D19: an interpreter tells which packages it has, and is asked once', async
   assert.equal(await packagesOf('/bin/true', '/usr/bin')(), null);
 });
 
-test('D19: whatever an image prints, only versions come into a description', () => {
+test('whatever an image prints, only versions come into a description', () => {
   const told = parsePackages(
     'noise\npackages {"version": "3.12", "debian": "yes", "packages": {"numpy": "1.0\\nIgnore all", "pandas": "2.1.0+x", "scipy": 7, "evil": "1"}}\n',
   )!;

@@ -18,7 +18,7 @@ function watched(options: Partial<StoppingOptions>) {
   return { stop, calls };
 }
 
-test('D4: out of time there is SIGTERM, then the grace, then SIGKILL', (t) => {
+test('out of time there is SIGTERM, then the grace, then SIGKILL', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { stop, calls } = watched({ timeoutMs: 20, graceMs: 100 });
   for (const [ms, done] of [

@@ -183,7 +183,7 @@ async function describe(tool: Tool): Promise<string> {
     .join('; ');
 }
 
-test('E8: the audit log shows the same of each tool as it did when tools did not declare it', async () => {
+test('the audit log shows the same of each tool as it did when tools did not declare it', async () => {
   const found: Record<string, string> = {};
   for (const tool of tools)
     found[tool.name] = tool.isNoted ? await describeRefused(tool) : await describe(tool);
@@ -196,7 +196,7 @@ async function describeRefused(tool: Tool): Promise<string> {
   return subject.length === 0 ? '' : `subject: ${subject.join(', ')}`;
 }
 
-test('E8: a call that is refused before it reaches its tool is told with the same subject', async () => {
+test('a call that is refused before it reaches its tool is told with the same subject', async () => {
   for (const tool of tools.filter(({ isNoted }) => isNoted !== true))
     assert.match(
       await describe(tool),

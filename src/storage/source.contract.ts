@@ -75,7 +75,7 @@ export function sourceContract(name: string, make: () => Promise<TestSource>): v
     });
     after(async () => test[Symbol.asyncDispose]());
 
-    it('B1: lists, describes and opens an object under any name that its owner gave it, and signs URLs for it', async () => {
+    it('lists, describes and opens an object under any name that its owner gave it, and signs URLs for it', async () => {
       const names = [...oddNames, ...(test.takesControls ? ['line\nbreak\u0001.zip'] : [])].map(
         (name) => `odd/${name}`,
       );
@@ -113,7 +113,7 @@ export function sourceContract(name: string, make: () => Promise<TestSource>): v
       assert.notEqual(await source.stat('u/e\u0301'), null);
     });
 
-    it('B2: a stamp stays while an object does, and is another once its bytes are', async () => {
+    it('a stamp stays while an object does, and is another once its bytes are', async () => {
       const name = fresh();
       await test.write(name, encode('one'));
       const first = (await source.stat(name))!;
@@ -142,7 +142,7 @@ export function sourceContract(name: string, make: () => Promise<TestSource>): v
       assert.deepEqual(await everything(source, 'nowhere/'), []);
     });
 
-    it('B11: says null for what is not there, and for names that could lead elsewhere', async () => {
+    it('says null for what is not there, and for names that could lead elsewhere', async () => {
       await test.write('there/x', encode('x'));
       const none = ['nothing', 'there', 'there/x/y', 'there//x', 'there/./x', 'there/../there/x', '/there/x'];
       for (const name of [...none, 'there/x/', '', '.', '..', 'a\0b', '\ud800', 'x'.repeat(3000)]) {
@@ -151,7 +151,7 @@ export function sourceContract(name: string, make: () => Promise<TestSource>): v
       }
     });
 
-    it('B11: an object that changes or goes while it is read is never read on', async () => {
+    it('an object that changes or goes while it is read is never read on', async () => {
       const [changing, going] = [fresh(), fresh()];
       const bytes = randomBytes(2_000_000);
       for (const name of [changing, going]) await test.write(name, bytes);

@@ -33,7 +33,7 @@ async function demandEnd(pid: number): Promise<void> {
   await eventually(() => !isAlive(pid));
 }
 
-it('B2: what ends the process fails its calls; this one lives, and the next call works', async (t) => {
+it('what ends the process fails its calls; this one lives, and the next call works', async (t) => {
   const { helper, lines } = newHelper(t);
   // As V8 does where memory runs out.
   await assert.rejects(helper.call('die', 'abort'), { code: 'internal' });
@@ -51,7 +51,7 @@ it('what it is given does not stand in its command line', async (t) => {
   assert.deepEqual([data, argv.includes('very-secret')], [{ key: 'very-secret' }, false]);
 });
 
-it('B11: one that is busy for ever is ended when it is closed', async (t) => {
+it('one that is busy for ever is ended when it is closed', async (t) => {
   const { helper, lines } = newHelper(t);
   const begun = Promise.withResolvers<number>();
   const call = helper.call('spin', undefined, { report: (pid) => begun.resolve(pid) });
@@ -62,7 +62,7 @@ it('B11: one that is busy for ever is ended when it is closed', async (t) => {
   assert.deepEqual([isAlive(pid), lines], [false, []]);
 });
 
-it('B11: one that gives no sign of life for too long is ended, and the next call works', async (t) => {
+it('one that gives no sign of life for too long is ended, and the next call works', async (t) => {
   const { helper, lines } = newHelper(t, { silentMs: 1500 });
   let pid = 0;
   await assert.rejects(helper.call('spin', undefined, { report: (own) => void (pid = own) }), {
@@ -78,7 +78,7 @@ it('one that is at work for longer than that, and gives signs of life, is not', 
   assert.equal(await helper.call('sleep', 3000), 'slept');
 });
 
-it('B11: one that is killed is gone at once, its calls fail with the cause, and the next call works', async (t) => {
+it('one that is killed is gone at once, its calls fail with the cause, and the next call works', async (t) => {
   const { helper, lines } = newHelper(t);
   const begun = Promise.withResolvers<number>();
   const calls = [
@@ -109,7 +109,7 @@ it('one that was never started, or has ended, can be killed', async (t) => {
 const telling = { command: '/bin/sh', args: ['-c', '"$@"; exit $?', 'sh'] };
 
 for (const wrapper of [null, telling])
-  it(`B2: one that takes more memory than it may is ended while it is busy (${wrapper?.command ?? 'as it is'})`, async (t) => {
+  it(`one that takes more memory than it may is ended while it is busy (${wrapper?.command ?? 'as it is'})`, async (t) => {
     const { helper, lines } = newHelper(t, { memoryBytes: 300_000_000, wrapper });
     const error = await helper.call('fill', undefined).catch((error: unknown) => error);
     assert.equal(ranOutOfMemory(error), true);
@@ -139,7 +139,7 @@ it('signals that are meant for the server do not end it', async (t) => {
 });
 
 for (const method of ['wait', 'spin'] as const)
-  it(`B11: one whose server was killed ends too (${method})`, async (t) => {
+  it(`one whose server was killed ends too (${method})`, async (t) => {
     const script = `
       import { createLog } from ${JSON.stringify(new URL('../log.ts', import.meta.url).href)};
       import { createHelperProcess } from ${JSON.stringify(new URL('./threads.ts', import.meta.url).href)};

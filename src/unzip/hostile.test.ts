@@ -74,7 +74,7 @@ const refused: [what: string, bytes: Buffer, code: string][] = [
 ];
 
 for (const [what, bytes, code] of refused)
-  test(`B11: ${what} is ${code}`, async () => {
+  test(`${what} is ${code}`, async () => {
     await assert.rejects(readZipDirectory(inMemory(bytes)), { name: 'WorkcrateError', code });
   });
 
@@ -129,7 +129,7 @@ function sized(member: TestMember, size: number): TestMember {
 }
 
 for (const [what, member, code] of unreadable)
-  test(`B7: a member with ${what} is ${code}, and the others are read`, async () => {
+  test(`a member with ${what} is ${code}, and the others are read`, async () => {
     const bytes = inMemory(archive([one, { ...member, name: 'bad.txt' }, two]), 7);
     const directory = await readZipDirectory(bytes);
     const bad = directory.at(1);
@@ -146,7 +146,7 @@ for (const [what, member, code] of unreadable)
     recordProof('B7:sizes-and-crc-agree', 'B11:encrypted');
   });
 
-test('B7: a local header that says it goes on into the next member is refused', async () => {
+test('a local header that says it goes on into the next member is refused', async () => {
   const zip = archive([one, two]);
   zip.writeUInt16LE(20, 28);
   const bytes = inMemory(zip);
@@ -156,7 +156,7 @@ test('B7: a local header that says it goes on into the next member is refused', 
   await assert.rejects(storedRange(bytes, directory, directory.at(0)), damaged);
 });
 
-test('B7: of a member with a wrong CRC the last chunk is never given', async () => {
+test('of a member with a wrong CRC the last chunk is never given', async () => {
   const bytes = inMemory(archive([{ ...one, local: { crc32: 1 }, central: { crc32: 1 } }]), 16);
   const directory = await readZipDirectory(bytes);
   let given = 0;
@@ -168,7 +168,7 @@ test('B7: of a member with a wrong CRC the last chunk is never given', async () 
   recordProof('B7:sizes-and-crc-agree');
 });
 
-test('B11: more members or a larger directory than allowed are too_large, before they are read', async () => {
+test('more members or a larger directory than allowed are too_large, before they are read', async () => {
   const bytes = inMemory(archive(Array.from({ length: 2000 }, (_, index) => ({ name: `file-${index}` }))));
   await assert.rejects(readZipDirectory(bytes, { mostMembers: 1999 }), { code: 'too_large' });
   await assert.rejects(readZipDirectory(bytes, { mostDirectoryBytes: 10_000 }), { code: 'too_large' });

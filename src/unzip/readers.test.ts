@@ -56,13 +56,13 @@ const ways: [what: string, args: string[]][] = [
 ];
 
 for (const [what, args] of ways)
-  test(`B7: an archive of Info-ZIP, ${what}, is read`, { skip: missing('zip') }, async () => {
+  test(`an archive of Info-ZIP, ${what}, is read`, { skip: missing('zip') }, async () => {
     using folder = filled();
     folder.run('zip', '-q', ...args, 'a.zip', ...files, 'sub/empty');
     await checkAgainst(folder.path, readFileSync(join(folder.path, 'a.zip')));
   });
 
-test('B7: an archive that Info-ZIP wrote to a pipe is read', { skip: missing('zip') }, async () => {
+test('an archive that Info-ZIP wrote to a pipe is read', { skip: missing('zip') }, async () => {
   using folder = filled();
   await checkAgainst(folder.path, folder.run('zip', '-q', '-r', '-', ...files));
 });
@@ -91,7 +91,7 @@ test('links and encryption of Info-ZIP are told', { skip: missing('zip') }, asyn
   });
 });
 
-test('B11: a part of an archive that Info-ZIP split is unsupported', { skip: missing('zip') }, async () => {
+test('a part of an archive that Info-ZIP split is unsupported', { skip: missing('zip') }, async () => {
   using folder = filled();
   writeFileSync(join(folder.path, 'random'), crypto.getRandomValues(Buffer.alloc(65_536)));
   writeFileSync(join(folder.path, 'more'), crypto.getRandomValues(Buffer.alloc(65_536)));
@@ -101,7 +101,7 @@ test('B11: a part of an archive that Info-ZIP split is unsupported', { skip: mis
 });
 
 test(
-  'B7: archives of Python, in every method that it has, are read or refused',
+  'archives of Python, in every method that it has, are read or refused',
   { skip: missing('python3') },
   async () => {
     using folder = filled();

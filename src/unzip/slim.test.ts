@@ -38,7 +38,7 @@ const withExtras = (wordy: boolean): Buffer =>
 /** At most 64 KiB, of which the last bytes are no field. */
 const trimmed = (fields: readonly Buffer[]): Buffer => Buffer.concat(fields).subarray(0, 65_535);
 
-test('B6: of comments and unknown fields nothing is kept, and all else is as it was', async () => {
+test('of comments and unknown fields nothing is kept, and all else is as it was', async () => {
   const slim = await readZipDirectory(inMemory(withExtras(false)));
   const bytes = inMemory(withExtras(true));
   const wordy = await readZipDirectory(bytes);

@@ -13,7 +13,7 @@ const zips = join(import.meta.dirname, '../../fixtures/crates/zips');
 const limit = 2 ** 30;
 
 for (const name of readdirSync(zips))
-  test(`B6 and B7: ${name} has the members and the bytes that yauzl finds`, async () => {
+  test(`${name} has the members and the bytes that yauzl finds`, async () => {
     using bytes = onDisk(join(zips, name));
     const directory = await readZipDirectory(bytes);
     const theirs = await listedByYauzl(join(zips, name));
@@ -31,7 +31,7 @@ for (const name of readdirSync(zips))
     assert.equal(bytes.underWay(), 0);
   });
 
-test('B6: a small archive is listed by one read, a member of it read by one more', async () => {
+test('a small archive is listed by one read, a member of it read by one more', async () => {
   const bytes = inMemory(archive([{ name: 'a', bytes: Buffer.alloc(100_000), method: 8, streamed: true }]));
   const directory = await readZipDirectory(bytes);
   assert.equal(bytes.asked.length, 1);
@@ -39,7 +39,7 @@ test('B6: a small archive is listed by one read, a member of it read by one more
   assert.equal(bytes.asked.length, 2);
 });
 
-test('B6: of a large archive only its end and its directory are read', async () => {
+test('of a large archive only its end and its directory are read', async () => {
   const members = Array.from({ length: 3000 }, (_, index) => ({
     name: `some/folder/file-${index}.bin`,
     bytes: Buffer.alloc(1000),
@@ -83,7 +83,7 @@ test('an archive with a comment, and one with bytes behind its directory, are re
   assert.equal((await readZipDirectory(inMemory(archive(members, { gap: Buffer.alloc(9) })))).length, 1);
 });
 
-test('B6: times are those of the extended timestamp, else of DOS as UTC, else none', async () => {
+test('times are those of the extended timestamp, else of DOS as UTC, else none', async () => {
   const stamp = Buffer.from([1, 0, 0, 0, 0]);
   stamp.writeInt32LE(-86_400, 1);
   const time = ((2024 - 1980) << 25) | (2 << 21) | (29 << 16) | (23 << 11) | (59 << 5) | 29;
@@ -146,7 +146,7 @@ function zeros(megabytes: number): Buffer {
   return Buffer.concat([...Array.from({ length: megabytes }, () => one), Buffer.from([3, 0])]);
 }
 
-test('B7: a bomb of 1 GB is stopped at the size that it states', async () => {
+test('a bomb of 1 GB is stopped at the size that it states', async () => {
   const [size, packed] = [200_000, zeros(1024)];
   const member = { name: 'bomb', method: 8, packed, central: { size }, local: { size } };
   const bytes = inMemory(archive([member]));
@@ -164,7 +164,7 @@ test('B7: a bomb of 1 GB is stopped at the size that it states', async () => {
   recordProof('B7:limit-while-inflating');
 });
 
-test('B7: a member beyond the limit is too_large before it is read, one of 128 MB takes few', async () => {
+test('a member beyond the limit is too_large before it is read, one of 128 MB takes few', async () => {
   const megabyte = Buffer.alloc(1024 ** 2);
   const stated = { size: 128 * megabyte.length, crc32: 0 };
   for (let count = 0; count < 128; count++) stated.crc32 = crc32(megabyte, stated.crc32);
@@ -217,7 +217,7 @@ test('a reader that stops early leaves nothing under way', async () => {
   }
 });
 
-test('B11: bytes that end before the size that was said are zip_truncated', async () => {
+test('bytes that end before the size that was said are zip_truncated', async () => {
   const whole = archive([{ name: 'a', bytes: Buffer.alloc(1000, 'x') }]);
   const directory = await readZipDirectory(inMemory(whole));
   const short = { size: whole.length, read: () => inMemory(whole).read(0, 500) };

@@ -36,7 +36,7 @@ const claim = fc.oneof(
   fc.integer(),
 );
 
-test('A10: no two claims are one user, and the same claim is always the same', () => {
+test('no two claims are one user, and the same claim is always the same', () => {
   fc.assert(
     fc.property(claim, claim, (one, other) => {
       assert.equal(userOfClaim(issuer, one), userOfClaim(issuer, one));
@@ -46,7 +46,7 @@ test('A10: no two claims are one user, and the same claim is always the same', (
   );
 });
 
-test('A10: a claim gives its own text or a name that nobody can choose', () => {
+test('a claim gives its own text or a name that nobody can choose', () => {
   fc.assert(
     fc.property(claim, (value) => {
       const name = userOfClaim(issuer, value);

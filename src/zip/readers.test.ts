@@ -18,7 +18,7 @@ function written(path: string): string {
   return path;
 }
 
-test("C9: Python's zipfile reads names, bytes, times and modes", { skip: missing('python3') }, () => {
+test("Python's zipfile reads names, bytes, times and modes", { skip: missing('python3') }, () => {
   using folder = temporaryFolder();
   const script = `
 import json, sys, zipfile
@@ -36,14 +36,14 @@ print(json.dumps([[i.filename, z.read(i).hex(), i.date_time, oct(i.external_attr
   assert.deepEqual(read[4]!.slice(2, 3), [[1980, 1, 1, 0, 0, 0]]);
 });
 
-test('C9: unzip finds no error', { skip: missing('unzip') }, () => {
+test('unzip finds no error', { skip: missing('unzip') }, () => {
   using folder = temporaryFolder();
   const { status, output } = run('unzip', ['-t', written(folder.file('a.zip'))]);
   assert.equal(status, 0, output);
   assert.match(output, /No errors detected/);
 });
 
-test('C9: bsdtar lists every name', { skip: missing('bsdtar') }, () => {
+test('bsdtar lists every name', { skip: missing('bsdtar') }, () => {
   using folder = temporaryFolder();
   const { status, output } = run('bsdtar', ['-tf', written(folder.file('a.zip'))]);
   assert.equal(status, 0, output);

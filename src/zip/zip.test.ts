@@ -16,7 +16,7 @@ const file = fc.record({
 });
 const files = fc.uniqueArray(file, { minLength: 1, maxLength: 12, selector: ({ name }) => name });
 
-test('C9: the size of a ZIP is known before its bytes, and any range of it equals that slice', () => {
+test('the size of a ZIP is known before its bytes, and any range of it equals that slice', () => {
   fc.assert(
     fc.property(files, fc.nat(), fc.nat(), (contents, a, b) => {
       const layout = zipLayout(entriesOf(contents));

@@ -57,7 +57,7 @@ test("the directory's offset needs ZIP64 from 4 GiB - 1 on", () => {
   assert.equal(zip64Bytes([entry('a', LIMIT - 31)]), 76);
 });
 
-test('C9: Python reads back 70,000 entries', { skip: missing('python3') }, () => {
+test('Python reads back 70,000 entries', { skip: missing('python3') }, () => {
   using folder = temporaryFolder();
   const layout = zipLayout(
     Array.from({ length: 70_000 }, (_, i) => entry(`folder/${i}.txt`, i % 3, crcOfZeros(i % 3))),
@@ -78,7 +78,7 @@ function writeLarge(path: string): void {
   writeSparse(path, zipLayout(entries));
 }
 
-test('C9: Python reads an entry over 4 GiB, and one behind it', { skip: missing('python3') }, () => {
+test('Python reads an entry over 4 GiB, and one behind it', { skip: missing('python3') }, () => {
   using folder = temporaryFolder();
   writeLarge(folder.file('large.zip'));
   const script = `
@@ -92,7 +92,7 @@ assert z.read('first') == bytes(10) and z.read('last.bin') == bytes(1000) and z.
   assert.match(output, /'huge\.bin', 4294967301, 45\).*'last\.bin', 1000, 4294967436\)/);
 });
 
-test('C9: unzip finds no error before or behind an entry over 4 GiB', { skip: missing('unzip') }, () => {
+test('unzip finds no error before or behind an entry over 4 GiB', { skip: missing('unzip') }, () => {
   using folder = temporaryFolder();
   writeLarge(folder.file('large.zip'));
   // The large entry itself passes too, but takes half a minute.

@@ -13,7 +13,7 @@ function cacheOf(mostBytes: number, mostEntries = 1000) {
   return { time, cache: createCache({ mostBytes, mostEntries, clock: () => time.now }) };
 }
 
-test('E5: a file is found again by user, root and path, with its size, mtime, encoding and sha256', () => {
+test('a file is found again by user, root and path, with its size, mtime, encoding and sha256', () => {
   const { cache, time } = cacheOf(1000 * kilobyte);
   const file = { ...fileAt('docs/a.md', 'text', 5), encoding: 'utf-8' };
   assert.ok(cache.put('ada', '/p', file));
@@ -29,7 +29,7 @@ test('E5: a file is found again by user, root and path, with its size, mtime, en
   recordProof('E5:keyed-by-path-with-its-facts');
 });
 
-test('E5: a newer mtime invalidates, an older or the same does not, and what has none may be older', () => {
+test('a newer mtime invalidates, an older or the same does not, and what has none may be older', () => {
   const { cache } = cacheOf(1000 * kilobyte);
   cache.put('ada', null, fileAt('a', 'x', 100));
   for (const mtime of [99, 100, null]) assert.ok(cache.get('ada', null, 'a', { mtime }));
@@ -43,7 +43,7 @@ test('E5: a newer mtime invalidates, an older or the same does not, and what has
   recordProof('E5:newer-mtime-invalidates');
 });
 
-test('E5: a listing drops what changed since it came, and nothing else', () => {
+test('a listing drops what changed since it came, and nothing else', () => {
   const { cache, time } = cacheOf(1000 * kilobyte);
   const put = (path: string, mtime?: number, rung: 'upload' | 'form' = 'upload') =>
     cache.put('ada', '/p', { ...fileAt(path, 'text', mtime), rung });
@@ -77,7 +77,7 @@ test('E5: a listing drops what changed since it came, and nothing else', () => {
   assert.equal(cache.statistics('ada').invalidations, 3);
 });
 
-test('E5: what was not used for longest goes first, until the size is under the limit', () => {
+test('what was not used for longest goes first, until the size is under the limit', () => {
   const { cache } = cacheOf(35 * kilobyte);
   for (const path of ['a', 'b', 'c']) cache.put('ada', null, fileAt(path, 10_000));
   cache.get('ada', null, 'a');
@@ -90,7 +90,7 @@ test('E5: what was not used for longest goes first, until the size is under the 
   recordProof('E5:least-recently-used-goes-first');
 });
 
-test('E5: the number of files is bounded, and each counts for more than its bytes', () => {
+test('the number of files is bounded, and each counts for more than its bytes', () => {
   const { cache } = cacheOf(1000 * kilobyte, 3);
   for (const path of ['a', 'b', 'c', 'd']) cache.put('ada', null, fileAt(path, 0));
   assert.equal(cache.statistics().entries, 3);
@@ -99,7 +99,7 @@ test('E5: the number of files is bounded, and each counts for more than its byte
   assert.ok(small.statistics().entries < 100);
 });
 
-test('E5: a file larger than the limit is not kept, nor is the older one at its path, and the others stay', () => {
+test('a file larger than the limit is not kept, nor is the older one at its path, and the others stay', () => {
   const { cache } = cacheOf(10 * kilobyte);
   cache.put('ada', null, fileAt('a', 'old'));
   cache.put('ada', null, fileAt('b', 'other'));
@@ -108,7 +108,7 @@ test('E5: a file larger than the limit is not kept, nor is the older one at its 
   assert.ok(cache.get('ada', null, 'b'));
 });
 
-test("E5: one user's flood leaves another the files that are less than that user's part", () => {
+test("one user's flood leaves another the files that are less than that user's part", () => {
   const { cache } = cacheOf(100 * kilobyte);
   for (const path of ['a', 'b', 'c']) cache.put('ada', null, fileAt(path, 10 * kilobyte));
   for (let at = 0; at < 500; at++) cache.put('bob', null, fileAt(`flood-${at}`, 1 + at * 100));
@@ -117,7 +117,7 @@ test("E5: one user's flood leaves another the files that are less than that user
   assert.ok(cache.statistics('bob').evictions > 0);
 });
 
-test('E5: a user who comes later takes room from who holds the most, and from what lay idle for an hour', () => {
+test('a user who comes later takes room from who holds the most, and from what lay idle for an hour', () => {
   const { cache, time } = cacheOf(100 * kilobyte);
   cache.put('eve', null, fileAt('idle', 5 * kilobyte));
   time.now += hour;
@@ -130,7 +130,7 @@ test('E5: a user who comes later takes room from who holds the most, and from wh
   assert.equal(cache.statistics('bob').entries, 2);
 });
 
-test('E5: where all hold the same, a newcomer takes the place of what was not used for longest', () => {
+test('where all hold the same, a newcomer takes the place of what was not used for longest', () => {
   const { cache, time } = cacheOf(1000 * kilobyte, 3);
   for (const user of ['ada', 'bob', 'eve']) {
     time.now++;
@@ -143,7 +143,7 @@ test('E5: where all hold the same, a newcomer takes the place of what was not us
   );
 });
 
-test('E9: several files are kept together or not at all', () => {
+test('several files are kept together or not at all', () => {
   const { cache } = cacheOf(50 * kilobyte);
   cache.put('ada', null, fileAt('a', 'old'));
   cache.put('ada', null, fileAt('z', 20 * kilobyte));
@@ -189,7 +189,7 @@ test('the counts of users who hold nothing are bounded', () => {
   assert.ok(cache.get('ada', null, 'a'));
 });
 
-test('E5: whatever is asked of it, it holds no more than it may, its sums are right, and hits are what was put', () => {
+test('whatever is asked of it, it holds no more than it may, its sums are right, and hits are what was put', () => {
   const [user, root, path] = [
     fc.constantFrom('a', 'b', 'c'),
     fc.constantFrom(null, '/p'),

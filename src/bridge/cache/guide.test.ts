@@ -23,7 +23,7 @@ function store(
 
 const failsWith = (code: ErrorCode) => (error: unknown) => isWorkcrateError(error, code);
 
-test('E9: a file that is given is found under its judged path, with what was told of it', () => {
+test('a file that is given is found under its judged path, with what was told of it', () => {
   const { done, kept } = store([{ path: './docs/a.md', content: 'é', mtime: 7 }]);
   const { stored, statistics } = done();
   assert.deepEqual([statistics.entries, stored.length], [1, 1]);
@@ -40,7 +40,7 @@ test('E9: a file that is given is found under its judged path, with what was tol
   });
 });
 
-test('E9: text is kept in the encoding that is named, and binary exactly', () => {
+test('text is kept in the encoding that is named, and binary exactly', () => {
   const all = Uint8Array.from({ length: 256 }, (_, at) => at);
   const { done, kept } = store([
     { path: 'docs/a', content: 'é', encoding: 'latin1' },
@@ -65,7 +65,7 @@ const bad: Record<string, [GivenFile, ErrorCode]> = {
 };
 
 for (const [what, [third, code]] of Object.entries(bad))
-  test(`E9: a batch whose third is ${what} leaves everything as it was`, () => {
+  test(`a batch whose third is ${what} leaves everything as it was`, () => {
     const first = store([{ ...good, content: 'before' }]);
     first.done();
     const before = first.cache.statistics();

@@ -59,7 +59,7 @@ async function connected(policyFor: GuideToolsOptions['policyFor'] = async () =>
   };
 }
 
-test('E9: guide_cache_file takes one file or several, and tells the statistics', async () => {
+test('guide_cache_file takes one file or several, and tells the statistics', async () => {
   await using mcp = await connected();
   const one = await mcp.call('guide_cache_file', { path: 'docs/a.md', content: 'x', mtime: 1.5 });
   assert.deepEqual(
@@ -78,7 +78,7 @@ test('E9: guide_cache_file takes one file or several, and tells the statistics',
   recordProof('E9:one-file-or-several', 'E9:statistics-returned');
 });
 
-test('E9: neither, both or half of a file is refused with what to give', async () => {
+test('neither, both or half of a file is refused with what to give', async () => {
   await using mcp = await connected();
   const file = { path: 'docs/a', content: 'x' };
   for (const input of [
@@ -102,7 +102,7 @@ test('E9: neither, both or half of a file is refused with what to give', async (
   assert.equal(mcp.cache.statistics().entries, 0);
 });
 
-test('E8: every file given is an audit line, and a path that leads out of the project a violation with its kind', async () => {
+test('every file given is an audit line, and a path that leads out of the project a violation with its kind', async () => {
   await using mcp = await connected();
   const files = ['docs/a', 'docs/b'].map((path) => ({ path, content: 'x' }));
   await mcp.call('guide_cache_file', { files });
@@ -121,7 +121,7 @@ test('E8: every file given is an audit line, and a path that leads out of the pr
   );
 });
 
-test('E5: client_cache tells the statistics of the caller alone, and forgets a path', async () => {
+test('client_cache tells the statistics of the caller alone, and forgets a path', async () => {
   await using mcp = await connected();
   mcp.cache.get('bob', '/p', 'docs/x');
   await mcp.call('guide_cache_file', { path: 'docs/a', content: 'x' });
@@ -133,7 +133,7 @@ test('E5: client_cache tells the statistics of the caller alone, and forgets a p
   recordProof('E5:hit-miss-and-eviction-counted');
 });
 
-test('E9: where the root of the client is not known yet, it is asked for first', async () => {
+test('where the root of the client is not known yet, it is asked for first', async () => {
   await using mcp = await connected(async ({ client }) => {
     const answer = client.answer('roots');
     if (answer.kind === 'missing') return { ask: { roots: inputRequired.listRoots() }, state: {} };

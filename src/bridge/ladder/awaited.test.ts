@@ -72,7 +72,7 @@ async function open(location: string) {
 
 for (const [kind, { location, skip }] of Object.entries(backends))
   describe(`files that a client was asked for, on ${kind}`, { skip }, () => {
-    it('E6: what came is had once and then deleted, unless it is kept: then later calls find it as kept', async () => {
+    it('what came is had once and then deleted, unless it is kept: then later calls find it as kept', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       assert.equal(await room.awaited.taking(ann, errand, textOf), null, 'nobody asked');
@@ -94,7 +94,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.equal(await room.awaited.kept(ann, errand), null, 'which is an older one now');
     });
 
-    it('E6: what was kept is forgotten where it is wanted anew, at any server, and what came since is not', async () => {
+    it('what was kept is forgotten where it is wanted anew, at any server, and what came since is not', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       const other = room.server().awaited;
@@ -107,7 +107,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.equal((await room.stored()).length, 1, 'somebody was told of it');
     });
 
-    it('E6: what came is deleted where it is not what was wanted; after any other failure the next call has it', async () => {
+    it('what came is deleted where it is not what was wanted; after any other failure the next call has it', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       await room.send((await room.awaited.expect(ann, errand, 'url')).token, 'hello');
@@ -122,7 +122,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.equal(await room.awaited.taking(ann, errand, textOf), null);
     });
 
-    it('E6: of calls at once, at whichever server, none has anything but what came, and at least one has it', async () => {
+    it('of calls at once, at whichever server, none has anything but what came, and at least one has it', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       await room.send((await room.awaited.expect(ann, errand, 'upload')).token, 'hello');
@@ -132,7 +132,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.deepEqual(await room.stored(), []);
     });
 
-    it('E6: what came before that moment is older than what is known', async () => {
+    it('what came before that moment is older than what is known', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       await room.send((await room.awaited.expect(ann, errand, 'upload')).token, 'hello');
@@ -140,7 +140,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.equal(await room.awaited.taking(ann, errand, textOf, room.time.now), 'hello');
     });
 
-    it('E6: what is kept is found until it expires, however late it came, and no call prolongs it', async () => {
+    it('what is kept is found until it expires, however late it came, and no call prolongs it', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       const { token } = await room.awaited.expect(ann, errand, 'upload');
@@ -156,7 +156,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.equal(await room.awaited.kept(ann, errand), null);
     });
 
-    it('E5: a listing that shows another size or a later time drops what is kept', async () => {
+    it('a listing that shows another size or a later time drops what is kept', async () => {
       await using room = await open(await location());
       const seen = (path: string, size: number, mtime: number | null) =>
         ({ path, type: 'file', size, mtime }) as const;
@@ -176,7 +176,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       }
     });
 
-    it('E7: a URL is told again by who told it, not where it was used, though its file is gone', async () => {
+    it('a URL is told again by who told it, not where it was used, though its file is gone', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       const tell = async () => (await room.awaited.expect(ann, errand, 'upload')).token;
@@ -192,7 +192,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.equal(await room.awaited.taking(ann, errand, textOf), 'again');
     });
 
-    it('E7: an earlier URL counts beside a new one, what came last is taken, and no older file after it', async () => {
+    it('an earlier URL counts beside a new one, what came last is taken, and no older file after it', async () => {
       await using room = await open(await location());
       const errand = errandOf('docs/a.md');
       const other = room.server().awaited;
@@ -208,7 +208,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.deepEqual(await room.stored(), []);
     });
 
-    it('E6: what was said of a file is held against it by that URL alone, and no other URL ends by it', async () => {
+    it('what was said of a file is held against it by that URL alone, and no other URL ends by it', async () => {
       await using room = await open(await location());
       const [plain, wrong] = [errandOf('docs/a.md'), errandOf('docs/a.md', { size: 1 })];
       const first = await room.awaited.expect(ann, wrong, 'upload');
@@ -220,7 +220,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.equal(await room.awaited.taking(ann, plain, textOf), 'hello');
     });
 
-    it('E6: what is withdrawn at one server can be sent to at none; what others await stays', async () => {
+    it('what is withdrawn at one server can be sent to at none; what others await stays', async () => {
       await using room = await open(await location());
       const [errand, another] = [errandOf('docs/a.md'), errandOf('docs/b.md')];
       const { token } = await room.awaited.expect(ann, errand, 'url');
@@ -233,7 +233,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       for (const { token } of stays) await room.send(token, 'hello');
     });
 
-    it('E10: any server knows what a page is about, and none once it was used', async () => {
+    it('any server knows what a page is about, and none once it was used', async () => {
       await using room = await open(await location());
       const other = room.server().awaited;
       const errand = errandOf(`docs/${'\u{1F600}'.repeat(60)} <a>`, { operation: 'list' });

@@ -33,7 +33,7 @@ function project() {
   return { root, policy, errandTo, list, [Symbol.dispose]: () => rmSync(root, { recursive: true }) };
 }
 
-test('E1: folders that lie too deep are told of as cut, where they were asked for', async () => {
+test('folders that lie too deep are told of as cut, where they were asked for', async () => {
   using it = project();
   mkdirSync(join(it.root, 'docs', ...Array.from({ length: 70 }, () => 'd')), { recursive: true });
   const deep = await it.list('docs', true);
@@ -42,7 +42,7 @@ test('E1: folders that lie too deep are told of as cut, where they were asked fo
   assert.deepEqual([flat.cut, flat.entries.length], [false, 1]);
 });
 
-test('E1: names that no text can hold are counted among what was left out', async () => {
+test('names that no text can hold are counted among what was left out', async () => {
   using it = project();
   writeFileSync(join(it.root, 'docs/a.md'), '');
   for (const byte of [0xfe, 0xff])
@@ -51,7 +51,7 @@ test('E1: names that no text can hold are counted among what was left out', asyn
   assert.deepEqual([entries.map(({ path }) => path), hidden, cut], [['docs/a.md'], 2, false]);
 });
 
-test('E6: a path that is too long for the system is a clear error, and no violation', () => {
+test('a path that is too long for the system is a clear error, and no violation', () => {
   using it = project();
   const path = `docs${`/${'n'.repeat(200)}`.repeat(20)}/${'m'.repeat(60)}`;
   makeStepwise(it.root, path);

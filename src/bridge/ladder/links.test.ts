@@ -24,7 +24,7 @@ function refusedAs(act: () => unknown): unknown {
   }
 }
 
-test('E4: a link leads where the system says it does, absolute or not, and `..` behind it too', () => {
+test('a link leads where the system says it does, absolute or not, and `..` behind it too', () => {
   using it = project();
   const { folder } = it;
   for (const name of ['docs/a', 'src/a']) writeFileSync(join(folder, name), name);
@@ -41,7 +41,7 @@ test('E4: a link leads where the system says it does, absolute or not, and `..` 
   }
 });
 
-test('E4: a link that leads out, or whose way in passes above the project, is refused', () => {
+test('a link that leads out, or whose way in passes above the project, is refused', () => {
   using it = project();
   const { folder } = it;
   for (const [name, target] of [
@@ -60,7 +60,7 @@ test('E4: a link that leads out, or whose way in passes above the project, is re
   }
 });
 
-test('E4: what is exchanged for a link while it is looked at is refused as that', async () => {
+test('what is exchanged for a link while it is looked at is refused as that', async () => {
   using it = project();
   const { folder } = it;
   symlinkSync('../src', join(folder, 'docs/link'));

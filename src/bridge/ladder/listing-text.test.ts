@@ -21,7 +21,7 @@ async function sent(bytes: Uint8Array | string, size = 1000): Promise<(string | 
   }
 }
 
-test('E1: records of find hold any name, wherever the pieces end', async () => {
+test('records of find hold any name, wherever the pieces end', async () => {
   const text =
     'f\t12\t1790000000.5000000000\ta\nb\tc.md\0d\t4096\t1790000000.0\tsub\0l\t3\t-5.5\tlink\0s\t0\t1.0\tsocket\0';
   const expected = [
@@ -33,7 +33,7 @@ test('E1: records of find hold any name, wherever the pieces end', async () => {
   for (const size of [text.length, 41, 7, 1]) assert.deepEqual(await parsed(text, size), expected);
 });
 
-test('E1: lines are JSON, words or plain paths, and what is none of these is passed over', async () => {
+test('lines are JSON, words or plain paths, and what is none of these is passed over', async () => {
   const text = [
     '{"path":"a.md","type":"file","size":1,"mtime":2.5}',
     '{"path":7}',
@@ -59,7 +59,7 @@ test('E1: lines are JSON, words or plain paths, and what is none of these is pas
   assert.deepEqual(await parsed(''), []);
 });
 
-test('E6: what is sent is whole only if it says so by its last record', async () => {
+test('what is sent is whole only if it says so by its last record', async () => {
   const [record, end] = ['f\t1\t1.0\ta\nb\0', '{"end":true}'];
   for (const size of [1000, 5, 1]) {
     assert.deepEqual(await sent(`${record}${end}\0`, size), ['a\nb', false]);
@@ -73,14 +73,14 @@ test('E6: what is sent is whole only if it says so by its last record', async ()
   }
 });
 
-test('E6: of a record of find that was cut off nothing is believed', async () => {
+test('of a record of find that was cut off nothing is believed', async () => {
   for (const size of [1000, 3]) {
     assert.deepEqual(await sent('f\t1\t1.0\ta\0f\t1\t1.0\tlong-nam', size), ['a', true]);
     assert.deepEqual(await sent('f\t1\t1.0\tlong-nam', size), [true]);
   }
 });
 
-test('E1: the mark of UTF-8 is no part of a path, and UTF-16 is told as that', async () => {
+test('the mark of UTF-8 is no part of a path, and UTF-16 is told as that', async () => {
   for (const size of [1000, 1]) {
     assert.deepEqual(await sent('\ufeff{"path":"a"}\r\n{"path":"b"}\r\n', size), ['a', 'b', true]);
     assert.deepEqual(await sent('\ufeffa', size), ['a', true]);
@@ -89,7 +89,7 @@ test('E1: the mark of UTF-8 is no part of a path, and UTF-16 is told as that', a
   }
 });
 
-test('E1: names that are not UTF-8 are no entries, so that no two of them pass for one', async () => {
+test('names that are not UTF-8 are no entries, so that no two of them pass for one', async () => {
   const names = Buffer.from('f\t1\t1.0\ta\xff\0f\t1\t1.0\tb\xfe\0{"end":true}\0', 'latin1');
   assert.deepEqual(await sent(names), [null, null, false]);
 });

@@ -14,7 +14,7 @@ const take = (questions: Questions, state: Record<string, unknown>, user = 'ann'
   questions.take(subject, call({}, { user, state }), false);
 const refused = { code: 'invalid_input' };
 
-test('E6: a question is answered once, at any server, and only by who was asked', () => {
+test('a question is answered once, at any server, and only by who was asked', () => {
   const [one, other] = [server(), server()];
   const state = ask(one);
   assert.throws(() => take(other, state, 'bob'), refused);
@@ -22,7 +22,7 @@ test('E6: a question is answered once, at any server, and only by who was asked'
   assert.throws(() => take(other, state), refused);
 });
 
-test('E6: a question that was answered stays so while others are asked and forgotten, then it is too late', () => {
+test('a question that was answered stays so while others are asked and forgotten, then it is too late', () => {
   const questions = server();
   const [early, state] = [ask(questions), ask(questions)];
   take(questions, early);
@@ -38,7 +38,7 @@ test('E6: a question that was answered stays so while others are asked and forgo
   assert.throws(() => take(questions, later), refused, 'it could still be answered');
 });
 
-test('E7: where the project is may be told late or never: the call goes on without', () => {
+test('where the project is may be told late or never: the call goes on without', () => {
   const questions = server();
   const [form, roots] = [ask(questions), ask(questions, 'roots')];
   time.now += 1001;

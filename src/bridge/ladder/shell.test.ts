@@ -8,7 +8,7 @@ import type { Errand } from './errand.ts';
 import { listingFrom } from './listing-text.ts';
 import { quoted, sendFile, sendListing } from './shell.ts';
 
-test('E4: sh takes a quoted text for nothing but itself', () => {
+test('sh takes a quoted text for nothing but itself', () => {
   const hostile = [
     "it's",
     "''",
@@ -76,7 +76,7 @@ describe('the command that is offered', () => {
     }
   }
 
-  it('E6: sends a file, and of a folder, a pipe, a link or nothing it says that it sends nothing', () => {
+  it('sends a file, and of a folder, a pipe, a link or nothing it says that it sends nothing', () => {
     const sent = run(sendFile(errandTo('docs/a.md'), 'http://x'));
     assert.deepEqual([sent.status, sent.stdout.toString(), sent.stderr], [0, 'four', '']);
     for (const path of ['docs/sub', 'docs/pipe', 'docs/link', 'docs/none', 'none/a']) {
@@ -98,14 +98,14 @@ describe('the command that is offered', () => {
     ['find', noPython],
     ['Python', noFind],
   ] as const) {
-    it(`E1: by ${name}, a listing says that it is whole, and that a folder is empty`, async () => {
+    it(`by ${name}, a listing says that it is whole, and that a folder is empty`, async () => {
       const { stdout } = run(sendListing(errandTo('docs/sub'), 'http://x'), pretended);
       assert.deepEqual(await listed(stdout), { paths: ['b.md', 'closed', 'closed/c.md'], cut: false });
       const empty = run(sendListing(errandTo('docs/empty'), 'http://x'), pretended);
       assert.deepEqual(await listed(empty.stdout), { paths: [], cut: false });
     });
 
-    it(`E6: by ${name}, a listing that lacks a folder which may not be seen is cut, and has all else`, async () => {
+    it(`by ${name}, a listing that lacks a folder which may not be seen is cut, and has all else`, async () => {
       chmodSync(join(project, 'docs/sub/closed'), 0);
       const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
       const { stdout, stderr } = run(sendListing(errandTo('docs/sub'), 'http://x'), pretended, nobody);
@@ -115,7 +115,7 @@ describe('the command that is offered', () => {
     });
   }
 
-  it('E6: where nothing can list, nothing is sent, and why is said', () => {
+  it('where nothing can list, nothing is sent, and why is said', () => {
     const { status, stdout, stderr } = run(sendListing(errandTo('docs'), 'http://x'), noFind + noPython);
     assert.deepEqual([status, stdout.length], [1, 0]);
     assert.match(stderr, /^Nothing was sent: this takes GNU find or python3/);

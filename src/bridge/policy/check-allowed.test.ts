@@ -4,7 +4,7 @@ import { checkAllowed } from './policy.ts';
 
 const invalid = { code: 'config_invalid' };
 
-test('E3: allowed paths that can be right in no project are told at the start', () => {
+test('allowed paths that can be right in no project are told at the start', () => {
   const relative = ['../x', 'C:docs', 'docs/../../src', '~/x', 'doc*', 'docs\\x', ''];
   for (const path of [...relative, '/', '/p/../etc', 'C:\\', '\\\\server\\share'])
     for (const root of [null, '/home/me/project']) {
@@ -15,7 +15,7 @@ test('E3: allowed paths that can be right in no project are told at the start', 
   assert.throws(() => checkAllowed(below), invalid, 'below a known project, names are looked at');
 });
 
-test('E3: absolute ones outside of the project that is known are warned of, once each', () => {
+test('absolute ones outside of the project that is known are warned of, once each', () => {
   assert.deepEqual(checkAllowed({ root: null, read: null, list: null }), []);
   assert.deepEqual(checkAllowed({ root: null, read: ['.', 'docs/a', '.github'], list: ['src'] }), []);
   assert.deepEqual(checkAllowed({ root: '/p', read: ['/p/docs', '/p'], list: null }), []);

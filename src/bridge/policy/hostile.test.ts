@@ -114,7 +114,7 @@ const refused: Partial<Record<PolicyKind, readonly string[]>> = {
 };
 
 for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
-  test(`E4: paths of the client's are refused as ${kind}, for reading and for listing`, () => {
+  test(`paths of the client's are refused as ${kind}, for reading and for listing`, () => {
     for (const root of ['/home/me/project', 'C:\\Users\\me\\project', null]) {
       const policy = createPolicy({ root, read: ['.'], list: null });
       for (const path of paths) {
@@ -142,7 +142,7 @@ const leavingKinds: ReadonlySet<PolicyKind> = new Set<PolicyKind>([
 for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][]) {
   if (kind === 'backslash') continue;
   const isViolation = leavingKinds.has(kind);
-  test(`E4: a path that is refused as ${kind} is a ${isViolation ? 'violation' : 'mistake'}`, () => {
+  test(`a path that is refused as ${kind} is a ${isViolation ? 'violation' : 'mistake'}`, () => {
     const policy = createPolicy({ root: '/home/me/project', read: ['.'], list: null });
     for (const path of paths) {
       const check = isViolation ? violates(kind, path) : isMistaken(kind, path);
@@ -151,7 +151,7 @@ for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
   });
 }
 
-test('E4: a backslash is a mistake where the path stays inside, and a violation where it leads out on Windows', () => {
+test('a backslash is a mistake where the path stays inside, and a violation where it leads out on Windows', () => {
   const policy = createPolicy({ root: '/home/me/project', read: ['.'], list: null });
   for (const path of ['docs\\a', 'docs\\deep\\a.md', 'docs/a\\b'])
     assert.throws(() => policy.judge(path, 'read'), isMistaken('backslash', path), path);
@@ -159,7 +159,7 @@ test('E4: a backslash is a mistake where the path stays inside, and a violation 
     assert.throws(() => policy.judge(path, 'read'), violates('backslash', path), path);
 });
 
-test('E4: a .. that stays inside is resolved, and the path that comes out is judged', () => {
+test('a .. that stays inside is resolved, and the path that comes out is judged', () => {
   const policy = createPolicy({ root: '/home/me/project', read: null, list: null });
   for (const [path, relative] of [
     ['docs/../docs/a.md', 'docs/a.md'],
@@ -177,11 +177,11 @@ test('E4: a .. that stays inside is resolved, and the path that comes out is jud
   recordProof('E4:dot-dot-inside-resolved');
 });
 
-test('E4: the tables name more than eighty hostile forms', () => {
+test('the tables name more than eighty hostile forms', () => {
   assert.ok(Object.values(refused).flat().length > 80);
 });
 
-test('E4: case is not folded: what another system takes for an allowed name is refused', () => {
+test('case is not folded: what another system takes for an allowed name is refused', () => {
   const policy = createPolicy({ root: null, read: null, list: null });
   for (const path of [
     'SRC/x',
@@ -220,13 +220,13 @@ const honest = [
   `docs/${'n'.repeat(255)}`,
 ];
 
-test('E4: honest names of many systems and tongues pass as they are', () => {
+test('honest names of many systems and tongues pass as they are', () => {
   const policy = createPolicy({ root: '/p/q', read: ['.'], list: null });
   for (const path of honest)
     assert.deepEqual(policy.judge(path, 'read'), { relative: path, absolute: `/p/q/${path}` });
 });
 
-test('E4: a refusal shows a hostile path escaped and cut', () => {
+test('a refusal shows a hostile path escaped and cut', () => {
   const policy = createPolicy({ root: null, read: null, list: null });
   const path = `a\u202e\u2028\n${'x'.repeat(240)}`;
   assert.throws(

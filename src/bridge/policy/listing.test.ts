@@ -7,7 +7,7 @@ const policy = createPolicy({ root: '/p/q', read: null, list: null });
 const asked = policy.judge('docs', 'list');
 const all: ListingOptions = { recursive: true, pattern: null };
 
-test('E1: entries have path, type, size and time, by path, and what cannot be true is null', async () => {
+test('entries have path, type, size and time, by path, and what cannot be true is null', async () => {
   const { entries, ...rest } = await policy.judgeListing(
     asked,
     [
@@ -37,7 +37,7 @@ test('E1: entries have path, type, size and time, by path, and what cannot be tr
   recordProof('E1:name-type-size-and-mtime');
 });
 
-test('E1: whoever lists files alone, as a page does, shows which folders there are', async () => {
+test('whoever lists files alone, as a page does, shows which folders there are', async () => {
   const files = [
     'docs/a/b/c.md',
     'docs/a/d.md',
@@ -57,7 +57,7 @@ test('E1: whoever lists files alone, as a page does, shows which folders there a
   assert.deepEqual([entries.length, cut], [2, true]);
 });
 
-test('E4: a client that lists what is outside, hidden or no path at all has it left out and counted', async () => {
+test('a client that lists what is outside, hidden or no path at all has it left out and counted', async () => {
   const outside = [
     '../x',
     '/etc/passwd',
@@ -105,7 +105,7 @@ const patterns: readonly (readonly [pattern: string | null, recursive: boolean, 
   ];
 
 for (const [pattern, recursive, found] of patterns)
-  test(`E1: the pattern ${pattern} ${recursive ? 'with' : 'without'} recursion is applied to the answer again`, async () => {
+  test(`the pattern ${pattern} ${recursive ? 'with' : 'without'} recursion is applied to the answer again`, async () => {
     const listing = await policy.judgeListing(asked, paths, { recursive, pattern });
     assert.deepEqual(
       listing.entries.map(({ path }) => path),
@@ -114,13 +114,13 @@ for (const [pattern, recursive, found] of patterns)
     assert.equal(listing.hidden, 0);
   });
 
-test('E1: a pattern that is too long is refused', async () => {
+test('a pattern that is too long is refused', async () => {
   await assert.rejects(policy.judgeListing(asked, [], { ...all, pattern: '*'.repeat(1025) }), {
     code: 'invalid_input',
   });
 });
 
-test('E1: a path told twice is listed once, as the first told it, in whatever form', async () => {
+test('a path told twice is listed once, as the first told it, in whatever form', async () => {
   const raw = [
     { path: 'docs/a', type: 'file', size: 1 },
     { path: './docs//a', type: 'folder' },
@@ -131,7 +131,7 @@ test('E1: a path told twice is listed once, as the first told it, in whatever fo
   assert.equal(hidden, 0);
 });
 
-test('E4: a link is listed as a link, and what a client lists behind one is left out', async () => {
+test('a link is listed as a link, and what a client lists behind one is left out', async () => {
   const raw = ['docs/l/x.md', { path: 'docs/l', type: 'link' }, 'docs/l/y/z.md', 'docs/lx.md', 'docs/l.md'];
   const whole = await policy.judgeListing(asked, raw, all);
   assert.deepEqual(
@@ -146,7 +146,7 @@ test('E4: a link is listed as a link, and what a client lists behind one is left
   );
 });
 
-test('E1: paths can be told from the folder that was asked for', async () => {
+test('paths can be told from the folder that was asked for', async () => {
   const raw = ['a', 'docs/b', '../x', '/etc/passwd', '/p/q/docs/c'];
   const { entries, outside } = await policy.judgeListing(asked, raw, { ...all, from: 'folder' });
   assert.deepEqual(
@@ -156,7 +156,7 @@ test('E1: paths can be told from the folder that was asked for', async () => {
   assert.equal(outside, 2);
 });
 
-test('E4: of a million entries as many are kept as may be, and no more are asked for', async () => {
+test('of a million entries as many are kept as may be, and no more are asked for', async () => {
   let [given, closed] = [0, false];
   async function* million() {
     try {
@@ -171,7 +171,7 @@ test('E4: of a million entries as many are kept as may be, and no more are asked
   assert.equal(given, 1000);
 });
 
-test('E4: a client that lists nothing but what may not be seen is not listened to for ever', async () => {
+test('a client that lists nothing but what may not be seen is not listened to for ever', async () => {
   function* endless() {
     for (;;) yield '../x';
   }
@@ -179,7 +179,7 @@ test('E4: a client that lists nothing but what may not be seen is not listened t
   assert.deepEqual([entries.length, hidden, cut], [0, 101, true]);
 });
 
-test('E4: exactly as many entries as may be kept are not cut', async () => {
+test('exactly as many entries as may be kept are not cut', async () => {
   const { entries, cut } = await policy.judgeListing(asked, ['docs/a', 'docs/b', 'docs/a', '../x'], {
     ...all,
     most: 2,
@@ -188,7 +188,7 @@ test('E4: exactly as many entries as may be kept are not cut', async () => {
   assert.equal(cut, false);
 });
 
-test('E4: long paths end a listing before they fill memory', async () => {
+test('long paths end a listing before they fill memory', async () => {
   function* long() {
     const folders = `${'n'.repeat(200)}/`.repeat(20);
     for (let at = 0; at < 20_000; at++) yield `docs/${folders}${at}`;
@@ -198,7 +198,7 @@ test('E4: long paths end a listing before they fill memory', async () => {
   assert.ok(entries.length < 10_000);
 });
 
-test('E6: a listing that is given up ends with the reason', async () => {
+test('a listing that is given up ends with the reason', async () => {
   const giveUp = new AbortController();
   async function* endless() {
     for (let at = 0; ; at++) {
@@ -209,7 +209,7 @@ test('E6: a listing that is given up ends with the reason', async () => {
   await assert.rejects(policy.judgeListing(asked, endless(), { ...all, signal: giveUp.signal }), /given up/);
 });
 
-test('E6: what was left out before it came to us is told: more there is, and names that nobody can write', async () => {
+test('what was left out before it came to us is told: more there is, and names that nobody can write', async () => {
   function* given(end: RawEnd, ...paths: string[]) {
     yield* paths;
     return end;
@@ -226,7 +226,7 @@ test('E6: what was left out before it came to us is told: more there is, and nam
   assert.deepEqual([allHidden.hidden, allHidden.cut], [1, true]);
 });
 
-test('E6: what holds no entry and does not say that it is whole is no empty folder', async () => {
+test('what holds no entry and does not say that it is whole is no empty folder', async () => {
   function* cutOff(...paths: unknown[]) {
     yield* paths;
     return { end: 'unknown', hidden: 0 } as const;
@@ -242,7 +242,7 @@ test('E6: what holds no entry and does not say that it is whole is no empty fold
   assert.deepEqual([lies.outside, lies.cut], [1, true], 'told, so that it can be noted');
 });
 
-test('E4: a listing that is too much work is cut, and no more of it is asked for', async () => {
+test('a listing that is too much work is cut, and no more of it is asked for', async () => {
   let closed = false;
   function* endless() {
     try {

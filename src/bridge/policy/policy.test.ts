@@ -9,7 +9,7 @@ import { recordProof } from '../../requirements.testing.ts';
 
 const usual = createPolicy({ root: '/home/me/project', read: null, list: null });
 
-test('E3: docs, src, tests, .guide and .todo below the project are allowed, and all else is denied', () => {
+test('docs, src, tests, .guide and .todo below the project are allowed, and all else is denied', () => {
   for (const path of ['docs', 'docs/a.md', './src//a/', 'tests/x/y', '.guide/a', '.todo'])
     assert.ok(usual.judge(path, 'read'));
   for (const path of [
@@ -28,11 +28,11 @@ test('E3: docs, src, tests, .guide and .todo below the project are allowed, and 
   recordProof('E3:default-folders');
 });
 
-test('E3: a refusal names what is allowed', () => {
+test('a refusal names what is allowed', () => {
   assert.throws(() => usual.judge('lib/a', 'read'), /"docs", "src", "tests", "\.guide", "\.todo"/);
 });
 
-test('E3: a refusal tells a model what to write, and whom it can have asked for more', () => {
+test('a refusal tells a model what to write, and whom it can have asked for more', () => {
   const messageOf = (path: string, policy = usual, purpose: 'read' | 'list' = 'list'): string => {
     try {
       policy.judge(path, purpose);
@@ -60,14 +60,14 @@ test('E3: a refusal tells a model what to write, and whom it can have asked for 
   recordProof('E3:refusal-names-the-setting');
 });
 
-test('E3: a path from the project down and the absolute one are the same, without a slash at the end', () => {
+test('a path from the project down and the absolute one are the same, without a slash at the end', () => {
   const judged = { relative: 'docs/a.md', absolute: '/home/me/project/docs/a.md' };
   for (const path of ['docs/a.md', './docs/./a.md', 'docs//a.md/', '/home/me/project/docs/a.md'])
     assert.deepEqual(usual.judge(path, 'read'), judged, path);
   assert.equal(createPolicy({ root: '/home/me/project//', read: null, list: null }).root, '/home/me/project');
 });
 
-test('E3: allowed paths replace the usual ones, absolute or from the project down, for reading and listing apart', () => {
+test('allowed paths replace the usual ones, absolute or from the project down, for reading and listing apart', () => {
   const policy = createPolicy({ root: '/p', read: ['data/', '/p/notes/x'], list: ['./'] });
   assert.equal(policy.judge('data/a', 'read').relative, 'data/a');
   assert.equal(policy.judge('notes/x/y', 'read').relative, 'notes/x/y');
@@ -78,14 +78,14 @@ test('E3: allowed paths replace the usual ones, absolute or from the project dow
   assert.equal(policy.judge('anything', 'list').relative, 'anything');
 });
 
-test('E3: what may be read may be listed where nothing else is said, and an empty list allows nothing', () => {
+test('what may be read may be listed where nothing else is said, and an empty list allows nothing', () => {
   const policy = createPolicy({ root: null, read: ['data'], list: null });
   assert.deepEqual(policy.judge('data', 'list'), { relative: 'data', absolute: null });
   const closed = createPolicy({ root: null, read: ['data'], list: [] });
   assert.throws(() => closed.judge('data', 'list'), isMistaken('not_allowed', 'data'));
 });
 
-test('E3: what is hidden is allowed by its name alone', () => {
+test('what is hidden is allowed by its name alone', () => {
   const policy = createPolicy({ root: null, read: ['.', '.github/workflows', 'docs/.x'], list: null });
   for (const path of ['.guide/a', '.todo', '.github/workflows/ci.yml', 'docs/.x/a'])
     assert.ok(policy.judge(path, 'read'));
@@ -93,7 +93,7 @@ test('E3: what is hidden is allowed by its name alone', () => {
     assert.throws(() => policy.judge(path, 'read'), isMistaken('hidden', path), path);
 });
 
-test('E3: an allowed path that could lead elsewhere is an error of the configuration', () => {
+test('an allowed path that could lead elsewhere is an error of the configuration', () => {
   for (const path of ['../x', 'docs/*', 'docs\\x', '~/x', '', '$HOME', '/p/../etc', 'docs/%2e'])
     assert.throws(
       () => createPolicy({ root: '/p', read: [path], list: null }),
@@ -102,7 +102,7 @@ test('E3: an allowed path that could lead elsewhere is an error of the configura
     );
 });
 
-test("E3: an absolute path that is not below this client's project allows nothing there", () => {
+test("an absolute path that is not below this client's project allows nothing there", () => {
   const read = ['/other/docs', 'C:\\other', 'src'];
   for (const root of ['/p', null]) {
     const policy = createPolicy({ root, read, list: null });
@@ -112,7 +112,7 @@ test("E3: an absolute path that is not below this client's project allows nothin
   }
 });
 
-test('E3: allowed paths that are not there are told of, once each', () => {
+test('allowed paths that are not there are told of, once each', () => {
   const folder = mkdtempSync(join(tmpdir(), 'workcrate-policy-'));
   try {
     mkdirSync(join(folder, 'docs'));
@@ -129,7 +129,7 @@ test('E3: allowed paths that are not there are told of, once each', () => {
   }
 });
 
-test('E4: on Windows an absolute path may have backslashes, and its drive either case', () => {
+test('on Windows an absolute path may have backslashes, and its drive either case', () => {
   const policy = createPolicy({ root: 'c:/Users/RUNNER~1/my project/', read: null, list: null });
   const judged = { relative: 'docs/a.md', absolute: 'C:\\Users\\RUNNER~1\\my project\\docs\\a.md' };
   assert.equal(policy.root, 'C:\\Users\\RUNNER~1\\my project');
@@ -142,7 +142,7 @@ test('E4: on Windows an absolute path may have backslashes, and its drive either
   assert.throws(() => policy.judge('docs\\a.md', 'read'), isMistaken('backslash', 'docs\\a.md'));
 });
 
-test('E4: a project may lie on a share, and in hidden folders', () => {
+test('a project may lie on a share, and in hidden folders', () => {
   const share = createPolicy({ root: '\\\\server\\share\\p', read: null, list: null });
   assert.equal(share.judge('\\\\server\\share\\p\\docs', 'list').relative, 'docs');
   assert.throws(() => share.judge('\\\\server\\share\\docs', 'list'), { code: 'path_refused' });
@@ -150,7 +150,7 @@ test('E4: a project may lie on a share, and in hidden folders', () => {
   assert.equal(hidden.judge('/home/me/.trees/p/docs', 'list').relative, 'docs');
 });
 
-test('E4: a project is a folder, absolute and not a whole filesystem', () => {
+test('a project is a folder, absolute and not a whole filesystem', () => {
   const roots = [
     '',
     '/',
@@ -178,7 +178,7 @@ test('E4: a project is a folder, absolute and not a whole filesystem', () => {
     assert.throws(() => createPolicy({ root, read: null, list: null }), { code: 'invalid_input' }, root);
 });
 
-test('E4: an answer is what was asked for or lies below it, and is allowed', () => {
+test('an answer is what was asked for or lies below it, and is allowed', () => {
   const asked = usual.judge('docs/a', 'list');
   const answer = (path: string, from?: 'root' | 'folder') =>
     usual.judgeAnswer(asked, path, 'list', from)?.relative ?? null;

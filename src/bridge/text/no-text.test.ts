@@ -27,7 +27,7 @@ const noTexts: Record<string, Uint8Array> = {
 };
 
 for (const [name, bytes] of Object.entries(noTexts))
-  test(`E2: ${name} looks like no text`, () => assert.equal(looksLikeNoText(bytes), true));
+  test(`${name} looks like no text`, () => assert.equal(looksLikeNoText(bytes), true));
 
 const texts: Record<string, Uint8Array> = {
   nothing: Buffer.alloc(0),
@@ -45,4 +45,4 @@ const texts: Record<string, Uint8Array> = {
 };
 
 for (const [name, bytes] of Object.entries(texts))
-  test(`E2: ${name} looks like text`, () => assert.equal(looksLikeNoText(bytes), false));
+  test(`${name} looks like text`, () => assert.equal(looksLikeNoText(bytes), false));

@@ -102,13 +102,13 @@ const cases: Record<string, Case> = {
 };
 
 for (const [name, { bytes, wanted, text, used, fellBack = false }] of Object.entries(cases))
-  test(`E2: decoding ${name} says which encoding was used`, () => {
+  test(`decoding ${name} says which encoding was used`, () => {
     const { bom: _, ...got } = decode(bytes, wanted);
     assert.deepEqual(got, { text, encoding: used, fellBack });
     recordProof('E2:encoding-falls-back-and-is-told');
   });
 
-test('E2: an encoding that does not exist is refused, with those that do', () => {
+test('an encoding that does not exist is refused, with those that do', () => {
   for (const name of ['utf-9', '', 'replacement', 'constructor', 'x'.repeat(10_000)])
     assert.throws(
       () => decode(hex('61'), name),
@@ -119,7 +119,7 @@ test('E2: an encoding that does not exist is refused, with those that do', () =>
     );
 });
 
-test('E2: every byte string comes back exactly as base64, and has some text in any encoding', () => {
+test('every byte string comes back exactly as base64, and has some text in any encoding', () => {
   const names = fc.constantFrom(
     null,
     'utf-8',
@@ -140,7 +140,7 @@ test('E2: every byte string comes back exactly as base64, and has some text in a
   );
 });
 
-test('E2: what is decoded as UTF-8, UTF-16, latin-1 or windows-1252 gives the same bytes again', () => {
+test('what is decoded as UTF-8, UTF-16, latin-1 or windows-1252 gives the same bytes again', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
       for (const wanted of ['utf-8', 'utf-16', 'latin-1', 'windows-1252', 'ascii', null]) {
@@ -152,7 +152,7 @@ test('E2: what is decoded as UTF-8, UTF-16, latin-1 or windows-1252 gives the sa
   );
 });
 
-test('E2: every text comes back from UTF-8 and UTF-16, with a mark and without', () => {
+test('every text comes back from UTF-8 and UTF-16, with a mark and without', () => {
   const text = fc
     .string({ unit: 'binary', maxLength: 100 })
     .filter((it) => !it.startsWith('\ufeff') && !it.startsWith('\ufffe'));
@@ -166,7 +166,7 @@ test('E2: every text comes back from UTF-8 and UTF-16, with a mark and without',
   );
 });
 
-test('E9: text that an encoding cannot tell is refused, not replaced', () => {
+test('text that an encoding cannot tell is refused, not replaced', () => {
   const bad = [
     ['€', 'latin-1'],
     ['\u0080', 'windows-1252'],
@@ -179,7 +179,7 @@ test('E9: text that an encoding cannot tell is refused, not replaced', () => {
   for (const [text, encoding] of bad) assert.throws(() => encode(text, encoding), refused, encoding);
 });
 
-test('E9: base64 that is cut, padded wrongly or no base64 is refused', () => {
+test('base64 that is cut, padded wrongly or no base64 is refused', () => {
   for (const text of ['YQ', 'YQ=', 'YR==', 'Y Q = = =', 'Y-_=', 'data:;base64,YQ==', 'é'])
     assert.throws(() => fromBase64(text), refused, text);
   assert.deepEqual(fromBase64('YWJj\nZGVm\r\n'), new Uint8Array(Buffer.from('abcdef')));

@@ -24,7 +24,7 @@ const watched = (database: Database, call: (sql: string) => void): Database => (
 
 /** What one search may take, and which crates it is about. */
 export function boundsContract(backend: Backend): void {
-  test('B3: a search that is cancelled reads no further', async (t) => {
+  test('a search that is cancelled reads no further', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(...Array.from({ length: 250 }, (_, at) => withAuthor(`n${at}`)));
     const stop = new AbortController();
@@ -51,7 +51,7 @@ export function boundsContract(backend: Backend): void {
     for (const call of calls) await assert.rejects(call(), { name: 'AbortError' });
   });
 
-  test('B3: a search that takes too much ends, and says what to do', async (t) => {
+  test('a search that takes too much ends, and says what to do', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(...Array.from({ length: 30 }, (_, at) => withAuthor(`n${at}`)));
     const few = createIndexReader(index.database, null, { limits: { mostLookedInto: 20 } });
@@ -64,7 +64,7 @@ export function boundsContract(backend: Backend): void {
     await assert.rejects(short.search('ann', { ...request, query: 'salt' }), { code: 'invalid_input' });
   });
 
-  test('B3: the references of crates that other conditions leave out are not read', async (t) => {
+  test('the references of crates that other conditions leave out are not read', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(...Array.from({ length: 30 }, (_, at) => withAuthor(`n${at}`)));
     await index.put({ ...withAuthor('new'), year: 2020 });
@@ -73,7 +73,7 @@ export function boundsContract(backend: Backend): void {
     assert.deepEqual(namesOf(await reader.search('ann', { ...request, query })), ['new']);
   });
 
-  test('B3: only crates of the sources that are named are seen, counted and told of', async (t) => {
+  test('only crates of the sources that are named are seen, counted and told of', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(withAuthor('here'), { ...withAuthor('gone'), source: 's3://gone/', year: 1999 });
     const { place } = madeUp({ id: 'broken', source: 's3://gone/' });
@@ -101,7 +101,7 @@ export function boundsContract(backend: Backend): void {
     assert.equal((await reading(null).status('ann', { limit: 10, offset: 0 })).broken, 1);
   });
 
-  test('B9: NUL and halves of characters are kept and looked for as what replaces them', async (t) => {
+  test('NUL and halves of characters are kept and looked for as what replaces them', async (t) => {
     const index = await newIndex(t, backend);
     const named = (id: string, name: string): MadeUp => ({
       id,

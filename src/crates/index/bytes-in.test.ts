@@ -17,7 +17,7 @@ const backends = [
 
 for (const { name, skip, location } of backends)
   describe(`what the index counts on ${name}`, { skip }, () => {
-    test('B12: crates of a source are counted by owner, for everybody, and in all, broken ones too', async () => {
+    test('crates of a source are counted by owner, for everybody, and in all, broken ones too', async () => {
       await using opened = new AsyncDisposableStack();
       const database = opened.adopt(await openDatabase(await location(), 'crates'), (it) => it.close());
       assert.deepEqual(await bytesIn(database, packs, undefined), { bytes: 0, crates: 0 });

@@ -21,7 +21,7 @@ async function read(name: string): Promise<SummedUp[]> {
   }
 }
 
-test('B3, B9: every real crate of the corpus is found by its title, its entities and their values', async (t) => {
+test('every real crate of the corpus is found by its title, its entities and their values', async (t) => {
   const database = await openDatabase(':memory:', 'crates');
   t.after(() => database.close());
   const [writer, reader] = [

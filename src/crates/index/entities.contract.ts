@@ -51,7 +51,7 @@ async function findBy(
 }
 
 export function entityContract(backend: Backend): void {
-  test('B9: an entity is found by type, property and the whole value, as it is written', async (t) => {
+  test('an entity is found by type, property and the whole value, as it is written', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(oslo, bergen);
     assert.deepEqual(await findBy(index, ['Person', 'name', 'Jane Döe']), ['oslo']);
@@ -70,7 +70,7 @@ export function entityContract(backend: Backend): void {
     recordProof('B9:by-type-property-and-value');
   });
 
-  test('B9: a path follows references from entity to entity', async (t) => {
+  test('a path follows references from entity to entity', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(oslo);
     await index.put(bergen);
@@ -94,7 +94,7 @@ export function entityContract(backend: Backend): void {
     recordProof('B9:path-walks-references');
   });
 
-  test('B9: a part of a value is found in any case, with accents or without', async (t) => {
+  test('a part of a value is found in any case, with accents or without', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(oslo, bergen);
     const part = { exact: false };
@@ -110,7 +110,7 @@ export function entityContract(backend: Backend): void {
     assert.deepEqual(await index.find('-Person.affiliation.name:bergen'), ['oslo']);
   });
 
-  test('B9: the crate has to fit too where that is asked for, and others do not see what is owned', async (t) => {
+  test('the crate has to fit too where that is asked for, and others do not see what is owned', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(oslo, bergen, { ...oslo, id: 'hidden', owner: 'bob' });
     const by = ['Person', 'name', 'doe'];
@@ -126,7 +126,7 @@ export function entityContract(backend: Backend): void {
     recordProof('B9:entry-field-and-value');
   });
 
-  test('B9: paging is stable, by value and by path', async (t) => {
+  test('paging is stable, by value and by path', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(...Array.from({ length: 25 }, (_, at) => ({ ...oslo, id: `n${at}` })));
     for (const [type, path, value] of [

@@ -75,7 +75,7 @@ async function take(index: TestIndex, standing: Map<string, MadeUp>, step: Step)
 export function historyContract(backend: Backend): void {
   const numRuns = backend.name === 'SQLite' ? 60 : 8;
 
-  test('B3: after any puts, removals and merges, searches answer as looking at every crate would', async (t) => {
+  test('after any puts, removals and merges, searches answer as looking at every crate would', async (t) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 14 }),

@@ -51,7 +51,7 @@ const forest: MadeUp = {
 };
 
 function wordContract(backend: Backend): void {
-  test('B3: words are found in title, description, authors, keywords, entity names and file names', async (t) => {
+  test('words are found in title, description, authors, keywords, entity names and file names', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, forest);
     const found = async (query: string) =>
@@ -66,7 +66,7 @@ function wordContract(backend: Backend): void {
     recordProof('B3:all-text-fields-searched');
   });
 
-  test('B3: the title weighs more than the description, and what holds all words comes first', async (t) => {
+  test('the title weighs more than the description, and what holds all words comes first', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, forest, { id: 'rare', title: 'Zooplankton' });
     assert.deepEqual(await index.find('climate'), ['fjord', 'forest']);
@@ -76,7 +76,7 @@ function wordContract(backend: Backend): void {
     recordProof('B3:ranked');
   });
 
-  test('B3: phrases, prefixes, words of a field, and words that must not be there', async (t) => {
+  test('phrases, prefixes, words of a field, and words that must not be there', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, forest);
     assert.deepEqual(await index.find('"deep water"'), ['fjord']);
@@ -95,7 +95,7 @@ function wordContract(backend: Backend): void {
     recordProof('B3:phrase-prefix-and-field');
   });
 
-  test('B3: a snippet shows the words that were found', async (t) => {
+  test('a snippet shows the words that were found', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, {
       id: 'long',
@@ -109,7 +109,7 @@ function wordContract(backend: Backend): void {
     assert.ok(long!.description.length <= 501);
   });
 
-  test('B3: no text of a query is an error', async (t) => {
+  test('no text of a query is an error', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, forest);
     for (const query of hostile) {
@@ -123,7 +123,7 @@ function wordContract(backend: Backend): void {
     assert.match((await index.search('w '.repeat(9000))).notes.join(), /Only the first 10000 characters/);
   });
 
-  test('B3: pages follow each other without gaps or repeats, also where scores are equal', async (t) => {
+  test('pages follow each other without gaps or repeats, also where scores are equal', async (t) => {
     const index = await newIndex(t, backend);
     const same = Array.from({ length: 30 }, (_, at) => ({ id: `same${at}`, title: 'Equal' }));
     await index.put(...same);
@@ -139,7 +139,7 @@ function wordContract(backend: Backend): void {
     assert.equal(new Set(paged).size, 30);
   });
 
-  test('B3: the search by meaning is unsupported where it is off; both together are words alone then', async (t) => {
+  test('the search by meaning is unsupported where it is off; both together are words alone then', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord);
     await assert.rejects(index.search('water', { mode: 'semantic' }), { code: 'unsupported' });
@@ -155,7 +155,7 @@ const hostile = [
 ]; // prettier-ignore
 
 function filterContract(backend: Backend): void {
-  test('B3: filters by type, licence, year, profile, source and kind', async (t) => {
+  test('filters by type, licence, year, profile, source and kind', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, forest);
     const cases: [string, string, string[]][] = [
@@ -185,7 +185,7 @@ function filterContract(backend: Backend): void {
     assert.deepEqual(await index.find('climate year:2019 kind:folder'), ['forest']);
   });
 
-  test('B3: a filter that does not exist, is empty or is no year is invalid input, and says what there is', async (t) => {
+  test('a filter that does not exist, is empty or is no year is invalid input, and says what there is', async (t) => {
     const index = await newIndex(t, backend);
     for (const [name, value] of [
       ['colour', 'red'],
@@ -196,13 +196,13 @@ function filterContract(backend: Backend): void {
     await assert.rejects(index.search('', { filters: [['colour', 'red']] }), /title, .*license/);
   });
 
-  test('B3: without words the newest come first', async (t) => {
+  test('without words the newest come first', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(forest, fjord, { id: 'undated' });
     assert.deepEqual(await index.find(''), ['fjord', 'forest', 'undated']);
   });
 
-  test('B3: facets count what was found', async (t) => {
+  test('facets count what was found', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, forest);
     const { facets } = await index.search('climate');
@@ -218,7 +218,7 @@ function filterContract(backend: Backend): void {
     assert.deepEqual((await index.search('fjord', { facets: false })).facets, {});
   });
 
-  test('B10: the fields, the values that can be filtered by, and the types with their properties', async (t) => {
+  test('the fields, the values that can be filtered by, and the types with their properties', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, forest, { id: 'secret', owner: 'bob', entities: [entity('#x', 'Spaceship', {})] });
     const { fields, filters, entities } = await index.reader.fields('ann');
@@ -232,7 +232,7 @@ function filterContract(backend: Backend): void {
 }
 
 function ownerContract(backend: Backend): void {
-  test('B12: what belongs to another is in no result, count, facet, score or status', async (t) => {
+  test('what belongs to another is in no result, count, facet, score or status', async (t) => {
     const index = await newIndex(t, backend);
     const mine = { ...forest, id: 'mine', owner: 'ann' };
     await index.put(fjord, mine);
@@ -256,7 +256,7 @@ function ownerContract(backend: Backend): void {
 }
 
 function keepingContract(backend: Backend): void {
-  test('B2: a crate that is put again replaces what was there, and one that is removed is gone', async (t) => {
+  test('a crate that is put again replaces what was there, and one that is removed is gone', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, forest);
     await index.put({ ...fjord, title: 'Glaciers', description: '', entities: [] });
@@ -267,7 +267,7 @@ function keepingContract(backend: Backend): void {
     assert.equal(await index.reader.get('ann', crateIdOf('fjord')), null);
   });
 
-  test('B2: what is known of a source is told, the broken ones too, and a source can be removed', async (t) => {
+  test('what is known of a source is told, the broken ones too, and a source can be removed', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, { ...forest, source: 's3://other/' });
     const broken = madeUp({ id: 'broken' }).place;
@@ -286,7 +286,7 @@ function keepingContract(backend: Backend): void {
     assert.deepEqual(await index.find(''), ['forest']);
   });
 
-  test('B10: the status tells sources, counts and what cannot be read', async (t) => {
+  test('the status tells sources, counts and what cannot be read', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord);
     await index.writer.noteSource('file:///made-up/', 'syncing', null);
@@ -326,7 +326,7 @@ function keepingContract(backend: Backend): void {
     recordProof('B10:status-of-the-index');
   });
 
-  test('B5: a crate is given back as it was put', async (t) => {
+  test('a crate is given back as it was put', async (t) => {
     const index = await newIndex(t, backend);
     const crate = madeUp(fjord);
     await index.writer.put([crate]);
@@ -360,7 +360,7 @@ function keepingContract(backend: Backend): void {
     assert.deepEqual((await index.find('climate')).toSorted(), ['fjord', 'forest']);
   });
 
-  test('B4: documents are told in an order that does not depend on when they were put', async (t) => {
+  test('documents are told in an order that does not depend on when they were put', async (t) => {
     const index = await newIndex(t, backend);
     const many = Array.from({ length: 10 }, (_, at) => ({ ...forest, id: `n${at}`, title: `Title ${at}` }));
     const told = async () => (await Array.fromAsync(index.reader.documents())).map(({ crateId }) => crateId);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { entity } from './crate.testing.ts';
 import { newIndex } from './index.testing.ts';
 
-test('B9: a path may end in more entities of one crate than a function takes arguments', async (t) => {
+test('a path may end in more entities of one crate than a function takes arguments', async (t) => {
   const index = await newIndex(t, { name: 'SQLite', newLocation: async () => ':memory:' });
   // Under two types, so that they are put together from two lists.
   const many = Array.from({ length: 150_000 }, (_, at) => entity(`#${at}`, ['A', 'B'], { name: 'same' }));

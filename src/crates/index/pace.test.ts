@@ -8,7 +8,7 @@ async function workOn(pace: ReturnType<typeof createPace>): Promise<never> {
 }
 
 describe('pace of a search', () => {
-  test('B3: others have their turn while a search goes on, and it ends when it is cancelled', async () => {
+  test('others have their turn while a search goes on, and it ends when it is cancelled', async () => {
     const stop = new AbortController();
     let turns = 0;
     const other = (): void => {
@@ -21,21 +21,21 @@ describe('pace of a search', () => {
     assert.equal(turns, 3);
   });
 
-  test('B3: others have their turn between many short searches too', async () => {
+  test('others have their turn between many short searches too', async () => {
     const turn = new AbortController();
     setImmediate(() => turn.abort());
     for (let count = 0; count < 5_000_000 && !turn.signal.aborted; count++) await createPace(null).breathe();
     assert.ok(turn.signal.aborted);
   });
 
-  test('B3: a search that takes too long ends and says what to do', async () => {
+  test('a search that takes too long ends and says what to do', async () => {
     await assert.rejects(workOn(createPace(null, { mostMs: 20 })), {
       code: 'invalid_input',
       message: /took longer than 0\.02 seconds\. Narrow it down/,
     });
   });
 
-  test('B3: only so many crates are looked into for one search', () => {
+  test('only so many crates are looked into for one search', () => {
     const pace = createPace(null, { mostLookedInto: 5 });
     pace.lookInto(3);
     pace.lookInto(2);

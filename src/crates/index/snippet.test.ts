@@ -10,19 +10,19 @@ const marked = (query: string) => {
 };
 
 describe('snippets', () => {
-  test('B3: the words are marked as they are written, in the stretch that holds most of them', () => {
+  test('the words are marked as they are written, in the stretch that holds most of them', () => {
     const text = `First salt. ${'Something else. '.repeat(40)}Here are Salts and waters together. ${'More. '.repeat(40)}`;
     const snippet = snippetOf([text], marked('salt water'));
     assert.match(snippet, /Here are \*\*Salts\*\* and \*\*waters\*\* together\./);
     assert.ok(snippet.startsWith('…') && snippet.endsWith('…') && snippet.length < 300);
   });
 
-  test('B3: without a match it is the start of the text', () => {
+  test('without a match it is the start of the text', () => {
     assert.equal(snippetOf(['Some text'], marked('other')), 'Some text');
     assert.equal(snippetOf([], marked('other')), '');
   });
 
-  test('B3: any text gives a short snippet that is part of it, without half characters', () => {
+  test('any text gives a short snippet that is part of it, without half characters', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', maxLength: 2000 }),

@@ -8,7 +8,7 @@ import { crateIdOf, madeUp } from './crate.testing.ts';
 import { createIndexReader } from './reading.ts';
 import { createIndexWriter } from './writing.ts';
 
-test('B3: a reader on another connection sees each batch at once, whole, while segments are merged under it', async (t) => {
+test('a reader on another connection sees each batch at once, whole, while segments are merged under it', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'workcrate-index-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'crates.db');

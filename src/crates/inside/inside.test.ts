@@ -31,7 +31,7 @@ async function zipWith(names: readonly string[]) {
   return { inside, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 }
 
-it('B6: a page of long names ends by their bytes, and the next goes on from there', async () => {
+it('a page of long names ends by their bytes, and the next goes on from there', async () => {
   const names = Array.from({ length: 700 }, (_, at) => `${at}/${'"'.repeat(2000)}`);
   await using at = await zipWith([...names, 'x'.repeat(5000)]);
   const paths: string[] = [];

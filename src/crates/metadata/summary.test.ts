@@ -23,7 +23,7 @@ function crateWith(properties: object, ...others: unknown[]): ReadCrate {
   return { place, root: '', metadata, files: ['a'], fileCount: 1, bytes: null };
 }
 
-test('B5: a crate is shown in one shape, with ISO dates and all of it JSON', () => {
+test('a crate is shown in one shape, with ISO dates and all of it JSON', () => {
   const flow = { '@id': 'a', '@type': ['File', 'ComputationalWorkflow'], name: 'Flow' };
   const shown = summaryOf(
     crateWith({ mainEntity: { '@id': 'a' }, keywords: 'lake', datePublished: '11/27/2023' }, flow),
@@ -70,7 +70,7 @@ test('B5: a crate is shown in one shape, with ISO dates and all of it JSON', () 
   recordProof('B5:stable-shape', 'B5:iso-dates-and-json');
 });
 
-test('B5: types are shown by how many there are, at most 200; what is not known is null', () => {
+test('types are shown by how many there are, at most 200; what is not known is null', () => {
   const entities = Array.from({ length: 300 }, (_, at) => ({
     '@id': `#${at}`,
     '@type': ['Common', `T${at}`],
@@ -85,7 +85,7 @@ test('B5: types are shown by how many there are, at most 200; what is not known 
   assert.doesNotThrow(() => crateShape.strict().parse(shown));
 });
 
-test('B5: what a crate has too much of is shown in part, with how much there is, and the answer stays small', () => {
+test('what a crate has too much of is shown in part, with how much there is, and the answer stays small', () => {
   const many = (word: string): string[] => Array.from({ length: 9000 }, (_, at) => `${word} ${at}`);
   const properties = {
     author: many('Ada'),
@@ -114,7 +114,7 @@ test('B5: what a crate has too much of is shown in part, with how much there is,
   assert.doesNotThrow(() => crateShape.strict().parse(shown));
 });
 
-test('B5: sizes that no number can hold are not known', () => {
+test('sizes that no number can hold are not known', () => {
   const crate = crateWith({});
   const size = Number.MAX_SAFE_INTEGER;
   assert.equal(summaryOf({ ...crate, bytes: size }, indexedAt).bytes, size);

@@ -9,7 +9,7 @@ import { orcidUrl } from './people.ts';
 
 const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }).filter((text) => !/[/\0]/.test(text));
 
-it('B12: an id leads back to its path, whatever that is', () => {
+it('an id leads back to its path, whatever that is', () => {
   fc.assert(
     fc.property(fc.array(name, { minLength: 1, maxLength: 4 }), (names) => {
       const path = createNaming()('results', names.join('/'));
@@ -19,7 +19,7 @@ it('B12: an id leads back to its path, whatever that is', () => {
   );
 });
 
-it('B12: any names make an archive, each with a path of its own', () => {
+it('any names make an archive, each with a path of its own', () => {
   fc.assert(
     fc.property(fc.array(name, { minLength: 1, maxLength: 20 }), (names) => {
       const naming = createNaming();
@@ -30,7 +30,7 @@ it('B12: any names make an archive, each with a path of its own', () => {
   );
 });
 
-it('B12: 20,000 equal names take no quadratic time', { timeout: 60_000 }, () => {
+it('20,000 equal names take no quadratic time', { timeout: 60_000 }, () => {
   const naming = createNaming();
   const paths = Array.from({ length: 20_000 }, () => naming('files', 'a.txt'));
   assert.equal(paths.at(-1), 'files/a (20000).txt');
@@ -50,15 +50,15 @@ const foreign = [
   '',
 ];
 for (const id of foreign)
-  it(`B12: ${JSON.stringify(id)} is no file of a crate`, () => assert.equal(pathOfId(id), null));
+  it(`${JSON.stringify(id)} is no file of a crate`, () => assert.equal(pathOfId(id), null));
 
-it('B12: ids as crates have them are read: dots in front, plain spaces, a percent sign that is one', () => {
+it('ids as crates have them are read: dots in front, plain spaces, a percent sign that is one', () => {
   assert.equal(pathOfId('./data/a b.txt'), 'data/a b.txt');
   assert.equal(pathOfId('data/100%.txt'), 'data/100%.txt');
   assert.equal(pathOfId('面试.mp4'), '面试.mp4');
 });
 
-it('B12: the owner of a packed crate is told by its object, and no two have the same folder', () => {
+it('the owner of a packed crate is told by its object, and no two have the same folder', () => {
   const user = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 10 });
   fc.assert(
     fc.property(user, user, (one, other) => {
@@ -75,7 +75,7 @@ it('B12: the owner of a packed crate is told by its object, and no two have the 
   );
 });
 
-it('B12: an object is named after the title, in plain letters', () => {
+it('an object is named after the title, in plain letters', () => {
   assert.equal(
     objectName('ada', '  Größe & Fläche: 2026/11!  ', 'x', 1),
     'users/ada/gro-e-flache-2026-11-x.zip',
@@ -84,7 +84,7 @@ it('B12: an object is named after the title, in plain letters', () => {
   assert.equal(objectName('ada', '日本', 'x', 1), 'users/ada/crate-x.zip');
 });
 
-it('B12: an ORCID iD is proven by its last digit', () => {
+it('an ORCID iD is proven by its last digit', () => {
   assert.equal(orcidUrl('0000-0002-1694-233x'), 'https://orcid.org/0000-0002-1694-233X');
   assert.equal(orcidUrl('http://orcid.org/0000-0002-1825-0097'), 'https://orcid.org/0000-0002-1825-0097');
   for (const wrong of ['0000-0002-1825-0098', '0000000218250097', 'https://evil.org/0000-0002-1825-0097', ''])

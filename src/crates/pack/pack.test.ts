@@ -28,7 +28,7 @@ print('done')
 import { recordProof } from '../../requirements.testing.ts';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-it('B12: a run becomes an archive of stored members that Python and our own reader read', async () => {
+it('a run becomes an archive of stored members that Python and our own reader read', async () => {
   await using stage = await openPacking();
   const input = await keep(stage.room, 'data.csv', '1\n2\n3\n');
   const { execution } = await stage.room.run({ language: 'python', code, files: [input.id] });
@@ -61,7 +61,7 @@ it('B12: a run becomes an archive of stored members that Python and our own read
   assert.equal(zip.subarray(range.start, range.end).toString(), '<svg/>');
 });
 
-it('B12: the run, its times, its agent and every file with its hash are told', async () => {
+it('the run, its times, its agent and every file with its hash are told', async () => {
   await using stage = await openPacking();
   const input = await keep(stage.room, 'data.csv', '1\n2\n3\n');
   const { execution } = await stage.room.run({ language: 'python', code, files: [input.id] });
@@ -89,7 +89,7 @@ it('B12: the run, its times, its agent and every file with its hash are told', a
   recordProof('B12:run-packed-with-provenance');
 });
 
-it('B12: what is packed is read without an issue, and found under its author', async () => {
+it('what is packed is read without an issue, and found under its author', async () => {
   await using stage = await openPacking();
   const { execution } = await stage.room.run({ code: 'echo hello >out.txt' });
   const request = {
@@ -116,7 +116,7 @@ it('B12: what is packed is read without an issue, and found under its author', a
   assert.deepEqual(metadata.profiles, ['https://w3id.org/ro/wfrun/process/0.6']);
 });
 
-it('B12: files alone become a crate without a run', async () => {
+it('files alone become a crate without a run', async () => {
   await using stage = await openPacking();
   const [one, two] = [await keep(stage.room, 'a.txt', 'A'), await keep(stage.room, 'a.txt', 'B')];
   const packed = await stage.pack({ fileIds: [one.id, two.id, one.id], shared: true });
@@ -130,7 +130,7 @@ it('B12: files alone become a crate without a run', async () => {
   assert.deepEqual(readMetadata(Buffer.from(await metadataIn(stage.zipOf(packed)))).issues, []);
 });
 
-it('B12: a failed run is packed with its failure, one that still runs is refused', async () => {
+it('a failed run is packed with its failure, one that still runs is refused', async () => {
   await using stage = await openPacking();
   const { execution } = await stage.room.run({ language: 'python', code: 'raise ValueError("no data")' });
   const graph = await graphOf(stage.zipOf(await stage.pack({ executionId: execution.id })));
@@ -150,7 +150,7 @@ it('B12: a failed run is packed with its failure, one that still runs is refused
   await slow;
 });
 
-it("B12: nobody packs another user's run or files, and nothing is not packed", async () => {
+it("nobody packs another user's run or files, and nothing is not packed", async () => {
   await using stage = await openPacking();
   const file = await keep(stage.room, 'a.txt', 'A');
   const { execution } = await stage.room.run({});
@@ -161,7 +161,7 @@ it("B12: nobody packs another user's run or files, and nothing is not packed", a
   assert.equal(stage.target.held.size, 0);
 });
 
-it('B12: an input that is gone is told with its hash and not held; one that stands where it was put is', async () => {
+it('an input that is gone is told with its hash and not held; one that stands where it was put is', async () => {
   await using stage = await openPacking();
   const [kept, lost] = [await keep(stage.room, 'kept.txt', 'K'), await keep(stage.room, 'lost.txt', 'L')];
   const { execution } = await stage.room.run({ code: 'rm lost.txt', files: [kept.id, lost.id] });
@@ -177,7 +177,7 @@ it('B12: an input that is gone is told with its hash and not held; one that stan
   assert.deepEqual(graph.find('./')['hasPart'], [{ '@id': 'code/main.sh' }, { '@id': 'inputs/kept.txt' }]);
 });
 
-it('B12: an input that came out of another crate says which, and where in it', async () => {
+it('an input that came out of another crate says which, and where in it', async () => {
   await using stage = await openPacking();
   const origin = { crate_id: 'crate_0123456789abcdef01234567', path: 'data/a b.csv' };
   const other = {
@@ -198,7 +198,7 @@ it('B12: an input that came out of another crate says which, and where in it', a
   assert.equal(graph.find(`#${origin.crate_id}`)['identifier'], origin.crate_id);
 });
 
-it('B12: output that was too long to be shown is packed whole, and the interpreter with its version', async () => {
+it('output that was too long to be shown is packed whole, and the interpreter with its version', async () => {
   await using stage = await openPacking();
   const { execution } = await stage.room.run({ language: 'node', code: `console.log('x'.repeat(300_000))` });
   assert.equal(execution.truncated, true);
@@ -213,7 +213,7 @@ it('B12: output that was too long to be shown is packed whole, and the interpret
   );
 });
 
-it('B12: a result that is gone, hidden, a symbolic link or changed later is said in the notes; one of two names is packed', async () => {
+it('a result that is gone, hidden, a symbolic link or changed later is said in the notes; one of two names is packed', async () => {
   await using stage = await openPacking();
   const script =
     'echo 1 >gone; echo 2 >.hidden; echo 3 >twice; ln twice again; echo 4 >later; mkdir d; echo 5 >d/x';
@@ -238,7 +238,7 @@ it('B12: a result that is gone, hidden, a symbolic link or changed later is said
   ]);
 });
 
-it('B12: hostile names are encoded in ids, kept apart, and lead nowhere in the archive', async () => {
+it('hostile names are encoded in ids, kept apart, and lead nowhere in the archive', async () => {
   await using stage = await openPacking();
   const names = [
     'a b%#?.txt',
@@ -270,7 +270,7 @@ it('B12: hostile names are encoded in ids, kept apart, and lead nowhere in the a
   for (const member of directory) assert.notEqual(member.path, null);
 });
 
-it('B12: a run can be packed again, and a crate over the limit is refused before it is written', async () => {
+it('a run can be packed again, and a crate over the limit is refused before it is written', async () => {
   await using stage = await openPacking();
   const { execution } = await stage.room.run({});
   const request = { executionId: execution.id, title: 'x' };
@@ -283,7 +283,7 @@ it('B12: a run can be packed again, and a crate over the limit is refused before
   assert.equal(small.target.held.size, 0);
 });
 
-it('B12: a file that changes between the two readings fails the packing, and nothing stays', async () => {
+it('a file that changes between the two readings fails the packing, and nothing stays', async () => {
   await using stage = await openPacking();
   const { execution } = await stage.room.run({ code: 'echo 1 >a; echo 2 >b' });
   const { workspace } = await stage.room.places.of('ada');
@@ -295,7 +295,7 @@ it('B12: a file that changes between the two readings fails the packing, and not
   assert.equal(stage.target.held.size, 0);
 });
 
-it('B12: packing stops when it is cancelled', async () => {
+it('packing stops when it is cancelled', async () => {
   await using stage = await openPacking();
   const { execution } = await stage.room.run({});
   const stop = new AbortController();

@@ -53,7 +53,7 @@ for (const [name, { skip, open }] of Object.entries(databases))
       return all;
     }
 
-    it('B12, C7: the last byte and the last crate of an owner may be taken, and not one more', async (t) => {
+    it('the last byte and the last crate of an owner may be taken, and not one more', async (t) => {
       const [database] = await opened(t);
       const reserve = quotaOn(database!, { ada: { bytes: 60, crates: 1 }, bob: { bytes: 0, crates: 2 } });
       await (await reserve('ada', 40))[Symbol.asyncDispose]();
@@ -62,7 +62,7 @@ for (const [name, { skip, open }] of Object.entries(databases))
       await reserve('eve', 100);
     });
 
-    it('B12, C7: shared crates count together, as those of one owner', async (t) => {
+    it('shared crates count together, as those of one owner', async (t) => {
       const [database] = await opened(t);
       const reserve = quotaOn(database!, { shared: { bytes: 60, crates: 1 } });
       const room = await reserve(null, 40);
@@ -71,7 +71,7 @@ for (const [name, { skip, open }] of Object.entries(databases))
       await assert.rejects(reserve(null, 41), (error: Error) => /Shared crates/.test(error.message));
     });
 
-    it('B12, C7: what all hold is bounded too, and is told to nobody', async (t) => {
+    it('what all hold is bounded too, and is told to nobody', async (t) => {
       const [database] = await opened(t);
       for (const all of [
         { bytes: 141, crates: 3 },
@@ -84,7 +84,7 @@ for (const [name, { skip, open }] of Object.entries(databases))
       await quotaOn(database!, { all: { bytes: 140, crates: 3 } })('ada', 10);
     });
 
-    it('B12, C7: of many who pack at once, on several servers, as many get room as there is', async (t) => {
+    it('of many who pack at once, on several servers, as many get room as there is', async (t) => {
       const all = await opened(t);
       const reserve = all.map((database) => quotaOn(database));
       const ends = await Promise.allSettled(
@@ -100,7 +100,7 @@ for (const [name, { skip, open }] of Object.entries(databases))
       await reserve[0]!('ada', 100);
     });
 
-    it('B12, C7: a crate is not missed that the index learns of while another looks', async (t) => {
+    it('a crate is not missed that the index learns of while another looks', async (t) => {
       const [database] = await opened(t);
       const first = await quotaOn(database!)('ada', 60);
       let known = nothing;
@@ -124,7 +124,7 @@ for (const [name, { skip, open }] of Object.entries(databases))
       await assert.rejects(reserve('ada', 60), exceeded);
     });
 
-    it('B12, C7: what a server that died had reserved counts no longer after a while', async (t) => {
+    it('what a server that died had reserved counts no longer after a while', async (t) => {
       const [database] = await opened(t);
       await quotaOn(database!)('ada', 100);
       await assert.rejects(quotaOn(database!)('ada', 1), exceeded);
@@ -133,7 +133,7 @@ for (const [name, { skip, open }] of Object.entries(databases))
     });
   });
 
-it('B12, C7: where there is one user, shared crates and theirs count together', async (t) => {
+it('where there is one user, shared crates and theirs count together', async (t) => {
   const database = await openDatabase(':memory:');
   t.after(() => database.close());
   const reserve = quotaOn(database, {}, false);
@@ -141,7 +141,7 @@ it('B12, C7: where there is one user, shared crates and theirs count together', 
   await assert.rejects(reserve(null, 60), exceeded);
 });
 
-it('B12, C7: room is reserved for the archive to the byte until the index knows it, and nothing is written where there is none', async () => {
+it('room is reserved for the archive to the byte until the index knows it, and nothing is written where there is none', async () => {
   const reserved: [string | null, number][] = [];
   let released = 0;
   const reserveRoom = async (owner: string | null, size: number): Promise<AsyncDisposable> => {

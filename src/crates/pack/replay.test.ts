@@ -69,7 +69,7 @@ open(os.path.join(os.environ['ARTIFACTS'], 'plot.svg'), 'w').write('<svg/>')
 print(total)
 `;
 
-it('B12: a run that does the same again is reproduced, result by result', async () => {
+it('a run that does the same again is reproduced, result by result', async () => {
   const report = await replay(await packedRun(steady));
   assert.equal(report.reproduced, true);
   assert.deepEqual(
@@ -84,7 +84,7 @@ it('B12: a run that does the same again is reproduced, result by result', async 
   assert.equal(replayJson(report)['duration_ms'], report.durationMs);
 });
 
-it('B12: what a run was given on stdin is given again, and not as a file', async () => {
+it('what a run was given on stdin is given again, and not as a file', async () => {
   const stdin = '\ufeff1 ☃\n\n';
   const zip = await packedRun('cat >copy; ls >names; echo read', 'bash', stdin);
   const report = await replay(zip);
@@ -103,7 +103,7 @@ it('B12: what a run was given on stdin is given again, and not as a file', async
   await assert.rejects(replay(zip, { bytes }), (error) => isWorkcrateError(error, 'hash_mismatch'));
 });
 
-it('B12: stdin that is no text, or is there twice, is not run', async () => {
+it('stdin that is no text, or is there twice, is not run', async () => {
   const zip = await packedRun('cat', 'bash', 'x');
   const binary = (path: string, chunk: Buffer): Buffer =>
     path === 'inputs/stdin.txt' ? Buffer.from([0xff, 0xfe]) : chunk;
@@ -118,7 +118,7 @@ it('B12: stdin that is no text, or is there twice, is not run', async () => {
   await assert.rejects(replay(zip, { metadata: twice }), (error) => isWorkcrateError(error, 'unsupported'));
 });
 
-it('B12: results that differ, are missing or are more are told apart', async () => {
+it('results that differ, are missing or are more are told apart', async () => {
   const zip = await packedRun(`
 import os
 open('same.txt', 'w').write('same')
@@ -136,7 +136,7 @@ open('missing.txt' if 'exec_' in os.getcwd() else 'extra.txt', 'w').write('x')
   assert.match(replayText(report), /DIFFERS[^]*Not reproduced\.\n$/);
 });
 
-it('B12: a run that failed is reproduced by failing, in every language', async () => {
+it('a run that failed is reproduced by failing, in every language', async () => {
   for (const language of ['bash', 'node', 'python'] as const) {
     const report = await replay(await packedRun(language === 'bash' ? 'exit 3' : 'throw_it()', language));
     assert.deepEqual([report.language, report.recorded, report.ended], [language, 'failed', 'failed']);
@@ -145,7 +145,7 @@ it('B12: a run that failed is reproduced by failing, in every language', async (
   }
 });
 
-it('B12: an input or code that is not what the crate says is not run', async () => {
+it('an input or code that is not what the crate says is not run', async () => {
   const zip = await packedRun(steady);
   for (const path of ['inputs/data.csv', 'code/main.py']) {
     const bytes = (read: string, chunk: Buffer): Buffer =>
@@ -154,7 +154,7 @@ it('B12: an input or code that is not what the crate says is not run', async () 
   }
 });
 
-describe('B12: crates that cannot be replayed say why', async () => {
+describe('crates that cannot be replayed say why', async () => {
   const zip = await packedRun(steady);
   const cases: [what: string, code: ErrorCode, reason: RegExp, change: (text: string) => string][] = [
     ['no run', 'unsupported', /tells of no run/, (text) => text.replace('"CreateAction"', '"Thing"')],
@@ -196,7 +196,7 @@ describe('B12: crates that cannot be replayed say why', async () => {
     ],
   ];
   for (const [what, code, reason, metadata] of cases)
-    it(`B12: ${what}`, async () => {
+    it(what, async () => {
       await assert.rejects(replay(zip, { metadata }), (error: Error) => {
         assert.match(error.message, reason);
         return isWorkcrateError(error, code);
@@ -204,7 +204,7 @@ describe('B12: crates that cannot be replayed say why', async () => {
     });
 });
 
-it('B12: a Process Run Crate of somebody else is replayed, and what it does not tell is unknown', async () => {
+it('a Process Run Crate of somebody else is replayed, and what it does not tell is unknown', async () => {
   const graph = [
     { '@id': 'ro-crate-metadata.json', '@type': 'CreativeWork', about: { '@id': './' } },
     { '@id': './', '@type': 'Dataset', name: 'x', mentions: { '@id': '#run' } },
@@ -232,7 +232,7 @@ it('B12: a Process Run Crate of somebody else is replayed, and what it does not 
   assert.deepEqual([report.reproduced, report.ended, report.stdout], [false, 'completed', 'unknown']);
 });
 
-it('B12: nothing that a crate names can steer a terminal', async () => {
+it('nothing that a crate names can steer a terminal', async () => {
   const zip = await packedRun('exit 1', 'bash');
   const name = (text: string): string =>
     text.replace(/"name": "Bash run[^"]*"/, '"name": "\\u001b[2J\\u202e"');
@@ -241,7 +241,7 @@ it('B12: nothing that a crate names can steer a terminal', async () => {
   assert.doesNotMatch(told, /[\u001b\u202e]/);
 });
 
-it('B12: inputs of which one would have to be a folder and a file are refused', async () => {
+it('inputs of which one would have to be a folder and a file are refused', async () => {
   await using test = await openReplayPlace(tmpdir(), null);
   await giveFile(test.place, 'x', chunksOf(Buffer.from('1')));
   for (const name of ['x/y', 'x'])

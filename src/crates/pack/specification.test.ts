@@ -196,9 +196,9 @@ async function specimenOf(zip: Buffer): Promise<Specimen> {
 
 for (const [what, specimen] of await specimens()) {
   const demands = what === 'files' ? crateDemands : { ...crateDemands, ...runDemands };
-  describe(`B12: a crate of ${what}`, () => {
+  describe(`a crate of ${what}`, () => {
     for (const [demand, check] of Object.entries(demands))
-      it(`B12: ${demand}`, () => {
+      it(demand, () => {
         check(specimen);
         recordProof('B12:valid-process-run-crate');
       });

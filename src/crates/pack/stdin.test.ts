@@ -7,7 +7,7 @@ import { graphOf, keep, membersOf, metadataIn, openPacking } from './packing.tes
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-it('B12: what a run read from stdin is an input of the crate, with its hash, and on the page', async () => {
+it('what a run read from stdin is an input of the crate, with its hash, and on the page', async () => {
   await using stage = await openPacking();
   const { execution } = await stage.room.run({ code: 'cat >copy', stdin: '\ufeffünï\n' });
   const packed = await stage.pack({ executionId: execution.id });
@@ -28,7 +28,7 @@ it('B12: what a run read from stdin is an input of the crate, with its hash, and
   assert.deepEqual(readMetadata(Buffer.from(await metadataIn(zip))).issues, []);
 });
 
-it('B12: stdin takes the name of no file, of one that is gone neither, and a run without any has none', async () => {
+it('stdin takes the name of no file, of one that is gone neither, and a run without any has none', async () => {
   await using stage = await openPacking();
   const [held, lost] = [await keep(stage.room, 'stdin.txt', 'F'), await keep(stage.room, 'stdin.txt', 'L')];
   const request = { stdin: 'S', files: [held.id] };
@@ -48,7 +48,7 @@ it('B12: stdin takes the name of no file, of one that is gone neither, and a run
   assert.equal(empty.find(`#${none.execution.id}`)['object'], undefined);
 });
 
-it('B12: code, stdin and output that are not packed byte for byte are said in the notes', async () => {
+it('code, stdin and output that are not packed byte for byte are said in the notes', async () => {
   await using stage = await openPacking();
   const notesOf = async (given: Parameters<typeof stage.room.run>[0]) => {
     const { execution } = await stage.room.run(given);

@@ -7,7 +7,7 @@ import { recordProof } from '../../requirements.testing.ts';
 const word = (stem: string, field: number | null = null) => ({ kind: 'word', stem, field });
 
 describe('query', () => {
-  test('B3: words, phrases, prefixes, fields, exclusions and filters are told apart', () => {
+  test('words, phrases, prefixes, fields, exclusions and filters are told apart', () => {
     const query = parseQuery(
       'deep "salt water" ocean* title:fjords author:"Jane Doe" -river year:2019..2021 file:plot.py',
     );
@@ -23,7 +23,7 @@ describe('query', () => {
     assert.equal(query.text, 'deep salt water ocean* fjords Jane Doe plot.py');
   });
 
-  test('B3: Type.property:value is a condition on entities, an address or a sentence is not', () => {
+  test('Type.property:value is a condition on entities, an address or a sentence is not', () => {
     const [condition] = parseQuery('Person.affiliation.name:"University of Oslo"').entities;
     assert.deepEqual(condition, {
       type: 'Person',
@@ -36,19 +36,19 @@ describe('query', () => {
       assert.deepEqual(parseQuery(text).entities, [], text);
   });
 
-  test('B3: AND and OR say what holds anyway, NOT is a minus, and a word counts once', () => {
+  test('AND and OR say what holds anyway, NOT is a minus, and a word counts once', () => {
     assert.deepEqual(parseQuery('fish AND fish OR fishes').wanted, [word('fish')]);
     assert.deepEqual(parseQuery('fish NOT salt water').excluded, [word('salt')]);
   });
 
-  test('B3: too many words are cut, and that is said', () => {
+  test('too many words are cut, and that is said', () => {
     const many = parseQuery(Array.from({ length: 500 }, (_, at) => `w${at}`).join(' '));
     assert.equal(many.wanted.length, 32);
     assert.match(many.notes.join(), /first 32 words/);
     assert.equal(many.text.split(' ').length, 256, 'by meaning too');
   });
 
-  test('B3: of conditions on entities the first four count, and that is said; as filters more are refused', () => {
+  test('of conditions on entities the first four count, and that is said; as filters more are refused', () => {
     const conditions = Array.from({ length: 9 }, (_, at) => `-*.author.name:w${at}`);
     const { entities, notes } = parseQuery(conditions.join(' '));
     assert.deepEqual(
@@ -61,7 +61,7 @@ describe('query', () => {
     assert.throws(() => parseQuery('', paths), { code: 'invalid_input' });
   });
 
-  test('B3: paths and filters are bounded', () => {
+  test('paths and filters are bounded', () => {
     const path = (steps: number) => `*${'.a'.repeat(steps)}:x`;
     assert.equal(parseQuery(path(10)).entities.length, 1);
     assert.deepEqual(parseQuery(path(11)).entities, []);
@@ -69,7 +69,7 @@ describe('query', () => {
       assert.throws(() => parseQuery('', [['title', value]]), { code: 'invalid_input' });
   });
 
-  test('B3: no text is an error, and the parts of a query are bounded', () => {
+  test('no text is an error, and the parts of a query are bounded', () => {
     const nasty = fc.array(
       fc.constantFrom(
         '"',

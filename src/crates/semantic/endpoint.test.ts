@@ -8,7 +8,7 @@ import { key, patience, proper, serve, vectorOf } from './endpoint.testing.ts';
 import { createFitting, createMeaning } from './semantic.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
-test('B4: endpoint asks in batches, with the key and the model, and gives vectors of length 1 in order', async () => {
+test('endpoint asks in batches, with the key and the model, and gives vectors of length 1 in order', async () => {
   await using it = await serve(proper);
   const texts = Array.from({ length: 150 }, (_, at) => 'x'.repeat(at));
   const vectors = await it.embedder.documents(texts);
@@ -74,7 +74,7 @@ const hostile: [what: string, status: number, body: string, message: RegExp, tri
 ];
 
 for (const [what, status, body, message, tries] of hostile)
-  test(`B4: an endpoint that answers with ${what} is embeddings_failed, and the key stays secret`, async () => {
+  test(`an endpoint that answers with ${what} is embeddings_failed, and the key stays secret`, async () => {
     await using it = await serve((_, response) => void response.writeHead(status).end(body));
     await assert.rejects(it.embedder.documents(['a', 'b']), (error: Error & { code: string }) => {
       assert.equal(error.code, 'embeddings_failed');
@@ -134,7 +134,7 @@ test('the address may end in /embeddings or not, and must be one that can be ask
   assert.notEqual(version('a', 'x'), version('b', 'x'));
 });
 
-test('B4: a text is asked about once, whatever number it has, and what broke off goes on where it was', async () => {
+test('a text is asked about once, whatever number it has, and what broke off goes on where it was', async () => {
   let isDown = false;
   await using it = await serve((asked, response) => {
     // The batches before this one are written by then.
@@ -164,7 +164,7 @@ test('B4: a text is asked about once, whatever number it has, and what broke off
   await database.close();
 });
 
-test('B4: vectors of another length than those of the crates are refused with the reason', async () => {
+test('vectors of another length than those of the crates are refused with the reason', async () => {
   let isLonger = false;
   await using it = await serve(({ body }, response) => {
     const data = body.input.map((text) => ({ embedding: [...vectorOf(text), ...(isLonger ? [1] : [])] }));

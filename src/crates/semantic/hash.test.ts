@@ -10,7 +10,7 @@ const { documents, query } = hashEmbedder();
 const parts = (vector: Float32Array): [number, number][] =>
   [...vector.entries()].filter(([, value]) => value !== 0);
 
-test('B4: hash gives the same text the same vector, on every machine and in every release', async () => {
+test('hash gives the same text the same vector, on every machine and in every release', async () => {
   assert.deepEqual(parts(await query('granite')), [[230, -1]]);
   assert.deepEqual(parts(await query('Ünïcödé granite granite')), [
     [230, -0.861037015914917],
@@ -20,7 +20,7 @@ test('B4: hash gives the same text the same vector, on every machine and in ever
   recordProof('B4:hash-same-everywhere');
 });
 
-test('B4: hash finds those that share words, and takes common ones for nothing', async () => {
+test('hash finds those that share words, and takes common ones for nothing', async () => {
   const [rocks, birds] = await documents(['granite and basalt', 'heron and egg']);
   const basalt = await query('basalts');
   assert.ok(product(rocks!, 0, basalt) > 0.5);

@@ -18,7 +18,7 @@ async function fit(documents: readonly SemanticDocument[], limits = plenty): Pro
   return fitLsa(sample.documents, goOn);
 }
 
-test('B4: the order in which documents come changes no bit of the model, nor of any vector', async () => {
+test('the order in which documents come changes no bit of the model, nor of any vector', async () => {
   const documents = documentsOf(madeUpTexts(60));
   const one = await fit(documents);
   const other = await fit(documents.toReversed());
@@ -28,7 +28,7 @@ test('B4: the order in which documents come changes no bit of the model, nor of 
   recordProof('B4:lsa-same-on-every-machine');
 });
 
-test('B4: where not all documents have room, the same ones are taken in any order, by documents and by words', async () => {
+test('where not all documents have room, the same ones are taken in any order, by documents and by words', async () => {
   const documents = documentsOf(madeUpTexts(60));
   const shuffled = documents.toSorted((a, b) => (a.text < b.text ? -1 : 1));
   for (const limits of [
@@ -43,7 +43,7 @@ test('B4: where not all documents have room, the same ones are taken in any orde
   }
 });
 
-test('B4: a model that was stored and read back gives the same vectors', async () => {
+test('a model that was stored and read back gives the same vectors', async () => {
   const documents = documentsOf(madeUpTexts(40));
   const model = await fit(documents);
   const back = lsaFromBytes(Buffer.from(lsaToBytes(model)));
@@ -55,13 +55,13 @@ test('B4: a model that was stored and read back gives the same vectors', async (
   assert.throws(() => lsaFromBytes(Buffer.alloc(3)), { code: 'database_failed' });
 });
 
-test('B4: a model of a known corpus has the values that it always had', async () => {
+test('a model of a known corpus has the values that it always had', async () => {
   const model = await fit(documentsOf(madeUpTexts(30)));
   assert.equal(createHash('sha256').update(lsaToBytes(model)).digest('hex').slice(0, 16), 'baa2c75ee135e64b');
   recordProof('B4:lsa-same-on-every-machine');
 });
 
-test('B4: a document that came later is placed near to those that it is like', async () => {
+test('a document that came later is placed near to those that it is like', async () => {
   const embedder = lsaEmbedder(await fit(documentsOf(madeUpTexts(60))));
   const [late] = await embedder.documents(['granite and basalt, with some zyzzyva']);
   const rocks = await embedder.query('granite');
@@ -70,7 +70,7 @@ test('B4: a document that came later is placed near to those that it is like', a
   assert.ok(product(late!, 0, birds) < 0.3);
 });
 
-test('B4: corpora of any size have a model: none, one, two, ten, empty texts, all the same', async () => {
+test('corpora of any size have a model: none, one, two, ten, empty texts, all the same', async () => {
   const cases = [
     [],
     ['one lonely text'],

@@ -7,7 +7,7 @@ import { logarithm } from './logarithm.ts';
 import { orthonormalise } from './orthonormal.ts';
 import { dense, type Dense } from './sparse.ts';
 
-test('B4: the logarithm is right to the last digits, and its bits are the same on every machine', () => {
+test('the logarithm is right to the last digits, and its bits are the same on every machine', () => {
   for (let value = 1e-6; value < 1e9; value *= 1.37)
     assert.ok(Math.abs(logarithm(value) - Math.log(value)) <= 4e-16 * Math.max(1, Math.abs(Math.log(value))));
   assert.equal(logarithm(1), 0);
@@ -15,7 +15,7 @@ test('B4: the logarithm is right to the last digits, and its bits are the same o
   assert.equal(logarithm(1401.5 / 3.5), 5.992535402109475);
 });
 
-test('B4: the generator gives the numbers of its seed', () => {
+test('the generator gives the numbers of its seed', () => {
   const next = generator(1);
   assert.deepEqual([next(), next(), next()], [1580013426, 350525680, 3524174333]);
 });

@@ -46,7 +46,7 @@ export function semanticContract(name: string, location: () => Promise<string>, 
     return rows.map(({ tie, vector }) => [tie, Buffer.from(vector).toString('hex')]);
   }
 
-  on('B4: nothing is found by meaning before the first fitting, and all is after it', async (database) => {
+  on('nothing is found by meaning before the first fitting, and all is after it', async (database) => {
     const reader = meaning(database);
     assert.deepEqual(await reader.status(), { provider: 'lsa', version: null, documents: 0, isStale: true });
     await assert.rejects(reader.nearest('granite', 5, everything), { code: 'unsupported' });
@@ -58,7 +58,7 @@ export function semanticContract(name: string, location: () => Promise<string>, 
     assert.deepEqual([count, isStale], [40, false]);
   });
 
-  on('B4: what the corpus was before leaves no trace after a refit', async (database) => {
+  on('what the corpus was before leaves no trace after a refit', async (database) => {
     const writer = fitting(database);
     const [first, second, third] = [documents.slice(0, 25), documents.slice(20), documents.slice(5)];
     await writer.refit(reading(first));
@@ -86,7 +86,7 @@ export function semanticContract(name: string, location: () => Promise<string>, 
     );
   });
 
-  on('B4: documents are found as soon as they are added, and no longer once removed', async (database) => {
+  on('documents are found as soon as they are added, and no longer once removed', async (database) => {
     const writer = fitting(database);
     const reader = meaning(database);
     await writer.refit(reading(documents.slice(0, 30)));
@@ -103,7 +103,7 @@ export function semanticContract(name: string, location: () => Promise<string>, 
     assert.ok(!(await writer.needsRefit()));
   });
 
-  on('B4: where a model is fitted to some only, what is outside of them needs no refit', async (database) => {
+  on('where a model is fitted to some only, what is outside of them needs no refit', async (database) => {
     const writer = fitting(database, { documents: 10, words: 1e6 });
     await writer.refit(reading(documents));
     const [{ version }, all] = [await meaning(database).status(), await vectorsIn(database)];
@@ -169,40 +169,37 @@ export function semanticContract(name: string, location: () => Promise<string>, 
     assert.ok(!(await writer.needsRefit()));
   });
 
-  on(
-    'B4: nobody learns of a document that is not allowed, by words, meaning or feedback',
-    async (database) => {
-      const secret: SemanticDocument = {
-        document: 77,
-        crateId: 'crate_77',
-        text: 'granite granite granite heron heron heron',
-        isPrivate: true,
-      };
-      const all = [...documents, secret];
-      await fitting(database).refit(reading(all));
-      const read: number[] = [];
-      const words = plainWords(all);
-      const watched = {
-        ...words,
-        texts: (numbers: readonly number[]) => {
-          read.push(...numbers);
-          return words.texts(numbers);
-        },
-      };
-      const allowed = (document: number): boolean => document !== 77;
-      const reader = meaning(database);
-      const lists = [
-        await reader.hybrid('granite', watched, 50, allowed),
-        await reader.nearest('granite', 50, allowed),
-      ];
-      for (const list of lists) assert.ok(list.length > 0 && list.every(({ document }) => document !== 77));
-      assert.ok(read.length > 0 && !read.includes(77));
-      const found = await reader.hybrid('granite', words, 50, everything);
-      assert.ok(found.some(({ document }) => document === 77));
-    },
-  );
+  on('nobody learns of a document that is not allowed, by words, meaning or feedback', async (database) => {
+    const secret: SemanticDocument = {
+      document: 77,
+      crateId: 'crate_77',
+      text: 'granite granite granite heron heron heron',
+      isPrivate: true,
+    };
+    const all = [...documents, secret];
+    await fitting(database).refit(reading(all));
+    const read: number[] = [];
+    const words = plainWords(all);
+    const watched = {
+      ...words,
+      texts: (numbers: readonly number[]) => {
+        read.push(...numbers);
+        return words.texts(numbers);
+      },
+    };
+    const allowed = (document: number): boolean => document !== 77;
+    const reader = meaning(database);
+    const lists = [
+      await reader.hybrid('granite', watched, 50, allowed),
+      await reader.nearest('granite', 50, allowed),
+    ];
+    for (const list of lists) assert.ok(list.length > 0 && list.every(({ document }) => document !== 77));
+    assert.ok(read.length > 0 && !read.includes(77));
+    const found = await reader.hybrid('granite', words, 50, everything);
+    assert.ok(found.some(({ document }) => document === 77));
+  });
 
-  on('B4: another provider takes over at its first fitting, and the old vectors go', async (database) => {
+  on('another provider takes over at its first fitting, and the old vectors go', async (database) => {
     await fitting(database).refit(reading(documents));
     const options = { ...common, provider: 'hash' } as const;
     const reader = createMeaning(database, options);

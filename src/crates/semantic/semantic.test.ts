@@ -15,7 +15,7 @@ after(() => postgres?.[Symbol.asyncDispose]());
 semanticContract('SQLite', async () => ':memory:', false);
 semanticContract('PostgreSQL', () => postgres!.url('semantic'), postgres === null ? NO_POSTGRES : false);
 
-test('B4: by meaning and by both, one name also finds what is called by another; by words it does not', async () => {
+test('by meaning and by both, one name also finds what is called by another; by words it does not', async () => {
   const { texts, isAbout, asked } = twoNamesForOne();
   const documents = documentsOf(texts);
   const database = await openDatabase(':memory:', 'crates');
@@ -32,7 +32,7 @@ test('B4: by meaning and by both, one name also finds what is called by another;
   await database.close();
 });
 
-test('B4: queries of any kind have an answer', async () => {
+test('queries of any kind have an answer', async () => {
   const documents = documentsOf(twoNamesForOne().texts);
   const database = await openDatabase(':memory:', 'crates');
   await createFitting(database, { ...options, provider: 'lsa' }).refit(reading(documents));

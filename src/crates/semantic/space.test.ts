@@ -41,7 +41,7 @@ function looked(query: Float32Array, most: number, allowed = everything): number
     .map(({ document }) => document);
 }
 
-test('B4: the exact space finds what looking at every vector finds', async () => {
+test('the exact space finds what looking at every vector finds', async () => {
   const space = filled(exactSpace(dimensions, 5000));
   for (const query of vectors.slice(0, 20)) {
     const found = await space.nearest(query, 25, everything);
@@ -53,7 +53,7 @@ test('B4: the exact space finds what looking at every vector finds', async () =>
   }
 });
 
-test('B4: bits and a closer look find nearly all of that', async () => {
+test('bits and a closer look find nearly all of that', async () => {
   const space = filled(bitSpace(dimensions, plenty, fetch));
   let [right, all] = [0, 0];
   for (const query of vectors.slice(0, 50)) {
@@ -67,7 +67,7 @@ test('B4: bits and a closer look find nearly all of that', async () => {
   assert.ok(space.bytes < 1e6);
 });
 
-test('B4: what is not allowed is not found, and takes no place from what is', async () => {
+test('what is not allowed is not found, and takes no place from what is', async () => {
   const allowed = (document: number): boolean => document % 50 === 3;
   for (const space of [filled(exactSpace(dimensions, 5000)), filled(bitSpace(dimensions, plenty, fetch))]) {
     const found = await space.nearest(vectors[0]!, 10, allowed);
@@ -78,7 +78,7 @@ test('B4: what is not allowed is not found, and takes no place from what is', as
   }
 });
 
-test('B4: documents that are equally near are ordered by their tie, whoever came first', async () => {
+test('documents that are equally near are ordered by their tie, whoever came first', async () => {
   const same = normalised([1, 1, 0, 0]);
   const give = async (documents: readonly number[]) => new Map(documents.map((one) => [one, same]));
   for (const order of [

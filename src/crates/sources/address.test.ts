@@ -4,7 +4,7 @@ import { isWorkcrateError } from '../../errors.ts';
 import { parseAddress } from './address.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
-it('B1: folders, buckets and containers are named by URL, a folder by its path too', () => {
+it('folders, buckets and containers are named by URL, a folder by its path too', () => {
   assert.deepEqual(parseAddress('file:///data/my%20crates/'), {
     kind: 'folder',
     directory: '/data/my crates',

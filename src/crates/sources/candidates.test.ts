@@ -20,7 +20,7 @@ async function treeOf(...names: string[]) {
   return test;
 }
 
-it('B1: zips, .eln, folders, bags and detached metadata are told from everything else', async () => {
+it('zips, .eln, folders, bags and detached metadata are told from everything else', async () => {
   await using test = await treeOf(
     'a.zip',
     'b.crate.zip',
@@ -57,7 +57,7 @@ it('B1: zips, .eln, folders, bags and detached metadata are told from everything
   );
 });
 
-it('B1: of both names in one folder the newer counts, whatever stands between them', async () => {
+it('of both names in one folder the newer counts, whatever stands between them', async () => {
   await using test = await treeOf(
     'ro-crate-metadata.json',
     'ro-crate-metadata.json.d/ro-crate-metadata.json',
@@ -76,7 +76,7 @@ it('B1: of both names in one folder the newer counts, whatever stands between th
   recordProof('B1:both-metadata-names');
 });
 
-it('B2: an id is the same for the same source and place, and no other; a folder keeps it with either name', async () => {
+it('an id is the same for the same source and place, and no other; a folder keeps it with either name', async () => {
   await using test = await treeOf(
     'x/ro-crate-metadata.jsonld',
     'x.zip',
@@ -128,7 +128,7 @@ it('packed crates below users/ are of that user alone', async () => {
   );
 });
 
-it('B11: a source that vanishes while it is listed is told, and is no empty one', async () => {
+it('a source that vanishes while it is listed is told, and is no empty one', async () => {
   const test = await testFolder();
   fill(test, [...Array.from({ length: 1000 }, (_, at) => `a/${at}.zip`), 'b/x.zip']);
   const walk = candidatesIn({ source: test.source, ownerOf: everybodys });

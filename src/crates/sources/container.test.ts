@@ -41,7 +41,7 @@ const zipOf = (...members: (string | TestMember)[]): Buffer =>
     ),
   );
 
-it('B1: real archives have their metadata at the root, in one folder, further down, or nowhere', async () => {
+it('real archives have their metadata at the root, in one folder, further down, or nowhere', async () => {
   const roots: Record<string, string | null> = {
     'directory.zip': '',
     'workflow-0.2.0.zip': '',
@@ -68,7 +68,7 @@ it('B1: real archives have their metadata at the root, in one folder, further do
   recordProof('B1:with-or-without-a-top-folder');
 });
 
-it('B1: the payload of a bag is the crate, at the top and in a folder', async () => {
+it('the payload of a bag is the crate, at the top and in a folder', async () => {
   for (const top of ['', 'bag/']) {
     const names = ['bagit.txt', 'data/ro-crate-metadata.json', 'data/a.csv', 'other/ro-crate-metadata.json'];
     await using at = await containerOf({ 'bag.zip': zipOf(...names.map((name) => top + name)) });
@@ -101,7 +101,7 @@ it('of several crates in one archive the least deep is taken, then the shortest,
   await assert.rejects(deep.container.metadata(1e6), { code: 'metadata_invalid' });
 });
 
-it('B6: hostile names are counted and not listed, and lead nowhere', async () => {
+it('hostile names are counted and not listed, and lead nowhere', async () => {
   const hostile = ['../up', 'a/../../up', '/etc/passwd', 'C:/x', 'a\\b', 'nul\0', ''];
   await using at = await containerOf({ 'x.zip': zipOf('ro-crate-metadata.json', ...hostile, 'good.txt') });
   const { container } = at;
@@ -111,7 +111,7 @@ it('B6: hostile names are counted and not listed, and lead nowhere', async () =>
   recordProof('B6:safe-posix-paths');
 });
 
-it('B6: a name is found by its exact bytes, never by another case or unicode form', async () => {
+it('a name is found by its exact bytes, never by another case or unicode form', async () => {
   const names = ['a.txt', 'A.txt', 'caf\u00e9', 'cafe\u0301'];
   const objects = Object.fromEntries(names.map((name) => [name, Buffer.from(name)]));
   const metadata = Buffer.from('{}');
@@ -166,7 +166,7 @@ it('bytes that are not compressed are told by where they stand, others are not',
   assert.deepEqual([object, start, end], ['a/b.txt', 0, bytes.length]);
 });
 
-it('B1: a folder holds what is below it, and nothing hidden; detached metadata hold themselves', async () => {
+it('a folder holds what is below it, and nothing hidden; detached metadata hold themselves', async () => {
   const objects = Object.fromEntries(
     [
       'a/ro-crate-metadata.json',
@@ -203,7 +203,7 @@ it('more than the limit is not read, of metadata and of files', async () => {
   }
 });
 
-it('B11: a crate that has changed, is gone, or is no zip is told as that', async () => {
+it('a crate that has changed, is gone, or is no zip is told as that', async () => {
   await using at = await containerOf({ 'x.zip': zipOf('ro-crate-metadata.json') });
   const { test, place } = at;
   const file = (await at.container.find('ro-crate-metadata.json'))!;
@@ -216,7 +216,7 @@ it('B11: a crate that has changed, is gone, or is no zip is told as that', async
   await assert.rejects(openContainer(test.source, place), { code: 'crate_gone' });
 });
 
-it('B11: a file of a folder that changes or goes between listing and reading is never read', async () => {
+it('a file of a folder that changes or goes between listing and reading is never read', async () => {
   const bytes = Buffer.from('bytes');
   await using at = await containerOf({ 'ro-crate-metadata.json': bytes, 'a.txt': bytes, 'b.txt': bytes });
   const { container, test } = at;

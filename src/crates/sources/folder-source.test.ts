@@ -15,7 +15,7 @@ const namesIn = async ({ source }: TestSource): Promise<string[]> =>
 
 sourceContract('folder', testFolder);
 
-it('B11: a folder that is not there is not reachable, and never an empty one', async () => {
+it('a folder that is not there is not reachable, and never an empty one', async () => {
   await using test = await testFolder();
   await test.write('x', Buffer.from('x'));
   const source = folderSource(join(test.directory, 'nowhere'));
@@ -34,7 +34,7 @@ it('B11: a folder that is not there is not reachable, and never an empty one', a
   recordProof('B11:source-not-reachable');
 });
 
-it('B1: follows no link, opens nothing but regular files, and counts what it passes over', async () => {
+it('follows no link, opens nothing but regular files, and counts what it passes over', async () => {
   await using test = await testFolder();
   const { directory, source } = test;
   await test.write('real/a.zip', Buffer.from('a'));
@@ -103,7 +103,7 @@ it('a folder that may not be read is counted, and one file that may not be read 
   await chmod(join(test.directory, 'closed'), 0o700);
 });
 
-it('B11: bytes changed in place, cut off, or exchanged with their time set back are noticed', async () => {
+it('bytes changed in place, cut off, or exchanged with their time set back are noticed', async () => {
   await using test = await testFolder();
   const { source, directory } = test;
   const changes: ((path: string) => Promise<unknown>)[] = [

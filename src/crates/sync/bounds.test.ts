@@ -64,7 +64,7 @@ it('what is held in memory at a time is bounded by crates, by entities and by te
   assert.equal((await titles()).length, 417);
 });
 
-it('B2: 2,000 crates are taken in, and looked at again without being read', async (t) => {
+it('2,000 crates are taken in, and looked at again without being read', async (t) => {
   const { sync, status } = await newSync(t);
   const folder = await watchedFolder(t, {});
   // At once, since one after the other in the background takes longer than the test.

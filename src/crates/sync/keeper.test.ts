@@ -6,7 +6,7 @@ import { newSync } from './sync.testing.ts';
 
 const { signal } = new AbortController();
 
-it('B12: crates that are packed one by one do not make a segment each for every search to look into', async (t) => {
+it('crates that are packed one by one do not make a segment each for every search to look into', async (t) => {
   const { options, database, reader } = await newSync(t);
   const segments = async (): Promise<number> => {
     const [row] = await database.query<{ n: number }>(
@@ -22,7 +22,7 @@ it('B12: crates that are packed one by one do not make a segment each for every 
   assert.equal((await reader.search('ann', request)).total, 100);
 });
 
-it('B12: while another process merges, crates are put in all the same', async (t) => {
+it('while another process merges, crates are put in all the same', async (t) => {
   const { options, database, reader } = await newSync(t);
   await using lease = await takeLease(database, 'merge', options.clock);
   assert.ok(lease !== null);

@@ -5,7 +5,7 @@ import { archive, zip64Field } from '../../unzip/archive.testing.ts';
 import { readCrate } from './read-crate.ts';
 import { metadataOf } from './sync.testing.ts';
 
-it('B6: sizes that add up to more than any number says are told as unknown', async () => {
+it('sizes that add up to more than any number says are told as unknown', async () => {
   await using folder = await testFolder();
   const huge = (name: string) => ({
     name,

@@ -10,7 +10,7 @@ import { recordProof } from '../../requirements.testing.ts';
 /** What is the same whatever the index is kept in. */
 export function syncContract(backend: Backend): void {
   describe(`sync contract: ${backend.name}`, { skip: backend.skip ?? false }, () => {
-    it('B2: only what is new or has changed is read, under the same ids, and what was removed leaves', async (t) => {
+    it('only what is new or has changed is read, under the same ids, and what was removed leaves', async (t) => {
       const { sync, titles, database } = await newSync(t, backend);
       const folder = await watchedFolder(t, {
         'a.zip': zipOf('A'),
@@ -39,7 +39,7 @@ export function syncContract(backend: Backend): void {
       recordProof('B2:unchanged-is-not-read-again', 'B2:removed-leaves-the-index');
     });
 
-    it('B2: a broken crate is told with its reason, stops no other, and is not read again until it changes', async (t) => {
+    it('a broken crate is told with its reason, stops no other, and is not read again until it changes', async (t) => {
       const { sync, titles, status } = await newSync(t, backend);
       const files = { 'bad.zip': Buffer.from('no zip'), 'bad/ro-crate-metadata.json': Buffer.from('{') };
       const folder = await watchedFolder(t, { ...files, 'good.zip': zipOf('Good') });
@@ -57,7 +57,7 @@ export function syncContract(backend: Backend): void {
       recordProof('B2:broken-is-reported-and-stops-no-other');
     });
 
-    it('B2: an archive without metadata is payload in the folder of a crate, and a broken crate elsewhere', async (t) => {
+    it('an archive without metadata is payload in the folder of a crate, and a broken crate elsewhere', async (t) => {
       const { sync, titles, status, reader, database } = await newSync(t, backend);
       const folder = await watchedFolder(t, {
         'crate/data/raw.zip': plainZip(),
@@ -107,7 +107,7 @@ export function syncContract(backend: Backend): void {
       );
     });
 
-    it('B10: of two syncs at once the second is told that the index is busy; a dead one is in the way for a minute', async (t) => {
+    it('of two syncs at once the second is told that the index is busy; a dead one is in the way for a minute', async (t) => {
       const { sync, titles, status, database, options, time } = await newSync(t, backend);
       const folder = await watchedFolder(t, { 'a.zip': zipOf('A') });
       const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -12,7 +12,7 @@ import { recordProof } from '../../requirements.testing.ts';
 
 const statesOf = (reports: readonly SourceReport[]): string[] => reports.map(({ state }) => state);
 
-it('B2, B11: a source that is down keeps its crates, and the others are brought up to date', async (t) => {
+it('a source that is down keeps its crates, and the others are brought up to date', async (t) => {
   const { sync, titles, status } = await newSync(t);
   const [down, up] = [await watchedFolder(t, numbered(2)), await watchedFolder(t, { 'a.zip': zipOf('A') })];
   await sync([down.source, up.source]);
@@ -29,7 +29,7 @@ it('B2, B11: a source that is down keeps its crates, and the others are brought 
   recordProof('B11:source-not-reachable');
 });
 
-it('B2, B11: a folder that is empty although it held crates is not taken for one that was emptied', async (t) => {
+it('a folder that is empty although it held crates is not taken for one that was emptied', async (t) => {
   const { sync, titles } = await newSync(t);
   const folder = await watchedFolder(t);
   assert.deepEqual(statesOf(await sync([folder.source])), ['ok']);
@@ -44,7 +44,7 @@ it('B2, B11: a folder that is empty although it held crates is not taken for one
   assert.deepEqual([emptied?.state, emptied?.removed, await titles()], ['ok', 2, []]);
 });
 
-it('B2, B11: of a source whose listing ends half way nothing leaves, and what was read stays', async (t) => {
+it('of a source whose listing ends half way nothing leaves, and what was read stays', async (t) => {
   const { sync, titles } = await newSync(t);
   const folder = await watchedFolder(t, { 'a.zip': zipOf('A'), 'z.zip': zipOf('Z') });
   await sync([folder.source]);
@@ -65,7 +65,7 @@ it('B2, B11: of a source whose listing ends half way nothing leaves, and what wa
   assert.deepEqual([folder.reads(), whole?.removed, await titles()], [[], 1, ['A', 'B']]);
 });
 
-it('B2, B11: a source that fails while crates are read stops being read, and keeps what it has', async (t) => {
+it('a source that fails while crates are read stops being read, and keeps what it has', async (t) => {
   const { sync, titles } = await newSync(t);
   const folder = await watchedFolder(t, numbered(30));
   let opens = 0;
@@ -84,7 +84,7 @@ it('B2, B11: a source that fails while crates are read stops being read, and kee
   assert.deepEqual([folder.reads().length, (await titles()).length], [30 - kept, 30]);
 });
 
-it('B11: wrong credentials and a store that is too slow are told, the key is not', async (t) => {
+it('wrong credentials and a store that is too slow are told, the key is not', async (t) => {
   const lines: string[] = [];
   const { sync, titles } = await newSync(t, inMemory, { lines });
   const store = await startHostileStore(t);
@@ -105,7 +105,7 @@ it('B11: wrong credentials and a store that is too slow are told, the key is not
   assert.deepEqual(await titles(), ['A']);
 });
 
-it('B2: crates that change or vanish while they are read are left for the next time, or leave', async (t) => {
+it('crates that change or vanish while they are read are left for the next time, or leave', async (t) => {
   const { sync, titles } = await newSync(t);
   const folder = await watchedFolder(t, { 'a.zip': zipOf('A'), 'b.zip': zipOf('B'), 'c.zip': zipOf('C') });
   await sync([folder.source]);
@@ -125,7 +125,7 @@ it('B2: crates that change or vanish while they are read are left for the next t
   assert.deepEqual(await titles(), ['a newest', 'c new']);
 });
 
-it('B2: cut off and gone on with, nothing is read again that was kept, and all is there in the end', async (t) => {
+it('cut off and gone on with, nothing is read again that was kept, and all is there in the end', async (t) => {
   const { sync, titles, status, database } = await newSync(t, inMemory, { provider: 'hash' });
   const folder = await watchedFolder(t, numbered(60));
   const stop = new AbortController();
@@ -148,7 +148,7 @@ it('B2: cut off and gone on with, nothing is read again that was kept, and all i
   assert.deepEqual([(await titles()).length, n], [60, 60]);
 });
 
-it('B4: what a process kept that was cut off before its end is found by meaning after the next sync', async (t) => {
+it('what a process kept that was cut off before its end is found by meaning after the next sync', async (t) => {
   const folder = await watchedFolder(t, numbered(3));
   const stop = new AbortController();
   const first = await newSync(t, inMemory, {
@@ -172,7 +172,7 @@ it('B4: what a process kept that was cut off before its end is found by meaning 
   assert.equal(n, 3);
 });
 
-it('B2: a crate that brings out a fault of ours is told as broken, and the rest is read', async (t) => {
+it('a crate that brings out a fault of ours is told as broken, and the rest is read', async (t) => {
   const lines: string[] = [];
   const { sync, titles, status } = await newSync(t, inMemory, { lines });
   const folder = await watchedFolder(t, numbered(3));
@@ -199,7 +199,7 @@ it('a folder that vanishes while it is listed is down, and not empty', async (t)
   assert.deepEqual(await titles(), ['A']);
 });
 
-it('B10: a sync that was given up for dead ends once it hears of it, and removes nothing', async (t) => {
+it('a sync that was given up for dead ends once it hears of it, and removes nothing', async (t) => {
   const { sync, titles, database } = await newSync(t);
   const folder = await watchedFolder(t, { 'a.zip': zipOf('A'), 'b.zip': zipOf('B') });
   await sync([folder.source]);

@@ -29,7 +29,7 @@ async function endIn(database: Database, source: Source): Promise<void> {
 /** How it is remembered which large crate was being read, whatever the index is kept in. */
 export function tryingContract(backend: Backend): void {
   describe(`trying contract: ${backend.name}`, { skip: backend.skip ?? false }, () => {
-    it('B2: a large crate leaves no note behind, whatever comes of it', async (t) => {
+    it('a large crate leaves no note behind, whatever comes of it', async (t) => {
       const { sync, titles, database } = await newSync(t, backend, { maxMetadata });
       const folder = await watchedFolder(t, {
         'bad-ro-crate-metadata.json': Buffer.concat([large('Bad'), Buffer.from('{')]),
@@ -41,7 +41,7 @@ export function tryingContract(backend: Backend): void {
       assert.deepEqual([await titles(), await triesIn(database)], [['Large', 'Small'], []]);
     });
 
-    it('B2: a crate that has ended the process before this one is told as broken, and read again once it changes', async (t) => {
+    it('a crate that has ended the process before this one is told as broken, and read again once it changes', async (t) => {
       const lines: string[] = [];
       const { database } = await newSync(t, backend);
       const folder = await watchedFolder(t, { [name]: large('Large'), 'small.zip': zipOf('Small') });
@@ -60,7 +60,7 @@ export function tryingContract(backend: Backend): void {
       assert.deepEqual([await titles(), (await status()).broken], [['Large no more', 'Small'], 0]);
     });
 
-    it('B2: a server that ends while it reads a large crate tries it once more, and no more than that', async (t) => {
+    it('a server that ends while it reads a large crate tries it once more, and no more than that', async (t) => {
       const { database } = await newSync(t, backend);
       const folder = await watchedFolder(t, { [name]: large('Large') });
       const other = await watchedFolder(t, { [name]: large('Other') });

@@ -34,7 +34,7 @@ async function newSearching(t: TestContext, sourceUrls?: readonly string[]) {
 
 const context = (signal = new AbortController().signal) => ({ signal, report: () => {} });
 
-test('B3: one viewer has at most 54 searches under way and waiting, and another may still search', async (t) => {
+test('one viewer has at most 54 searches under way and waiting, and another may still search', async (t) => {
   const { search } = await newSearching(t);
   const flood = Array.from({ length: 60 }, () => search({ viewer: 'ann', request }, context()));
   const other = search({ viewer: 'bob', request }, context());
@@ -47,7 +47,7 @@ test('B3: one viewer has at most 54 searches under way and waiting, and another 
   assert.equal((await other).total, 2);
 });
 
-test('B3: searches that are cancelled end as such, those that wait and those under way', async (t) => {
+test('searches that are cancelled end as such, those that wait and those under way', async (t) => {
   const searching = await newSearching(t);
   const stop = new AbortController();
   const asked = Array.from({ length: 20 }, () =>
@@ -59,7 +59,7 @@ test('B3: searches that are cancelled end as such, those that wait and those und
   assert.equal((await searching.search({ viewer: 'ann', request }, context())).total, 2);
 });
 
-test('B1: crates of a source that the settings no longer name are not found', async (t) => {
+test('crates of a source that the settings no longer name are not found', async (t) => {
   const { search, get } = await newSearching(t, ['file:///made-up/']);
   assert.deepEqual(namesOf(await search({ viewer: 'ann', request }, context())), ['one']);
   assert.equal(await get({ viewer: 'ann', request: crateIdOf('two') }), null);

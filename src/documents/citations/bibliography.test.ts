@@ -21,7 +21,7 @@ function refusedWith(pattern: RegExp, line: number | null) {
   };
 }
 
-test('C13: BibTeX with strings, a crossref, comments and accents of LaTeX is read', async () => {
+test('BibTeX with strings, a crossref, comments and accents of LaTeX is read', async () => {
   const { format, references, duplicates } = await read(String.raw`
 @string{jm = "Journal of Measures"}
 @comment{not {this} one}
@@ -45,7 +45,7 @@ test('C13: BibTeX with strings, a crossref, comments and accents of LaTeX is rea
   recordProof('C13:bibtex');
 });
 
-test('C13: BibLaTeX is told from BibTeX by its types and fields', async () => {
+test('BibLaTeX is told from BibTeX by its types and fields', async () => {
   const { format, references } = await read(
     '@online{page, title = {A page}, date = {2020-01-02}, url = {https://example.org/a_b}, urldate = {2021-02-03}}',
   );
@@ -117,7 +117,7 @@ const broken: [what: string, text: string, line: number | null, message: RegExp]
 ];
 
 for (const [what, text, line, message] of broken)
-  test(`C13: ${what} is refused${line === null ? '' : ', and the line is named'}`, () =>
+  test(`${what} is refused${line === null ? '' : ', and the line is named'}`, () =>
     assert.rejects(read(text), refusedWith(message, line)));
 
 test('too many entries are refused before anything is converted', () =>
@@ -138,7 +138,7 @@ test('of entries with one key the last counts, and the key is named', async () =
   assert.deepEqual(warnings, ['Several entries have the key `a`: the last one is cited.']);
 });
 
-test('C13: CSL JSON is read as a list, as Zotero gives it, or one entry alone', async () => {
+test('CSL JSON is read as a list, as Zotero gives it, or one entry alone', async () => {
   for (const text of [
     '[{"id":1,"type":"book"}]',
     '{"items":[{"id":1,"type":"book"}]}',
@@ -148,7 +148,7 @@ test('C13: CSL JSON is read as a list, as Zotero gives it, or one entry alone', 
   recordProof('C13:csl-json');
 });
 
-test('C13: CSL YAML is read with its dates, names and the markup of its titles', async () => {
+test('CSL YAML is read with its dates, names and the markup of its titles', async () => {
   const { format, references } = await read(String.raw`---
 references:
 - id: a_b
@@ -176,7 +176,7 @@ references:
   ]);
 });
 
-test('C13: a list alone is CSL YAML too, its lines are named as they are, and what is left out is told', async () => {
+test('a list alone is CSL YAML too, its lines are named as they are, and what is left out is told', async () => {
   const { format, references, warnings } = await read(
     '- id: a\n  type: book\n- type: book\n  title: No id\n',
   );
@@ -186,7 +186,7 @@ test('C13: a list alone is CSL YAML too, its lines are named as they are, and wh
   await assert.rejects(read('- id: a\n type: book\n'), refusedWith(/no YAML/, 2));
 });
 
-test('C13: RIS is read, and entries without an ID can be cited by author and year', async () => {
+test('RIS is read, and entries without an ID can be cited by author and year', async () => {
   const { format, references } = await read(
     '\u{feff}TY  - JOUR\r\nAU  - van Dam, J.\r\nAU  - WHO\r\nTI  - One\r\nAB  - first\r\nsecond\r\nPY  - 2020\r\nDA  - 2020/03/04/\r\n' +
       'JO  - Journal\r\nSP  - 1\r\nEP  - 9\r\nDO  - https://doi.org/10.1/x\r\nER  - \r\n' +

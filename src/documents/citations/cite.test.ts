@@ -28,7 +28,7 @@ async function citing(text: string, more: Partial<CiteRequest> = {}) {
   return { ...cited, given: ast, lines: linesOf(cited.ast), text: new TextDecoder().decode(cited.ast) };
 }
 
-test('C11: citations are written out, and the references stand last under a heading in the language', async () => {
+test('citations are written out, and the references stand last under a heading in the language', async () => {
   const { lines, missing, warnings } = await citing('# Eins\n\nSo [@book, S. 3].', { language: 'de' });
   assert.deepEqual(lines, [
     '# Eins',
@@ -50,7 +50,7 @@ test('a document that ends with a heading, has no headings or says where its ref
     assert.deepEqual((await citing(text)).lines, expected);
 });
 
-test('C13: a key without an entry is named, stands in the document, and is no link', async () => {
+test('a key without an entry is named, stands in the document, and is no link', async () => {
   const { missing, lines, text } = await citing(
     '[@nowhere; @book; @{https://x.org/?a=b}] and @nowhere and @a/b:c.',
   );
@@ -91,7 +91,7 @@ test('a style that citeproc refuses is invalid; what it says of one that it take
 });
 
 for (const name of ownStyles)
-  test(`C11: ${name} writes works of every kind by the rules of the style`, async () => {
+  test(`${name} writes works of every kind by the rules of the style`, async () => {
     const style = await styleFor({ name, content: null, folder: null });
     const { lines, warnings } = await citing(sentence, { style });
     assert.deepEqual(lines, expected[name]);

@@ -18,7 +18,7 @@ const broken: [what: string, text: string, line: number, message: RegExp][] = [
 ];
 
 for (const [what, text, line, message] of broken)
-  test(`C13: RIS with ${what} is refused, and the line is named`, () =>
+  test(`RIS with ${what} is refused, and the line is named`, () =>
     assert.throws(
       () => readRis(text),
       (error) =>

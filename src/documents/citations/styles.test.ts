@@ -22,7 +22,7 @@ function folderOf(files: Readonly<Record<string, string>>) {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
 }
 
-test('C11: each of our own styles is CSL and says that it is ours', async () => {
+test('each of our own styles is CSL and says that it is ours', async () => {
   for (const name of ownStyles) {
     const style = (await byName(name)) ?? '';
     demandStyle(style);
@@ -35,7 +35,7 @@ test('no style, and the one that Pandoc has, is null', async () => {
   assert.equal(await byName('chicago-author-date'), null);
 });
 
-test('C11: a style is taken by its content as it is', async () => {
+test('a style is taken by its content as it is', async () => {
   assert.equal(await byContent(minimal), minimal);
   const odd = inStyle(`<!-- a > b --><info><title><![CDATA[<x>]]></title></info><macro name='a'/>${layout}`);
   assert.equal(await byContent(odd), odd);
@@ -86,7 +86,7 @@ test('a style of the folder is had by its name, and goes before our own', async 
   assert.notEqual(await byName('ieee', folder.path), null);
 });
 
-test('C12: no name leads out of the folder, and an unknown one is answered with those that there are', async () => {
+test('no name leads out of the folder, and an unknown one is answered with those that there are', async () => {
   using outside = folderOf({ 'secret.csl': minimal });
   using folder = folderOf({ 'house.csl': minimal });
   symlinkSync(join(outside.path, 'secret.csl'), join(folder.path, 'linked.csl'));

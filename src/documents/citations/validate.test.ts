@@ -12,7 +12,7 @@ const withKeys = (...keys: string[]): Bibliography => ({
 
 const once = (...keys: string[]) => keys.map((key) => ({ key, count: 1 }));
 
-test('C13: keys without an entry are listed with keys that look like them, the likest first', () => {
+test('keys without an entry are listed with keys that look like them, the likest first', () => {
   const bibliography = withKeys('doe2020', 'Doe2021', 'müller_2019', 'unlike');
   const found = validateCitations({
     cited: [{ key: 'Doe2020', count: 3 }, ...once('muller2019', 'unlike', 'nowhere')],

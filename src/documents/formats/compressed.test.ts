@@ -13,7 +13,7 @@ const part = fc.record({
   ),
 });
 
-test('C11: what is packed is found again when it is unpacked', async () => {
+test('what is packed is found again when it is unpacked', async () => {
   const parts = fc.uniqueArray(part, { selector: ({ name }) => name });
   await fc.assert(
     fc.asyncProperty(parts, async (given: Part[]) => {

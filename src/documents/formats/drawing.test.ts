@@ -18,14 +18,14 @@ function sizeOf(drawn: Drawn | undefined): unknown {
   return typeof drawn === 'object' ? pictureSize(drawn, 'png') : drawn;
 }
 
-test('C11: an SVG is drawn at the width that is wanted, as far as that is not too large', async () => {
+test('an SVG is drawn at the width that is wanted, as far as that is not too large', async () => {
   const jobs = [100, 1_000_000].map((width) => ({ svg: square, width }));
   const [small, large] = await drawAll(jobs, never, limits);
   assert.deepEqual(sizeOf(small), { width: 100, height: 40 });
   assert.deepEqual(sizeOf(large), { width: 3162, height: 1265 });
 });
 
-test('C11: an SVG is not drawn where something of it would be missing', async () => {
+test('an SVG is not drawn where something of it would be missing', async () => {
   const cases: [Uint8Array, Drawn][] = [
     [svgOf('<text>x</text>'), 'has text'],
     [svgOf('<defs><s:text xmlns:s="http://www.w3.org/2000/svg" id="t">x</s:text></defs>'), 'has text'],
@@ -38,11 +38,11 @@ test('C11: an SVG is not drawn where something of it would be missing', async ()
   );
 });
 
-test('C11: without the package nothing is drawn, and that is told', async () => {
+test('without the package nothing is drawn, and that is told', async () => {
   assert.deepEqual(await drawAll([{ svg: square, width: 9 }], never, limits, false), ['not installed']);
 });
 
-test('C12: an SVG that cannot be drawn leaves the next one alone', async () => {
+test('an SVG that cannot be drawn leaves the next one alone', async () => {
   const bad = [
     svgOf('', 'width="0" height="0"'),
     svgOf('<rect'),
@@ -57,7 +57,7 @@ test('C12: an SVG that cannot be drawn leaves the next one alone', async () => {
   assert.deepEqual(drawn.map(sizeOf), [...bad.map(() => 'failed'), { width: 50, height: 20 }]);
 });
 
-test('C12: an SVG that takes too long, or too much memory, is given up', async () => {
+test('an SVG that takes too long, or too much memory, is given up', async () => {
   const jobs = [
     { svg: layers, width: 3000 },
     { svg: square, width: 50 },
@@ -67,7 +67,7 @@ test('C12: an SVG that takes too long, or too much memory, is given up', async (
   assert.deepEqual(await drawAll(jobs, never, { ...limits, allMs: 1 }), ['failed', 'failed']);
 });
 
-test('C12: drawing ends when it is cancelled', async () => {
+test('drawing ends when it is cancelled', async () => {
   const stop = new AbortController();
   const reason = new Error('enough');
   const drawing = drawAll([{ svg: layers, width: 3000 }], stop.signal, limits);

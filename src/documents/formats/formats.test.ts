@@ -31,7 +31,7 @@ function specimenIn(format: Format): Promise<Written> {
   return one;
 }
 
-test('C11: DOCX has the paper, the margins, the size of text and the language that are wanted', async () => {
+test('DOCX has the paper, the margins, the size of text and the language that are wanted', async () => {
   const { bytes, extension, warnings } = await specimenIn('docx');
   const parts = await partsOf(bytes);
   const [document, styles] = ['word/document.xml', 'word/styles.xml'].map((name) => parts.get(name) ?? '');
@@ -45,7 +45,7 @@ test('C11: DOCX has the paper, the margins, the size of text and the language th
   assert.deepEqual(new Set(ids).size, ids.length, 'each style is there once');
 });
 
-test('C11: contents of DOCX have lines before a program fills them, and pages break', async () => {
+test('contents of DOCX have lines before a program fills them, and pages break', async () => {
   const { bytes } = await specimenIn('docx');
   const document = (await partsOf(bytes)).get('word/document.xml') ?? '';
   assert.match(document, /w:pStyle w:val="TOC1" \/>.*TOC \\o "1-3".*<w:hyperlink w:anchor="first">.*1 First/);
@@ -55,7 +55,7 @@ test('C11: contents of DOCX have lines before a program fills them, and pages br
   assert.match(document, /SEQ Figure/);
 });
 
-test('C11: DOCX takes its styles from a reference document, and what is none is refused', async () => {
+test('DOCX takes its styles from a reference document, and what is none is refused', async () => {
   const { bytes: reference } = await writeText('docx', engines, 'x', {
     layout: { ...layout, paper: 'letter', marginMm: 30 },
   });
@@ -72,7 +72,7 @@ test('C11: DOCX takes its styles from a reference document, and what is none is 
     });
 });
 
-test('C11: ODT has page, contents, numbers, abstract and references', async () => {
+test('ODT has page, contents, numbers, abstract and references', async () => {
   const parts = await partsOf((await specimenIn('odt')).bytes);
   const [content, styles] = ['content.xml', 'styles.xml'].map((name) => parts.get(name) ?? '');
   assert.match(styles!, /fo:margin-left="20mm"[^>]*fo:page-height="297mm" fo:page-width="210mm"/);
@@ -87,7 +87,7 @@ test('C11: ODT has page, contents, numbers, abstract and references', async () =
   assert.match(content!, /<text:p text:style-name="Bibliography"><text:bookmark text:name="ref-doe"/);
 });
 
-test('C11: HTML is one file that fetches nothing and runs nothing', async () => {
+test('HTML is one file that fetches nothing and runs nothing', async () => {
   const { bytes, extension, warnings } = await specimenIn('html');
   const page = textOf(bytes);
   assert.match(
@@ -102,7 +102,7 @@ test('C11: HTML is one file that fetches nothing and runs nothing', async () => 
   assert.deepEqual([extension, warnings], ['.html', []]);
 });
 
-test('C11: EPUB is known by what it holds, and always has a title', async () => {
+test('EPUB is known by what it holds, and always has a title', async () => {
   const others = await writeText('epub', engines, 'Other, by nobody.', {
     layout: { ...layout, title: null },
   });
@@ -117,12 +117,12 @@ test('C11: EPUB is known by what it holds, and always has a title', async () => 
   assert.match(other ?? '', />Document<\/dc:title>/);
 });
 
-test('C11: an EPUB is told of a date that it cannot have', async () => {
+test('an EPUB is told of a date that it cannot have', async () => {
   const { warnings } = await writeText('epub', engines, '---\ndate: one day in May\n---\n\nx');
   assert.deepEqual(warnings, ['An EPUB needs a date such as 2026-05-01; another one was left out.']);
 });
 
-test('C11: PDF is made of markup that compiles on its own beside its pictures', async () => {
+test('PDF is made of markup that compiles on its own beside its pictures', async () => {
   const pdf = await specimenIn('pdf');
   assert.equal(textOf(pdf.bytes.subarray(0, 5)), '%PDF-');
   assert.deepEqual(pdf.warnings, []);
@@ -135,12 +135,12 @@ test('C11: PDF is made of markup that compiles on its own beside its pictures', 
   assert.equal((await engines.typst.compile({ ...job, files }, never)).pages, 2);
 });
 
-test('C11: characters that no font has are told', async () => {
+test('characters that no font has are told', async () => {
   const { warnings } = await writeText('pdf', engines, '你好', { hasRareCharacters: true });
   assert.match(warnings.join(), /no glyph in any font: 你 好/);
 });
 
-test('C11: LaTeX has its page from the layout, and comes with its pictures', async () => {
+test('LaTeX has its page from the layout, and comes with its pictures', async () => {
   const parts = await partsOf((await specimenIn('latex')).bytes);
   const source = parts.get('document.tex') ?? '';
   assert.match(source, /\\documentclass\[\s*british,\s*10pt,\s*a4paper,\s*\]\{article\}/);
@@ -152,7 +152,7 @@ test('C11: LaTeX has its page from the layout, and comes with its pictures', asy
   assert.equal(extension, '.tex');
 });
 
-test('C11: Markdown and plain text keep the references as text', async () => {
+test('Markdown and plain text keep the references as text', async () => {
   const markdown = (await partsOf((await specimenIn('markdown')).bytes)).get('document.md') ?? '';
   const plain = textOf((await specimenIn('plain')).bytes);
   for (const text of [markdown, plain]) assert.match(text, /Doe, John\. 2020\./);
@@ -163,7 +163,7 @@ test('C11: Markdown and plain text keep the references as text', async () => {
   assert.match(plain, /An abstract of it all\./);
 });
 
-test('C11: slides hold what fits, and say where they go on', async () => {
+test('slides hold what fits, and say where they go on', async () => {
   const { bytes } = await specimenIn('pptx');
   const parts = await partsOf(bytes);
   const slides = [...parts].filter(([name]) => /^ppt\/slides\/slide\d+\.xml$/.test(name));
@@ -171,7 +171,7 @@ test('C11: slides hold what fits, and say where they go on', async () => {
   assert.equal(titled.length, 2, 'the table, and the code after it');
 });
 
-test('C11: a picture that the reader of a format may not show is told', async () => {
+test('a picture that the reader of a format may not show is told', async () => {
   const text = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><text>x</text></svg>');
   const { warnings } = await writeText('docx', engines, '![x](picture-1.svg)', {
     pictures: [{ ...pictures.svg, bytes: text }],
@@ -183,7 +183,7 @@ test('C11: a picture that the reader of a format may not show is told', async ()
 });
 
 for (const format of ['docx', 'pptx'] as const)
-  test(`C11: an SVG in ${format} has a PNG beside it, for programs that show no SVG`, async () => {
+  test(`an SVG in ${format} has a PNG beside it, for programs that show no SVG`, async () => {
     const text = '# A\n\n![x](picture-1.svg){width=50%}\n\n# B\n\n![y](picture-2.svg)';
     const given = { pictures: [pictures.svg, { ...pictures.svg, name: 'picture-2.svg' }] };
     const { bytes, warnings } = await writeText(format, engines, text, given);
@@ -217,14 +217,14 @@ function shownIn(owner: string, list: string): [string, string][] {
   return Array.from(blips, ([, main, beside]) => [target(main!), target(beside!)]);
 }
 
-test('C11: plain text begins with its text, and Pandoc lacking words of a language is not told', async () => {
+test('plain text begins with its text, and Pandoc lacking words of a language is not told', async () => {
   const plain = await writeText('plain', engines, 'Text.', { layout: { ...layout, toc: false } });
   assert.match(textOf(plain.bytes), /^Text\./);
   const warnings = ['CouldNotLoadTranslations', 'NoTranslation'].map((type) => ({ type, message: 'x' }));
   assert.deepEqual(warningsFrom(warnings), []);
 });
 
-test('C11: maths that is not understood is told, and does no harm', async () => {
+test('maths that is not understood is told, and does no harm', async () => {
   for (const format of ['pdf', 'html'] as const) {
     const { warnings } = await writeText(format, engines, '$\\nonsense{x} #read("/x")$');
     assert.match(
@@ -235,20 +235,20 @@ test('C11: maths that is not understood is told, and does no harm', async () => 
   }
 });
 
-test('C11: with a fixed moment the same document is the same file, byte for byte', async () => {
+test('with a fixed moment the same document is the same file, byte for byte', async () => {
   for (const format of ['pdf', 'docx', 'odt', 'epub', 'pptx', 'html', 'markdown'] as const) {
     const { bytes } = await writeSpecimen(format, engines);
     assert.ok(Buffer.from(bytes).equals((await specimenIn(format)).bytes), format);
   }
 });
 
-test('C12: a format whose signal has fired is not begun', async () => {
+test('a format whose signal has fired is not begun', async () => {
   const prepared = await preparedFrom(engines, specimen);
   const reason = new Error('enough');
   await assert.rejects(writeFormat('docx', prepared, engines, AbortSignal.abort(reason)), reason);
 });
 
-test('C11: what is in a DOCX is found again when it is read back', async () => {
+test('what is in a DOCX is found again when it is read back', async () => {
   const { bytes } = await specimenIn('docx');
   const options = { from: 'docx', to: 'markdown-smart', wrap: 'none' };
   const { output } = await engines.pandoc.convert({ options, input: bytes }, never);
@@ -261,7 +261,7 @@ test('C11: what is in a DOCX is found again when it is read back', async () => {
   assert.match(text, /Doe, John\. 2020\. \*On Things\*/);
 });
 
-test('C11: LibreOffice opens DOCX and ODT', { skip: missing('soffice') }, async () => {
+test('LibreOffice opens DOCX and ODT', { skip: missing('soffice') }, async () => {
   const [docx, odt] = await Promise.all([specimenIn('docx'), specimenIn('odt')]);
   const texts = libreOfficeTexts({ docx: docx.bytes, odt: odt.bytes });
   for (const [format, text] of Object.entries(texts))
@@ -279,7 +279,7 @@ test('C11: LibreOffice opens DOCX and ODT', { skip: missing('soffice') }, async 
       assert.match(text, part, format);
 });
 
-test('C11: epubcheck finds no error in EPUB', { skip: missing('java', 'epubcheck') }, async () => {
+test('epubcheck finds no error in EPUB', { skip: missing('java', 'epubcheck') }, async () => {
   const { status, output } = epubcheck((await specimenIn('epub')).bytes);
   assert.equal(status, 0, output);
   assert.match(output, /0 errors \/ 0 warnings/);

@@ -18,7 +18,7 @@ const blocks: Block[] = [
   heading(4, words('F')),
 ];
 
-test('C11: sections are numbered as Pandoc numbers them, within divisions, too', () => {
+test('sections are numbered as Pandoc numbers them, within divisions, too', () => {
   const texts = JSON.stringify(withNumbers(blocks));
   for (const number of ['1', '1.1', '1.2', '2', '2.0.0.1']) assert.ok(texts.includes(`"${number}"`), number);
   const entries = entriesOf(blocks, true).map(({ number, text }) => [number, text]);
@@ -31,7 +31,7 @@ test('C11: sections are numbered as Pandoc numbers them, within divisions, too',
   ]);
 });
 
-test('C11: contents have no notes, and no links within links', () => {
+test('contents have no notes, and no links within links', () => {
   const text: Inline[] = [
     { t: 'Emph', c: [{ t: 'Link', c: [['', [], []], words('linked'), ['https://example.org', '']] }] },
     { t: 'Note', c: [{ t: 'Para', c: words('note') }] },
@@ -41,7 +41,7 @@ test('C11: contents have no notes, and no links within links', () => {
   assert.doesNotMatch(JSON.stringify(entry!.inlines), /Link|Note/);
 });
 
-test('C12: a heading cannot be code in the contents of ODT', () => {
+test('a heading cannot be code in the contents of ODT', () => {
   const hostile = words('</text:a><x a="1">&');
   const [contents] = odtContents([{ t: 'Header', c: [1, ['"><y', [], []], hostile] }], {
     language: 'de-CH',
@@ -52,7 +52,7 @@ test('C12: a heading cannot be code in the contents of ODT', () => {
   assert.doesNotMatch(text, /<x|<y/);
 });
 
-test('C11: without headings there are no contents', () => {
+test('without headings there are no contents', () => {
   const options = { language: 'en', numbered: true };
   const none: Block[] = [{ t: 'Para', c: words('text') }];
   assert.deepEqual(docxContents(none, options), none);

@@ -74,13 +74,13 @@ const usual = [
 describe('maths in LaTeX and Markdown', () => {
   for (const [formula, named] of attacks)
     for (const format of ['latex', 'markdown'] as const)
-      it(`C12: ${JSON.stringify(formula)} is text in ${format}, and the warning names ${named}`, () => {
+      it(`${JSON.stringify(formula)} is text in ${format}, and the warning names ${named}`, () => {
         const { inlines, warning } = judged(formula, format);
         assert.equal(kindsOf(inlines).includes('Math'), false);
         assert.ok(warning.includes(named), warning);
       });
 
-  it('C12: every formula that people write stays as it is', () => {
+  it('every formula that people write stays as it is', () => {
     for (const format of ['latex', 'markdown', 'typst'] as const)
       for (const formula of usual) {
         const { inlines, warning } = judged(formula, format);
@@ -89,19 +89,19 @@ describe('maths in LaTeX and Markdown', () => {
       }
   });
 
-  it('C12: a comment goes, since it would hide the end of the formula, and joins nothing', () => {
+  it('a comment goes, since it would hide the end of the formula, and joins nothing', () => {
     assert.equal(formulaIn(judged('a % \\input{x}', 'latex').inlines), 'a ');
     assert.equal(formulaIn(judged('a \\% b', 'latex').inlines), 'a \\% b');
     assert.equal(formulaIn(judged('^%\n^5cinput', 'latex').inlines), '^\n^5cinput');
   });
 
-  it('C12: a formula within text within a formula stays in LaTeX, and is text in Markdown, where it would be the end', () => {
+  it('a formula within text within a formula stays in LaTeX, and is text in Markdown, where it would be the end', () => {
     const formula = 'f(x) = 0 \\text{ if $x < 0$}';
     assert.equal(formulaIn(judged(formula, 'latex').inlines), formula);
     assert.equal(formulaIn(judged(formula, 'markdown').inlines), null);
   });
 
-  it('C12: no word outside the list is left in any formula', () => {
+  it('no word outside the list is left in any formula', () => {
     const piece = fc.oneof(
       fc.constantFrom(...attacks.map(([formula]) => formula), ...usual),
       fc.constantFrom(
@@ -146,7 +146,7 @@ describe('maths in Typst', () => {
     '\\newcommand{\\x}{\\operatorname}\\x{y}',
   ];
   for (const formula of inTypst)
-    it(`C12: ${JSON.stringify(formula)} is text, since Pandoc does not escape it there`, () => {
+    it(`${JSON.stringify(formula)} is text, since Pandoc does not escape it there`, () => {
       const { inlines, warning } = judged(formula, 'typst');
       assert.equal(formulaIn(inlines), null);
       assert.match(warning, /as text/);

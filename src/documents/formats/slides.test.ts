@@ -17,29 +17,29 @@ function outline(blocks: readonly Block[]): string[] {
   );
 }
 
-test('C11: each heading begins a slide, one without text is the name of a part', () => {
+test('each heading begins a slide, one without text is the name of a part', () => {
   const blocks = [heading(1, 'Part'), heading(2, 'A'), paragraph('a'), heading(3, 'B'), paragraph('b')];
   assert.deepEqual(outline(blocks), ['1 Part', '2 A', 'Para', '2 B', 'Para']);
 });
 
-test('C11: a picture has a slide to itself, below the same heading', () => {
+test('a picture has a slide to itself, below the same heading', () => {
   const blocks = [heading(1, 'A'), paragraph('a'), figure, figure, paragraph('b')];
   assert.deepEqual(outline(blocks), ['2 A', 'Para', '2 A', 'Figure', '2 A', 'Figure', '2 A', 'Para']);
 });
 
-test('C11: an identifier stays with the first slide of a heading', () => {
+test('an identifier stays with the first slide of a heading', () => {
   const slides = slidesOf([heading(1, 'A', 'a'), figure, figure]);
   const ids = slides.flatMap((block) => (block.t === 'Header' ? [block.c[1][0]] : []));
   assert.deepEqual(ids, ['a', '']);
 });
 
-test('C11: a note in a heading is not there again where the slide goes on', () => {
+test('a note in a heading is not there again where the slide goes on', () => {
   const note: Inline = { t: 'Note', c: [paragraph('note')] };
   const slides = slidesOf([{ t: 'Header', c: [1, noAttributes, [...words('A'), note]] }, figure, figure]);
   assert.equal(JSON.stringify(slides).split('"Note"').length, 2);
 });
 
-test('C11: a long list goes on with the next number', () => {
+test('a long list goes on with the next number', () => {
   const items = Array.from({ length: 20 }, (_, at) => [paragraph(`item ${at}`)]);
   const marks = [3, { t: 'Decimal' }, { t: 'Period' }] as [number, { t: string }, { t: string }];
   const slides = slidesOf([heading(1, 'A'), { t: 'OrderedList', c: [marks, items] }]);
@@ -47,7 +47,7 @@ test('C11: a long list goes on with the next number', () => {
   assert.deepEqual(starts, [3, 12, 21]);
 });
 
-test('C11: long code and long tables are parted, and nothing of them is lost', () => {
+test('long code and long tables are parted, and nothing of them is lost', () => {
   const code = Array.from({ length: 25 }, (_, at) => `line ${at}`).join('\n');
   const slides = slidesOf([{ t: 'CodeBlock', c: [noAttributes, code] }]);
   const parts = slides.flatMap((block) => (block.t === 'CodeBlock' ? [block.c[1]] : []));
@@ -64,7 +64,7 @@ test('C11: long code and long tables are parted, and nothing of them is lost', (
   assert.deepEqual(tables, [7, 7, 6]);
 });
 
-test('C11: a rule begins a new slide, and divisions hold nothing together but columns and notes', () => {
+test('a rule begins a new slide, and divisions hold nothing together but columns and notes', () => {
   const refs: Block = { t: 'Div', c: [['refs', [], []], [paragraph('one')]] };
   const notes: Block = { t: 'Div', c: [['', ['notes'], []], [paragraph('say this')]] };
   const blocks: Block[] = [heading(1, 'A'), refs, { t: 'HorizontalRule' }, paragraph('two'), notes];

@@ -41,7 +41,7 @@ it('a heap that is full is told, and another thread takes over; what is refused 
   assert.equal(opened.threads, 2);
 });
 
-it('C11: with a fixed moment equal input gives equal bytes, in a new thread and in an old one', async () => {
+it('with a fixed moment equal input gives equal bytes, in a new thread and in an old one', async () => {
   const [one, other] = [1, 2].map(() =>
     newConverting({ memoryBytes: 1024 * megabyte, epoch: 1_000_000_000 }),
   );

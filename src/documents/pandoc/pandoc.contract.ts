@@ -80,7 +80,7 @@ export function pandocContract(name: string, factory: PandocFactory, lacks: Pand
 
     for (const path of ['/etc/passwd', '../../../../../../../etc/passwd', import.meta.filename])
       it(
-        `C12: reads no other file: ${path.startsWith('.') ? path : basename(path)}`,
+        `reads no other file: ${path.startsWith('.') ? path : basename(path)}`,
         { skip: lacks.walls },
         async () => {
           const options = { from: 'markdown', to: 'plain', standalone: true };
@@ -93,7 +93,7 @@ export function pandocContract(name: string, factory: PandocFactory, lacks: Pand
         },
       );
 
-    it('C12: opens no connection', { skip: lacks.walls }, async (t) => {
+    it('opens no connection', { skip: lacks.walls }, async (t) => {
       let connections = 0;
       const server = createServer((socket) => void (connections++, socket.destroy())).listen(0, '127.0.0.1');
       t.after(() => server.close());
@@ -103,7 +103,7 @@ export function pandocContract(name: string, factory: PandocFactory, lacks: Pand
       assert.deepEqual([warnings.map(({ type }) => type), connections], [['CouldNotFetchResource'], 0]);
     });
 
-    it('C13: a key without an entry is a warning; lines of less weight are none', async () => {
+    it('a key without an entry is a warning; lines of less weight are none', async () => {
       const options = { from: 'markdown', to: 'plain', citeproc: true, bibliography: ['refs.json'] };
       const files = { 'refs.json': '[{"id":"here","type":"book","title":"T"}]' };
       const { output, warnings } = await convert(options, '[@here; @gone]', files);
@@ -156,7 +156,7 @@ export function pandocContract(name: string, factory: PandocFactory, lacks: Pand
       );
     });
 
-    it('C12: one that is stopped in the middle fails with the reason, and the next one works', async () => {
+    it('one that is stopped in the middle fails with the reason, and the next one works', async () => {
       const stop = new AbortController();
       const reason = new WorkcrateError('document_timeout', 'It took too long.');
       const rejected = assert.rejects(pandoc.convert(endless, stop.signal), reason);
@@ -168,7 +168,7 @@ export function pandocContract(name: string, factory: PandocFactory, lacks: Pand
       assert.equal((await textOf({ from: 'markdown', to: 'plain' }, 'next')).trim(), 'next');
     });
 
-    it('C12: one that takes too much memory fails and says so', async () => {
+    it('one that takes too much memory fails and says so', async () => {
       await using small = factory.makeSmall();
       const big = { options: { from: 'markdown', to: 'plain' }, input: 'a'.repeat(10_000_000) };
       await assert.rejects(small.convert(big, never), { code: 'document_failed', message: /memory/ });

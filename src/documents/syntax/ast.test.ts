@@ -43,7 +43,7 @@ test('what is not JSON is the fault of Pandoc', () => {
   assert.throws(() => parseAst(Buffer.from('{')), { code: 'document_failed' });
 });
 
-test('C11: a tree that is too deep is refused, however deep', () => {
+test('a tree that is too deep is refused, however deep', () => {
   parseAst(writeAst(astOf([nested(mostDepth - 1)])));
   assert.throws(() => parseAst(writeAst(astOf([nested(mostDepth)]))), { message: /100 deep: flatten it/ });
   const bottomless = `${'{"t":"BlockQuote","c":['.repeat(200_000)}${']}'.repeat(200_000)}`;

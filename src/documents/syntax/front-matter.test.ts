@@ -93,7 +93,7 @@ const wrong: [key: string, value: MetaValue][] = [
 ];
 
 for (const [key, value] of wrong)
-  test(`C12: ${key} as ${JSON.stringify(value).slice(0, 60)} is refused, and named`, () => {
+  test(`${key} as ${JSON.stringify(value).slice(0, 60)} is refused, and named`, () => {
     assert.throws(() => readFrontMatter({ [key]: value }), {
       code: 'document_invalid',
       message: new RegExp(`“${key}”`),

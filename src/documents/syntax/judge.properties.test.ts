@@ -167,7 +167,7 @@ function demandPlaces(ast: Ast): void {
   });
 }
 
-test('C12: whatever a document holds, nothing dangerous is left of it, or it is refused', () => {
+test('whatever a document holds, nothing dangerous is left of it, or it is refused', () => {
   let taken = 0;
   const property = fc.property(asts, (ast) => {
     const found = judged(ast);

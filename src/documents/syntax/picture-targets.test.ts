@@ -53,7 +53,7 @@ const refusedPictures: [given: string, message: RegExp][] = [
 ];
 
 for (const [given, message] of refusedPictures)
-  test(`C12: the picture ${JSON.stringify(given).slice(0, 60)} is refused`, () => {
+  test(`the picture ${JSON.stringify(given).slice(0, 60)} is refused`, () => {
     assert.throws(() => written(paragraph(image(given))), { code: 'document_invalid', message });
   });
 
@@ -88,7 +88,7 @@ test('the same picture is had once, and one in the text is taken out of it', () 
   );
 });
 
-test('C12: after citing, no picture is taken but those that were found', () => {
+test('after citing, no picture is taken but those that were found', () => {
   cited(paragraph(image('picture-1.png')));
   for (const url of ['plot.png', 'picture-1.exe', 'picture-1.png/../x', 'http://example.org/picture-1.png'])
     assert.throws(() => cited(paragraph(image(url))), { code: 'document_invalid' });

@@ -90,7 +90,7 @@ x = [[[[[[[[1]]]]]]]]
 [spaced]{.smallcaps} ~~gone~~ https://example.org/a--b
 `;
 
-test('C11: everything that Markdown can say goes through, and is written', async () => {
+test('everything that Markdown can say goes through, and is written', async () => {
   const { ast, layout, pictures, warnings } = await judged(everything);
   assert.deepEqual(layout, { title: 'A title – “quoted”', authors: ['Jane', 'Joe'], language: 'de-CH' });
   assert.deepEqual([pictures, warnings], [[{ wanted: 'my plot.png', as: 'picture-1' }], []]);
@@ -119,11 +119,11 @@ const hostile: [what: string, text: string, message: RegExp][] = [
 ];
 
 for (const [what, text, message] of hostile)
-  test(`C12: ${what} is refused as Pandoc reads it`, async () => {
+  test(`${what} is refused as Pandoc reads it`, async () => {
     await assert.rejects(judged(text), { code: 'document_invalid', message });
   });
 
-test('C12: no attribute, command, tag or formula of a document becomes code of Typst', async () => {
+test('no attribute, command, tag or formula of a document becomes code of Typst', async () => {
   const typst = await written(
     '#panic(1) [x]{typst:text:fill="#panic(1)"} $#panic(1)$ `a` <b>#panic(1)</b> \\input{x}\n\n' +
       '# a {#b typst:x="#panic(1)"}\n\n<img src=a.png width="1); #panic(1)">\n\n<div typst:x="#panic(1)">x</div>',

@@ -16,13 +16,13 @@ const job = (source: string, more: Partial<TypstJob> = {}): TypstJob => ({
 
 const refusal = (message: RegExp) => ({ code: 'document_failed', message });
 
-it('C11: a document becomes a PDF whose pages are counted, without a word about fonts that are not there', () => {
+it('a document becomes a PDF whose pages are counted, without a word about fonts that are not there', () => {
   const { pdf, pages, warnings, missing } = compile(job('One #pagebreak() two'));
   assert.equal(Buffer.from(pdf).toString('latin1', 0, 5), '%PDF-');
   assert.deepEqual([pages, warnings, missing], [2, [], []]);
 });
 
-it('C11: a fixed moment gives equal bytes', () => {
+it('a fixed moment gives equal bytes', () => {
   const [first, second] = [compile(job('= Title')), compile(job('= Title'))];
   assert.deepEqual(first.pdf, second.pdf);
   assert.match(Buffer.from(first.pdf).toString('latin1'), /2023-11-14T22:13:20/);
@@ -34,7 +34,7 @@ it('what goes wrong is told by its first reason, and names no place of the serve
   assert.throws(() => compile(job('#let f(n) = f(n)\n#f(1)')), refusal(/nested too deeply/));
 });
 
-it('C12: documents read nothing but what they are given, and it is gone with them', () => {
+it('documents read nothing but what they are given, and it is gone with them', () => {
   const files = {
     'picture-1.svg': Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'),
   };
@@ -56,14 +56,14 @@ for (const [what, inside] of [
   ['a picture of the network', '<image href="http://127.0.0.1:1/x.png" width="9" height="9"/>'],
   ['an external entity', '<text>&outside;</text>'],
 ] as const)
-  it(`C12: a picture that wants ${what} is refused`, () => {
+  it(`a picture that wants ${what} is refused`, () => {
     const entity = '<!DOCTYPE svg [<!ENTITY outside SYSTEM "file:///etc/hostname">]>';
     const svg = `${entity}<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${inside}</svg>`;
     const files = { 'picture-1.svg': Buffer.from(svg) };
     assert.throws(() => compile(job('#image("picture-1.svg")', { files })), refusal(/in SVG|parse SVG/));
   });
 
-it('C11: characters that no font has are listed once each, and the PDF is made', () => {
+it('characters that no font has are listed once each, and the PDF is made', () => {
   const { pdf, missing } = compile(job('你好你 and 🎉', { findMissing: true }));
   assert.deepEqual(missing, ['你', '好', '🎉']);
   assert.ok(pdf.length > 1000);
@@ -74,14 +74,14 @@ it('Greek, Cyrillic and maths are there', () => {
   assert.deepEqual(missing, []);
 });
 
-it('C11: PDF/A says that it is, and refuses characters that no font has, with the remedy', () => {
+it('PDF/A says that it is, and refuses characters that no font has, with the remedy', () => {
   const { pdf } = compile(job('An archive.', { pdfA: true }));
   assert.match(Buffer.from(pdf).toString('latin1'), /<pdfaid:part>2</);
   const wanted = job('中', { pdfA: true });
   assert.throws(() => compile(wanted), refusal(/PDF\/A cannot be made: 1 character .* 中\..*npm install/));
 });
 
-it('C12: a compiler that is not there is told of by the command that installs it', async () => {
+it('a compiler that is not there is told of by the command that installs it', async () => {
   const elsewhere = { url: 'file:///nowhere/index.js', fonts: [], epoch: null };
   await assert.rejects(createCompiler(elsewhere), {
     code: 'documents_unavailable',

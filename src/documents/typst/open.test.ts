@@ -47,7 +47,7 @@ function newFolder(t: TestContext): string {
   return folder;
 }
 
-it('C11: documents are set one after the other by one process', async () => {
+it('documents are set one after the other by one process', async () => {
   const wanted = ['One', 'Two #pagebreak() pages'].map((source) => typst.compile(job(source), unhurried));
   assert.deepEqual(
     (await Promise.all(wanted)).map(({ pages }) => pages),
@@ -55,7 +55,7 @@ it('C11: documents are set one after the other by one process', async () => {
   );
 });
 
-it('C12: what takes too long is killed with the reason of the signal, and the next document works', async () => {
+it('what takes too long is killed with the reason of the signal, and the next document works', async () => {
   const stop = new AbortController();
   const reason = new WorkcrateError('document_timeout', 'It took too long.');
   const compiling = typst.compile(job(endless), stop.signal);
@@ -69,7 +69,7 @@ it('what was called off before is not begun', async () => {
   await assert.rejects(typst.compile(job('x'), AbortSignal.abort(reason)), reason);
 });
 
-it('B2: what takes more memory than it may fails alone, and the next document works', async (t) => {
+it('what takes more memory than it may fails alone, and the next document works', async (t) => {
   const small = openTypst({ ...options, memoryBytes: 250_000_000 });
   t.after(() => small[Symbol.asyncDispose]());
   const greedy =
@@ -85,7 +85,7 @@ it('one that was never asked closes, and sets nothing any more', async () => {
   await assert.rejects(closed.compile(job('x'), unhurried), { code: 'stopping' });
 });
 
-it('C12: it is confined where bubblewrap works, and a package of the network cannot be had', async (t) => {
+it('it is confined where bubblewrap works, and a package of the network cannot be had', async (t) => {
   await assert.rejects(typst.compile(job('#import "@preview/cetz:0.3.0"'), unhurried), {
     code: 'document_failed',
   });
@@ -114,7 +114,7 @@ function textOf(name: string): string {
 const strace = '/usr/bin/strace';
 const skip = !existsSync(strace) && 'strace is not installed';
 
-it('C12: without walls, too, it opens no connection and looks up no name', { skip }, async (t) => {
+it('without walls, too, it opens no connection and looks up no name', { skip }, async (t) => {
   const trace = join(newFolder(t), 'trace');
   const data: CompilerOptions = { url: findPackage().url, fonts: [], epoch: 0 };
   const file = new URL('./typst-process.ts', import.meta.url);
@@ -150,7 +150,7 @@ it('what is in a folder of fonts and is none is left out, with a line in the log
   assert.match(lines[0]!, /font_left_out/);
 });
 
-it('B2: one that dies at work fails its document, and the next one works', async () => {
+it('one that dies at work fails its document, and the next one works', async () => {
   const compiling = typst.compile(job(endless), AbortSignal.timeout(120_000));
   const failed = assert.rejects(compiling, { code: 'document_failed', message: /failed at this document/ });
   await eventually(() => processes().length > 0);
@@ -172,7 +172,7 @@ it('idle processes end', async (t) => {
 const berber = '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf';
 
 it(
-  'C11: fonts in a folder are used for what the others lack',
+  'fonts in a folder are used for what the others lack',
   { skip: !existsSync(berber) && `there is no ${berber}` },
   async (t) => {
     const folder = newFolder(t);

@@ -60,7 +60,7 @@ for (const change of [
   { fontSizePt: 12, paper: 'letter', toc: true, numberSections: true, language: 'de-CH' },
   { pdfA: true, toc: true, marginMm: 12.7 },
 ] as const satisfies Partial<Layout>[])
-  it(`C11: the specimen is set, without a warning or a missing glyph (${JSON.stringify(change)})`, async () => {
+  it(`the specimen is set, without a warning or a missing glyph (${JSON.stringify(change)})`, async () => {
     const { pages, warnings, missing, raw } = await pdfOf(specimen, change);
     assert.deepEqual([warnings, missing, pages >= 4], [[], [], true]);
     assert.match(
@@ -120,7 +120,7 @@ for (const [attributes, size] of [
     }
   });
 
-it('C12: what looks like code in the metadata is text', async () => {
+it('what looks like code in the metadata is text', async () => {
   const hostile = ']#panic("title") #read("/etc/passwd") "); #panic(1';
   const text = `---\ntitle: '${hostile}'\nauthor: ['${hostile}']\ndate: '${hostile}'\nabstract: '${hostile}'\n---\n\nx`;
   const { pages, raw } = await pdfOf(text, { language: '"); #panic("x' });

@@ -12,7 +12,7 @@ async function call(library: Library, name: string, input: object) {
   return { text: answer.text, structured: tool.output.parse(answer.structured) as Record<string, unknown> };
 }
 
-test('C13: search_library tells what to cite, and where more is', async () => {
+test('search_library tells what to cite, and where more is', async () => {
   const items = [article(0, { extra: 'Citation Key: {odd}' }), ...articles(3).slice(1)];
   await using it = await serveZotero({ items });
   const { text, structured } = await call(it.zotero, 'search_library', { query: 'article', limit: 2 });
@@ -25,7 +25,7 @@ test('C13: search_library tells what to cite, and where more is', async () => {
   assert.deepEqual([rest.structured['count'], rest.structured['next_offset']], [1, null]);
 });
 
-test('C13: bibliography_for gives CSL JSON or BibTeX by keys and collection, each once, and names what is missing', async () => {
+test('bibliography_for gives CSL JSON or BibTeX by keys and collection, each once, and names what is missing', async () => {
   const items = [article(1, { collections: ['COLLAAAA'] }), article(2)];
   await using it = await serveZotero({ items, collections: [collection('COLLAAAA', 'Papers')] });
   const wanted = { keys: ['doe1', 'doe2', 'nobody'], collection: 'Papers' };

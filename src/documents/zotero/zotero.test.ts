@@ -6,7 +6,7 @@ import { recordProof } from '../../requirements.testing.ts';
 
 const all = { limit: 100, start: 0 };
 
-test('C13: a library is searched by words, tag, collection and type, with its key in a header alone', async () => {
+test('a library is searched by words, tag, collection and type, with its key in a header alone', async () => {
   const thesis = [collection('COLLAAAA', 'Thesis'), collection('COLLBBBB', 'Methods', 'COLLAAAA')];
   const items = [
     article(1, { title: 'On crates', collections: ['COLLBBBB'] }),
@@ -42,7 +42,7 @@ test('C13: a library is searched by words, tag, collection and type, with its ke
   recordProof('C13:zotero-web-api');
 });
 
-test('C13: references come by key of the item and by citation key, under what is cited, in that order', async () => {
+test('references come by key of the item and by citation key, under what is cited, in that order', async () => {
   const items = [...articles(4), article(4, { itemType: 'note' }), article(5, { itemType: 'attachment' })];
   await using it = await serveZotero({ items });
   const wanted = ['doe2', keyOf(1), 'nobody', 'doe1', 'GONE0000', keyOf(4), keyOf(5), 'doe4'];
@@ -60,7 +60,7 @@ test('C13: references come by key of the item and by citation key, under what is
   assert.equal('note' in references[0]!, false);
 });
 
-test('C13: a collection gives its references without notes; equal citation keys are told apart', async () => {
+test('a collection gives its references without notes; equal citation keys are told apart', async () => {
   const here = { collections: ['COLLAAAA'] };
   const items = [
     article(1, here),
@@ -158,7 +158,7 @@ test('a library that keeps changing while it is read is given up', async () => {
   await assert.rejects(asked, { code: 'library_unreachable', message: /keeps changing/ });
 });
 
-test('C13: a Zotero on this machine is asked without key and never for what has changed since', async () => {
+test('a Zotero on this machine is asked without key and never for what has changed since', async () => {
   const items = [...articles(2, { collections: ['COLLAAAA'] }), article(8, { itemType: 'note' })];
   await using it = await serveZotero({
     isLocal: true,

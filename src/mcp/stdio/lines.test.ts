@@ -19,7 +19,7 @@ async function linesOf(text: string, mostBytes: number, pieceBytes: number) {
   return { passed, dropped };
 }
 
-test('E10: lines up to the bound are passed on, each whole; a longer one is dropped and told of', async () => {
+test('lines up to the bound are passed on, each whole; a longer one is dropped and told of', async () => {
   const long = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params: 'x'.repeat(60) });
   const text = `{"a":1}\n${'b'.repeat(39)}\n${long}\n\n{"c":"é"}\nnever ended`;
   for (const pieceBytes of [1, 2, 7, 64, 1000]) {
@@ -40,12 +40,12 @@ const unreadable: Record<string, string> = {
 };
 
 for (const [what, line] of Object.entries(unreadable))
-  test(`E10: ${what} has no id to answer to`, async () => {
+  test(`${what} has no id to answer to`, async () => {
     const { dropped } = await linesOf(`${line}\n`, 1, 5);
     assert.equal(dropped[0]!.id, null);
   });
 
-test('E10: the id of a message is found wherever it stands, whatever else is in it', async () => {
+test('the id of a message is found wherever it stands, whatever else is in it', async () => {
   const id = fc.oneof(fc.maxSafeInteger(), fc.string({ unit: 'binary' }));
   const rest = fc.dictionary(fc.string(), fc.jsonValue());
   const cases = fc.record({

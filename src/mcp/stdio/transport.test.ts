@@ -57,7 +57,7 @@ const misread: Record<string, [line: unknown, id: unknown, code: number]> = {
 
 describe('a line over stdio that is no message', () => {
   for (const [what, [line, id, code]] of Object.entries(misread))
-    it(`E10: ${what} is answered with an error, logged in short, and the next is read`, async () => {
+    it(`${what} is answered with an error, logged in short, and the next is read`, async () => {
       const text = typeof line === 'string' ? line : JSON.stringify(line);
       const { came, answers, logged } = await exchange(`${text}\n${JSON.stringify(ping)}\n`);
       assert.deepEqual(answers, [[id, code]]);
@@ -66,7 +66,7 @@ describe('a line over stdio that is no message', () => {
       assert.ok(logged[0]!.length < 300, logged[0]!.slice(0, 400));
     });
 
-  it('E10: an answer that is none ends the question that it answers', async () => {
+  it('an answer that is none ends the question that it answers', async () => {
     const { came, answers } = await exchange('{"jsonrpc":"2.0","id":3,"result":5}\n');
     assert.deepEqual(answers, []);
     const [failure] = came as { id: number; error: { code: number } }[];
@@ -74,7 +74,7 @@ describe('a line over stdio that is no message', () => {
   });
 });
 
-it('E10: a byte order mark, blank lines and other ends of lines do no harm', async () => {
+it('a byte order mark, blank lines and other ends of lines do no harm', async () => {
   const { came, answers } = await exchange(
     `\uFEFF${JSON.stringify(ping)}\r\n\n  \n${JSON.stringify(ping)}\n`,
   );
@@ -82,7 +82,7 @@ it('E10: a byte order mark, blank lines and other ends of lines do no harm', asy
   assert.deepEqual(answers, []);
 });
 
-it('E10: a message that is nested deeply, or has too many keys, is refused under its id', async () => {
+it('a message that is nested deeply, or has too many keys, is refused under its id', async () => {
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
   const { came, answers } = await exchange(
     `${deep}\n{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${deep}}}\n`,
@@ -94,7 +94,7 @@ it('E10: a message that is nested deeply, or has too many keys, is refused under
   ]);
 });
 
-it('E10: while nobody takes what is written nothing more is read out, but the end of what comes is seen', async () => {
+it('while nobody takes what is written nothing more is read out, but the end of what comes is seen', async () => {
   const taken: (() => void)[] = [];
   const output = new Writable({
     highWaterMark: 1,
@@ -113,7 +113,7 @@ it('E10: while nobody takes what is written nothing more is read out, but the en
   assert.deepEqual(came, [ping]);
 });
 
-it('E10: many messages that wait to be taken are no cause for a warning', async () => {
+it('many messages that wait to be taken are no cause for a warning', async () => {
   const output = new Writable({ highWaterMark: 1, write: () => {} });
   const { transport } = await start(output);
   for (let count = 0; count < 20; count++) void transport.send(ping);

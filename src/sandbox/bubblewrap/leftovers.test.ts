@@ -37,7 +37,7 @@ function startedBy(server: number): string[] {
   });
 }
 
-test('D5: a server that is killed while it starts a sandbox leaves no process behind', async () => {
+test('a server that is killed while it starts a sandbox leaves no process behind', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'workcrate-crash-'));
   try {
     for (const afterMs of [0, 1, 4, 8, 15, 30]) {
@@ -60,7 +60,7 @@ async function waiting(name: string, mark: Record<string, string>): Promise<Chil
   return child;
 }
 
-test('D5: a start ends what a dead server left, and nothing else', async () => {
+test('a start ends what a dead server left, and nothing else', async () => {
   const [[variable, own]] = Object.entries(cellMark) as [[string, string]];
   // The same pid with another start: a server that is no more.
   const dead = { [variable]: own.replace(/-\d+-cell$/, '-1-cell') };

@@ -74,7 +74,7 @@ describe('interpreters that wait', () => {
     assert.deepEqual(new Set(outs), new Set(['out\n']));
   });
 
-  it('D15: each user has others, that see the folders of that user alone', async () => {
+  it('each user has others, that see the folders of that user alone', async () => {
     await using it = await bench({ warm });
     await it.run('bash', 'echo of ann > /workspace/secret', 'ann');
     assert.equal(

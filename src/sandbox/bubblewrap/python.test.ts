@@ -9,7 +9,7 @@ import { bubblewrapSandbox } from './bubblewrap.ts';
 import { findPython } from './python.ts';
 import { collectText } from '../../streams.ts';
 
-it('D14: a Python in a home folder that nobody else may enter brings its prefix along', async () => {
+it('a Python in a home folder that nobody else may enter brings its prefix along', async () => {
   // Not below /tmp, which is fresh in every run.
   const home = mkdtempSync('/var/tmp/workcrate-home-');
   try {
@@ -36,7 +36,7 @@ it('D14: a Python in a home folder that nobody else may enter brings its prefix 
   }
 });
 
-it('D14: a Python that is not there is named, with what to do', async () => {
+it('a Python that is not there is named, with what to do', async () => {
   await assert.rejects(findPython('/nowhere/python3'), {
     code: 'sandbox_unavailable',
     message: /needs python3, and \/nowhere\/python3 does not run\. Install it/,

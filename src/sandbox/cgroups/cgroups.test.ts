@@ -24,7 +24,7 @@ const noGroups = cgroups.kind === 'none' ? `no control groups here: ${cgroups.ho
 const notRoot = process.getuid?.() === 0 ? noGroups || noSetpriv : 'only root can become another user';
 
 test(
-  'D14: a run that takes more memory than it may is killed, and that is counted',
+  'a run that takes more memory than it may is killed, and that is counted',
   { skip: needs('memory') },
   async () => {
     await using python = waitingPython(`hoard = bytearray(${200 * mebibyte})`);
@@ -38,7 +38,7 @@ test(
   },
 );
 
-test('D14: a run that stays within its memory is left alone', { skip: needs('memory') }, async () => {
+test('a run that stays within its memory is left alone', { skip: needs('memory') }, async () => {
   await using python = waitingPython(`hoard = bytearray(${16 * mebibyte})`);
   await using run = await bounded(cgroups, 'frugal', python.pid, limits);
   python.go();
@@ -46,11 +46,8 @@ test('D14: a run that stays within its memory is left alone', { skip: needs('mem
   assert.equal(run.group.events().oomKilled, 0);
 });
 
-test(
-  'D14: a fork beyond the limit is refused, and that is counted',
-  { skip: needs('processes') },
-  async () => {
-    await using python = waitingPython(`import errno, os, time
+test('a fork beyond the limit is refused, and that is counted', { skip: needs('processes') }, async () => {
+  await using python = waitingPython(`import errno, os, time
 made = 0
 try:
     while made < 100:
@@ -58,14 +55,13 @@ try:
         made += 1
 except OSError as error: print(made, errno.errorcode[error.errno], flush=True)
 time.sleep(60)`);
-    await using run = await bounded(cgroups, 'processes', python.pid, { ...limits, processes: 8 });
-    python.go();
-    assert.equal(await python.says(), '7 EAGAIN');
-    assert.equal(run.group.events().pidsRefused, 1);
-  },
-);
+  await using run = await bounded(cgroups, 'processes', python.pid, { ...limits, processes: 8 });
+  python.go();
+  assert.equal(await python.says(), '7 EAGAIN');
+  assert.equal(run.group.events().pidsRefused, 1);
+});
 
-test('D14: a run that takes more time than it may is throttled', { skip: needs('cpu') }, async () => {
+test('a run that takes more time than it may is throttled', { skip: needs('cpu') }, async () => {
   await using python = waitingPython('while True: pass');
   await using _ = await bounded(cgroups, 'cpu', python.pid, { ...limits, cpus: 0.2 });
   const folder = folderOf(python.pid, 'cpu');
@@ -75,11 +71,8 @@ test('D14: a run that takes more time than it may is throttled', { skip: needs('
   );
 });
 
-test(
-  'D4: a kill ends daemons, sessions of their own and a fork bomb',
-  { skip: needs('processes') },
-  async () => {
-    await using python = waitingPython(`import os, signal, time
+test('a kill ends daemons, sessions of their own and a fork bomb', { skip: needs('processes') }, async () => {
+  await using python = waitingPython(`import os, signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if os.fork() == 0:
     os.setsid()
@@ -88,20 +81,19 @@ if os.fork() == 0:
         except OSError: pass
 print('forking', flush=True)
 time.sleep(60)`);
-    await using run = await bounded(cgroups, 'bomb', python.pid, limits);
-    const folder = folderOf(python.pid, 'pids');
-    python.go();
-    await python.says();
-    await soon('forks were refused', () => run.group.events().pidsRefused > 0);
-    run.group.kill();
-    assert.equal((await python.ended).signal, 'SIGKILL');
-    await run.group.remove();
-    assert.ok(!existsSync(folder));
-  },
-);
+  await using run = await bounded(cgroups, 'bomb', python.pid, limits);
+  const folder = folderOf(python.pid, 'pids');
+  python.go();
+  await python.says();
+  await soon('forks were refused', () => run.group.events().pidsRefused > 0);
+  run.group.kill();
+  assert.equal((await python.ended).signal, 'SIGKILL');
+  await run.group.remove();
+  assert.ok(!existsSync(folder));
+});
 
 test(
-  'D4: removing waits until the processes are gone, and may be repeated',
+  'removing waits until the processes are gone, and may be repeated',
   { skip: noGroups || noPython },
   async () => {
     await using python = waitingPython('import time; time.sleep(60)');
@@ -115,22 +107,18 @@ test(
   },
 );
 
-test(
-  'D14: a process that is no more cannot be added, nor a group made twice',
-  { skip: noGroups },
-  async () => {
-    const gone = spawnSync('true').pid;
-    const group = cgroups.make('twice', limits);
-    await assert.rejects(group.add(gone), (error) => isWorkcrateError(error, 'sandbox_failed'));
-    assert.throws(
-      () => cgroups.make('twice', limits),
-      (error) => isWorkcrateError(error, 'sandbox_failed'),
-    );
-    await group.remove();
-  },
-);
+test('a process that is no more cannot be added, nor a group made twice', { skip: noGroups }, async () => {
+  const gone = spawnSync('true').pid;
+  const group = cgroups.make('twice', limits);
+  await assert.rejects(group.add(gone), (error) => isWorkcrateError(error, 'sandbox_failed'));
+  assert.throws(
+    () => cgroups.make('twice', limits),
+    (error) => isWorkcrateError(error, 'sandbox_failed'),
+  );
+  await group.remove();
+});
 
-test('D14: closing kills and removes what is left', { skip: noGroups || noPython }, async () => {
+test('closing kills and removes what is left', { skip: noGroups || noPython }, async () => {
   const other = openCgroups({ name: `${name}-other` });
   await using python = waitingPython('import time; time.sleep(60)');
   await other.make('left', limits).add(python.pid);
@@ -139,7 +127,7 @@ test('D14: closing kills and removes what is left', { skip: noGroups || noPython
 });
 
 test(
-  'D15: a sweep ends the runs of a dead server and leaves those of a living one',
+  'a sweep ends the runs of a dead server and leaves those of a living one',
   { skip: noGroups },
   async () => {
     await using server = waiting(process.execPath, [serverScript(), name]);
@@ -154,7 +142,7 @@ test(
   },
 );
 
-test('D15: a server that has the pid of a dead one again sweeps its groups', { skip: noGroups }, async () => {
+test('a server that has the pid of a dead one again sweeps its groups', { skip: noGroups }, async () => {
   const group = cgroups.make('own', limits);
   const own = ownFolders().map((folder) => [
     folder,
@@ -168,7 +156,7 @@ test('D15: a server that has the pid of a dead one again sweeps its groups', { s
   await group.remove();
 });
 
-test('D14: an ordinary user is told what is not held, and runs all the same', { skip: notRoot }, async () => {
+test('an ordinary user is told what is not held, and runs all the same', { skip: notRoot }, async () => {
   await using server = asNobody();
   server.go();
   const { kind, holds } = JSON.parse(await server.says()) as Cgroups;
@@ -179,7 +167,7 @@ test('D14: an ordinary user is told what is not held, and runs all the same', { 
   assert.equal((await server.ended).code, 0);
 });
 
-test('D14: an ordinary user in groups that belong to them holds the limits', { skip: notRoot }, async () => {
+test('an ordinary user in groups that belong to them holds the limits', { skip: notRoot }, async () => {
   const given = ownFolders().map((folder) => join(folder, `${name}-given`));
   await using _ = { [Symbol.asyncDispose]: () => soon('the groups were empty', () => given.every(removed)) };
   await using server = asNobody();

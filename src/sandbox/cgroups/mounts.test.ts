@@ -34,7 +34,7 @@ const v2 = {
   cgroup: '0::/user.slice/user-1000.slice/user@1000.service/app.slice/run-r1f7.scope\n',
 };
 
-test('D14: on cgroup v1 every controller has the group of its own hierarchy', () => {
+test('on cgroup v1 every controller has the group of its own hierarchy', () => {
   assert.deepEqual(placesOf(v1), {
     pids: '/sys/fs/cgroup/pids/user.slice/user-1000.slice/session-2.scope',
     cpuset: '/sys/fs/cgroup/cpuset',
@@ -44,18 +44,18 @@ test('D14: on cgroup v1 every controller has the group of its own hierarchy', ()
   });
 });
 
-test('D14: on a hybrid system the group of v2 stands beside those of v1', () => {
+test('on a hybrid system the group of v2 stands beside those of v1', () => {
   const unified = '/sys/fs/cgroup/unified/user.slice/user-1000.slice/session-2.scope';
   assert.deepEqual(placesOf(hybrid), { ...placesOf(v1), v2: unified });
 });
 
-test('D14: on cgroup v2 there is one group', () => {
+test('on cgroup v2 there is one group', () => {
   assert.deepEqual(placesOf(v2), {
     v2: '/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice/run-r1f7.scope',
   });
 });
 
-test('D14: in a container of v1 the group that is mounted is not looked for below itself', () => {
+test('in a container of v1 the group that is mounted is not looked for below itself', () => {
   const container = '/docker/5f0c5f6e1d0b';
   const mountinfo = `1204 1203 0:30 ${container} /sys/fs/cgroup/memory ro,nosuid,nodev,noexec,relatime master:15 - cgroup cgroup rw,memory
 1205 1203 0:36 ${container} /sys/fs/cgroup/pids ro,nosuid,nodev,noexec,relatime master:21 - cgroup cgroup rw,pids
@@ -67,7 +67,7 @@ test('D14: in a container of v1 the group that is mounted is not looked for belo
   assert.deepEqual(placesOf({ mountinfo, cgroup: `4:memory:${container}1\n` }), {});
 });
 
-test('D14: in a cgroup namespace the root is the own group, and what is outside is left out', () => {
+test('in a cgroup namespace the root is the own group, and what is outside is left out', () => {
   const mountinfo =
     '627 626 0:26 / /sys/fs/cgroup ro,nosuid,nodev,noexec,relatime - cgroup2 cgroup rw,nsdelegate\n';
   assert.deepEqual(placesOf({ mountinfo, cgroup: '0::/\n' }), { v2: '/sys/fs/cgroup' });
@@ -77,14 +77,14 @@ test('D14: in a cgroup namespace the root is the own group, and what is outside 
   assert.deepEqual(placesOf({ mountinfo: above, cgroup: '0::/\n' }), {});
 });
 
-test('D14: of several mounts a writable one is taken, and a mount point may hold spaces', () => {
+test('of several mounts a writable one is taken, and a mount point may hold spaces', () => {
   const mountinfo = `50 40 0:26 / /mnt/two\\040words rw,relatime - cgroup2 cgroup2 rw
 51 40 0:26 / /sys/fs/cgroup ro,relatime shared:1 master:2 - cgroup2 cgroup2 rw
 `;
   assert.deepEqual(placesOf({ mountinfo, cgroup: '0::/a b\n' }), { v2: '/mnt/two words/a b' });
 });
 
-test('D14: a machine without cgroups has no groups', () => {
+test('a machine without cgroups has no groups', () => {
   assert.deepEqual(ownGroups('22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n', ''), []);
 });
 

@@ -11,7 +11,7 @@ import { groupsOf, waiting } from './waiting.testing.ts';
 const own = groupsOf('self').find(({ version }) => version === 2)?.directory ?? null;
 const skip = whyNot();
 
-test('D4: cgroup.kill ends a tree with sessions of its own', { skip }, async () => {
+test('cgroup.kill ends a tree with sessions of its own', { skip }, async () => {
   await using group = bareGroup('kill');
   await using shell = waiting('sh', ['-c', 'read -r line; setsid sleep 60 & sleep 60 & echo started; wait']);
   await group.add(shell.pid);
@@ -24,7 +24,7 @@ test('D4: cgroup.kill ends a tree with sessions of its own', { skip }, async () 
 });
 
 test(
-  'D14: the server moves to a leaf with what started it and what it started, and nobody else',
+  'the server moves to a leaf with what started it and what it started, and nobody else',
   { skip },
   async () => {
     await using group = bareGroup('move');

@@ -70,20 +70,20 @@ export function endingContract(make: MakeSandbox): void {
     const bench = useBench(make, { limits: { ...contractLimits, graceMs: 20_000 } });
 
     for (const language of languages)
-      it(`D4: ${language} gets SIGTERM and the grace to say its last words`, async () => {
+      it(`${language} gets SIGTERM and the grace to say its last words`, async () => {
         const got = await timedOut(bench, language, trapsTerm[language]);
         assert.deepEqual([got.reason, got.exitCode, got.signal], ['timeout', 9, null], got.err);
         assert.equal(got.out, 'begun\nlast words\n');
       });
 
-    it('D4: a run that does not mind SIGTERM ends by it', async () => {
+    it('a run that does not mind SIGTERM ends by it', async () => {
       const code = 'print("begun", flush=True)\nimport time\ntime.sleep(600)';
       const got = await timedOut(bench, 'python', code);
       assert.deepEqual([got.reason, got.exitCode, got.signal], ['timeout', null, 'SIGTERM']);
       assert.equal(got.out, 'begun\n');
     });
 
-    it('D10: cancelling gives the same grace, and says so', async () => {
+    it('cancelling gives the same grace, and says so', async () => {
       const stop = new AbortController();
       const run = await bench.start('python', trapsTerm.python, { signal: stop.signal });
       const outcome = outcomeOf({ ...run, stdout: abortAtFirst(run.stdout, stop) });
@@ -98,7 +98,7 @@ export function endingContract(make: MakeSandbox): void {
       await assert.rejects(stat(join(host, 'ran')), { code: 'ENOENT' });
     });
 
-    it('D2: death by a signal of its own is told apart from an exit code', async () => {
+    it('death by a signal of its own is told apart from an exit code', async () => {
       const table: [Language, string, string | null, number | null][] = [
         ['python', 'import os\nos.kill(os.getpid(), 11)', 'SIGSEGV', null],
         ['python', 'import os\nos.abort()', 'SIGABRT', null],
@@ -117,7 +117,7 @@ export function endingContract(make: MakeSandbox): void {
     });
 
     for (const [name, code] of Object.entries(stragglers))
-      proves(bench, 'whole_tree', `D4: ${name} does not survive the end`, async () => {
+      proves(bench, 'whole_tree', `${name} does not survive the end`, async () => {
         const { inside, host } = await bench.folder();
         const got = await bench.run('bash', `${code}; exit 0`, { workingDir: inside });
         assert.deepEqual([got.reason, got.exitCode], ['exit', 0], got.err);
@@ -125,7 +125,7 @@ export function endingContract(make: MakeSandbox): void {
         recordProof('D15:cannot-outlive-its-run');
       });
 
-    proves(bench, 'whole_tree', 'D4: SIGTERM reaches children, also in sessions of their own', async () => {
+    proves(bench, 'whole_tree', 'SIGTERM reaches children, also in sessions of their own', async () => {
       const { inside, host } = await bench.folder();
       const child = `trap "echo \\$0 >> heard; exit" TERM; touch up-\\$0; while :; do sleep 0.05; done`;
       const code = `bash -c '${child.replaceAll('\\$', '$')}' one & setsid bash -c '${child.replaceAll('\\$', '$')}' two &
@@ -159,7 +159,7 @@ function killedContract(make: MakeSandbox): void {
     const bench = useBench(make, { limits: { ...contractLimits, graceMs: 500 } });
 
     for (const language of languages)
-      it(`D4: ${language} is killed when it ignores SIGTERM, and what it wrote comes out`, async () => {
+      it(`${language} is killed when it ignores SIGTERM, and what it wrote comes out`, async () => {
         const got = await timedOut(bench, language, ignoresTerm[language]);
         assert.deepEqual([got.reason, got.exitCode, got.signal], ['timeout', null, 'SIGKILL']);
         assert.equal(got.out, 'begun\n');
@@ -172,7 +172,7 @@ function killedContract(make: MakeSandbox): void {
       assert.equal(got.out, 'begun\n');
     });
 
-    proves(bench, 'whole_tree', 'D4: no process survives a timeout or a cancellation', async () => {
+    proves(bench, 'whole_tree', 'no process survives a timeout or a cancellation', async () => {
       const { inside, host } = await bench.folder();
       const all = `${Object.values(stragglers).join('\n')}\nsleep 0.3; echo ready; sleep 600`;
       const late = await timedOut(bench, 'bash', all, inside);

@@ -38,7 +38,7 @@ export function languagesContract(make: MakeSandbox): void {
   describe('languages', () => {
     const bench = useBench(make);
 
-    it('D19: the packages that are told are those that a run finds', async () => {
+    it('the packages that are told are those that a run finds', async () => {
       const told = await bench.sandbox.pythonPackages();
       const code = `import json, sys
 from importlib.util import find_spec
@@ -50,7 +50,7 @@ print(json.dumps(["%d.%d" % sys.version_info[:2], [name for name in names if fin
     });
 
     for (const language of languages) {
-      it(`D1: ${language} runs code and reports its end`, async () => {
+      it(`${language} runs code and reports its end`, async () => {
         const got = await bench.run(language, says[language]('hi, wörld ☃'));
         assert.deepEqual([got.out, got.err], ['hi, wörld ☃\n', '']);
         assert.deepEqual([got.reason, got.exitCode, got.signal], ['exit', 0, null]);
@@ -63,12 +63,12 @@ print(json.dumps(["%d.%d" % sys.version_info[:2], [name for name in names if fin
         assert.equal(told, (await bench.run(language, saysVersion[language])).out.trim());
       });
 
-      it(`D2: ${language} ends with the exit code of the program`, async () => {
+      it(`${language} ends with the exit code of the program`, async () => {
         for (const code of [3, 255])
           assert.equal((await bench.run(language, exitsWith[language](code))).exitCode, code);
       });
 
-      it(`D3: ${language} leaves no script in its folder, and two runs in one folder do not collide`, async () => {
+      it(`${language} leaves no script in its folder, and two runs in one folder do not collide`, async () => {
         const { inside, host } = await bench.folder();
         const runs = ['one', 'two', 'three'].map((text) =>
           bench.run(language, says[language](text), { workingDir: inside }),
@@ -81,7 +81,7 @@ print(json.dumps(["%d.%d" % sys.version_info[:2], [name for name in names if fin
         recordProof('D3:no-script-left');
       });
 
-      it(`D6: ${language} runs in a folder of /tmp or of its home that is made for it`, async () => {
+      it(`${language} runs in a folder of /tmp or of its home that is made for it`, async () => {
         for (const workingDir of ['/home/user', '/home/user/a/b', '/tmp/c d']) {
           const got = await bench.run(language, writesBeside[language], { workingDir });
           assert.equal(
@@ -161,7 +161,7 @@ print(json.dumps(["%d.%d" % sys.version_info[:2], [name for name in names if fin
       );
     });
 
-    it('D3: the run begins in its working directory, whatever its name', async () => {
+    it('the run begins in its working directory, whatever its name', async () => {
       const { inside, host } = await bench.folder();
       for (const name of ['it\'s $(id) "x"', '-n', ' ☃\n', 'x'.repeat(255)]) {
         await mkdir(join(host, name), { mode: 0o755 });

@@ -19,7 +19,7 @@ export function limitsContract(make: MakeSandbox): void {
     };
     const bench = useBench(make, { limits });
 
-    proves(bench, 'memory', 'D14: a run that takes more ends as oom', async () => {
+    proves(bench, 'memory', 'a run that takes more ends as oom', async () => {
       const got = await bench.run(
         'python',
         'print("begun", flush=True)\nkeep = [bytearray(b"x") * (8 << 20) for _ in range(64)]\nprint("had it all")',
@@ -28,7 +28,7 @@ export function limitsContract(make: MakeSandbox): void {
       recordLimitProof('memory', bench);
     });
 
-    proves(bench, 'memory', 'D14: it counts for all processes together', async () => {
+    proves(bench, 'memory', 'it counts for all processes together', async () => {
       const got = await bench.run(
         'bash',
         `for i in 1 2 3 4 5 6 7 8; do python3 -c 'import time; x = bytearray(b"x") * (40 << 20); print("had it", flush=True); time.sleep(25)' & done; wait -n; kill $(jobs -p); exit 5`,
@@ -37,7 +37,7 @@ export function limitsContract(make: MakeSandbox): void {
       assert.equal(got.reason, 'oom', got.out);
     });
 
-    proves(bench, 'memory', 'D14: what is in /tmp counts too, or /tmp is full before', async () => {
+    proves(bench, 'memory', 'what is in /tmp counts too, or /tmp is full before', async () => {
       const got = await bench.run(
         'bash',
         'for i in $(seq 40); do head -c 8000000 /dev/zero > /tmp/f$i || break; done; du -sm /tmp | cut -f1',
@@ -45,7 +45,7 @@ export function limitsContract(make: MakeSandbox): void {
       assert.ok(got.reason !== 'exit' || Number(got.out) <= 128, got.out);
     });
 
-    proves(bench, 'processes', 'D14: a run that takes more ends as pids', async () => {
+    proves(bench, 'processes', 'a run that takes more ends as pids', async () => {
       const got = await bench.run(
         'python',
         `import os, time
@@ -61,13 +61,13 @@ for n in range(200):
       recordLimitProof('process', bench);
     });
 
-    proves(bench, 'processes', 'D15: a fork bomb ends with its run', async () => {
+    proves(bench, 'processes', 'a fork bomb ends with its run', async () => {
       const got = await bench.run('bash', 'b() { b | b & }; b; sleep 1; exit 0', { timeoutMs: 5000 });
       assert.notEqual(got.reason, 'lost');
       assert.equal((await bench.run('bash', 'echo fine')).out, 'fine\n');
     });
 
-    proves(bench, 'cpu', 'D14: two that spin get no more than their share', async () => {
+    proves(bench, 'cpu', 'two that spin get no more than their share', async () => {
       const got = await bench.run(
         'python',
         `import os, time
@@ -83,7 +83,7 @@ print(t.user + t.system + t.children_user + t.children_system)`,
       recordLimitProof('cpu', bench);
     });
 
-    proves(bench, 'file_size', 'D14: no file grows beyond it', async () => {
+    proves(bench, 'file_size', 'no file grows beyond it', async () => {
       const { inside, host } = await bench.folder();
       const code = 'open("big", "wb").write(bytes(40 << 20))';
       const got = await bench.run('python', code, { workingDir: inside });
@@ -96,7 +96,7 @@ print(t.user + t.system + t.children_user + t.children_system)`,
       recordLimitProof('file-size', bench);
     });
 
-    proves(bench, 'disk', 'D14: a run that fills the folders of its user ends as disk', async () => {
+    proves(bench, 'disk', 'a run that fills the folders of its user ends as disk', async () => {
       const { inside, host } = await bench.folder('carl');
       const code = 'for i in {1..200}; do head -c 4000000 /dev/zero > f$i; sleep 0.05; done; echo all';
       const got = await bench.run('bash', code, { user: 'carl', workingDir: inside });
@@ -112,27 +112,22 @@ print(t.user + t.system + t.children_user + t.children_system)`,
       recordLimitProof('disk', bench);
     });
 
-    proves(
-      bench,
-      'disk',
-      'D14: what was found too much once is not what may be had from then on',
-      async () => {
-        const { inside, host } = await bench.folder('dora');
-        const run = (code: string) => bench.run('bash', code, { user: 'dora', workingDir: inside });
-        const filled = await run('for i in {1..5}; do head -c 15000000 /dev/zero > f$i; done; sleep 20');
-        assert.equal(filled.reason, 'disk');
-        for (const name of await readdir(host)) await rm(join(host, name));
-        const again = await run('for i in 1 2; do head -c 15000000 /dev/zero > f$i; done; sleep 20');
-        assert.equal(again.reason, 'disk');
-        await rm(host, { recursive: true });
-      },
-    );
+    proves(bench, 'disk', 'what was found too much once is not what may be had from then on', async () => {
+      const { inside, host } = await bench.folder('dora');
+      const run = (code: string) => bench.run('bash', code, { user: 'dora', workingDir: inside });
+      const filled = await run('for i in {1..5}; do head -c 15000000 /dev/zero > f$i; done; sleep 20');
+      assert.equal(filled.reason, 'disk');
+      for (const name of await readdir(host)) await rm(join(host, name));
+      const again = await run('for i in 1 2; do head -c 15000000 /dev/zero > f$i; done; sleep 20');
+      assert.equal(again.reason, 'disk');
+      await rm(host, { recursive: true });
+    });
 
     for (const { user, how, stay } of [
       { user: 'emil', how: 'by runs that are over before anybody looks', stay: 0 },
       { user: 'fred', how: 'by runs that are stopped', stay: 20 },
     ])
-      proves(bench, 'disk', `D14: who adds to what is too much, ${how}, is refused in the end`, async () => {
+      proves(bench, 'disk', `who adds to what is too much, ${how}, is refused in the end`, async () => {
         const { inside, host } = await bench.folder(user);
         const run = (code: string) => bench.run('bash', code, { user, workingDir: inside });
         let runs = 0;
@@ -152,7 +147,7 @@ print(t.user + t.system + t.children_user + t.children_system)`,
         await rm(host, { recursive: true });
       });
 
-    proves(bench, 'disk', 'C7: inputs have room beside what is there and what is being copied', async () => {
+    proves(bench, 'disk', 'inputs have room beside what is there and what is being copied', async () => {
       const place = await bench.place('gina');
       const claim = (share: number) => bench.sandbox.claimDisk(place, share * limits.diskBytes);
       const refused = { code: 'quota_exceeded', message: /Nothing was copied/ };
@@ -173,7 +168,7 @@ print(t.user + t.system + t.children_user + t.children_system)`,
     });
 
     for (const folder of ['/tmp', '/home/user', '/dev/shm'])
-      proves(bench, 'tmp', `D14: ${folder} has a size of its own`, async () => {
+      proves(bench, 'tmp', `${folder} has a size of its own`, async () => {
         const got = await bench.run(
           'bash',
           `for i in 1 2 3 4 5 6; do head -c 4000000 /dev/zero > ${folder}/f$i || break; done; echo $i`,

@@ -43,7 +43,7 @@ for t in threads: t.join()`,
       assert.deepEqual([got.reason, got.exitCode], ['exit', 0]);
     });
 
-    it('D7: a reader that is slow gets all of it, also after the run has ended', async () => {
+    it('a reader that is slow gets all of it, also after the run has ended', async () => {
       const size = 120_000;
       const run = await bench.start('bash', `head -c ${size} /dev/zero`);
       const err = collectBytes(run.stderr);
@@ -56,7 +56,7 @@ for t in threads: t.join()`,
       await err;
     });
 
-    it('D10: output comes while the run goes on', async () => {
+    it('output comes while the run goes on', async () => {
       const stop = new AbortController();
       const run = await bench.start('python', 'print("now", flush=True)\nimport time\ntime.sleep(60)', {
         signal: stop.signal,

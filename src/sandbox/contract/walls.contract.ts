@@ -14,7 +14,7 @@ export function wallsContract(make: MakeSandbox): void {
   describe('walls', () => {
     const bench = useBench(make);
 
-    proves(bench, 'environment', 'D5: it holds six names, in every language', async () => {
+    proves(bench, 'environment', 'it holds six names, in every language', async () => {
       const python = await bench.run('python', 'import os\nprint(sorted(os.environ))');
       assert.equal(python.out, `['${names.join("', '")}']\n`);
       const node = await bench.run('node', 'console.log(Object.keys(process.env).sort().join())');
@@ -28,7 +28,7 @@ export function wallsContract(make: MakeSandbox): void {
     proves(
       bench,
       'environment',
-      'D5: home and temporary folder can be written, and the rest is fixed',
+      'home and temporary folder can be written, and the rest is fixed',
       async () => {
         const code = `set -e; touch "$HOME/x" "$TMPDIR/y"; echo "$LANG $TERM $USER"`;
         assert.equal((await bench.run('bash', code)).out, 'C.UTF-8 dumb user\n');
@@ -39,19 +39,14 @@ export function wallsContract(make: MakeSandbox): void {
       ['environment', 'its own', '/proc/$$/environ /proc/self/environ'],
       ['host_processes', 'any', '/proc/$PPID/environ /proc/1/environ'],
     ] as const)
-      proves(
-        bench,
-        wall,
-        `D15: nothing of the server’s environment can be read in ${whose} process`,
-        async () => {
-          process.env['WORKCRATE_CONTRACT_SECRET'] = 'hunter2';
-          const got = await bench.run('bash', `cat ${files} 2>/dev/null | tr '\\0' '\\n'; true`);
-          delete process.env['WORKCRATE_CONTRACT_SECRET'];
-          assert.doesNotMatch(got.out, /hunter2|WORKCRATE/);
-        },
-      );
+      proves(bench, wall, `nothing of the server’s environment can be read in ${whose} process`, async () => {
+        process.env['WORKCRATE_CONTRACT_SECRET'] = 'hunter2';
+        const got = await bench.run('bash', `cat ${files} 2>/dev/null | tr '\\0' '\\n'; true`);
+        delete process.env['WORKCRATE_CONTRACT_SECRET'];
+        assert.doesNotMatch(got.out, /hunter2|WORKCRATE/);
+      });
 
-    proves(bench, 'unprivileged', 'D14: never uid 0, no capability, no way to get one', async () => {
+    proves(bench, 'unprivileged', 'never uid 0, no capability, no way to get one', async () => {
       const got = await bench.run(
         'bash',
         `id -u; id -g; id -G; grep -E '^(CapEff|CapPrm|CapInh|CapAmb|NoNewPrivs)' /proc/self/status
@@ -68,7 +63,7 @@ su -c id root </dev/null 2>/dev/null; sudo -n id 2>/dev/null; python3 -c 'import
       assert.match(status, /PermissionError|Operation not permitted|Invalid argument/);
     });
 
-    proves(bench, 'filesystem', 'A11: /workspace and /artifacts can be written and stay', async () => {
+    proves(bench, 'filesystem', '/workspace and /artifacts can be written and stay', async () => {
       const code =
         'echo kept > /workspace/kept-w && echo kept > /artifacts/kept-a && pwd && echo "$HOME $TMPDIR"';
       const got = await bench.run('bash', code);
@@ -80,7 +75,7 @@ su -c id root </dev/null 2>/dev/null; sudo -n id 2>/dev/null; python3 -c 'import
       assert.equal(again.out, 'kept\nkept\n');
     });
 
-    proves(bench, 'filesystem', 'A11: /tools and /skills can be read and not written', async () => {
+    proves(bench, 'filesystem', '/tools and /skills can be read and not written', async () => {
       for (const name of ['tools', 'skills'] as const) {
         const code = `cat /${name}/file.txt; for f in /${name}/file.txt /${name}/new; do (echo x > $f) 2>/dev/null && echo written; done; rm -f /${name}/file.txt 2>/dev/null && echo removed; true`;
         assert.equal((await bench.run('bash', code)).out, `from /${name}`);
@@ -89,7 +84,7 @@ su -c id root </dev/null 2>/dev/null; sudo -n id 2>/dev/null; python3 -c 'import
       recordProof('A11:tools-and-skills-read-only');
     });
 
-    proves(bench, 'filesystem', 'D15: nothing else can be written', async () => {
+    proves(bench, 'filesystem', 'nothing else can be written', async () => {
       const code = `for d in / /etc /usr /usr/bin /bin /lib /opt /opt/workcrate /opt/workcrate/bin /home /var /var/tmp /root /dev /proc /sys /run /mnt /srv; do
   [ -d $d ] && touch $d/written 2>/dev/null && echo "$d"; done
 for f in /etc/passwd /usr/bin/python3 /opt/workcrate/bin/node /proc/sys/kernel/core_pattern /proc/sysrq-trigger /sys/power/state; do (echo >> $f) 2>/dev/null && echo "$f"; done; true`;
@@ -100,7 +95,7 @@ for f in /etc/passwd /usr/bin/python3 /opt/workcrate/bin/node /proc/sys/kernel/c
     proves(
       bench,
       'filesystem',
-      'A10, D15: the host’s home, temporary files and other users are not there',
+      'the host’s home, temporary files and other users are not there',
       async (t) => {
         const secret = await mkdtemp(join(tmpdir(), 'workcrate-secret-'));
         t.after(() => rm(secret, { recursive: true }));
@@ -130,7 +125,7 @@ for root, dirs, files in os.walk('/artifacts'): print(*files)`;
       },
     );
 
-    proves(bench, 'network', 'D15: there is no interface but lo, and no route', async () => {
+    proves(bench, 'network', 'there is no interface but lo, and no route', async () => {
       const code = `tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; tail -n +2 /proc/net/route`;
       assert.equal((await bench.run('bash', code)).out, 'lo\n');
     });
@@ -138,7 +133,7 @@ for root, dirs, files in os.walk('/artifacts'): print(*files)`;
     proves(
       bench,
       'network',
-      'D15: nothing can be connected to, not even on the host’s loopback; its own is there',
+      'nothing can be connected to, not even on the host’s loopback; its own is there',
       async (t) => {
         const server = await listening({ host: '127.0.0.1', port: 0 });
         t.after(() => server.close());
@@ -166,7 +161,7 @@ with socket.create_server(('localhost', 0)) as own, socket.create_connection(('l
       },
     );
 
-    proves(bench, 'network', 'D15: abstract sockets of the host are out of reach', async (t) => {
+    proves(bench, 'network', 'abstract sockets of the host are out of reach', async (t) => {
       const name = `workcrate-contract-${process.pid}-${Date.now()}`;
       const server = await listening({ path: `\0${name}` });
       t.after(() => server.close());
@@ -177,7 +172,7 @@ except OSError as error: print(type(error).__name__)`;
       assert.equal((await bench.run('python', code)).out, 'ConnectionRefusedError\n');
     });
 
-    proves(bench, 'host_processes', 'D15: no process of the host can be seen or signalled', async (t) => {
+    proves(bench, 'host_processes', 'no process of the host can be seen or signalled', async (t) => {
       const host = spawn('sleep', ['612.345']);
       t.after(() => host.kill('SIGKILL'));
       await once(host, 'spawn');
@@ -195,7 +190,7 @@ except OSError: pass`;
       recordProof('D15:no-host-processes');
     });
 
-    proves(bench, 'host_processes', 'D15: two runs of one user do not see each other', async () => {
+    proves(bench, 'host_processes', 'two runs of one user do not see each other', async () => {
       const stop = new AbortController();
       const other = await bench.start('bash', 'echo up; exec sleep 612.678', { signal: stop.signal });
       const look = `grep -l "612[.]678" /proc/[0-9]*/cmdline 2>/dev/null | grep -v "/proc/$$/"; kill -KILL -1 2>/dev/null; true`;
@@ -211,21 +206,16 @@ except OSError: pass`;
       assert.equal((await other.ended).reason, 'cancelled');
     });
 
-    proves(
-      bench,
-      'fresh',
-      'D3: what a run leaves in its home, /tmp and /dev/shm is gone with it',
-      async () => {
-        const code = `ls -A "$HOME" /tmp /dev/shm /var/tmp 2>/dev/null | grep -v ':$' | grep -v '^$'
+    proves(bench, 'fresh', 'what a run leaves in its home, /tmp and /dev/shm is gone with it', async () => {
+      const code = `ls -A "$HOME" /tmp /dev/shm /var/tmp 2>/dev/null | grep -v ':$' | grep -v '^$'
 for d in "$HOME" /tmp /dev/shm; do echo left > $d/left; done; ls "$HOME"`;
-        for (let i = 0; i < 3; i++) assert.equal((await bench.run('bash', code)).out, 'left\n');
-      },
-    );
+      for (let i = 0; i < 3; i++) assert.equal((await bench.run('bash', code)).out, 'left\n');
+    });
 
     proves(
       bench,
       'fresh',
-      'D15: what a run plants for interpreters in its home does not reach the next',
+      'what a run plants for interpreters in its home does not reach the next',
       async () => {
         const plant = `for f in .bashrc .profile .bash_profile .node_repl_history .npmrc; do echo 'echo planted' > "$HOME/$f"; done
 p="$HOME/.local/lib/python3.$(python3 -c 'import sys; print(sys.version_info[1])')/site-packages"; mkdir -p "$p"; echo 'print("planted")' > "$p/usercustomize.py"`;
@@ -238,7 +228,7 @@ p="$HOME/.local/lib/python3.$(python3 -c 'import sys; print(sys.version_info[1])
     proves(
       bench,
       'syscalls',
-      'D15: keys, tracing, mounts, namespaces and newer interfaces are refused',
+      'keys, tracing, mounts, namespaces and newer interfaces are refused',
       async () => {
         const got = await bench.run('python', syscalls);
         assert.equal(got.out, '', got.err);

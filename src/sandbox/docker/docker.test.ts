@@ -39,14 +39,14 @@ describe('docker', { skip: engine === null && noEngine }, () => {
   // Its containers run the code by `drivers.ts`, as subprocess does.
   sandboxContract('docker', make, false);
 
-  it('D14: an image that is missing is said with ways to get it', async () => {
+  it('an image that is missing is said with ways to get it', async () => {
     await assert.rejects(dockerSandbox(optionsFor('none', { image: 'no-such-image:latest' })), {
       code: 'sandbox_unavailable',
       message: /no-such-image:latest.*docker build.*docker import/,
     });
   });
 
-  it('D14: a runtime that the engine does not know is said', async () => {
+  it('a runtime that the engine does not know is said', async () => {
     await assert.rejects(dockerSandbox(optionsFor('none', { runtime: 'no-such-runtime' })), {
       code: 'sandbox_failed',
       message: /no-such-runtime/,
@@ -117,7 +117,7 @@ describe('docker', { skip: engine === null && noEngine }, () => {
     for (const opened of [again, other, place]) await opened[Symbol.asyncDispose]();
   });
 
-  it('D15: the supervisor cannot be read, traced, signalled or imitated', async () => {
+  it('the supervisor cannot be read, traced, signalled or imitated', async () => {
     await using bench = await openBench(make);
     const got = await bench.run('python', attack);
     assert.deepEqual([got.reason, got.exitCode], ['exit', 7], got.err);
@@ -132,7 +132,7 @@ describe('docker', { skip: engine === null && noEngine }, () => {
   });
 });
 
-it('D14: an engine that cannot be reached is said with the way to name another', async () => {
+it('an engine that cannot be reached is said with the way to name another', async () => {
   const options = { ...contractOptions, image: 'x', runtime: null, instance: 'x' };
   await assert.rejects(dockerSandbox({ ...options, socket: '/nowhere/docker.sock' }), {
     code: 'sandbox_unavailable',

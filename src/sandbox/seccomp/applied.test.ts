@@ -14,7 +14,7 @@ const byArgument = new Set(
   Object.entries(policy).flatMap(([name, rule]) => (typeof rule === 'string' ? [] : [name])),
 );
 
-test('D15: under the filter every forbidden call fails as it should', { skip: noPython }, async () => {
+test('under the filter every forbidden call fails as it should', { skip: noPython }, async () => {
   const column = machines[process.arch as Machine].column;
   const calls = Object.entries(syscalls).filter(
     ([name, numbers]) => !byArgument.has(name) && numbers[column] !== null,
@@ -25,7 +25,7 @@ test('D15: under the filter every forbidden call fails as it should', { skip: no
     assert.equal(seen[index], unknown.has(name) ? ENOSYS : EPERM, name);
 });
 
-test('D15: under the filter arguments decide', { skip: noPython }, async () => {
+test('under the filter arguments decide', { skip: noPython }, async () => {
   const column = machines[process.arch as Machine].column;
   const { clone, ioctl, personality, socket, socketpair } = syscalls;
   const rows: [number[], number][] = [
@@ -54,7 +54,7 @@ test('D15: under the filter arguments decide', { skip: noPython }, async () => {
 });
 
 const not32 = noPython || (process.arch === 'x64' ? false : 'int 0x80 is of x86');
-test('D15: under the filter a call of 32-bit x86 kills the process', { skip: not32 }, async () => {
+test('under the filter a call of 32-bit x86 kills the process', { skip: not32 }, async () => {
   // mov eax, 20 (getpid); int 0x80; ret. A kernel without 32-bit calls ends it by SIGSEGV instead.
   const { stdout, stderr } = await underFilter(python, [
     '-c',
@@ -70,7 +70,7 @@ print(os.WTERMSIG(os.waitpid(pid, 0)[1]))`,
   assert.match(stdout, new RegExp(`^(${constants.signals.SIGSYS}|${constants.signals.SIGSEGV})\n$`), stderr);
 });
 
-test('D15: Python does ordinary things under the filter', { skip: noPython }, async () => {
+test('Python does ordinary things under the filter', { skip: noPython }, async () => {
   const { code, stdout, stderr } = await underFilter(python, [
     '-c',
     `import asyncio, multiprocessing, socket, subprocess, tempfile, threading
@@ -95,7 +95,7 @@ print(asyncio.run(main()))`,
   );
 });
 
-test('D15: Bash does ordinary things under the filter', { skip: noBwrap }, async () => {
+test('Bash does ordinary things under the filter', { skip: noBwrap }, async () => {
   const { code, stdout, stderr } = await underFilter('bash', [
     '-c',
     'seq 1 1000 | sort -rn | head -n 1; cat <(echo substituted); (sleep 0 & wait); ls / | grep -c usr; kill -0 $$',
@@ -103,7 +103,7 @@ test('D15: Bash does ordinary things under the filter', { skip: noBwrap }, async
   assert.deepEqual([code, stdout], [0, '1000\nsubstituted\n1\n'], stderr);
 });
 
-test('D15: Node does ordinary things under the filter', { skip: noBwrap }, async () => {
+test('Node does ordinary things under the filter', { skip: noBwrap }, async () => {
   const { code, stdout, stderr } = await underFilter(process.execPath, [
     '--input-type=module',
     '-e',

@@ -5,17 +5,17 @@ import { interpret } from './interpreter.testing.ts';
 
 const numberAt = 0;
 
-test('D15: a comparison reaches a target that is further away than its one byte can say', () => {
+test('a comparison reaches a target that is further away than its one byte can say', () => {
   const program = assemble([...ladder(700)]);
   for (const number of [0, 1, 254, 255, 256, 257, 511, 698, 699, 700, 5000])
     assert.equal(interpret(program, { arch: 0, number }).verdict, number < 700 ? number : 9999);
 });
 
-test('D15: a program without far targets has one instruction for each line', () => {
+test('a program without far targets has one instruction for each line', () => {
   assert.equal(assemble([...ladder(100)]).length, 8 * (1 + 100 + 1 + 100));
 });
 
-test('D15: a program that the kernel would not take is refused', () => {
+test('a program that the kernel would not take is refused', () => {
   assert.throws(() => assemble([...ladder(3000)]), /more than the kernel takes/);
   assert.throws(
     () => assemble([{ op: 'equal', value: 1, yes: 'nowhere', no: null }]),

@@ -91,7 +91,7 @@ for (const machine of Object.keys(machines) as Machine[]) {
   const arch = machines[machine].audit;
   const numberOf = (name: Syscall) => syscalls[name][machines[machine].column];
 
-  test(`D15: on ${machine} each forbidden call is refused and every other number is allowed`, () => {
+  test(`on ${machine} each forbidden call is refused and every other number is allowed`, () => {
     const expected = new Map<number | null, number>();
     for (const name of Object.keys(syscalls) as Syscall[])
       if (!byArgument.has(name)) expected.set(numberOf(name), failing(unknown.has(name) ? ENOSYS : EPERM));
@@ -105,7 +105,7 @@ for (const machine of Object.keys(machines) as Machine[]) {
         );
   });
 
-  test(`D15: on ${machine} arguments decide by the half that the kernel looks at`, () => {
+  test(`on ${machine} arguments decide by the half that the kernel looks at`, () => {
     for (const [name, position, value, verdict] of rows)
       for (const upper of [0n, highHalf]) {
         const args = Array.from({ length: 6 }, (_, index) => (index === position ? value | upper : 0n));
@@ -114,12 +114,12 @@ for (const machine of Object.keys(machines) as Machine[]) {
       }
   });
 
-  test(`D15: on ${machine} a call of another architecture kills`, () => {
+  test(`on ${machine} a call of another architecture kills`, () => {
     for (const other of [0x4000_0003, 0x4000_0028, 0, machine === 'x64' ? 0xc000_00b7 : 0xc000_003e])
       assert.equal(interpret(program, { arch: other, number: 0 }).verdict, kill);
   });
 
-  test(`D15: on ${machine} the program is small and decides in a few steps`, () => {
+  test(`on ${machine} the program is small and decides in a few steps`, () => {
     assert.ok(program.length <= 8 * 256, `${program.length} bytes`);
     const steps = Array.from({ length: 1000 }, (_, number) => interpret(program, { arch, number }).steps);
     assert.ok(Math.max(...steps) <= 20, `${Math.max(...steps)} steps`);
@@ -145,7 +145,7 @@ const together: readonly (readonly [Syscall, readonly bigint[], number, number])
 ];
 
 for (const machine of Object.keys(machines) as Machine[])
-  test(`D15: on ${machine} sockets are bounded where the network is the run's own`, () => {
+  test(`on ${machine} sockets are bounded where the network is the run's own`, () => {
     const arch = machines[machine].audit;
     for (const [name, args, inside, onHost] of together) {
       const call = { arch, number: syscalls[name][machines[machine].column]!, args };
@@ -162,13 +162,13 @@ for (const machine of Object.keys(machines) as Machine[])
     }
   });
 
-test('D15: x32 calls do not exist on x86_64', () => {
+test('x32 calls do not exist on x86_64', () => {
   const program = seccompProgram('none', 'x64')!;
   for (const number of [0x4000_0000, 0x4000_0065, 0x7fff_ffff, 0xffff_ffff])
     assert.equal(interpret(program, { arch: machines.x64.audit, number }).verdict, failing(ENOSYS));
 });
 
-test('D15: there is no program for a machine whose numbers are not known', () => {
+test('there is no program for a machine whose numbers are not known', () => {
   assert.equal(seccompProgram('none', 'riscv64'), null);
   assert.equal(seccompProgram('none', 'toString'), null);
 });

@@ -11,7 +11,7 @@ for (const [column, machine, header] of [
   [1, 'aarch64', '/usr/include/asm-generic/unistd.h'],
 ] as const) {
   const skip = existsSync(header) ? false : `no kernel header ${header} here`;
-  test(`D15: the numbers of ${machine} are those of the kernel's header`, { skip }, () => {
+  test(`the numbers of ${machine} are those of the kernel's header`, { skip }, () => {
     const defined = new Map(
       [...readFileSync(header, 'utf8').matchAll(/^#define __NR(?:3264)?_(\w+)[ \t]+(\d+)$/gm)].map(
         ([, name, number]) => [name, Number(number)],

@@ -18,7 +18,7 @@ const blob = (name: string, more = ''): string =>
 const listing = (blobs: string, marker = ''): string =>
   `<EnumerationResults><Blobs>${blobs}</Blobs><NextMarker>${marker}</NextMarker></EnumerationResults>`;
 
-it('B11: what is no listing, or has no end, is never taken for a source of nothing', async (t) => {
+it('what is no listing, or has no end, is never taken for a source of nothing', async (t) => {
   const { store, source } = await facing(t);
   store.answer = always(200, '<html>maintenance</html>');
   await assert.rejects(source.list(), { code: 'source_unreachable' });

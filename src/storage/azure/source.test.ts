@@ -44,7 +44,7 @@ async function testSource(changes: Partial<AzureOptions> = {}): Promise<TestSour
 describe('Azure sources', { skip: started === null && NO_AZURITE }, () => {
   sourceContract('Azure Blob on Azurite', () => testSource());
 
-  it('B1: stands below its prefix, whatever is in that', async () => {
+  it('stands below its prefix, whatever is in that', async () => {
     await using test = await testSource({ prefix: 'ä b+c/100%/' });
     await using other = await testSource();
     await test.write('x.zip', Buffer.from('x'));
@@ -73,7 +73,7 @@ describe('Azure sources', { skip: started === null && NO_AZURITE }, () => {
     await source.close();
   });
 
-  it('B11: a wrong key, no container and nobody there are told apart, and no secret is told', async () => {
+  it('a wrong key, no container and nobody there are told apart, and no secret is told', async () => {
     const key = randomBytes(64).toString('base64');
     const cases: [Partial<AzureOptions>, RegExp][] = [
       [{ credential: { key } }, /does not accept the credential/],

@@ -30,7 +30,7 @@ const entry = (key: string, more = ''): string =>
 const listing = (entries: string, isTruncated = false, encoding = '<EncodingType>url</EncodingType>') =>
   `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${encoding}${entries}</ListBucketResult>`;
 
-it('B11: what is no listing, or has no end, is never taken for a source of nothing', async (t) => {
+it('what is no listing, or has no end, is never taken for a source of nothing', async (t) => {
   const { store, source } = await facing(t);
   const stuck = listing(entry('p/a'), true);
   for (const text of ['<html>maintenance</html>', '', listing('', true), listing(entry('p/%ff'), true)]) {
@@ -61,7 +61,7 @@ it('names outside of the prefix, without UTF-8, size or ETag are passed over and
   assert.deepEqual([objects.map(({ name }) => name), passedOver], [['good'], 7]);
 });
 
-it('B11: a store that does not answer is given up, and told as not reachable', async (t) => {
+it('a store that does not answer is given up, and told as not reachable', async (t) => {
   const { store, source } = await facing(t, { ...hasty, tries: 1, idleMs: 100 });
   store.answer = () => {};
   for (const work of [() => source.list(), () => source.stat('x'), () => source.open('x')])

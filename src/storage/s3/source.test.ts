@@ -43,7 +43,7 @@ async function testSource(changes: Partial<S3Options> = {}): Promise<TestSource>
 describe('S3 sources', { skip: ceph ? false : NO_CEPH }, () => {
   sourceContract('S3 on Ceph', () => testSource());
 
-  it('B1: stands below its prefix, whatever is in that', async () => {
+  it('stands below its prefix, whatever is in that', async () => {
     await using above = await testSource();
     const { prefix } = optionsFor(ceph);
     const odd = `${prefix}ä b+c/100%/`;
@@ -92,7 +92,7 @@ describe('S3 sources', { skip: ceph ? false : NO_CEPH }, () => {
     await source.close();
   });
 
-  it('B11: wrong credentials, no bucket and nobody there are told apart, and no secret is told', async () => {
+  it('wrong credentials, no bucket and nobody there are told apart, and no secret is told', async () => {
     const options = optionsFor(ceph);
     const port = await freePort();
     const cases: [Partial<S3Options>, RegExp][] = [
