@@ -6,14 +6,16 @@ import { openCrateSources, removeCutOffPackings } from './crating.ts';
 import { openDatabase } from './database/open.ts';
 import { createBallast } from './disk-ballast.ts';
 import { demandSpace } from './disk-reserve.ts';
-import { createFiles, type SweptOrphans } from './files/files.ts';
+import { createFiles, demandWritable, type SweptOrphans } from './files/files.ts';
 import { demandSameStore } from './files/store-id.ts';
 import type { Ground } from './ground.ts';
 import type { Log } from './log.ts';
 import { createLinks, createUploads, createWebhook, dropLeases } from './links/links.ts';
+import { openUploads } from './links/open-uploads.ts';
 import { seenDatabase } from './seeing/database.ts';
 import { countedLinks, countedUploads } from './seeing/links.ts';
 import { seenStorage } from './seeing/storage.ts';
+import { findServerByFolder } from './audit/remembered.ts';
 import { openServerId } from './server-id.ts';
 import { openStorage } from './storage/open.ts';
 import { databaseLocation, sqliteFolder, storageOptions } from './stores.ts';
@@ -39,7 +41,7 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
   const opened = await openDatabase(databaseLocation(config), 'main', { makeRoom });
   const database = seenDatabase(opened, { metrics, tracing });
   started.defer(() => database.close());
-  const server = await openServerId(database, config.data);
+  const server = await openServerId(database, config.data, findServerByFolder);
   const storage = seenStorage(await openStorage(store, metrics.storageRequest), tracing);
   started.defer(() => storage.close());
 
@@ -54,6 +56,7 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
   const files = createFiles({
     database,
     storage,
+    openUploads,
     quotas,
     maxFileSize,
     clock,
@@ -91,10 +94,9 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
     webhook,
     /** Rejects while nothing can be kept. */
     async demandReady(): Promise<void> {
-      // A write that changes nothing: a database that can only be read is not ready.
       watched.demandUnchanged();
       await database.demandWhole();
-      await database.query("UPDATE usage SET bytes = bytes WHERE owner = '*'");
+      await demandWritable(database);
       await storage.probe();
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),

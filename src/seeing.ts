@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import { executionId, searchInput } from './executions/inputs.ts';
 import { executionShape, pageShape } from './executions/shown.ts';
-import { usageOf } from './seeing/counts.ts';
+import { readTotalUsage } from './files/files.ts';
 import { createStatus, statusShape, type StatusOptions } from './status.ts';
 import type { Log } from './log.ts';
 import { openApiDocument, openApiRoute } from './web/openapi.ts';
@@ -15,7 +15,7 @@ export interface SeeingOptions extends Omit<StatusOptions, 'sessions'> {
 
 /** The part of the composition root that is about seeing: what is watched, /status and /openapi.json. */
 export function startSeeing({ mcp, baseUrl, log, ...options }: SeeingOptions): Hono[] {
-  options.metrics.watchUsage(() => usageOf(options.database));
+  options.metrics.watchUsage(() => readTotalUsage(options.database));
   options.metrics.watchSessions(mcp.sessions);
   const status = createStatus({ ...options, sessions: mcp.sessions });
   const shapes = {

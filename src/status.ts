@@ -5,7 +5,8 @@ import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { asWorkcrateError, errnoOf, isWorkcrateError, publicMessage } from './errors.ts';
 import type { Metrics } from './metrics.ts';
-import { countsOf, usageOf } from './seeing/counts.ts';
+import { readTotalUsage } from './files/files.ts';
+import { countsOf } from './seeing/counts.ts';
 import { packageVersion } from './version.ts';
 
 const count = z.number().int().min(0);
@@ -109,7 +110,7 @@ async function kept({ config, database, metrics, clock }: StatusOptions) {
 }
 
 async function counted(database: Database, now: number, asksWho: boolean) {
-  return { usage: await usageOf(database), rows: await countsOf(database, now, asksWho) };
+  return { usage: await readTotalUsage(database), rows: await countsOf(database, now, asksWho) };
 }
 
 function nothing(error: unknown): Awaited<ReturnType<typeof counted>> {

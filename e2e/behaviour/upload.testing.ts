@@ -13,6 +13,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import { filesFolder, storageOptions } from '../../src/stores.ts';
 import { eventually, patienceMs } from '../../src/eventually.testing.ts';
 import type { TestServer } from '../server.testing.ts';
+import { openUploads } from '../../src/links/open-uploads.ts';
 
 export const sha256 = (bytes: Uint8Array | string): string =>
   createHash('sha256').update(bytes).digest('hex');
@@ -142,7 +143,14 @@ export async function problems({ config }: TestServer): Promise<string[]> {
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await databaseOf(config), (it) => it.close());
   const storage = opened.adopt(await openStorage(storageOptions(config)), (it) => it.close());
-  const found = await verifyFiles({ database, storage, readData: true, findOrphans: true, report: () => {} });
+  const found = await verifyFiles({
+    database,
+    storage,
+    openUploads,
+    readData: true,
+    findOrphans: true,
+    report: () => {},
+  });
   return found.problems.filter((problem) => config.storage !== 'memory' || problem.startsWith('usage'));
 }
 

@@ -28,3 +28,85 @@ test('a decision that was planted is found', () => {
   ])
     assert.ok(decidesByBackend(planted), planted);
 });
+
+/** Which room of `src/` each table belongs to. Only its SQL may name the table; others call its functions. */
+const owners: Readonly<Record<string, readonly string[]>> = {
+  audit: ['audit_heads'],
+  crates: [
+    'crate_blocks',
+    'crate_dead',
+    'crate_index',
+    'crate_leases',
+    'crate_meaning',
+    'crate_model_chunks',
+    'crate_models',
+    'crate_references',
+    'crate_segment_parts',
+    'crate_segments',
+    'crate_sources',
+    'crate_trying',
+    'crate_vectors',
+    'crates',
+    'packings',
+  ],
+  executions: ['executions'],
+  files: ['files', 'store', 'usage'],
+  links: ['bundle_files', 'bundles', 'links', 'outbox', 'uploads'],
+  mcp: ['shared_keys'],
+  places: ['places'],
+  'trusted-clock.ts': ['trusted_clock'],
+  users: ['api_keys', 'removals', 'users'],
+};
+const ownerOf = new Map(
+  Object.entries(owners).flatMap(([room, tables]) => tables.map((table) => [table, room])),
+);
+
+/** The tables that the SQL in a source file names. Keywords are in capitals everywhere, so that prose is none. */
+function findTables(text: string): string[] {
+  const named = text.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+((?:\w+\s*,\s*)*\w+)/g);
+  return [...named].flatMap(([, names]) => names!.split(/\s*,\s*/)).filter((name) => ownerOf.has(name));
+}
+
+/** A sentence for each table that is named in the SQL of another room. */
+function findForeignTables(file: string, text: string): string[] {
+  const room = file.split('/')[1]!;
+  const foreign = new Set(findTables(text).filter((table) => ownerOf.get(table) !== room));
+  return [...foreign].map((table) => `${file} names ${table}, which belongs to ${ownerOf.get(table)}`);
+}
+
+test('the SQL of a table is in the room that owns it', () => {
+  const found = sources.flatMap(({ file, text }) => findForeignTables(file, text));
+  assert.deepEqual(found, [], 'call a function of the room that owns the table');
+});
+
+test('every table has an owner, which uses it', () => {
+  const migrations = globSync('src/database/*migrations/*.sql', { cwd: root });
+  const made = migrations.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/CREATE TABLE (\w+)/g)].map(([, table]) => table!),
+  );
+  assert.deepEqual([...new Set(made)].sort(), [...ownerOf.keys()].sort());
+  const used = new Set(sources.flatMap(({ text }) => findTables(text)));
+  assert.deepEqual(
+    [...ownerOf.keys()].filter((table) => !used.has(table)),
+    [],
+  );
+});
+
+test('a query of another room’s table that was planted is found', () => {
+  const planted: [string, string, string[]][] = [
+    ['src/seeing/counts.ts', `query('SELECT id FROM links WHERE x = ?')`, ['links']],
+    ['src/keeping.ts', `query("UPDATE usage SET bytes = bytes")`, ['usage']],
+    ['src/links/lookup.ts', '`SELECT * FROM links\n  LEFT JOIN files ON true`', ['files']],
+    ['src/users/remove.ts', `'DELETE FROM uploads'`, ['uploads']],
+    ['src/files/orphans.ts', `'SELECT 1 FROM files, uploads'`, ['uploads']],
+    ['src/links/link.ts', `'INSERT INTO removals (user_name) VALUES (?)'`, ['removals']],
+    ['src/links/link.ts', `'INSERT INTO links (id) VALUES (?)'`, []],
+    ['src/links/link.ts', '/** Reads from files and users. */', []],
+  ];
+  for (const [file, text, tables] of planted)
+    assert.deepEqual(
+      findForeignTables(file, text).map((fault) => fault.split(' ')[2]!.replace(',', '')),
+      tables,
+      text,
+    );
+});

@@ -98,12 +98,12 @@ export const doors: Readonly<Record<string, Doors>> = {
   'documents/tools': { all: 'building validating' },
   'documents/typst': { all: 'typst glyphs template', only: { 'documents/composing': 'open' } },
   'documents/zotero': { all: 'library tools' },
-  executions: { assembly: 'given-files inputs route shown tools' },
+  executions: { assembly: 'given-files inputs route shown tools', only: { seeing: 'counts' } },
   files: { assembly: 'local-files store-id tools verify', only: { links: 'local-files' } },
   links: {
     all: 'links link-result',
-    assembly: 'download-route hand-over tools upload-route',
-    only: { audit: 'download-route link tokens' },
+    assembly: 'download-route end-rights hand-over open-uploads tools upload-route',
+    only: { audit: 'download-route link tokens', seeing: 'counts' },
   },
   mcp: {
     all: 'tool',
@@ -121,7 +121,10 @@ export const doors: Readonly<Record<string, Doors>> = {
   'storage/azure': { all: 'azure', only: { 'storage/open-source.ts': 'source' } },
   'storage/s3': { all: 's3', only: { 'storage/open-source.ts': 'source' } },
   threads: { all: 'threads inside' },
-  users: { assembly: 'expiry issuer issuer-url keys names open remove scopes' },
+  users: {
+    assembly: 'expiry issuer issuer-url keys names open remove scopes',
+    only: { seeing: 'counts' },
+  },
   web: {
     all: 'answer',
     assembly: 'app client-address gate guess-limit openapi port resource server status-route trusted-names',

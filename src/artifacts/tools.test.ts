@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { createFiles } from '../files/files.ts';
 import { createLinks } from '../links/links.ts';
+import { openUploads } from '../links/open-uploads.ts';
 import { createServerFactory } from '../mcp/server.ts';
 import { createMetrics } from '../metrics.ts';
 import { memoryStorage } from '../storage/memory.ts';
@@ -24,7 +25,7 @@ async function connected(options: { sizeLimit?: number; maxFileSize?: number } =
   const storage = memoryStorage();
   const clock = Date.now;
   const maxFileSize = options.maxFileSize ?? 1e9;
-  const files = createFiles({ database, storage, quotas: unlimited, maxFileSize, clock, log });
+  const files = createFiles({ database, storage, openUploads, quotas: unlimited, maxFileSize, clock, log });
   const links = createLinks({ database, storage, files, uploadTtl: 60, maxBundleFiles: 10, clock, log });
   const tools = artifactTools({ artifacts, files, links, fileTtl: 60, maxTtl: 600, baseUrl: () => baseUrl });
   const metrics = createMetrics();

@@ -49,6 +49,15 @@ export async function writeRemembered(
   );
 }
 
+/** The server whose log was last in this folder; null where none is remembered. */
+export async function findServerByFolder(database: Queries, folder: string): Promise<string | null> {
+  const [row] = await database.query<{ server: string }>(
+    'SELECT server FROM audit_heads WHERE folder = ? ORDER BY settled_at DESC LIMIT 1',
+    folder,
+  );
+  return row?.server ?? null;
+}
+
 /** Whether there was one. */
 export async function forgetRemembered(database: Database, server: string): Promise<boolean> {
   const rows = await database.query('DELETE FROM audit_heads WHERE server = ? RETURNING seq', server);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Remark } from '../audit/remarks.ts';
-import { readRemembered, type RememberedHead } from '../audit/remembered.ts';
+import { findServerByFolder, readRemembered, type RememberedHead } from '../audit/remembered.ts';
 import type { Config } from '../config.ts';
 import { openBackend } from '../database/open.ts';
 import { isWorkcrateError, publicMessage } from '../errors.ts';
@@ -21,7 +21,7 @@ export async function askDatabase(config: Config): Promise<Asked> {
   try {
     const database = await openBackend(location);
     try {
-      const server = await findServerId(database, config.data);
+      const server = await findServerId(database, config.data, findServerByFolder);
       if (server === null) return notCompared('it knows no server in this data folder');
       const remembered = await readRemembered(database, server);
       return remembered === null

@@ -5,7 +5,7 @@ import { moment, timeOf } from '../audit/moments.ts';
 import { remarkText } from '../audit/remarks.ts';
 import { positionForm, searchAudit, type AuditQuery, type FoundLines } from '../audit/search.ts';
 import { pageText } from '../audit/text.ts';
-import { forgetRemembered } from '../audit/remembered.ts';
+import { findServerByFolder, forgetRemembered } from '../audit/remembered.ts';
 import { verifyAudit, type Verified } from '../audit/verify.ts';
 import { lockFolder } from '../data-folder.ts';
 import { openDatabase } from '../database/open.ts';
@@ -58,7 +58,10 @@ async function forget({ config }: AuditInput): Promise<number> {
   using _ = lockFolder(config.data);
   const database = await openDatabase(databaseLocation(config));
   try {
-    const wasThere = await forgetRemembered(database, (await findServerId(database, config.data)) ?? '');
+    const wasThere = await forgetRemembered(
+      database,
+      (await findServerId(database, config.data, findServerByFolder)) ?? '',
+    );
     return await print(wasThere ? 'The database has forgotten the log.' : 'The database remembered no log.');
   } finally {
     await database.close();

@@ -14,6 +14,7 @@ import { openStorage } from '../storage/open.ts';
 import type { Storage } from '../storage/storage.ts';
 import { databaseLocation, sqliteFolder, storageOptions } from '../stores.ts';
 import type { CommandInput } from './command.ts';
+import { openUploads } from '../links/open-uploads.ts';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -29,7 +30,13 @@ export async function check({ config, flags }: CommandInput): Promise<number> {
   const storage = opened.adopt(await openStorage(storageOptions(config)), (it) => it.close());
   if (flags['adopt-storage'] !== undefined) return await adopt(database, storage, held.lock !== null);
   const problems = await checkDatabase(database);
-  const options = { database, storage, readData: flags['read-data'] !== undefined, report: showProgress };
+  const options = {
+    database,
+    storage,
+    openUploads,
+    readData: flags['read-data'] !== undefined,
+    report: showProgress,
+  };
   const result = await verifyFiles({ ...options, findOrphans: !held.isServed }).catch(unreadable);
   problems.push(...result.problems);
   for (const problem of problems) say(`problem: ${problem}`);

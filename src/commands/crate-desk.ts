@@ -7,6 +7,7 @@ import { executionOf } from '../executions/executions.ts';
 import { createFiles } from '../files/files.ts';
 import { localCaller, type Caller } from '../identity.ts';
 import { createLinks } from '../links/links.ts';
+import { openUploads } from '../links/open-uploads.ts';
 import { createLog } from '../log.ts';
 import { createPlaces } from '../places/places.ts';
 import { placesFolder, uidsOf } from '../running.ts';
@@ -52,7 +53,15 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
   const storage = opened.adopt(await openStorage(storageOptions(config)), (it) => it.close());
   const sources = opened.use(await openCrateSources(config));
   const { maxFileSize, uploadTtl, maxBundleFiles } = config;
-  const files = createFiles({ database, storage, quotas: quotasOf(config), maxFileSize, clock, log });
+  const files = createFiles({
+    database,
+    storage,
+    openUploads,
+    quotas: quotasOf(config),
+    maxFileSize,
+    clock,
+    log,
+  });
   const elsewhere = createElsewhere(sources.find);
   const links = createLinks({ database, storage, files, uploadTtl, maxBundleFiles, elsewhere, clock, log });
   const places = createPlaces({ database, folder: placesFolder(config), uids: uidsOf(config), clock });

@@ -5,6 +5,7 @@ import { notedAddress } from '../server-address.ts';
 import { expiryOf } from '../users/expiry.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
 import { demandUserName } from '../users/names.ts';
+import { endRights } from '../links/end-rights.ts';
 import { removeUser } from '../users/remove.ts';
 import { demandScopes, operatorScope, usualScopes } from '../users/scopes.ts';
 import { bracketed } from '../web/trusted-names.ts';
@@ -75,7 +76,7 @@ const until = (expiresAt: number | null): string =>
   expiresAt === null ? 'Never expires' : `Expires ${minute(expiresAt)}`;
 
 async function remove(database: Database, _input: UserInput, name: string): Promise<string> {
-  const { keys, links, uploads } = await removeUser(database, name, Date.now());
+  const { keys, links, uploads } = await removeUser(database, name, Date.now(), endRights);
   // What a server remembers of links it may still answer for so long. When this command has ended, it does not.
   await pause(2 * othersNoticedMs);
   return (

@@ -19,6 +19,20 @@ export interface Queries {
   query<T extends Row = Row>(sql: string, ...values: SqlValue[]): Promise<T[]>;
 }
 
+/** Counts what a SELECT finds, up to a bound: SQLite counts in the thread of the server. */
+export async function countUpTo(
+  most: number,
+  queries: Queries,
+  select: string,
+  ...values: SqlValue[]
+): Promise<number> {
+  const [row] = await queries.query<{ count: number }>(
+    `SELECT COUNT(*) AS count FROM (${select} LIMIT ${most}) AS found`,
+    ...values,
+  );
+  return row?.count ?? 0;
+}
+
 /** How long a write of another process can go unnoticed by `Database.version`: to look costs as much as a small file. */
 export const othersNoticedMs = 50;
 

@@ -6,6 +6,7 @@ import { openDatabase } from '../database/open.ts';
 import { createFiles, type Quotas } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { createLinks } from '../links/links.ts';
+import { openUploads } from '../links/open-uploads.ts';
 import { createLog } from '../log.ts';
 import { createPlaces } from '../places/places.ts';
 import { memoryStorage } from '../storage/memory.ts';
@@ -57,7 +58,7 @@ export async function openRoom({
   const log = createLog('debug', (line) => lines.push(JSON.parse(line) as Record<string, unknown>));
   const clock = given.clock ?? Date.now;
   const storage = memoryStorage();
-  const files = createFiles({ database, storage, quotas, maxFileSize: 1e9, clock, log });
+  const files = createFiles({ database, storage, openUploads, quotas, maxFileSize: 1e9, clock, log });
   const links = createLinks({
     database,
     storage,

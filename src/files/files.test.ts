@@ -5,6 +5,7 @@ import { createLog } from '../log.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import { createFiles, keyFor } from './files.ts';
 import { demandSameStore } from './store-id.ts';
+import { openUploads } from '../links/open-uploads.ts';
 
 const ann = { user: 'ann' };
 const plenty = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
@@ -17,7 +18,7 @@ async function room(clock = Date.now) {
   const database = await openDatabase(':memory:');
   const storage = memoryStorage();
   const log = createLog('off');
-  const files = createFiles({ database, storage, quotas: plenty, maxFileSize: 1e9, clock, log });
+  const files = createFiles({ database, storage, openUploads, quotas: plenty, maxFileSize: 1e9, clock, log });
   return { database, storage, files, [Symbol.asyncDispose]: () => database.close() };
 }
 
@@ -57,7 +58,7 @@ test('in a storage that others use too, only bytes that have long had no row are
   let now = Date.now();
   await using it = await room(() => now);
   const shared = { ...it.storage, isShared: true };
-  const options = { quotas: plenty, maxFileSize: 1e9, clock: () => now, log: createLog('off') };
+  const options = { openUploads, quotas: plenty, maxFileSize: 1e9, clock: () => now, log: createLog('off') };
   const files = createFiles({ ...options, database: it.database, storage: shared });
   await demandSameStore(it.database, shared);
   const [orphan, staged] = [`up-${'0c'.repeat(12)}`, `add-${'0d'.repeat(12)}`];

@@ -12,17 +12,26 @@ import { cleanFilename } from '../filenames.ts';
 import { charge, type Quotas } from './quota.ts';
 import { fileFromRow, insertFile, type StoredFile } from './stored-file.ts';
 import { idOfKey, isKnown, keyFor } from './storage-key.ts';
-import { sweepOrphans, sweepQuarantine, type SweptOrphans } from './orphans.ts';
+import { sweepOrphans, sweepQuarantine, type OpenUploads, type SweptOrphans } from './orphans.ts';
 import { isSameStore } from './store-id.ts';
 import { sweepFiles } from './sweep.ts';
 
 export { digesting, digestOf, type Digest } from './digest.ts';
 export { isMediaType, mediaTypeOf } from './media-type.ts';
 export { tooLarge } from './bounded.ts';
-export { fileDamaged, fileFromRow, type StoredFile } from './stored-file.ts';
+export {
+  fileDamaged,
+  fileFromRow,
+  joinFileSql,
+  linkedFileSql,
+  readLinkedFile,
+  type LinkedFile,
+  type StoredFile,
+} from './stored-file.ts';
 export { keyFor } from './storage-key.ts';
 export type { SweptOrphans } from './orphans.ts';
-export type { Quotas } from './quota.ts';
+export { demandWritable, listUsage, readTotalUsage, usageOwnersSql, type Quotas } from './quota.ts';
+export type { OpenUploads } from './orphans.ts';
 
 /** What is said of a file that is about to be kept. */
 export interface NewFile {
@@ -35,6 +44,7 @@ export interface NewFile {
 export interface FilesOptions {
   readonly database: Database;
   readonly storage: Storage;
+  readonly openUploads: OpenUploads;
   readonly quotas: Quotas;
   readonly maxFileSize: number;
   readonly clock: Clock;

@@ -1,13 +1,24 @@
 import type { Clock } from '../clock.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import type { Staged, Storage } from '../storage/storage.ts';
 import type { FilesOptions } from './files.ts';
 import { idOfKey } from './storage-key.ts';
 import { removeBytes } from './sweep.ts';
 
+/** What this room has to know of uploads under way, which it does not keep: their bytes are no orphans. */
+export interface OpenUploads {
+  /** Those of the ids whose upload is not completed; `synced`: of which bytes were acknowledged. */
+  find(database: Queries, ids: readonly string[], which: 'all' | 'synced'): Promise<string[]>;
+  /** Whether an upload may still be gone on with at this time. */
+  isOpen(database: Queries, id: string, at: number): Promise<boolean>;
+  /** A SELECT of `owner` and `reserved`, the bytes that are promised, for one statement with other tables. */
+  readonly reservedSql: string;
+}
+
 interface Stores {
   readonly database: Database;
   readonly storage: Storage;
+  readonly openUploads: OpenUploads;
   readonly clock: Clock;
 }
 
@@ -87,19 +98,22 @@ export async function* orphans(stores: Stores): AsyncGenerator<string> {
  * Nor what parts of an open upload became that were acknowledged: they are staged again when their sender goes on. Where
  * others write too, neither what an open upload may be about to become: S3 may date it from its beginning.
  */
-async function unknown({ database, storage }: Stores, keys: readonly string[]): Promise<string[]> {
+async function unknown(
+  { database, storage, openUploads }: Stores,
+  keys: readonly string[],
+): Promise<string[]> {
   if (keys.length === 0) return [];
   const marks = keys.map(() => '?').join(', ');
   const files = await database.query<{ id: string }>(
     `SELECT id FROM files WHERE id IN (${marks})`,
     ...keys.map(idOfKey),
   );
-  const isWanted = storage.isShared ? '' : 'AND synced_bytes > 0';
-  const uploads = await database.query<{ id: string }>(
-    `SELECT id FROM uploads WHERE completed_at IS NULL ${isWanted} AND id IN (${marks})`,
-    ...keys.map((key) => `up-${digitsOf(key)}`),
+  const uploads = await openUploads.find(
+    database,
+    keys.map((key) => `up-${digitsOf(key)}`),
+    storage.isShared ? 'all' : 'synced',
   );
-  const known = new Set([...files, ...uploads].map(({ id }) => digitsOf(id)));
+  const known = new Set([...files.map(({ id }) => id), ...uploads].map(digitsOf));
   return keys.filter((key) => !known.has(digitsOf(key)));
 }
 
@@ -107,16 +121,9 @@ const digitsOf = (name: string): string => name.slice(-24);
 
 /** Staged bytes go on living only for an upload that may still be gone on with at this time. */
 export async function* abandoned(stores: Stores, at: number): AsyncGenerator<Staged> {
-  const { database, storage } = stores;
-  for (const staged of await storage.staging.list()) {
-    if (!isOldEnough(stores, staged)) continue;
-    const open = await database.query(
-      'SELECT id FROM uploads WHERE id = ? AND completed_at IS NULL AND expires_at > ?',
-      staged.id,
-      at,
-    );
-    if (open.length === 0) yield staged;
-  }
+  const { database, storage, openUploads } = stores;
+  for (const staged of await storage.staging.list())
+    if (isOldEnough(stores, staged) && !(await openUploads.isOpen(database, staged.id, at))) yield staged;
 }
 
 /** In a storage that other processes use too, bytes without a row may be about to get theirs. */

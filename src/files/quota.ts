@@ -46,6 +46,29 @@ async function chargeRow(
   if (rows.length === 0) throw await exceeded(tx, owner, mostBytes, mostFiles);
 }
 
+/** A SELECT of everybody who has files, and of `*`, for one statement with other tables. */
+export const usageOwnersSql = 'SELECT owner FROM usage';
+
+/** What is kept or promised in all. */
+export async function readTotalUsage(database: Queries): Promise<Charge> {
+  const [row] = await database.query<{ files: number; bytes: number }>(
+    "SELECT files, bytes FROM usage WHERE owner = '*'",
+  );
+  return { files: row?.files ?? 0, bytes: row?.bytes ?? 0 };
+}
+
+/** What is kept or promised for each user who has any. */
+export async function listUsage(database: Queries) {
+  return database.query<{ owner: string; files: number; bytes: number }>(
+    "SELECT owner, files, bytes FROM usage WHERE owner <> '*' AND (files > 0 OR bytes > 0)",
+  );
+}
+
+/** Rejects where the database can only be read, by a write that changes nothing. */
+export async function demandWritable(database: Queries): Promise<void> {
+  await database.query("UPDATE usage SET bytes = bytes WHERE owner = '*'");
+}
+
 async function exceeded(
   tx: Queries,
   owner: string,

@@ -2,7 +2,7 @@ import type { Database, Row } from '../database/database.ts';
 import type { Storage } from '../storage/storage.ts';
 import { digestOf } from './digest.ts';
 import { fileFromRow, type StoredFile } from './stored-file.ts';
-import { abandoned, isSuspicious, orphans } from './orphans.ts';
+import { abandoned, isSuspicious, orphans, type OpenUploads } from './orphans.ts';
 import { isSameStore } from './store-id.ts';
 
 export interface Verification {
@@ -15,6 +15,7 @@ export interface Verification {
 export interface VerifyOptions {
   readonly database: Database;
   readonly storage: Storage;
+  readonly openUploads: OpenUploads;
   /** Compare every byte with its hash, not only the sizes. */
   readonly readData: boolean;
   /** Whether bytes that no row knows are a problem: not while a server may be taking some in. */
@@ -38,7 +39,7 @@ export async function verifyFiles(options: VerifyOptions): Promise<Verification>
       'the place for files is not the one that belongs to this database: no server starts with both',
     );
   else if (options.findOrphans) result.problems.push(...(await leftovers(options)));
-  result.problems.push(...(await miscounts(options.database)));
+  result.problems.push(...(await miscounts(options)));
   return result;
 }
 
@@ -90,7 +91,7 @@ interface Account {
  * What users are counted to hold must be what they hold, with what is promised to uploads; `*` is all of
  * them. One statement, since a server may be writing meanwhile.
  */
-async function miscounts(database: Database): Promise<string[]> {
+async function miscounts({ database, openUploads }: VerifyOptions): Promise<string[]> {
   const rows = await database.query<Account & Row>(
     `SELECT owner, CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(files) AS BIGINT) AS files,
        CAST(SUM(bytes_held) AS BIGINT) AS bytes_held, CAST(SUM(files_held) AS BIGINT) AS files_held
@@ -98,8 +99,8 @@ async function miscounts(database: Database): Promise<string[]> {
        SELECT owner, bytes, files, 0 AS bytes_held, 0 AS files_held FROM usage
        UNION ALL SELECT owner, 0, 0, size, 1 FROM files
        UNION ALL SELECT '*', 0, 0, size, 1 FROM files
-       UNION ALL SELECT owner, 0, 0, reserved, 0 FROM uploads
-       UNION ALL SELECT '*', 0, 0, reserved, 0 FROM uploads
+       UNION ALL SELECT owner, 0, 0, reserved, 0 FROM (${openUploads.reservedSql}) AS own
+       UNION ALL SELECT '*', 0, 0, reserved, 0 FROM (${openUploads.reservedSql}) AS everybodys
      ) AS accounts
      GROUP BY owner HAVING SUM(bytes) <> SUM(bytes_held) OR SUM(files) <> SUM(files_held)`,
   );

@@ -1,7 +1,7 @@
 import { crc32 as crc32Of } from 'node:zlib';
 import type { Database } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
-import { fileFromRow, type Files, type StoredFile } from '../files/files.ts';
+import { fileFromRow, joinFileSql, type Files, type LinkedFile, type StoredFile } from '../files/files.ts';
 import type { OpenObject, PresignedUrl } from '../storage/storage.ts';
 import type { Segment } from '../transfer/transfer.ts';
 import { bytesGone } from './link.ts';
@@ -35,11 +35,6 @@ export interface OpenDownload {
   segments(start: number, end: number): Iterable<Segment> | AsyncIterable<Segment>;
   close(): PromiseLike<void>;
 }
-
-export type LinkedFile = Pick<
-  StoredFile,
-  'name' | 'mediaType' | 'size' | 'sha256' | 'storageKey' | 'createdAt'
->;
 
 export function fileDownload(files: Files, file: LinkedFile): Download {
   return {
@@ -199,7 +194,7 @@ export async function bundleDownload(database: Database, files: Files, id: strin
 
 async function bundledFiles(database: Database, id: string): Promise<BundledFile[]> {
   const rows = await database.query(
-    `SELECT bundle_files.entry_name, files.* FROM bundle_files LEFT JOIN files ON files.id = bundle_files.file_id
+    `SELECT bundle_files.entry_name, files.* FROM bundle_files ${joinFileSql('bundle_files.file_id')}
      WHERE bundle_files.bundle_id = ? ORDER BY bundle_files.position`,
     id,
   );

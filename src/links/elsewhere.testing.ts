@@ -17,6 +17,7 @@ import { objectDownload, type ObjectStretch } from './download.ts';
 import { bytesGone, type LinkTerms } from './link.ts';
 import { createLinks, createUploads } from './links.ts';
 import { linkTools } from './tools.ts';
+import { openUploads } from './open-uploads.ts';
 
 const quotas = { userBytes: 1e9, userFiles: 1e6, totalBytes: 1e9, totalFiles: 1e6 };
 
@@ -47,7 +48,7 @@ export async function openElsewhere(things: Map<string, Thing>) {
   const database = opened.adopt(await openDatabase(':memory:'), (it) => it.close());
   const [metrics, log, clock] = [createMetrics(), createLog('off'), Date.now];
   const ground = { database, storage: memoryStorage(), clock, log };
-  const files = createFiles({ ...ground, quotas, maxFileSize: 1e6 });
+  const files = createFiles({ ...ground, openUploads, quotas, maxFileSize: 1e6 });
   const elsewhere = { download: async (reference: string) => describe(things.get(reference)) };
   const rooms = { ...ground, files, uploadTtl: 60, maxBundleFiles: 10, elsewhere };
   const links = countedLinks(createLinks(rooms), metrics);

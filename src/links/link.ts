@@ -2,9 +2,10 @@ import type { Clock } from '../clock.ts';
 import type { Database, Queries, Row } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
-import { isLocal, type Caller } from '../identity.ts';
+import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
 import type { Storage } from '../storage/storage.ts';
+import { demandStanding } from '../users/users.ts';
 import type { Download } from './download.ts';
 import { hashToken, newToken, publicId } from './tokens.ts';
 
@@ -87,25 +88,6 @@ export function stateOf(link: Link, now: number): LinkState {
   if (link.revokedAt !== null) return 'revoked';
   if (link.consumedAt !== null) return 'used';
   return link.expiresAt <= now ? 'expired' : 'active';
-}
-
-/**
- * Rejects where the caller was removed after the call began, and else holds a removal off until the transaction ends.
- * To be called before anything is handed out: a link made after the removal would be found by nobody.
- */
-export async function demandStanding(tx: Queries, caller: Caller, begunAt: number): Promise<void> {
-  if (isLocal(caller)) return;
-  const [row] = await tx.query<{ removed_at: number | null }>(
-    `INSERT INTO removals (user_name) VALUES (?)
-     ON CONFLICT (user_name) DO UPDATE SET removed_at = removals.removed_at RETURNING removed_at`,
-    caller.user,
-  );
-  const removedAt = row?.removed_at ?? null;
-  if (removedAt === null || removedAt < (caller.since ?? begunAt)) return;
-  throw new WorkcrateError(
-    'unauthorized',
-    'You were removed from this server while the call was under way, so it hands nothing out. Ask its operator for a new key.',
-  );
 }
 
 export async function insertLink(tx: Queries, caller: Caller, link: Link): Promise<void> {

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../concurrency/bounded-map.ts';
-import type { Database, Row, SqlValue } from '../database/database.ts';
-import type { Files } from '../files/files.ts';
+import type { Database, SqlValue } from '../database/database.ts';
+import { joinFileSql, linkedFileSql, readLinkedFile, type Files } from '../files/files.ts';
 import { bundleDownload, fileDownload, type Download } from './download.ts';
 import { bytesGone, linkFromRow, type Link, type LinksOptions } from './link.ts';
 
@@ -17,6 +17,8 @@ interface Rooms {
   readonly elsewhere?: LinksOptions['elsewhere'];
 }
 
+const joinFile = joinFileSql('links.file_id');
+
 /** One query for link and file together: it is made for nearly every download. */
 export async function findLink(
   { database, files, elsewhere }: Rooms,
@@ -24,9 +26,7 @@ export async function findLink(
   ...values: SqlValue[]
 ): Promise<FoundLink | null> {
   const [row] = await database.query(
-    `SELECT links.*, files.name, files.media_type, files.size, files.sha256, files.storage_key,
-       files.created_at AS file_created_at
-     FROM links LEFT JOIN files ON files.id = links.file_id WHERE ${where}`,
+    `SELECT links.*, ${linkedFileSql} FROM links ${joinFile} WHERE ${where}`,
     ...values,
   );
   if (!row) return null;
@@ -44,19 +44,9 @@ export async function findLink(
       download: async () => elsewhere?.download(target, renew) ?? Promise.reject(bytesGone()),
     };
   }
-  const download = row['storage_key'] === null ? null : linkedFile(files, row);
+  const file = readLinkedFile(row);
+  const download = file === null ? null : fileDownload(files, file);
   return { link, download: async () => download ?? Promise.reject(bytesGone()) };
-}
-
-function linkedFile(files: Files, row: Row): Download {
-  return fileDownload(files, {
-    name: row['name'] as string,
-    mediaType: row['media_type'] as string,
-    size: row['size'] as number,
-    sha256: row['sha256'] as string,
-    storageKey: row['storage_key'] as string,
-    createdAt: row['file_created_at'] as number,
-  });
 }
 
 const mostRemembered = 1000;

@@ -10,8 +10,10 @@ import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
 import { addUser } from '../users/keys.ts';
 import { removeUser } from '../users/remove.ts';
+import { endRights } from './end-rights.ts';
 import { objectDownload } from './download.ts';
 import { createLinks, createUploads } from './links.ts';
+import { openUploads } from './open-uploads.ts';
 
 const postgres = await findPostgres();
 const backends = {
@@ -49,7 +51,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       const storage = { ...memoryStorage(), ...given };
       const now = { time: 5000 };
       const ground = { database, storage, clock: () => now.time, log: createLog('off') };
-      const files = createFiles({ ...ground, quotas, maxFileSize: 1e6 });
+      const files = createFiles({ ...ground, openUploads, quotas, maxFileSize: 1e6 });
       const rooms = { ...ground, files, uploadTtl: 60, maxBundleFiles: 10, elsewhere };
       await addUser(database, 'ada', keyTerms, 1000);
       return {
@@ -68,7 +70,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
     it('a call that a key from before let in makes no link, bundle or upload, however late it comes to that', async () => {
       await using room = await open();
       const id = await room.file(ada);
-      await removeUser(room.database, 'ada', 2000);
+      await removeUser(room.database, 'ada', 2000, endRights);
       const refused = { code: 'unauthorized', message: /removed/ };
       await assert.rejects(room.links.share(ada, id, terms), refused);
       await assert.rejects(room.links.bundle(ada, [id], 'a', terms, progress), refused);
@@ -82,7 +84,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       await using room = await open();
       const { token, link } = await room.links.shareElsewhere(ada, '{"b":"\\u0000é"}', terms);
       assert.deepEqual((await room.links.resolve(token)).link, link);
-      assert.equal((await removeUser(room.database, 'ada', 6000)).links, 1);
+      assert.equal((await removeUser(room.database, 'ada', 6000, endRights)).links, 1);
       await assert.rejects(room.links.resolve(token), { code: 'link_not_found' });
       room.now.time += 61_000;
       assert.equal(await room.links.sweep(), 1);
@@ -104,7 +106,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       const bundling = room.links.bundle(someone, [await room.file(someone)], 'a', terms, progress);
       await reached.promise;
       room.now.time += 1000;
-      await removeUser(room.database, 'ada', room.now.time);
+      await removeUser(room.database, 'ada', room.now.time, endRights);
       removal.resolve();
       await assert.rejects(bundling, { code: 'unauthorized' });
       assert.equal(await count(room.database, 'links'), 0);
@@ -119,7 +121,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
           number % 2 === 0 ? room.links.share(ada, id, terms) : room.uploads.request(ada, wanted),
         ),
       );
-      await removeUser(room.database, 'ada', room.now.time - 1);
+      await removeUser(room.database, 'ada', room.now.time - 1, endRights);
       for (const made of await making)
         if (made.status === 'rejected') assert.equal((made.reason as { code?: string }).code, 'unauthorized');
       const live = await room.database.query('SELECT id FROM links WHERE revoked_at IS NULL');
@@ -129,7 +131,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
     it('who gets the name again, even in the same millisecond, can use it at once; others never notice', async () => {
       await using room = await open();
       const id = await room.file(ada);
-      await removeUser(room.database, 'ada', 2000);
+      await removeUser(room.database, 'ada', 2000, endRights);
       await addUser(room.database, 'ada', keyTerms, 2000);
       await room.links.share({ user: 'ada', since: 2000 }, id, terms);
       await room.uploads.request({ user: 'ada', since: 2000 }, wanted);

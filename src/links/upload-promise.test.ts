@@ -7,6 +7,7 @@ import type { Caller } from '../identity.ts';
 import { createLog } from '../log.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import { createUploads } from './links.ts';
+import { openUploads } from './open-uploads.ts';
 
 const postgres = await findPostgres();
 const backends = {
@@ -23,7 +24,7 @@ async function open(location: string) {
   const database = await openDatabase(location);
   const [storage, now] = [memoryStorage(), { time: 5000 }];
   const ground = { database, storage, clock: () => now.time, log: createLog('off') };
-  const files = createFiles({ ...ground, quotas, maxFileSize: 1e6 });
+  const files = createFiles({ ...ground, openUploads, quotas, maxFileSize: 1e6 });
   const uploads = createUploads({ ...ground, files, uploadTtl: 60, maxBundleFiles: 10 });
   return {
     uploads,

@@ -5,7 +5,8 @@ import { cleanFilename } from '../filenames.ts';
 import { mediaTypeOf } from '../files/files.ts';
 import { isLocal, type Caller } from '../identity.ts';
 import { idleLease } from './lease.ts';
-import { demandStanding, type LinksOptions } from './link.ts';
+import { demandStanding } from '../users/users.ts';
+import type { LinksOptions } from './link.ts';
 import { hashToken, newToken } from './tokens.ts';
 import { uploadFromRow, type Purpose, type Upload } from './upload.ts';
 

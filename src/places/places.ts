@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { errnoOf, WorkcrateError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import type { Place } from '../sandbox/sandbox.ts';
@@ -40,6 +40,14 @@ export function createPlaces(options: PlacesOptions) {
 async function numberOf({ database }: PlacesOptions, user: string): Promise<number | null> {
   const [row] = await database.query<{ number: number }>('SELECT number FROM places WHERE owner = ?', user);
   return row?.number ?? null;
+}
+
+/** A SELECT of everybody who has folders, for one statement with other tables. */
+export const placeOwnersSql = 'SELECT owner FROM places';
+
+/** The number of every user's folders. */
+export async function listPlaces(database: Queries) {
+  return database.query<{ owner: string; number: number }>('SELECT owner, number FROM places');
 }
 
 /** Folders as they were made or found. */

@@ -1,4 +1,9 @@
 import type { Queries } from '../database/database.ts';
+import { countRunsByOwner } from '../executions/counts.ts';
+import { listUsage } from '../files/files.ts';
+import { countActiveLinksByOwner } from '../links/counts.ts';
+import { listPlaces } from '../places/places.ts';
+import { countKeysByUser, listUserNames } from '../users/counts.ts';
 
 /** What one user has and does, as the database knows it. */
 export interface UserUsage {
@@ -32,41 +37,13 @@ export async function usageByUser(database: Queries, now: number): Promise<UserU
   const users = new Map<string, UserUsage>();
   const add = (user: string, part: Partial<UserUsage>): void =>
     void users.set(user, { ...nothing, ...users.get(user), ...part, user });
-  for (const { name } of await database.query<{ name: string }>('SELECT name FROM users')) add(name, {});
-  await addKept(database, add, now);
-  await addRuns(database, add);
-  for (const { user, ...keys } of await keysByUser(database)) add(user, keys);
+  for (const name of await listUserNames(database)) add(name, {});
+  for (const { owner, files, bytes } of await listUsage(database)) add(owner, { files, bytes });
+  for (const { owner, count } of await countActiveLinksByOwner(database, now))
+    add(owner, { activeLinks: count });
+  for (const { owner, count, last } of await countRunsByOwner(database))
+    add(owner, { runs: count, lastRunAt: last });
+  for (const { owner, number } of await listPlaces(database)) add(owner, { place: number });
+  for (const { user, ...keys } of await countKeysByUser(database)) add(user, keys);
   return [...users.values()].sort((a, b) => (a.user < b.user ? -1 : 1));
-}
-
-type Add = (user: string, part: Partial<UserUsage>) => void;
-
-async function addKept(database: Queries, add: Add, now: number): Promise<void> {
-  const kept = await database.query<{ owner: string; files: number; bytes: number }>(
-    "SELECT owner, files, bytes FROM usage WHERE owner <> '*' AND (files > 0 OR bytes > 0)",
-  );
-  for (const { owner, files, bytes } of kept) add(owner, { files, bytes });
-  const links = await database.query<{ owner: string; count: number }>(
-    `SELECT owner, CAST(COUNT(*) AS BIGINT) AS count FROM links
-     WHERE expires_at > ? AND revoked_at IS NULL AND consumed_at IS NULL GROUP BY owner`,
-    now,
-  );
-  for (const { owner, count } of links) add(owner, { activeLinks: count });
-}
-
-async function addRuns(database: Queries, add: Add): Promise<void> {
-  const runs = await database.query<{ owner: string; count: number; last: number }>(
-    `SELECT owner, CAST(COUNT(*) AS BIGINT) AS count, MAX(started_at) AS last FROM executions GROUP BY owner`,
-  );
-  for (const { owner, count, last } of runs) add(owner, { runs: count, lastRunAt: last });
-  const places = await database.query<{ owner: string; number: number }>('SELECT owner, number FROM places');
-  for (const { owner, number } of places) add(owner, { place: number });
-}
-
-async function keysByUser(database: Queries) {
-  const rows = await database.query<{ user_name: string; count: number; last: number | null }>(
-    `SELECT user_name, CAST(COUNT(*) AS BIGINT) AS count, MAX(last_used_at) AS last
-     FROM api_keys GROUP BY user_name`,
-  );
-  return rows.map(({ user_name: user, count: keys, last: keyUsedAt }) => ({ user, keys, keyUsedAt }));
 }

@@ -5,6 +5,7 @@ import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { createLog } from '../log.ts';
 import { addUser, findKey, hashKey, isKey, listKeys, rotateKey } from './keys.ts';
+import { endRights } from '../links/end-rights.ts';
 import { removeUser } from './remove.ts';
 import { createUsers } from './users.ts';
 
@@ -81,9 +82,13 @@ for (const [kind, { location, skip }] of Object.entries(backends))
     it('a removed user is unknown, and can be removed and rotated no more', async () => {
       await using room = await open();
       const key = await addUser(room.database, 'ada', terms, 1000);
-      assert.deepEqual(await removeUser(room.database, 'ada', 2000), { keys: 1, links: 0, uploads: 0 });
+      assert.deepEqual(await removeUser(room.database, 'ada', 2000, endRights), {
+        keys: 1,
+        links: 0,
+        uploads: 0,
+      });
       assert.equal(await find(room.database, key), null);
-      await assert.rejects(removeUser(room.database, 'ada', 2000), { code: 'not_found' });
+      await assert.rejects(removeUser(room.database, 'ada', 2000, endRights), { code: 'not_found' });
       await assert.rejects(rotateKey(room.database, 'ada', {}, 2000), { code: 'not_found' });
     });
 

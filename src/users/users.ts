@@ -11,6 +11,7 @@ import type { OAuthOptions, TokenCheck } from './oauth.ts';
 import { program } from '../program.ts';
 
 export { IssuerDown } from './fetching.ts';
+export { demandStanding, type EndedRights } from './remove.ts';
 export { operatorScope, scopes, usualScopes } from './scopes.ts';
 
 export interface UsersOptions {

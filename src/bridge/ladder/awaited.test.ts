@@ -6,6 +6,7 @@ import { WorkcrateError, type ErrorCode } from '../../errors.ts';
 import { createFiles } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import { createUploads } from '../../links/links.ts';
+import { openUploads } from '../../links/open-uploads.ts';
 import { createLog } from '../../log.ts';
 import { memoryStorage } from '../../storage/memory.ts';
 import { createAwaited, type Came } from './awaited.ts';
@@ -49,7 +50,7 @@ async function open(location: string) {
   const ground = { database, storage: memoryStorage(), clock: () => time.now, log: createLog('off') };
   /** Another process on the same data. */
   function server() {
-    const files = createFiles({ ...ground, quotas, maxFileSize: 1e6 });
+    const files = createFiles({ ...ground, openUploads, quotas, maxFileSize: 1e6 });
     const uploads = createUploads({ ...ground, files, uploadTtl: 600, maxBundleFiles: 10 });
     return { files, uploads, awaited: createAwaited({ files, uploads }) };
   }

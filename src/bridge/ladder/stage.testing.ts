@@ -13,6 +13,7 @@ import { createFiles } from '../../files/files.ts';
 import { localCaller } from '../../identity.ts';
 import { createLinks, createUploads } from '../../links/links.ts';
 import { createUploadRoute } from '../../links/upload-route.ts';
+import { openUploads } from '../../links/open-uploads.ts';
 import { createLog } from '../../log.ts';
 import { createMcpEndpoint } from '../../mcp/http.ts';
 import { createServerFactory } from '../../mcp/server.ts';
@@ -38,7 +39,7 @@ export async function stage(more: Partial<BridgeOptions> = {}) {
   const [clock, log, metrics] = [() => time.now, createLog('off'), createMetrics()];
   const database = opened.adopt(await openDatabase(':memory:'), (it) => it.close());
   const ground = { database, storage: memoryStorage(), clock, log };
-  const files = createFiles({ ...ground, quotas, maxFileSize: 1e8 });
+  const files = createFiles({ ...ground, openUploads, quotas, maxFileSize: 1e8 });
   const rooms = { ...ground, files, uploadTtl: 600, maxBundleFiles: 10 };
   const [uploads, links] = [createUploads(rooms), createLinks(rooms)];
   const cache = createCache({ mostBytes: 1e8, mostEntries: 1000, clock });

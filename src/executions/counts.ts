@@ -1,0 +1,16 @@
+import { countUpTo, type Queries } from '../database/database.ts';
+
+/** How many runs of which there is a record succeeded or failed, each up to a bound: their rows are long. */
+export async function countRuns(database: Queries, most: number) {
+  return {
+    succeeded: await countUpTo(most, database, 'SELECT succeeded FROM executions WHERE succeeded = 1'),
+    failed: await countUpTo(most, database, 'SELECT succeeded FROM executions WHERE succeeded = 0'),
+  };
+}
+
+/** How many runs each user has a record of, and when the last one began. */
+export async function countRunsByOwner(database: Queries) {
+  return database.query<{ owner: string; count: number; last: number }>(
+    `SELECT owner, CAST(COUNT(*) AS BIGINT) AS count, MAX(started_at) AS last FROM executions GROUP BY owner`,
+  );
+}
