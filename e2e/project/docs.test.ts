@@ -51,3 +51,14 @@ it('README has at most 700 words, and names both commands', () => {
   assert.ok(words <= 700, `${words} words`);
   for (const command of ['npm ci && npm start', 'npm ci && npm test']) assert.ok(text.includes(command));
 });
+
+it('the list of decisions has every page under its title', () => {
+  const list = readPage('docs/decisions/README.md');
+  for (const page of pages.filter((name) => /decisions\/\d/.test(name))) {
+    const [, number, title] = /^# (\d{3}): (.+)$/m.exec(readPage(page))!;
+    assert.match(
+      list,
+      new RegExp(`^\\| ${number} \\| ${RegExp.escape(`[${title}](${page.split('/').at(-1)})`)}`, 'm'),
+    );
+  }
+});
