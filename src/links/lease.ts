@@ -1,13 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
-import type { Database, SqlValue } from '../database/database.ts';
+import {
+  acquireLease,
+  toIdleCondition,
+  type Fragment,
+  type LeaseColumns,
+  type LeasedRow,
+} from '../concurrency/lease.ts';
+import type { Database } from '../database/database.ts';
 import type { Log } from '../log.ts';
 
 const leaseMs = 30_000;
 const retryMs = 500;
-
-/** Columns of the leased row that are written together with its lease. */
-type Columns = Readonly<Record<string, SqlValue>>;
 
 /** The right of one transfer to be the only one on its upload or single-use link. Dispose to give it back. */
 export interface Lease extends AsyncDisposable {
@@ -16,7 +20,7 @@ export interface Lease extends AsyncDisposable {
    * Writes these columns and gives the lease back, in one statement: whether the lease was still this one. Where that
    * fails it rejects, and goes on trying to give the lease back.
    */
-  finish(columns: Columns): Promise<boolean>;
+  finish(columns: LeaseColumns): Promise<boolean>;
 }
 
 type LeasedTable = 'uploads' | 'links';
@@ -27,57 +31,52 @@ interface LeaseOptions {
   readonly log: Log;
 }
 
+const toRow = (table: LeasedTable, tokenHash: string): LeasedRow => ({
+  table,
+  key: ['token_hash', tokenHash],
+  holderColumn: 'lease_holder',
+  untilColumn: 'lease_until',
+  free: { lease_holder: null, lease_until: null },
+});
+
+const toTime = ({ database, clock }: Omit<LeaseOptions, 'log'>) => ({
+  clock,
+  sharedClock: database.sharedClock,
+});
+
 /**
  * Takes the lease, or gives null where another transfer has it. It is renewed while it is held, together with what
- * `progress` gives; the lease of a process that died runs out by itself. One UPDATE decides, so any number of processes
- * may ask.
+ * `progress` gives.
  */
 export async function takeLease(
   options: LeaseOptions,
   table: LeasedTable,
   tokenHash: string,
   holder: string,
-  progress: () => Columns = () => ({}),
+  progress: () => LeaseColumns = () => ({}),
 ): Promise<Lease | null> {
   const { database, log } = options;
-  const [until, idle] = [leaseEnd(options), idleLease(options)];
-  const taken = await database.query(
-    `UPDATE ${table} SET lease_holder = ?, lease_until = ${until.sql} WHERE token_hash = ? AND ${idle.sql} RETURNING id`,
+  const acquired = await acquireLease({
+    database,
+    row: toRow(table, tokenHash),
     holder,
-    ...until.values,
-    tokenHash,
-    ...idle.values,
-  );
-  if (taken.length === 0) return null;
-  const write = async (lease: string, leaseValues: SqlValue[], columns: Columns): Promise<boolean> => {
-    const assignments = [lease, ...Object.keys(columns).map((name) => `${name} = ?`)].join(', ');
-    const written = await database.query(
-      `UPDATE ${table} SET ${assignments} WHERE token_hash = ? AND lease_holder = ? RETURNING id`,
-      ...leaseValues,
-      ...Object.values(columns),
-      tokenHash,
-      holder,
-    );
-    return written.length > 0;
-  };
-  const renew = (): Promise<boolean> => {
-    const { sql, values } = leaseEnd(options);
-    return write(`lease_until = ${sql}`, values, progress());
-  };
-  const giveBack = (columns: Columns): Promise<boolean> =>
-    write('lease_holder = NULL, lease_until = NULL', [], columns);
-  const timer = setInterval(() => {
-    renew().catch((error: unknown) => log.warn('lease.renew_failed', { table, error }));
-  }, leaseMs / 3).unref();
+    time: toTime(options),
+    leaseMs,
+    renewal: {
+      everyMs: leaseMs / 3,
+      columns: progress,
+      onError: (error) => log.warn('lease.renew_failed', { table, error }),
+    },
+  });
+  if (acquired === null) return null;
   let isFinished = false;
-  const finish = async (columns: Columns): Promise<boolean> => {
-    clearInterval(timer);
+  const finish = async (columns: LeaseColumns): Promise<boolean> => {
     isFinished = true;
     try {
-      return await giveBack(columns);
+      return await acquired.release(columns);
     } catch (error) {
       log.warn('lease.release_failed', { table, error });
-      void retry(() => giveBack(columns));
+      void retry(() => acquired.release(columns));
       throw error;
     }
   };
@@ -104,27 +103,9 @@ async function retry(giveBack: () => Promise<unknown>): Promise<void> {
   }
 }
 
-interface Fragment {
-  readonly sql: string;
-  readonly values: number[];
-}
-
-/** The time by which leases are judged: the database's own where several servers use it, whose clocks may differ. */
-function leaseTime({ database, clock }: Omit<LeaseOptions, 'log'>): Fragment {
-  const { sharedClock } = database;
-  return sharedClock === null ? { sql: '?', values: [clock()] } : { sql: sharedClock, values: [] };
-}
-
-function leaseEnd(options: LeaseOptions): Fragment {
-  const { sql, values } = leaseTime(options);
-  return { sql: `${sql} + ${leaseMs}`, values };
-}
-
 /** The condition that nobody has the lease of a row. */
-export function idleLease(options: Omit<LeaseOptions, 'log'>): Fragment {
-  const { sql, values } = leaseTime(options);
-  return { sql: `(lease_until IS NULL OR lease_until <= ${sql})`, values };
-}
+export const idleLease = (options: Omit<LeaseOptions, 'log'>): Fragment =>
+  toIdleCondition('lease_until', toTime(options));
 
 /** Ends the leases that a crash left, where this process alone uses the database. */
 export async function dropLeases(database: Database): Promise<void> {

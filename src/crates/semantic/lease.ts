@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
+import { acquireLease } from '../../concurrency/lease.ts';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import type { Database } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
@@ -21,31 +22,33 @@ export async function takeFittingLease(
   { database, clock, log }: { database: Database; clock: Clock; log: Log },
   signal?: AbortSignal,
 ): Promise<FittingLease> {
-  const holder = randomUUID();
-  const hold = async (where: string, ...values: (string | number)[]): Promise<void> => {
-    const sql = `UPDATE crate_meaning SET lease_holder = ?, lease_until = ?
-      WHERE only_one = 1 AND ${where} RETURNING only_one`;
-    const rows = await database.query(sql, holder, clock() + leaseMs, ...values);
-    if (rows.length === 0) throw busy();
-  };
-  await hold('(lease_until IS NULL OR lease_until <= ?)', clock());
+  const lease = await acquireLease({
+    database,
+    row: {
+      table: 'crate_meaning',
+      key: ['only_one', 1],
+      holderColumn: 'lease_holder',
+      untilColumn: 'lease_until',
+      free: { lease_holder: null, lease_until: null },
+    },
+    holder: randomUUID(),
+    time: { clock, sharedClock: null },
+    leaseMs,
+  });
+  if (lease === null) throw busy();
   let renewed = clock();
   return {
-    holder,
+    holder: lease.holder,
     async pause() {
       await yieldToEventLoop();
       signal?.throwIfAborted();
       if (clock() - renewed < renewMs) return;
-      await hold('lease_holder = ?', holder);
+      if (!(await lease.renew())) throw busy();
       renewed = clock();
     },
     async [Symbol.asyncDispose]() {
-      const sql = `UPDATE crate_meaning SET lease_holder = NULL, lease_until = NULL
-        WHERE only_one = 1 AND lease_holder = ?`;
       // Where this fails, the lease runs out by itself; what was done under it stands.
-      await database
-        .query(sql, holder)
-        .catch((error: unknown) => log.warn('crates.lease_release_failed', { error }));
+      await lease.release().catch((error: unknown) => log.warn('crates.lease_release_failed', { error }));
     },
   };
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
+import { acquireLease } from '../../concurrency/lease.ts';
 import type { Database } from '../../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 
@@ -19,34 +20,33 @@ export interface Lease extends AsyncDisposable {
 
 /** Null while another process holds it. A process that has died loses it within a minute. */
 export async function takeLease(database: Database, name: string, clock: Clock): Promise<Lease | null> {
-  const holder = randomBytes(12).toString('hex');
   const before = await database.query('SELECT name FROM crate_leases WHERE name = ?', name);
-  if (!(await take(database, name, holder, clock))) return null;
   const stop = new AbortController();
-  let renewing: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    // One at a time, also where the database does not answer for long.
-    renewing ??= renewOrStop().finally(() => (renewing = null));
-  }, holdMs / 4).unref();
-
-  async function renewOrStop(): Promise<void> {
-    const isHeld = await renew(database, name, holder, clock).catch(() => null);
+  const acquired = await acquireLease({
+    database,
+    row: {
+      table: 'crate_leases',
+      key: ['name', name],
+      holderColumn: 'holder',
+      untilColumn: 'until',
+      free: { until: 0 },
+      isInserted: true,
+    },
+    holder: randomBytes(12).toString('hex'),
+    time: { clock, sharedClock: null },
+    leaseMs: holdMs,
     // A database that does not answer for a moment says nothing; one that says no does.
-    if (isHeld === false) stop.abort(takenOver());
-  }
-
-  async function end(sql: string): Promise<void> {
-    clearInterval(timer);
-    await renewing;
-    await database.query(`${sql} WHERE name = ? AND holder = ?`, name, holder);
-  }
-
+    renewal: { everyMs: holdMs / 4, onLost: () => stop.abort(takenOver()) },
+  });
+  if (acquired === null) return null;
   return {
     lost: stop.signal,
     wasCutOff: before.length > 0,
-    finish: () => end('DELETE FROM crate_leases'),
+    finish: async () => void (await acquired.remove()),
     // Nothing is left to change after `finish`, or where another has it by now. Where this fails, it runs out by itself.
-    [Symbol.asyncDispose]: () => end('UPDATE crate_leases SET until = 0').catch(tolerateFailedDatabase),
+    async [Symbol.asyncDispose]() {
+      await acquired.release().catch(tolerateFailedDatabase);
+    },
   };
 }
 
@@ -58,29 +58,4 @@ const takenOver = (): WorkcrateError =>
 
 function tolerateFailedDatabase(error: unknown): void {
   if (!isWorkcrateError(error)) throw error;
-}
-
-async function take(database: Database, name: string, holder: string, clock: Clock): Promise<boolean> {
-  const now = clock();
-  const rows = await database.query(
-    `INSERT INTO crate_leases (name, holder, until) VALUES (?, ?, ?)
-     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-       WHERE crate_leases.until <= ? RETURNING name`,
-    name,
-    holder,
-    now + holdMs,
-    now,
-  );
-  return rows.length > 0;
-}
-
-/** One that has run out is still held, unless another has taken it. */
-async function renew(database: Database, name: string, holder: string, clock: Clock): Promise<boolean> {
-  const rows = await database.query(
-    'UPDATE crate_leases SET until = ? WHERE name = ? AND holder = ? RETURNING name',
-    clock() + holdMs,
-    name,
-    holder,
-  );
-  return rows.length > 0;
 }
