@@ -113,7 +113,7 @@ for (const round of rounds) {
   else await runRound(round);
 }
 
-if (words.length === 0 && !onlyQuick) demandProofs();
+if (words.length === 0 && !onlyQuick) await demandProofs();
 if (failures.length > 0) process.stdout.write(`\nfailed:\n${failures.join('\n')}\n`);
 process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
@@ -152,12 +152,17 @@ async function runRound({ title, files, env, postgres: version }: Round): Promis
   for await (const chunk of stream.compose(spec)) process.stdout.write(chunk as string);
 }
 
-/** All tests together have to prove what is built. It counts as one more of them. */
-function demandProofs(): void {
+/** All tests together have to prove what is built. It counts as one more of them, skipped where no code can be run. */
+async function demandProofs(): Promise<void> {
   const { unproven, lacking } = findUnproven(proofs);
   for (const part of lacking) process.stdout.write(`not proven here: ${part}\n`);
   counts.skipped += lacking.length;
   if (unproven.length === 0) return void counts.passed++;
+  const { noSandbox } = await import('../e2e/code.testing.ts');
+  if (noSandbox !== false) {
+    process.stdout.write(`not checked: ${unproven.length} parts of requirements. ${noSandbox}\n`);
+    return void counts.skipped++;
+  }
   counts.failed++;
   failures.push(`  parts of requirements that no test has proven:\n    ${unproven.join('\n    ')}`);
 }
