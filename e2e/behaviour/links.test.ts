@@ -61,9 +61,9 @@ describe(`links (${backends})`, () => {
       return { line, expiresAt: data.expiresAt as string };
     };
     const soon = await textOf(3);
-    assert.ok(soon.line.startsWith(`6 B, until ${soon.expiresAt.slice(0, 19)}Z: curl `), soon.line);
+    assert.ok(soon.line.startsWith(`6 bytes, until ${soon.expiresAt.slice(0, 19)}Z: curl `), soon.line);
     const late = await textOf(3600);
-    assert.ok(late.line.startsWith(`6 B, until ${late.expiresAt.slice(0, 16)}Z: curl `), late.line);
+    assert.ok(late.line.startsWith(`6 bytes, until ${late.expiresAt.slice(0, 16)}Z: curl `), late.line);
     recordProof('C1:size-time-and-curl-in-the-text');
   });
 

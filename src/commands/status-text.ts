@@ -1,5 +1,5 @@
 import type { Status } from '../status.ts';
-import { formatBytes } from './bytes-text.ts';
+import { formatBytes } from '../text.ts';
 
 /** The status for people: one line for each thing worth a look. */
 export function statusText(url: string, told: Status): string {

@@ -4,7 +4,7 @@ import { localCaller } from '../identity.ts';
 import { belowRoot } from '../paths/paths.ts';
 import { placesFolder } from '../running.ts';
 import { usageByUser, type UserUsage } from '../seeing/usage-by-user.ts';
-import { formatBytes } from './bytes-text.ts';
+import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
 import { openUnlocked } from './open-unlocked.ts';
 import { minute, table } from './table.ts';

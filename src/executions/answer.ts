@@ -3,7 +3,8 @@ import type { Links, SharedLink } from '../links/links.ts';
 import { publicMessage } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { z } from 'zod';
-import { languages, plainBytes } from '../sandbox/sandbox.ts';
+import { languages } from '../sandbox/sandbox.ts';
+import { formatBytes, formatDuration } from '../text.ts';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import type { Ended } from './execute.ts';
 import { missingHint } from './hint.ts';
@@ -25,11 +26,11 @@ export const endedShape = z.object({
   truncated: z.boolean(),
   end_reason: z.enum(reasons),
   artifacts: differenceShape.describe('Files below the working folder, and /artifacts/… for those in there'),
-  unenforced: z.array(z.string()).describe('Walls and limits that this server cannot hold'),
+  unenforced: z.array(z.string()).describe('Walls and limits that this server cannot enforce'),
   folders: z
     .record(z.string(), z.string().nullable())
     .optional()
-    .describe('Where /workspace and the like are, where nothing is mounted'),
+    .describe('The real paths of /workspace and so on, where nothing is mounted'),
   hint: z.string().nullable().describe('What to do where a package or program is missing'),
   full_stdout: linkShape.nullable().describe('All of stdout, where it was cut'),
   full_stderr: linkShape.nullable().describe('All of stderr, where it was cut'),
@@ -85,7 +86,7 @@ export async function answerOf(options: AnswerOptions, caller: Caller, ended: En
 }
 
 const notRecorded =
-  'Its record could not be written yet, since the database failed. It is tried again; until then get_execution says that it is still running.';
+  'The database failed, so this run is not recorded yet. The server keeps trying; until then get_execution says that it is still running.';
 
 interface FullOutput {
   readonly link: ReturnType<typeof linkAnswer<string>> | null;
@@ -103,7 +104,7 @@ async function fullOutput(
   if (file === null)
     return {
       link: null,
-      lines: [`The full ${stream} could not be kept: ${failure ? publicMessage(failure) : ''}`],
+      lines: [`The full ${stream} could not be stored: ${failure ? publicMessage(failure) : ''}`],
     };
   const shared: SharedLink = await links.share(caller, file.id, {
     ttlSeconds: linkSeconds,
@@ -111,7 +112,9 @@ async function fullOutput(
   });
   const link = linkAnswer(shared, baseUrl());
   const cut =
-    dropped > 0 ? [`Of ${stream} only the start was kept; ${dropped} bytes after it were dropped.`] : [];
+    dropped > 0
+      ? [`Only the start of ${stream} was kept; the last ${formatBytes(dropped)} were dropped.`]
+      : [];
   return { link, lines: [`Full ${stream}: ${link.text}`, ...cut] };
 }
 
@@ -131,7 +134,7 @@ function clientLines({ inputs }: Execution): string[] {
   return inputs.flatMap(({ origin }) =>
     origin?.['client_path'] === undefined
       ? []
-      : `From the client: ${origin['client_path']}, by ${origin['rung']}${origin['cached'] ? ', remembered' : ''}`,
+      : `From the client: ${origin['client_path']}, by ${origin['rung']}${origin['cached'] ? ', cached' : ''}`,
   );
 }
 
@@ -161,24 +164,24 @@ function byPlace(what: string, workingDir: string, names: readonly string[]): Re
 }
 
 function endOf({ reason, exitCode, signal, durationMs, limits }: Execution): string {
-  const after = durationMs === null ? '' : ` after ${durationMs} ms`;
+  const after = durationMs === null ? '' : ` after ${formatDuration(durationMs)}`;
   switch (reason) {
     case 'exit':
       return `exit code ${exitCode}${after}`;
     case 'signal':
       return `ended by ${signal ?? 'a signal'}${after}`;
     case 'timeout':
-      return `timed out${after}: it may take ${limits.timeoutMs} ms`;
+      return `timed out${after}: its limit is ${formatDuration(limits.timeoutMs)}`;
     case 'oom':
-      return `killed${after}: it used more than its ${plainBytes(limits.memoryBytes)} of memory`;
+      return `killed${after}: it used more than its ${formatBytes(limits.memoryBytes)} of memory`;
     case 'pids':
-      return `failed${after}: it was refused more than its ${limits.processes} processes and threads`;
+      return `failed${after}: it tried to start more than its ${limits.processes} processes and threads`;
     case 'disk':
-      return `killed${after}: /workspace and /artifacts took more than their ${plainBytes(limits.diskBytes)} together, or the disk of the server is nearly full. Delete some of it before you write more`;
+      return `killed${after}: /workspace and /artifacts took more than their ${formatBytes(limits.diskBytes)} together, or the disk of the server is nearly full. Delete files before you write more`;
     case 'cancelled':
       return `cancelled${after}`;
     case 'lost':
-      return `lost with the sandbox around it${after}`;
+      return `lost${after}: its sandbox ended unexpectedly`;
     case 'refused':
       return 'could not be started';
     case 'running':

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { isQuestion, type Question, type ToolContext } from '../mcp/tool.ts';
 import { parseName } from '../paths/paths.ts';
-import { plainBytes } from '../sandbox/sandbox.ts';
+import { formatBytes } from '../text.ts';
 import type { OtherFile } from './given-files.ts';
 
 /** How a run has files of the client's. */
@@ -86,7 +86,10 @@ function namesOf(asked: Asked): string[] {
   const names = asked.map(({ path, as }) => as ?? path.slice(path.lastIndexOf('/') + 1));
   for (const name of names) parseName(name);
   if (new Set(names).size < names.length)
-    throw new WorkcrateError('invalid_input', 'Two client_files have the same name. Give one another by as.');
+    throw new WorkcrateError(
+      'invalid_input',
+      'Two client_files have the same name. Give one of them another name with as.',
+    );
   return names;
 }
 
@@ -101,7 +104,7 @@ async function askFor(files: ClientFiles, context: ToolContext, missing: string[
   const pages = new Set(sent.map(({ pageUrl }) => pageUrl).filter((url) => url !== null));
   throw new WorkcrateError(
     'client_unsupported',
-    `${missing.length} of client_files have to be sent first. Run this with sh in the project's folder:\n${[...commands].join('\n')}\nThen make the same call again. Without a shell: give the person these pages to send them by, ${[...pages].join(' ')} – or paste short texts with guide_cache_file.`,
+    `${missing.length} of the client_files must be sent first. Run this with sh in the project's folder:\n${[...commands].join('\n')}\nThen make the same call again. Without a shell: give the user these pages to upload them, ${[...pages].join(' ')} – or paste short texts with guide_cache_file.`,
   );
 }
 
@@ -116,14 +119,17 @@ function demandRoom(found: ReadonlyMap<string, ClientFile>, most: number): void 
   if (held > most)
     throw new WorkcrateError(
       'too_large',
-      `These client_files take more than ${plainBytes(most)} together. Send them by request_upload, and name them in files.`,
+      `These client_files take more than ${formatBytes(most)} together. Send them by request_upload, and name them in files.`,
       { details: { limit: most } },
     );
 }
 
 function demandAllowed(port: ClientFiles | undefined, context: ToolContext): ClientFiles {
   if (port === undefined)
-    throw new WorkcrateError('unsupported', 'This server asks clients for no files. Leave client_files out.');
+    throw new WorkcrateError(
+      'unsupported',
+      'This server does not read files of clients. Leave client_files out.',
+    );
   if (!context.mayUse('client'))
     throw new WorkcrateError(
       'forbidden',

@@ -2,6 +2,7 @@ import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import type { SharedLink } from './links.ts';
+import { formatBytes } from '../text.ts';
 
 /** The one shape of every result that hands out a file (SPEC C1). It never holds the file's bytes. */
 export const linkShape = z.object({
@@ -39,7 +40,7 @@ export function linkAnswer<Sha256 extends string | null>(
     size,
   };
   return {
-    text: `${readableSize(size)}, ${lifetime(shared)}: curl -fL ${outputOption(filename)} ${downloadUrl}`,
+    text: `${formatBytes(size)}, ${lifetime(shared)}: curl -fL ${outputOption(filename)} ${downloadUrl}`,
     structured: { filename, size, sha256, mediaType, token: shared.token, downloadUrl, expiresAt },
     content: [resource],
   };
@@ -62,13 +63,6 @@ export function timeText({ createdAt, expiresAt }: { createdAt: number; expiresA
 /** A plain short name is told to curl; any other is left to the server's header, out of the shell's reach. */
 function outputOption(filename: string): string {
   return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$/.test(filename) ? `-o ${filename}` : '-OJ';
-}
-
-function readableSize(bytes: number): string {
-  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
-  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
-  const value = bytes / 1024 ** power;
-  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
 }
 
 /** How long a link lives and how often it may be used, as every tool that makes one asks for it. */

@@ -3,7 +3,7 @@ import { WorkcrateError } from '../errors.ts';
 import type { Scales } from './measure.ts';
 import type { PlaceSpace } from './place-space.ts';
 import type { Place } from './sandbox.ts';
-import { plainBytes } from './plain-bytes.ts';
+import { formatBytes } from '../text.ts';
 
 /**
  * After a run its folders are measured again after so long, or sooner where the file system has filled by so much that
@@ -248,13 +248,13 @@ const nothingClaimed: Disposable = { [Symbol.dispose]() {} };
 
 const describeTaken = (bytes: number): string =>
   Number.isFinite(bytes)
-    ? `take ${plainBytes(bytes)}`
+    ? `take ${formatBytes(bytes)}`
     : 'hold something that the server cannot measure, such as a folder that is closed to it';
 
 function tooMuch(bytes: number, diskBytes: number): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
-    `Your /workspace and /artifacts ${describeTaken(bytes)}, and may take ${plainBytes(diskBytes)}. Runs that could have deleted files added more, so none is started until the operator has made room (docs/limits.md).`,
+    `Your /workspace and /artifacts ${describeTaken(bytes)}, and may take ${formatBytes(diskBytes)}. Runs that could have deleted files added more, so none is started until the operator has made room (docs/limits.md).`,
     { details: { disk_bytes: diskBytes } },
   );
 }
@@ -262,7 +262,7 @@ function tooMuch(bytes: number, diskBytes: number): WorkcrateError {
 function doesNotFit(there: number, bytes: number, diskBytes: number): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
-    `The inputs of this run take ${plainBytes(bytes)}, but your /workspace and /artifacts ${describeTaken(there)} already, and may take ${plainBytes(diskBytes)}. Nothing was copied. Delete what you do not need, such as folders of earlier runs (execute_bash: rm -rf /workspace/exec_*), or use an input where it is already by naming its working_dir.`,
+    `The inputs of this run take ${formatBytes(bytes)}, but your /workspace and /artifacts ${describeTaken(there)} already, and may take ${formatBytes(diskBytes)}. Nothing was copied. Delete what you do not need, such as folders of earlier runs (execute_bash: rm -rf /workspace/exec_*), or use an input where it is already by naming its working_dir.`,
     { details: { disk_bytes: diskBytes, taken_bytes: Number.isFinite(there) ? there : -1 } },
   );
 }

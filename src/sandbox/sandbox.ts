@@ -1,7 +1,6 @@
 import type { Log } from '../log.ts';
 import type { PythonPackages } from './python-packages.ts';
 
-export { plainBytes } from './plain-bytes.ts';
 export { debianNames, type PythonPackages } from './python-packages.ts';
 
 /** The languages that can be run. `node` is the Node that the server runs on. */

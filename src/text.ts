@@ -1,0 +1,20 @@
+const byteUnits = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
+
+/** A size as people read it, such as `1.5 GB`, in units of 1024, which settings take too. */
+export function formatBytes(bytes: number): string {
+  const step = Math.min(byteUnits.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const amount = bytes / 1024 ** step;
+  return `${step === 0 || amount >= 100 ? Math.round(amount) : Number(amount.toFixed(1))} ${byteUnits[step]}`;
+}
+
+/** A length of time as people read it: `791 ms`, `1.2 s`, `5 min 3 s`, `2 h 5 min`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${Number((ms / 1000).toFixed(1))} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return joinUnits(Math.floor(seconds / 60), 'min', seconds % 60, 's');
+  return joinUnits(Math.floor(seconds / 3600), 'h', Math.floor((seconds % 3600) / 60), 'min');
+}
+
+const joinUnits = (large: number, largeUnit: string, small: number, smallUnit: string): string =>
+  `${large} ${largeUnit}${small === 0 ? '' : ` ${small} ${smallUnit}`}`;
