@@ -47,7 +47,10 @@ it('stdio shares a file of the project by a link that can be fetched over HTTP',
   await writeFile(join(editor.project, 'result.txt'), 'hello');
   const { data, text } = await editor.call('share_file', { path: 'result.txt' });
   // The server ends with its client, whatever the link's own time.
-  assert.match(text, /^5 bytes, while this client runs, at most until \S+Z: curl -fL -o result\.txt http\S+$/);
+  assert.match(
+    text,
+    /^5 bytes, while this client runs, at most until \S+Z: curl -fL -o result\.txt http\S+$/,
+  );
   assert.match(data.downloadUrl, /^http:\/\/127\.0\.0\.1:\d+\/files\//);
   assert.equal(await (await fetch(data.downloadUrl)).text(), 'hello');
   for (const line of editor.logged().trimEnd().split('\n')) JSON.parse(line);

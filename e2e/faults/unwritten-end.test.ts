@@ -49,7 +49,7 @@ for (const [name, { skip, location }] of Object.entries(databases))
         const { failed, data, text } = await running;
         assert.equal(failed, false, text);
         assert.deepEqual([data.stdout, data.exit_code], ['done\n', 0]);
-        assert.match(text, /record could not be written yet/);
+        assert.match(text, /this run is not recorded yet/);
         await database.query('ALTER TABLE executions_away RENAME TO executions');
         await eventually(async () => (await rows())[0]!['reason'] === 'exit');
         await eventually(() => readdirSync(folder.path).includes('logs'));

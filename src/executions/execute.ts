@@ -90,7 +90,7 @@ function sandboxFor({ sandbox }: Room, language: Language): Sandbox {
   if (!sandbox.languages.includes(language))
     throw new WorkcrateError(
       'sandbox_unavailable',
-      `${language} is not installed where code runs. There is: ${sandbox.languages.join(', ')}.`,
+      `${language} is not installed where code runs. Available: ${sandbox.languages.join(', ')}.`,
     );
   return sandbox;
 }

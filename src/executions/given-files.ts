@@ -9,6 +9,7 @@ import { belowRoot, joined, parseName, type Components } from '../paths/paths.ts
 import type { Place, Sandbox } from '../sandbox/sandbox.ts';
 import { hashExisting } from './existing-file.ts';
 import { isFleeting, type InsideFolder } from './working-dir.ts';
+import { formatBytes } from '../text.ts';
 import { program } from '../program.ts';
 
 /** A file that a run was given: enough to tell later what it worked on. */
@@ -127,7 +128,11 @@ async function findFile({ files, caller }: Giving, id: string): Promise<Wanted> 
 
 export async function* storedBytes(files: Pick<Files, 'open'>, file: StoredFile): AsyncGenerator<Uint8Array> {
   await using object = await files.open(file);
-  if (object === null) throw new WorkcrateError('bytes_gone', `The bytes of ${file.name} are gone.`);
+  if (object === null)
+    throw new WorkcrateError(
+      'bytes_gone',
+      `The bytes of ${file.name} are gone. Send the file again (request_upload).`,
+    );
   yield* object.read(0, object.size);
 }
 
@@ -152,13 +157,13 @@ function demandFit({ folder, sandbox: { limits } }: Giving, wanted: readonly Wan
   if (large !== undefined)
     throw new WorkcrateError(
       'too_large',
-      `${large.name} takes ${large.size} bytes; a file in a run may take ${limits.fileBytes}.`,
+      `${large.name} has ${formatBytes(large.size)}; a file in a run may have at most ${formatBytes(limits.fileBytes)}.`,
     );
   const all = wanted.reduce((sum, { size }) => sum + size, 0);
   if (all > limits.diskBytes)
     throw new WorkcrateError(
       'too_large',
-      `The files take ${all} bytes together; a run may have ${limits.diskBytes} on disk.`,
+      `The files have ${formatBytes(all)} together; a run may have at most ${formatBytes(limits.diskBytes)} on disk.`,
     );
 }
 
@@ -213,7 +218,7 @@ function damaged({ log, caller }: Giving, { fileId, name, sha256 }: Wanted, foun
   log.error('file.damaged', { user: caller.user, file_id: fileId, sha256, found });
   return new WorkcrateError(
     'storage_failed',
-    `The stored bytes of ${name} are damaged: their sha256 is ${found}, and was ${sha256} when the file came. The run was not started. Send the file again (request_upload); the operator can look for more by ${program} check --read-data.`,
+    `The stored bytes of ${name} are damaged: their sha256 is ${found}, and was ${sha256} when the file was stored. The run was not started. Send the file again (request_upload). The operator can look for more damage with ${program} check --read-data.`,
   );
 }
 
@@ -245,7 +250,7 @@ function create({ place, folder }: Giving, path: Components, name: string) {
 function alreadyThere(name: string, cause?: unknown): WorkcrateError {
   return new WorkcrateError(
     'already_exists',
-    `There is another ${name} in the working directory already, with other bytes than this input. To use that one, leave the input out; to use the input, delete or rename that file first, or choose another working_dir.`,
+    `The working directory already has a different ${name}. To use that file, leave the input out. To use the input, delete or rename that file first, or choose another working_dir.`,
     { cause },
   );
 }

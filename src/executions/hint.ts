@@ -44,7 +44,7 @@ function hintFor({ what, name }: Missing, surroundings: Surroundings): string | 
       return pythonHint(name, surroundings);
     case 'node':
       return sentences(
-        `Node found no ${name} here: it has its own modules, and what is in a node_modules of the working directory.`,
+        `Node has no module ${name} here, only its built-in modules and those in a node_modules of the working directory.`,
         networkText(surroundings),
         operator(surroundings),
       );
@@ -56,7 +56,7 @@ function hintFor({ what, name }: Missing, surroundings: Surroundings): string | 
       );
     case 'install':
       return sentences(
-        'Nothing can be installed from here.',
+        'A run cannot install anything.',
         describeSurroundings(surroundings).trim(),
         operator(surroundings),
       );

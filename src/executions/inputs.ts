@@ -16,12 +16,12 @@ const textUpTo = (bytes: number, message: string) =>
 
 export const codeText = textUpTo(
   mostCodeBytes,
-  'code may take 1 MB; put data into stdin, or into a stored file that is named in files',
+  'code may have at most 1 MB; put data into stdin, or into a stored file that is named in files',
 ).min(1);
 
 export const stdinText = textUpTo(
   mostStdinBytes,
-  'stdin may take 2 MB; bring more in as a file with request_upload, name its file_id in files and read it from the working directory',
+  'stdin may have at most 2 MB; send more as a file with request_upload, name its file_id in files and read it from the working directory',
 );
 
 export const givenFiles = z

@@ -20,7 +20,7 @@ const limitsShape = z.object({
   disk_bytes: z.number(),
   tmp_bytes: z.number(),
   sandbox: z.string(),
-  runtime: z.string().nullable().describe('What ran it, where that could be told'),
+  runtime: z.string().nullable().describe('What ran it, where that is known'),
   unenforced: z.array(z.string()),
 });
 

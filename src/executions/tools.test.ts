@@ -154,7 +154,7 @@ test('2 MB of stdin reach the program, and whoever has more is told of files', a
   const { data } = await tools.call('execute_code', { language: 'node', code, stdin });
   assert.equal(data.stdout, `${stdin.length}\n`);
   const more = await tools.call('execute_code', { language: 'node', code, stdin: `${stdin}x` });
-  assert.match(more.text, /stdin may take 2 MB.*request_upload.*files/);
+  assert.match(more.text, /stdin may have at most 2 MB.*request_upload.*files/);
 });
 
 test('execute_bash runs in /workspace, which is kept, with its time in seconds', async () => {
@@ -164,7 +164,7 @@ test('execute_bash runs in /workspace, which is kept, with its time in seconds',
   assert.equal((await tools.call('execute_bash', { command: 'cat note.txt' })).data.stdout, 'kept\n');
   const late = await tools.call('execute_bash', { command: 'sleep 600', timeout: 0.3 });
   assert.equal(late.data.timed_out, true);
-  assert.match(late.text, /timed out after \d+ ms: it may take 300 ms\]/);
+  assert.match(late.text, /timed out after [\d.]+ m?s: its limit is 300 ms\]/);
 });
 
 test('long output is cut, and all of it can be had by link', async () => {
@@ -191,7 +191,7 @@ test('a run whose full output is over quota still gives its result, and says why
   const { data, text, failed } = await tools.call('execute_code', { language: 'bash', code });
   assert.equal(failed, false);
   assert.deepEqual([data.exit_code, data.truncated, data.full_stdout], [4, true, null]);
-  assert.match(text, /The full stdout could not be kept: Over quota/);
+  assert.match(text, /The full stdout could not be stored: Over quota/);
 });
 
 test('output beyond the most that is kept is dropped, and the answer says so', async () => {
@@ -200,7 +200,7 @@ test('output beyond the most that is kept is dropped, and the answer says so', a
     command: 'head -c 50000 /dev/zero | tr "\\0" x',
   });
   assert.equal(data.full_stdout.size, 20_000);
-  assert.match(text, /30000 bytes after it were dropped/);
+  assert.match(text, /Only the start of stdout was kept; the last 29\.3 KB were dropped/);
   assert.match(data.stdout, /truncated 42000 chars/);
 });
 
