@@ -43,7 +43,7 @@ export interface DownloadRouteOptions {
 export function createDownloadRoute(options: DownloadRouteOptions) {
   return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
     if (req.method !== 'GET' && req.method !== 'HEAD')
-      throw new WorkcrateError('method_not_allowed', 'Files are fetched with GET or HEAD.');
+      throw new WorkcrateError('method_not_allowed', 'Use GET or HEAD to fetch a file.');
     // A pipelined request waits for those before it, and the link has to be good when its turn has come.
     const turn = socketInTurn(res);
     if ((turn instanceof Promise ? await turn : turn) === null) return;
@@ -183,7 +183,7 @@ async function leaseSoon(links: Links, link: Link): Promise<Lease | null> {
 function busy(): WorkcrateError {
   return new WorkcrateError(
     'link_busy',
-    'This single-use link is being downloaded. If that transfer breaks off, it can be tried again.',
+    'Someone is downloading this single-use link now. If that transfer fails, you can try again.',
   );
 }
 

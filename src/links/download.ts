@@ -144,7 +144,7 @@ function checkedObject(object: OpenObject, expected: number): OpenObject {
 export function damaged(): WorkcrateError {
   return new WorkcrateError(
     'zip_damaged',
-    'The bytes do not agree with the CRC-32 that they were packed with. Copy the archive to its source again.',
+    'The file in the archive is damaged: its CRC-32 does not match. Copy the archive to its source again.',
   );
 }
 

@@ -46,7 +46,7 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
       : await createRedirect(options.storage, options.clock);
   if (options.reportsEnds) {
     options.log.warn('downloads.streamed', {
-      reason: `--downloads ${downloads} cannot tell a webhook of ends`,
+      reason: `--downloads ${downloads} cannot report ends to a webhook`,
     });
     return null;
   }

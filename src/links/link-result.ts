@@ -12,14 +12,14 @@ export const linkShape = z.object({
   mediaType: z.string(),
   token: z
     .string()
-    .describe('Names this link to link_status and revoke_link. Whoever has it can fetch the file.'),
+    .describe('The link for link_status and revoke_link. Anyone who has it can fetch the file.'),
   downloadUrl: z.string(),
   expiresAt: z.string(),
 });
 
 /** The same for what stands elsewhere, whose sha256 nobody may know without reading all of it. */
 export const elsewhereLinkShape = linkShape.extend({
-  sha256: z.string().nullable().describe('Null where it is not known'),
+  sha256: z.string().nullable().describe('Null if unknown'),
 });
 
 type LinkResult<Sha256> = Omit<z.input<typeof linkShape>, 'sha256'> & { sha256: Sha256 };

@@ -170,7 +170,7 @@ export function createLinks(options: LinksOptions) {
 async function foundElsewhere({ elsewhere }: LinksOptions, reference: string): Promise<Download> {
   // It was made just now, and so is known by no other.
   if (elsewhere !== undefined) return elsewhere.download(reference, async () => {});
-  throw new WorkcrateError('unsupported', 'This server hands out nothing but its own files.');
+  throw new WorkcrateError('unsupported', 'This server makes links only to its own files.');
 }
 
 /** What a link points at, as far as that can be told: a source that is down must not hide how a link was used. */

@@ -51,7 +51,7 @@ async function within<T>(milliseconds: number, reading: Promise<T>): Promise<T> 
 function incomplete(cause?: unknown): WorkcrateError {
   return new WorkcrateError(
     'upload_incomplete',
-    'The transfer broke off. Go on from the Upload-Offset that HEAD tells.',
+    'The transfer was interrupted. Continue from the Upload-Offset that HEAD returns.',
     { cause },
   );
 }
@@ -59,6 +59,6 @@ function incomplete(cause?: unknown): WorkcrateError {
 function stalled(): WorkcrateError {
   return new WorkcrateError(
     'stalled',
-    'Nothing was sent for too long. Go on from the Upload-Offset that HEAD tells.',
+    'No bytes came for too long. Continue from the Upload-Offset that HEAD returns.',
   );
 }

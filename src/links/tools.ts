@@ -40,17 +40,17 @@ function requestUpload(options: LinkToolsOptions): Tool {
     group: 'files',
     title: 'Request an upload',
     description:
-      'Get a one-time URL to which a file of any size is sent past the conversation: PUT the bytes there (the curl command is in the answer). The PUT answers with the file_id that other tools take. An interrupted upload can be resumed with tus.',
+      'Get a one-time URL to send a file of any size outside the conversation: PUT the bytes there (the curl command is in the answer). The PUT returns the file_id that other tools take. An interrupted upload can be resumed with tus.',
     input: z.strictObject({
-      filename: filename.describe('Name of the file to come'),
+      filename: filename.describe('Name of the file'),
       size: z.number().int().min(0).optional().describe('Its size in bytes, if known: checked on arrival'),
       sha256: z
         .string()
-        .regex(/^[0-9a-fA-F]{64}$/, 'sha256 takes 64 hex digits')
+        .regex(/^[0-9a-fA-F]{64}$/, 'sha256 must be 64 hex digits')
         .optional()
         .describe('Its sha256, if known: checked on arrival'),
-      media_type: z.string().refine(isMediaType, 'media_type takes a type such as text/csv').optional(),
-      ttl_seconds: linkTerms(options).ttl_seconds.describe('How long the file is kept once it is here'),
+      media_type: z.string().refine(isMediaType, 'media_type must be a type such as text/csv').optional(),
+      ttl_seconds: linkTerms(options).ttl_seconds.describe('How long the file is kept after it arrives'),
     }),
     output: z.object({ uploadUrl: z.string(), token: z.string(), expiresAt: z.string() }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -79,7 +79,7 @@ function shareFile(options: LinkToolsOptions): Tool {
     group: 'files',
     title: 'Share a file by link',
     description:
-      'Get a link from which a person or a program fetches a file, past the conversation. Give the file_id of a stored file, or, where client and server share the machine (stdio), a path.',
+      'Get a link from which a person or a program downloads a file, outside the conversation. Give the file_id of a stored file, or, where client and server share the machine (stdio), a path.',
     input: z.strictObject({
       file_id: fileId.optional().describe('A stored file, as list_files shows them'),
       path: z
@@ -114,7 +114,7 @@ function bundleFiles(options: LinkToolsOptions): Tool {
     name: 'bundle_files',
     group: 'files',
     title: 'Share many files as one ZIP',
-    description: 'Get one link from which many stored files are fetched as a ZIP archive.',
+    description: 'Get one link that downloads many stored files as a ZIP archive.',
     input: z.strictObject({
       file_ids: z.array(fileId).min(1).max(100_000),
       filename: filename.default('files.zip').describe('Name of the archive'),
@@ -147,7 +147,7 @@ function throttled(report: (done: number, total: number) => void): (done: number
 
 const reference = z.strictObject({
   token: z.string().min(1).max(4096).optional().describe('The token of a link, or its URL'),
-  link_id: z.string().min(1).max(200).optional().describe('Or its link_id, as link_status tells it'),
+  link_id: z.string().min(1).max(200).optional().describe('Or its link_id, from link_status'),
 });
 
 /** A URL ends with its token. */
@@ -163,7 +163,7 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
     name: 'link_status',
     group: 'files',
     title: 'See how a link was used',
-    description: 'Tells whether a link still works, and how often, how much and when it was downloaded.',
+    description: 'Shows whether a link still works, and how often, how much and when it was downloaded.',
     input: reference,
     output: z.object({
       link_id: z.string(),
@@ -181,7 +181,7 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
     async handle(input, { caller }) {
       const { link, state, download, isGone } = await links.status(caller, referenceOf(input));
       const shown = state === 'active' && isGone ? ('gone' as const) : state;
-      const hidden = download === null && !isGone ? ' What it points to cannot be reached now.' : '';
+      const hidden = download === null && !isGone ? ' Its target cannot be reached now.' : '';
       const why =
         shown === 'gone' ? ': its file was deleted, or the bytes are missing, so it answers 410' : '';
       return {
@@ -207,7 +207,7 @@ function revokeLink({ links }: LinkToolsOptions): Tool {
     name: 'revoke_link',
     group: 'files',
     title: 'End a link',
-    description: 'Ends a link at once. The file itself stays; delete_file removes it.',
+    description: 'Ends a link at once. The file is kept; delete_file removes it.',
     input: reference,
     output: z.object({ link_id: z.string(), revoked: z.boolean() }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },

@@ -46,7 +46,7 @@ export async function answerTus(exchange: TusExchange): Promise<void> {
 export function speaksVersion(req: IncomingMessage, res: ServerResponse): boolean {
   const asked = req.headers['tus-resumable'];
   if (asked === undefined || asked === tusVersion || req.method === 'OPTIONS') return true;
-  const error = `This server speaks tus ${tusVersion} only. Use a client of that version, or PUT.`;
+  const error = `This server supports only tus ${tusVersion}. Use a client of that version, or PUT.`;
   answerJson(res, 412, { error, code: 'unsupported' }, { 'Tus-Version': tusVersion });
   return false;
 }
@@ -82,7 +82,7 @@ async function create({ uploads, req, res, token, urlOf }: TusExchange): Promise
   if (length === null ? deferred !== '1' : deferred !== undefined)
     throw new WorkcrateError(
       'invalid_input',
-      'POST takes either Upload-Length or Upload-Defer-Length: 1. To send a file in one go, use PUT.',
+      'POST needs either Upload-Length or Upload-Defer-Length: 1. To send a whole file at once, use PUT.',
     );
   const { file } = await uploads.begin(token, length);
   answer(res, 201, { Location: urlOf(token), ...expiry(await uploads.find(token)), ...receiptHeaders(file) });
@@ -90,12 +90,12 @@ async function create({ uploads, req, res, token, urlOf }: TusExchange): Promise
 
 async function patch({ uploads, req, res, token, take }: TusExchange): Promise<void> {
   if (req.headers['content-type'] !== offsetType) {
-    const error = `PATCH takes Content-Type: ${offsetType}.`;
+    const error = `PATCH needs Content-Type: ${offsetType}.`;
     return answerJson(res, 415, { error, code: 'unsupported' });
   }
   const offset = lengthHeader(req, 'upload-offset');
   if (offset === null)
-    throw new WorkcrateError('invalid_input', 'PATCH takes Upload-Offset: where its bytes begin.');
+    throw new WorkcrateError('invalid_input', 'PATCH needs Upload-Offset: where its bytes begin.');
   const { expiresAt } = await uploads.find(token);
   try {
     const { size, file } = await take({ offset, fileLength: lengthHeader(req, 'upload-length') });
@@ -123,7 +123,7 @@ export function lengthHeader(req: IncomingMessage, name: string): number | null 
   const value = req.headers[name];
   if (value === undefined) return null;
   if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
-  throw new WorkcrateError('invalid_input', `${name} takes a whole number.`);
+  throw new WorkcrateError('invalid_input', `${name} must be a whole number.`);
 }
 
 function answer(res: ServerResponse, status: number, headers: Record<string, string | number>): void {

@@ -115,7 +115,7 @@ async function giveWay(options: Options, tx: Queries, { owner, createdAt }: Uplo
 function tooManyOpen(): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
-    `You have ${mostOpen} upload links whose files are not complete, as many as may be. Use those, or wait until they expire.`,
+    `You have ${mostOpen} upload links that wait for their files, which is the limit. Use them, or wait until they expire.`,
     { details: { mostUploads: mostOpen } },
   );
 }

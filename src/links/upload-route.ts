@@ -47,7 +47,7 @@ async function put(req: IncomingMessage, res: ServerResponse, take: TakeBytes): 
   if (req.headers['content-range'] !== undefined)
     throw new WorkcrateError(
       'invalid_input',
-      'PUT takes the whole file. To go on with a part of it, use PATCH with Upload-Offset.',
+      'PUT sends the whole file. To send a part of it, use PATCH with Upload-Offset.',
     );
   const { file } = await take({ offset: null, fileLength: lengthHeader(req, 'content-length') });
   if (!file) throw new WorkcrateError('internal', 'A whole upload made no file.');

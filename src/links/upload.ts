@@ -76,34 +76,34 @@ export function accept(upload: Upload, found: Digest): void {
   if (upload.declaredSha256 !== null && upload.declaredSha256 !== found.sha256)
     throw new WorkcrateError(
       'hash_mismatch',
-      `The bytes have the sha256 ${found.sha256}, not the announced ${upload.declaredSha256}. Nothing was kept; send the file again.`,
+      `The received bytes have the sha256 ${found.sha256}, not the announced ${upload.declaredSha256}. Nothing was kept; send the file again.`,
     );
 }
 
 export function sizeMismatch(announced: number, found: number): WorkcrateError {
   return new WorkcrateError(
     'size_mismatch',
-    `${announced} bytes were announced, and ${found} are sent. Nothing was kept; send the whole file again.`,
+    `${announced} bytes were announced, but ${found} were sent. Nothing was kept; send the whole file again.`,
   );
 }
 
 export function uploadNotFound(): WorkcrateError {
   return new WorkcrateError(
     'upload_not_found',
-    'Upload not found or expired. Make the call that gave the link again, such as request_upload, for a new one.',
+    'Upload not found or expired. To get a new link, repeat the call that made it, such as request_upload.',
   );
 }
 
 export function uploadUsed(): WorkcrateError {
   return new WorkcrateError(
     'upload_used',
-    'This upload link has been used: its file is complete. GET the same URL to see the file_id, or make the call that gave the link again.',
+    'This upload link was already used: its file is complete. GET the same URL to see the file_id, or repeat the call that made the link.',
   );
 }
 
 export function uploadBusy(): WorkcrateError {
   return new WorkcrateError(
     'upload_busy',
-    'Another request is writing this upload. Try again when it has ended.',
+    'Another request is writing to this upload. Try again when it is done.',
   );
 }

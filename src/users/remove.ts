@@ -60,6 +60,6 @@ export async function demandStanding(tx: Queries, caller: Caller, begunAt: numbe
   if (removedAt === null || removedAt < (caller.since ?? begunAt)) return;
   throw new WorkcrateError(
     'unauthorized',
-    'You were removed from this server while the call was under way, so it hands nothing out. Ask its operator for a new key.',
+    'You were removed from this server during the call, so no link was made. Ask the operator for a new key.',
   );
 }
