@@ -64,11 +64,11 @@ it('check tells of bytes that no row knows, and the next start removes them', as
   await writeFile(orphan, 'orphan');
   await writeFile(join(left.path, 'files/staging/up-gone.part'), 'staged');
   const { code, stdout } = await left.check();
-  assert.match(stdout, /^problem: files\/00\/0{24}: no file knows this object; the next start removes it$/m);
   assert.match(
     stdout,
-    /^problem: up-gone: no upload goes on with these bytes; the next start removes them$/m,
+    /^problem: files\/00\/0{24}: this object belongs to no file; the next start removes it$/m,
   );
+  assert.match(stdout, /^problem: up-gone: these bytes belong to no upload; the next start removes them$/m);
   assert.equal(code, 1);
   await using program = await serve(['--data', left.path]);
   await program.end('SIGTERM');
@@ -81,8 +81,8 @@ it('check tells of usage that is counted wrong', async () => {
   using database = new DatabaseSync(join(left.path, 'workcrate.db'));
   database.exec("UPDATE usage SET bytes = 31 WHERE owner = 'local'; DELETE FROM usage WHERE owner = '*'");
   const { code, stdout } = await left.check();
-  assert.match(stdout, /^problem: usage of local: 31 bytes in 2 files are counted, 32 in 2 held$/m);
-  assert.match(stdout, /^problem: usage of \*: 0 bytes in 0 files are counted, 32 in 2 held$/m);
+  assert.match(stdout, /^problem: usage of local: 31 bytes in 2 files are counted, but 32 in 2 are stored$/m);
+  assert.match(stdout, /^problem: usage of \*: 0 bytes in 0 files are counted, but 32 in 2 are stored$/m);
   assert.equal(code, 1);
 });
 
@@ -117,7 +117,7 @@ it('more objects without a row than a crash leaves are put into quarantine, told
     await writeFile(join(folder, `${name}.bin`), 'whose row was lost');
   }
   const before = await left.check();
-  assert.match(before.stdout, /no file knows this object; the next start puts it into quarantine/);
+  assert.match(before.stdout, /this object belongs to no file; the next start puts it into quarantine/);
   await using program = await serve(['--data', left.path]);
   assert.match(program.output.stderr, /"level":"warn","event":"start.orphans_quarantined","count":13/);
   await program.end('SIGTERM');
@@ -215,7 +215,7 @@ it('a files folder that is not mounted is refused, and can be adopted where the 
   const flags = ['--data', left.path, '--files-dir', elsewhere.path];
   await assert.rejects(serve(flags), /not the one that belongs to this database.*not mounted/);
   const { code, stdout } = await left.check('--files-dir', elsewhere.path);
-  assert.match(stdout, /problem: the place for files is not the one that belongs to this database/);
+  assert.match(stdout, /problem: the stored files belong to another database/);
   assert.equal(code, 1);
   const adopted = await left.check('--adopt-storage', '--files-dir', elsewhere.path);
   assert.deepEqual([adopted.code, adopted.stderr], [0, '']);
@@ -233,7 +233,10 @@ it('of two servers on one PostgreSQL with a files folder each, the second is ref
     return serve(['--data', folder.path], { env: { WORKCRATE_DATABASE: url } });
   };
   await using _first = await start();
-  await assert.rejects(start(), /Several servers on one database need one storage that all of them reach/);
+  await assert.rejects(
+    start(),
+    /Several servers with one database need one storage that all of them can reach/,
+  );
 });
 
 it('check of a folder without data says so and makes none', async () => {

@@ -137,7 +137,7 @@ async function copiedUnderLoad(
 const wellDone = /^(?:note: quarantine.*\n)?checked \d+ files, \d+ bytes: all is well\n$/;
 
 /** Before the first start `check` finds nothing but what came in after the database was copied. */
-const leftover = /no file knows this object|no upload goes on with these bytes/;
+const leftover = /this object belongs to no file|these bytes belong to no upload/;
 const onlyLeftovers = (said: string): boolean =>
   said.split('\n').every((line) => !line.startsWith('problem: ') || leftover.test(line));
 

@@ -1,4 +1,5 @@
 import { WorkcrateError } from '../errors.ts';
+import { formatBytes } from '../text.ts';
 
 /** Passes bytes through until there are more than `most`, then breaks off. */
 export async function* bounded(bytes: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
@@ -13,7 +14,7 @@ export async function* bounded(bytes: AsyncIterable<Uint8Array>, most: number): 
 export function tooLarge(most: number): WorkcrateError {
   return new WorkcrateError(
     'too_large',
-    `More bytes than the ${most} that are allowed here. Send a smaller file.`,
+    `The file has more than ${formatBytes(most)}, which is the limit. Send a smaller file.`,
     {
       details: { limit: most },
     },

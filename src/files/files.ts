@@ -221,7 +221,7 @@ function dailyOrphans(options: FilesOptions, inHand: ReadonlySet<string>): () =>
     if (!storage.isShared || clock() < next) return;
     next = clock() + dayMs;
     if (!(await isSameStore(options.database, storage)))
-      return log.error('sweep.orphans_left', { reason: 'the store belongs to another database by now' });
+      return log.error('sweep.orphans_left', { reason: 'the store now belongs to another database' });
     const { removed } = await sweepOrphans(options, inHand);
     log.info('sweep.orphans_removed', { count: removed });
   };

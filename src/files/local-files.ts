@@ -44,7 +44,7 @@ export type LocalFiles = ReturnType<typeof createLocalFiles>;
 function locate(path: string, roots: readonly string[]): { root: string; below: string } {
   const [first] = roots;
   if (first === undefined)
-    throw outside('No folder is open for sharing by path. Start workcrate with --share-roots DIR.');
+    throw outside('No folder is allowed for sharing by path. Start workcrate with --share-roots DIR.');
   if (!isAbsolute(path)) return { root: first, below: path };
   for (const root of roots) {
     const below = relative(root, path);

@@ -1,5 +1,6 @@
 import type { Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
+import { formatBytes } from '../text.ts';
 
 export interface Quotas {
   readonly userBytes: number;
@@ -83,13 +84,13 @@ async function exceeded(
   const details = { mostBytes, mostFiles };
   // How much others hold is nobody's business.
   if (owner === everybody)
-    return new WorkcrateError('quota_exceeded', `Over quota. This server has no room left. ${advice}`, {
+    return new WorkcrateError('quota_exceeded', `Over quota. This server has no space left. ${advice}`, {
       details,
     });
   return new WorkcrateError(
     'quota_exceeded',
-    `Over quota. You may keep ${mostBytes} bytes in ${mostFiles} files, and ${held?.bytes} bytes in ` +
-      `${held?.files} files are kept or promised. ${advice}`,
+    `Over quota. You may keep ${formatBytes(mostBytes)} in ${mostFiles} files; ${formatBytes(held?.bytes ?? 0)} in ` +
+      `${held?.files} files are kept or reserved. ${advice}`,
     { details },
   );
 }

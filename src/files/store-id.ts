@@ -98,8 +98,8 @@ async function knowsFiles(database: Database): Promise<boolean> {
 function ofAnother(): WorkcrateError {
   return new WorkcrateError(
     'data_mismatch',
-    'The place for files belongs to another database than the one given. Start with the database that it belongs to ' +
-      '(several servers need the same --database), or choose an empty place (--files-dir, --s3-prefix, ' +
+    'The stored files belong to another database. Start with the database that they belong to ' +
+      '(several servers need the same --database), or choose an empty folder, bucket or prefix (--files-dir, --s3-prefix, ' +
       `--azure-prefix). Nothing was changed. If that database is gone for good, remove the object ${key}.`,
   );
 }
@@ -107,9 +107,9 @@ function ofAnother(): WorkcrateError {
 function notTheOne(): WorkcrateError {
   return new WorkcrateError(
     'data_mismatch',
-    'The place for files is empty, and is not the one that belongs to this database. Perhaps it is not mounted, or ' +
-      '--files-dir, the bucket or the prefix is another than before. Mount it, or name the one that was used. Several ' +
-      'servers on one database need one storage that all of them reach: --storage s3 or azure. Nothing was changed. If ' +
-      `the files are gone for good, ${program} check --adopt-storage has the database go on with this empty place.`,
+    'The storage for files is empty, and is not the one that belongs to this database. Perhaps it is not mounted, or ' +
+      '--files-dir, the bucket or the prefix changed. Mount it, or set the one that was used. Several ' +
+      'servers with one database need one storage that all of them can reach: --storage s3 or azure. Nothing was changed. If ' +
+      `the files are lost for good, run ${program} check --adopt-storage to continue with this empty storage.`,
   );
 }

@@ -82,7 +82,7 @@ export function fileFromRow(row: Row): StoredFile {
 export function fileDamaged({ id, name }: Pick<StoredFile, 'id' | 'name'>): WorkcrateError {
   return new WorkcrateError(
     'file_damaged',
-    `The stored bytes of ${name} (${id}) are not those that were sent: their sha256 is another. Send the file again, ` +
+    `The stored bytes of ${name} (${id}) are damaged: their sha256 changed. Send the file again, ` +
       `and ask the operator to run ${program} check --read-data.`,
     { details: { fileId: id } },
   );

@@ -38,7 +38,7 @@ function listFiles(files: Files): Tool {
       const next = found.length > limit ? page.at(-1)!.id : null;
       const lines = page.map((file) => `${file.id}  ${file.size} bytes  ${file.name}`);
       return {
-        text: lines.join('\n') || 'There are no files. request_upload brings one in.',
+        text: lines.join('\n') || 'There are no files. Send one with request_upload.',
         structured: { files: page.map(describe), next },
       };
     },

@@ -35,9 +35,7 @@ export async function verifyFiles(options: VerifyOptions): Promise<Verification>
     options.report(result.files);
   }
   if (!(await isSameStore(options.database, options.storage)))
-    result.problems.push(
-      'the place for files is not the one that belongs to this database: no server starts with both',
-    );
+    result.problems.push('the stored files belong to another database: a server with both does not start');
   else if (options.findOrphans) result.problems.push(...(await leftovers(options)));
   result.problems.push(...(await miscounts(options)));
   return result;
@@ -72,10 +70,10 @@ async function leftovers(options: VerifyOptions): Promise<string[]> {
   const remover = options.storage.isShared ? 'a sweep' : 'the next start';
   const keys = await Array.fromAsync(orphans(stores));
   const fate = isSuspicious(options.storage, keys.length) ? 'puts it into quarantine' : 'removes it';
-  const found = keys.map((key) => `${key}: no file knows this object; ${remover} ${fate}`);
+  const found = keys.map((key) => `${key}: this object belongs to no file; ${remover} ${fate}`);
   // Those of an upload that has expired go with its row.
   for await (const { id } of abandoned(stores, 0))
-    found.push(`${id}: no upload goes on with these bytes; ${remover} removes them`);
+    found.push(`${id}: these bytes belong to no upload; ${remover} removes them`);
   return found;
 }
 
@@ -106,6 +104,6 @@ async function miscounts({ database, openUploads }: VerifyOptions): Promise<stri
   );
   return rows.map(
     ({ owner, bytes, files, bytes_held, files_held }) =>
-      `usage of ${owner}: ${bytes} bytes in ${files} files are counted, ${bytes_held} in ${files_held} held`,
+      `usage of ${owner}: ${bytes} bytes in ${files} files are counted, but ${bytes_held} in ${files_held} are stored`,
   );
 }
