@@ -100,6 +100,6 @@ async function reading(fd: number, into: Buffer, offset: number, position: numbe
 }
 
 function changed(): WorkcrateError {
-  const reason = 'it changed while it was being read; try again when the program that writes it has ended';
+  const reason = 'it changed during reading; try again when the program that writes it has ended';
   return artifactFailed('encode', new WorkcrateError('artifact_failed', reason));
 }

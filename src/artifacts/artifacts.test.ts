@@ -105,7 +105,7 @@ for (const [what, change] of [
     });
     await assert.rejects(reading, {
       code: 'artifact_failed',
-      message: /^Failed to encode artifact: it changed while it was being read/,
+      message: /^Failed to encode artifact: it changed during reading/,
     });
     assert.ok(given > 0 && given <= 2_000_000, `${given}`);
     recordProof('A3:failed-read-in-its-words', 'A7:checked-on-the-open-file');

@@ -122,7 +122,7 @@ function callerOf(segment: string, who: Caller | null): Caller {
   if (who !== null && user !== who.user)
     throw new WorkcrateError(
       'forbidden',
-      'Only your own artifacts can be had: the path has to begin with your name.',
+      'You can only fetch your own artifacts: the path must begin with your name.',
     );
   if (
     user === null ||

@@ -76,7 +76,7 @@ test('list_artifacts gives names and their count, and as text each name on one l
   assert.equal(many.data.count, 152);
   const lines = many.content[0]!.text!.split('\n');
   assert.equal(lines.length, 101);
-  assert.equal(lines.at(-1), `There are 152 in all. To go on, call with after: ${lines.at(-2)}`);
+  assert.equal(lines.at(-1), `There are 152 in all. For the next page, call with after: ${lines.at(-2)}`);
 });
 
 test('list_artifacts goes on where the text or the page before ended', async () => {
@@ -84,7 +84,10 @@ test('list_artifacts goes on where the text or the page before ended', async () 
   for (const name of ['a', 'b', 'c', 'd', 'e']) mcp.put(name, '');
   const first = await mcp.call('list_artifacts', { limit: 2 });
   assert.deepEqual(first.data, { artifacts: ['a', 'b'], count: 2, total: 5, next: 'b' });
-  assert.match(first.content[0]!.text!, /^"a"\n"b"\nThere are 5 in all\. To go on, call with after: "b"$/);
+  assert.match(
+    first.content[0]!.text!,
+    /^"a"\n"b"\nThere are 5 in all\. For the next page, call with after: "b"$/,
+  );
   const last = await mcp.call('list_artifacts', { limit: 3, after: 'b' });
   assert.deepEqual(last.data, { artifacts: ['c', 'd', 'e'], count: 3, total: 5, next: null });
   assert.equal(last.content[0]!.text, '"c"\n"d"\n"e"');
@@ -190,9 +193,9 @@ test('show leaves out what is no such picture or larger than 1 MB, and says so; 
     return content.at(-1)!;
   };
   assert.equal((await last('exact.png')).type, 'image');
-  assert.equal((await last('large.png')).text, 'Not shown: it is larger than 1048576 bytes.');
+  assert.equal((await last('large.png')).text, 'Not shown: it is larger than 1 MB.');
   for (const name of ['false.png', 'empty.png', 'plot.svg'])
-    assert.equal((await last(name)).text, 'Not shown: it is no PNG, JPEG, GIF or WebP.');
+    assert.equal((await last(name)).text, 'Not shown: it is not a PNG, JPEG, GIF or WebP.');
 });
 
 test('the limit is for base64 and what is shown; a link has the limit of files', async () => {

@@ -8,6 +8,7 @@ import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp
 import { isPlainName } from './artifact.ts';
 import { base64Of, mostNamesOnPage, type Artifact, type Artifacts, type NamePage } from './artifacts.ts';
 import { pictureType } from './picture.ts';
+import { formatBytes } from '../text.ts';
 
 export interface ArtifactToolsOptions {
   readonly artifacts: Artifacts;
@@ -31,7 +32,7 @@ function listArtifacts({ artifacts }: ArtifactToolsOptions): Tool {
     group: 'artifacts',
     title: 'List artifacts',
     description:
-      'Lists the files that your code left directly in /artifacts, by name, in pages. Folders, symbolic links and names that begin with a dot are not listed. get_artifact hands one out.',
+      'Lists the files that your code left directly in /artifacts, by name, in pages. Folders, symbolic links and names that begin with a dot are not listed. get_artifact returns one.',
     input: z.strictObject({
       limit: z.number().int().min(1).max(mostNamesOnPage).default(mostNamesOnPage),
       after: z.string().max(4096).optional().describe('The `next` of the page before, or any name'),
@@ -63,7 +64,9 @@ function pageAsText({ names, total, next }: NamePage, after: string | null): str
   // As JSON, so that a line break in a name does not pass for another name.
   const lines = names.slice(0, mostNamesInText).map((name) => JSON.stringify(name));
   if (next === null && lines.length === names.length) return lines.join('\n');
-  return [...lines, `There are ${total} in all. To go on, call with after: ${lines.at(-1)}`].join('\n');
+  return [...lines, `There are ${total} in all. For the next page, call with after: ${lines.at(-1)}`].join(
+    '\n',
+  );
 }
 
 function inputOf(options: ArtifactToolsOptions) {
@@ -73,11 +76,11 @@ function inputOf(options: ArtifactToolsOptions) {
       .max(4096)
       .optional()
       .describe('Its name in /artifacts, such as plot.png or /artifacts/plot.png'),
-    artifact_path: z.string().max(4096).optional().describe('The same as name; give one of both'),
+    artifact_path: z.string().max(4096).optional().describe('The same as name; give one of the two'),
     delivery: z
       .enum(['link', 'base64'])
       .default('link')
-      .describe('link: by URL, past the conversation, any size. base64: its bytes in this answer'),
+      .describe('link: a URL, outside the conversation, any size. base64: its bytes in this answer'),
     show: z
       .boolean()
       .default(false)
@@ -103,7 +106,7 @@ function getArtifact(options: ArtifactToolsOptions): Tool {
     group: 'artifacts',
     title: 'Get an artifact',
     description:
-      'Hands out a file that your code left in /artifacts: by default as a link from which a person or a program fetches it, past the conversation. The link is to a copy made now.',
+      'Returns a file that your code left in /artifacts: by default as a link from which a person or a program downloads it, outside the conversation. The link is to a copy made now.',
     input: inputOf(options),
     output: gotten,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -142,7 +145,7 @@ function nameIn({ name, artifact_path: path }: Input): string {
 /** The words of the specification (A5, A6) are the first line; what to do is the second. */
 function withAdvice(error: unknown): unknown {
   if (!isWorkcrateError(error, 'not_found') && !isWorkcrateError(error, 'invalid_input')) return error;
-  const message = `${error.message}\nOnly files directly in /artifacts are handed out, and list_artifacts shows them. Copy a file from elsewhere there first, such as with execute_bash: cp FILE /artifacts/`;
+  const message = `${error.message}\nOnly files directly in /artifacts can be fetched; list_artifacts shows them. Copy other files there first, such as with execute_bash: cp FILE /artifacts/`;
   return new WorkcrateError(error.code, message, { cause: error, details: { ...error.details } });
 }
 
@@ -173,9 +176,10 @@ const mostShown = 1024 * 1024;
 /** The picture, or a word on why there is none. */
 async function picture(artifact: Artifact, sizeLimit: number): Promise<ContentBlock[]> {
   const most = Math.min(mostShown, sizeLimit);
-  if (artifact.size > most) return [{ type: 'text', text: `Not shown: it is larger than ${most} bytes.` }];
+  if (artifact.size > most)
+    return [{ type: 'text', text: `Not shown: it is larger than ${formatBytes(most)}.` }];
   const data = await base64Of(artifact);
   const mimeType = pictureType(Buffer.from(data.slice(0, 16), 'base64'));
-  if (mimeType === null) return [{ type: 'text', text: 'Not shown: it is no PNG, JPEG, GIF or WebP.' }];
+  if (mimeType === null) return [{ type: 'text', text: 'Not shown: it is not a PNG, JPEG, GIF or WebP.' }];
   return [{ type: 'image', data, mimeType }];
 }
