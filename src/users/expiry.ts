@@ -10,7 +10,7 @@ export function expiryOf(text: string, now: number): number {
   if (at > now && at <= now + mostYears * 366 * unitMs['d']!) return at;
   throw new WorkcrateError(
     'config_invalid',
-    `--expires takes a time to come within ${mostYears} years, such as 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z, not ${JSON.stringify(text)}.`,
+    `--expires takes a future time within ${mostYears} years, such as 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z, not ${JSON.stringify(text)}.`,
   );
 }
 

@@ -14,6 +14,6 @@ export function demandIssuer(url: string | null): string {
   if (isSafe(url)) return url;
   throw new WorkcrateError(
     'config_invalid',
-    '--oauth-issuer must be an https:// URL; http:// is for this machine alone.',
+    '--oauth-issuer must be an https:// URL; http:// is allowed only for this machine.',
   );
 }

@@ -40,10 +40,10 @@ async function discover(url: string, renewed: () => void): Promise<KnownIssuer> 
   for (const address of metadataUrls(url)) {
     const told = metadata.safeParse(await fetchJson(address)).data;
     if (told === undefined || withoutSlash(told.issuer) !== withoutSlash(url)) continue;
-    if (!isSafe(told.jwks_uri)) throw new IssuerDown(`${address} names keys that are not at an https URL.`);
+    if (!isSafe(told.jwks_uri)) throw new IssuerDown(`${address} has keys that are not at an https URL.`);
     return { id: told.issuer, keys: keysAt(told.jwks_uri, renewed) };
   }
-  throw new IssuerDown(`${url} tells nothing of itself as an issuer of that name does.`);
+  throw new IssuerDown(`${url} does not describe itself as an issuer of that name.`);
 }
 
 /** RFC 8414 puts the well-known part before the path of the issuer, OpenID Connect Discovery behind it. */
@@ -60,7 +60,7 @@ function metadataUrls(issuer: string): string[] {
 function keysAt(url: string, renewed: () => void): JWTVerifyGetKey {
   const fetchKeys = afterPauses(async () => {
     const found = keySet.safeParse(await fetchJson(url));
-    if (!found.success) throw new IssuerDown(`${url} holds no set of keys.`);
+    if (!found.success) throw new IssuerDown(`${url} has no key set.`);
     renewed();
     return found.data;
   });

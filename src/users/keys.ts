@@ -56,7 +56,7 @@ export async function addUser(
     }
     throw new WorkcrateError(
       'already_exists',
-      `There is a user ${name} already. ${program} user rotate ${name} gives a new key and ends the old one.`,
+      `There is a user ${name} already. ${program} user rotate ${name} makes a new key and ends the old one.`,
     );
   });
 }
@@ -101,10 +101,7 @@ export async function listKeys(database: Queries): Promise<ListedKey[]> {
 }
 
 export function unknownUser(name: string): WorkcrateError {
-  return new WorkcrateError(
-    'not_found',
-    `There is no user ${name}. ${program} user list shows who there is.`,
-  );
+  return new WorkcrateError('not_found', `There is no user ${name}. ${program} user list shows all users.`);
 }
 
 async function insertKey(

@@ -30,7 +30,7 @@ export function demandUserName(text: string): string {
   if (isUserName(text)) return text;
   throw new WorkcrateError(
     'config_invalid',
-    `${JSON.stringify(text)} cannot be the name of a user. A name has 1 to 64 of a-z 0-9 . _ @ + - and begins ` +
+    `${JSON.stringify(text)} cannot be a user name. A name has 1 to 64 of a-z 0-9 . _ @ + - and begins ` +
       `with a letter or digit; not oauth- and 32 hex digits, and none of ${[...reserved].join(', ')}.`,
   );
 }

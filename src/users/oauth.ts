@@ -72,7 +72,7 @@ function refuseOtherKinds(payload: JWTPayload, { typ }: { readonly typ?: unknown
   if (payload['cnf'] !== undefined)
     throw new errors.JWTClaimValidationFailed('bound to a key by "cnf"', payload, 'cnf');
   if (typ !== undefined && !(typeof typ === 'string' && types.has(typ.toLowerCase())))
-    throw new errors.JWTClaimValidationFailed('not a token for access by its "typ"', payload, 'typ');
+    throw new errors.JWTClaimValidationFailed('not an access token by its "typ"', payload, 'typ');
 }
 
 function signedIn(

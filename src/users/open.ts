@@ -23,7 +23,7 @@ export function openUsers(config: Config, { resource, ...ground }: Ground): User
   if (oauthAudience === null && config.publicUrl === null && !isNamed(config.host))
     throw new WorkcrateError(
       'config_invalid',
-      `--auth oauth with --host ${config.host} needs --public-url, the address that tokens are made out to, or --oauth-audience.`,
+      `--auth oauth with --host ${config.host} needs --public-url, which is the audience of the tokens, or --oauth-audience.`,
     );
   const audience = (): string => oauthAudience ?? resource();
   const oauth = { issuer, audience, userClaim, scopes };

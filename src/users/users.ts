@@ -71,6 +71,6 @@ async function tokenCheck(options: OAuthOptions): Promise<TokenCheck> {
 function unknownKey(): WorkcrateError {
   return new WorkcrateError(
     'unauthorized',
-    `The key is not known here, has expired or was taken back. An operator gives new ones: ${program} user rotate NAME.`,
+    `The key is unknown, has expired or was replaced. An operator can make a new one: ${program} user rotate NAME.`,
   );
 }
