@@ -26,11 +26,11 @@ it('a restore without the audit log is noticed, before the next start and after 
   await rm(join(data, 'audit'), { recursive: true });
   const before = await verify(data);
   assert.equal(before.code, 1);
-  assert.match(before.stdout, /the database remembers line \d+ of .*, but there is no line/);
+  assert.match(before.stdout, /the database recorded line \d+ on .*, but there is no line/);
   assert.match(await use(data), /"event":"audit\.lines_missing"/);
   const after = await verify(data);
   assert.equal(after.code, 1);
-  assert.match(after.stdout, /the database remembered line \d+ of .*, and the log ended at 0/);
+  assert.match(after.stdout, /the database had recorded line \d+ on .*, but the log ended at 0/);
 });
 
 it('a log that was moved away on purpose can be forgotten, and a copy without a database says so', async () => {
@@ -76,5 +76,5 @@ it('a copy of the log that is made after that of the database fits it, and one m
   await rename(early, join(copy, 'audit'));
   const earlier = await verify(copy);
   assert.equal(earlier.code, 1);
-  assert.match(earlier.stdout, /the database remembers line \d+ .*, but the log ends at \d+/);
+  assert.match(earlier.stdout, /the database recorded line \d+ .*, but the log ends at \d+/);
 });

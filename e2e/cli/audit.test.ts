@@ -74,7 +74,7 @@ describe('workcrate audit, as a process of its own', () => {
     await writeFile(file, text);
     assert.match(
       changed.stdout,
-      /^problem: audit-2026-05-04\.jsonl, line 4: its hash is not that of its content/,
+      /^problem: audit-2026-05-04\.jsonl, line 4: its hash does not match its content/,
     );
     assert.match(changed.stdout, /\nThe audit log is not as it was written\.\n$/);
     const told = JSON.parse(json.stdout);
@@ -119,7 +119,7 @@ describe('workcrate audit, as a process of its own', () => {
 
   it('a search that finds nothing says so, and a page says how to go on', async () => {
     const [none, first] = await Promise.all([audit('search', 'zebra'), audit('search', '--limit', '3')]);
-    assert.deepEqual([none.code, none.stdout], [0, 'No line is like that.\n']);
+    assert.deepEqual([none.code, none.stdout], [0, 'No line matches.\n']);
     const [, place] = /\nThere may be more: --before (\S+)\n$/.exec(first.stdout) ?? [];
     const last = await audit('search', '--before', place!);
     assert.match(last.stdout, /^\S+ {2}info {5}workcrate {2}audit\.file [^\n]+\n$/);

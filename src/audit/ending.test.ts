@@ -6,7 +6,7 @@ import { dayMs } from './file-names.ts';
 import { event, filesIn, forged, linesOf, noon, open, temporaryLog } from './log.testing.ts';
 import { verifyAudit } from './verify.ts';
 
-const crashed = 'a line that was not written to its end: the server crashed';
+const crashed = 'an incomplete line: the server crashed';
 
 async function write(folder: string, day = 0): Promise<void> {
   await using audit = open(folder, { key: 'k', clock: () => noon + day * dayMs });

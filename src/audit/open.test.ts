@@ -197,16 +197,14 @@ test('a line that a crash has torn stays as evidence, the same day and the next'
       audit.note(event());
     }
     appendFileSync(join(folder.path, fileName), '{"seq":4,"time":"2026-05');
-    assert.match((await verifyAudit(folder.path, null)).notes[0]!.what, /not written to its end/);
+    assert.match((await verifyAudit(folder.path, null)).notes[0]!.what, /incomplete/);
     for (const _ of [1, 2]) {
       await using audit = open(folder.path, { clock: () => noon + later });
       audit.note(event());
     }
     const { ok, notes, lines } = await verifyAudit(folder.path, null);
     assert.deepEqual([ok, lines], [true, later === 0 ? 7 : 8]);
-    assert.deepEqual(notes, [
-      { file: fileName, line: 4, what: 'a line that was not written to its end: the server crashed' },
-    ]);
+    assert.deepEqual(notes, [{ file: fileName, line: 4, what: 'an incomplete line: the server crashed' }]);
   }
 });
 

@@ -140,7 +140,7 @@ function unwritten(cause: unknown): WorkcrateError {
   const isFull = errnoOf(cause) === 'ENOSPC' || errnoOf(cause) === 'EDQUOT';
   return new WorkcrateError(
     isFull ? 'storage_full' : 'storage_failed',
-    `The audit log cannot be written${isFull ? ': the disk is full' : ''}. Its lines wait, and are lost if it stays so.`,
+    `The audit log cannot be written${isFull ? ': the disk is full' : ''}. Its lines are kept in memory, and are lost if that does not change.`,
     { cause },
   );
 }

@@ -8,7 +8,7 @@ export class NotAFile extends WorkcrateError {
   constructor(path: string, cause?: unknown) {
     super(
       'storage_failed',
-      `${basename(path)} in the folder of the audit log is a link, a folder or a pipe, and no file. Move it away.`,
+      `${basename(path)} in the folder of the audit log is a link, a folder or a pipe, not a file. Move it away.`,
       { cause },
     );
   }

@@ -83,7 +83,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       await start(it.database, it.folder, {});
       for (const file of filesIn(it.folder)) rmSync(join(it.folder, file));
       rmSync(join(it.folder, 'audit-head.json'));
-      const lost = /the database remembers line 5 of 2026-05-04T12:00:00\.000Z, but there is no line/;
+      const lost = /the database recorded line 5 on 2026-05-04T12:00:00\.000Z, but there is no line/;
       assert.match((await verify(it.database, it.folder)).problems.join('\n'), lost);
       const [[said, why]] = (await start(it.database, it.folder, {})) as [[string, string]];
       assert.equal(said, 'audit.lines_missing');
@@ -99,7 +99,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       assert.deepEqual(await start(it.database, it.folder, {}), [], 'it is told once');
       const { ok, problems } = await verify(it.database, it.folder);
       assert.equal(ok, false);
-      assert.match(problems.join('\n'), /the database remembered line 5 .* and the log ended at 0/);
+      assert.match(problems.join('\n'), /the database had recorded line 5 .* but the log ended at 0/);
     });
 
     test('an older log that was put back is told, and so is one of another server', async () => {
@@ -111,7 +111,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       cpSync(it.copy, it.folder, { recursive: true });
       assert.match(
         (await verify(it.database, it.folder)).problems.join('\n'),
-        /remembers line 16 .* the log ends at 5/,
+        /recorded line 16 .* the log ends at 5/,
       );
       assert.equal((await start(it.database, it.folder, {}))[0]![0], 'audit.lines_missing');
       const after = await verify(it.database, it.folder);
@@ -122,7 +122,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       await start(it.database, it.copy, { id: 'three', lines: 50 });
       assert.match(
         (await verify(it.database, it.copy, 'two')).problems.join('\n'),
-        /line \d+ is another than the one that the database remembers .*: the log was replaced/,
+        /line \d+ is not the one that the database recorded .*: the log was replaced/,
       );
       assert.match(String((await start(it.database, it.copy, { id: 'two' }))[0]![1]), /the log was replaced/);
     });
@@ -136,7 +136,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       rmSync(join(it.folder, 'audit-2026-05-04.jsonl'));
       const { ok, notes } = await verify(it.database, it.folder);
       assert.equal(ok, true);
-      assert.match(notes.join('\n'), /it remembers line 5, which has expired here/);
+      assert.match(notes.join('\n'), /it recorded line 5, which has expired here/);
       assert.deepEqual(await start(it.database, it.folder, { clock: () => noon + dayMs }), []);
     });
 

@@ -97,7 +97,7 @@ export function missingText({ remembered, endsAt, isOther }: MissingLines): stri
   const { seq, settledAt } = remembered;
   const when = new Date(settledAt).toISOString();
   if (isOther)
-    return `line ${seq} is another than the one that the database remembers of ${when}: the log was replaced`;
+    return `line ${seq} is not the one that the database recorded on ${when}: the log was replaced`;
   const end = endsAt === 0 ? 'there is no line' : `the log ends at ${endsAt}`;
-  return `the database remembers line ${seq} of ${when}, but ${end}: lines were lost or removed, or an older log was put back`;
+  return `the database recorded line ${seq} on ${when}, but ${end}: lines were lost or removed, or an older log was put back`;
 }

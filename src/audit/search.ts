@@ -86,7 +86,7 @@ function positionOf(text: string): Position {
   const [, stem = '', at] = positionForm.exec(text) ?? [];
   const file = fileOfStem(stem);
   if (file === null)
-    throw new WorkcrateError('invalid_input', 'before takes the `next` of the page before, as it was given.');
+    throw new WorkcrateError('invalid_input', 'before takes the `next` of the previous page, unchanged.');
   return { file, at: Number(at) };
 }
 

@@ -4,7 +4,7 @@ import type { FoundLine, FoundLines } from './search.ts';
 /** A page for people, with what has to be said to go on from it. */
 export function pageText({ lines, next, passedOver }: FoundLines, more: (next: string) => string): string {
   const parts = [
-    ...(lines.length === 0 ? [next === null ? 'No line is like that.' : 'No line yet is like that.'] : []),
+    ...(lines.length === 0 ? [next === null ? 'No line matches.' : 'No line matches so far.'] : []),
     ...lines.map(lineText),
     ...(next === null ? [] : [`There may be more: ${more(next)}`]),
     ...passedOver.map((file) => `${file} is a link, a folder or a pipe, and was not read.`),

@@ -239,6 +239,6 @@ test('search_audit gives operators the lines of all users, by page, and nobody e
   for (const since of ['2026-13-45', '2026-02-30', '2026-02-30T12:00Z'])
     await assert.rejects(ask({ since }), /no such time/);
   await assert.rejects(ask({ since: 'monday' }), /a day such as 2026-05-04/);
-  assert.equal((await ask({ user: 'nobody' })).text, 'No line is like that.');
+  assert.equal((await ask({ user: 'nobody' })).text, 'No line matches.');
   await assert.rejects(ask({}, { mayUse: () => false }), { code: 'forbidden' });
 });

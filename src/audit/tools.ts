@@ -34,17 +34,17 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
       name: 'search_audit',
       group: 'operator',
       title: 'Search the audit log',
-      description: `For operators: who did what on this server, for all users, newest first. Violations are at level warning, with kind, where and repeats in their details; \`folded\` tells how many more like it came within a minute. ${program} audit verify on the server checks that no line was changed or removed.`,
+      description: `For operators: who did what on this server, for all users, newest first. Violations are at level warning, with kind, where and repeats in their details; \`folded\` counts similar ones within a minute. ${program} audit verify on the server checks that no line was changed or removed.`,
       input: z.strictObject({
-        text: z.string().min(1).max(1000).optional().describe('Anything that stands in a line, in any case'),
+        text: z.string().min(1).max(1000).optional().describe('Text in a line, upper or lower case'),
         user: name.optional(),
         operation: name.optional().describe('Such as read_client_file'),
-        result: name.optional().describe('ok, failed for all else, or the code of an error'),
+        result: name.optional().describe('ok, failed (anything else), or an error code'),
         level: z.enum(auditLevels).optional().describe('The least severe'),
         since: moment.optional().describe('From then on: a day such as 2026-05-04, or 2026-05-04T12:00Z'),
         until: moment.optional().describe('Before then: 2026-05-05 ends with the last moment of 2026-05-04'),
         limit: z.number().int().min(1).max(200).default(50),
-        before: z.string().regex(positionForm).optional().describe('The `next` of the page before'),
+        before: z.string().regex(positionForm).optional().describe('The `next` of the previous page'),
       }),
       output: z.object({ lines: z.array(found), next: z.string().nullable() }),
       annotations: { readOnlyHint: true, openWorldHint: false },
@@ -54,7 +54,7 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
         if (!mayUse('operator'))
           throw new WorkcrateError(
             'forbidden',
-            'The audit log is for operators, and this key is not one of theirs.',
+            'The audit log is for operators, and this key has no operator scope.',
           );
         const times = { since: timeOf(since), until: timeOf(until) };
         const page = await searchAudit(folder, { ...query, ...times }, { key, signal });

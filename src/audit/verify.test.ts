@@ -143,7 +143,7 @@ test('all files and the head removed while the server writes are found', async (
   }
   const { problems, lines } = await verifyAudit(folder.path, 'k');
   assert.deepEqual([problems.length, lines], [1, 3]);
-  assert.match(problems[0]!.what, /^all files and audit-head\.json were gone when this was written$/);
+  assert.match(problems[0]!.what, /^all files and audit-head\.json were missing when this was written$/);
 });
 
 test('lines that were moved to the file of the day before are found, also when the server has gone on', async () => {
@@ -170,8 +170,8 @@ test('where no line fits the key, that is one problem', async () => {
     for (let n = 0; n < 300; n++) audit.note(event());
   }
   for (const [key, said] of [
-    [null, /--audit-key has to give/],
-    ['ours', /no line fits this key/],
+    [null, /give it with --audit-key/],
+    ['ours', /no line matches this key/],
   ] as const) {
     const { ok, problems, lines } = await verifyAudit(folder.path, key);
     assert.deepEqual([ok, lines, problems.map(({ file }) => file)], [false, 302, ['the log', head]]);
@@ -208,7 +208,7 @@ test('lines in a row of which the same is true are one problem, and problems are
   const noLines = await after(folder.path, null, (copy) =>
     writeFileSync(join(copy, file), `${textOf(copy, file)}\n\n\n`),
   );
-  assert.deepEqual(noLines.problems, [{ file, line: 503, to: 505, what: 'this is no line of the log' }]);
+  assert.deepEqual(noLines.problems, [{ file, line: 503, to: 505, what: 'this is not a line of the log' }]);
 });
 
 test('no log is a problem, and so is a megabyte without an end', async () => {

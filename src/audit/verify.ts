@@ -109,7 +109,7 @@ async function readFile(reading: Reading, folder: string, file: string): Promise
       return told(reading.problems, {
         file,
         line: null,
-        what: 'it is a link, a folder or a pipe, and no file',
+        what: 'it is a link, a folder or a pipe, not a file',
       });
     // Its time had come while the others were read. A hole shows in the next, and is looked at again.
     if (errnoOf(error) === 'ENOENT') return;
@@ -156,7 +156,7 @@ interface Where {
 
 function readStray(reading: Reading, { path, start, end, open, remark }: Where): void {
   const piece = { path, from: start, to: end };
-  reading.stray = strayWith(reading.stray, piece, open, remark('this is no line of the log'));
+  reading.stray = strayWith(reading.stray, piece, open, remark('this is not a line of the log'));
 }
 
 function readLine(reading: Reading, line: Buffer, link: Link, where: Where): void {
@@ -180,25 +180,25 @@ function checkPlace({ place, emptied, problems, notes }: Reading, link: Link, wh
   if (before === null)
     told(
       notes,
-      where.remark(`the log begins at seq ${link.seq}: what was before has expired, or was removed`),
+      where.remark(`the log begins at seq ${link.seq}: earlier lines have expired or were removed`),
     );
   else if (link.seq !== before.seq + 1)
     told(problems, where.remark(`seq ${link.seq} follows ${before.seq}: lines were removed, added or moved`));
   else if (link.prev !== before.hash)
-    told(problems, where.remark('it does not go on from the line before: one of the two was changed'));
+    told(problems, where.remark('it does not continue the line before: one of the two was changed'));
 }
 
 const changed = (key: string | null): string =>
-  `its hash is not that of its content: it was changed, or written with ${key === null ? 'a key' : 'another key or none'}`;
+  `its hash does not match its content: it was changed, or written with ${key === null ? 'a key' : 'another key or none'}`;
 
 const ownMark = '"operation":"audit.';
 
 /** How a server that goes on with a log must not find it. Only what is on disk is named by the head. */
 const badStates: Readonly<Record<string, string>> = {
-  none: `all files and ${headFile} were gone`,
+  none: `all files and ${headFile} were missing`,
   missing: `${headFile} was missing`,
-  changed: `${headFile} did not fit the log`,
-  ahead: `the log had ended before the line that ${headFile} names`,
+  changed: `${headFile} did not match the log`,
+  ahead: `the log ended before the line that ${headFile} names`,
 };
 
 /** Lines that the log tells of itself. */
@@ -222,7 +222,7 @@ async function readOwn(reading: Reading, line: Buffer, link: Link, where: Where)
 function missedThen(details: NonNullable<AuditLine['details']>): string {
   const { remembered_seq, remembered_at, log_ended_at, replaced } = details;
   const found = replaced === true ? 'the log had another line there' : `the log ended at ${log_ended_at}`;
-  return `the database remembered line ${remembered_seq} of ${remembered_at} when this was written, and ${found}`;
+  return `the database had recorded line ${remembered_seq} on ${remembered_at} when this was written, but ${found}`;
 }
 
 function tornIn({ torn_bytes, torn_sha256 }: NonNullable<AuditLine['details']>): Torn | null {
@@ -237,9 +237,9 @@ async function checkStray(reading: Reading, torn: Torn | null, where: Where): Pr
   if (stray === null) {
     // What it tells of may have expired with the file that it stood in.
     if (torn !== null && place !== null)
-      told(problems, where.remark('what a crash had left before this line was removed'));
+      told(problems, where.remark('an incomplete line from a crash was removed before this line'));
   } else if (torn !== null && (await isToldBy(stray, torn, where.path, where.start)))
-    told(notes, { ...stray.remark, what: 'a line that was not written to its end: the server crashed' });
+    told(notes, { ...stray.remark, what: 'an incomplete line: the server crashed' });
   else told(problems, stray.remark);
 }
 
@@ -254,7 +254,7 @@ function checkHead(reading: Reading, { seq, hash }: Link, where: Where): void {
 function endReading(reading: Reading, head: Head | string, files: number): void {
   const { stray, problems, notes, place } = reading;
   // At the very end nothing can tell of it yet.
-  if (stray?.open) told(notes, { ...stray.remark, what: 'the last line was not written to its end' });
+  if (stray?.open) told(notes, { ...stray.remark, what: 'the last line is incomplete' });
   else if (stray !== null) told(problems, stray.remark);
   const about = (what: string): Remark => ({ file: headFile, line: null, what });
   if (head === 'changed') told(problems, about('it was changed, or written with another key'));
@@ -263,7 +263,7 @@ function endReading(reading: Reading, head: Head | string, files: number): void 
   checkRemembered(reading);
   if (typeof head === 'string' || reading.headSeen) return;
   const end = place === null ? 'there is no line' : `the log ends at ${place.seq}`;
-  told(reading.problems, about(`it names seq ${head.seq}, but ${end}: lines were cut off or removed`));
+  told(reading.problems, about(`it names seq ${head.seq}, but ${end}: lines were removed from the end`));
 }
 
 /** The database's own word: a log that was lost or replaced as a whole fits itself. */
@@ -272,7 +272,7 @@ function checkRemembered({ remembered, rememberedAs, first, place, problems, not
   const file = 'the database';
   const endsAt = place?.seq ?? 0;
   if (rememberedAs === 'unseen' && first !== null && first.seq > remembered.seq)
-    told(notes, { file, line: null, what: `it remembers line ${remembered.seq}, which has expired here` });
+    told(notes, { file, line: null, what: `it recorded line ${remembered.seq}, which has expired here` });
   else
     told(problems, {
       file,
@@ -286,8 +286,8 @@ function foldUnsealed(reading: Reading): void {
   const { key } = reading;
   const what =
     key === null
-      ? 'no line fits: all were written with a key, which --audit-key has to give'
-      : 'no line fits this key: all were written with another, or with none';
+      ? 'no line matches: all were written with a key; give it with --audit-key'
+      : 'no line matches this key: all were written with another key, or with none';
   const others = reading.problems.filter((problem) => problem.what !== changed(key));
   reading.problems = [{ file: 'the log', line: null, what }, ...others];
 }
