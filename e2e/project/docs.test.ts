@@ -38,6 +38,18 @@ it('every link between the pages leads to a file and to a heading that exist', (
   assert.deepEqual(broken, []);
 });
 
+it('every path of the checkout that a page names exists', () => {
+  // Decisions name files as they were when they were made.
+  const missing = pages
+    .filter((page) => !page.includes('/decisions/'))
+    .flatMap((page) =>
+      [...dropCodeBlocks(readPage(page)).matchAll(/`((?:src|e2e|scripts|bench|examples|deploy)\/[\w./-]+)`/g)]
+        .filter(([, path]) => !path!.includes('NAME') && !existsSync(join(root, path!)))
+        .map(([, path]) => `${page}: ${path}`),
+    );
+  assert.deepEqual(missing, []);
+});
+
 it('docs/tools.md lists exactly the tools that a server offers', async () => {
   await using server = await startServer({ zoteroLibrary: 'users/0' });
   const { tools } = await server.client.listTools();
