@@ -8,8 +8,7 @@ import { formatBytes, formatDuration } from '../text.ts';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import type { Ended } from './execute.ts';
 import { missingHint } from './hint.ts';
-import { reasons, type Execution } from './record.ts';
-import { differenceShape, shownDifference } from './shown.ts';
+import { differenceShape, reasons, showDifference, type Execution } from './fields.ts';
 import type { Spooled } from './spool.ts';
 import { foldersText, type Surroundings } from './surroundings.ts';
 
@@ -74,7 +73,7 @@ export async function answerOf(options: AnswerOptions, caller: Caller, ended: En
       timed_out: execution.reason === 'timeout',
       truncated: execution.truncated,
       end_reason: execution.reason,
-      artifacts: shownDifference(execution.artifacts),
+      artifacts: showDifference(execution.artifacts),
       unenforced: [...execution.limits.unenforced],
       ...(ended.folders === null ? {} : { folders: { ...ended.folders } }),
       hint,

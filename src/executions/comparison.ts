@@ -1,6 +1,6 @@
 import { here, type Components } from '../paths/paths.ts';
 import type { Place } from '../sandbox/sandbox.ts';
-import type { Difference } from './record.ts';
+import type { Difference } from './fields.ts';
 import { isFleeting, type InsideFolder } from './working-dir.ts';
 
 const kinds = ['created', 'modified', 'deleted'] as const;

@@ -1,7 +1,8 @@
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../log.ts';
-import { executionFromRow, mostSearchedCode, updateEnded, type Execution } from './record.ts';
+import type { Execution } from './fields.ts';
+import { executionFromRow, mostSearchedCode, updateEnded } from './record.ts';
 import type { writeTogether } from './together.ts';
 
 /** Ends that wait to be written, each with its output as shown. Beyond them the oldest are given up: see below. */

@@ -1,4 +1,5 @@
-import { newExecutionId, noDifference, type Execution } from './record.ts';
+import { noDifference, type Execution } from './fields.ts';
+import { newExecutionId } from './record.ts';
 
 /** A run that went well, at this time, but for what is given. */
 export function sampleExecution(startedAt: number, given: Partial<Execution> = {}): Execution {

@@ -12,7 +12,8 @@ import { execute, type Ended, type ExecutionRequest, type Room, type Watching } 
 import { createEnds } from './ends.ts';
 import { createJournal } from './journal.ts';
 import { markLost } from './lost.ts';
-import { executionFromRow, type Execution } from './record.ts';
+import type { Execution } from './fields.ts';
+import { executionFromRow } from './record.ts';
 import { appendRows, lastEnded, restoreLines, type EndedRun } from './restore-lines.ts';
 import { sweepExecutions, type Retention, type SweptExecutions } from './retention.ts';
 import { trustedTime } from '../trusted-clock.ts';
@@ -25,7 +26,7 @@ export type { Changes } from './comparison.ts';
 export type { Ended, ExecutionRequest } from './execute.ts';
 export type { FindCrateFiles, WantedCrateFile } from './crate-files.ts';
 export type { GivenFile, OtherFile } from './given-files.ts';
-export type { Execution } from './record.ts';
+export type { Execution } from './fields.ts';
 export type { Bounds } from './truncation.ts';
 
 export interface ExecutionsOptions {

@@ -3,7 +3,7 @@ import type { Run, RunEnd } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import { takeOutput, type Output } from './output.ts';
 import { createOutputProgress, type Report } from './progress.ts';
-import type { Execution } from './record.ts';
+import type { Execution } from './fields.ts';
 import { createSpool, type Budget, type Spool } from './spool.ts';
 
 export interface Outputs {

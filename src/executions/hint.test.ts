@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { PythonPackages } from '../sandbox/sandbox.ts';
 import type { ToolAnswer, ToolContext } from '../mcp/tool.ts';
 import { missingHint } from './hint.ts';
-import type { Execution } from './record.ts';
+import type { Execution } from './fields.ts';
 import { ada, openRoom, watching } from './room.testing.ts';
 import { describeSurroundings, installLine, type Surroundings } from './surroundings.ts';
 

@@ -1,5 +1,5 @@
 import { describeSurroundings, installLine, networkText, type Surroundings } from './surroundings.ts';
-import type { Execution } from './record.ts';
+import type { Execution } from './fields.ts';
 
 type Ended = Pick<Execution, 'language' | 'reason' | 'exitCode' | 'stderr'>;
 

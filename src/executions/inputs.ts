@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { languages } from '../sandbox/sandbox.ts';
-import { idForm, reasons } from './record.ts';
+import { reasons } from './fields.ts';
+import { idForm } from './record.ts';
 import { cursorForm } from './search.ts';
 
 const mostCodeBytes = 1024 ** 2;

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Execution } from './record.ts';
+import type { Execution } from './fields.ts';
 import { shownExecution } from './shown.ts';
 
 /** How much of the code is in a line; the row has all of it. In characters. */

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { sampleExecution } from './execution.testing.ts';
 import { createJournal } from './journal.ts';
-import { noDifference, type Execution } from './record.ts';
+import { noDifference, type Execution } from './fields.ts';
 import type { shownExecution } from './shown.ts';
 
 const day = 86_400_000;

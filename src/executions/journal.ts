@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { dayMs, dayOf, journalDays, journalName, removeJournal, removeLines } from './journal-files.ts';
 import { lineOf } from './journal-line.ts';
-import type { Execution } from './record.ts';
+import type { Execution } from './fields.ts';
 
 const syncMs = 1000;
 

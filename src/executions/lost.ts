@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
-import { executionFromRow, type Execution } from './record.ts';
+import type { Execution } from './fields.ts';
+import { executionFromRow } from './record.ts';
 
 /** A row may hold 3 MB of code and stdin. */
 const wholeRows = 20;

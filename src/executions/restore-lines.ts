@@ -1,7 +1,8 @@
 import type { Database, Row } from '../database/database.ts';
 import { idsSince, lastEndedAt } from './journal-files.ts';
 import type { Journal } from './journal.ts';
-import { executionFromRow, type Execution } from './record.ts';
+import type { Execution } from './fields.ts';
+import { executionFromRow, selectFields } from './record.ts';
 
 /** How much earlier than the last line that is left a line can be missing. Lines are synced every second. */
 const marginMs = 600_000;
@@ -62,14 +63,11 @@ export async function appendRows(
 }
 
 /** A run that is over, in few words. */
-export interface EndedRun {
-  readonly id: string;
-  readonly owner: string;
-  readonly tool: string;
-  readonly reason: Execution['reason'];
-  readonly exitCode: number | null;
+export type EndedRun = Pick<Execution, 'id' | 'owner' | 'tool' | 'reason' | 'exitCode'> & {
   readonly endedAt: number;
-}
+};
+
+const endedFields = selectFields(['id', 'owner', 'tool', 'reason', 'exitCode', 'durationMs', 'endedAt']);
 
 const lateMs = 60_000;
 const mostLate = 1000;
@@ -81,7 +79,7 @@ export async function lastEnded(database: Database, server: string): Promise<End
     server,
   );
   const rows = await database.query(
-    `SELECT id, owner, tool, reason, exit_code, duration_ms, ended_at FROM executions
+    `SELECT ${endedFields.columns.join(', ')} FROM executions
      WHERE server = ? AND ended_at >= ? ORDER BY ended_at DESC LIMIT ${mostLate}`,
     server,
     (newest?.last ?? 0) - lateMs,
@@ -95,11 +93,7 @@ function hasRun({ reason, duration_ms, ended_at }: Row): boolean {
   return duration_ms !== 0 || (reason !== 'cancelled' && reason !== 'lost');
 }
 
-const endedRun = (row: Row): EndedRun => ({
-  id: row['id'] as string,
-  owner: row['owner'] as string,
-  tool: row['tool'] as string,
-  reason: row['reason'] as Execution['reason'],
-  exitCode: row['exit_code'] as number | null,
-  endedAt: row['ended_at'] as number,
-});
+function endedRun(row: Row): EndedRun {
+  const { durationMs: _, endedAt, ...run } = endedFields.fromRow(row);
+  return { ...run, endedAt: endedAt! };
+}

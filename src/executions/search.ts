@@ -2,7 +2,8 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Database, SqlValue } from '../database/database.ts';
 import type { Caller } from '../identity.ts';
 import type { Language } from '../sandbox/sandbox.ts';
-import { searchable, type Reason } from './record.ts';
+import { listedFields, type ListedExecution, type Reason } from './fields.ts';
+import { searchable, selectFields } from './record.ts';
 
 export interface Search {
   /** Anything that stands in the start of the code or the output, in any case. */
@@ -19,22 +20,8 @@ export interface Search {
   readonly after?: string | undefined;
 }
 
-/** An execution in a list. */
-export interface Found {
-  readonly id: string;
-  readonly tool: string;
-  readonly language: Language;
-  /** Its start. */
-  readonly code: string;
-  readonly reason: Reason;
-  readonly succeeded: boolean;
-  readonly exitCode: number | null;
-  readonly startedAt: number;
-  readonly durationMs: number | null;
-}
-
 export interface FoundPage {
-  readonly executions: readonly Found[];
+  readonly executions: readonly ListedExecution[];
   readonly next: string | null;
 }
 
@@ -58,7 +45,7 @@ export async function searchExecutions(
   search: Search,
 ): Promise<FoundPage> {
   const { hits, next } = await hitsOf(database, caller, search);
-  const executions: Found[] = [];
+  const executions: ListedExecution[] = [];
   for (let at = 0; at < hits.length; at += windowRows) {
     if (at > 0) await yieldToEventLoop();
     executions.push(...(await shownRows(database, caller, hits.slice(at, at + windowRows))));
@@ -126,25 +113,24 @@ async function windowAfter(
 
 const all = (conditions: readonly Condition[]): string => conditions.map(({ sql }) => sql).join(' AND ');
 
-async function shownRows(database: Database, caller: Caller, places: readonly Place[]): Promise<Found[]> {
+const listed = selectFields(listedFields);
+const listedColumns = listed.columns.map((column) =>
+  column === 'code' ? 'SUBSTR(code, 1, 200) AS code' : column,
+);
+
+async function shownRows(
+  database: Database,
+  caller: Caller,
+  places: readonly Place[],
+): Promise<ListedExecution[]> {
   const rows = await database.query(
-    `SELECT id, tool, language, SUBSTR(code, 1, 200) AS code, reason, succeeded, exit_code, started_at, duration_ms
+    `SELECT ${listedColumns.join(', ')}
      FROM executions WHERE owner = ? AND id IN (${places.map(() => '?').join(', ')})
      ORDER BY started_at DESC, id DESC`,
     caller.user,
     ...places.map(({ id }) => id),
   );
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    tool: row['tool'] as string,
-    language: row['language'] as Language,
-    code: row['code'] as string,
-    reason: row['reason'] as Reason,
-    succeeded: row['succeeded'] === 1,
-    exitCode: row['exit_code'] as number | null,
-    startedAt: row['started_at'] as number,
-    durationMs: row['duration_ms'] as number | null,
-  }));
+  return rows.map(listed.fromRow);
 }
 
 /** What the index decides. */

@@ -3,7 +3,8 @@ import { after, describe, test } from 'node:test';
 import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
-import { insertRunning, updateEnded, type Execution } from './record.ts';
+import type { Execution } from './fields.ts';
+import { insertRunning, updateEnded } from './record.ts';
 import { createShare } from './share.ts';
 
 const server = await findPostgres();

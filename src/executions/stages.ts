@@ -4,7 +4,7 @@ import { claims, type RunEnd, type Sandbox } from '../sandbox/sandbox.ts';
 import type { ExecutionRequest } from './execute.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Outputs } from './follow.ts';
-import { noDifference, type Difference, type Execution, type Reason } from './record.ts';
+import { noDifference, type Difference, type Execution, type Reason } from './fields.ts';
 import { insidePath, type InsideFolder } from './working-dir.ts';
 
 /** As it is when it starts. */

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openRoom } from './room.testing.ts';
+import type { Execution } from './fields.ts';
+import { lineOf } from './journal-line.ts';
+import { executionFromRow, insertRunning, updateEnded } from './record.ts';
+import { executionShape, pageShape, shownExecution, shownPage } from './shown.ts';
+
+const sample: Execution = {
+  id: 'exec_0123456789ab',
+  owner: 'ada',
+  tool: 'execute_code',
+  language: 'python',
+  code: 'print("ä")\u0085',
+  stdin: 'in\0',
+  stdinBytes: 2,
+  workingDir: '/workspace/a',
+  reason: 'timeout',
+  succeeded: false,
+  exitCode: null,
+  signal: 'SIGKILL',
+  startedAt: 1777896000000,
+  durationMs: 1500,
+  endedAt: 1777896001501,
+  stdout: 'out\n',
+  stderr: 'err',
+  stdoutBytes: 4,
+  stderrBytes: 3,
+  truncated: true,
+  stdoutFile: 'file_1',
+  stderrFile: null,
+  inputs: [
+    { fileId: 'file_2', origin: null, name: 'a.csv', size: 3, sha256: 'ab' },
+    { fileId: null, origin: { crate: 'c' }, name: 'b', size: 0, sha256: 'cd' },
+  ],
+  artifacts: { created: ['x.png'], modified: [], deleted: ['y'], complete: true },
+  limits: {
+    memoryBytes: 1,
+    processes: 2,
+    cpus: 3,
+    fileBytes: 4,
+    diskBytes: 5,
+    tmpBytes: 6,
+    graceMs: 8,
+    timeoutMs: 7,
+    sandbox: 'bubblewrap',
+    runtime: 'Python 3.11.2',
+    unenforced: ['cpu'],
+  },
+};
+
+const shownJson =
+  String.raw`{"execution_id":"exec_0123456789ab","tool":"execute_code","language":"python",` +
+  String.raw`"code":"print(\"ä\")@@","stdin_bytes":2,"working_dir":"/workspace/a","end_reason":"timeout",` +
+  String.raw`"succeeded":false,"exit_code":null,"signal":"SIGKILL","timed_out":true,` +
+  String.raw`"started_at":"2026-05-04T12:00:00.000Z","duration_ms":1500,"stdout":"out\n","stderr":"err",` +
+  String.raw`"stdout_bytes":4,"stderr_bytes":3,"truncated":true,"stdout_file":"file_1","stderr_file":null,` +
+  String.raw`"artifacts":{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true},` +
+  String.raw`"inputs":[{"file_id":"file_2","origin":null,"name":"a.csv","size":3,"sha256":"ab"},` +
+  String.raw`{"file_id":null,"origin":{"crate":"c"},"name":"b","size":0,"sha256":"cd"}],` +
+  String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,"file_bytes":4,"disk_bytes":5,` +
+  String.raw`"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2","unenforced":["cpu"]}}`;
+
+// Journals and databases of earlier releases have these bytes: what is written here is read in ten years.
+describe('an execution in all its forms', () => {
+  it('is a line of the journal', () => {
+    const start = '{"user":"ada","ended_at":"2026-05-04T12:00:01.501Z",';
+    assert.equal(lineOf(sample, false), `${start}${shownJson.slice(1).replace('@@', String.raw`\u0085`)}\n`);
+    const brief =
+      String.raw`{"user":"ada","ended_at":"2026-05-04T12:00:01.501Z","execution_id":"exec_0123456789ab",` +
+      String.raw`"tool":"execute_code","language":"python","code":"","stdin_bytes":2,` +
+      String.raw`"working_dir":"/workspace/a","end_reason":"timeout","succeeded":false,"exit_code":null,` +
+      String.raw`"signal":"SIGKILL","timed_out":true,"started_at":"2026-05-04T12:00:00.000Z","duration_ms":1500,` +
+      String.raw`"stdout":"","stderr":"","stdout_bytes":4,"stderr_bytes":3,"truncated":true,` +
+      String.raw`"stdout_file":"file_1","stderr_file":null,"artifacts":{"created":[],"modified":[],"deleted":[],` +
+      String.raw`"complete":false},"inputs":[],"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,` +
+      String.raw`"file_bytes":4,"disk_bytes":5,"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2",` +
+      String.raw`"unenforced":["cpu"]},"code_bytes":13,` +
+      String.raw`"code_sha256":"ab11716162a7dfbb2fc811f2ce985120835c38f6cba1f479d17dcd9834deab29"}`;
+    assert.equal(lineOf(sample, true), `${brief}\n`);
+  });
+
+  it('is the JSON of tools and routes, by their schema', () => {
+    assert.equal(JSON.stringify(shownExecution(sample)), shownJson.replace('@@', '\u0085'));
+    const names =
+      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file inputs artifacts limits';
+    assert.equal(Object.keys(executionShape.shape).join(' '), names);
+    assert.deepEqual(executionShape.parse(shownExecution(sample)), shownExecution(sample));
+  });
+
+  it('is an entry of a list', () => {
+    const entry =
+      String.raw`{"execution_id":"exec_0123456789ab","tool":"execute_code","language":"python",` +
+      String.raw`"code":"print(\"ä\")@@","end_reason":"timeout","succeeded":false,"exit_code":null,` +
+      String.raw`"started_at":"2026-05-04T12:00:00.000Z","duration_ms":1500}`;
+    const page = shownPage({ executions: [sample], next: null });
+    assert.equal(JSON.stringify(page), `{"executions":[${entry.replace('@@', '\u0085')}],"next":null}`);
+    const { element } = pageShape.shape.executions;
+    assert.equal(
+      Object.keys(element.shape).join(' '),
+      'execution_id tool language code end_reason succeeded exit_code started_at duration_ms',
+    );
+    assert.match(element.shape.code.description!, /200 characters/);
+  });
+
+  it('is a row, at its start and at its end, and what is read of it is what was written', async () => {
+    await using room = await openRoom({ sandbox: 'None here.' });
+    const rows = () => room.database.query('SELECT * FROM executions');
+    const inputs =
+      '[{"fileId":"file_2","origin":null,"name":"a.csv","size":3,"sha256":"ab"},{"fileId":null,"origin":{"crate":"c"},"name":"b","size":0,"sha256":"cd"}]';
+    const limits =
+      '{"memoryBytes":1,"processes":2,"cpus":3,"fileBytes":4,"diskBytes":5,"tmpBytes":6,"graceMs":8,"timeoutMs":7,"sandbox":"bubblewrap","runtime":"Python 3.11.2","unenforced":["cpu"]}';
+    const begun = {
+      id: 'exec_0123456789ab',
+      owner: 'ada',
+      tool: 'execute_code',
+      language: 'python',
+      code: 'print("ä")\u0085',
+      stdin: 'in\u2400',
+      stdin_bytes: 2,
+      working_dir: '/workspace/a',
+      reason: 'running',
+      succeeded: 0,
+      started_at: 1777896000000,
+      inputs,
+      limits,
+      haystack: 'print("ä")\u0085\nout\n\nerr',
+      server: 'srv',
+    };
+    await insertRunning(room.database, sample, 'srv');
+    const [first] = await rows();
+    for (const [column, value] of Object.entries(begun)) assert.equal(first![column], value, column);
+    assert.ok(await updateEnded(room.database, sample));
+    const [last] = await rows();
+    assert.deepEqual(
+      { ...last },
+      {
+        ...begun,
+        reason: 'timeout',
+        exit_code: null,
+        signal: 'SIGKILL',
+        duration_ms: 1500,
+        stdout: 'out\n',
+        stderr: 'err',
+        stdout_bytes: 4,
+        stderr_bytes: 3,
+        truncated: 1,
+        stdout_file: 'file_1',
+        stderr_file: null,
+        artifacts: '{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true}',
+        ended_at: 1777896001501,
+      },
+    );
+    assert.deepEqual(executionFromRow(last!), { ...sample, stdin: 'in\u2400' });
+  });
+
+  it('names each column once in the SQL that writes it', async () => {
+    const asked: string[] = [];
+    const database = {
+      async query<T>(sql: string): Promise<T[]> {
+        asked.push(sql.replaceAll(/\s+/g, ' '));
+        return [];
+      },
+    };
+    await insertRunning(database, sample, 'srv');
+    await updateEnded(database, sample);
+    assert.deepEqual(asked, [
+      'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, haystack, server, reason, succeeded) ' +
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 0)",
+      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, artifacts = ?, ended_at = ?, haystack = ? ' +
+        "WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id",
+    ]);
+  });
+
+  it('lacks nothing where its row is of an earlier release', () => {
+    const old = {
+      artifacts: '{}',
+      inputs: '[{"fileId":"f","name":"a","size":1,"sha256":"b"}]',
+      limits: '{}',
+    };
+    const read = executionFromRow(old as never);
+    assert.deepEqual(read.artifacts, { created: [], modified: [], deleted: [], complete: true });
+    assert.deepEqual([read.inputs[0]!.origin, read.limits.runtime], [null, null]);
+  });
+});

@@ -1,0 +1,259 @@
+/**
+ * The fields of an execution, in one table: their columns, when these are written, their names and types in JSON, and
+ * who sees them. Rows, SQL, journal lines, the answers of tools and their schemas are derived from it. It runs no SQL.
+ */
+import { z } from 'zod';
+import type { SqlValue } from '../database/database.ts';
+import { endReasons, languages, type Limits, type Sandbox } from '../sandbox/sandbox.ts';
+import type { GivenFile } from './given-files.ts';
+
+/** `refused` is a run that never started. */
+export const reasons = ['running', ...endReasons, 'refused'] as const;
+export type Reason = (typeof reasons)[number];
+
+/** Which files changed. Not `complete` where there were too many to compare or to name. */
+export interface Difference {
+  readonly created: readonly string[];
+  readonly modified: readonly string[];
+  readonly deleted: readonly string[];
+  readonly complete: boolean;
+}
+
+export const noDifference: Difference = { created: [], modified: [], deleted: [], complete: true };
+
+/** Under which limits it ran, and what of them did not hold. */
+export interface RunLimits extends Limits {
+  readonly timeoutMs: number;
+  readonly sandbox: Sandbox['kind'];
+  /** What ran it, such as `Python 3.11.2`; null where that could not be told. */
+  readonly runtime: string | null;
+  readonly unenforced: readonly string[];
+}
+
+export const differenceShape = z.object({
+  created: z.array(z.string()),
+  modified: z.array(z.string()),
+  deleted: z.array(z.string()),
+  complete: z.boolean().describe('False where there may be more changes than are named'),
+});
+
+const limitsShape = z.object({
+  timeout_ms: z.number(),
+  memory_bytes: z.number(),
+  processes: z.number(),
+  cpus: z.number(),
+  file_bytes: z.number(),
+  disk_bytes: z.number(),
+  tmp_bytes: z.number(),
+  sandbox: z.string(),
+  runtime: z.string().nullable().describe('What ran it, where that is known'),
+  unenforced: z.array(z.string()),
+});
+
+const inputShape = z.object({
+  file_id: z.string().nullable(),
+  origin: z
+    .record(z.string(), z.string())
+    .nullable()
+    .describe('Where it came from, if not from a stored file'),
+  name: z.string(),
+  size: z.number(),
+  sha256: z.string(),
+});
+
+/** What both databases take: PostgreSQL refuses NUL, and UTF-8 knows no half of a surrogate pair. */
+export function toStorable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\u2400');
+}
+
+/** When a column is written: with the row at the start, or with the end of the run. */
+type Written = 'start' | 'end';
+
+interface Stored<T, Json extends string | null, Schema extends z.ZodType> {
+  readonly column: string;
+  readonly written: Written;
+  readonly toSql: (value: T) => SqlValue;
+  readonly fromSql: (value: SqlValue) => T;
+  /** Its name in JSON; null: tools and routes do not show it. */
+  readonly json: Json;
+  readonly schema: Schema;
+  readonly toJson: (value: T) => z.input<Schema>;
+}
+
+const keep = (value: unknown): never => value as never;
+
+/** A value that is the same in the database, in memory and in JSON. */
+const plain = <const Column extends string, Schema extends z.ZodType, const Json extends string = Column>(
+  column: Column,
+  written: Written,
+  schema: Schema,
+  json = column as string as Json,
+): Stored<z.output<Schema>, Json, Schema> => {
+  return { column, written, toSql: keep, fromSql: keep, json, schema, toJson: keep };
+};
+
+const text = <const Column extends string>(column: Column, written: Written) => ({
+  ...plain(column, written, z.string()),
+  toSql: toStorable,
+});
+
+const flag = <const Column extends string>(column: Column, written: Written) => ({
+  ...plain(column, written, z.boolean()),
+  toSql: (value: boolean) => (value ? 1 : 0),
+  fromSql: (value: SqlValue) => value === 1,
+});
+
+const outputFile = <const Column extends string>(column: Column, stream: string) =>
+  plain(column, 'end', z.string().nullable().describe(`The file_id of all of ${stream}, where it was cut`));
+
+/** In the row, and not in JSON. */
+const hidden = <T>(stored: Stored<T, string, z.ZodType<T>>): Stored<T, null, z.ZodNever> => {
+  return { ...stored, json: null, schema: z.never(), toJson: keep };
+};
+
+/** Kept as JSON in its column. `restore` adds what rows of earlier releases lack. */
+const document = <T, const Column extends string, Schema extends z.ZodType>(
+  column: Column,
+  written: Written,
+  schema: Schema,
+  restore: (parsed: T) => T,
+  toJson: (value: T) => z.input<Schema>,
+): Stored<T, Column, Schema> => {
+  const fromSql = (value: SqlValue): T => restore(JSON.parse(value as string) as T);
+  return { column, written, toSql: JSON.stringify, fromSql, json: column, schema, toJson };
+};
+
+/** Shown beside the fields, and worked out of them. */
+interface Derived<Json extends string, Schema extends z.ZodType> {
+  readonly column: null;
+  readonly json: Json;
+  readonly schema: Schema;
+  readonly derive: (execution: { readonly reason: Reason }) => z.input<Schema>;
+}
+
+const timedOut: Derived<'timed_out', z.ZodBoolean> = {
+  column: null,
+  json: 'timed_out',
+  schema: z.boolean(),
+  derive: ({ reason }) => reason === 'timeout',
+};
+
+/** In the order of JSON, which the bytes of journal lines depend on. */
+export const executionFields = {
+  id: plain('id', 'start', z.string(), 'execution_id'),
+  owner: hidden(plain('owner', 'start', z.string())),
+  /** Which tool asked for it. */
+  tool: plain('tool', 'start', z.string()),
+  language: plain('language', 'start', z.enum(languages)),
+  code: text('code', 'start'),
+  /** What it could read from its standard input. */
+  stdin: hidden(text('stdin', 'start')),
+  /** As it was given, which may not be how it could be stored. */
+  stdinBytes: plain('stdin_bytes', 'start', z.number().describe('How much it was given on stdin')),
+  /** As seen inside. */
+  workingDir: text('working_dir', 'start'),
+  reason: plain('reason', 'end', z.enum(reasons), 'end_reason'),
+  succeeded: flag('succeeded', 'end'),
+  exitCode: plain('exit_code', 'end', z.number().nullable()),
+  signal: plain('signal', 'end', z.string().nullable()),
+  timedOut,
+  startedAt: {
+    ...hidden(plain('started_at', 'start', z.number())),
+    json: 'started_at' as const,
+    schema: z.string(),
+    toJson: (value: number) => new Date(value).toISOString(),
+  },
+  durationMs: plain('duration_ms', 'end', z.number().nullable()),
+  /** As shown: cut where it was too long, and then there is a file with the whole. */
+  stdout: text('stdout', 'end'),
+  stderr: text('stderr', 'end'),
+  stdoutBytes: plain('stdout_bytes', 'end', z.number()),
+  stderrBytes: plain('stderr_bytes', 'end', z.number()),
+  truncated: flag('truncated', 'end'),
+  stdoutFile: outputFile('stdout_file', 'stdout'),
+  stderrFile: outputFile('stderr_file', 'stderr'),
+  artifacts: document(
+    'artifacts',
+    'end',
+    differenceShape,
+    (parsed: Difference): Difference => ({ ...noDifference, ...parsed }),
+    showDifference,
+  ),
+  /** Files that it was given. */
+  inputs: document(
+    'inputs',
+    'start',
+    z.array(inputShape),
+    (parsed: readonly GivenFile[]): readonly GivenFile[] =>
+      parsed.map((file) => ({ ...file, origin: file.origin ?? null })),
+    (files) => files.map(showInput),
+  ),
+  limits: document(
+    'limits',
+    'start',
+    limitsShape,
+    (parsed: RunLimits): RunLimits => ({ ...parsed, runtime: parsed.runtime ?? null }),
+    showLimits,
+  ),
+  /** Null while it runs, and in rows of earlier releases. */
+  endedAt: hidden(plain('ended_at', 'end', z.number().nullable())),
+};
+
+type Fields = typeof executionFields;
+type StoredName = { [K in keyof Fields]: Fields[K]['column'] extends null ? never : K }[keyof Fields];
+
+/** One bounded run of code: what was asked for, and what came of it. */
+export type Execution = {
+  readonly [K in StoredName]: Fields[K] extends { readonly fromSql: (value: SqlValue) => infer T }
+    ? T
+    : never;
+};
+
+/** The fields of an execution in a list, where of its code only the start is shown. */
+export const listedFields = [
+  'id',
+  'tool',
+  'language',
+  'code',
+  'reason',
+  'succeeded',
+  'exitCode',
+  'startedAt',
+  'durationMs',
+] as const satisfies StoredName[];
+
+export type ListedExecution = Pick<Execution, (typeof listedFields)[number]>;
+
+type ShownName<K extends keyof Fields> = K extends keyof Fields
+  ? Fields[K]['json'] extends string
+    ? K
+    : never
+  : never;
+
+/** The names and schemas of fields in JSON. */
+export type ShownShape<K extends keyof Fields> = {
+  [Name in ShownName<K> as Fields[Name]['json'] & string]: Fields[Name]['schema'];
+};
+
+export function showDifference({ created, modified, deleted, complete }: Difference) {
+  return { created: [...created], modified: [...modified], deleted: [...deleted], complete };
+}
+
+function showInput({ fileId, origin, name, size, sha256 }: GivenFile): z.input<typeof inputShape> {
+  return { file_id: fileId, origin: origin && { ...origin }, name, size, sha256 };
+}
+
+function showLimits(limits: RunLimits): z.input<typeof limitsShape> {
+  return {
+    timeout_ms: limits.timeoutMs,
+    memory_bytes: limits.memoryBytes,
+    processes: limits.processes,
+    cpus: limits.cpus,
+    file_bytes: limits.fileBytes,
+    disk_bytes: limits.diskBytes,
+    tmp_bytes: limits.tmpBytes,
+    sandbox: limits.sandbox,
+    runtime: limits.runtime,
+    unenforced: [...limits.unenforced],
+  };
+}
