@@ -56,8 +56,8 @@ async function answerTo(text: string, format: Format): Promise<string> {
   };
   const style = { name: null, content: null };
   try {
-    const wanting = { user: 'local', signal, pictures, progress: () => {} };
-    const { failures } = await documents.build({ ...request, style }, wanting);
+    const wanting = { signal, pictures, progress: () => {} };
+    const { failures } = await documents.build({ user: 'local' }, { ...request, style }, wanting);
     return failures[0]?.code ?? 'built';
   } catch (error) {
     if (isWorkcrateError(error)) return error.code;

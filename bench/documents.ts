@@ -86,6 +86,7 @@ async function build(
   references = bibliography,
 ) {
   const result = await documents.build(
+    { user: 'local' },
     {
       text,
       formats,
@@ -96,7 +97,6 @@ async function build(
       referenceDoc: null,
     },
     {
-      user: 'local',
       signal: new AbortController().signal,
       pictures: { artifact: async () => null, file: async () => null },
       progress: () => {},

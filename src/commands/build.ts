@@ -5,6 +5,7 @@ import type { Belongings, BuildRequest, Format } from '../documents/documents.ts
 import { formats } from '../documents/documents.ts';
 import { decodeText } from '../documents/syntax/syntax.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { localCaller } from '../identity.ts';
 import { createLog } from '../log.ts';
 import { makeFolder } from '../make-folder.ts';
 import { belowRoot, parsePath } from '../paths/paths.ts';
@@ -24,8 +25,7 @@ export async function build(input: BuildInput): Promise<number> {
   const { signal } = opened.use(untilInterrupted());
   const { documents } = openDocuments({ config, clock: Date.now, log: createLog('warn') });
   opened.use(documents);
-  const result = await documents.build(requestOf(path, flags), {
-    user: 'local',
+  const result = await documents.build(localCaller, requestOf(path, flags), {
     signal,
     pictures: picturesBelow(dirname(resolve(path))),
     progress: tellProgress,

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { openDocuments } from '../documenting.ts';
 import { isWorkcrateError } from '../errors.ts';
+import { localCaller } from '../identity.ts';
 import { createLog } from '../log.ts';
 import type { Finding } from './doctor.ts';
 
@@ -12,9 +13,9 @@ export async function documentFindings(config: Config): Promise<Finding[]> {
   await using _ = documents;
   try {
     const { built, failures } = await documents.build(
+      localCaller,
       { ...tried, text: 'Does *this* work?', formats: ['docx', 'pdf'], referenceDoc: null },
       {
-        user: 'local',
         signal: AbortSignal.timeout(60_000),
         pictures: { artifact: async () => null, file: async () => null },
         progress: () => {},

@@ -1,4 +1,5 @@
 import { isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
+import type { Caller } from '../identity.ts';
 import { createFairQueue, type FairLimits } from '../concurrency/fair-queue.ts';
 import { bytesOfPictures, type Belongings } from './belongings.ts';
 import { styleFor } from './citations/styles.ts';
@@ -41,13 +42,8 @@ export interface DocumentsOptions {
   readonly mostBytes: number;
 }
 
-/** Who wants a document. */
-export interface Wanting {
-  readonly user: string;
+export interface Building {
   readonly signal: AbortSignal;
-}
-
-export interface Building extends Wanting {
   /** Where its pictures are had from. */
   readonly pictures: Belongings;
   progress(done: number, total: number, message: string): void;
@@ -62,11 +58,12 @@ export function createDocuments(options: DocumentsOptions) {
 
   /** The time that somebody waits for a turn is not counted. */
   async function inTurn<T>(
-    wanting: Wanting,
+    { user }: Caller,
+    signal: AbortSignal,
     work: (composer: Composer, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const leave = await queue.enter(wanting);
-    const deadline = deadlineAfter(timeoutMs, wanting.signal);
+    const leave = await queue.enter({ user, signal });
+    const deadline = deadlineAfter(timeoutMs, signal);
     try {
       return await composers.use((composer) => work(composer, deadline.signal), deadline.signal);
     } finally {
@@ -79,14 +76,19 @@ export function createDocuments(options: DocumentsOptions) {
     mostBytes,
     occupancy: () => ({ running: queue.running(), queued: queue.queued() }),
 
-    build: (request: BuildRequest, building: Building): Promise<BuildResult> =>
-      inTurn(building, (composer, signal) => build(composer, request, { ...building, ...options, signal })),
+    build: (caller: Caller, request: BuildRequest, building: Building): Promise<BuildResult> =>
+      inTurn(caller, building.signal, (composer, signal) =>
+        build(composer, request, { ...building, ...options, signal }),
+      ),
 
     validate: (
+      caller: Caller,
       { text, bibliography }: Pick<BuildRequest, 'text' | 'bibliography'>,
-      wanting: Wanting,
+      signal: AbortSignal,
     ): Promise<Validation> =>
-      inTurn(wanting, (composer) => composer.call('validate', { text, bibliography, mostBytes, layout: {} })),
+      inTurn(caller, signal, (composer) =>
+        composer.call('validate', { text, bibliography, mostBytes, layout: {} }),
+      ),
 
     async [Symbol.asyncDispose]() {
       queue.close();

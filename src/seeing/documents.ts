@@ -1,5 +1,6 @@
 import type { BuildRequest, BuildResult, Building, Documents } from '../documents/documents.ts';
 import { asWorkcrateError, isOurFault } from '../errors.ts';
+import type { Caller } from '../identity.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 
@@ -9,11 +10,11 @@ type Counted = Pick<Metrics, 'documentBuilt' | 'documentsTook' | 'watchDocuments
 export function seenDocuments(documents: Documents, metrics: Counted, log: Log): Documents {
   metrics.watchDocuments(documents.occupancy);
 
-  async function build(request: BuildRequest, building: Building): Promise<BuildResult> {
+  async function build(caller: Caller, request: BuildRequest, building: Building): Promise<BuildResult> {
     const began = performance.now();
-    const asked = { user: building.user, formats: request.formats };
+    const asked = { user: caller.user, formats: request.formats };
     try {
-      const result = await documents.build(request, building);
+      const result = await documents.build(caller, request, building);
       for (const { format } of result.built) metrics.documentBuilt(format, 'ok');
       for (const { format, code } of result.failures) metrics.documentBuilt(format, code);
       log.info('document.built', { ...asked, ...outcomeOf(result), ms: since(began) });

@@ -56,8 +56,7 @@ export function buildTool(options: BuildToolOptions): Tool {
       const { documents } = options;
       const pictures = belongingsOf(options, context);
       const request = await requestOf(input, pictures, documents.mostBytes);
-      const result = await documents.build(request, {
-        user: context.caller.user,
+      const result = await documents.build(context.caller, request, {
         signal: context.signal,
         pictures,
         progress: context.progress,

@@ -35,8 +35,7 @@ export function validateTool(options: BuildToolOptions): Tool {
       const from = belongingsOf(options, context);
       const text = await documentOf(input, from, documents.mostBytes);
       const bibliography = await bibliographyOf(input, from, documents.mostBytes);
-      const { user } = context.caller;
-      const found = await documents.validate({ text, bibliography }, { user, signal: context.signal });
+      const found = await documents.validate(context.caller, { text, bibliography }, context.signal);
       return { text: asText(found), structured: found };
     },
   });

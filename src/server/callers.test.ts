@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Artifacts } from '../artifacts/artifacts.ts';
+import type { Bridge } from '../bridge/bridge.ts';
+import type { Crates } from '../crates/crates.ts';
+import type { Documents } from '../documents/documents.ts';
+import type { Executions } from '../executions/executions.ts';
+import type { Files } from '../files/files.ts';
+import type { Caller } from '../identity.ts';
+import type { Links } from '../links/links.ts';
+import type { Uploads } from '../links/uploads.ts';
+
+/** The methods of a room whose first argument is not the caller. */
+type WithoutCaller<Room> = {
+  [Name in keyof Room & string]: Room[Name] extends (...args: infer Args) => unknown
+    ? Args extends readonly [Caller, ...unknown[]]
+      ? never
+      : Name
+    : never;
+}[keyof Room & string];
+
+/** Why a method needs no caller. */
+type Reason =
+  | 'the token is the right'
+  | 'takes what was looked up for somebody before'
+  | 'takes the name of the owner, or the caller after the transaction'
+  | 'the context of the call, which it needs to ask the client, has the caller in it'
+  | 'is for the server itself, and for nobody';
+
+/** A method that is missing here, or does not belong here any more, does not compile. */
+type Reasons<Room> = Readonly<Record<WithoutCaller<Room>, Reason>>;
+
+const byToken = 'the token is the right';
+const lookedUp = 'takes what was looked up for somebody before';
+const byOwner = 'takes the name of the owner, or the caller after the transaction';
+const byContext = 'the context of the call, which it needs to ask the client, has the caller in it';
+const ofServer = 'is for the server itself, and for nobody';
+
+const files: Reasons<Files> = {
+  charge: byOwner,
+  demandSpace: ofServer,
+  extend: byOwner,
+  isStored: lookedUp,
+  open: lookedUp,
+  sweep: ofServer,
+  sweepOrphans: ofServer,
+  takeBack: lookedUp,
+};
+const links: Reasons<Links> = {
+  deliver: lookedUp,
+  delivered: lookedUp,
+  flush: ofServer,
+  lease: lookedUp,
+  note: lookedUp,
+  noteDamage: lookedUp,
+  reopen: lookedUp,
+  resolve: byToken,
+  sweep: ofServer,
+  use: lookedUp,
+};
+const uploads: Reasons<Uploads> = {
+  allArrived: byOwner,
+  arrivedFor: byOwner,
+  begin: byToken,
+  claim: lookedUp,
+  file: lookedUp,
+  find: byToken,
+  giveUp: lookedUp,
+  note: lookedUp,
+  openFor: byOwner,
+  standing: byToken,
+  sweep: ofServer,
+  withdraw: byToken,
+  write: byToken,
+};
+const executions: Reasons<Executions> = { lastEnded: ofServer, recover: ofServer, sweep: ofServer };
+const crates: Reasons<Crates> = { isOfSeveral: ofServer, packedBytes: byOwner, sync: ofServer };
+const documents: Reasons<Documents> = { occupancy: ofServer };
+const bridge: Reasons<Bridge> = {
+  demand: byContext,
+  find: byContext,
+  list: byContext,
+  page: byToken,
+  policyFor: byContext,
+  read: byContext,
+  warnOfMissing: ofServer,
+};
+
+/** Compiles only for a room without such a method. */
+type AllTakeCallers<Room> = WithoutCaller<Room> extends never ? true : false;
+const artifacts: AllTakeCallers<Artifacts> = true;
+const inside: AllTakeCallers<Crates['inside']> = true;
+
+test('what a room does for a user takes the caller first, and nothing else is unnamed', () => {
+  const rooms = { files, links, uploads, executions, crates, documents, bridge };
+  assert.ok(artifacts && inside);
+  for (const [room, reasons] of Object.entries(rooms))
+    for (const [name, reason] of Object.entries(reasons)) {
+      const expectsContext = room === 'bridge' || reason !== byContext;
+      assert.ok(expectsContext, `only the bridge takes a whole context, not ${room}.${name}`);
+    }
+});
+
+test('a method without a caller that was planted does not compile', () => {
+  interface Planted extends Documents {
+    remove(id: string): void;
+    rename(caller: Caller, id: string): void;
+  }
+  // @ts-expect-error -- `remove` has no reason; `rename` needs none
+  const planted: Reasons<Planted> = { occupancy: ofServer };
+  assert.ok(planted);
+});
