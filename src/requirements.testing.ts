@@ -310,7 +310,6 @@ const docker = 'a Docker engine that the tests can start (docker.io, as root)';
 export const needs: Partial<Record<Part, string>> = {
   'A11:image-setting': docker,
   'B1:s3-source': 'an S3 store that the tests can start (ceph)',
-  'C12:pandoc-on-path-when-asked': 'a pandoc on PATH',
   'D14:docker-by-name': docker,
   'D14:memory-limit-in-docker': docker,
   'D14:process-limit-in-docker': docker,

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { findProgram, isAtLeast } from '../../src/documents/pandoc/program.ts';
+import { run, temporaryFolder } from '../cli/program.testing.ts';
 import { startServer } from '../server.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 
@@ -28,3 +31,19 @@ it(
     recordProof('C12:pandoc-on-path-when-asked');
   },
 );
+
+it('what is called pandoc on PATH is started when asked for, and not otherwise', async () => {
+  await using folder = await temporaryFolder();
+  const standIn =
+    '#!/bin/sh\n[ "$1" = --version ] && echo "pandoc 3.1.3" && exit\necho "It was started." >&2; exit 97\n';
+  await writeFile(join(folder.path, 'pandoc'), standIn, { mode: 0o755 });
+  await writeFile(join(folder.path, 'a.md'), '# Rays\n');
+  const words = ['build', 'a.md', '--to', 'html', '--output', '.'];
+  const options = { cwd: folder.path, env: { PATH: `${folder.path}:${process.env['PATH']}` } };
+  const asked = await run([...words, '--pandoc', 'pandoc'], options);
+  assert.equal(asked.code, 1);
+  assert.match(asked.stderr, /It was started\./);
+  const usual = await run(words, options);
+  assert.deepEqual([usual.code, usual.stderr], [0, '']);
+  recordProof('C12:pandoc-on-path-when-asked');
+});
