@@ -110,7 +110,7 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
     assert.deepEqual(tab.complaints, []);
     await tab.open(`${used}?again`);
     const shown = String(await tab.see('document.body.innerText'));
-    assert.match(shown, /was used or has expired\. Have your assistant ask again/);
+    assert.match(shown, /was used or has expired\. Tell your assistant to ask again/);
     assert.equal(await tab.see(`document.querySelector('input, script, button')`), null);
   });
 });

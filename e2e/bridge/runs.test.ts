@@ -45,7 +45,7 @@ describe('runs on files of the client', { skip: noSandbox }, () => {
     await using client = await connect(served, { version: '2026-07-28', capabilities: {}, manners });
     const outside = await client.call('execute_code', { ...code, client_files: [{ path: 'secret.txt' }] });
     assert.equal(outside.code, 'path_not_allowed', outside.text);
-    assert.match(outside.text, /Any other file can be sent by request_upload/);
+    assert.match(outside.text, /Send any other file with request_upload/);
     const unasked = await client.call('execute_code', {
       ...code,
       client_files: [{ path: 'docs/three.csv' }],
@@ -75,7 +75,7 @@ describe('runs on files of the client', { skip: noSandbox }, () => {
     const ran = await client.call('execute_code', run);
     assert.equal(ran.data?.stdout, 'four\nfive\nsix\n', ran.text);
     assert.match(ran.text, /From the client: docs\/five\.csv, by upload\n/);
-    assert.match((await client.call('execute_code', run)).text, /docs\/six\.csv, by upload, remembered/);
+    assert.match((await client.call('execute_code', run)).text, /docs\/six\.csv, by upload, cached/);
   });
 
   it('nobody is asked for more files than a client bears, or before all paths and names are judged', async () => {

@@ -11,12 +11,12 @@ import { pageFor, pageHeaders, pageOf } from './page/page.ts';
 export function createAskRoute(bridge: Pick<Bridge, 'page'>) {
   return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
     if (req.method !== 'GET' && req.method !== 'HEAD')
-      throw new WorkcrateError('method_not_allowed', 'This page is only looked at.');
+      throw new WorkcrateError('method_not_allowed', 'This page only answers GET.');
     const awaited = await bridge.page(token);
     if (awaited !== null) return answerPage(res, 200, pageFor(awaited));
     const gone = new WorkcrateError(
       'upload_not_found',
-      'This page is not known, was used or has expired. Have your assistant ask again.',
+      'This page is unknown, was used or has expired. Tell your assistant to ask again.',
     );
     if (isForPeople(req) && !res.destroyed) {
       answerPage(res, 404, pageOf(gone.message));

@@ -6,6 +6,7 @@ import { fromBase64 } from '../text/base64.ts';
 import { encode } from '../text/encode.ts';
 import { encodingNamed } from '../text/names.ts';
 import type { CacheStatistics, ClientCache, NewEntry } from './cache.ts';
+import { formatBytes } from '../../text.ts';
 
 /** As much of the policy as is asked here. */
 export interface GuidePolicy {
@@ -51,7 +52,10 @@ function demandDistinct(paths: readonly string[]): void {
     if (path === '')
       throw new WorkcrateError('invalid_input', "This is the project's folder. Name a file in it.");
     if (seen.has(path))
-      throw new WorkcrateError('invalid_input', `${JSON.stringify(path)} stands twice. Nothing was stored.`);
+      throw new WorkcrateError(
+        'invalid_input',
+        `${JSON.stringify(path)} is given twice. Nothing was stored.`,
+      );
     seen.add(path);
   }
 }
@@ -79,7 +83,7 @@ function noRoom(files: readonly NewEntry[], cache: ClientCache): WorkcrateError 
   const { limit, entryLimit } = cache.statistics();
   return new WorkcrateError(
     'too_large',
-    `There is no room for ${files.length} files of ${bytes} bytes: ${limit} bytes and ${entryLimit} files are kept of all users. Nothing was stored. Give fewer or smaller ones, or send a large file by request_upload.`,
+    `There is no space for ${files.length} files of ${formatBytes(bytes)}: at most ${formatBytes(limit)} and ${entryLimit} files are kept for all users. Nothing was stored. Give fewer or smaller ones, or send a large file by request_upload.`,
     { details: { bytes, limit } },
   );
 }

@@ -73,7 +73,7 @@ test('guide_cache_file takes one file or several, and tells the statistics', asy
   ];
   const several = await mcp.call('guide_cache_file', { files });
   assert.equal(several.data.cache.entries, 3);
-  assert.match(several.text, /^Stored 2\. Remembered of you: 3 files/);
+  assert.match(several.text, /^Stored 2\. Cached for you: 3 files/);
   assert.equal(mcp.cache.get('ada', '/p', 'src/c')?.size, 0);
   recordProof('E9:one-file-or-several', 'E9:statistics-returned');
 });

@@ -6,6 +6,7 @@ import { defineTool, type Question, type Tool, type ToolContext } from '../../mc
 import { audited } from './audited.ts';
 import type { CacheStatistics, ClientCache } from './cache.ts';
 import { cacheFiles, type GivenFile, type GuidePolicy } from './guide.ts';
+import { formatBytes } from '../../text.ts';
 
 export interface GuideToolsOptions {
   readonly cache: ClientCache;
@@ -50,8 +51,8 @@ const counted = z.number().int();
 const statisticsShape = z.object({
   hits: counted,
   misses: counted,
-  evictions: counted.describe('Left so that others had room'),
-  invalidations: counted.describe('Had changed with the client'),
+  evictions: counted.describe('Removed to make space for others'),
+  invalidations: counted.describe('Removed because they changed on the client'),
   entries: counted,
   bytes: counted,
   limit: counted.describe('Most bytes, of all users together'),
@@ -73,7 +74,7 @@ function guideCacheFile(options: GuideToolsOptions): Tool {
     group: 'client',
     title: 'Give files of the client',
     description:
-      'Gives the server the content of a file of the project (path, content), or of several (files), so that read_client_file and runs have it without asking. Several are stored together or not at all. For a large file use read_client_file: it names a way past the conversation.',
+      'Gives the server the content of a file of the project (path, content), or of several (files), so that read_client_file and runs need not ask for it. Several are stored together or not at all. For a large file use read_client_file, which sends it outside the conversation.',
     input: z.strictObject({
       path: path.optional(),
       content: fileShape.content.optional(),
@@ -85,10 +86,10 @@ function guideCacheFile(options: GuideToolsOptions): Tool {
         .refine(
           (files) =>
             files.reduce((sum, each) => sum + each.path.length + each.content.length, 0) <= mostCharacters,
-          `Together they may have ${mostCharacters} characters. Give fewer at once; have large ones by read_client_file with via: "upload".`,
+          `Together they may have at most ${mostCharacters} characters. Give fewer at once; send large ones with read_client_file and via: "upload".`,
         )
         .optional()
-        .describe('In place of path and content; together no more than one may have'),
+        .describe('Instead of path and content; together no larger than one may be'),
     }),
     output: z.object({ stored: z.array(storedShape), cache: statisticsShape }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -136,7 +137,7 @@ function several(files: readonly GivenFile[], one: One): readonly GivenFile[] {
   if (Object.values(one).every((value) => value === undefined)) return files;
   throw new WorkcrateError(
     'invalid_input',
-    'Give either path and content, or files, and nothing beside files.',
+    'Give either path and content, or files, and nothing besides files.',
   );
 }
 
@@ -144,9 +145,9 @@ function clientCache({ cache, policyFor, audit, forgetKept }: GuideToolsOptions)
   return defineTool({
     name: 'client_cache',
     group: 'client',
-    title: 'See how much of the client is remembered',
+    title: 'See which files of the client are cached',
     description:
-      'Tells how many of your files the server remembers and how often that helped. With forget, it forgets one, so that the next read_client_file asks for it anew.',
+      'Shows how many of your files the server has cached and how often that helped. With forget, it drops one, so that the next read_client_file asks for it again.',
     input: z.strictObject({ forget: path.optional() }),
     output: z.object({ forgot: z.boolean().nullable(), cache: statisticsShape }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -164,11 +165,11 @@ function clientCache({ cache, policyFor, audit, forgetKept }: GuideToolsOptions)
         const { relative } = policy.judge(forget, 'read');
         const wasKept = (await forgetKept?.(context.caller, policy.root, relative)) ?? false;
         const forgot = cache.forgetPath(user, policy.root, relative) || wasKept;
-        return answer(forgot, forgot ? 'Forgotten. ' : 'It was not remembered. ');
+        return answer(forgot, forgot ? 'Forgotten. ' : 'It was not cached. ');
       }),
   });
 }
 
 function told({ entries, bytes, limit, hits, misses, evictions, invalidations }: CacheStatistics): string {
-  return `Remembered of you: ${entries} files, ${bytes} bytes (limit for all users: ${limit}); ${hits} hits, ${misses} misses, ${evictions} evicted, ${invalidations} invalidated.`;
+  return `Cached for you: ${entries} files, ${formatBytes(bytes)} (limit for all users: ${formatBytes(limit)}); ${hits} hits, ${misses} misses, ${evictions} evicted, ${invalidations} invalidated.`;
 }

@@ -117,7 +117,7 @@ export function createApproaches(options: ApproachOptions) {
 
   function prove(context: ToolContext, { root: folder }: Policy, proof: string): void {
     if (!context.sharesMachine || folder === null)
-      throw cannot('This server does not see the files of this client.', 'call without proof.');
+      throw cannot('This server cannot read the files of this client directly.', 'call without proof.');
     const { user } = context.caller;
     if (proofs.isProven(user, folder)) return;
     proofs.prove(user, folder, proof);
@@ -186,17 +186,17 @@ export function createApproaches(options: ApproachOptions) {
     const offer = (await ladder.ask('upload', trip)) as Offer;
     return cannot(
       whyNot[rung],
-      `run this with sh in the project's folder and call again without via: ${offer.command}\nWithout a shell: give the person this page to send it by, ${offer.pageUrl}`,
+      `run this with sh in the project's folder and call again without via: ${offer.command}\nWithout a shell: give the user this page to upload it, ${offer.pageUrl}`,
     );
   }
 }
 
 const whyNot: Readonly<Record<Rung, string>> = {
-  direct: 'This server does not see the files of this client, or does not know where its project is.',
+  direct: 'This server cannot read the files of this client directly, or does not know where its project is.',
   upload: 'Nothing can be sent to this server.',
   url: 'This client cannot open pages for its user: it declared no URL elicitation.',
-  form: 'This client cannot show forms (it declared no form elicitation), or this is no small text.',
-  sampling: 'This client lends out no model (it declared no sampling), or the file is too large for one.',
+  form: 'This client cannot show forms (it declared no form elicitation), or this is not a small text.',
+  sampling: 'This client offers no model (it declared no sampling), or the file is too large for one.',
 };
 
 /** A client that does not say where its project is can be asked for its files all the same. */

@@ -1,4 +1,5 @@
 import { WorkcrateError } from '../../errors.ts';
+import { formatBytes } from '../../text.ts';
 
 /** The failures of asking a client (E6), each with what can be done about it. */
 
@@ -12,23 +13,23 @@ export const notThere = (path: string, seenBy: 'client' | 'server'): WorkcrateEr
 export const noFile = (path: string): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
-    `${shown(path)} is a folder, or no file to read. Name a file; list_client_directory shows which there are.`,
+    `${shown(path)} is a folder or another thing that is not a file. Name a file; list_client_directory shows them.`,
   );
 
 export const noFolder = (path: string): WorkcrateError =>
-  new WorkcrateError('invalid_input', `${shown(path)} is no folder. Have it by read_client_file.`);
+  new WorkcrateError('invalid_input', `${shown(path)} is not a folder. Read it with read_client_file.`);
 
 export const mayNot = (path: string, why: string): WorkcrateError =>
   new WorkcrateError(
     'client_refused',
-    `${shown(path)} was not given: ${why}. Ask the person, have it sent with via: "upload", or paste what is needed with guide_cache_file.`,
+    `${shown(path)} was not sent: ${why}. Ask the user, call again with via: "upload", or paste what is needed with guide_cache_file.`,
   );
 
 export const tooLate = (path: string, timeoutMs: number): WorkcrateError =>
   new WorkcrateError(
     'client_timeout',
-    `${shown(path)} did not come within ${Math.ceil(timeoutMs / 1000)} seconds. ` +
-      'Call again, or with via: "upload", which does not wait for a person.',
+    `${shown(path)} did not arrive within ${Math.ceil(timeoutMs / 1000)} seconds. ` +
+      'Call again, or use via: "upload", which does not wait for a person.',
   );
 
 /** MCP has no request by which a server reads a resource of its client: what is attached has to be handed on. */
@@ -41,13 +42,13 @@ export const cannot = (what: string, instead: string): WorkcrateError =>
 export const otherQuestion = (): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
-    'This answers another question than the one asked, or one that was answered already. Call again without it.',
+    'This answers a different question, or one that was already answered. Call again without it.',
   );
 
 export const tooLargeFor = (rung: string, path: string, most: number): WorkcrateError =>
   new WorkcrateError(
     'too_large',
-    `${shown(path)} is larger than the ${most} bytes that can come by ${rung}. Call again with via: "upload".`,
+    `${shown(path)} is larger than the ${formatBytes(most)} that ${rung} can send. Call again with via: "upload".`,
     { details: { limit: most } },
   );
 

@@ -10,7 +10,7 @@ export function formRequest({ operation, path, recursive }: Errand): InputReques
   const message =
     operation === 'read'
       ? `The server asks for the text of the file ${shown} of your project. Paste it, or decline.`
-      : `The server asks what stands in the folder ${shown} of your project${recursive ? ', and in all below it' : ''}. ` +
+      : `The server asks what is in the folder ${shown} of your project${recursive ? ', and in all below it' : ''}. ` +
         'Give one path a line, from the project\'s folder, such as "docs/a.md" and "docs/more/" for a folder; ' +
         'or, with more facts, "file 120 2026-01-31T12:00:00Z docs/a.md". Or decline.';
   return inputRequired.elicit({

@@ -51,8 +51,8 @@ const namesIn = (path: string): string[] =>
 
 const reasons = {
   link: 'it leads through a link to elsewhere',
-  link_loop: 'its links lead round in a circle',
-  changed: 'it was exchanged while it was being looked at; call again',
+  link_loop: 'its links form a loop',
+  changed: 'it was replaced during the check; call again',
 };
 
 const astray = (kind: keyof typeof reasons, path: string): WorkcrateError =>

@@ -41,7 +41,7 @@ export async function* listingFrom(
     }
     rest = form === null ? bytes : Buffer.from(bytes.subarray(start));
     if (rest.length > mostRecord)
-      throw new WorkcrateError('invalid_input', 'What came is no listing: a line of it is too long.');
+      throw new WorkcrateError('invalid_input', 'This is not a listing: a line of it is too long.');
   }
   const last = lastFrom(rest, form);
   if (last !== null && last !== 'end') yield last;

@@ -17,12 +17,12 @@ export function demandSame(came: Came, said: Said): void {
   if (found === 'size')
     throw new WorkcrateError(
       'size_mismatch',
-      `${said.size} bytes were told of, and ${came.size} came. Nothing was kept; look at the file and call again.`,
+      `${said.size} bytes were announced, but ${came.size} arrived. Nothing was kept; check the file and call again.`,
     );
   if (found === 'sha256')
     throw new WorkcrateError(
       'hash_mismatch',
-      `What came has the sha256 ${came.sha256}, not the one told of. Nothing was kept; call again.`,
+      `The received bytes have the sha256 ${came.sha256}, not the announced one. Nothing was kept; call again.`,
     );
 }
 

@@ -118,6 +118,6 @@ describe('the command that is offered', () => {
   it('where nothing can list, nothing is sent, and why is said', () => {
     const { status, stdout, stderr } = run(sendListing(errandTo('docs'), 'http://x'), noFind + noPython);
     assert.deepEqual([status, stdout.length], [1, 0]);
-    assert.match(stderr, /^Nothing was sent: this takes GNU find or python3/);
+    assert.match(stderr, /^Nothing was sent: this needs GNU find or python3/);
   });
 });

@@ -32,9 +32,9 @@ export function sendListing(errand: Errand, url: string): string {
 }
 
 const noneHere = (what: string): string =>
-  `there is no such ${what} below this folder, or a link stands in its path. Run this in the folder of the project.`;
+  `there is no such ${what} below this folder, or its path contains a link. Run this in the folder of the project.`;
 const noLister =
-  'this takes GNU find or python3, and neither is here. List another way, or install one of them.';
+  'this needs GNU find or python3, and neither is installed. Install one of them, or list another way.';
 
 /** Others have no -printf. */
 const hasFind = "find . -maxdepth 0 -printf '' 2>/dev/null";

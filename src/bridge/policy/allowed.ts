@@ -61,7 +61,7 @@ function relativeOf(path: string, root: ProjectRoot | null): string | null {
     if (!isRefusal(error)) throw error;
     throw new WorkcrateError(
       'config_invalid',
-      `--client-paths or --client-list-paths names what cannot be allowed. ${error.message}`,
+      `--client-paths or --client-list-paths names a path that cannot be allowed. ${error.message}`,
       {
         cause: error,
       },

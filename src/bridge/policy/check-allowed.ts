@@ -24,7 +24,7 @@ function demandFolder(path: string): void {
     if (!isWorkcrateError(error, 'invalid_input')) throw error;
     throw new WorkcrateError(
       'config_invalid',
-      `${JSON.stringify(path)} can be allowed in no project: it is a whole filesystem, or holds "..". Name a folder from the project down, such as docs, or "." for all of it.`,
+      `${JSON.stringify(path)} cannot be allowed in any project: it is a whole filesystem, or holds "..". Name a folder from the project down, such as docs, or "." for all of it.`,
       { cause: error },
     );
   }

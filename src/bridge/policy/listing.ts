@@ -96,7 +96,7 @@ const nothing = (): Kept => ({
 const noListing = (): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
-    'What came is no listing, or ended before its first entry. Call again and run the command that you get; what it prints says what was wrong. A listing that is made by hand ends with the line {"end":true}.',
+    'This is not a listing, or it ended before its first entry. Call again and run the command that you get; it prints what is wrong. A listing made by hand ends with the line {"end":true}.',
   );
 
 function seen(grounds: Grounds, asked: ClientPath, one: unknown, from: From, kept: Kept): ClientEntry | null {
@@ -117,7 +117,7 @@ function seen(grounds: Grounds, asked: ClientPath, one: unknown, from: From, kep
 /** The pattern was for the client to apply; it is applied again, since nobody knows whether that did. */
 function wantedBy(asked: ClientPath, recursive: boolean, pattern: string | null): (path: string) => boolean {
   if (pattern !== null && pattern.length > mostPattern)
-    throw new WorkcrateError('invalid_input', `A pattern may have ${mostPattern} characters.`);
+    throw new WorkcrateError('invalid_input', `A pattern may have at most ${mostPattern} characters.`);
   const fits = pattern === null ? () => true : createGlob(pattern);
   return (path) => {
     const below = path === asked.relative ? '' : afterFolder(asked.relative, path);

@@ -43,12 +43,12 @@ test('a refusal tells a model what to write, and whom it can have asked for more
   };
   assert.match(
     messageOf('lib/a'),
-    /Whoever runs the server can allow more with filesystem\.allowed_paths .* --client-paths\.$/,
+    /The operator can allow more with filesystem\.allowed_paths .* --client-paths\.$/,
   );
   const apart = createPolicy({ root: null, read: ['data'], list: ['data/a'] });
   assert.match(messageOf('data', apart), /--client-list-paths/);
   assert.match(messageOf('lib', apart, 'read'), /--client-paths/);
-  assert.match(messageOf('docs/.vitepress/config.ts'), /hidden folder.* add that to .*--client-paths/);
+  assert.match(messageOf('docs/.vitepress/config.ts'), /hidden folder.* add it to .*--client-paths/);
   assert.match(
     messageOf('data/stations.csv', usual, 'read'),
     /"docs", "src", .*request_upload.*files of execute_code/,

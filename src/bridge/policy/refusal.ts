@@ -4,9 +4,9 @@ import type { RefusalKind } from '../../paths/paths.ts';
 /** What no path about the client's machine may hold, beyond what none about ours may. */
 const reasons = {
   hidden:
-    'it is hidden, or in a hidden folder, which is allowed by its own name alone; whoever runs the server can add that to filesystem.allowed_paths in its config file or to --client-paths',
+    'it is hidden, or in a hidden folder, which must be allowed by name; the operator can add it to filesystem.allowed_paths in its config file or to --client-paths',
   control: 'it holds a control character',
-  invisible: 'it holds characters that are not seen or turn the text around; write the plain name',
+  invisible: 'it has characters that are invisible or reverse the text; write the plain name',
   percent: 'it holds a percent encoding; write the path as it is',
   stream: 'it holds ":", which names a drive or a stream within a file on some systems',
   device: 'it names a device on Windows',
@@ -15,7 +15,7 @@ const reasons = {
   wildcard: 'it holds a wildcard; name one file, or list the folder with a pattern',
   variable: 'it holds a variable of a shell; write the path itself',
   home: 'it begins in a home folder; name it from the project down',
-  alike: 'it becomes one of a forbidden form when its characters are normalised; use the plain ones',
+  alike: 'it becomes a forbidden path when its characters are normalised; use plain characters',
 } as const;
 
 export type OddKind = keyof typeof reasons;
@@ -69,8 +69,8 @@ export function notAllowed(
   const instead =
     purpose === 'list'
       ? ''
-      : ' Any other file can be sent by request_upload, and then be named in files of execute_code.';
-  const message = `The path ${quoted(path)} is not allowed. Allowed in the project: ${those}.${instead} Whoever runs the server can allow more with ${setting}.`;
+      : ' Send any other file with request_upload, then name it in files of execute_code.';
+  const message = `The path ${quoted(path)} is not allowed. Allowed in the project: ${those}.${instead} The operator can allow more with ${setting}.`;
   return refusal(path, 'not_allowed', message);
 }
 

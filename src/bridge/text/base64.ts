@@ -11,7 +11,7 @@ export function fromBase64(text: string): Uint8Array {
     if (!(error instanceof SyntaxError)) throw error;
     throw new WorkcrateError(
       'invalid_input',
-      'The content is no whole base64: it takes A-Z, a-z, 0-9, + and /, padded with =. For plain text leave binary out.',
+      'The content is not valid base64: use A-Z, a-z, 0-9, + and /, padded with =. For plain text leave binary out.',
     );
   }
 }

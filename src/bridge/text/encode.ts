@@ -20,7 +20,7 @@ export function encode(text: string, encoding: string): Uint8Array {
     default:
       throw new WorkcrateError(
         'invalid_input',
-        `Text can be read in ${name}, but is not written in it here. Give the bytes as base64 and set binary.`,
+        `This server can read ${name}, but cannot write it. Give the bytes as base64 and set binary.`,
       );
   }
 }
@@ -29,7 +29,7 @@ function wellFormed(text: string): string {
   if (text.isWellFormed()) return text;
   throw new WorkcrateError(
     'invalid_input',
-    'The text has half of a surrogate pair in it, which no encoding can tell. Give the bytes as base64 and set binary.',
+    'The text contains half of a surrogate pair, which no encoding can represent. Give the bytes as base64 and set binary.',
   );
 }
 

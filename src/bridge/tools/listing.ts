@@ -34,8 +34,8 @@ const output = z.object({
   offer: offerShape.optional(),
   entries: z.array(entryShape).optional().describe(`A tree, of at most ${mostShown} in all`),
   count: z.number().int().optional().describe('How many there are in all'),
-  hidden: z.number().int().optional().describe('How many were left out, since they may not be seen'),
-  cut: z.boolean().optional().describe('Whether there are more than are counted, or nobody knows'),
+  hidden: z.number().int().optional().describe('How many were left out because they are not allowed'),
+  cut: z.boolean().optional().describe('Whether there are, or may be, more than are counted'),
   file_id: z.string().optional().describe('All of them, one JSON object a line'),
   link: linkShape.optional(),
 });
@@ -48,7 +48,7 @@ export function listTool(options: ListToolOptions): Tool {
     name: 'list_client_directory',
     group: 'client',
     title: 'List a folder of the client',
-    description: `Lists a folder of the user's project, which lies with the client and not with this server: name, type, size and time of each entry. Where the client cannot be asked, or with via set to upload, the answer holds a command for your shell: run it, then call again. ${allowedText(options.listable)}`,
+    description: `Lists a folder of the user's project, which is on the client, not on this server: name, type, size and time of each entry. Where the client cannot be asked, or with via set to upload, the answer holds a command for your shell: run it, then call again. ${allowedText(options.listable)}`,
     input: z.strictObject({
       path: pathShape('Folder').describe("Folder, from the project's folder, such as docs"),
       recursive: z.boolean().optional().describe('Also all folders below it'),
@@ -57,7 +57,7 @@ export function listTool(options: ListToolOptions): Tool {
         .min(1)
         .max(1024)
         .optional()
-        .describe('Only paths from the folder on that fit, such as *.md or **/*.csv'),
+        .describe('Only paths below the folder that match, such as *.md or **/*.csv'),
       ...wishShape,
     }),
     output,
@@ -73,7 +73,7 @@ export function listTool(options: ListToolOptions): Tool {
   });
 }
 
-const narrow = 'Only the folder itself was looked at, and the pattern names folders below it: set recursive.';
+const narrow = 'Only the folder itself was listed, but the pattern names folders below it: set recursive.';
 
 const isTooNarrow = ({ recursive = false, pattern = '' }: Pick<ListWish, 'recursive' | 'pattern'>): boolean =>
   !recursive && pattern.includes('/');

@@ -12,7 +12,7 @@ export const wishShape = {
     .enum(rungs)
     .optional()
     .describe(
-      'How it is to come; default: the client is asked by the best way that it has. upload: sent by your shell, past the conversation. direct: read in place, where client and server are on one machine, after a proof by your shell',
+      'How to get it; default: the best way that the client has. upload: sent by your shell, outside the conversation. direct: read in place, where client and server share a machine, after a proof by your shell',
     ),
   proof: z
     .string()
@@ -24,11 +24,9 @@ export const wishShape = {
 export const pathShape = (what: string) =>
   z.string().min(1).max(4096).describe(`${what}, from the project's folder, such as docs/plan.md`);
 
-export const rungShape = z.enum(rungs).describe('By which way it came, or is to come');
+export const rungShape = z.enum(rungs).describe('How it came, or will come');
 
-export const wayShape = z
-  .enum(ways)
-  .describe('By which way it came, or is to come; given: by guide_cache_file');
+export const wayShape = z.enum(ways).describe('How it came, or will come; given: by guide_cache_file');
 
 export const offerShape = z
   .object({
@@ -36,7 +34,7 @@ export const offerShape = z
       .string()
       .describe("Run it with sh in the project's folder, then call again with the same input"),
     uploadUrl: z.string().nullable(),
-    pageUrl: z.string().nullable().describe('A page where a person can send it, where there is no shell'),
+    pageUrl: z.string().nullable().describe('A page where a person can upload it, if there is no shell'),
     expiresAt: z.string(),
     proofCommand: z.string().nullable(),
   })
@@ -48,12 +46,12 @@ export function offered({ offer, path, rung, expiresAt, ...ways }: Offer, orElse
   const until = new Date(expiresAt).toISOString();
   const instead =
     offer === 'upload' && proofCommand !== null
-      ? `\nOr, to have all files read without sending them, run ${proofCommand} and call again without via, with proof set to what it prints.`
+      ? `\nOr, to let the server read all files without sending them, run ${proofCommand} and call again without via, with proof set to what it prints.`
       : '';
   const text =
     offer === 'upload'
-      ? `Not here yet. Run this with sh in the project's folder before ${until.slice(0, 16)}Z, then call again with the same input (it sends nothing where a link stands in the path):\n${command}${instead}\nWithout a shell: give the person this page to send it by, ${pageUrl}${orElse}`
-      : `Show that this server sees your files: run this, then call again with proof set to what it prints:\n${command}`;
+      ? `Not here yet. Run this with sh in the project's folder before ${until.slice(0, 16)}Z, then call again with the same input (it sends nothing if the path contains a link):\n${command}${instead}\nWithout a shell: give the user this page to upload it, ${pageUrl}${orElse}`
+      : `Show that this server can read your files: run this, then call again with proof set to what it prints:\n${command}`;
   const structured = {
     status: 'offered' as const,
     path,

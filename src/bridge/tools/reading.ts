@@ -26,7 +26,7 @@ const output = z.object({
   offer: offerShape.optional(),
   size: z.number().int().optional(),
   sha256: z.string().optional(),
-  mtime: z.number().nullable().optional().describe('Milliseconds since 1970; null where nobody told'),
+  mtime: z.number().nullable().optional().describe('Milliseconds since 1970; null if unknown'),
   cached: z.boolean().optional(),
   encoding: z.string().nullable().optional().describe('The one that was used; null for bytes'),
   fell_back: z.boolean().optional().describe('Whether the encoding asked for did not fit'),
@@ -35,7 +35,7 @@ const output = z.object({
   file_id: z
     .string()
     .optional()
-    .describe('A file that is no text, or too large for the conversation, for other tools'),
+    .describe('A file that is not text, or too large for the conversation, for other tools'),
   link: linkShape.optional(),
 });
 
@@ -47,17 +47,17 @@ export function readTool(options: ReadToolOptions): Tool {
     name: 'read_client_file',
     group: 'client',
     title: 'Read a file of the client',
-    description: `Reads a file of the user's project, which lies with the client and not with this server. With a shell in the project's folder, set via to upload: the answer holds the command that sends the file past the conversation; run it, then call again. Else the client is asked in whichever way it can be. Large files come as a link and a file_id. ${allowedText(options.readable)}`,
+    description: `Reads a file of the user's project, which is on the client, not on this server. With a shell in the project's folder, set via to upload: the answer has the command that sends the file outside the conversation; run it, then call again. Otherwise the client is asked in the way it supports. Large files come as a link and a file_id. ${allowedText(options.readable)}`,
     input: z.strictObject({
       path: pathShape('File'),
-      encoding: z.string().max(100).optional().describe('Of the text; default: found out'),
+      encoding: z.string().max(100).optional().describe('Of the text; default: detected'),
       binary: z.boolean().optional().describe('Give the exact bytes as base64'),
       ...wishShape,
-      refresh: z.boolean().optional().describe('Ask anew, even if the file is remembered'),
+      refresh: z.boolean().optional().describe('Ask again, even if the file is cached'),
       size: z.number().int().min(0).optional().describe('In bytes, if known: compared with what comes'),
       sha256: z
         .string()
-        .regex(/^[0-9a-fA-F]{64}$/, 'sha256 takes 64 hex digits')
+        .regex(/^[0-9a-fA-F]{64}$/, 'sha256 must be 64 hex digits')
         .optional()
         .describe('If known: compared with what comes'),
     }),
@@ -83,7 +83,7 @@ async function shown(
   const { path, rung, sha256, mtime, cached } = file;
   const size = 'stored' in file ? file.stored.size : file.bytes.length;
   const facts = { status: 'read', path, rung, size, sha256, mtime, cached } as const;
-  const told = `${path}: ${size} bytes, by ${rung}${cached ? ', remembered' : ''}`;
+  const told = `${path}: ${size} bytes, by ${rung}${cached ? ', cached' : ''}`;
   if ('stored' in file)
     return linked(await large.linkTo(context, file.stored.id), facts, `${told}, ${tooLarge}`);
   const { bytes } = file;
@@ -91,7 +91,7 @@ async function shown(
     return linked(await large.byOneLink(context, path, sha256, bytes), facts, `${told}, ${tooLarge}`);
   if (!how.binary && how.encoding === null && file.encoding === null && looksLikeNoText(bytes)) {
     const link = await large.byOneLink(context, path, sha256, bytes);
-    return linked(link, facts, `${told}, no text (set binary for the bytes as base64)`);
+    return linked(link, facts, `${told}, not text (set binary for the bytes as base64)`);
   }
   if (how.binary) {
     const structured: Output = { ...facts, encoding: null, data: toBase64(bytes) };
