@@ -161,7 +161,7 @@ function whereOf(sandbox: Sandbox | string): string {
   const missing = Object.values(sandbox.holds).filter((held) => held !== true).length;
   return missing === 0
     ? sandbox.kind
-    : `${sandbox.kind}, but ${missing} of its bounds do not hold: see ${program} doctor`;
+    : `${sandbox.kind}, but ${missing} of its walls and limits are not enforced: see ${program} doctor`;
 }
 
 function tellWhatIsNotHeld({ kind, holds, warnings }: Sandbox, log: Log): void {

@@ -30,7 +30,10 @@ it('subprocess that is allowed runs code, and is warned of at every start', asyn
   const allowed = ['--sandbox', 'subprocess', '--allow-sandbox', 'subprocess', '--data', folder.path];
   for (let start = 0; start < 2; start++) {
     await using program = await serve(allowed);
-    assert.match(program.output.stdout, /code runs in: {2}subprocess, but \d+ of its bounds do not hold/);
+    assert.match(
+      program.output.stdout,
+      /code runs in: {2}subprocess, but \d+ of its walls and limits are not enforced/,
+    );
     assert.match(program.output.stderr, /"level":"warn","event":"sandbox\.no_walls"/);
     const { data } = await program.call('execute_code', hello);
     assert.equal(data.stdout, 'hello\n');

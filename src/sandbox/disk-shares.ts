@@ -249,7 +249,7 @@ const nothingClaimed: Disposable = { [Symbol.dispose]() {} };
 const describeTaken = (bytes: number): string =>
   Number.isFinite(bytes)
     ? `take ${formatBytes(bytes)}`
-    : 'hold something that the server cannot measure, such as a folder that is closed to it';
+    : 'contain something that the server cannot measure, such as a folder without permission';
 
 function tooMuch(bytes: number, diskBytes: number): WorkcrateError {
   return new WorkcrateError(
@@ -262,7 +262,7 @@ function tooMuch(bytes: number, diskBytes: number): WorkcrateError {
 function doesNotFit(there: number, bytes: number, diskBytes: number): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
-    `The inputs of this run take ${formatBytes(bytes)}, but your /workspace and /artifacts ${describeTaken(there)} already, and may take ${formatBytes(diskBytes)}. Nothing was copied. Delete what you do not need, such as folders of earlier runs (execute_bash: rm -rf /workspace/exec_*), or use an input where it is already by naming its working_dir.`,
+    `The inputs of this run take ${formatBytes(bytes)}, but your /workspace and /artifacts ${describeTaken(there)} already, and may take ${formatBytes(diskBytes)}. Nothing was copied. Delete what you do not need, such as folders of earlier runs (execute_bash: rm -rf /workspace/exec_*), or set working_dir to the folder where the input already is.`,
     { details: { disk_bytes: diskBytes, taken_bytes: Number.isFinite(there) ? there : -1 } },
   );
 }
@@ -270,6 +270,6 @@ function doesNotFit(there: number, bytes: number, diskBytes: number): WorkcrateE
 function diskFull(): WorkcrateError {
   return new WorkcrateError(
     'storage_full',
-    "The server's disk is full but for its reserve, so the run was not started and nothing was copied. Delete files of yours (delete_file), or ask the operator to make room (docs/limits.md).",
+    "The server's disk is full except for its reserve, so the run was not started and nothing was copied. Delete files of yours (delete_file), or ask the operator to make room (docs/limits.md).",
   );
 }

@@ -34,7 +34,7 @@ function demandAllowed({ allowed, log }: OpenOptions): void {
   if (!allowed.includes('subprocess'))
     throw new WorkcrateError(
       'config_invalid',
-      'The subprocess backend has no walls: code runs with the rights of a user of this machine. If that is what you want, add --allow-sandbox subprocess.',
+      'The subprocess backend has no walls: code runs with the permissions of a user of this machine. If you want that, add --allow-sandbox subprocess.',
     );
   log.warn('sandbox.no_walls', {
     message:

@@ -23,7 +23,7 @@ export function sandboxClosed(): WorkcrateError {
 function sandboxBusy(running: number, queued: number): WorkcrateError {
   return new WorkcrateError(
     'sandbox_busy',
-    `Too many runs wait. Of yours, ${running} are under way and ${queued} wait. Try again in a while.`,
+    `Too many runs are waiting. Of yours, ${running} are running and ${queued} are waiting. Try again later.`,
     { details: { running, queued } },
   );
 }

@@ -184,7 +184,7 @@ async function spawned(
 /** Its absence would look as if the interpreter were missing. */
 function existing(folder: string): string {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
-  throw new WorkcrateError('sandbox_failed', 'The working directory of the run is not there.');
+  throw new WorkcrateError('sandbox_failed', 'The working directory of the run does not exist.');
 }
 
 const searchPath = ({ programs }: Ground): string => `${programs}:/usr/local/bin:/usr/bin:/bin`;

@@ -40,7 +40,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   if (processes > 0) options.log.info('sandbox.leftovers_removed', { processes });
   const seccomp = seccompProgram(options.network);
   if (seccomp === null)
-    throw new WorkcrateError('sandbox_unavailable', `There is no filter of syscalls for ${process.arch}.`);
+    throw new WorkcrateError('sandbox_unavailable', `There is no system call filter for ${process.arch}.`);
   const python = await findPython(options.python);
   const runtime = runtimesOf({ python: python.path, bash: '/bin/bash', path: outerEnvironment.PATH });
   const pythonPackages = packagesOf(python.path, outerEnvironment.PATH);
@@ -150,7 +150,7 @@ function holdsOf(
   limits: Limits,
 ): Holds {
   const gigabytes = (memoryOfEach(limits) / 1024 ** 3).toFixed(1);
-  const each = `each process is held to ${gigabytes} GB, not all of a run together`;
+  const each = `the limit of ${gigabytes} GB is for each process, not for the whole run`;
   return {
     unprivileged: true,
     filesystem: true,

@@ -29,9 +29,7 @@ function isInstalled(name: string): boolean {
 export function cannotStart(words: string): WorkcrateError {
   const known = remedies.find(([pattern]) => pattern.test(words))?.[1];
   const remedy = known === undefined ? '' : ` ${known}`;
-  return unavailable(
-    `Bubblewrap cannot make a sandbox here: ${words || 'it ended without a word'}.${remedy}`,
-  );
+  return unavailable(`Bubblewrap cannot make a sandbox here: ${words || 'it gave no reason'}.${remedy}`);
 }
 
 const allowNamespaces =

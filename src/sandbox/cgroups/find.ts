@@ -82,7 +82,7 @@ function tried(directory: string, version: 1 | 2, act: () => void): string | nul
 
 function remedy(errno: string, version: 1 | 2): string {
   if (errno === 'EROFS')
-    return 'Mount it writable; a container has to be started with a writable /sys/fs/cgroup.';
+    return 'Mount it writable; a container must be started with a writable /sys/fs/cgroup.';
   if (version === 1) return 'Start the server as root, or in a group that belongs to its user.';
   const command = 'systemd-run --user --scope -p Delegate=yes';
   if (errno === 'EBUSY')

@@ -153,7 +153,9 @@ function holdsOf({ network }: DockerOptions, info: EngineInfo): Holds {
     host_processes: true,
     whole_tree: true,
     syscalls:
-      seccompProgram(network) === null ? 'on this processor only the filter of the engine holds.' : true,
+      seccompProgram(network) === null
+        ? 'on this processor only the filter of the Docker engine is enforced.'
+        : true,
     environment: true,
     fresh: true,
     memory: info.MemoryLimit === false ? unlimited('memory') : true,

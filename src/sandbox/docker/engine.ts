@@ -88,8 +88,8 @@ function messageOf(answer: unknown): string {
 function unreachable(socketPath: string, cause: Error): WorkcrateError {
   const why: Record<string, string> = {
     ENOENT: 'Nothing is there: is Docker installed and running?',
-    ECONNREFUSED: 'Nobody listens there: start Docker.',
-    EACCES: 'This user may not: add it to the group "docker".',
+    ECONNREFUSED: 'Nothing listens there: start Docker.',
+    EACCES: 'This user has no permission: add it to the group "docker".',
   };
   return new WorkcrateError(
     'sandbox_unavailable',
