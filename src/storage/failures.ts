@@ -15,8 +15,11 @@ const known: Record<string, [ErrorCode, string]> = {
     'storage_read_only',
     'The files folder is read-only. Mount it for writing, or set another files folder.',
   ],
-  EACCES: ['storage_read_only', 'The server may not write to its files folder. Give its user the right to.'],
-  EPERM: ['storage_read_only', 'The server may not write to its files folder. Give its user the right to.'],
+  EACCES: [
+    'storage_read_only',
+    'The server may not write to its files folder. Give its user the permission.',
+  ],
+  EPERM: ['storage_read_only', 'The server may not write to its files folder. Give its user the permission.'],
   EMFILE: [
     'out_of_descriptors',
     'The server has no file descriptors left. Try again; raise `ulimit -n` if this goes on.',
@@ -65,11 +68,11 @@ export async function storing<T>(work: () => Promise<T>): Promise<T> {
 }
 
 export function offsetConflict(size: number): WorkcrateError {
-  return new WorkcrateError('offset_conflict', `The upload stands at byte ${size}. Go on from there.`, {
+  return new WorkcrateError('offset_conflict', `The upload has ${size} bytes. Continue from there.`, {
     details: { offset: size },
   });
 }
 
 export function alreadyExists(key: string): WorkcrateError {
-  return new WorkcrateError('already_exists', `There is an object ${key} already.`);
+  return new WorkcrateError('already_exists', `The object ${key} already exists.`);
 }

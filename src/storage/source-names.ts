@@ -44,8 +44,7 @@ export async function* exactly(bytes: AsyncIterable<Uint8Array>, size: number): 
     if (left < 0) break;
     yield chunk;
   }
-  if (left !== 0)
-    throw new WorkcrateError('size_mismatch', `Other than the ${size} bytes that were announced have come.`);
+  if (left !== 0) throw new WorkcrateError('size_mismatch', `Not the announced ${size} bytes arrived.`);
 }
 
 /** Headers have an ETag in quotes, listings not always; what stands between may have made it a weak one. */
@@ -56,7 +55,7 @@ export function stampIn(etag: string): string {
   if (bareEtag(etag) !== '') return bareEtag(etag);
   throw new WorkcrateError(
     'storage_failed',
-    'The store told of an object without an ETag. See that its address is right, and what stands between.',
+    'The store listed an object without an ETag. Check its address, and any proxy in between.',
   );
 }
 

@@ -30,7 +30,7 @@ it('a page that is no listing is not taken for an empty one', async (t) => {
   const { store, storage } = await facing(t);
   for (const text of [maintenance, '', '<EnumerationResults><Blobs>']) {
     store.answer = always(200, text);
-    await assert.rejects(storage.list(), { code: 'storage_failed', message: /what stands between/ });
+    await assert.rejects(storage.list(), { code: 'storage_failed', message: /any proxy in between/ });
     await assert.rejects(storage.staging.list(), { code: 'storage_failed' });
   }
   store.answer = always(200, listing([], ''));
@@ -40,7 +40,10 @@ it('a page that is no listing is not taken for an empty one', async (t) => {
 it('a page that is no block list is not taken for one without blocks', async (t) => {
   const { store, storage } = await facing(t);
   store.answer = always(200, maintenance, noted({ attempt, run: '1', size: '9' }));
-  await assert.rejects(storage.staging.size('x'), { code: 'storage_failed', message: /what stands between/ });
+  await assert.rejects(storage.staging.size('x'), {
+    code: 'storage_failed',
+    message: /any proxy in between/,
+  });
 });
 
 it('a listing that does not go on is given up, and not read for ever', { timeout: 60_000 }, async (t) => {

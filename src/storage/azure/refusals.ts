@@ -60,7 +60,7 @@ function denied(where: Where, method: string, code: string, date: string | undef
   if (minutes > 5)
     return [
       'storage_failed',
-      `The clock of this machine is ${minutes} minutes off that of the store ${where.host}, which therefore takes no signature of ours. Set it right.`,
+      `The clock of this machine is ${minutes} minutes off that of the store ${where.host}, so the store refuses our signatures. Set the clock right.`,
     ];
   if (/Permission|Insufficient|Mismatch/.test(code))
     return [

@@ -52,7 +52,7 @@ export async function loadStaged(blobs: Blobs, name: string): Promise<Staged | n
     answer.body.destroy();
     throw new WorkcrateError(
       'storage_failed',
-      `The blob ${name} is damaged or none of ours. Discard the upload or remove the blob, and send the file again; ` +
+      `The blob ${name} is damaged, or Workcrate did not write it. Discard the upload or remove the blob, and send the file again; ` +
         'if it belongs to somebody else, set another --azure-prefix.',
     );
   }
@@ -92,5 +92,5 @@ export async function noteStaged(blobs: Blobs, staged: Staged, changes: Partial<
   // The answer to a try that succeeded may have been lost.
   const found = await loadStaged(blobs, staged.name);
   if (found !== null && JSON.stringify(metadataOf(found)) === JSON.stringify(metadataOf(next))) return found;
-  throw new WorkcrateError('storage_failed', 'Somebody else writes to the same upload. Try again.');
+  throw new WorkcrateError('storage_failed', 'Another request writes to the same upload. Try again.');
 }

@@ -70,7 +70,7 @@ export function demandDocument(xml: string, root: string): string {
   if (isWholeDocument(xml, root)) return xml;
   throw new WorkcrateError(
     'storage_failed',
-    'The store did not answer as such a store does. See that its address is right, and what stands between.',
-    { cause: new Error(`the answer is no whole ${root}`) },
+    'The answer is not that of an object store. Check its address, and any proxy in between.',
+    { cause: new Error(`the answer is not a complete ${root}`) },
   );
 }

@@ -9,15 +9,15 @@ export function systemCode(error: unknown): string {
 }
 
 const remedies: Record<string, string> = {
-  ECONNREFUSED: 'refuses connections. See that it runs, and that its address is right.',
-  ENOTFOUND: 'is not known by that name. Check its address.',
+  ECONNREFUSED: 'refuses connections. Check that it runs, and its address.',
+  ENOTFOUND: 'was not found by that name. Check its address.',
   EAI_AGAIN: 'could not be looked up. Check the name service of this machine, and the address.',
   ETIMEDOUT: 'does not answer in time. See whether it is overloaded or behind a firewall.',
-  ECONNRESET: 'broke off the connection. Try again; see its log if this goes on.',
-  EPIPE: 'broke off the connection. Try again; see its log if this goes on.',
+  ECONNRESET: 'closed the connection. Try again; see its log if this continues.',
+  EPIPE: 'closed the connection. Try again; see its log if this continues.',
 };
 
-const otherRemedy = 'cannot be spoken to. The log of the server says why.';
+const otherRemedy = 'cannot be reached. The log of the server says why.';
 const certificateRemedy =
   'shows a certificate that is not trusted. Give Node its authority by NODE_EXTRA_CA_CERTS, or check the address.';
 

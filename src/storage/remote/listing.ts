@@ -15,6 +15,6 @@ export function advanced(before: string, name: string): string {
   if (Buffer.compare(Buffer.from(name), Buffer.from(before)) > 0) return name;
   throw new WorkcrateError(
     'storage_failed',
-    'The store lists the same names again and again. See whether it knows the paging of lists, and what stands between.',
+    'The store lists the same names again and again. Check whether it supports paging, and any proxy in between.',
   );
 }

@@ -86,5 +86,5 @@ const gone = (): WorkcrateError =>
 const damaged = (): WorkcrateError =>
   new WorkcrateError(
     'storage_failed',
-    'The store sent other bytes than those asked for. See what stands between, and its log.',
+    'The store sent other bytes than those asked for. Check its log, and any proxy in between.',
   );

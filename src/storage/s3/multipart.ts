@@ -53,7 +53,7 @@ export function etagOf(given: string | null | undefined): string {
   if (given) return given;
   throw new WorkcrateError(
     'storage_failed',
-    'The store took bytes without an ETag. See that its address is right, and what stands between.',
+    'The store took bytes without an ETag. Check its address, and any proxy in between.',
   );
 }
 

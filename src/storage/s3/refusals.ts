@@ -22,13 +22,13 @@ const known: Meanings = {
   ],
   AccessDenied: [
     'storage_read_only',
-    'The access key may not do this. Give it the right to get, put, delete and list objects of the bucket, and to ' +
+    'The access key may not do this. Give it permission to get, put, delete and list objects of the bucket, and to ' +
       'abort multipart uploads.',
   ],
   AllAccessDisabled: ['storage_read_only', 'All access to the bucket is disabled. Ask its owner.'],
   NoSuchBucket: [
     'storage_failed',
-    'There is no such bucket. Make it, or set --s3-bucket to one that there is.',
+    'There is no such bucket. Create it, or set --s3-bucket to one that exists.',
   ],
   NoSuchUpload: [
     'storage_failed',
@@ -37,7 +37,7 @@ const known: Meanings = {
   // Ceph wants every part that it holds to be named, also those beyond the end, which a crash may have left.
   InvalidPart: [
     'storage_failed',
-    'The store holds other parts of this upload than it should, as a crash may leave them. Send it again from its start.',
+    'The store has wrong parts of this upload, as a crash may leave them. Send it again from its start.',
   ],
   RequestTimeTooSkewed: [
     'storage_failed',

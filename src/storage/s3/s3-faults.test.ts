@@ -143,7 +143,7 @@ describe('S3 with faults', { skip: ceph ? false : NO_CEPH }, () => {
     const { storage, proxy } = await behindProxy(t, ceph);
     proxy.fault = ({ method }) =>
       method === 'PUT' ? { answer: 403, text: '<Error><Code>AccessDenied</Code></Error>' } : null;
-    await assert.rejects(storage.probe(), { code: 'storage_read_only', message: /right to get, put/ });
+    await assert.rejects(storage.probe(), { code: 'storage_read_only', message: /permission to get, put/ });
     proxy.fault = ({ method }) =>
       method === 'PUT' ? { answer: 403, text: '<Error><Code>QuotaExceeded</Code></Error>' } : null;
     await assert.rejects(storage.probe(), { code: 'storage_full' });

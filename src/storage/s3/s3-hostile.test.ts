@@ -38,7 +38,7 @@ it('a page that is no listing is not taken for an empty one', async (t) => {
   const { store, storage } = await facing(t);
   for (const text of [maintenance, '', '<ListBucketResult><IsTruncated>false</IsTruncated>']) {
     store.answer = always(200, text);
-    await assert.rejects(storage.list(), { code: 'storage_failed', message: /what stands between/ });
+    await assert.rejects(storage.list(), { code: 'storage_failed', message: /any proxy in between/ });
     await assert.rejects(storage.staging.list(), { code: 'storage_failed' });
   }
   store.answer = always(200, listing([], false));
@@ -52,7 +52,7 @@ it('a page of something else is not taken for bytes that were stored', async (t)
       ? void response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>')
       : void response.end(maintenance);
   const small = storage.staging.append('x', 0, chunksOf(Buffer.from('small')), { key: 'a' });
-  await assert.rejects(small, { code: 'storage_failed', message: /what stands between/ });
+  await assert.rejects(small, { code: 'storage_failed', message: /any proxy in between/ });
   await assert.rejects(storage.staging.commit('y', 'b'), { code: 'storage_failed' });
 });
 
@@ -67,7 +67,7 @@ it('a page of something else is not taken for an upload that is begun, nor for a
         ? void response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>')
         : void response.end(request.method === 'POST' ? post : maintenance);
   store.answer = answers(`<html>${begun}</html>`);
-  await assert.rejects(whole(), { code: 'storage_failed', message: /what stands between/ });
+  await assert.rejects(whole(), { code: 'storage_failed', message: /any proxy in between/ });
   assert.ok(!store.seen.some((line) => line.includes('partNumber')));
   store.answer = answers(begun);
   await assert.rejects(whole(), { code: 'storage_failed', message: /without an ETag/ });
@@ -87,10 +87,10 @@ it('a page of something else is not taken for a list of parts, nor for parts put
     };
   const isPuttingTogether = (line: string): boolean => line.startsWith('POST');
   store.answer = parting(`<html>${part}</html>`);
-  await assert.rejects(storage.staging.commit('x', 'a'), { message: /what stands between/ });
+  await assert.rejects(storage.staging.commit('x', 'a'), { message: /any proxy in between/ });
   assert.ok(!store.seen.some(isPuttingTogether));
   store.answer = parting(`<ListPartsResult>${part}</ListPartsResult>`);
-  await assert.rejects(storage.staging.commit('x', 'a'), { message: /what stands between/ });
+  await assert.rejects(storage.staging.commit('x', 'a'), { message: /any proxy in between/ });
   assert.ok(store.seen.some(isPuttingTogether));
 });
 

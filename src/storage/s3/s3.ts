@@ -91,5 +91,5 @@ async function probe(bucket: Bucket): Promise<void> {
 }
 
 const unconditional =
-  'The store writes over an object although it is asked not to (If-None-Match on PUT). Workcrate would lose files ' +
-  'there: use a store that heeds it, such as AWS S3, Ceph or MinIO.';
+  'The store overwrites an object although it is asked not to (If-None-Match on PUT). Workcrate would lose files ' +
+  'there: use a store that supports it, such as AWS S3, Ceph or MinIO.';

@@ -40,7 +40,7 @@ function lastOf(listed: readonly Listed[], after: string): string {
   if (last?.name === null)
     throw new WorkcrateError(
       'storage_failed',
-      'The store holds names that are no UTF-8, and cannot be asked for those after them. Rename them.',
+      'The store has names that are not UTF-8, and cannot list those after them. Rename them.',
     );
   return advanced(after, last?.name ?? '');
 }

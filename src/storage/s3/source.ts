@@ -84,7 +84,7 @@ const meaningsIn = (bucket: string): Meanings => ({
   ],
   AccessDenied: [
     'storage_read_only',
-    'The access key may not do this. Give it the right to list the bucket and to get its objects, and to put them ' +
+    'The access key may not do this. Give it permission to list the bucket and to get its objects, and to put them ' +
       'where packed crates go.',
   ],
   InvalidObjectState: [
