@@ -81,7 +81,7 @@ function outOfSpace({ inodes }: FreeSpace): WorkcrateError {
       : 'The disk of the server is almost full, and this would take the space that it keeps free for deleting.';
   return new WorkcrateError(
     'storage_full',
-    `${reason} Nothing was kept. Delete files that are no longer needed (delete_file), or have the operator free some ` +
+    `${reason} Nothing was kept. Delete files that are no longer needed (delete_file), or ask the operator to free some ` +
       'space, then try again.',
   );
 }

@@ -44,8 +44,8 @@ export function queryError(error: unknown, place: string): WorkcrateError {
 
 const callerMessages: Partial<Record<ErrorCode, string>> = {
   storage_full:
-    'The disk of the database is full, so that nothing can be written down. What was acknowledged is safe. Have the ' +
-    'operator free some space, then try again.',
+    'The disk of the database is full, so nothing can be written. What was acknowledged is safe. Ask the ' +
+    'operator to free some space, then try again.',
   storage_read_only:
     'The database cannot be written to. What was acknowledged is safe. The log of the server says more.',
 };

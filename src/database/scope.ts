@@ -9,7 +9,7 @@ const IDLE_LIMIT_MS = 60_000;
 export const waitingLimit: MutexLimit = {
   mostWaiting: 10_000,
   refuse: () =>
-    new WorkcrateError('database_failed', 'Too many queries wait for the database. Try again later.'),
+    new WorkcrateError('database_failed', 'Too many queries are waiting for the database. Try again later.'),
 };
 
 /**

@@ -46,8 +46,8 @@ export function sqliteQueryError(error: unknown, file: string): WorkcrateError {
 
 const callerMessages: Partial<Record<ErrorCode, string>> = {
   storage_full:
-    'The disk of the server is full, so that nothing can be written down. What was acknowledged is safe. Have the ' +
-    'operator free some space, then try again.',
+    'The disk of the server is full, so nothing can be written. What was acknowledged is safe. Ask the ' +
+    'operator to free some space, then try again.',
   storage_read_only:
     'The database of the server cannot be written to. What was acknowledged is safe. The log of the server says more.',
 };
@@ -71,7 +71,7 @@ function meaningOf(error: unknown): [ErrorCode, string] {
     case NOT_A_DATABASE:
       return ['database_failed', 'The file is damaged or not a database: restore it from a backup.'];
     case BUSY:
-      return ['database_failed', 'Another process holds it: end that one, or try again later.'];
+      return ['database_failed', 'Another process uses it: end that one, or try again later.'];
     default:
       return ['database_failed', ''];
   }

@@ -11,10 +11,10 @@ export function verifySqlite(connection: DatabaseSync): DatabaseCheck {
     const damaged = found.map((row) => String(row['integrity_check'])).filter((text) => text !== 'ok');
     const keys = connection.prepare('PRAGMA foreign_key_check').all();
     const broken = keys.map(
-      (row) => `a row of ${String(row['table'])} refers to one of ${String(row['parent'])} that is gone`,
+      (row) => `a row of ${String(row['table'])} refers to a missing row of ${String(row['parent'])}`,
     );
     return { by, problems: [...damaged, ...broken].slice(0, mostProblems) };
   } catch (error) {
-    return { by, problems: [`it cannot be read through: ${(error as Error).message}`] };
+    return { by, problems: [`it cannot be read to the end: ${(error as Error).message}`] };
   }
 }
