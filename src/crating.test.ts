@@ -42,6 +42,6 @@ test('a source within another is refused, by whatever name it is reached', async
   ])
     await assert.rejects(opening(folder.path, ...named.map(at)), {
       code: 'config_invalid',
-      message: /within/,
+      message: /is inside/,
     });
 });

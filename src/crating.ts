@@ -106,7 +106,7 @@ function refuseOverlaps(sources: readonly Source[]): void {
     if (other === undefined) continue;
     throw new WorkcrateError(
       'config_invalid',
-      `The crate source ${one.url} stands within ${other.url}. Name one of the two, and another folder in --pack-to if it is that one.`,
+      `The crate source ${one.url} is inside ${other.url}. Name one of the two, and another folder in --pack-to if it is that one.`,
     );
   }
 }

@@ -99,7 +99,7 @@ export function giveTo(folder: string, uid: number): void {
   } catch (cause) {
     throw new WorkcrateError(
       'sandbox_unavailable',
-      `No folder can be given to user id ${uid} here (${errnoOf(cause) ?? 'failed'}), as in a container that maps no such id. Name ids that there are with --sandbox-uids.`,
+      `No folder can be given to user id ${uid} here (${errnoOf(cause) ?? 'failed'}), as in a container that maps no such id. Set ids that exist with --sandbox-uids.`,
       { cause },
     );
   }
@@ -131,7 +131,7 @@ function placeOf({ folder, uids }: PlacesOptions, number: number): Place {
   if (uids !== null && uid! > uids.to)
     throw new WorkcrateError(
       'sandbox_unavailable',
-      `There are more users than user ids from ${uids.from} to ${uids.to}. Give more with --sandbox-uids.`,
+      `There are more users than user ids from ${uids.from} to ${uids.to}. Allow more with --sandbox-uids.`,
     );
   const home = join(folder, String(number));
   return { uid, workspace: join(home, 'workspace'), artifacts: join(home, 'artifacts') };
