@@ -78,7 +78,7 @@ function failureOf(error: unknown, { timeoutMs, stopping }: AskTerms): unknown {
   if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
     return new WorkcrateError(
       'client_refused',
-      'The client sent an answer that is none by MCP. Call again with via: "upload", or tell the maker of the client.',
+      'The answer of the client is not valid MCP. Call again with via: "upload", or report it to the maker of the client.',
       { cause: error },
     );
   if (!(error instanceof ProtocolError)) return error;

@@ -3,7 +3,7 @@
  * calls of one for the first that is forbidden, without a word on the others.
  */
 export function batchRefused(): Response {
-  const message = 'Several messages in one request are not taken. Send each in a request of its own.';
+  const message = 'Batches are not supported. Send each message in its own request.';
   const error = { code: -32_600, message };
   return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 400 });
 }

@@ -34,7 +34,7 @@ export function findBrokenBound(text: string): string | null {
 }
 
 export const tooComplex = (bound: string): string =>
-  `This message is not taken: ${bound}. Send large data as a file (request_upload) and name it by its id.`;
+  `This message is refused: ${bound}. Send large data as a file (request_upload) and use its file_id.`;
 
 /** Where the string that begins there ends; at the end of the text where it does not. */
 function endOfString(text: string, start: number): number {

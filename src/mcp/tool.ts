@@ -56,7 +56,7 @@ export const isQuestion = (answer: object): answer is Question => 'ask' in answe
 export const isStopping = (cause: unknown): WorkcrateError =>
   new WorkcrateError(
     'stopping',
-    'The server is stopping, and can be answered no more. Call again in a moment.',
+    'The server is stopping and takes no more answers. Call again in a moment.',
     { cause },
   );
 

@@ -58,7 +58,7 @@ export function createApp(options: AppOptions): Hono {
     context.body(await metrics.registry.metrics(), 200, { 'Content-Type': metrics.registry.contentType }),
   );
   app.get('/', (context) =>
-    context.text('Workcrate. MCP is at /mcp; /livez, /readyz and /metrics tell how it is.\n'),
+    context.text('Workcrate. MCP is at /mcp; /livez, /readyz and /metrics show its state.\n'),
   );
   for (const room of rooms) app.route('/', room);
   app.notFound((context) =>

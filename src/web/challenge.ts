@@ -41,9 +41,7 @@ const metadataOf = ({ metadataUrl }: ChallengeTerms): Record<string, string> =>
 const quotable = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, ' ');
 
 export function missingScope(scope: string): WorkcrateError {
-  return new WorkcrateError(
-    'forbidden',
-    `This needs the scope ${scope}, which your key or token does not have.`,
-    { details: { scope } },
-  );
+  return new WorkcrateError('forbidden', `This needs the scope ${scope}, which your key or token lacks.`, {
+    details: { scope },
+  });
 }

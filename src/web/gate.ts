@@ -128,7 +128,7 @@ function notSignedIn(): WorkcrateError {
 }
 
 const issuerDown = {
-  error: 'The issuer of tokens cannot be reached, so that none can be checked. Try again in a moment.',
+  error: 'The token issuer cannot be reached, so tokens cannot be checked. Try again in a moment.',
   code: 'issuer_unavailable',
 };
 
@@ -140,7 +140,7 @@ function bearerOf({ headers: { authorization = '' } }: IncomingMessage): string 
 /** A proxy may have judged by the other one. */
 function refuseTwo({ headersDistinct }: IncomingMessage): void {
   if ((headersDistinct['authorization']?.length ?? 0) < 2) return;
-  throw new WorkcrateError('invalid_input', 'Send one header Authorization, not several.');
+  throw new WorkcrateError('invalid_input', 'Send one Authorization header, not several.');
 }
 
 /** A URL is written to logs and histories, and so may hold no key. */
@@ -148,6 +148,6 @@ function refuseInQuery(query: string): void {
   if (!/(?:^|&)access_token=|wck_[\w-]{43}/i.test(query)) return;
   throw new WorkcrateError(
     'invalid_input',
-    'A token in the URL is not taken, and should be seen as given away. Send it in the header Authorization: Bearer …',
+    'A token in the URL is not accepted, and others may have seen it. Replace it, and send it in the header Authorization: Bearer …',
   );
 }

@@ -37,7 +37,7 @@ export const header = (description: string, type = 'string', required = true): J
 });
 
 const requestId = {
-  'X-Request-Id': header('As it was sent, or a new one; it stands in the log', 'string', false),
+  'X-Request-Id': header('As it was sent, or a new one; it is in the log', 'string', false),
 };
 
 /** Before any route: Host and Origin, and whatever fails in the server itself. */

@@ -85,7 +85,7 @@ const put = sending('putUpload', 'Send a file in one go', {
   responses: { 201: json('UploadReceipt', 'The file is kept', tusVersion), ...failures(arriving) },
 });
 
-const get = sending('getUpload', 'Ask how an upload stands', {
+const get = sending('getUpload', 'Get the state of an upload', {
   responses: {
     200: json('UploadStanding', 'How it stands', tusVersion),
     ...failures(['upload_not_found', 'too_many_requests']),

@@ -29,7 +29,7 @@ export function createNameCheck(publicUrl: string | null, host: string, linkHost
     if (named === null || !names.has(named))
       throw new WorkcrateError(
         'host_refused',
-        'This server does not answer to that host name. Set WORKCRATE_PUBLIC_URL or WORKCRATE_LINK_HOST if it should.',
+        'This server does not answer requests for that host name. Set WORKCRATE_PUBLIC_URL or WORKCRATE_LINK_HOST if it should.',
       );
     return host ?? '';
   }
@@ -40,7 +40,7 @@ export function refuseSeveralHosts({ rawHeaders }: Pick<IncomingMessage, 'rawHea
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]!.length === 4 && rawHeaders[at]!.toLowerCase() === 'host') count++;
-  if (count > 1) throw new WorkcrateError('invalid_input', 'Send one header Host, not several.');
+  if (count > 1) throw new WorkcrateError('invalid_input', 'Send one Host header, not several.');
 }
 
 /** The addresses at which a server listens: those of this machine where it listens on all of them. */

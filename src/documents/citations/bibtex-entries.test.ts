@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { bibEntries, rewritten } from './bibtex-entries.ts';
 
-test('entries are found with their keys and lines; strings, comments and what stands between are not', () => {
+test('entries are found with their keys and lines; strings, comments and any proxy in between are not', () => {
   const text =
     '% a@b.c\n@string{x = "y"}\n@Book { key:1 , title = {a \\} @b {c} "d"}}\nfree @text\n@misc{only}\n@misc{title = {x}}';
   assert.deepEqual(

@@ -42,12 +42,12 @@ export const isMisread = (read: JSONRPCMessage | Misread): read is Misread => 'w
 
 const unfit = {
   code: ProtocolErrorCode.InvalidRequest,
-  why: 'This is no message of JSON-RPC 2.0. Send one at a time, with "jsonrpc": "2.0", a text or whole number as id, and an object as params.',
+  why: 'This is not a JSON-RPC 2.0 message. Send one at a time, with "jsonrpc": "2.0", a text or whole number as id, and an object as params.',
 };
 
 const unparsed = {
   code: ProtocolErrorCode.ParseError,
-  why: 'This line is no JSON. Send each message in one line, as JSON in UTF-8.',
+  why: 'This line is not JSON. Send each message in one line, as JSON in UTF-8.',
 };
 
 const kinds = [isJSONRPCRequest, isJSONRPCNotification, isJSONRPCResultResponse, isJSONRPCErrorResponse];

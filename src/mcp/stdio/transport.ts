@@ -4,6 +4,7 @@ import type { Log } from '../../log.ts';
 import type { Heading } from './heading.ts';
 import { boundedLines } from './lines.ts';
 import { isMisread, readMessage, type Misread } from './reading.ts';
+import { formatBytes } from '../../text.ts';
 
 /** As much as the largest input of a tool can take, were each of its characters escaped (bridge/cache/tools.ts). */
 const mostMessageBytes = 32 * 1024 * 1024;
@@ -90,5 +91,5 @@ export function createStdioTransport({ input, output, log }: StdioOptions): Tran
 }
 
 const tooMuch =
-  `A message over stdio may have ${mostMessageBytes} bytes, and this one had more. ` +
-  'Send less at once; files go by request_upload, or by read_client_file with via: "upload".';
+  `A message over stdio may have at most ${formatBytes(mostMessageBytes)}, and this one had more. ` +
+  'Send less at once; send files with request_upload, or read_client_file with via: "upload".';
