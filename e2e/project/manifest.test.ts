@@ -84,3 +84,17 @@ it('the server that the manifest starts runs code by execute_code', { skip: noSa
   assert.deepEqual({ stdout, exit_code }, { stdout: 'hi\n', exit_code: 0 });
   recordProof('D16:started-by-the-manifest');
 });
+
+it('no package that runs in production runs a script when it is installed', () => {
+  interface Locked {
+    readonly packages: Readonly<
+      Record<string, { readonly dev?: boolean; readonly hasInstallScript?: boolean }>
+    >;
+  }
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Locked;
+  const found = Object.entries(packages).filter(([, one]) => one.hasInstallScript && one.dev !== true);
+  assert.deepEqual(
+    found.map(([name]) => name),
+    [],
+  );
+});
