@@ -1,8 +1,9 @@
 #!/bin/sh
-# The system's packages that npm does not bring. Called before `npm start` and `npm test`:
+# The system's packages that npm does not bring. Called before `npm start` and by `npm test`:
 #
-#   sh scripts/system-packages.sh start    what a sandbox needs
-#   sh scripts/system-packages.sh test     that, and what some tests need
+#   sh scripts/system-packages.sh start                  what a sandbox needs
+#   sh scripts/system-packages.sh test                   that, and what some tests need
+#   sh scripts/system-packages.sh test nginx openssl     of all that, only these commands
 #
 # Where all is there, nothing is run or said. Root on a Debian gets what is missing by apt-get; everybody else is
 # told the command. Nothing here keeps the server from starting, but a signal does. WORKCRATE_NO_INSTALL=1 turns
@@ -17,6 +18,8 @@ wanted='dockerd:docker.io strace:strace ceph-mon:ceph-mon ceph-osd:ceph-osd rado
 daemons='docker.io ceph-mon ceph-osd radosgw postgresql nginx-light prometheus'
 
 purpose=${1:-start}
+[ $# -eq 0 ] || shift
+only=" $* "
 policy=/usr/sbin/policy-rc.d
 child=
 
@@ -48,6 +51,7 @@ look_into_sbin() {
 missing() {
   packages=
   for pair in $1; do
+    case $only in '  ' | *" ${pair%%:*} "*) ;; *) continue ;; esac
     command -v "${pair%%:*}" >/dev/null 2>&1 && continue
     case " $packages " in *" ${pair#*:} "*) ;; *) packages="${packages:+$packages }${pair#*:}" ;; esac
   done

@@ -7,16 +7,21 @@ import { inspect } from 'node:util';
 import { startPostgres } from '../src/database/postgres.testing.ts';
 import { proofsVariable } from '../src/requirements.testing.ts';
 import { findUnproven } from './proofs.ts';
+import { installPackages } from './install-packages.ts';
 import { isQuick } from './quick-tests.ts';
 import { startStores } from './stores.ts';
+import { commandsOfOtherBackends, findNeeds } from './test-needs.ts';
 
 /**
  * Runs the tests and ends with `N passed, N failed, N skipped`. The behaviour suite runs once more for each
  * further pair of backends. A skip without a printed reason counts as a failure.
  *
  *   npm test                      everything
- *   npm test -- e2e/behaviour     only files whose path holds one of the words
+ *   npm test -- links paths       only files whose path holds one of the words
+ *   npm test -- behaviour         so too, and on the other backends as well
  *   npm run test:quick            only what needs no server, no container and no sandbox
+ *
+ * What the chosen files need is installed and started, and nothing else.
  */
 interface Round {
   readonly title: string;
@@ -62,7 +67,10 @@ const chosen = (pattern: string): string[] =>
     .sort((a, b) => turnOf(a) - turnOf(b) || (a < b ? -1 : 1));
 
 const everything = chosen(onlyQuick ? 'src/**/*.test.ts' : '{src,e2e,examples}/**/*.test.ts');
-const behaviour = onlyQuick ? [] : chosen('e2e/behaviour/*.test.ts');
+/** The other backends take long to install and to start: a subset has them where it names the suite. */
+const withOtherBackends =
+  !onlyQuick && (words.length === 0 || words.some((word) => word.includes('behaviour')));
+const behaviour = withOtherBackends ? chosen('e2e/behaviour/*.test.ts') : [];
 /** What is about connections or converters is proven once: a database and a store have no part in it. */
 const onOtherBackends = behaviour.filter((file) => !/(?:pipelining|documents)\.test/.test(file));
 
@@ -71,9 +79,14 @@ const onLastPair = onOtherBackends.filter(
   (file) => !/(?:single-use|quota|artifacts|executions)\.test/.test(file),
 );
 
-const needsStores = !onlyQuick && everything.some((file) => /storage|behaviour|several|deploy/.test(file));
-await using stores = needsStores ? await startStores() : null;
-const shared = stores?.env ?? {};
+const needs = findNeeds(everything);
+if (!onlyQuick)
+  await installPackages([...needs.commands, ...(onOtherBackends.length > 0 ? commandsOfOtherBackends : [])]);
+await using stores = await startStores({
+  ceph: needs.ceph || onOtherBackends.length > 0,
+  azurite: needs.azurite || onLastPair.length > 0,
+});
+const shared = stores.env;
 const debian15 = '/usr/lib/postgresql/15/bin';
 
 const rounds: Round[] = [
@@ -120,8 +133,7 @@ process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
 
 /** More files at a time than two cores: much of the time is spent waiting, for servers most of all. */
 async function runRound({ title, files, env, postgres: version }: Round): Promise<void> {
-  const needsPostgres =
-    !onlyQuick && files.some((file) => /places|users|crates|executions|links|behaviour|several/.test(file));
+  const needsPostgres = files !== everything || needs.postgres;
   await using postgres = needsPostgres ? await startPostgres(version) : null;
   const stream = run({
     files,

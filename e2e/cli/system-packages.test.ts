@@ -101,7 +101,7 @@ async function machine(commands: readonly string[], managers: Record<string, str
     env,
     command,
     run: (prefix: string[] | null, purpose: string, more: Record<string, string> = {}) =>
-      run([purpose], { program: [...prefix!, ...command], env: { ...env, ...more } }),
+      run(purpose.split(' '), { program: [...prefix!, ...command], env: { ...env, ...more } }),
     /** The calls of apt-get, without the options that bound its waiting. */
     async calls(): Promise<string[]> {
       const lines = (await readFile(record, 'utf8')).split('\n');
@@ -156,6 +156,18 @@ it('an ordinary user is told the command, and nothing is run', { skip: without(o
   ]);
   assert.deepEqual(await place.calls(), []);
 });
+
+it(
+  'of what the tests need, only the commands that are named are looked for',
+  { skip: without(ordinary) },
+  async () => {
+    await using place = await machine(['python3'], { 'apt-get': obliging });
+    assert.deepEqual(await place.run(ordinary, 'test python3 nginx'), silent);
+    const { stderr } = await place.run(ordinary, 'test python3 strace');
+    assert.match(stderr, /^workcrate: the tests that use them are skipped until you install: .* strace\n$/);
+    assert.match((await place.run(ordinary, 'test bwrap')).stderr, / until you install: .* bubblewrap\n$/);
+  },
+);
 
 it(
   'where apt-get fails, it is tried again with new lists, and the start goes on',

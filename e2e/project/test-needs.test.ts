@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { isQuick } from '../../scripts/quick-tests.ts';
+import { commandsOfOtherBackends, findNeeds, starters } from '../../scripts/test-needs.ts';
+
+const every = globSync('{src,e2e,examples}/**/*.test.ts');
+const chosen = (...words: string[]): string[] =>
+  every.filter((file) => words.some((word) => file.includes(word)));
+
+describe('what a subset of the tests needs', () => {
+  it('all tests need all that the script can install', () => {
+    const script = readFileSync('scripts/system-packages.sh', 'utf8');
+    const listed = [...script.matchAll(/^(?:needed|wanted)='([^']*)'/gm)].flatMap(([, pairs]) =>
+      pairs!.split(/\s+/).map((pair) => pair.split(':')[0]!),
+    );
+    const needs = findNeeds(every);
+    assert.deepEqual(needs.commands.toSorted(), listed.toSorted());
+    assert.deepEqual([needs.ceph, needs.azurite, needs.postgres], [true, true, true]);
+    for (const command of commandsOfOtherBackends) assert.ok(listed.includes(command), command);
+    for (const file of Object.values(starters)) assert.ok(existsSync(file), file);
+  });
+
+  it('links and paths need no server of others but PostgreSQL, and no sandbox', () => {
+    const { commands, ceph, azurite, postgres } = findNeeds(chosen('links', 'paths'));
+    assert.deepEqual([ceph, azurite, postgres], [false, false, true]);
+    assert.deepEqual(
+      commands.filter((command) => command !== 'python3'),
+      [],
+    );
+  });
+
+  it('quick tests need no server and no container', () => {
+    const { commands, ...servers } = findNeeds(
+      every.filter((file) => file.startsWith('src/') && isQuick(file)),
+    );
+    assert.deepEqual(servers, { ceph: false, azurite: false, postgres: false });
+    const daemons = new Set([
+      'dockerd',
+      'ceph-mon',
+      'ceph-osd',
+      'radosgw',
+      'pg_ctlcluster',
+      'nginx',
+      'prometheus',
+    ]);
+    assert.deepEqual(
+      commands.filter((command) => daemons.has(command)),
+      [],
+    );
+  });
+
+  for (const [word, command] of [
+    ['src/sandbox/docker/docker.test', 'dockerd'],
+    ['src/storage/s3/s3.test', 'radosgw'],
+    ['src/sandbox/bubblewrap/bubblewrap.test', 'bwrap'],
+    ['e2e/deploy/nginx.test', 'nginx'],
+    ['e2e/seeing/alerts.test', 'prometheus'],
+    ['e2e/faults/injected.test', 'strace'],
+    ['e2e/deploy/restore.test', 'pg_ctlcluster'],
+  ] as const)
+    it(`${word} needs ${command}`, () => {
+      assert.ok(findNeeds(chosen(word)).commands.includes(command));
+    });
+});
