@@ -68,30 +68,30 @@ function defaultPython({ PATH = '' }: Environment): string | null {
 
 /** Every setting there is, in the order in which `serve --help` shows them. */
 export const settings = {
-  host: setting(text, '127.0.0.1', 'address to listen on; others than loopback need --auth'),
+  host: setting(text, '127.0.0.1', 'address to listen on; any but loopback needs --auth'),
   port: setting(integer(0, 65_535), 9180, 'port to listen on; 0 takes a free one'),
   linkHost: setting(
     optionalHost,
     null,
-    'host that links carry; default: the address to listen on, or localhost where that is all of them',
+    'host name in links; default: the address to listen on, or localhost if that is all addresses',
     { aliases: ['MCP_HOST'] },
   ),
   linkPort: setting(
     optionalInteger(1, 65_535),
     null,
-    'port that links carry, such as the published one of a container; default: the one listened on',
+    'port in links, such as the published port of a container; default: --port',
     { aliases: ['MCP_PORT'] },
   ),
   publicUrl: setting(
     optionalBaseUrl,
     null,
-    'base of the links handed out, where a proxy stands in front; wins over --link-host and --link-port',
+    'base URL of links, if there is a proxy in front; overrides --link-host and --link-port',
     { aliases: ['MCP_PUBLIC_URL'] },
   ),
   trustedProxy: setting(
     networks,
     [],
-    'proxies in front, whose X-Forwarded-For says where a request comes from: for the log and the limit on guesses',
+    'proxies in front, whose X-Forwarded-For gives the address of the client: for the log and the rate limit',
   ),
   data: setting(text, defaultData, 'folder for the database and, unless set otherwise, the files'),
   filesDir: setting(optionalText, null, 'folder for the bytes of files; default: files in the data folder', {
@@ -100,7 +100,7 @@ export const settings = {
   placesDir: setting(
     optionalText,
     null,
-    'folder for /workspace and /artifacts of users; several servers need a shared one; default: places in the data folder',
+    'folder for /workspace and /artifacts of users; several servers must share it; default: places in the data folder',
   ),
   database: setting(optionalText, null, 'postgres://… URL; default: SQLite in the data folder', {
     secret: true,
@@ -108,10 +108,10 @@ export const settings = {
   storage: setting(
     oneOf('disk', 'memory', 's3', 'azure'),
     'disk',
-    'where bytes are kept: disk, s3, azure, or memory, which forgets them at the end',
+    'where bytes are kept: disk, s3, azure, or memory, which loses them at the end',
   ),
   s3Bucket: setting(optionalText, null, 's3: the bucket'),
-  s3Prefix: setting(optionalText, null, 's3: what the keys of all objects begin with'),
+  s3Prefix: setting(optionalText, null, 's3: prefix of all object keys'),
   s3Endpoint: setting(optionalBaseUrl, null, 's3: URL of the store; default: that of AWS for the region', {
     aliases: ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'],
   }),
@@ -119,7 +119,7 @@ export const settings = {
   s3PathStyle: setting(
     oneOf('auto', 'on', 'off'),
     'auto',
-    's3: bucket in the path and not in the host name; auto: with an endpoint of its own',
+    's3: bucket in the path instead of the host name; auto: if --s3-endpoint is set',
   ),
   s3AccessKeyId: setting(optionalText, null, 's3: id of the access key', {
     aliases: ['AWS_ACCESS_KEY_ID'],
@@ -134,7 +134,7 @@ export const settings = {
     secret: true,
   }),
   azureContainer: setting(optionalText, null, 'azure: the container'),
-  azurePrefix: setting(optionalText, null, 'azure: what the names of all blobs begin with'),
+  azurePrefix: setting(optionalText, null, 'azure: prefix of all blob names'),
   azureAccount: setting(optionalText, null, 'azure: the storage account', {
     aliases: ['AZURE_STORAGE_ACCOUNT'],
   }),
@@ -173,12 +173,12 @@ export const settings = {
   auth: setting(
     someOf('keys', 'oauth'),
     [],
-    `who may use the server: holders of keys (${program} user), of oauth tokens, or both; default: everybody here`,
+    `who may use the server: users with keys (${program} user), with oauth tokens, or both; default: everyone on this machine`,
   ),
-  oauthIssuer: setting(optionalBaseUrl, null, 'oauth: issuer whose tokens are taken'),
+  oauthIssuer: setting(optionalBaseUrl, null, 'oauth: issuer whose tokens are accepted'),
   oauthAudience: setting(optionalText, null, 'oauth: audience of the tokens; default: the URL of /mcp'),
   oauthUserClaim: setting(text, 'sub', 'oauth: claim that says who the user is'),
-  oauthScopes: setting(list, [], 'oauth: scopes that every token has besides its own'),
+  oauthScopes: setting(list, [], 'oauth: scopes that every token has in addition to its own'),
   tools: setting(
     list,
     ['all'],
@@ -187,10 +187,10 @@ export const settings = {
   fileTtl: setting(seconds(1, 3650 * day), 3600, 'seconds that a file and its links live', {
     aliases: ['MCP_FILE_TTL'],
   }),
-  maxTtl: setting(seconds(1, 3650 * day), 30 * day, 'the longest life in seconds that a caller may ask for'),
+  maxTtl: setting(seconds(1, 3650 * day), 30 * day, 'longest lifetime in seconds that a caller may ask for'),
   uploadTtl: setting(seconds(1, 365 * day), 3600, 'seconds within which an upload link must be used'),
   sweepInterval: setting(seconds(1, day), 300, 'seconds between sweeps of what has expired'),
-  maxFileSize: setting(bytes, 16 * gigabyte, 'largest file taken in'),
+  maxFileSize: setting(bytes, 16 * gigabyte, 'largest file accepted'),
   maxBundleFiles: setting(integer(1, 100_000), 10_000, 'most files in one bundle'),
   quotaUserBytes: setting(bytes, 64 * gigabyte, 'most bytes kept for one user'),
   quotaUserFiles: setting(integer(1, 1e9), 100_000, 'most files kept for one user'),
@@ -204,7 +204,7 @@ export const settings = {
   stdioHttp: setting(
     flag,
     false,
-    'stdio: serve all routes over HTTP beside the links, so that every user of this machine can run code',
+    'stdio: serve all routes over HTTP, not only links; every user of this machine can then run code',
   ),
   sandbox: setting(
     oneOf('auto', 'bubblewrap', 'docker', 'subprocess', 'off'),
@@ -220,7 +220,7 @@ export const settings = {
   sandboxNetwork: setting(
     oneOf('none', 'host'),
     'none',
-    'network of runs: none, or host, which is all of it',
+    'network of runs: none, or host, which is the network of this machine',
   ),
   python: setting(
     optionalText,
@@ -244,7 +244,7 @@ export const settings = {
   runProcesses: setting(integer(4, 32_768), 128, 'most processes and threads of a run'),
   runCpus: setting(integer(1, 1024), 2, 'cores that a run may use'),
   runFileSize: setting(bytes, 2 * gigabyte, 'largest file that a run can write'),
-  runDisk: setting(bytes, 10 * gigabyte, 'most that /workspace and /artifacts of a user may take'),
+  runDisk: setting(bytes, 10 * gigabyte, 'most disk space for /workspace and /artifacts of a user'),
   runTmp: setting(bytes, gigabyte / 4, 'size of /tmp in a run'),
   runOutput: setting(bytes, gigabyte / 4, 'most output of a run that is kept to be fetched by link'),
   outputChars: setting(
@@ -286,12 +286,12 @@ export const settings = {
   packTo: setting(
     optionalText,
     null,
-    'where packed crates go, as a URL like those of the sources, of which it is one; default: crates in the data folder',
+    'where packed crates go: a URL as in --crate-sources, and itself a source; default: crates in the data folder',
   ),
   crateInterval: setting(
     seconds(0, day),
     300,
-    'seconds between looks at the sources of crates, the first at the start; 0: only when asked',
+    'seconds between checks of the crate sources, the first at the start; 0: only when asked',
   ),
   crateDownloadLimitMb: setting(integer(0, 1e6), 50, 'largest crate given as base64, in MB of 1024²', {
     aliases: ['ROC_MCP_DOWNLOAD_SIZE_LIMIT_MB'],
@@ -300,7 +300,7 @@ export const settings = {
   semantics: setting(
     oneOf('lsa', 'hash', 'endpoint', 'off'),
     'lsa',
-    'how crates are found by meaning: lsa, fitted to the crates; hash; endpoint, by an embeddings API; off',
+    'semantic search of crates: lsa, fitted to the crates; hash; endpoint, an embeddings API; off',
   ),
   embeddingsUrl: setting(optionalUrl, null, 'endpoint: URL of an OpenAI-compatible embeddings API', {
     secret: true,
@@ -315,20 +315,16 @@ export const settings = {
     2,
     'documents built at once; further ones wait, up to ten times as many',
   ),
-  documentIdle: setting(
-    seconds(0, day),
-    60,
-    'seconds after which idle processes that build documents end; 0: at once',
-  ),
+  documentIdle: setting(seconds(0, day), 60, 'seconds after which an idle document process ends; 0: at once'),
   documentEpoch: setting(
     optionalInteger(0, 253_402_300_799),
     null,
-    'a moment, in seconds since 1970, that all documents are dated: equal input then gives equal bytes',
+    'date of all documents, in seconds since 1970: equal input then gives equal bytes',
     { aliases: ['SOURCE_DATE_EPOCH'] },
   ),
   documentFonts: setting(list, [], 'folders with further fonts for PDF, such as those for Chinese'),
   pandoc: setting(optionalText, null, 'a Pandoc on PATH, or its path, in place of the packaged one'),
-  cslFolder: setting(optionalText, null, 'folder of citation styles (*.csl) that can be had by name'),
+  cslFolder: setting(optionalText, null, 'folder of citation styles (*.csl) that can be chosen by name'),
   zoteroLibrary: setting(optionalText, null, 'Zotero library to cite from: users/ID, groups/ID or users/0'),
   zoteroUrl: setting(
     optionalBaseUrl,
@@ -339,21 +335,23 @@ export const settings = {
   clientRoot: setting(
     optionalText,
     null,
-    "stdio: the project's folder, where the client does not tell; its files may be asked for",
+    "stdio: the project's folder, if the client does not name it; its files may be read",
   ),
-  clientPaths: setting(
-    list,
-    usualClientPaths,
-    "folders of the client's project whose files may be asked for",
-    { aliases: ['FILESYSTEM_ALLOWED_PATHS'], fileAlias: 'filesystem.allowed_paths' },
-  ),
+  clientPaths: setting(list, usualClientPaths, "folders of the client's project whose files may be read", {
+    aliases: ['FILESYSTEM_ALLOWED_PATHS'],
+    fileAlias: 'filesystem.allowed_paths',
+  }),
   projects: setting(
     projectList,
     [],
-    'folders that may be asked for in the projects named here, in place of --client-paths and --client-list-paths',
+    'folders that may be read in each project named here, instead of --client-paths and --client-list-paths',
   ),
-  clientListPaths: setting(list, [], 'folders of it that may be listed; default: the same'),
-  clientTimeout: setting(seconds(1, 3600), 120, 'seconds within which a client answers what it is asked'),
+  clientListPaths: setting(
+    list,
+    [],
+    "folders of the client's project that may be listed; default: --client-paths",
+  ),
+  clientTimeout: setting(seconds(1, 3600), 120, 'seconds that a client has to answer a question'),
   clientCache: setting(bytes, 64 * megabyte, "most bytes of the client's files that are kept in memory"),
   clientCacheFiles: setting(integer(1, 1e6), 10_000, "most of the client's files that are kept in memory"),
   auditLevel: setting(
@@ -365,7 +363,7 @@ export const settings = {
   auditKey: setting(
     optionalText,
     null,
-    'key of the chain of the audit log: with one, nobody who does not know it can forge the chain',
+    'key that signs the audit log: without it, nobody can forge the chain of lines',
     {
       secret: true,
     },
@@ -373,23 +371,19 @@ export const settings = {
   webhookUrl: setting(
     optionalUrl,
     null,
-    'told by POST of every document that was built and every completed download',
+    'URL that gets a POST for every built document and every completed download',
     { secret: true },
   ),
   webhookSecret: setting(optionalText, null, 'key of the signature on webhook calls', { secret: true }),
   guessLimit: setting(integer(1, 1e6), 60, 'unknown tokens that one address may try in a minute'),
   idleTimeout: setting(seconds(1, 3600), 60, 'seconds after which a transfer without progress is ended'),
-  sendfile: setting(
-    oneOf('auto', 'off'),
-    'auto',
-    'send files by the kernel where that is possible: auto or off',
-  ),
+  sendfile: setting(oneOf('auto', 'off'), 'auto', 'let the kernel send files where possible: auto or off'),
   stopDelay: setting(
     seconds(0, 600),
     0,
-    'seconds for which a server that is told to stop goes on, so that balancers see it is not ready',
+    'seconds that a stopping server keeps serving, so that load balancers see it is not ready',
   ),
-  drainTimeout: setting(seconds(0, 3600), 30, 'seconds that transfers and runs get to end at a stop'),
+  drainTimeout: setting(seconds(0, 3600), 30, 'seconds that transfers and runs get to finish at shutdown'),
   tracing: setting(flag, false, 'make OpenTelemetry spans; needs @opentelemetry/api and an SDK'),
   logLevel: setting(
     oneOf('debug', 'info', 'warn', 'error', 'off'),
