@@ -101,7 +101,7 @@ function denied(folder: string, cause: unknown): WorkcrateError {
   return new WorkcrateError(
     'storage_read_only',
     `Cannot use ${folder} as the data folder: ${describeDeniedWrite(folder)}. ` +
-      'Give it to the user that runs the server (chown), or choose another with --data.',
+      'Make the user that runs the server its owner (chown), or choose another with --data.',
     { cause },
   );
 }

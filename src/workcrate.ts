@@ -184,8 +184,8 @@ function refuseOpenBind({ host, auth }: Config): void {
   if (isLoopbackHost(host) || auth.length > 0) return;
   throw new WorkcrateError(
     'bind_refused',
-    `Workcrate does not listen on ${host}: without --auth, anyone who can reach it could use it. Have callers sign in ` +
-      `with --auth keys (${program} user add NAME gives a key). Or: Listen on 127.0.0.1 and put a proxy with ` +
+    `Workcrate does not listen on ${host}: without --auth, anyone who can reach it could use it. Require keys ` +
+      `with --auth keys (${program} user add NAME makes one). Or listen on 127.0.0.1 and put a proxy with ` +
       'authentication in front; --public-url then makes the links point at that.',
   );
 }

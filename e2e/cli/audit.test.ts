@@ -98,7 +98,7 @@ describe('workcrate audit, as a process of its own', () => {
     const program = ['/bin/sh', '-c', 'exec "$@" > /dev/full', 'sh', ...fromSource];
     const full = await run(['audit', 'verify', '--data', data], { env: key, program });
     assert.equal(full.code, 74);
-    assert.match(full.stderr, /^workcrate: What was found cannot be written to the output: [^\n]+\n$/);
+    assert.match(full.stderr, /^workcrate: Cannot write to the output: [^\n]+\n$/);
   });
 
   it('where there is no log, all say so and exit with 1', async () => {
@@ -109,7 +109,7 @@ describe('workcrate audit, as a process of its own', () => {
     ]);
     assert.equal(ended.stdout.split('\n')[0], `problem: ${auditFolder(none)}: there is no log`);
     assert.match(ended.stdout, /Is --data the folder of the server\?/);
-    assert.match(off.stdout, /With audit_level off none is written\./);
+    assert.match(off.stdout, /No log is written when audit_level is off\./);
     assert.deepEqual([ended.code, off.code], [1, 1]);
     for (const words of ['search', 'tail']) {
       const { code, stdout } = await run(['audit', words, '--data', none]);

@@ -100,7 +100,7 @@ it('check runs beside a server that is busy, and tells what it could not look fo
     const { code, stdout, stderr } = await left.check('--read-data');
     assert.match(
       stdout,
-      /^a server is using this data: objects without a file were not looked for\nchecked \d files, \d+ bytes: all is well\n$/,
+      /^a server is using this data, so the check for objects without a file was left out\nchecked \d files, \d+ bytes: all is well\n$/,
     );
     assert.deepEqual([code, stderr], [0, '']);
   }
@@ -242,6 +242,6 @@ it('of two servers on one PostgreSQL with a files folder each, the second is ref
 it('check of a folder without data says so and makes none', async () => {
   await using folder = await temporaryFolder();
   const { code, stdout, stderr } = await run(['check', '--data', folder.path]);
-  assert.equal(stderr, `workcrate: There is no data in ${folder.path} yet. Name the folder with --data.\n`);
+  assert.equal(stderr, `workcrate: There is no data in ${folder.path} yet. Set the folder with --data.\n`);
   assert.deepEqual([code, stdout, await readdir(folder.path)], [1, '', []]);
 });

@@ -127,7 +127,7 @@ it('doctor tells what of the sandbox works here', { skip: noSandbox }, async () 
   for (const language of ['python 3', 'node 26', 'bash'])
     assert.ok(stdout.includes(`bubblewrap runs ${language}`), stdout);
   assert.match(stdout, /^(?:ok  |note) {3}runs have Python 3\.\d+ with/m);
-  assert.match(stdout, /bubblewrap (?:holds every wall and limit|does not hold: \w+)/);
+  assert.match(stdout, /bubblewrap (?:enforces every wall and limit|does not enforce: \w+)/);
 });
 
 it(

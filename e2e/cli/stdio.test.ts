@@ -132,5 +132,5 @@ it('status says why a stdio server does not tell it', async () => {
   await using editor = await window(home.path, ['--data', data, '--port', '0']);
   const { code, stderr } = await run(['status', '--url', linksAt(editor.logged())]);
   assert.equal(code, 1);
-  assert.match(stderr, /HTTP 404.*workcrate stdio tells it only with --stdio-http/s);
+  assert.match(stderr, /HTTP 404.*workcrate stdio shows it only with --stdio-http/s);
 });

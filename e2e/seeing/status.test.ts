@@ -90,13 +90,13 @@ it('another server that took the port of a killed one is not reported as the kil
   await using program = await serve(['--data', other.path, '--port', new URL(killed.url).port]);
   const { code, stdout, stderr } = await run(['status', '--data', folder.path]);
   assert.deepEqual([code, stdout], [1, '']);
-  assert.match(stderr, /has ended without a trace; another server is there now/);
+  assert.match(stderr, /crashed; another server is there now/);
   assert.equal((await run(['status', '--data', other.path])).code, 0, program.url);
 });
 
 it('the key goes to the server and is printed nowhere; what the server says to it is told with the remedy', async () => {
   const cases: [number, string[], Record<string, string>, RegExp][] = [
-    [401, [], {}, /wants to know who asks\. Set WORKCRATE_KEY/],
+    [401, [], {}, /requires a key\. Set WORKCRATE_KEY/],
     [401, [], { WORKCRATE_KEY: 'hush-key' }, /does not know this key\. Set WORKCRATE_KEY/],
     [403, ['--key', 'hush-key'], {}, /for operators.*workcrate user add/],
   ];
@@ -142,7 +142,7 @@ it('a key is not carried on by a redirect, and what is no Workcrate is not taken
   for (const { url } of [redirecting, stranger]) {
     const { code, stderr } = await run(['status', '--url', url], { env: { WORKCRATE_KEY: 'hush-key' } });
     assert.equal(code, 1);
-    assert.match(stderr, /is not a Workcrate that tells its status/);
+    assert.match(stderr, /is not a Workcrate, or does not show its status/);
   }
   assert.deepEqual(other.asked, []);
   const wrong = await run(['status', '--url', 'ftp://example.org']);

@@ -17,7 +17,7 @@ interface Asked {
 export async function askDatabase(config: Config): Promise<Asked> {
   const location = databaseLocation(config);
   if (config.database === null && !existsSync(location))
-    return notCompared('there is none in the data folder; --database names one elsewhere');
+    return notCompared('there is none in the data folder; set --database if it is elsewhere');
   try {
     const database = await openBackend(location);
     try {
@@ -25,7 +25,7 @@ export async function askDatabase(config: Config): Promise<Asked> {
       if (server === null) return notCompared('it knows no server in this data folder');
       const remembered = await readRemembered(database, server);
       return remembered === null
-        ? notCompared('it remembers no log of this server')
+        ? notCompared('it has no record of the log of this server')
         : { remembered, notes: [] };
     } finally {
       await database.close();

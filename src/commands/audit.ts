@@ -62,7 +62,9 @@ async function forget({ config }: AuditInput): Promise<number> {
       database,
       (await findServerId(database, config.data, findServerByFolder)) ?? '',
     );
-    return await print(wasThere ? 'The database has forgotten the log.' : 'The database remembered no log.');
+    return await print(
+      wasThere ? 'The database has forgotten the log.' : 'The database had no record of a log.',
+    );
   } finally {
     await database.close();
   }
@@ -86,7 +88,7 @@ function verifiedText(
 function noLog({ config }: AuditInput, what: string): string {
   const why =
     config.auditLevel === 'off'
-      ? 'With audit_level off none is written.'
+      ? 'No log is written when audit_level is off.'
       : 'Is --data the folder of the server? If it is, and the server was used, the log was removed.';
   return `problem: ${auditFolder(config.data)}: ${what}\n${why}`;
 }
@@ -131,7 +133,7 @@ async function print(text: string): Promise<number> {
   });
   if (error === null) return 0;
   if (errnoOf(error) === 'EPIPE') return brokenPipe;
-  process.stderr.write(`workcrate: What was found cannot be written to the output: ${error.message}\n`);
+  process.stderr.write(`workcrate: Cannot write to the output: ${error.message}\n`);
   return unprinted;
 }
 
@@ -169,14 +171,16 @@ function levelOf(given: string | undefined): AuditLevel | undefined {
 function momentOf(name: string, given: string | undefined): number | undefined {
   if (given !== undefined && !moment.safeParse(given).success)
     throw bad(
-      `--${name} takes a day such as 2026-05-04 or a moment such as 2026-05-04T12:00Z, not ${plainJson(given)}`,
+      `--${name} takes a day such as 2026-05-04 or a time such as 2026-05-04T12:00Z, not ${plainJson(given)}`,
     );
   return timeOf(given);
 }
 
 function placeOf(given: string | undefined): string | undefined {
   if (given !== undefined && !positionForm.test(given))
-    throw bad(`--before takes what the page before named, such as 2026-05-04:8192, not ${plainJson(given)}`);
+    throw bad(
+      `--before takes the position that the previous page printed, such as 2026-05-04:8192, not ${plainJson(given)}`,
+    );
   return given;
 }
 

@@ -9,6 +9,7 @@ import { localCaller } from '../identity.ts';
 import { createLog } from '../log.ts';
 import { makeFolder } from '../make-folder.ts';
 import { belowRoot, parsePath } from '../paths/paths.ts';
+import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
 import { untilInterrupted } from './stopping.ts';
 import { usageError } from './usage-error.ts';
@@ -66,7 +67,10 @@ function formatsOf(list: string): Format[] {
   const named = [...new Set(list.split(',').map((name) => name.trim()))];
   const unknown = named.filter((name) => !formats.includes(name as Format));
   if (unknown.length > 0)
-    throw usageError(`There is no format ${unknown.join(', ')}. There are: ${formats.join(', ')}`, 'build');
+    throw usageError(
+      `There is no format ${unknown.join(', ')}. The formats are: ${formats.join(', ')}`,
+      'build',
+    );
   return named as Format[];
 }
 
@@ -82,7 +86,7 @@ function picturesBelow(folder: string): Belongings {
         if (isWorkcrateError(error, 'path_not_found')) return null;
         throw error;
       }
-      throw new WorkcrateError('too_large', `${name} is larger than ${most} bytes.`);
+      throw new WorkcrateError('too_large', `${name} is larger than ${formatBytes(most)}.`);
     },
     file: async () => null,
   };
@@ -92,7 +96,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'a part of its path is a file',
   EISDIR: 'it is a folder. Name the file in it',
-  EACCES: 'you may not read it',
+  EACCES: 'you have no permission to read it',
 };
 
 function readGiven(path: string): Buffer {

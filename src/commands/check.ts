@@ -40,10 +40,9 @@ export async function check({ config, flags }: CommandInput): Promise<number> {
   const result = await verifyFiles({ ...options, findOrphans: !held.isServed }).catch(unreadable);
   problems.push(...result.problems);
   for (const problem of problems) say(`problem: ${problem}`);
-  if (held.isServed) say('a server is using this data: objects without a file were not looked for');
+  if (held.isServed) say('a server is using this data, so the check for objects without a file was left out');
   const cutOff = held.isServed ? 0 : countCutOffPackings(config);
-  if (cutOff > 0)
-    say(`${cutOff} unfinished crates of packings that were cut off: the next start removes them`);
+  if (cutOff > 0) say(`${cutOff} unfinished crates of interrupted packings: the next start removes them`);
   for (const note of await quarantineNotes(storage)) say(`note: ${note}`);
   const verdict = problems.length === 0 ? 'all is well' : `${problems.length} problems`;
   say(`checked ${result.files} files, ${result.bytes} bytes: ${verdict}`);
@@ -53,7 +52,7 @@ export async function check({ config, flags }: CommandInput): Promise<number> {
 async function checkDatabase(database: Database): Promise<string[]> {
   const { by, problems } = await database.verify();
   if (problems.length === 0) return [];
-  const advice = `the database is damaged, by ${by}: stop the server, and restore it from a backup`;
+  const advice = `the database is damaged (found by ${by}): stop the server and restore it from a backup`;
   return [advice, ...problems.map((problem) => `database: ${problem}`)];
 }
 
@@ -71,10 +70,10 @@ async function adopt(database: Database, storage: Storage, isHeld: boolean): Pro
   if (!isHeld)
     throw new WorkcrateError(
       'data_in_use',
-      'Stop the server first: --adopt-storage changes what belongs together.',
+      'Stop the server first: --adopt-storage ties the database to another storage.',
     );
   await adoptStore(database, storage);
-  say('The database goes on with this place for files. Links to files that are not in it answer 410.');
+  say('The database now uses this storage. Links to files that are not in it return 410.');
   return 0;
 }
 
@@ -82,7 +81,7 @@ async function quarantineNotes(storage: Storage): Promise<string[]> {
   const days = (await storage.quarantine?.list()) ?? [];
   return days.map(
     ({ day, objects, bytes }) =>
-      `quarantine/${day} in the files folder holds ${objects} objects, ${bytes} bytes, that no row knew; they are ` +
+      `quarantine/${day} in the files folder holds ${objects} objects, ${bytes} bytes, that belong to no file; they are ` +
       'deleted 30 days later. If the database was restored since, move them back to objects/ while no server runs',
   );
 }
@@ -94,12 +93,12 @@ async function noDatabase(config: Config, location: string): Promise<WorkcrateEr
   if (objects === null || !existsSync(objects) || (await readdir(objects)).length === 0)
     return new WorkcrateError(
       'not_found',
-      `There is no data in ${config.data} yet. Name the folder with --data.`,
+      `There is no data in ${config.data} yet. Set the folder with --data.`,
     );
   return new WorkcrateError(
     'not_found',
     `The database ${location} is missing, but there are files in ${objects}. Put the database back from a backup, or ` +
-      'name it with --database. A start without it is refused, and removes none of them.',
+      'set its location with --database. The server does not start without it, and removes no files.',
   );
 }
 

@@ -35,7 +35,7 @@ export async function demandCrate({ crates, caller, signal }: CrateDesk, id: str
     if (!isWorkcrateError(error, 'not_found')) throw error;
     throw new WorkcrateError(
       'not_found',
-      `There is no crate ${JSON.stringify(id)} here. ${program} crates search shows what there is.`,
+      `There is no crate ${JSON.stringify(id)} here. ${program} crates search lists them.`,
       { cause: error },
     );
   }

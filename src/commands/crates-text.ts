@@ -65,12 +65,12 @@ export function filesText({ count, files, next, unsafe }: Listing): string {
   const left =
     unsafe === 0
       ? ''
-      : `${unsafe} entries have names that lead outside or cannot be told: they are not listed\n`;
+      : `${unsafe} entries are not listed, because their names lead outside the crate or cannot be read\n`;
   return `${table([['BYTES', 'MODIFIED', 'PATH'], ...rows])}${count} files\n${more}${left}`;
 }
 
 export function reportsText(reports: readonly SourceReport[]): string {
-  if (reports.length === 0) return 'There are no sources of crates. Name them with --crate-sources.\n';
+  if (reports.length === 0) return 'There are no crate sources. Set them with --crate-sources.\n';
   const rows = reports.map(({ source, state, seen, read, unchanged, broken, removed }) => [
     plain(source),
     state,
@@ -95,6 +95,6 @@ export function statusText(status: Status): string {
     ({ resource_locator, code, reason }) =>
       `broken: ${plain(resource_locator)}: ${plain(reason)} (${code})\n`,
   );
-  const meaning = `search by meaning: ${semantic.provider}, ${semantic.documents} crates${semantic.stale ? ', being brought up to date' : ''}\n`;
+  const meaning = `search by meaning: ${semantic.provider}, ${semantic.documents} crates${semantic.stale ? ', updating' : ''}\n`;
   return `${table([['SOURCE', 'STATE', 'SYNCED', 'CRATES', 'BROKEN'], ...rows])}${status.crates} crates, ${status.broken} broken\n${meaning}${list.join('')}`;
 }

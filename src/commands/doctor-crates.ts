@@ -16,7 +16,7 @@ async function findingOf(config: Config, url: string): Promise<Finding> {
     try {
       const { objects, next } = await source.list({ signal: AbortSignal.timeout(20_000) });
       const seen = `${objects.length}${next === null ? '' : ' or more'}`;
-      return { state: 'ok', what: `crates are looked for in ${source.url}, which holds ${seen} files` };
+      return { state: 'ok', what: `crate source ${source.url} answers: ${seen} files` };
     } finally {
       await source.close();
     }

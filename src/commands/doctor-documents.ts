@@ -23,7 +23,7 @@ export async function documentFindings(config: Config): Promise<Finding[]> {
     );
     const names = built.map(({ format }) => format).join(' and ');
     return [
-      ...(names === '' ? [] : [{ state: 'ok' as const, what: `documents can be built: ${names} were` }]),
+      ...(names === '' ? [] : [{ state: 'ok' as const, what: `documents can be built: ${names}` }]),
       ...failures.map(({ format, message }) => ({
         state: 'note' as const,
         what: `${format} cannot be built`,

@@ -14,7 +14,7 @@ import { collectText } from '../streams.ts';
 /** Runs a program in the sandbox that is set, and tells which walls and limits hold on this machine. */
 export async function sandboxFindings(config: Config): Promise<Finding[]> {
   if (config.sandbox === 'off')
-    return [{ state: 'note', what: 'no code is run: the sandbox is switched off' }];
+    return [{ state: 'note', what: 'code does not run: the sandbox is off (--sandbox off)' }];
   const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
   const folder = mkdtempSync(join(tmpdir(), 'workcrate-doctor-'));
   try {
@@ -106,10 +106,10 @@ function notThere({ kind, languages: there }: Sandbox): Finding[] {
 
 function notHeld({ kind, holds }: Sandbox): Finding[] {
   const missing = claims.filter((claim) => holds[claim] !== true);
-  if (missing.length === 0) return [{ state: 'ok', what: `${kind} holds every wall and limit` }];
+  if (missing.length === 0) return [{ state: 'ok', what: `${kind} enforces every wall and limit` }];
   return missing.map((claim) => ({
     state: 'note',
-    what: `${kind} does not hold: ${claim.replace('_', ' ')}`,
+    what: `${kind} does not enforce: ${claim.replace('_', ' ')}`,
     remedy: String(holds[claim]),
   }));
 }

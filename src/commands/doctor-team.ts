@@ -34,9 +34,9 @@ async function store(config: Config): Promise<Finding> {
 
 async function keys(config: Config): Promise<Finding> {
   const good = await countKeys(config).catch(() => 0);
-  if (good > 0) return { state: 'ok', what: `users: keys that are good: ${good}` };
-  const remedy = `${program} user add NAME gives one`;
-  return { state: 'note', what: 'users: nobody has a key that is good', remedy };
+  if (good > 0) return { state: 'ok', what: `users: ${good} valid keys` };
+  const remedy = `${program} user add NAME makes one`;
+  return { state: 'note', what: 'users: nobody has a valid key', remedy };
 }
 
 /** Leaves the database as it is, also one that is not there yet, or not up to date. */
@@ -55,12 +55,12 @@ async function countKeys(config: Config): Promise<number> {
 async function issuer({ oauthIssuer }: Config): Promise<Finding> {
   try {
     const { id } = await createIssuer(demandIssuer(oauthIssuer), () => {})();
-    return { state: 'ok', what: `users: the issuer ${id} tells of itself` };
+    return { state: 'ok', what: `users: the issuer ${id} answers` };
   } catch (error) {
     return {
       state: 'note',
       what: `users: ${(error as Error).message}`,
-      remedy: 'Until it does, tokens get 503',
+      remedy: 'Until it works, requests with tokens get 503',
     };
   }
 }

@@ -56,22 +56,22 @@ function node(): Finding {
 
 function sendfile(config: Config): Finding {
   if (config.sendfile === 'off')
-    return { state: 'note', what: 'files are sent by reading: sendfile is switched off' };
+    return { state: 'note', what: 'files are read and then sent: sendfile is off (--sendfile off)' };
   if (sendfileAvailable()) return { state: 'ok', what: 'files are sent by the kernel (sendfile)' };
   return {
     state: 'note',
-    what: 'files are sent by reading, which costs about twice the CPU',
+    what: 'files are read and then sent, which takes about twice the CPU',
     remedy: 'sendfile needs Linux and a Node with node:ffi (26.10 or later)',
   };
 }
 
 function pathLayer(): Finding {
   return bestFooting() === 'descriptors'
-    ? { state: 'ok', what: 'paths are walked by descriptor: links cannot be swapped under them' }
+    ? { state: 'ok', what: 'paths are opened step by step: a symbolic link cannot be swapped in between' }
     : {
         state: 'note',
-        what: 'paths are checked before and after opening: a race is narrowed, not closed',
-        remedy: 'Linux with /proc mounted closes it',
+        what: 'paths are checked before and after opening: a symbolic link may still be swapped in between',
+        remedy: 'Linux with /proc mounted prevents that',
       };
 }
 
@@ -87,7 +87,7 @@ function folder(name: string, path: string, flag: string): Finding {
   try {
     accessSync(there, constants.W_OK | constants.X_OK);
   } catch {
-    const remedy = `Give this user the right to, or choose another with ${flag}`;
+    const remedy = `Give this user permission to write, or choose another with ${flag}`;
     return { state: 'broken', what: `${name} ${path} cannot be written`, remedy };
   }
   const { bavail, bsize } = statfsSync(there);
@@ -100,7 +100,7 @@ async function address({ host, port, auth }: Config): Promise<Finding> {
     return {
       state: 'broken',
       what: `${host} is not loopback: anyone who can reach it could use workcrate`,
-      remedy: 'Have callers sign in (--auth keys), or listen on 127.0.0.1',
+      remedy: 'Require keys (--auth keys), or listen on 127.0.0.1',
     };
   const failure = await tryToListen(host, port);
   if (failure === null) return { state: 'ok', what: `port ${port} on ${host} is free` };
@@ -111,7 +111,7 @@ async function address({ host, port, auth }: Config): Promise<Finding> {
       remedy: 'Choose another with --host or --port',
     };
   if (await isWorkcrate(host, port))
-    return { state: 'note', what: `port ${port} on ${host} is in use by a workcrate that runs` };
+    return { state: 'note', what: `port ${port} on ${host} is in use by a running workcrate` };
   const remedy = 'Stop that, or choose another port with --port';
   return { state: 'broken', what: `port ${port} on ${host} is in use by another program`, remedy };
 }

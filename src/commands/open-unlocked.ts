@@ -13,7 +13,7 @@ export async function openUnlocked(config: Config, make: boolean): Promise<Datab
   if (config.database === null && !make && !existsSync(location))
     throw new WorkcrateError(
       'not_found',
-      `There is no data in ${config.data} yet. Name the folder with --data.`,
+      `There is no data in ${config.data} yet. Set the folder with --data.`,
     );
   return openDatabase(location);
 }

@@ -76,7 +76,10 @@ async function containerOf(
 
 async function sandboxOf(config: Config) {
   if (config.sandbox === 'off')
-    throw new WorkcrateError('sandbox_unavailable', 'Code does not run here: --sandbox is off.');
+    throw new WorkcrateError(
+      'sandbox_unavailable',
+      'Code does not run here: the sandbox is off (--sandbox off).',
+    );
   const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
   const warm = { python: 0, node: 0, bash: 0 };
   return openSandbox({ ...sandboxOptions(config, createLog('warn')), warm, kind });

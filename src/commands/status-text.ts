@@ -22,11 +22,11 @@ export function statusText(url: string, told: Status): string {
     ['links', `${links.active} active; made since the start: ${listed(links.made)}`],
     [
       'executions',
-      `${executions.succeeded} succeeded, ${executions.failed} did not; since the start: ${listed(executions.ended)}`,
+      `${executions.succeeded} succeeded, ${executions.failed} failed; since the start: ${listed(executions.ended)}`,
     ],
     [
       'runs',
-      `${runs.running} of ${runs.most} under way, ${runs.queued} waiting, ${runs.warm} interpreters ready`,
+      `${runs.running} of ${runs.most} running, ${runs.queued} waiting, ${runs.warm} interpreters ready`,
     ],
     ['transfers', `${transfers.in} in, ${transfers.out} out, ${told.sessions} MCP sessions`],
     ['errors', listed(told.errors)],

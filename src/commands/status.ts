@@ -40,7 +40,7 @@ function noServer(data: string): WorkcrateError {
 function anotherServer(url: string, data: string): WorkcrateError {
   return new WorkcrateError(
     'not_found',
-    `The server of the data folder ${data} was at ${url} and has ended without a trace; another server is there now. ` +
+    `The server of the data folder ${data} was at ${url} and crashed; another server is there now. ` +
       `${program} serve --data starts it again; --url asks the other one.`,
   );
 }
@@ -64,8 +64,8 @@ async function readStatus(url: string, key: string | null, answer: FetchAnswer):
   if (answer.status === 200 && told.success) return told.data;
   throw new WorkcrateError(
     'not_found',
-    `What answers at ${url} is not a Workcrate that tells its status (HTTP ${answer.status}). Name the server with --url. ` +
-      `One that a client started with ${program} stdio tells it only with --stdio-http.`,
+    `The server at ${url} is not a Workcrate, or does not show its status (HTTP ${answer.status}). Set the server with --url. ` +
+      `One that a client started with ${program} stdio shows it only with --stdio-http.`,
   );
 }
 
@@ -96,8 +96,8 @@ function refused(status: 401 | 403, key: string | null): WorkcrateError {
   if (status === 403)
     return new WorkcrateError(
       'forbidden',
-      `The status is for operators, and this key is not one of theirs. Make one: ${program} user add NAME --scopes operator`,
+      `The status is for operators, and this key has no operator scope. Make one: ${program} user add NAME --scopes operator`,
     );
-  const what = key === null ? 'The server wants to know who asks.' : 'The server does not know this key.';
+  const what = key === null ? 'The server requires a key.' : 'The server does not know this key.';
   return new WorkcrateError('unauthorized', `${what} Set WORKCRATE_KEY to the key of an operator.`);
 }

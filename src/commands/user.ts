@@ -49,7 +49,7 @@ async function add(database: Database, input: UserInput, name: string): Promise<
   const key = await addUser(database, demandUserName(name), terms, now);
   const remedy = input.config.auth.includes('keys')
     ? ''
-    : 'The server asks for keys when started with --auth keys.\n';
+    : 'The server asks for keys only when started with --auth keys.\n';
   const granted = `Scopes: ${terms.scopes.join(', ')}. ${until(terms.expiresAt)}.\n`;
   return shown(key) + granted + howToUse(key, terms.scopes, input) + remedy;
 }
@@ -69,8 +69,7 @@ async function rotate(database: Database, input: UserInput, name: string): Promi
   return `${shown(key)}All earlier keys of ${name} have ended.\n`;
 }
 
-const shown = (key: string): string =>
-  `${key}\n\nThat is the key. It is shown this once, and stored nowhere.\n`;
+const shown = (key: string): string => `${key}\n\nThat is the key. It is shown only now, and not stored.\n`;
 
 const until = (expiresAt: number | null): string =>
   expiresAt === null ? 'Never expires' : `Expires ${minute(expiresAt)}`;
@@ -81,7 +80,7 @@ async function remove(database: Database, _input: UserInput, name: string): Prom
   await pause(2 * othersNoticedMs);
   return (
     `Removed ${name}. Ended at once: ${count(keys, 'key')}, ${count(links, 'link')}, ${count(uploads, 'upload')} under way or to come.\n` +
-    `Files, artifacts and packed crates stay: files until they expire. Whoever gets the name ${name} again gets those that are left.\n`
+    `Artifacts and packed crates stay, and files until they expire. A new user named ${name} would get them.\n`
   );
 }
 
