@@ -22,8 +22,8 @@ it('status asks the server of the data folder, whatever port it took, and prints
   assert.equal(lines.get('storage:'), 'disk');
   assert.equal(lines.get('files:'), '1 of 1000000, 5 bytes of 256 GB');
   assert.equal(lines.get('links:'), '1 active; made since the start: 1 upload, 1 file');
-  assert.equal(lines.get('executions:'), '0 succeeded, 0 did not; since the start: none');
-  assert.match(lines.get('runs:')!, /^0 of 8 under way, 0 waiting, 0 interpreters ready$/);
+  assert.equal(lines.get('executions:'), '0 succeeded, 0 failed; since the start: none');
+  assert.match(lines.get('runs:')!, /^0 of 8 running, 0 waiting, 0 interpreters ready$/);
   assert.match(lines.get('users:')!, /^1, no auth$/);
   assert.match(lines.get('disk:')!, /^[\d.]+ [GMT]B of [\d.]+ [GMT]B free$/);
   assert.match(lines.get('last sweep:')!, /^\d{4}-/);
