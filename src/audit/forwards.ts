@@ -1,7 +1,7 @@
 import { mostLineBytes } from './line.ts';
 import { openRegular } from './regular.ts';
 
-const chunkBytes = 1024 * 1024;
+const forwardChunkBytes = 1024 * 1024;
 
 /** Lines of a file. */
 export interface Stretch {
@@ -22,7 +22,12 @@ export async function* forwards(path: string): AsyncGenerator<Stretch> {
   let restAt = 0;
   let at = 0;
   for (;;) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, at);
+    const { bytesRead, buffer } = await handle.read(
+      Buffer.allocUnsafe(forwardChunkBytes),
+      0,
+      forwardChunkBytes,
+      at,
+    );
     if (bytesRead === 0) break;
     const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
     // What was cut of the first line stands between it and what was read now.

@@ -2,13 +2,13 @@ import { offsetConflict } from '../storage/storage.ts';
 import type { LinksOptions } from './link.ts';
 import type { LeasedUpload, Upload } from './upload.ts';
 
-type Options = Pick<LinksOptions, 'storage' | 'files'>;
+type OffsetOptions = Pick<LinksOptions, 'storage' | 'files'>;
 
 /**
  * How many bytes of an upload are surely here: never more than were recorded as synced, where the size of what is staged
  * may be wrong after a power loss.
  */
-export async function surelyHere({ storage, files }: Options, upload: Upload): Promise<number> {
+export async function surelyHere({ storage, files }: OffsetOptions, upload: Upload): Promise<number> {
   const { staging } = storage;
   const { id, syncedBytes } = upload;
   if (staging.cutBack === undefined || syncedBytes === null) return staging.size(id);
@@ -18,14 +18,18 @@ export async function surelyHere({ storage, files }: Options, upload: Upload): P
 }
 
 /** Refuses bytes that do not begin where the upload is to be gone on with. */
-export async function demandOffset(options: Options, upload: LeasedUpload, offset: number): Promise<number> {
+export async function demandOffset(
+  options: OffsetOptions,
+  upload: LeasedUpload,
+  offset: number,
+): Promise<number> {
   const start = await cutToRecord(options, upload);
   if (offset !== start) throw offsetConflict(start);
   return start;
 }
 
 /** Where to go on with an upload. What is staged beyond that is cut off. */
-export async function cutToRecord(options: Options, upload: LeasedUpload): Promise<number> {
+export async function cutToRecord(options: OffsetOptions, upload: LeasedUpload): Promise<number> {
   const { staging } = options.storage;
   const { id, syncedBytes } = upload;
   const size = await sizeTakenBack(options, id, syncedBytes ?? 0);
@@ -35,7 +39,11 @@ export async function cutToRecord(options: Options, upload: LeasedUpload): Promi
 }
 
 /** Bytes that a crash left in place without a row, after they had been recorded, are staged again. */
-async function sizeTakenBack({ storage, files }: Options, id: string, recorded: number): Promise<number> {
+async function sizeTakenBack(
+  { storage, files }: OffsetOptions,
+  id: string,
+  recorded: number,
+): Promise<number> {
   const size = await storage.staging.size(id);
   if (size >= recorded || !(await files.takeBack(id))) return size;
   return storage.staging.size(id);

@@ -71,19 +71,19 @@ function versionIn(told: unknown): string | null {
   return /^\d[\w.+-]{0,30}$/.test(told) ? told : '';
 }
 
-const answerMs = 10_000;
+const packagesAnswerMs = 10_000;
 
 /** Asks an interpreter of this machine, once and when somebody wants to know; null where it does not tell. */
 export function packagesOf(python: string, path: string): () => Promise<PythonPackages | null> {
   let known: Promise<PythonPackages | null> | null = null;
-  return () => (known ??= ask(python, path));
+  return () => (known ??= askForPackages(python, path));
 }
 
-async function ask(python: string, path: string): Promise<PythonPackages | null> {
+async function askForPackages(python: string, path: string): Promise<PythonPackages | null> {
   try {
     // Without the packages in the server's own home folder, which runs do not see.
     const { stdout } = await promisify(execFile)(python, ['-s', '-c', packageScript], {
-      timeout: answerMs,
+      timeout: packagesAnswerMs,
       maxBuffer: 100_000,
       env: { PATH: path },
     });

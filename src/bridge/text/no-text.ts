@@ -1,6 +1,6 @@
 import { decode } from './decode.ts';
 
-const looked = 64 * 1024;
+const sniffedBytes = 64 * 1024;
 /** A document of nothing but plain characters at times, and no text for all that. */
 const pdf = Buffer.from('%PDF-');
 
@@ -9,7 +9,7 @@ const pdf = Buffer.from('%PDF-');
  * encoding, since in windows-1252 every byte means something. Whoever begins with a byte order mark means text.
  */
 export function looksLikeNoText(bytes: Uint8Array): boolean {
-  const start = bytes.subarray(0, looked);
+  const start = bytes.subarray(0, sniffedBytes);
   if (pdf.equals(start.subarray(0, pdf.length))) return true;
   const { text, encoding, bom } = decode(start, null);
   if (bom) return false;

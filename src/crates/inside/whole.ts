@@ -84,8 +84,8 @@ async function filesToPack(
     signal.throwIfAborted();
     bytes += file.size;
     listed.push(file);
-    if (listed.length > mostFiles) throw tooLarge(`has more than ${mostFiles} files`);
-    if (bytes > mostBytes) throw tooLarge(`takes more than ${mostBytes} bytes`);
+    if (listed.length > mostFiles) throw wholeTooLargeError(`has more than ${mostFiles} files`);
+    if (bytes > mostBytes) throw wholeTooLargeError(`takes more than ${mostBytes} bytes`);
   }
   return listed;
 }
@@ -95,7 +95,7 @@ const sizeAsArchive = (listed: readonly CrateFile[]): number =>
     listed.map(({ path: name, size, modified }) => ({ name, size, crc32: 0, modified: modified ?? 0 })),
   ).size;
 
-const tooLarge = (what: string): WorkcrateError =>
+const wholeTooLargeError = (what: string): WorkcrateError =>
   new WorkcrateError(
     'too_large',
     `This crate is a folder that ${what}, and so is not packed into one archive. Take its files one by one: list_crate_files, then link_crate_file.`,

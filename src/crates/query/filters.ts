@@ -10,7 +10,7 @@ export const mostEntityConditions = 4;
 export const mostClauses = 32;
 /** Of a path. */
 export const mostSteps = 10;
-const mostCharacters = 10_000;
+const mostFilterCharacters = 10_000;
 
 export const yearFacet = facetNumber('year');
 
@@ -37,8 +37,8 @@ export function parseFilters(pairs: Iterable<readonly [string, string]>): FieldF
   for (const [name, value] of pairs) {
     if (value.trim() === '')
       throw invalid(`The filter ${quoted(name)} is empty. Leave it out, or say what it is to hold.`);
-    if (value.length > mostCharacters)
-      throw invalid(`The filter ${quoted(name)} is longer than ${mostCharacters} characters.`);
+    if (value.length > mostFilterCharacters)
+      throw invalid(`The filter ${quoted(name)} is longer than ${mostFilterCharacters} characters.`);
     const facet = facetNumber(name);
     const entity = entityCondition(name, value, false);
     if (facet >= 0) parsed.filters.push(facetFilter(facet, value));

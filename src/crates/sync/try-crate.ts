@@ -30,7 +30,7 @@ const faults: ReadonlySet<ErrorCode> = new Set([
 /** In bytes. Metadata take some ten times as much once they are understood. */
 const mostBesideOthers = 4 * 1024 * 1024;
 
-export interface TryingOptions extends ReadingOptions {
+export interface TryCrateOptions extends ReadingOptions {
   readonly log: Log;
 }
 
@@ -38,7 +38,7 @@ export interface TryingOptions extends ReadingOptions {
 export async function tryBesideOthers(
   source: Source,
   place: CratePlace,
-  options: TryingOptions,
+  options: TryCrateOptions,
 ): Promise<Tried> {
   const maxMetadata = Math.min(mostBesideOthers, options.maxMetadata);
   try {
@@ -49,7 +49,7 @@ export async function tryBesideOthers(
   }
 }
 
-export async function tryAlone(source: Source, place: CratePlace, options: TryingOptions): Promise<Tried> {
+export async function tryAlone(source: Source, place: CratePlace, options: TryCrateOptions): Promise<Tried> {
   try {
     return { crate: await readCrate(source, place, options) };
   } catch (error) {
@@ -58,7 +58,7 @@ export async function tryAlone(source: Source, place: CratePlace, options: Tryin
 }
 
 /** What concerns this crate alone; anything else is thrown. */
-function toldOf(error: unknown, place: CratePlace, { signal, log }: TryingOptions): Tried {
+function toldOf(error: unknown, place: CratePlace, { signal, log }: TryCrateOptions): Tried {
   signal.throwIfAborted();
   if (isWorkcrateError(error, 'crate_changed')) return { changing: place };
   if (isWorkcrateError(error, 'crate_gone')) return { gone: place };

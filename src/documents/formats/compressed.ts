@@ -2,7 +2,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import type { Part } from './archive.ts';
 
 /** The first of January 1980, at midnight: a ZIP knows no earlier day, and ours are the same on every day. */
-const MODIFIED = 0x0021_0000;
+const COMPRESSED_MODIFIED = 0x0021_0000;
 const VERSION = 20;
 const UTF8_NAME = 0x0800;
 const STORED = 0;
@@ -43,7 +43,7 @@ function memberOf({ name: text, bytes }: Part): { data: Uint8Array; fields: Buff
     [VERSION, 2],
     [UTF8_NAME, 2],
     [isShorter ? DEFLATED : STORED, 2],
-    [MODIFIED, 4],
+    [COMPRESSED_MODIFIED, 4],
     [crc32(bytes), 4],
     [data.length, 4],
     [bytes.length, 4],

@@ -6,7 +6,7 @@ import type { Look } from './reference.ts';
 /** Pandoc's own ODT with a page, and styles that it lacks. */
 export function changeOdt(parts: readonly Part[], look: Look): readonly Part[] {
   return edited(parts, 'styles.xml', (text) =>
-    scaled(text, textScale(look))
+    scaleOdtFont(text, textScale(look))
       .replace(/<style:page-layout-properties [^>]*>/g, (tag) => withPage(tag, look))
       .replace(
         /(style:name="Preformatted_20_Text"[^>]*>\s*<style:paragraph-properties )/,
@@ -24,7 +24,7 @@ function withPage(tag: string, look: Look): string {
     .replace(/(fo:margin-(?:top|bottom|left|right))="[^"]*"/g, `$1="${margin}mm"`);
 }
 
-function scaled(styles: string, scale: number): string {
+function scaleOdtFont(styles: string, scale: number): string {
   return styles.replace(
     /(font-size(?:-asian|-complex)?=")([\d.]+)pt"/g,
     (_, start: string, size: string) => `${start}${Math.round(Number(size) * scale * 10) / 10}pt"`,

@@ -6,10 +6,10 @@ const bare = /^(\(?)(https?:\/\/[^\s<>"]+?)([).,;:!?'"”’]*)$/i;
 
 /** Addresses in the text become links. Pandoc can do this while it reads, but then takes twice as long to read. */
 export function withBareLinks(ast: Ast): Ast {
-  return rewrite(ast, { inlines: (list) => list.flatMap(linked) });
+  return rewrite(ast, { inlines: (list) => list.flatMap(linkBareUrl) });
 }
 
-function linked(node: Inline): Inline[] {
+function linkBareUrl(node: Inline): Inline[] {
   // What stands in a link has been seen before the link itself.
   if (node.t === 'Link') return [{ ...node, c: [node.c[0], node.c[1].flatMap(unlinked), node.c[2]] }];
   const [, opening, url, rest] = (node.t === 'Str' && bare.exec(node.c)) || [];

@@ -11,7 +11,7 @@ const hint = 'Upload it with request_upload, or save it in /artifacts, and give 
 /** What the target of a picture names: one of the caller's own, or its bytes. Nothing is fetched, no path is followed. */
 export function judgePictureTarget(given: string, mostBytes: number): PictureTarget {
   if (/^\s*data:/i.test(given)) return { bytes: bytesOf(given.trim(), mostBytes) };
-  const path = decoded(given);
+  const path = decodePictureTarget(given);
   if (/^\s*(?:[a-z][a-z0-9+.-]*:)?[/\\]{2}/i.test(path) && !/^\s*file:/i.test(path))
     throw refused(given, `Pictures are not fetched from the network: ${shown(given)}. ${hint}`);
   const name = path.replace(fromArtifacts, '');
@@ -38,7 +38,9 @@ function bytesOf(uri: string, mostBytes: number): Uint8Array {
   const body = uri.slice(head[0].length);
   if (body.length > 3 * mostBytes) throw tooLarge(uri, mostBytes);
   const isBase64 = /;base64$/i.test(head[1]!);
-  const bytes = isBase64 ? fromBase64(uri, decoded(body)) : Buffer.from(decoded(body), 'utf8');
+  const bytes = isBase64
+    ? fromBase64(uri, decodePictureTarget(body))
+    : Buffer.from(decodePictureTarget(body), 'utf8');
   if (bytes.byteLength > mostBytes) throw tooLarge(uri, mostBytes);
   return bytes;
 }
@@ -51,7 +53,7 @@ function fromBase64(uri: string, text: string): Uint8Array {
 }
 
 /** Pandoc writes a space as %20; a name with a percent sign of its own is no such text. */
-function decoded(text: string): string {
+function decodePictureTarget(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,14 +1,14 @@
 import type { BibtexEntry } from './library.ts';
 import { plainText } from './text.ts';
 
-const mostText = 100_000;
+const mostBibtexText = 100_000;
 /** What BibTeX takes in a key. */
 const isKey = (id: string): boolean => /^[^\s{}(),"'#%~\\=@]{1,200}$/.test(id);
 
 /** The entry under the key that is cited, in place of the one that Zotero made up. Null where it is none. */
 export function bibtexOf(given: unknown, id: string, itemKey: string): BibtexEntry | null {
-  if (typeof given !== 'string' || given.length > mostText) return null;
-  const text = plainText(given, mostText).trim();
+  if (typeof given !== 'string' || given.length > mostBibtexText) return null;
+  const text = plainText(given, mostBibtexText).trim();
   const head = /^@([A-Za-z]{1,40})\s*\{[^,{}\s]{0,300},/.exec(text);
   if (head === null) return null;
   const cited = isKey(id) ? id : itemKey;

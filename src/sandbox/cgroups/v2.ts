@@ -26,7 +26,7 @@ const leaf = 'workcrate-server';
 /** Those who start others while they are moved need another round. */
 const mostRounds = 10;
 
-const controllers: Readonly<Record<Resource, Controller>> = {
+const unifiedControllers: Readonly<Record<Resource, Controller>> = {
   memory: {
     limit(group, { memoryBytes }) {
       writeControl(group, 'memory.max', `${memoryBytes}`);
@@ -58,7 +58,7 @@ export function v2Branch(directory: string, resources: readonly Resource[]): Bra
     version: 2,
     directory,
     resources,
-    ...together(resources.map((resource) => controllers[resource])),
+    ...together(resources.map((resource) => unifiedControllers[resource])),
     kill(group) {
       // The kernel has had cgroup.kill since 5.14.
       if (!writeIfThere(group, 'cgroup.kill', '1')) killListed(group);

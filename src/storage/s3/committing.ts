@@ -83,7 +83,7 @@ async function putParts(
   tail: Uint8Array,
 ): Promise<StoredObject> {
   const meant = { ...place, name: multipart.name };
-  const parts = (): Promise<SentPart[] | null> => partsOf(bucket, multipart, staged, tail);
+  const parts = (): Promise<SentPart[] | null> => listSentParts(bucket, multipart, staged, tail);
   if (meant.name === place.name) return putTogether(bucket, place, multipart, parts);
   const before = await madeBefore(bucket, place);
   if (before !== null) return before;
@@ -108,7 +108,7 @@ async function copyWhole(bucket: Bucket, place: Place, from: string, size: numbe
   }
 }
 
-async function partsOf(
+async function listSentParts(
   bucket: Bucket,
   multipart: Multipart,
   staged: Staged,
