@@ -9,8 +9,7 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openDatabase } from '../src/database/open.ts';
 import { digestOf, type StoredFile } from '../src/files/files.ts';
-import { demandSameStore } from '../src/files/store-id.ts';
-import { insertFile } from '../src/files/stored-file.ts';
+import { demandSameStore, insertFile } from '../src/files/stored-file.ts';
 import { openStorage } from '../src/storage/open.ts';
 import { startProgram, temporaryFolder } from './program.ts';
 

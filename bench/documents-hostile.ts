@@ -4,12 +4,12 @@
  *
  *   node bench/documents-hostile.ts [SECONDS]
  */
-import { loadConfig } from '../src/config.ts';
-import { openDocuments } from '../src/documenting.ts';
+import { endlessForPandoc, endlessForTypst, largeForPandoc } from '../e2e/documents/endless.testing.ts';
+import { loadConfig } from '../src/config/config.ts';
 import type { Format } from '../src/documents/documents.ts';
 import { isWorkcrateError } from '../src/errors.ts';
-import { createLog } from '../src/log.ts';
-import { endlessForPandoc, endlessForTypst, largeForPandoc } from '../e2e/documents/endless.testing.ts';
+import { createLog } from '../src/observability/log.ts';
+import { openDocuments } from '../src/server/documents.ts';
 import { temporaryFolder } from './program.ts';
 import { head, tell } from './runs-table.ts';
 

@@ -30,7 +30,7 @@ import { countedIn } from '../src/crates/semantic/counted.ts';
 import { createFitting, createMeaning } from '../src/crates/semantic/semantic.ts';
 import type { Database } from '../src/database/database.ts';
 import { openDatabase } from '../src/database/open.ts';
-import { createLog } from '../src/log.ts';
+import { createLog } from '../src/observability/log.ts';
 
 const folder = join(import.meta.dirname, '../fixtures/search/cranfield');
 const read = <T>(name: string): T[] => JSON.parse(readFileSync(join(folder, name), 'utf8')) as T[];

@@ -1,4 +1,4 @@
-import { systemArguments } from '../src/sandbox/bubblewrap/mounts.ts';
+import { systemArguments } from '../src/sandbox/bubblewrap/launch.ts';
 import { pauseMs, type Peer } from './runs-peer.ts';
 import { bareRun, python } from './runs-ways.ts';
 

@@ -7,10 +7,10 @@
 import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { callbackify } from 'node:util';
-import { readMember, readZipDirectory, type Ranged } from '../src/unzip/unzip.ts';
+import { readMember, readZipDirectory, type Ranged } from '../src/zip/unzip.ts';
 
 const [what, where, size] = [process.argv[2]!, process.argv[3]!, Number(process.argv[4])];
 // It takes as long to load as a local archive to list.

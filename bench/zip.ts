@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { constants, crc32, deflateRawSync } from 'node:zlib';
-import { archive } from '../src/unzip/archive.testing.ts';
 import { writeSparse } from '../src/zip/archive.testing.ts';
+import { archive } from '../src/zip/unzip-archive.testing.ts';
 import { zipLayout } from '../src/zip/zip.ts';
 import { temporaryFolder } from './program.ts';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import type { Config } from '../src/config.ts';
 import { sandboxFindings } from '../src/commands/doctor-sandbox.ts';
-import { loadConfig } from '../src/config.ts';
+import { loadConfig, type Config } from '../src/config/config.ts';
 import { startServer, type TestServer, type ToolReply } from './server.testing.ts';
 
 /** False where bubblewrap works, else why not, for `skip`. */

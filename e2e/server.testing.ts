@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client';
-import { loadConfig, type Config } from '../src/config.ts';
+import { loadConfig, type Config } from '../src/config/config.ts';
 import { findPostgres, type TestPostgres } from '../src/database/postgres.testing.ts';
-import { createLog, type Log } from '../src/log.ts';
-import { startWorkcrate } from '../src/workcrate.ts';
+import { createLog, type Log } from '../src/observability/log.ts';
+import { startWorkcrate } from '../src/server/start.ts';
 
 /** Which backends the behaviour suite runs on: `WORKCRATE_TEST_DATABASE=postgres`, `WORKCRATE_TEST_STORAGE=s3`. */
 const databaseKind = process.env['WORKCRATE_TEST_DATABASE'] ?? 'sqlite';

@@ -12,8 +12,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { loadConfig } from '../src/config.ts';
-import { startWorkcrate } from '../src/workcrate.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { startWorkcrate } from '../src/server/start.ts';
 
 const measurements = Array.from({ length: 1000 }, (_, day) => `${day},${Math.sin(day / 58) * 10 + 12}`);
 const code = `

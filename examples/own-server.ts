@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../src/config.ts';
-import { startWorkcrate } from '../src/workcrate.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { startWorkcrate } from '../src/server/start.ts';
 
 /** A server for one example, on a data folder that goes with it. */
 export async function startOwn() {

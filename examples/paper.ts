@@ -13,8 +13,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { loadConfig } from '../src/config.ts';
-import { startWorkcrate } from '../src/workcrate.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { startWorkcrate } from '../src/server/start.ts';
 
 /** A pendulum that is let go at several angles, as a PNG without any library. */
 const code = `

@@ -17,7 +17,7 @@ const slow = new Set([
   'src/artifacts/artifacts.test.ts',
   'src/artifacts/changes.test.ts',
   'src/audit/verify.test.ts',
-  'src/config.test.ts',
+  'src/config/config.test.ts',
   'src/crates/sync/bounds.test.ts',
   'src/executions/flood.test.ts',
   'src/paths/race.test.ts',

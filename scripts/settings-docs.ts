@@ -5,10 +5,16 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defaultText } from '../src/config.ts';
+import { defaultText } from '../src/config/config.ts';
 import { flag } from '../src/config/kinds.ts';
-import { environmentName, fileKey, flagName, settings } from '../src/config/settings.ts';
-import type { Setting, SettingName } from '../src/config/settings.ts';
+import {
+  environmentName,
+  fileKey,
+  flagName,
+  settings,
+  type Setting,
+  type SettingName,
+} from '../src/config/settings.ts';
 import { foundOut, notes, parts } from './settings-notes.ts';
 
 const names = Object.keys(settings) as SettingName[];

@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util';
 import { demandCommand, helpFor, loadCommand } from './commands/commands.ts';
 import { allFlags } from './commands/flags.ts';
 import { didYouMean, usageError } from './commands/usage-error.ts';
-import { loadConfig, printConfig, type LoadedConfig } from './config.ts';
+import { loadConfig, printConfig, type LoadedConfig } from './config/config.ts';
 import { isWorkcrateError } from './errors.ts';
-import { createLog } from './log.ts';
+import { createLog } from './observability/log.ts';
 import { packageVersion } from './version.ts';
 
 async function main(argv: string[]): Promise<number> {

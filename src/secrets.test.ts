@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createLog } from './log.ts';
-import { hashToken, newToken, publicId } from './links/tokens.ts';
+import { hashToken, newToken, publicId } from './links/link.ts';
+import { createLog } from './observability/log.ts';
 import { withoutSecrets } from './secrets.ts';
 
 /** As random as real ones, and the same ones each time. */

@@ -1,4 +1,4 @@
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/observability/log.ts';
 import { openSandbox } from '../../src/sandbox/open.ts';
 import type { Holds, Limits, Sandbox } from '../../src/sandbox/sandbox.ts';
 import { attacks } from './all.testing.ts';

@@ -1,5 +1,5 @@
+import { mathsWords } from '../../src/documents/formats/maths.ts';
 import { startServer, upload } from '../server.testing.ts';
-import { mathsWords } from '../../src/documents/formats/tex-words.ts';
 import type { ServerAttack } from './server-stage.testing.ts';
 
 const megabyte = 1024 ** 2;

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import type { AuditLine } from '../../src/audit/line.ts';
 import { openDatabase } from '../../src/database/open.ts';
-import { createPlaces } from '../../src/places/places.ts';
-import { databaseLocation } from '../../src/stores.ts';
+import { databaseLocation } from '../../src/server/store-options.ts';
+import { createPlaces } from '../../src/workspaces/workspaces.ts';
 import { startTeam, type Member, type Team } from '../users/team.testing.ts';
-import { auditOf, audited } from './lines.testing.ts';
+import { audited, auditOf } from './lines.testing.ts';
 
 const withEnd = ({ level, operation, user, subject, result, details }: AuditLine) => [
   level,

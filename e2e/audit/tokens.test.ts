@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { hashToken, newToken, publicId } from '../../src/links/tokens.ts';
+import { hashToken, newToken, publicId } from '../../src/links/link.ts';
 import { share, startServer, timeOf } from '../server.testing.ts';
-import { auditOf, audited } from './lines.testing.ts';
+import { audited, auditOf } from './lines.testing.ts';
 
 const codeOf = async (answer: Response): Promise<string> => ((await answer.json()) as { code: string }).code;
 

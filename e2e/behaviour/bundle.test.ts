@@ -5,9 +5,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { filesFolder } from '../../src/stores.ts';
-import { backends, startServer, upload, type TestServer } from '../server.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
+import { filesFolder } from '../../src/server/store-options.ts';
+import { backends, startServer, upload, type TestServer } from '../server.testing.ts';
 import { inStorage } from './upload.testing.ts';
 
 describe(`bundles (${backends})`, () => {

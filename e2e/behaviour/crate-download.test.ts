@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { archive } from '../../src/unzip/archive.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
+import { archive } from '../../src/zip/unzip-archive.testing.ts';
 import { backends } from '../server.testing.ts';
 import { metadata, startCrateServer } from './crates.testing.ts';
-import { recordProof } from '../../src/requirements.testing.ts';
 
 it(`the limit of base64 is exact: one byte more is refused, with an offer of the link, on ${backends}`, async () => {
   const limit = 1024 ** 2;

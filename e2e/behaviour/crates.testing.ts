@@ -4,13 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { loadConfig, type Config } from '../../src/config.ts';
+import { loadConfig, type Config } from '../../src/config/config.ts';
 import { openSource, type SourceOptions } from '../../src/crates/sources/sources.ts';
-import { createBlobs } from '../../src/storage/azure/blobs.ts';
-import { openBucket } from '../../src/storage/s3/bucket.ts';
-import { removeName } from '../../src/storage/s3/removing.ts';
+import { sourceOptions } from '../../src/server/store-options.ts';
+import { createBlobs } from '../../src/storage/azure/client.ts';
 import { chunksOf } from '../../src/storage/bytes.testing.ts';
-import { sourceOptions } from '../../src/stores.ts';
+import { openBucket, removeName } from '../../src/storage/s3/client.ts';
 import { startServer, storageSettings, type TestServer } from '../server.testing.ts';
 
 const fixtures = join(import.meta.dirname, '../../fixtures/crates');

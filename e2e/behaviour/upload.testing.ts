@@ -4,16 +4,16 @@ import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Config } from '../../src/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
+import { eventually, patienceMs } from '../../src/eventually.testing.ts';
 import { keyFor } from '../../src/files/files.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
-import { openStorage } from '../../src/storage/open.ts';
-import { filesFolder, storageOptions } from '../../src/stores.ts';
-import { eventually, patienceMs } from '../../src/eventually.testing.ts';
-import type { TestServer } from '../server.testing.ts';
 import { openUploads } from '../../src/links/open-uploads.ts';
+import { filesFolder, storageOptions } from '../../src/server/store-options.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import type { TestServer } from '../server.testing.ts';
 
 export const sha256 = (bytes: Uint8Array | string): string =>
   createHash('sha256').update(bytes).digest('hex');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { auditFolder } from '../../src/audit/audit.ts';
 import { openAudit } from '../../src/audit/open.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/observability/log.ts';
 import { environment, fromSource, run } from './program.testing.ts';
 
 const noon = Date.parse('2026-05-04T12:00:00Z');

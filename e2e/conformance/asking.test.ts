@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { serve, type Served } from '../bridge/servers.testing.ts';
+import { serve, type Served } from '../client-files/servers.testing.ts';
 import { connectByHand, type Came } from './by-hand.testing.ts';
 import { versions, type Version } from './messages.testing.ts';
 

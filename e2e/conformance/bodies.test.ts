@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { serve, type Served } from '../bridge/servers.testing.ts';
+import { serve, type Served } from '../client-files/servers.testing.ts';
 import { openingOf, versions } from './messages.testing.ts';
 
 const plain = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { serve } from '../../src/commands/serve.ts';
 import { stdio } from '../../src/commands/stdio.ts';
-import { flagOptions, loadConfig } from '../../src/config.ts';
+import { flagOptions, loadConfig } from '../../src/config/config.ts';
 import { addFixtures } from './fixtures/fixtures.testing.ts';
 
 const { values, positionals } = parseArgs({ options: flagOptions(), allowPositionals: true });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eventually } from '../../src/eventually.testing.ts';
-import { connect } from '../bridge/clients.testing.ts';
-import { serve, type AuditLine, type Served } from '../bridge/servers.testing.ts';
+import { connect } from '../client-files/clients.testing.ts';
+import { serve, type AuditLine, type Served } from '../client-files/servers.testing.ts';
 import { connectByHand, type ByHand, type Came } from './by-hand.testing.ts';
 import { openingOf, versions } from './messages.testing.ts';
 import { startStdio } from './stdio.testing.ts';

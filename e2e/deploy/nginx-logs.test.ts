@@ -5,13 +5,13 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { connect } from 'node:tls';
-import { tokenRooms } from '../../src/web/routes.ts';
 import { freePort } from '../../src/free-port.testing.ts';
+import { tokenRooms } from '../../src/http/routes.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 import { filesHolding } from '../secrets.testing.ts';
 import { share, startServer, type TestServer } from '../server.testing.ts';
 import { startTeam } from '../users/team.testing.ts';
 import { noNginx, startNginx } from './nginx.testing.ts';
-import { recordProof } from '../../src/requirements.testing.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (name: string): Promise<string> => readFile(join(root, name), 'utf8');

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { freePort } from '../../src/free-port.testing.ts';
+import { tokenRooms } from '../../src/http/routes.ts';
 import { patch, send, uploadUrl } from '../behaviour/upload.testing.ts';
 import { share, startServer, type TestServer } from '../server.testing.ts';
-import { tokenRooms } from '../../src/web/routes.ts';
-import { freePort } from '../../src/free-port.testing.ts';
 import { noNginx, startNginx, type Nginx } from './nginx.testing.ts';
 
 const megabyte = 1024 ** 2;

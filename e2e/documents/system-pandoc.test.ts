@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { findProgram, isAtLeast } from '../../src/documents/pandoc/program.ts';
+import { findProgram, isAtLeast } from '../../src/documents/pandoc/system.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 import { run, temporaryFolder } from '../cli/program.testing.ts';
 import { startServer } from '../server.testing.ts';
-import { recordProof } from '../../src/requirements.testing.ts';
 
 const program = await findProgram('pandoc').catch(() => null);
 

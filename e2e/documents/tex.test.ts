@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { pngOf } from '../../src/documents/pictures.testing.ts';
-import { mathsWords } from '../../src/documents/formats/tex-words.ts';
-import { openEngines, never, type TestEngines } from '../../src/documents/formats/formats.testing.ts';
 import { unpack } from '../../src/documents/formats/archive.ts';
-import { readDocument } from '../../src/documents/composing/read.ts';
-import { rememberBibliographies } from '../../src/documents/composing/remembered.ts';
-import { writeDocument } from '../../src/documents/composing/write.ts';
+import { never, openEngines, type TestEngines } from '../../src/documents/formats/formats.testing.ts';
+import { mathsWords } from '../../src/documents/formats/maths.ts';
+import { pngOf } from '../../src/documents/pictures.testing.ts';
+import { readDocument, rememberBibliographies, writeDocument } from '../../src/documents/worker/worker.ts';
 import { nastyBibliography, nastyDocument } from './nasty.testing.ts';
 
 /** Text that is code in TeX, or closes what stands around it. Quotes are YAML's and Markdown's. */

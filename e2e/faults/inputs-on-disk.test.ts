@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { hasReserve } from '../../src/disk-reserve.ts';
+import { hasReserve } from '../../src/data-folder/disk-reserve.ts';
 import { eventually } from '../../src/eventually.testing.ts';
 import { noSandbox } from '../code.testing.ts';
 import { send, startTeam, type Member } from '../users/team.testing.ts';

@@ -53,7 +53,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   files: ['files', 'store', 'usage'],
   links: ['bundle_files', 'bundles', 'links', 'outbox', 'uploads'],
   mcp: ['shared_keys'],
-  places: ['places'],
+  workspaces: ['places'],
   'trusted-clock.ts': ['trusted_clock'],
   users: ['api_keys', 'removals', 'users'],
 };
@@ -94,11 +94,11 @@ test('every table has an owner, which uses it', () => {
 
 test('a query of another room’s table that was planted is found', () => {
   const planted: [string, string, string[]][] = [
-    ['src/seeing/counts.ts', `query('SELECT id FROM links WHERE x = ?')`, ['links']],
-    ['src/keeping.ts', `query("UPDATE usage SET bytes = bytes")`, ['usage']],
-    ['src/links/lookup.ts', '`SELECT * FROM links\n  LEFT JOIN files ON true`', ['files']],
+    ['src/instrumentation/counts.ts', `query('SELECT id FROM links WHERE x = ?')`, ['links']],
+    ['src/server/stores.ts', `query("UPDATE usage SET bytes = bytes")`, ['usage']],
+    ['src/links/download.ts', '`SELECT * FROM links\n  LEFT JOIN files ON true`', ['files']],
     ['src/users/remove.ts', `'DELETE FROM uploads'`, ['uploads']],
-    ['src/files/orphans.ts', `'SELECT 1 FROM files, uploads'`, ['uploads']],
+    ['src/files/sweep.ts', `'SELECT 1 FROM files, uploads'`, ['uploads']],
     ['src/links/link.ts', `'INSERT INTO removals (user_name) VALUES (?)'`, ['removals']],
     ['src/links/link.ts', `'INSERT INTO links (id) VALUES (?)'`, []],
     ['src/links/link.ts', '/** Reads from files and users. */', []],

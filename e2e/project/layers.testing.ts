@@ -4,47 +4,49 @@
  */
 export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   '': [
-    ['errors.ts', 'clock.ts', 'identity.ts', 'secrets.ts', 'request-id.ts', 'version.ts', 'filenames.ts'],
-    ['edit-distance.ts', 'program.ts', 'streams.ts', 'text.ts'],
-    ['concurrency'],
-    ['log.ts', 'glob.ts', 'folder-owner.ts', 'make-folder.ts', 'disk-reserve.ts', 'turns.ts'],
-    ['watched-paths.ts', 'server-address.ts', 'data-folder.ts', 'disk-ballast.ts', 'tracing.ts', 'net'],
-    ['paths', 'database', 'storage', 'zip', 'unzip', 'threads', 'config', 'observability'],
-    ['config.ts', 'metrics.ts', 'trusted-clock.ts', 'server-id.ts', 'sandbox'],
-    ['places', 'mcp', 'transfer'],
-    ['files', 'users'],
-    ['web'],
+    [
+      'clock.ts',
+      'concurrency',
+      'edit-distance.ts',
+      'errors.ts',
+      'filenames.ts',
+      'identity.ts',
+      'program.ts',
+      'secrets.ts',
+      'streams.ts',
+      'text.ts',
+      'version.ts',
+    ],
+    ['config', 'database', 'glob.ts', 'net', 'observability', 'paths', 'zip'],
+    ['data-folder', 'mcp', 'trusted-clock.ts', 'workers'],
+    ['sandbox', 'storage', 'users'],
+    ['files', 'http', 'transfer', 'workspaces'],
     ['links'],
     ['audit'],
-    ['artifacts', 'executions', 'bridge'],
+    ['artifacts', 'client-files', 'executions'],
     ['crates', 'documents'],
-    ['seeing'],
-    ['server', 'ground.ts', 'stores.ts', 'link-base.ts', 'draining.ts', 'status.ts', 'sweeper.ts'],
-    ['crating.ts', 'documenting.ts', 'running.ts', 'seeing.ts'],
-    ['keeping.ts'],
-    ['bridging.ts'],
-    ['serving.ts'],
-    ['workcrate.ts'],
+    ['instrumentation'],
+    ['server'],
     ['commands'],
     ['cli.ts'],
   ],
-  storage: [['remote'], ['s3', 'azure', 'disk.ts', 'memory.ts'], ['open.ts', 'open-source.ts']],
-  sandbox: [['cgroups', 'seccomp'], ['bubblewrap', 'docker', 'subprocess'], ['open.ts']],
+  'client-files': [['policy', 'text'], ['cache'], ['requests'], ['tools']],
   crates: [
-    ['text', 'metadata', 'pack', 'sources'],
-    ['query'],
+    ['metadata', 'pack', 'sources', 'text'],
+    ['contents', 'query'],
     ['index'],
-    ['inside', 'semantic'],
+    ['semantic'],
     ['sync'],
-    ['threads', 'tools'],
+    ['tools', 'workers'],
   ],
   documents: [
-    ['syntax', 'pandoc', 'typst', 'zotero'],
+    ['pandoc', 'sanitize', 'typst', 'zotero'],
     ['citations', 'formats'],
-    ['composing', 'tools'],
+    ['tools', 'worker'],
   ],
-  bridge: [['text', 'policy'], ['cache'], ['ladder'], ['page', 'tools']],
   mcp: [['stdio']],
+  sandbox: [['cgroups', 'seccomp'], ['bubblewrap', 'docker', 'subprocess'], ['open.ts']],
+  storage: [['remote'], ['azure', 'disk.ts', 'memory.ts', 's3'], ['open.ts']],
 };
 
 /** From this room of `src/` upwards the others are put together. */
@@ -61,93 +63,200 @@ export interface Doors {
 }
 
 export const doors: Readonly<Record<string, Doors>> = {
-  artifacts: { assembly: 'changes route tools', only: { crates: 'changes' } },
+  artifacts: {
+    assembly: 'changes route tools',
+    only: {
+      crates: 'changes',
+    },
+  },
   audit: {
-    assembly:
-      'audited-downloads audited-requests audited-tool audited-transfers escape file-names memory moments open refused-calls remarks remembered run-lines search text tools verify',
+    assembly: 'chain files line open read run-lines tools transfers verify wrappers',
   },
-  bridge: { assembly: 'cache/cache policy/policy route tools' },
-  'bridge/cache': { all: 'cache tools' },
-  'bridge/ladder': {
-    all: 'ladder approach awaited by-user errand listing listing-text noting proofs reading',
+  'client-files': {
+    assembly: 'cache/cache page policy/policy tools',
   },
-  'bridge/text': { all: 'base64 decode encode names no-text' },
-  'bridge/tools': { all: 'listing reading' },
-  commands: { all: '', assembly: '*' },
-  concurrency: { all: '*' },
-  config: { all: '', only: { 'config.ts': '*' } },
+  'client-files/cache': {
+    all: 'cache tools',
+  },
+  'client-files/requests': {
+    all: 'requests by-user commands file-request filesystem-challenge list methods pending-uploads read',
+  },
+  'client-files/tools': {
+    all: 'list read',
+  },
+  commands: {
+    all: '',
+    assembly: '*',
+  },
+  concurrency: {
+    all: '*',
+  },
   crates: {
     assembly:
-      'metadata/metadata pack/pack pack/replay sources/address sources/folder-leftovers sources/lasting-name sources/open sources/sources tools tools/shown',
+      'metadata/metadata pack/pack pack/replay sources/address sources/folder-put sources/sources tools tools/schema',
   },
-  'crates/index': { all: 'ranking reading writing' },
-  'crates/inside': { all: 'inside reference' },
-  'crates/metadata': { all: 'metadata summary' },
-  'crates/pack': { all: 'pack archive' },
-  'crates/query': { all: 'query facets filters parse text-fields' },
-  'crates/sync': { all: 'sync keeper read-crate watched' },
-  'crates/text': { all: 'words' },
-  'crates/threads': { all: 'indexing lost-index searching settings' },
-  'crates/tools': { all: 'finding hide-folders inside making' },
-  database: { assembly: 'open', only: { 'crates/threads': 'open' } },
-  documents: { assembly: 'composing/open syntax/syntax tools typst/fonts zotero/library zotero/zotero' },
-  'documents/citations': { all: 'bibliography cite styles validate' },
-  'documents/composing': { all: 'open read write' },
-  'documents/pandoc': { all: 'pandoc', only: { 'documents/composing': 'open' } },
-  'documents/syntax': { all: 'syntax ast page-breaks rewrite svg' },
-  'documents/tools': { all: 'building validating' },
-  'documents/typst': { all: 'typst glyphs template', only: { 'documents/composing': 'open' } },
-  'documents/zotero': { all: 'library tools' },
-  executions: { assembly: 'given-files inputs route shown tools', only: { seeing: 'counts' } },
-  files: { assembly: 'local-files store-id tools verify', only: { links: 'local-files' } },
+  'crates/contents': {
+    all: 'contents copies',
+  },
+  'crates/index': {
+    all: 'ranking reading writing',
+  },
+  'crates/metadata': {
+    all: 'metadata summary',
+  },
+  'crates/pack': {
+    all: 'pack archive',
+  },
+  'crates/query': {
+    all: 'facets parse text-fields',
+  },
+  'crates/sync': {
+    all: 'sync index-updater retry',
+  },
+  'crates/text': {
+    all: 'words',
+  },
+  'crates/tools': {
+    all: 'find pack share',
+  },
+  'crates/workers': {
+    all: 'workers lost-index',
+  },
+  'data-folder': {
+    all: 'data-folder disk-reserve',
+    assembly: 'disk-ballast',
+  },
+  database: {
+    assembly: 'open',
+    only: {
+      crates: 'open',
+    },
+  },
+  documents: {
+    assembly: 'sanitize/markdown tools typst/fonts worker/open zotero/library zotero/zotero',
+  },
+  'documents/citations': {
+    all: 'bibliography cite styles validate',
+  },
+  'documents/sanitize': {
+    all: 'ast attributes markdown svg',
+  },
+  'documents/tools': {
+    all: 'build validate',
+  },
+  'documents/typst': {
+    all: 'typst fonts template',
+  },
+  'documents/worker': {
+    all: 'worker open',
+  },
+  'documents/zotero': {
+    all: 'library tools',
+  },
+  executions: {
+    assembly: 'input-files route schema tools',
+    only: {
+      instrumentation: 'counts',
+    },
+  },
+  files: {
+    assembly: 'local-files stored-file tools verify',
+    only: {
+      links: 'local-files',
+    },
+  },
+  http: {
+    all: 'answer',
+    assembly: 'app auth client-address host-origin openapi port rate-limit server',
+  },
+  instrumentation: {
+    assembly: 'counts',
+  },
   links: {
     all: 'links link-result',
-    assembly: 'download-route end-rights hand-over open-uploads tools upload-route',
-    only: { audit: 'download-route link tokens', seeing: 'counts' },
+    assembly: 'download-route end-rights offload open-uploads tools upload-routes',
+    only: {
+      instrumentation: 'counts',
+      audit: 'download-route link',
+    },
   },
   mcp: {
     all: 'tool',
-    assembly: 'http request-state server stdio/transport',
-    only: { audit: 'refused', web: 'http' },
+    assembly: 'asking http server stdio/transport',
+    only: {
+      http: 'http',
+      audit: 'refused-calls',
+    },
   },
-  net: { all: '*' },
-  observability: { all: '', only: { 'metrics.ts': '*' } },
-  sandbox: { assembly: 'open' },
-  'sandbox/cgroups': { all: 'cgroups names processes' },
-  'sandbox/subprocess': { all: 'command descendants ground pipes' },
-  seeing: { all: '', assembly: 'counts crates database documents links runs storage usage-by-user users' },
-  server: { all: '', assembly: 'tools' },
-  storage: { assembly: 'open source', only: { crates: 'open-source source' } },
-  'storage/azure': { all: 'azure', only: { 'storage/open-source.ts': 'source' } },
-  'storage/s3': { all: 's3', only: { 'storage/open-source.ts': 'source' } },
-  threads: { all: 'threads inside' },
+  'mcp/stdio': {
+    all: '',
+  },
+  net: {
+    all: '*',
+  },
+  observability: {
+    all: 'log metrics tracing',
+    only: {
+      http: 'request-id',
+    },
+  },
+  sandbox: {
+    assembly: 'open',
+  },
+  'sandbox/cgroups': {
+    all: 'cgroups processes',
+  },
+  'sandbox/subprocess': {
+    all: 'command descendants folders',
+  },
+  server: {
+    all: '',
+    assembly:
+      'crates documents execution link-base server-address server-id start status store-options stores',
+  },
+  storage: {
+    assembly: 'open source',
+    only: {
+      crates: 'open source',
+    },
+  },
+  'storage/azure': {
+    all: 'azure source',
+  },
+  'storage/s3': {
+    all: 's3 source',
+  },
   users: {
-    assembly: 'expiry issuer issuer-url keys names open remove scopes',
-    only: { seeing: 'counts' },
+    assembly: 'issuer-url keys names oauth remove',
+    only: {
+      instrumentation: 'counts',
+    },
   },
-  web: {
-    all: 'answer',
-    assembly: 'app client-address gate guess-limit openapi port resource server status-route trusted-names',
+  workers: {
+    all: 'workers inside',
+  },
+  zip: {
+    all: 'zip unzip',
   },
 };
 
 /** Packages and modules that only some rooms may use, whatever their layer. */
 export const packages: Readonly<Record<string, string>> = {
   '@bjorn3/browser_wasi_shim': 'documents/pandoc',
-  '@hono/node-server': 'web',
+  '@hono/node-server': 'http',
   '@modelcontextprotocol/server/stdio': 'commands',
   '@myriaddreamin/typst-ts-node-compiler': 'documents/typst',
-  '@opentelemetry/api': 'tracing.ts',
-  '@prometheus-io/client': 'metrics.ts observability',
+  '@opentelemetry/api': 'observability/tracing.ts',
+  '@prometheus-io/client': 'observability',
   '@resvg/resvg-wasm': 'documents/formats',
   aws4fetch: 'storage/s3',
   'content-disposition': 'links',
   jose: 'users',
   'mime-types': 'files',
-  'node:child_process': 'sandbox threads documents paths/remove-tree.ts',
+  'node:child_process': 'sandbox workers documents paths/remove-tree.ts',
   'node:ffi': 'transfer',
-  'node:sqlite': 'database data-folder.ts',
-  'node:worker_threads': 'threads crates/threads documents/pandoc',
+  'node:sqlite': 'database data-folder',
+  'node:worker_threads': 'workers crates/workers documents/pandoc',
   pg: 'database',
   stemmer: 'crates/text',
   yaml: 'config',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { parseEnv } from 'node:util';
 import { environmentExample, settingsPage } from '../../scripts/settings-docs.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { environmentName, settings } from '../../src/config/settings.ts';
 
 const textOf = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { connectBy, type Connected } from '../bridge/clients.testing.ts';
-import { questionOf, round, type Asked } from '../bridge/rounds.testing.ts';
 import type { Program } from '../cli/program.testing.ts';
+import { connectBy, type Connected } from '../client-files/clients.testing.ts';
+import { questionOf, round, type Asked } from '../client-files/rounds.testing.ts';
 import { startTeam, type Team } from './team.testing.ts';
 
 const made = await startTeam();

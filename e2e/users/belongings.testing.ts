@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDatabase } from '../../src/database/open.ts';
-import { createPlaces } from '../../src/places/places.ts';
-import { databaseLocation } from '../../src/stores.ts';
+import { databaseLocation } from '../../src/server/store-options.ts';
+import { createPlaces } from '../../src/workspaces/workspaces.ts';
 import { send, type Member, type Team } from './team.testing.ts';
 
 /** Something of one user's that another may come to know the name of, and the like of it that nobody has. */

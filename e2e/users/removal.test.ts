@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Config } from '../../src/config/config.ts';
 import { othersNoticedMs } from '../../src/database/database.ts';
-import type { Config } from '../../src/config.ts';
 import { openDatabase } from '../../src/database/open.ts';
-import { databaseLocation } from '../../src/stores.ts';
+import { eventually } from '../../src/eventually.testing.ts';
+import { databaseLocation } from '../../src/server/store-options.ts';
 import { run } from '../cli/program.testing.ts';
 import { noSandbox } from '../code.testing.ts';
 import { entriesBelow } from '../secrets.testing.ts';
-import { eventually } from '../../src/eventually.testing.ts';
 import { authorization, databases, send, startTeam, type Team } from './team.testing.ts';
 
 for (const { kind, url, skip } of databases)

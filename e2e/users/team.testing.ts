@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport, type ClientOptions } from '@modelcontextprotocol/client';
-import { loadConfig, type Config } from '../../src/config.ts';
+import { loadConfig, type Config } from '../../src/config/config.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../../src/database/postgres.testing.ts';
-import { createLog } from '../../src/log.ts';
-import { databaseLocation } from '../../src/stores.ts';
+import { createLog } from '../../src/observability/log.ts';
+import { startWorkcrate } from '../../src/server/start.ts';
+import { databaseLocation } from '../../src/server/store-options.ts';
 import { addUser } from '../../src/users/keys.ts';
-import { startWorkcrate } from '../../src/workcrate.ts';
 import type { Version } from '../conformance/messages.testing.ts';
 
 export interface Reply {

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../database/open.ts';
-import { createLog } from '../log.ts';
-import { createPlaces, type PlacesOptions } from '../places/places.ts';
-import { base64Of, createArtifacts } from './artifacts.ts';
 import type { Caller } from '../identity.ts';
+import { createLog } from '../observability/log.ts';
+import { createPlaces, type PlacesOptions } from '../workspaces/workspaces.ts';
+import { base64Of, createArtifacts } from './artifacts.ts';
 
 export const ann = { user: 'ann' };
 

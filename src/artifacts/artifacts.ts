@@ -2,16 +2,21 @@ import { createKeyedMutex } from '../concurrency/mutex.ts';
 import { runInSlices } from '../concurrency/yield.ts';
 import { asWorkcrateError, isWorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../observability/log.ts';
 import { belowRoot, here } from '../paths/paths.ts';
-import { canRunsRead, type Places } from '../places/places.ts';
 import { withoutSecrets } from '../secrets.ts';
-import { demandName, openArtifact, type Artifact, type ArtifactFolder } from './artifact.ts';
-import { artifactFailed, artifactNotFound } from './failures.ts';
-import { createNamePage, type NamePage, type PageWish } from './name-page.ts';
+import { canRunsRead, type Places } from '../workspaces/workspaces.ts';
+import {
+  artifactFailed,
+  artifactNotFound,
+  demandName,
+  openArtifact,
+  type Artifact,
+  type ArtifactFolder,
+} from './artifact.ts';
+import { byteKey, nameOfKey } from './changes.ts';
 
 export { base64Of, type Artifact } from './artifact.ts';
-export type { NamePage } from './name-page.ts';
 
 export interface ArtifactsOptions {
   readonly places: Pick<Places, 'find'>;
@@ -135,4 +140,79 @@ async function noted<T>(
     log[level](event, { ...asked, ...found, result: wasCancelled ? 'cancelled' : error.code, error });
     throw cause;
   }
+}
+
+export interface PageWish {
+  /** Names behind this one; null for the first. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+export interface NamePage {
+  /** In the order of their bytes. */
+  readonly names: string[];
+  /** How many there are in all, on this page or not. */
+  readonly total: number;
+  /** What to give as `after` for the page behind this one; null for the last page. */
+  readonly next: string | null;
+}
+
+/**
+ * Takes names in any order, and keeps those of one page: twice as many are in memory at most, however many there are.
+ */
+function createNamePage({ after, limit }: PageWish) {
+  const start = after === null ? null : byteKey(after);
+  let keys: string[] = [];
+  /** The last that can still be on the page; null while there is room for all. */
+  let last: string | null = null;
+  let [total, behind] = [0, 0];
+
+  function cut(): void {
+    keys = keys.sort().slice(0, limit);
+    if (keys.length === limit) last = keys.at(-1)!;
+  }
+
+  return {
+    add(name: string): void {
+      total++;
+      const key = byteKey(name);
+      if (start !== null && key <= start) return;
+      behind++;
+      if (last !== null && key >= last) return;
+      if (keys.push(key) >= 2 * limit) cut();
+    },
+
+    page(): NamePage {
+      cut();
+      const names = keys.map(nameOfKey);
+      return { names, total, next: behind > names.length ? names.at(-1)! : null };
+    },
+  };
+}
+
+/** How the pictures begin that clients can show. A mark is bytes as latin1, at its offset. */
+const beginnings: readonly {
+  mimeType: string;
+  marks: readonly (readonly [offset: number, mark: string])[];
+}[] = [
+  { mimeType: 'image/png', marks: [[0, '\x89PNG\r\n\x1a\n']] },
+  { mimeType: 'image/jpeg', marks: [[0, '\xff\xd8\xff']] },
+  { mimeType: 'image/gif', marks: [[0, 'GIF87a']] },
+  { mimeType: 'image/gif', marks: [[0, 'GIF89a']] },
+  {
+    mimeType: 'image/webp',
+    marks: [
+      [0, 'RIFF'],
+      [8, 'WEBP'],
+    ],
+  },
+];
+
+/** Judged by its bytes: a model's provider may refuse a whole conversation over one picture of a wrong type. */
+export function pictureType(start: Buffer): string | null {
+  const text = start.subarray(0, 12).toString('latin1');
+  const match = beginnings.find(({ marks }) =>
+    marks.every(([offset, mark]) => text.startsWith(mark, offset)),
+  );
+  return match?.mimeType ?? null;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { inByteOrder } from './byte-order.ts';
+import { inByteOrder } from './changes.ts';
 
 test('names are in the order of the bytes of their UTF-8', () => {
   assert.deepEqual(inByteOrder(['\u{1f600}', '\uffee', 'é', 'b', 'B', '']), [

@@ -9,11 +9,11 @@ import { createFiles } from '../files/files.ts';
 import { createLinks } from '../links/links.ts';
 import { openUploads } from '../links/open-uploads.ts';
 import { createServerFactory } from '../mcp/server.ts';
-import { createMetrics } from '../metrics.ts';
+import { createMetrics } from '../observability/metrics.ts';
+import { recordProof } from '../requirements.testing.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import { ann, stage } from './artifacts.testing.ts';
 import { artifactTools } from './tools.ts';
-import { recordProof } from '../requirements.testing.ts';
 
 const unlimited = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
 const baseUrl = 'http://127.0.0.1:1';

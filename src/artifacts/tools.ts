@@ -5,10 +5,16 @@ import type { Files } from '../files/files.ts';
 import { linkAnswer, linkShape, linkTerms } from '../links/link-result.ts';
 import type { Links } from '../links/links.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
-import { isPlainName } from './artifact.ts';
-import { base64Of, mostNamesOnPage, type Artifact, type Artifacts, type NamePage } from './artifacts.ts';
-import { pictureType } from './picture.ts';
 import { formatBytes } from '../text.ts';
+import { isPlainName } from './artifact.ts';
+import {
+  base64Of,
+  mostNamesOnPage,
+  pictureType,
+  type Artifact,
+  type Artifacts,
+  type NamePage,
+} from './artifacts.ts';
 
 export interface ArtifactToolsOptions {
   readonly artifacts: Artifacts;

@@ -3,10 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Served } from '../links/download-route.ts';
 import { mintLink } from '../links/link.ts';
-import type { Download } from '../links/links.ts';
+import { isWhole, joinRanges, type Download } from '../links/links.ts';
 import type { Audit, AuditEvent } from './audit.ts';
-import { auditedDownloads } from './audited-downloads.ts';
-import { isWhole, joinRanges } from '../links/links.ts';
+import { auditedDownloads } from './transfers.ts';
 
 function stage(size = 100_000) {
   const events: AuditEvent[] = [];

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WorkcrateError } from '../errors.ts';
-import { newToken } from '../links/tokens.ts';
-import { auditedRequests } from './audited-requests.ts';
+import { newToken } from '../links/link.ts';
 import { linesOf, open, temporaryLog } from './log.testing.ts';
+import { auditedRequests } from './wrappers.ts';
 
 test('a request that broke off is cancelled, one that failed says how, and facts are told of both', async () => {
   using folder = temporaryLog();

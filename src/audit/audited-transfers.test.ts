@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hashToken, publicId } from '../links/link.ts';
 import type { Uploads } from '../links/links.ts';
-import { hashToken, publicId } from '../links/tokens.ts';
 import type { Audit, AuditEvent } from './audit.ts';
-import { auditedUploads } from './audited-transfers.ts';
+import { auditedUploads } from './transfers.ts';
 
 test('an upload that was made a file only when it was looked at is told once', async () => {
   const events: AuditEvent[] = [];

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { newToken } from '../links/tokens.ts';
-import { bounded } from './bounded.ts';
-import { plainJson } from './escape.ts';
-import { lineAfter, beginning } from './line.ts';
+import { newToken } from '../links/link.ts';
+import { beginning, bounded, lineAfter, plainJson } from './line.ts';
 import { event, noon } from './log.testing.ts';
 
 const bytesOf = (text: string): number => Buffer.byteLength(plainJson(text)) - 2;

@@ -12,10 +12,17 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, WorkcrateError } from '../errors.ts';
 import { endingOf, type Torn } from './ending.ts';
-import { fileFor } from './file-names.ts';
-import { beginHead, readHead, writeHead, type Head } from './head.ts';
-import { beginning, lineAfter, type Entry, type Place } from './line.ts';
-import { openRegular, openRegularSync } from './regular.ts';
+import { fileFor, openRegular, openRegularSync } from './files.ts';
+import {
+  beginHead,
+  beginning,
+  lineAfter,
+  readHead,
+  writeHead,
+  type Entry,
+  type Head,
+  type Place,
+} from './line.ts';
 
 const datasync = promisify(fdatasync);
 
@@ -209,4 +216,29 @@ function linesAfter(from: Place, entries: readonly Entry[], key: string | null) 
     text += line.text;
   }
   return { place, text };
+}
+
+export interface Remark {
+  readonly file: string;
+  /** From 1; null for what is about the whole file. */
+  readonly line: number | null;
+  /** The last of several lines of which the same is true. */
+  readonly to?: number;
+  readonly what: string;
+}
+
+const mostRemarks = 100;
+
+/** Adds one, unless there are enough. What is true of several lines in a row is one remark. */
+export function told(remarks: Remark[], remark: Remark): void {
+  const at = remarks.findLastIndex(({ file, what }) => file === remark.file && what === remark.what);
+  const like = remarks[at];
+  if (like !== undefined && like.line !== null && (like.to ?? like.line) + 1 === remark.line)
+    remarks[at] = { ...like, to: remark.line };
+  else if (remarks.length < mostRemarks) remarks.push(remark);
+}
+
+export function remarkText({ file, line, to, what }: Remark): string {
+  if (line === null) return `${file}: ${what}`;
+  return `${file}, ${to === undefined ? `line ${line}` : `lines ${line} to ${to}`}: ${what}`;
 }

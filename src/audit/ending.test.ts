@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { dayMs } from './file-names.ts';
+import { dayMs } from './files.ts';
 import { event, filesIn, forged, linesOf, noon, open, temporaryLog } from './log.testing.ts';
 import { verifyAudit } from './verify.ts';
 

@@ -1,9 +1,8 @@
-import { closeSync, constants, fstatSync, readSync } from 'node:fs';
 import { createHash } from 'node:crypto';
+import { closeSync, constants, fstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { auditFilesSync } from './file-names.ts';
+import { auditFilesSync, NotAFile, openRegularSync } from './files.ts';
 import { isIntact, linkOf, mostLineBytes, type Place } from './line.ts';
-import { NotAFile, openRegularSync } from './regular.ts';
 
 /**
  * What stands behind the last line: the start of one whose writer was ended in the middle, or zeros that a loss of

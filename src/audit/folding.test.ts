@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nobody, type AuditEvent } from './audit.ts';
-import { createFolding } from './folding.ts';
 import { event, linesOf, noon, open, temporaryLog } from './log.testing.ts';
 import { verifyAudit } from './verify.ts';
+import { createFolding } from './violations.ts';
 
 const refused = (given: Partial<AuditEvent> = {}): AuditEvent =>
   event({ subject: '../x', result: 'path_refused', ...given });

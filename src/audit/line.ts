@@ -1,7 +1,21 @@
 import { createHmac, hash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
+import { errnoOf } from '../errors.ts';
+import { withoutSecrets } from '../secrets.ts';
 import { auditLevels, type AuditEvent } from './audit.ts';
-import { plainJson } from './escape.ts';
+import { NotAFile, openRegularSync } from './files.ts';
 
 /** An event with the moment at which it was told, ready to be written. */
 export interface Entry extends AuditEvent {
@@ -30,7 +44,7 @@ export const beginning: Place = { seq: 0, hash: '0'.repeat(64) };
 export const mostLineBytes = 256 * 1024;
 
 /** Anybody can make a chain without a key; with one, only those who know it. */
-export function seal(bytes: Buffer | string, key: string | null): string {
+function seal(bytes: Buffer | string, key: string | null): string {
   return key === null ? hash('sha256', bytes, 'hex') : createHmac('sha256', key).update(bytes).digest('hex');
 }
 
@@ -96,4 +110,144 @@ export function parseLine(line: Buffer): AuditLine | null {
     if (error instanceof SyntaxError) return null;
     throw error;
   }
+}
+
+/**
+ * What JSON leaves as it is, although terminals act on it, take it for the end of a line, or show the rest in another
+ * order or not at all.
+ */
+const unprintable =
+  // oxlint-disable-next-line no-control-regex -- these are the ones that are looked for
+  /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** JSON of plain characters, whatever stands in the value; one line, unless it is to be indented. */
+export const plainJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(unprintable, escaped);
+
+/** The last line that is known to be on disk, so that it shows when the end of the log is cut off. */
+export interface Head extends Place {
+  readonly file: string;
+}
+
+export const headFile = 'audit-head.json';
+
+const form =
+  /^\{"seq":(\d{1,16}),"hash":"([0-9a-f]{64})","file":"(audit-[\d-]{10}(?:\.\d{1,6})?\.jsonl)","seal":"[0-9a-f]{64}"\}\n$/;
+
+function textOf({ seq, hash, file }: Head, key: string | null): string {
+  const body = JSON.stringify({ seq, hash, file });
+  return `${body.slice(0, -1)},"seal":"${seal(body, key)}"}\n`;
+}
+
+/** `missing`, or `changed` for what nobody wrote who has the key. */
+export function readHead(folder: string, key: string | null): Head | 'missing' | 'changed' {
+  try {
+    const text = readShort(join(folder, headFile));
+    const [, seq, hash, file] = form.exec(text) ?? [];
+    if (seq === undefined || hash === undefined || file === undefined) return 'changed';
+    const head = { seq: Number(seq), hash, file };
+    return textOf(head, key) === text ? head : 'changed';
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return 'missing';
+    if (error instanceof NotAFile) return 'changed';
+    throw error;
+  }
+}
+
+/** Nothing of what is far longer than a head. */
+function readShort(path: string): string {
+  const fd = openRegularSync(path, constants.O_RDONLY);
+  try {
+    return fstatSync(fd).size > 1024 ? '' : readFileSync(fd, 'utf8');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Nothing that stands there already is opened: a pipe would wait for a reader. */
+const fresh = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+
+/** Before the first line of all: a log that has lines and no head has lost it. */
+export function beginHead(folder: string, file: string, key: string | null): void {
+  const temporary = join(folder, `${headFile}.new`);
+  rmSync(temporary, { force: true });
+  const fd = openSync(temporary, fresh, 0o600);
+  try {
+    writeFileSync(fd, textOf({ ...beginning, file }, key));
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(temporary, join(folder, headFile));
+}
+
+/** Whole or not at all, and on disk when it resolves. */
+export async function writeHead(folder: string, head: Head, key: string | null): Promise<void> {
+  const temporary = join(folder, `${headFile}.new`);
+  await rm(temporary, { force: true });
+  {
+    await using file = await open(temporary, fresh, 0o600);
+    await file.writeFile(textOf(head, key));
+    await file.datasync();
+  }
+  await rename(temporary, join(folder, headFile));
+  await using entries = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+  await entries.sync();
+}
+
+/** All as they stand in a line: a character may take six bytes there. */
+const mostSubjectBytes = 4096;
+const mostNameBytes = 200;
+const mostDetails = 20;
+const mostDetailBytes = 1000;
+
+/** An event as long as a line may be, and without secrets, whoever tells it. A subject that was cut says how long it was. */
+export function bounded(event: AuditEvent, time: number): Entry {
+  const { level, subject, client } = event;
+  const clean = subject === null ? null : withoutSecrets(subject);
+  const shown = clean === null ? null : cut(clean, mostSubjectBytes);
+  const details = {
+    ...boundedDetails(event.details ?? {}),
+    ...(subject !== null && shown !== clean && { subject_bytes: Buffer.byteLength(subject) }),
+  };
+  return {
+    time,
+    level,
+    // Only the log itself tells of itself: verifying looks at such lines.
+    operation: told(event.operation.replace(/^audit\./, 'audit:'), mostNameBytes),
+    user: told(event.user, mostNameBytes),
+    client: client === null ? null : told(client, mostNameBytes),
+    subject: shown,
+    result: told(event.result, mostNameBytes),
+    ...(Object.keys(details).length > 0 && { details }),
+  };
+}
+
+function boundedDetails(details: NonNullable<AuditEvent['details']>): NonNullable<AuditEvent['details']> {
+  const some = Object.entries(details).slice(0, mostDetails);
+  return Object.fromEntries(
+    some.map(([name, value]) => [
+      told(name, mostNameBytes),
+      typeof value === 'string' ? told(value, mostDetailBytes) : value,
+    ]),
+  );
+}
+
+const told = (text: string, most: number): string => cut(withoutSecrets(text), most);
+
+const escapedBytes = (text: string): number => Buffer.byteLength(plainJson(text)) - 2;
+
+/** Whole characters only, and as few as can be looked at: it may be a megabyte. */
+function cut(text: string, most: number): string {
+  if (text.length * 6 <= most || (text.length <= most && escapedBytes(text) <= most)) return text;
+  const room = most - Buffer.byteLength('…');
+  let [fits, fitsNot] = [0, Math.min(text.length, room) + 1];
+  while (fitsNot - fits > 1) {
+    const middle = (fits + fitsNot) >> 1;
+    if (escapedBytes(text.slice(0, middle)) <= room) fits = middle;
+    else fitsNot = middle;
+  }
+  const isSplit = /[\ud800-\udbff]/.test(text.charAt(fits - 1)) && /[\udc00-\udfff]/.test(text.charAt(fits));
+  return `${text.slice(0, isSplit ? fits - 1 : fits)}…`;
 }

@@ -15,11 +15,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { WorkcrateError } from '../errors.ts';
-import { dayMs } from './file-names.ts';
-import { event, filesIn, keptLog, linesOf, noon, open, temporaryLog } from './log.testing.ts';
-import { sweepAudit } from './sweep.ts';
-import { verifyAudit } from './verify.ts';
 import { recordProof } from '../requirements.testing.ts';
+import { dayMs, sweepAudit } from './files.ts';
+import { event, filesIn, keptLog, linesOf, noon, open, temporaryLog } from './log.testing.ts';
+import { verifyAudit } from './verify.ts';
 
 const fileName = 'audit-2026-05-04.jsonl';
 

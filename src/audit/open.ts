@@ -1,18 +1,14 @@
 import type { Clock } from '../clock.ts';
-import { lockFolder } from '../data-folder.ts';
+import { lockFolder } from '../data-folder/data-folder.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../observability/log.ts';
 import { auditLevels, type Audit, type AuditEvent, type AuditLevel } from './audit.ts';
-import { bounded } from './bounded.ts';
 import { openChain } from './chain.ts';
-import { createFolding } from './folding.ts';
-import type { Head } from './head.ts';
-import type { Entry } from './line.ts';
-import type { AuditMemory } from './memory.ts';
+import { sweepAudit } from './files.ts';
+import { bounded, type Entry, type Head } from './line.ts';
 import { createQueue } from './queue.ts';
-import { missingText, type MissingLines } from './remembered.ts';
-import { countRepeats, whereOf } from './repeats.ts';
-import { sweepAudit } from './sweep.ts';
+import { missingText, type AuditMemory, type MissingLines } from './read.ts';
+import { countRepeats, createFolding, whereOf } from './violations.ts';
 
 export interface AuditOptions {
   readonly folder: string;

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { dayMs } from './file-names.ts';
+import { dayMs } from './files.ts';
 import { event, filesIn, keptLog, linesOf, noon, open, temporaryLog } from './log.testing.ts';
-import { searchAudit } from './search.ts';
+import { searchAudit } from './tools.ts';
 import { verifyAudit } from './verify.ts';
 
 /** What may stand where a file should. A pipe that is opened in the usual way waits for ever. */

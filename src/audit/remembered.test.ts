@@ -8,8 +8,7 @@ import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import type { AuditLine } from './line.ts';
 import { event, filesIn, linesOf, noon, open, temporaryLog } from './log.testing.ts';
-import { openMemory } from './memory.ts';
-import { readRemembered } from './remembered.ts';
+import { openMemory, readRemembered } from './read.ts';
 import { verifyAudit } from './verify.ts';
 
 const server = await findPostgres();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { whereOf } from './repeats.ts';
+import { whereOf } from './violations.ts';
 
 const source = (file: string, line: number): string =>
   `${pathToFileURL(join(import.meta.dirname, '..', file)).href}:${line}:7`;
@@ -16,16 +16,16 @@ function errorThrough(...frames: string[]): Error {
 test('where something was refused begins with who refused it, not with what made the error', () => {
   const frames = [
     source('errors.ts', 81),
-    source('bridge/policy/refusal.ts', 45),
-    source('bridge/policy/refusal.ts', 40),
+    source('client-files/policy/refusal.ts', 45),
+    source('client-files/policy/refusal.ts', 40),
     'node:internal/x:1:1',
-    source('bridge/policy/policy.ts', 41),
+    source('client-files/policy/policy.ts', 41),
     source('paths/faults.ts', 3),
-    source('bridge/tools/reading.ts', 80),
+    source('client-files/tools/read.ts', 80),
   ];
   assert.equal(
     whereOf(errorThrough(...frames)),
-    'src/bridge/policy/policy.ts:41 < src/paths/faults.ts:3 < src/bridge/tools/reading.ts:80',
+    'src/client-files/policy/policy.ts:41 < src/paths/faults.ts:3 < src/client-files/tools/read.ts:80',
   );
   assert.equal(whereOf(errorThrough(...frames.slice(0, 1))), 'src/errors.ts:81');
   assert.equal(whereOf(errorThrough('/elsewhere/x.ts:1:1')), '');

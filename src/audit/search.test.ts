@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { dayMs } from './file-names.ts';
-import { plainJson } from './escape.ts';
+import { dayMs } from './files.ts';
+import { plainJson } from './line.ts';
 import { event, filesIn, forged, noon, open, temporaryLog } from './log.testing.ts';
-import { searchAudit, type AuditQuery } from './search.ts';
-import { pageText } from './text.ts';
+import { pageText, searchAudit, type AuditQuery } from './tools.ts';
 
 describe('searching the audit log', () => {
   const folder = temporaryLog();

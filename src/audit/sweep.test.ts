@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dayMs } from './file-names.ts';
+import { dayMs, sweepAudit } from './files.ts';
 import { event, filesIn, noon, open, temporaryLog } from './log.testing.ts';
 import type { AuditOptions } from './open.ts';
-import { searchAudit } from './search.ts';
-import { sweepAudit } from './sweep.ts';
+import { searchAudit } from './tools.ts';
 import { verifyAudit } from './verify.ts';
 
 const days = ['04', '05', '06'].map((day) => `audit-2026-05-${day}.jsonl`);

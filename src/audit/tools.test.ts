@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { WorkcrateError, type ErrorCode } from '../errors.ts';
-import { hashToken, newToken, publicId } from '../links/tokens.ts';
+import { hashToken, newToken, publicId } from '../links/link.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
-import { auditedTool } from './audited-tool.ts';
+import { recordProof } from '../requirements.testing.ts';
 import { event, linesOf, open, temporaryLog } from './log.testing.ts';
 import { auditTools } from './tools.ts';
-import { recordProof } from '../requirements.testing.ts';
+import { auditedTool } from './wrappers.ts';
 
 const context = (given: Partial<ToolContext> = {}): ToolContext => ({
   caller: { user: 'ada' },

@@ -1,11 +1,22 @@
+import { join } from 'node:path';
 import { z } from 'zod';
-import { WorkcrateError } from '../errors.ts';
+import { errnoOf, WorkcrateError } from '../errors.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
-import { auditLevels } from './audit.ts';
-import { moment, timeOf } from './moments.ts';
-import { positionForm, searchAudit, type FoundLine } from './search.ts';
-import { pageText } from './text.ts';
 import { program } from '../program.ts';
+import { auditLevels, type AuditLevel } from './audit.ts';
+import {
+  auditFiles,
+  dayMs,
+  dayOfFile,
+  fileOfStem,
+  inFileOrder,
+  moment,
+  NotAFile,
+  stemOf,
+  timeOf,
+} from './files.ts';
+import { isIntact, parseLine, plainJson, type AuditLine } from './line.ts';
+import { backwards } from './read.ts';
 
 export interface AuditToolsOptions {
   readonly folder: string;
@@ -70,3 +81,168 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
 function shown({ prev: _prev, hash: _hash, details = {}, ...line }: FoundLine): z.input<typeof found> {
   return { ...line, details: { ...details } };
 }
+
+export interface AuditQuery {
+  /** Anything that a line tells, names of details among it, in any case. */
+  readonly text?: string | undefined;
+  readonly user?: string | undefined;
+  readonly operation?: string | undefined;
+  /** `ok`, `failed` for all else, or a code. */
+  readonly result?: string | undefined;
+  /** The least severe. */
+  readonly level?: AuditLevel | undefined;
+  /** From then on, in milliseconds. */
+  readonly since?: number | undefined;
+  /** Before then. */
+  readonly until?: number | undefined;
+  readonly limit: number;
+  /** The `next` of the page before. */
+  readonly before?: string | undefined;
+}
+
+export interface FoundLine extends AuditLine {
+  /** Whether it is what its hash was made of. `workcrate audit verify` checks the chain as well. */
+  readonly intact: boolean;
+}
+
+export interface FoundLines {
+  readonly lines: readonly FoundLine[];
+  /** Given as `before`, it goes on from there; null at the end of the log. */
+  readonly next: string | null;
+  /** Names of the log under which a link, folder or pipe stands. Nothing is read there. */
+  readonly passedOver: readonly string[];
+}
+
+export interface SearchOptions {
+  readonly key: string | null;
+  readonly signal?: AbortSignal;
+  /** How much is read for a page, which may end early for that. */
+  readonly mostBytes?: number;
+}
+
+const usualBytes = 256 * 1024 ** 2;
+
+/** The newest lines first. Files are read from their ends, a piece at a time. */
+export async function searchAudit(
+  folder: string,
+  query: AuditQuery,
+  { key, signal, mostBytes = usualBytes }: SearchOptions,
+): Promise<FoundLines> {
+  const isWanted = wantedBy(query);
+  const from = query.before === undefined ? null : positionOf(query.before);
+  const lines: FoundLine[] = [];
+  const passedOver: string[] = [];
+  let [left, next] = [mostBytes, query.before ?? null];
+  for (const file of await filesOf(folder, query, from))
+    for await (const stretch of linesOf(folder, file, from, passedOver)) {
+      signal?.throwIfAborted();
+      for (const [at, line] of stretch.lines.entries()) {
+        if (lines.length === query.limit) return { lines, next, passedOver };
+        next = `${stemOf(file)}:${stretch.starts[at]!}`;
+        const hit = isWanted(line);
+        if (hit !== null) lines.push({ ...hit, intact: isIntact(line, hit, key) });
+      }
+      left -= stretch.bytes;
+      if (left <= 0 && next !== (query.before ?? null)) return { lines, next, passedOver };
+    }
+  return { lines, next: null, passedOver };
+}
+
+/** A place in a file, which stays where it is: nothing that a line says can lead elsewhere. */
+interface Position {
+  readonly file: string;
+  readonly at: number;
+}
+
+/** The form of a `next`. */
+export const positionForm = /^(\d{4}-\d{2}-\d{2}(?:\.[1-9]\d{0,5})?):(\d{1,15})$/;
+
+function positionOf(text: string): Position {
+  const [, stem = '', at] = positionForm.exec(text) ?? [];
+  const file = fileOfStem(stem);
+  if (file === null)
+    throw new WorkcrateError('invalid_input', 'before takes the `next` of the previous page, unchanged.');
+  return { file, at: Number(at) };
+}
+
+/** No line of a file is of a later day than the file; where the clock was set back, some are of an earlier. */
+async function filesOf(folder: string, { since = 0 }: AuditQuery, from: Position | null): Promise<string[]> {
+  const files = await auditFiles(folder);
+  return files.toReversed().filter((file) => {
+    const isBefore = from === null || inFileOrder(file, from.file) <= 0;
+    return isBefore && Date.parse(dayOfFile(file)) + dayMs > since;
+  });
+}
+
+async function* linesOf(folder: string, file: string, from: Position | null, passedOver: string[]) {
+  try {
+    yield* backwards(join(folder, file), file === from?.file ? from.at : Infinity);
+  } catch (error) {
+    if (error instanceof NotAFile) passedOver.push(file);
+    // Its time had come.
+    else if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+/** Most lines are passed over for what their bytes lack, which costs less than to read them as JSON. */
+function wantedBy(query: AuditQuery): (line: Buffer) => AuditLine | null {
+  const { user, operation } = query;
+  const needles = Object.entries({ operation, user })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => Buffer.from(`"${name}":${plainJson(value)}`));
+  const text = query.text?.toLowerCase();
+  return (line) => {
+    if (!needles.every((needle) => line.includes(needle))) return null;
+    const parsed = parseLine(line);
+    return parsed !== null && fits(parsed, query) && (!text || holds(parsed, text)) ? parsed : null;
+  };
+}
+
+function fits(line: AuditLine, { user, operation, result, level, since = 0, until = Infinity }: AuditQuery) {
+  const time = Date.parse(line.time);
+  return (
+    (user === undefined || line.user === user) &&
+    (operation === undefined || line.operation === operation) &&
+    (result === undefined || line.result === result || (result === 'failed' && line.result !== 'ok')) &&
+    (level === undefined || auditLevels.indexOf(line.level) >= auditLevels.indexOf(level)) &&
+    time >= since &&
+    time < until
+  );
+}
+
+/** All but its number, its time and its hashes, in which nearly any number stands. */
+function holds(line: AuditLine, text: string): boolean {
+  const { level, operation, user, client, subject, result, details = {} } = line;
+  const values = [level, operation, user, client, subject, result, ...Object.entries(details).flat()];
+  return values.some((value) => value !== null && String(value).toLowerCase().includes(text));
+}
+
+/** A page for people, with what has to be said to go on from it. */
+export function pageText({ lines, next, passedOver }: FoundLines, more: (next: string) => string): string {
+  const parts = [
+    ...(lines.length === 0 ? [next === null ? 'No line matches.' : 'No line matches so far.'] : []),
+    ...lines.map(lineText),
+    ...(next === null ? [] : [`There may be more: ${more(next)}`]),
+    ...passedOver.map((file) => `${file} is a link, a folder or a pipe, and was not read.`),
+  ];
+  return parts.join('\n');
+}
+
+/** A line for people. Nothing in it acts on a terminal or looks like another line. */
+function lineText({ time, level, user, operation, result, subject, ...more }: FoundLine): string {
+  const parts = [
+    plain(time),
+    plain(level).padEnd(7),
+    plain(user),
+    plain(operation),
+    plain(result),
+    ...(subject === null ? [] : [plainJson(subject)]),
+    ...(more.client === null ? [] : [`client=${plainJson(more.client)}`]),
+    ...Object.entries(more.details ?? {}).map(([name, value]) => `${plain(name)}=${plainJson(value)}`),
+    ...(more.intact ? [] : ['(changed after it was written)']),
+  ];
+  return parts.join('  ');
+}
+
+/** Names stand without quotes as long as they are names. */
+const plain = (name: string): string => (/^[\w.@:+-]+$/.test(name) ? name : plainJson(name));

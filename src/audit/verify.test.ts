@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import { dayMs } from './file-names.ts';
+import { dayMs } from './files.ts';
 import { event, filesIn, noon, open, temporaryLog } from './log.testing.ts';
 import { verifyAudit } from './verify.ts';
 

@@ -1,14 +1,21 @@
 import { join } from 'node:path';
 import { errnoOf } from '../errors.ts';
+import { told, type Remark } from './chain.ts';
 import type { Torn } from './ending.ts';
-import { auditFiles } from './file-names.ts';
-import { forwards } from './forwards.ts';
-import { headFile, readHead, type Head } from './head.ts';
-import { beginning, isIntact, linkOf, parseLine, type AuditLine, type Link, type Place } from './line.ts';
-import { NotAFile } from './regular.ts';
-import { told, type Remark } from './remarks.ts';
-import { missingText, type RememberedHead } from './remembered.ts';
-import { isToldBy, strayWith, type Stray } from './stray.ts';
+import { auditFiles, isToldBy, NotAFile, strayWith, type Stray } from './files.ts';
+import {
+  beginning,
+  headFile,
+  isIntact,
+  linkOf,
+  parseLine,
+  readHead,
+  type AuditLine,
+  type Head,
+  type Link,
+  type Place,
+} from './line.ts';
+import { forwards, missingText, type RememberedHead } from './read.ts';
 
 export interface Verified {
   /** Whether there is a log, and nothing in it was changed, removed, added or moved. */

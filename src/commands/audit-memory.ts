@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
-import type { Remark } from '../audit/remarks.ts';
-import { findServerByFolder, readRemembered, type RememberedHead } from '../audit/remembered.ts';
-import type { Config } from '../config.ts';
+import type { Remark } from '../audit/chain.ts';
+import { findServerByFolder, readRemembered, type RememberedHead } from '../audit/read.ts';
+import type { Config } from '../config/config.ts';
 import { openBackend } from '../database/open.ts';
 import { isWorkcrateError, publicMessage } from '../errors.ts';
-import { findServerId } from '../server-id.ts';
-import { databaseLocation } from '../stores.ts';
+import { findServerId } from '../server/server-id.ts';
+import { databaseLocation } from '../server/store-options.ts';
 
 interface Asked {
   readonly remembered: RememberedHead | null;

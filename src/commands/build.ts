@@ -1,17 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { openDocuments } from '../documenting.ts';
-import type { Belongings, BuildRequest, Format } from '../documents/documents.ts';
-import { formats } from '../documents/documents.ts';
-import { decodeText } from '../documents/syntax/syntax.ts';
+import { makeFolder } from '../data-folder/data-folder.ts';
+import { formats, type Belongings, type BuildRequest, type Format } from '../documents/documents.ts';
+import { decodeText } from '../documents/sanitize/markdown.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { localCaller } from '../identity.ts';
-import { createLog } from '../log.ts';
-import { makeFolder } from '../make-folder.ts';
+import { createLog } from '../observability/log.ts';
 import { belowRoot, parsePath } from '../paths/paths.ts';
+import { openDocuments } from '../server/documents.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
-import { untilInterrupted } from './stopping.ts';
+import { untilInterrupted } from './stdio.ts';
 import { usageError } from './usage-error.ts';
 
 export interface BuildInput extends CommandInput {

@@ -2,19 +2,19 @@ import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
-import { countCutOffPackings } from '../crating.ts';
-import { lockFolder } from '../data-folder.ts';
+import type { Config } from '../config/config.ts';
+import { lockFolder } from '../data-folder/data-folder.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { adoptStore } from '../files/store-id.ts';
+import { adoptStore } from '../files/stored-file.ts';
 import { verifyFiles } from '../files/verify.ts';
+import { openUploads } from '../links/open-uploads.ts';
+import { countCutOffPackings } from '../server/crates.ts';
+import { databaseLocation, sqliteFolder, storageOptions } from '../server/store-options.ts';
 import { openStorage } from '../storage/open.ts';
 import type { Storage } from '../storage/storage.ts';
-import { databaseLocation, sqliteFolder, storageOptions } from '../stores.ts';
 import type { CommandInput } from './command.ts';
-import { openUploads } from '../links/open-uploads.ts';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 

@@ -1,4 +1,4 @@
-import type { SettingName } from '../config.ts';
+import type { SettingName } from '../config/config.ts';
 
 /** A flag as help shows it, such as `--limit COUNT`, with its default where it has one. */
 export interface FlagHelp {

@@ -1,5 +1,5 @@
-import type { LoadedConfig } from '../config.ts';
-import type { Lane } from '../workcrate.ts';
+import type { LoadedConfig } from '../config/config.ts';
+import type { Lane } from '../server/start.ts';
 
 /** What a command is given; it returns the exit code. */
 export interface CommandInput extends LoadedConfig {

@@ -1,6 +1,5 @@
 import { createElsewhere, type Crates } from '../crates/crates.ts';
-import { openCrates, openCrateSources } from '../crating.ts';
-import { makeDataFolder } from '../data-folder.ts';
+import { makeDataFolder } from '../data-folder/data-folder.ts';
 import { openDatabase } from '../database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { executionOf } from '../executions/executions.ts';
@@ -8,16 +7,17 @@ import { createFiles } from '../files/files.ts';
 import { localCaller, type Caller } from '../identity.ts';
 import { createLinks } from '../links/links.ts';
 import { openUploads } from '../links/open-uploads.ts';
-import { createLog } from '../log.ts';
-import { createPlaces } from '../places/places.ts';
-import { placesFolder, uidsOf } from '../running.ts';
-import { openStorage } from '../storage/open.ts';
-import { databaseLocation, storageOptions } from '../stores.ts';
-import { demandUserName } from '../users/names.ts';
-import { quotasOf } from '../keeping.ts';
-import type { CommandInput } from './command.ts';
-import { untilInterrupted } from './stopping.ts';
+import { createLog } from '../observability/log.ts';
 import { program } from '../program.ts';
+import { openCrates, openCrateSources } from '../server/crates.ts';
+import { placesFolder, uidsOf } from '../server/execution.ts';
+import { databaseLocation, storageOptions } from '../server/store-options.ts';
+import { quotasOf } from '../server/stores.ts';
+import { openStorage } from '../storage/open.ts';
+import { demandUserName } from '../users/names.ts';
+import { createPlaces } from '../workspaces/workspaces.ts';
+import type { CommandInput } from './command.ts';
+import { untilInterrupted } from './stdio.ts';
 
 /** What a command about crates works with. */
 export interface CrateDesk extends AsyncDisposable {

@@ -1,15 +1,15 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { installLine, packagesText } from '../executions/tools.ts';
-import { createLog } from '../log.ts';
-import { giveTo } from '../places/places.ts';
-import { sandboxOptions } from '../running.ts';
+import { createLog } from '../observability/log.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import { claims, languages, type Place, type Sandbox } from '../sandbox/sandbox.ts';
-import type { Finding } from './doctor.ts';
+import { sandboxOptions } from '../server/execution.ts';
 import { collectText } from '../streams.ts';
+import { giveTo } from '../workspaces/workspaces.ts';
+import type { Finding } from './doctor.ts';
 
 /** Runs a program in the sandbox that is set, and tells which walls and limits hold on this machine. */
 export async function sandboxFindings(config: Config): Promise<Finding[]> {

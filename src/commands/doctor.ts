@@ -1,17 +1,24 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Config } from '../config.ts';
-import { errnoOf } from '../errors.ts';
-import { reachDatabase } from '../database/open.ts';
-import { bestFooting } from '../paths/paths.ts';
-import { sendfileAvailable } from '../transfer/transfer.ts';
-import { isWorkcrate, tryToListen } from '../web/port.ts';
+import type { Config } from '../config/config.ts';
+import { openSource } from '../crates/sources/sources.ts';
+import { openBackend, reachDatabase } from '../database/open.ts';
+import { errnoOf, isWorkcrateError } from '../errors.ts';
+import { isWorkcrate, tryToListen } from '../http/port.ts';
+import { localCaller } from '../identity.ts';
 import { isLoopbackHost } from '../net/addresses.ts';
+import { createLog } from '../observability/log.ts';
+import { bestFooting } from '../paths/paths.ts';
+import { program } from '../program.ts';
+import { openDocuments } from '../server/documents.ts';
+import { databaseLocation, sourceOptions, storageOptions } from '../server/store-options.ts';
+import { openStorage } from '../storage/open.ts';
+import { sendfileAvailable } from '../transfer/transfer.ts';
+import { demandIssuer } from '../users/issuer-url.ts';
+import { listKeys } from '../users/keys.ts';
+import { createIssuer } from '../users/oauth.ts';
 import type { CommandInput } from './command.ts';
-import { crateFindings } from './doctor-crates.ts';
-import { documentFindings } from './doctor-documents.ts';
 import { sandboxFindings } from './doctor-sandbox.ts';
-import { teamFindings } from './doctor-team.ts';
 
 export interface Finding {
   readonly state: 'ok' | 'note' | 'broken';
@@ -124,5 +131,116 @@ async function database(config: Config): Promise<Finding> {
     return { state: 'ok', what: 'database: PostgreSQL answers' };
   } catch (error) {
     return { state: 'broken', what: `database: ${(error as Error).message}` };
+  }
+}
+
+/** Whether the sources of crates answer. Each by itself: one that does not keeps nobody from the others. */
+async function crateFindings(config: Config): Promise<Finding[]> {
+  const urls = [...config.crateSources, ...(config.packTo === null ? [] : [config.packTo])];
+  return Promise.all(urls.map((url) => findingOf(config, url)));
+}
+
+async function findingOf(config: Config, url: string): Promise<Finding> {
+  try {
+    const source = await openSource(sourceOptions(config, url));
+    try {
+      const { objects, next } = await source.list({ signal: AbortSignal.timeout(20_000) });
+      const seen = `${objects.length}${next === null ? '' : ' or more'}`;
+      return { state: 'ok', what: `crate source ${source.url} answers: ${seen} files` };
+    } finally {
+      await source.close();
+    }
+  } catch (error) {
+    if (!isWorkcrateError(error)) throw error;
+    // What is wrong with a setting keeps the server from starting; a source that does not answer does not.
+    const state = error.code === 'config_invalid' ? 'broken' : 'note';
+    return { state, what: error.message, remedy: 'See --crate-sources and --pack-to' };
+  }
+}
+
+const tried = { layout: {}, bibliography: null, style: { name: null, content: null }, cites: false };
+
+/** Whether documents can be built here: by building one. */
+async function documentFindings(config: Config): Promise<Finding[]> {
+  const { documents } = openDocuments({ config, clock: Date.now, log: createLog('off') });
+  await using _ = documents;
+  try {
+    const { built, failures } = await documents.build(
+      localCaller,
+      { ...tried, text: 'Does *this* work?', formats: ['docx', 'pdf'], referenceDoc: null },
+      {
+        signal: AbortSignal.timeout(60_000),
+        pictures: { artifact: async () => null, file: async () => null },
+        progress: () => {},
+      },
+    );
+    const names = built.map(({ format }) => format).join(' and ');
+    return [
+      ...(names === '' ? [] : [{ state: 'ok' as const, what: `documents can be built: ${names}` }]),
+      ...failures.map(({ format, message }) => ({
+        state: 'note' as const,
+        what: `${format} cannot be built`,
+        remedy: message,
+      })),
+    ];
+  } catch (error) {
+    if (!isWorkcrateError(error)) throw error;
+    return [{ state: 'note', what: 'documents cannot be built', remedy: error.message }];
+  }
+}
+
+/** What a server for a team needs: a store that answers and takes bytes, people who can sign in. */
+async function teamFindings(config: Config): Promise<Finding[]> {
+  return [
+    ...(config.storage === 's3' || config.storage === 'azure' ? [await store(config)] : []),
+    ...(config.auth.includes('keys') ? [await keys(config)] : []),
+    ...(config.auth.includes('oauth') ? [await issuer(config)] : []),
+  ];
+}
+
+async function store(config: Config): Promise<Finding> {
+  try {
+    const storage = await openStorage(storageOptions(config));
+    try {
+      await storage.probe();
+      return { state: 'ok', what: `storage: ${config.storage} answers and can be written to` };
+    } finally {
+      await storage.close();
+    }
+  } catch (error) {
+    return { state: 'broken', what: `storage: ${(error as Error).message}` };
+  }
+}
+
+async function keys(config: Config): Promise<Finding> {
+  const good = await countKeys(config).catch(() => 0);
+  if (good > 0) return { state: 'ok', what: `users: ${good} valid keys` };
+  const remedy = `${program} user add NAME makes one`;
+  return { state: 'note', what: 'users: nobody has a valid key', remedy };
+}
+
+/** Leaves the database as it is, also one that is not there yet, or not up to date. */
+async function countKeys(config: Config): Promise<number> {
+  const location = databaseLocation(config);
+  if (config.database === null && !existsSync(location)) return 0;
+  const database = await openBackend(location);
+  try {
+    const now = Date.now();
+    return (await listKeys(database)).filter(({ expiresAt }) => expiresAt === null || expiresAt > now).length;
+  } finally {
+    await database.close();
+  }
+}
+
+async function issuer({ oauthIssuer }: Config): Promise<Finding> {
+  try {
+    const { id } = await createIssuer(demandIssuer(oauthIssuer), () => {})();
+    return { state: 'ok', what: `users: the issuer ${id} answers` };
+  } catch (error) {
+    return {
+      state: 'note',
+      what: `users: ${(error as Error).message}`,
+      remedy: 'Until it works, requests with tokens get 503',
+    };
   }
 }

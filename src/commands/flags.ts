@@ -1,4 +1,4 @@
-import { flagOptions } from '../config.ts';
+import { flagOptions } from '../config/config.ts';
 
 /** The flags that are no settings. Which command takes which is in command-help.ts. */
 const commandFlags = {

@@ -1,4 +1,4 @@
-import { settingsHelp } from '../config.ts';
+import { settingsHelp } from '../config/config.ts';
 import { program } from '../program.ts';
 import { packageVersion } from '../version.ts';
 import { commandHelp, type CommandHelp, type FlagHelp } from './command-help.ts';

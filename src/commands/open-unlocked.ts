@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import type { Config } from '../config.ts';
-import { makeDataFolder } from '../data-folder.ts';
+import type { Config } from '../config/config.ts';
+import { makeDataFolder } from '../data-folder/data-folder.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { WorkcrateError } from '../errors.ts';
-import { databaseLocation } from '../stores.ts';
+import { databaseLocation } from '../server/store-options.ts';
 
 /** Opens the database without the lock on the data folder, which a server may hold: each change is one transaction. */
 export async function openUnlocked(config: Config, make: boolean): Promise<Database> {

@@ -1,8 +1,8 @@
-import { basename, dirname, resolve } from 'node:path';
 import { tmpdir } from 'node:os';
-import type { Config } from '../config.ts';
-import { replayCrate, openReplayPlace, replayJson, replayText } from '../crates/pack/replay.ts';
+import { basename, dirname, resolve } from 'node:path';
+import type { Config } from '../config/config.ts';
 import { readMetadata } from '../crates/metadata/metadata.ts';
+import { openReplayPlace, replayCrate, replayJson, replayText } from '../crates/pack/replay.ts';
 import {
   everybodys,
   openContainer,
@@ -11,12 +11,12 @@ import {
   type CrateContainer,
 } from '../crates/sources/sources.ts';
 import { WorkcrateError } from '../errors.ts';
-import { createLog } from '../log.ts';
-import { sandboxOptions, uidsOf } from '../running.ts';
+import { createLog } from '../observability/log.ts';
 import { openSandbox } from '../sandbox/open.ts';
+import { sandboxOptions, uidsOf } from '../server/execution.ts';
 import type { CommandInput } from './command.ts';
 import { demandCrate, openCrateDesk } from './crate-desk.ts';
-import { untilInterrupted } from './stopping.ts';
+import { untilInterrupted } from './stdio.ts';
 
 interface ReplayInput extends CommandInput {
   readonly words: readonly string[];

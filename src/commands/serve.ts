@@ -1,8 +1,8 @@
-import type { Config } from '../config.ts';
-import { startWorkcrate, type Workcrate } from '../workcrate.ts';
+import type { Config } from '../config/config.ts';
+import { startWorkcrate, type Workcrate } from '../server/start.ts';
 import type { ServerInput } from './command.ts';
-import { connectLines } from './connect-lines.ts';
-import { stopSignal } from './stopping.ts';
+import { stopSignal } from './stdio.ts';
+import { connectLines } from './text.ts';
 
 /** `workcrate serve`: MCP and links over HTTP until stopped. */
 export async function serve({ config, extend }: ServerInput): Promise<number> {

@@ -1,14 +1,13 @@
+import { homedir } from 'node:os';
 import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { serveStdio, type StdioServerHandle } from '@modelcontextprotocol/server/stdio';
-import type { Config } from '../config.ts';
-import { isWorkcrateError } from '../errors.ts';
+import type { Config } from '../config/config.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { tryToListen } from '../http/port.ts';
 import { createStdioTransport } from '../mcp/stdio/transport.ts';
-import { tryToListen } from '../web/port.ts';
-import { startWorkcrate, type Lane, type Workcrate } from '../workcrate.ts';
-import { shareRootsFor } from './share-roots.ts';
+import { startWorkcrate, type Lane, type Workcrate } from '../server/start.ts';
 import type { ServerInput } from './command.ts';
-import { stopSignal } from './stopping.ts';
 
 /** `workcrate stdio`: MCP to the client that started it. Ends with the client. */
 export async function stdio(input: ServerInput): Promise<number> {
@@ -95,4 +94,43 @@ async function startOnAnyPort(config: Config, fixed: boolean, lane: Lane): Promi
     if (fixed || !isWorkcrateError(error, 'port_in_use')) throw error;
     return startWorkcrate({ ...config, port: 0 }, lane);
   }
+}
+
+/**
+ * The folders whose files may be shared by path: those that were named, else the one that the client
+ * started the server in, which is its project. A home folder or `/` is no project.
+ */
+function shareRootsFor(
+  config: Config,
+  startedIn: string = process.cwd(),
+  home: string = homedir(),
+): string[] {
+  if (config.shareRoots.length > 0) return [...config.shareRoots];
+  return startedIn === '/' || startedIn === home ? [] : [startedIn];
+}
+
+/** One Ctrl-C can come twice, from the terminal and from npm; a person takes longer to press it again. */
+const sameSignalMs = 1000;
+
+/** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
+export async function stopSignal(): Promise<NodeJS.Signals> {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      const first = performance.now();
+      process.on(signal, () => performance.now() - first < sameSignalMs || process.exit(1));
+      resolve(signal);
+    });
+  return promise;
+}
+
+/** A signal that fires at the first SIGINT or SIGTERM, for commands that end by themselves. */
+export function untilInterrupted(): Disposable & { readonly signal: AbortSignal } {
+  const stop = new AbortController();
+  const abort = (): void => stop.abort(new WorkcrateError('cancelled', 'It was cancelled.'));
+  process.once('SIGINT', abort).once('SIGTERM', abort);
+  return {
+    signal: stop.signal,
+    [Symbol.dispose]: () => void process.off('SIGINT', abort).off('SIGTERM', abort),
+  };
 }

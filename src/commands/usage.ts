@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { isWorkcrateError } from '../errors.ts';
 import { localCaller } from '../identity.ts';
+import { usageByUser, type UserUsage } from '../instrumentation/counts.ts';
 import { belowRoot } from '../paths/paths.ts';
-import { placesFolder } from '../running.ts';
-import { usageByUser, type UserUsage } from '../seeing/usage-by-user.ts';
+import { placesFolder } from '../server/execution.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
 import { openUnlocked } from './open-unlocked.ts';
-import { minute, table } from './table.ts';
+import { minute, table } from './text.ts';
 
 /** A user with the sizes of the folders that runs write to; null where one cannot be counted by this user. */
 interface Measured extends UserUsage {

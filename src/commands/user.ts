@@ -1,20 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { othersNoticedMs, type Database } from '../database/database.ts';
-import { linkBase } from '../link-base.ts';
-import { notedAddress } from '../server-address.ts';
-import { expiryOf } from '../users/expiry.ts';
-import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
-import { demandUserName } from '../users/names.ts';
+import { bracketed } from '../http/host-origin.ts';
 import { endRights } from '../links/end-rights.ts';
+import { program } from '../program.ts';
+import { linkBase } from '../server/link-base.ts';
+import { notedAddress } from '../server/server-address.ts';
+import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
+import { demandScopes, demandUserName, expiryOf, operatorScope, usualScopes } from '../users/names.ts';
 import { removeUser } from '../users/remove.ts';
-import { demandScopes, operatorScope, usualScopes } from '../users/scopes.ts';
-import { bracketed } from '../web/trusted-names.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
-import { connectLines } from './connect-lines.ts';
 import { openUnlocked } from './open-unlocked.ts';
-import { minute, table } from './table.ts';
-import { program } from '../program.ts';
+import { connectLines, minute, table } from './text.ts';
 
 interface UserInput extends CommandInput {
   /** What stands behind `user`. */

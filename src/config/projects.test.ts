@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from './config.ts';
 import { projectList } from './projects.ts';
 import { scratchFile } from './settings.testing.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from './config.ts';
 import { environmentName, settings } from './settings.ts';
 import { unknownVariables } from './unknown.ts';
 

@@ -3,23 +3,20 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import type { Links } from '../links/links.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../observability/log.ts';
 import type { Source, SourceObject } from '../storage/source.ts';
-import { createHelperProcess, createThread, type Thread } from '../threads/threads.ts';
+import { createHelperProcess, createThread, type Thread } from '../workers/workers.ts';
+import { createInside } from './contents/contents.ts';
 import type { EntityRequest, SearchRequest, StatusRequest } from './index/reading.ts';
-import { createInside } from './inside/inside.ts';
 import { crateShape, type CrateSummary } from './metadata/summary.ts';
 import type { Packing, PackRequest, PackWatching } from './pack/pack.ts';
 import type { SourceReport } from './sync/sync.ts';
-import type { IndexingMethods } from './threads/indexing.ts';
-import { lostIndexOf, removeLogOfDeletedIndex } from './threads/lost-index.ts';
-import type { SearchingMethods } from './threads/searching.ts';
-import type { IndexingSettings } from './threads/settings.ts';
+import { lostIndexOf, removeLogOfDeletedIndex } from './workers/lost-index.ts';
+import type { IndexingMethods, IndexingSettings, SearchingMethods } from './workers/workers.ts';
 
-export { createElsewhere } from './inside/reference.ts';
-export type { SourceReport } from './sync/sync.ts';
-export { openWatched, type NamedSource } from './sync/watched.ts';
-export type { IndexingSettings } from './threads/settings.ts';
+export { createElsewhere } from './contents/copies.ts';
+export { openWatched, type NamedSource, type SourceReport } from './sync/sync.ts';
+export type { IndexingSettings } from './workers/workers.ts';
 
 export interface CratesOptions {
   /** For the threads that write to the index and search it. */
@@ -180,4 +177,4 @@ const unreadable = (cause: WorkcrateError): WorkcrateError =>
 
 /** The same from the sources and from a build. */
 const threadFile = (name: string): URL =>
-  new URL(`./threads/${name}${extname(import.meta.filename)}`, import.meta.url);
+  new URL(`./workers/${name}${extname(import.meta.filename)}`, import.meta.url);

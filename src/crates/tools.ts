@@ -1,8 +1,7 @@
 import type { Tool } from '../mcp/tool.ts';
-import { findingTools } from './tools/finding.ts';
-import { hideFoldersOf, withHiddenFolders } from './tools/hide-folders.ts';
-import { insideTools, type InsideToolsOptions } from './tools/inside.ts';
-import { makingTools } from './tools/making.ts';
+import { findingTools } from './tools/find.ts';
+import { makingTools } from './tools/pack.ts';
+import { hideFoldersOf, insideTools, withHiddenFolders, type InsideToolsOptions } from './tools/share.ts';
 
 export type CrateToolsOptions = InsideToolsOptions;
 

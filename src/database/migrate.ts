@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { WorkcrateError } from '../errors.ts';
 import type { Database, Queries } from './database.ts';
 import { dialects } from './dialect.ts';
-import { splitStatements } from './statement.ts';
+import { splitStatements } from './sqlite.ts';
 
 interface Migration {
   readonly version: number;

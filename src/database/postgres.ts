@@ -1,11 +1,19 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg';
+import { memoize } from '../concurrency/bounded-map.ts';
+import { createMutex } from '../concurrency/mutex.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Database, Queries, Row, SqlValue } from './database.ts';
-import { isConnectionLost, isDamage } from './postgres-errors.ts';
-import { type Lend, lendingFrom } from './postgres-loan.ts';
-import { openPool } from './postgres-pool.ts';
-import { transact } from './postgres-transaction.ts';
-import { verifyPostgres } from './postgres-verify.ts';
-import { waitingLimit } from './scope.ts';
+import {
+  connectError,
+  isConflict,
+  isConnectionLost,
+  isDamage,
+  queryError,
+  verifyPostgres,
+} from './postgres-errors.ts';
+import { runWork, waitingLimit } from './scope.ts';
+import { checkValues, parseStatement } from './sqlite.ts';
 
 /** The backend for several processes. The first query connects, not this function. */
 export async function postgresDatabase(url: string): Promise<Database> {
@@ -59,4 +67,170 @@ async function querySingly<T extends Row>(lend: Lend, sql: string, values: SqlVa
     if (!isConnectionLost(error) || !/^\s*SELECT\b/i.test(sql)) throw error;
   }
   return lend((loan) => loan.query<T>(sql, ...values));
+}
+
+const MOST_STATEMENTS = 500;
+
+/** One connection of the pool, lent for a time. */
+export interface Loan extends Queries {
+  /** Has the connection closed at the end rather than put back. */
+  discard(): void;
+}
+
+export type Lend = <T>(use: (loan: Loan) => Promise<T>) => Promise<T>;
+
+function lendingFrom(pool: Pool, place: string): Lend {
+  const parse = memoize(MOST_STATEMENTS, parseStatement);
+
+  const connect = async (): Promise<PoolClient> => {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      throw connectError(error, place);
+    }
+  };
+
+  const ask = async <T extends Row>(client: PoolClient, sql: string, values: SqlValue[]): Promise<T[]> => {
+    const { numbered, placeholders } = parse(sql);
+    checkValues(sql, placeholders, values);
+    try {
+      // Always the extended protocol: the simple one would take several statements at once.
+      const { rows } = await client.query<T>({
+        text: numbered,
+        values,
+        queryMode: 'extended',
+      } as QueryConfig);
+      return rows;
+    } catch (error) {
+      throw queryError(error, place);
+    }
+  };
+
+  return async (use) => {
+    const client = await connect();
+    let sound = true;
+    const discard = () => void (sound = false);
+    try {
+      return await use({ discard, query: (sql, ...values) => ask(client, sql, values) });
+    } catch (error) {
+      if (isConnectionLost(error)) discard();
+      throw error;
+    } finally {
+      client.release(!sound);
+    }
+  };
+}
+
+/** pg knows `queryMode`; its types do not. */
+type QueryConfig = { text: string; values: SqlValue[] };
+
+const INT8 = 20;
+
+/** All of these can be set otherwise in the URL, as in `?statement_timeout=60000`. */
+const SETTINGS = {
+  max: 10,
+  application_name: 'workcrate',
+  // Covers both a server that does not answer and a pool that is all in use.
+  connectionTimeoutMillis: 10_000,
+  idleTimeoutMillis: 30_000,
+  keepAlive: true,
+  statement_timeout: 30_000,
+  // The server cannot tell us that the network is gone: somewhat longer than its own limit.
+  query_timeout: 35_000,
+  // Frees the rows that a stopped process holds.
+  idle_in_transaction_session_timeout: 90_000,
+} satisfies PoolConfig;
+
+/** The connections, and the name of their server for messages, which is without the password. */
+async function openPool(url: string) {
+  const pg = await importPg();
+  const types = {
+    getTypeParser: ((oid: number, format: 'text') =>
+      oid === INT8 ? safeInteger : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+  };
+  const pool = new pg.Pool({ ...SETTINGS, connectionString: url, types, onConnect: demandDurableCommits });
+  // Without a listener, a connection that ends would end the process. The pool opens another.
+  pool.on('error', ignore);
+  pool.on('connect', (client) => client.on('error', ignore));
+  return { pool, place: placeOf(pg.Client, url) };
+}
+
+function ignore(): void {}
+
+/** What is acknowledged must be on disk, whatever the server's default is. A setting that waits for more stays. */
+async function demandDurableCommits(client: ClientBase): Promise<void> {
+  await client.query(
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+  );
+}
+
+async function importPg() {
+  try {
+    return await import('pg');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new WorkcrateError(
+      'config_invalid',
+      'PostgreSQL needs the package pg, which is not installed: run `npm install pg`.',
+      { cause: error },
+    );
+  }
+}
+
+function placeOf(Client: typeof import('pg').Client, url: string): string {
+  try {
+    const { user, host, port, database } = new Client({ connectionString: url });
+    return `${user}@${host}:${port}/${database}`;
+  } catch {
+    // No cause: the error holds the URL, and the URL the password.
+    throw new WorkcrateError(
+      'config_invalid',
+      'The database URL cannot be read. It has the form postgres://user:password@host:5432/database.',
+    );
+  }
+}
+
+function safeInteger(text: string): number {
+  const number = Number(text);
+  if (Number.isSafeInteger(number)) return number;
+  throw new WorkcrateError('database_failed', `The database gave ${text}, which is beyond 2^53.`);
+}
+
+const MOST_ATTEMPTS = 6;
+
+/** Runs `work` in a transaction, again where the server undid it because of another one. */
+async function transact<T>(lend: Lend, work: (tx: Queries) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    let committing = false;
+    try {
+      return await lend((loan) => runOnce(loan, work, () => (committing = true)));
+    } catch (error) {
+      // Lost at COMMIT, it may have been committed; lost before, it surely was not.
+      const undone = isConflict(error) || (isConnectionLost(error) && !committing);
+      if (!undone || attempt === MOST_ATTEMPTS) throw error;
+    }
+    await pause(Math.random() * 10 * 2 ** attempt);
+  }
+}
+
+async function runOnce<T>(loan: Loan, work: (tx: Queries) => Promise<T>, committing: () => void): Promise<T> {
+  const queries = oneByOne(loan);
+  // Said outright, since a server may have another default, under which a busy row is an error.
+  await queries.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+  try {
+    const result = await runWork(queries, work);
+    committing();
+    await queries.query('COMMIT');
+    return result;
+  } catch (error) {
+    // The server rolls back by itself when the connection ends.
+    await queries.query('ROLLBACK').catch(() => loan.discard());
+    throw error;
+  }
+}
+
+/** pg will no longer take a query while another is under way. */
+function oneByOne(queries: Queries): Queries {
+  const mutex = createMutex(waitingLimit);
+  return { query: (sql, ...values) => mutex.run(() => queries.query(sql, ...values)) };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseStatement, splitStatements } from './statement.ts';
+import { parseStatement, splitStatements } from './sqlite.ts';
 
 test('placeholders are numbered in order, outside of quotes and comments only', () => {
   const sql = `SELECT '?', '''?', "a?" -- it's ?\n FROM t /* ? ' */ WHERE a = ? AND b IN (?,?) AND c <> '?'';' ;`;

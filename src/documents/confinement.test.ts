@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { WorkcrateError } from '../errors.ts';
 import { eventually } from '../eventually.testing.ts';
-import { createLog } from '../log.ts';
-import { createHelperProcess } from '../threads/threads.ts';
+import { createLog } from '../observability/log.ts';
+import { createHelperProcess } from '../workers/workers.ts';
 import type { LookingMethods } from './confinement.testing.ts';
 import { confinement } from './confinement.ts';
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { answerCalls } from '../threads/inside.ts';
+import { answerCalls } from '../workers/inside.ts';
 
 const attempt = (what: () => unknown): unknown => {
   try {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { Wrapper } from '../threads/threads.ts';
+import type { Wrapper } from '../workers/workers.ts';
 
 export interface ConfinementOptions {
   /** Files and folders that are seen under their own names, besides what programs are made of. */

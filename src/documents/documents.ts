@@ -1,18 +1,17 @@
+import { createFairQueue, type FairLimits } from '../concurrency/fair-queue.ts';
 import { isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
-import { createFairQueue, type FairLimits } from '../concurrency/fair-queue.ts';
-import { bytesOfPictures, type Belongings } from './belongings.ts';
 import { styleFor } from './citations/styles.ts';
 import type { Validation } from './citations/validate.ts';
-import type { Composer, Composers } from './composing/open.ts';
-import type { GivenBibliography, ReadDocument } from './composing/read.ts';
-import type { Step, WriteResult } from './composing/write.ts';
 import type { Format, Layout } from './document.ts';
+import { bytesOfPictures, type Belongings } from './user-files.ts';
+import type { Composer, Composers } from './worker/open.ts';
+import type { GivenBibliography, ReadDocument, Step, WriteResult } from './worker/worker.ts';
 import type { Library } from './zotero/library.ts';
 
 export { formats, type Format, type Layout } from './document.ts';
-export type { GivenBibliography } from './composing/read.ts';
-export type { Belongings } from './belongings.ts';
+export type { Belongings } from './user-files.ts';
+export type { GivenBibliography } from './worker/worker.ts';
 
 /** What a document is to be built of, and into. */
 export interface BuildRequest {

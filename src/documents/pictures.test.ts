@@ -2,10 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../errors.ts';
-import { pictureKind } from './picture-kind.ts';
-import { pictureSize } from './picture-size.ts';
-import { findPictures, judgePicture, usualPictureLimits, type PictureSources } from './pictures.ts';
 import { gifOf, jpegOf, pngOf, svg, webpOf } from './pictures.testing.ts';
+import {
+  findPictures,
+  judgePicture,
+  pictureKind,
+  pictureSize,
+  usualPictureLimits,
+  type PictureSources,
+} from './pictures.ts';
 
 const limits = usualPictureLimits;
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import type { Tool } from '../mcp/tool.ts';
-import { buildTool, type BuildToolOptions } from './tools/building.ts';
-import { validateTool } from './tools/validating.ts';
+import { buildTool, type BuildToolOptions } from './tools/build.ts';
+import { validateTool } from './tools/validate.ts';
 import { libraryTools, type LibraryToolsOptions } from './zotero/tools.ts';
 
 export type DocumentToolsOptions = BuildToolOptions & LibraryToolsOptions;

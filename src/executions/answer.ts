@@ -1,15 +1,15 @@
-import { linkAnswer, linkShape } from '../links/link-result.ts';
-import type { Links, SharedLink } from '../links/links.ts';
+import { z } from 'zod';
 import { publicMessage } from '../errors.ts';
 import type { Caller } from '../identity.ts';
-import { z } from 'zod';
+import { linkAnswer, linkShape } from '../links/link-result.ts';
+import type { Links, SharedLink } from '../links/links.ts';
+import type { ToolAnswer } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { formatBytes, formatDuration } from '../text.ts';
-import type { ToolAnswer } from '../mcp/tool.ts';
 import type { Ended } from './execute.ts';
-import { missingHint } from './hint.ts';
 import { differenceShape, reasons, showDifference, type Execution } from './fields.ts';
-import type { Spooled } from './spool.ts';
+import { missingHint } from './hint.ts';
+import type { Spooled } from './output.ts';
 import { foldersText, type Surroundings } from './surroundings.ts';
 
 /** What a run came to (D2). */

@@ -1,20 +1,30 @@
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { asWorkcrateError, isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { parseName } from '../paths/paths.ts';
-import type { Folders, Language, Place, Run, Sandbox } from '../sandbox/sandbox.ts';
-import { startComparison } from './comparison.ts';
-import type { createEnds } from './ends.ts';
+import {
+  claims,
+  type Folders,
+  type Language,
+  type Place,
+  type Run,
+  type RunEnd,
+  type Sandbox,
+} from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
-import { follow } from './follow.ts';
-import { giveFiles, type Inputs, type OtherFile } from './given-files.ts';
-import { makeOwned, removeIfEmpty } from './own-folder.ts';
-import type { Report } from './progress.ts';
-import { noDifference, type Difference, type Execution } from './fields.ts';
-import { insertRunning, newExecutionId } from './record.ts';
-import { beginning, endedAs, notRun } from './stages.ts';
-import type { Spooled } from './spool.ts';
-import type { writeTogether } from './together.ts';
-import { parseWorkingDir, settleFolder, type InsideFolder } from './working-dir.ts';
+import { noDifference, type Difference, type Execution, type Reason } from './fields.ts';
+import { startComparison } from './folder-diff.ts';
+import { giveFiles, type Inputs, type OtherFile } from './input-files.ts';
+import type { createEnds } from './lost.ts';
+import { follow, type Outputs, type Report, type Spooled } from './output.ts';
+import { insertRunning, newExecutionId, type writeTogether } from './store.ts';
+import {
+  insidePath,
+  makeOwned,
+  parseWorkingDir,
+  removeIfEmpty,
+  settleFolder,
+  type InsideFolder,
+} from './working-dir.ts';
 
 export interface ExecutionRequest {
   readonly tool: string;
@@ -218,4 +228,81 @@ async function close(room: Room, execution: Execution): Promise<boolean> {
   const { id, owner: user, language, reason, durationMs: ms } = execution;
   room.log.info('execution.ended', { id, user, language, reason, ms });
   return isRecorded;
+}
+
+/** As it is when it starts. */
+function beginning(
+  room: ExecutionsOptions,
+  sandbox: Sandbox,
+  runtime: string | null,
+  caller: Caller,
+  id: string,
+  folder: InsideFolder,
+  { tool, language, code, stdin, timeoutMs }: ExecutionRequest,
+): Execution {
+  return {
+    id,
+    owner: caller.user,
+    tool,
+    language,
+    code,
+    stdin,
+    stdinBytes: Buffer.byteLength(stdin),
+    workingDir: insidePath(folder),
+    reason: 'running',
+    succeeded: false,
+    exitCode: null,
+    signal: null,
+    startedAt: room.clock(),
+    durationMs: null,
+    endedAt: null,
+    stdout: '',
+    stderr: '',
+    stdoutBytes: 0,
+    stderrBytes: 0,
+    truncated: false,
+    stdoutFile: null,
+    stderrFile: null,
+    inputs: [],
+    artifacts: noDifference,
+    limits: {
+      ...sandbox.limits,
+      timeoutMs: Math.min(timeoutMs ?? room.timeoutMs, room.maxTimeoutMs),
+      sandbox: sandbox.kind,
+      runtime,
+      unenforced: claims.filter((claim) => sandbox.holds[claim] !== true),
+    },
+  };
+}
+
+/** As it is when it has come to its end. */
+function endedAs(
+  begun: Execution,
+  endedAt: number,
+  end: RunEnd,
+  { stdout, stderr }: Outputs,
+  artifacts: Difference,
+): Execution {
+  return {
+    ...begun,
+    reason: end.reason,
+    succeeded: end.reason === 'exit' && end.exitCode === 0,
+    exitCode: end.exitCode,
+    signal: end.signal,
+    durationMs: Math.round(end.durationMs),
+    endedAt,
+    stdout: stdout.text,
+    stderr: stderr.text,
+    stdoutBytes: stdout.bytes,
+    stderrBytes: stderr.bytes,
+    truncated: stdout.truncated || stderr.truncated,
+    stdoutFile: stdout.spooled?.file?.id ?? null,
+    stderrFile: stderr.spooled?.file?.id ?? null,
+    artifacts,
+  };
+}
+
+/** A run without a result of its own; the error stands where it would have written one. */
+function notRun(begun: Execution, endedAt: number, reason: Reason, cause: unknown): Execution {
+  return { ...begun, reason, endedAt, durationMs: 0, stderr: publicMessage(asWorkcrateError(cause)) };
 }

@@ -1,5 +1,5 @@
 import { noDifference, type Execution } from './fields.ts';
-import { newExecutionId } from './record.ts';
+import { newExecutionId } from './store.ts';
 
 /** A run that went well, at this time, but for what is given. */
 export function sampleExecution(startedAt: number, given: Partial<Execution> = {}): Execution {

@@ -4,29 +4,32 @@ import type { Database } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
-import type { Log } from '../log.ts';
-import type { Places } from '../places/places.ts';
+import type { Log } from '../observability/log.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { Changes } from './comparison.ts';
-import { execute, type Ended, type ExecutionRequest, type Room, type Watching } from './execute.ts';
-import { createEnds } from './ends.ts';
-import { createJournal } from './journal.ts';
-import { markLost } from './lost.ts';
-import type { Execution } from './fields.ts';
-import { executionFromRow } from './record.ts';
-import { appendRows, lastEnded, restoreLines, type EndedRun } from './restore-lines.ts';
-import { sweepExecutions, type Retention, type SweptExecutions } from './retention.ts';
 import { trustedTime } from '../trusted-clock.ts';
-import { createShare } from './share.ts';
-import { writeTogether } from './together.ts';
-import type { Bounds } from './truncation.ts';
+import type { Places } from '../workspaces/workspaces.ts';
+import { execute, type Ended, type ExecutionRequest, type Room, type Watching } from './execute.ts';
+import type { Execution } from './fields.ts';
+import type { Changes } from './folder-diff.ts';
+import { createJournal } from './journal.ts';
+import { createEnds, markLost } from './lost.ts';
+import { appendRows, lastEnded, restoreLines, type EndedRun } from './restore-lines.ts';
 import { searchExecutions, type FoundPage, type Search } from './search.ts';
+import { createShare } from './share.ts';
+import {
+  executionFromRow,
+  sweepExecutions,
+  writeTogether,
+  type Retention,
+  type SweptExecutions,
+} from './store.ts';
+import type { Bounds } from './truncation.ts';
 
-export type { Changes } from './comparison.ts';
+export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.ts';
 export type { Ended, ExecutionRequest } from './execute.ts';
-export type { FindCrateFiles, WantedCrateFile } from './crate-files.ts';
-export type { GivenFile, OtherFile } from './given-files.ts';
 export type { Execution } from './fields.ts';
+export type { Changes } from './folder-diff.ts';
+export type { GivenFile, OtherFile } from './input-files.ts';
 export type { Bounds } from './truncation.ts';
 
 export interface ExecutionsOptions {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { openRoom } from './room.testing.ts';
 import type { Execution } from './fields.ts';
-import { lineOf } from './journal-line.ts';
-import { executionFromRow, insertRunning, updateEnded } from './record.ts';
-import { executionShape, pageShape, shownExecution, shownPage } from './shown.ts';
+import { lineOf } from './journal-files.ts';
+import { openRoom } from './room.testing.ts';
+import { executionShape, pageShape, shownExecution, shownPage } from './schema.ts';
+import { executionFromRow, insertRunning, updateEnded } from './store.ts';
 
 const sample: Execution = {
   id: 'exec_0123456789ab',

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { SqlValue } from '../database/database.ts';
 import { endReasons, languages, type Limits, type Sandbox } from '../sandbox/sandbox.ts';
-import type { GivenFile } from './given-files.ts';
+import type { GivenFile } from './input-files.ts';
 
 /** `refused` is a run that never started. */
 export const reasons = ['running', ...endReasons, 'refused'] as const;

@@ -7,8 +7,8 @@ import { WorkcrateError } from '../errors.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { OtherFile } from './executions.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
-import { insertRunning } from './record.ts';
 import { ada, openRoom, watching, type TestRoom } from './room.testing.ts';
+import { insertRunning } from './store.ts';
 
 const origin = { crate_id: 'crate_1', path: 'data/a.csv' };
 

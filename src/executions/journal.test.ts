@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { sampleExecution } from './execution.testing.ts';
-import { createJournal } from './journal.ts';
 import { noDifference, type Execution } from './fields.ts';
-import type { shownExecution } from './shown.ts';
+import { createJournal } from './journal.ts';
+import type { shownExecution } from './schema.ts';
 
 const day = 86_400_000;
 const noon = Date.parse('2026-05-04T12:00:00Z');

@@ -3,9 +3,16 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
-import { dayMs, dayOf, journalDays, journalName, removeJournal, removeLines } from './journal-files.ts';
-import { lineOf } from './journal-line.ts';
 import type { Execution } from './fields.ts';
+import {
+  dayMs,
+  dayOf,
+  journalDays,
+  journalName,
+  lineOf,
+  removeJournal,
+  removeLines,
+} from './journal-files.ts';
 
 const syncMs = 1000;
 

@@ -3,9 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { WorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';
-import { takeOutput } from './output.ts';
+import { createSpool, takeOutput } from './output.ts';
 import { shownBounds } from './room.testing.ts';
-import { createSpool } from './spool.ts';
 import { truncated } from './truncation.ts';
 
 /** Keeps bytes in memory, or fails after so many chunks. */

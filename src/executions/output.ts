@@ -1,6 +1,10 @@
 import { isAscii } from 'node:buffer';
-import { createTruncation, type Bounds } from './truncation.ts';
-import type { Spool, Spooled } from './spool.ts';
+import { asWorkcrateError, isOurFault, type WorkcrateError } from '../errors.ts';
+import type { StoredFile } from '../files/files.ts';
+import type { Run, RunEnd } from '../sandbox/sandbox.ts';
+import type { ExecutionsOptions } from './executions.ts';
+import type { Execution } from './fields.ts';
+import { createTruncation, endOf, type Bounds } from './truncation.ts';
 
 /** One output of a run, as it is shown and recorded. */
 export interface Output {
@@ -96,4 +100,146 @@ async function endOfSpool(
   const last = spool ?? openSpool();
   if (spool === null) for (const held of early) await last.write(held);
   return last.end();
+}
+
+export interface Outputs {
+  readonly stdout: Output;
+  readonly stderr: Output;
+}
+
+type Stream = keyof Outputs;
+
+/** Reads both outputs of a run to their ends, passing them on as they come. */
+export async function follow(
+  room: ExecutionsOptions,
+  execution: Execution,
+  run: Run,
+  report: Report,
+): Promise<{ end: RunEnd; outputs: Outputs }> {
+  using progress = createOutputProgress(report);
+  // A file may not be larger than files may be, or none of it would be kept.
+  const budget: Budget = { left: Math.min(room.outputBytes, room.files.maxFileSize) };
+  const take = (stream: Stream): Promise<Output> =>
+    takeOutput(run[stream], {
+      bounds: room.outputBounds,
+      spool: () => spoolFor(room, execution, stream, budget),
+      heard: progress.heard,
+    });
+  const [stdout, stderr, end] = await Promise.all([take('stdout'), take('stderr'), run.ended]);
+  reportLosses(room, execution, { stdout, stderr });
+  return { end, outputs: { stdout, stderr } };
+}
+
+function spoolFor(
+  { files, keepOutputSeconds: keepSeconds }: ExecutionsOptions,
+  { id, owner: user }: Execution,
+  stream: Stream,
+  budget: Budget,
+): Spool {
+  const file = { name: `${id}.${stream}.txt`, origin: 'output', keepSeconds };
+  return createSpool((bytes) => files.add({ user }, file, bytes), budget);
+}
+
+function reportLosses({ log }: ExecutionsOptions, { id }: Execution, outputs: Outputs): void {
+  for (const { spooled } of Object.values(outputs) as Output[]) {
+    const error = spooled?.failure;
+    if (error) log[isOurFault(error) ? 'error' : 'info']('execution.output_not_kept', { id, error });
+  }
+}
+
+/** What became of an output that was too long to be shown. */
+export interface Spooled {
+  readonly file: StoredFile | null;
+  /** Why there is no file. */
+  readonly failure: WorkcrateError | null;
+  /** Bytes that came after the most that is kept. */
+  readonly dropped: number;
+}
+
+/** Bytes that may still be kept, for both outputs of a run together. */
+export interface Budget {
+  left: number;
+}
+
+export type Spool = ReturnType<typeof createSpool>;
+
+/**
+ * Hands bytes on to whoever keeps them: a writer waits until they are taken, and then their memory is its own
+ * again. Where keeping fails, the writer goes on and nothing more is kept.
+ */
+export function createSpool(keep: (bytes: AsyncIterable<Uint8Array>) => Promise<StoredFile>, budget: Budget) {
+  let offered = Promise.withResolvers<Uint8Array | null>();
+  let taken = Promise.withResolvers<void>();
+  let over = false;
+  let dropped = 0;
+
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (let next = await offered.promise; next !== null; next = await offered.promise) {
+      offered = Promise.withResolvers();
+      yield next;
+      taken.resolve();
+    }
+  }
+
+  const kept = keep(chunks())
+    .then(
+      (file) => ({ file, failure: null }),
+      (error: unknown) => ({ file: null, failure: asWorkcrateError(error) }),
+    )
+    .finally(() => {
+      over = true;
+      taken.resolve();
+    });
+
+  return {
+    async write(chunk: Uint8Array): Promise<void> {
+      const most = Math.min(chunk.length, budget.left);
+      budget.left -= most;
+      dropped += chunk.length - most;
+      if (over || most === 0) return;
+      taken = Promise.withResolvers();
+      offered.resolve(chunk.subarray(0, most));
+      await taken.promise;
+    },
+    async end(): Promise<Spooled> {
+      offered.resolve(null);
+      return { ...(await kept), dropped };
+    },
+  };
+}
+
+const intervalMs = 250;
+/** A run that is over by then tells everything in its result. */
+const firstMs = 100;
+const mostCharacters = 2000;
+
+export type Report = (done: number, total: number | null, message?: string) => void;
+
+/** Passes output on while it comes: a few messages a second, each with the newest of it. */
+function createOutputProgress(report: Report) {
+  let total = 0;
+  let pending = '';
+  let last = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | null = null;
+
+  function send(): void {
+    timer = null;
+    last = performance.now();
+    const message = pending.length > mostCharacters ? `…${endOf(pending, mostCharacters - 1)}` : pending;
+    pending = '';
+    report(total, null, message);
+  }
+
+  return {
+    heard(text: string, passed = 0): void {
+      total += passed + text.length;
+      pending = passed > 0 ? text : pending + text;
+      if (pending.length > 4 * mostCharacters) pending = endOf(pending, mostCharacters + 1);
+      const waited = performance.now() - last;
+      timer ??= setTimeout(send, Math.max(firstMs, intervalMs - waited)).unref();
+    },
+    [Symbol.dispose](): void {
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
 }

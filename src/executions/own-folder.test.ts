@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { isWorkcrateError } from '../errors.ts';
 import { parseName, parsePath } from '../paths/paths.ts';
 import { openDescriptors, playground } from '../paths/playground.testing.ts';
-import { makeOwned, removeIfEmpty } from './own-folder.ts';
+import { makeOwned, removeIfEmpty } from './working-dir.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'only root can give folders away';
 const uid = 200_000;

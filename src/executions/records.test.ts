@@ -3,12 +3,12 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
+import { recordProof } from '../requirements.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './executions.ts';
-import { insertRunning, updateEnded } from './record.ts';
 import { ada, bob, openRoom, type RoomOptions, type TestRoom } from './room.testing.ts';
-import type { shownExecution } from './shown.ts';
-import { recordProof } from '../requirements.testing.ts';
+import type { shownExecution } from './schema.ts';
+import { insertRunning, updateEnded } from './store.ts';
 
 const server = await findPostgres();
 after(() => server?.[Symbol.asyncDispose]());

@@ -1,8 +1,8 @@
 import type { Database, Row } from '../database/database.ts';
+import type { Execution } from './fields.ts';
 import { idsSince, lastEndedAt } from './journal-files.ts';
 import type { Journal } from './journal.ts';
-import type { Execution } from './fields.ts';
-import { executionFromRow, selectFields } from './record.ts';
+import { executionFromRow, selectFields } from './store.ts';
 
 /** How much earlier than the last line that is left a line can be missing. Lines are synced every second. */
 const marginMs = 600_000;

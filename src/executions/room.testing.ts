@@ -7,16 +7,16 @@ import { createFiles, type Quotas } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { createLinks } from '../links/links.ts';
 import { openUploads } from '../links/open-uploads.ts';
-import { createLog } from '../log.ts';
-import { createPlaces } from '../places/places.ts';
+import { createLog } from '../observability/log.ts';
 import { memoryStorage } from '../storage/memory.ts';
-import type { Changes } from './comparison.ts';
+import { createPlaces } from '../workspaces/workspaces.ts';
 import {
   createExecutions,
   type ExecutionRequest,
   type ExecutionsOptions,
   type FindCrateFiles,
 } from './executions.ts';
+import type { Changes } from './folder-diff.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import type { Surroundings } from './surroundings.ts';
 import { executionTools } from './tools.ts';

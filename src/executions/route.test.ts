@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Noted } from '../audit/audit.ts';
-import { createLog } from '../log.ts';
+import { createLog } from '../observability/log.ts';
 import { ada, bob, openRoom } from './room.testing.ts';
 import { executionRoutes } from './route.ts';
 

@@ -2,12 +2,11 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Noted } from '../audit/audit.ts';
 import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../errors.ts';
+import { jsonResponse, statusOf } from '../http/answer.ts';
 import type { Caller } from '../identity.ts';
-import type { Log } from '../log.ts';
-import { jsonResponse, statusOf } from '../web/answer.ts';
+import type { Log } from '../observability/log.ts';
 import type { Executions } from './executions.ts';
-import { executionId, searchInput } from './inputs.ts';
-import { shownExecution, shownPage } from './shown.ts';
+import { executionId, searchInput, shownExecution, shownPage } from './schema.ts';
 
 export interface ExecutionRoutesOptions {
   readonly executions: Pick<Executions, 'get' | 'search'>;

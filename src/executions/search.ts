@@ -3,7 +3,7 @@ import type { Database, SqlValue } from '../database/database.ts';
 import type { Caller } from '../identity.ts';
 import type { Language } from '../sandbox/sandbox.ts';
 import { listedFields, type ListedExecution, type Reason } from './fields.ts';
-import { searchable, selectFields } from './record.ts';
+import { searchable, selectFields } from './store.ts';
 
 export interface Search {
   /** Anything that stands in the start of the code or the output, in any case. */

@@ -4,8 +4,8 @@ import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './fields.ts';
-import { insertRunning, updateEnded } from './record.ts';
 import { createShare } from './share.ts';
+import { insertRunning, updateEnded } from './store.ts';
 
 const server = await findPostgres();
 after(() => server?.[Symbol.asyncDispose]());

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Database } from '../database/database.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../observability/log.ts';
 import type { Execution } from './fields.ts';
 
 /** SQLite works in the thread of the server. To look at a row costs little, whatever it holds; to delete one does not. */

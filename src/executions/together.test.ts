@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sqliteDatabase } from '../database/sqlite.ts';
-import { writeTogether } from './together.ts';
+import { writeTogether } from './store.ts';
 
 test('what is written in one turn is one transaction, and one that fails costs only itself', async () => {
   const database = sqliteDatabase(':memory:');

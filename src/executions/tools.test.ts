@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { buffer } from 'node:stream/consumers';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { Client, InMemoryTransport, type CallToolResult } from '@modelcontextprotocol/client';
 import { createServerFactory } from '../mcp/server.ts';
-import { createMetrics } from '../metrics.ts';
-import { createLog } from '../log.ts';
-import { plainSandbox } from './plain-sandbox.testing.ts';
+import { createLog } from '../observability/log.ts';
+import { createMetrics } from '../observability/metrics.ts';
 import type { OtherFile, WantedCrateFile } from './executions.ts';
+import { plainSandbox } from './plain-sandbox.testing.ts';
 import { ada, openRoom, plenty, until, type RoomOptions } from './room.testing.ts';
 
 /** The tools behind a real MCP server and client. */

@@ -3,17 +3,31 @@ import { WorkcrateError } from '../errors.ts';
 import { defineTool, isQuestion, type Tool } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { answerOf, endedShape, endLines, inputLines, outputLines, type AnswerOptions } from './answer.ts';
-import { crateFiles, findCrateFiles, type FindCrateFiles } from './crate-files.ts';
-import { clientFiles, findClientFiles, type ClientFiles } from './client-files.ts';
+import {
+  clientFiles,
+  crateFiles,
+  findClientFiles,
+  findCrateFiles,
+  type ClientFiles,
+  type FindCrateFiles,
+} from './client-and-crate-files.ts';
 import type { Execution, Executions } from './executions.ts';
-import { codeText, executionId, givenFiles, searchInput, stdinText } from './inputs.ts';
+import {
+  codeText,
+  executionId,
+  executionShape,
+  givenFiles,
+  pageShape,
+  searchInput,
+  shownExecution,
+  shownPage,
+  stdinText,
+} from './schema.ts';
 import { describeFolders, describeSurroundings } from './surroundings.ts';
-import { executionShape, pageShape, shownExecution, shownPage } from './shown.ts';
 import { truncated, type Bounds } from './truncation.ts';
 
+export type { ClientFile, ClientFiles, FindCrateFiles } from './client-and-crate-files.ts';
 export { askSurroundings, installLine, packagesText } from './surroundings.ts';
-export type { ClientFile, ClientFiles } from './client-files.ts';
-export type { FindCrateFiles } from './crate-files.ts';
 
 export interface ExecutionToolsOptions extends AnswerOptions {
   readonly executions: Executions;

@@ -1,8 +1,7 @@
 import { posix } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { belowRoot, here, parsePath, type Components } from '../paths/paths.ts';
+import { belowRoot, bestFooting, here, parsePath, type Components } from '../paths/paths.ts';
 import type { Place } from '../sandbox/sandbox.ts';
-import { makeOwned } from './own-folder.ts';
 
 /** The folders inside in which a run can stand. Those of the user are on this machine too. */
 const roots = { workspace: '/workspace', artifacts: '/artifacts', tmp: '/tmp', home: '/home/user' } as const;
@@ -123,4 +122,24 @@ function notInside(path: string): WorkcrateError {
 
 function shown(path: string): string {
   return JSON.stringify(path.slice(0, 200));
+}
+
+/** Makes a folder and those above it that are missing, and gives those to the user whose place it is. */
+export function makeOwned(base: string, below: Components, uid: number | null): void {
+  if (uid !== null && bestFooting() !== 'descriptors')
+    throw new WorkcrateError(
+      'unsupported',
+      'As root, code can be run on Linux only. Start the server as an ordinary user.',
+    );
+  belowRoot(base).makeFolder(below, uid);
+}
+
+/** Removes a folder that a run was given and left empty. */
+export function removeIfEmpty(base: string, name: Components): void {
+  const root = belowRoot(base);
+  try {
+    if (root.stat(name).type === 'folder') root.remove(name);
+  } catch (error) {
+    if (!isWorkcrateError(error, 'path_not_found') && !isWorkcrateError(error, 'path_refused')) throw error;
+  }
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDatabase } from '../database/open.ts';
-import { createLog } from '../log.ts';
+import { openUploads } from '../links/open-uploads.ts';
+import { createLog } from '../observability/log.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import { createFiles, keyFor } from './files.ts';
-import { demandSameStore } from './store-id.ts';
-import { openUploads } from '../links/open-uploads.ts';
+import { demandSameStore } from './stored-file.ts';
 
 const ann = { user: 'ann' };
 const plenty = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };

@@ -1,37 +1,38 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { lookup } from 'mime-types';
 import type { Clock } from '../clock.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import type { Caller } from '../identity.ts';
-import type { Log } from '../log.ts';
-import type { OpenObject, Storage } from '../storage/storage.ts';
-import { digesting, digestOf, type Digest } from './digest.ts';
-import { bounded, tooLarge } from './bounded.ts';
-import { mediaTypeOf } from './media-type.ts';
 import { cleanFilename } from '../filenames.ts';
+import type { Caller } from '../identity.ts';
+import type { Log } from '../observability/log.ts';
+import type { OpenObject, Storage } from '../storage/storage.ts';
+import { formatBytes } from '../text.ts';
 import { charge, type Quotas } from './quota.ts';
-import { fileFromRow, insertFile, type StoredFile } from './stored-file.ts';
-import { idOfKey, isKnown, keyFor } from './storage-key.ts';
-import { sweepOrphans, sweepQuarantine, type OpenUploads, type SweptOrphans } from './orphans.ts';
-import { isSameStore } from './store-id.ts';
-import { sweepFiles } from './sweep.ts';
+import {
+  fileFromRow,
+  idOfKey,
+  insertFile,
+  isKnown,
+  isSameStore,
+  keyFor,
+  type StoredFile,
+} from './stored-file.ts';
+import { sweepFiles, sweepOrphans, sweepQuarantine, type OpenUploads, type SweptOrphans } from './sweep.ts';
 
-export { digesting, digestOf, type Digest } from './digest.ts';
-export { isMediaType, mediaTypeOf } from './media-type.ts';
-export { tooLarge } from './bounded.ts';
+export { demandWritable, listUsage, readTotalUsage, usageOwnersSql, type Quotas } from './quota.ts';
 export {
   fileDamaged,
   fileFromRow,
   joinFileSql,
+  keyFor,
   linkedFileSql,
   readLinkedFile,
   type LinkedFile,
   type StoredFile,
 } from './stored-file.ts';
-export { keyFor } from './storage-key.ts';
-export type { SweptOrphans } from './orphans.ts';
-export { demandWritable, listUsage, readTotalUsage, usageOwnersSql, type Quotas } from './quota.ts';
-export type { OpenUploads } from './orphans.ts';
+export type { OpenUploads, SweptOrphans } from './sweep.ts';
 
 /** What is said of a file that is about to be kept. */
 export interface NewFile {
@@ -312,4 +313,69 @@ async function demandRoom(options: FilesOptions, { user }: Caller, size: number)
     await charge(tx, user, { bytes: size, files: 1 }, quotas);
     await charge(tx, user, { bytes: -size, files: -1 }, quotas);
   });
+}
+
+/** Passes bytes through until there are more than `most`, then breaks off. */
+async function* bounded(bytes: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of bytes) {
+    size += chunk.length;
+    if (size > most) throw tooLarge(most);
+    yield chunk;
+  }
+}
+
+export function tooLarge(most: number): WorkcrateError {
+  return new WorkcrateError(
+    'too_large',
+    `The file has more than ${formatBytes(most)}, which is the limit. Send a smaller file.`,
+    {
+      details: { limit: most },
+    },
+  );
+}
+
+/** The media type that a name's ending stands for, else plain bytes. */
+export function mediaTypeOf(name: string): string {
+  return lookup(name) || 'application/octet-stream';
+}
+
+const form = /^[a-z0-9!#$&^_.+-]{1,100}\/[a-z0-9!#$&^_.+-]{1,100}(?:; ?charset=[a-z0-9-]{1,40})?$/i;
+
+/** Whether a media type given by a stranger may stand in a header. */
+export function isMediaType(value: string): boolean {
+  return form.test(value);
+}
+
+/** What is known of bytes once they have all been seen. The CRC is for ZIPs made of the file later. */
+export interface Digest {
+  readonly size: number;
+  readonly sha256: string;
+  readonly crc32: number;
+}
+
+/** Passes bytes through and knows their digest at the end. */
+export function digesting(bytes: AsyncIterable<Uint8Array>): {
+  bytes: AsyncIterable<Uint8Array>;
+  digest(): Digest;
+} {
+  const hash = createHash('sha256');
+  let size = 0;
+  let crc = 0;
+  const passed = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const chunk of bytes) {
+      hash.update(chunk);
+      crc = crc32(chunk, crc);
+      size += chunk.length;
+      yield chunk;
+    }
+  };
+  return { bytes: passed(), digest: () => ({ size, sha256: hash.digest('hex'), crc32: crc }) };
+}
+
+/** The digest of bytes that are not needed otherwise. */
+export async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<Digest> {
+  const through = digesting(bytes);
+  for await (const _ of through.bytes);
+  return through.digest();
 }

@@ -1,7 +1,7 @@
 import { isAbsolute, relative } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../observability/log.ts';
 import { belowRoot, parsePath, readOpenFile, type OpenFile } from '../paths/paths.ts';
 import type { Files, StoredFile } from './files.ts';
 

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { openDatabase } from '../database/open.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
-import { adoptStore, demandSameStore, isSameStore } from './store-id.ts';
+import { adoptStore, demandSameStore, isSameStore } from './stored-file.ts';
 
 /** In memory, but taken for one that outlives the process. */
 const lastingStorage = (): Storage => ({ ...memoryStorage(), isLasting: true });

@@ -1,7 +1,10 @@
+import type { Clock } from '../clock.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { isWorkcrateError } from '../errors.ts';
+import type { Staged, Storage } from '../storage/storage.ts';
 import type { FilesOptions } from './files.ts';
 import { charge } from './quota.ts';
-import { fileFromRow, type StoredFile } from './stored-file.ts';
+import { fileFromRow, idOfKey, type StoredFile } from './stored-file.ts';
 
 const batch = 500;
 
@@ -48,7 +51,7 @@ async function freeThenForget(options: FilesOptions): Promise<StoredFile[]> {
 }
 
 /** One object that cannot be removed must not keep the others; the next start tries it again. */
-export async function removeBytes({ storage, log }: FilesOptions, key: string): Promise<boolean> {
+async function removeBytes({ storage, log }: FilesOptions, key: string): Promise<boolean> {
   try {
     await storage.remove(key);
     return true;
@@ -57,3 +60,130 @@ export async function removeBytes({ storage, log }: FilesOptions, key: string): 
     return false;
   }
 }
+
+/** What this room has to know of uploads under way, which it does not keep: their bytes are no orphans. */
+export interface OpenUploads {
+  /** Those of the ids whose upload is not completed; `synced`: of which bytes were acknowledged. */
+  find(database: Queries, ids: readonly string[], which: 'all' | 'synced'): Promise<string[]>;
+  /** Whether an upload may still be gone on with at this time. */
+  isOpen(database: Queries, id: string, at: number): Promise<boolean>;
+  /** A SELECT of `owner` and `reserved`, the bytes that are promised, for one statement with other tables. */
+  readonly reservedSql: string;
+}
+
+interface Stores {
+  readonly database: Database;
+  readonly storage: Storage;
+  readonly openUploads: OpenUploads;
+  readonly clock: Clock;
+}
+
+/** A crash leaves a few objects without a row. More than these are a sign that rows were lost. */
+const mostLeftByCrash = 8;
+
+/** How long objects stay in quarantine. */
+const quarantineDays = 30;
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** What became of bytes that no row knew. */
+export interface SweptOrphans {
+  readonly removed: number;
+  readonly quarantined: number;
+}
+
+/**
+ * Deletes bytes that no row knows and nobody is going to give one. Where they are more than a crash leaves, rows may
+ * have been lost, as with a damaged database: then objects are put aside rather than deleted, where the storage can.
+ */
+export async function sweepOrphans(
+  options: FilesOptions,
+  inHand: ReadonlySet<string>,
+): Promise<SweptOrphans> {
+  const keys = await Array.fromAsync(orphans(options));
+  const mustKeep = isSuspicious(options.storage, keys.length);
+  let [removed, quarantined] = [0, 0];
+  for (const key of keys)
+    if (mustKeep) quarantined += (await putAside(options, key)) ? 1 : 0;
+    else removed += (await removeBytes(options, key)) ? 1 : 0;
+  for await (const { id } of abandoned(options, options.clock())) {
+    if (inHand.has(id)) continue;
+    await options.storage.staging.discard(id);
+    removed++;
+  }
+  return { removed, quarantined };
+}
+
+/** Whether so many objects without a row are more than a crash leaves. */
+export const isSuspicious = ({ quarantine }: Storage, objects: number): boolean =>
+  quarantine !== undefined && objects > mostLeftByCrash;
+
+/** What cannot be moved, such as on a full disk, stays where it is; the next start tries again. */
+async function putAside({ storage, clock, log }: FilesOptions, key: string): Promise<boolean> {
+  try {
+    await storage.quarantine?.take(key, dayOf(clock()));
+    return true;
+  } catch (error) {
+    log.error('sweep.quarantine_failed', { key, error });
+    return false;
+  }
+}
+
+/** Deletes what has been in quarantine long enough. */
+export async function sweepQuarantine({ storage, clock, log }: FilesOptions): Promise<void> {
+  const last = dayOf(clock() - quarantineDays * dayMs);
+  for (const { day, objects, bytes } of (await storage.quarantine?.list()) ?? []) {
+    if (day >= last) continue;
+    await storage.quarantine?.drop(day);
+    log.info('sweep.quarantine_dropped', { day, objects, bytes });
+  }
+}
+
+const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+
+/** The keys of objects that no row knows. */
+export async function* orphans(stores: Stores): AsyncGenerator<string> {
+  for (let after: string | null = ''; after !== null;) {
+    const page = await stores.storage.list({ prefix: 'files/', after, limit: 500 });
+    const keys = page.objects.filter((object) => isOldEnough(stores, object)).map(({ key }) => key);
+    yield* await unknown(stores, keys);
+    after = page.next;
+  }
+}
+
+/**
+ * Nor what parts of an open upload became that were acknowledged: they are staged again when their sender goes on. Where
+ * others write too, neither what an open upload may be about to become: S3 may date it from its beginning.
+ */
+async function unknown(
+  { database, storage, openUploads }: Stores,
+  keys: readonly string[],
+): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const marks = keys.map(() => '?').join(', ');
+  const files = await database.query<{ id: string }>(
+    `SELECT id FROM files WHERE id IN (${marks})`,
+    ...keys.map(idOfKey),
+  );
+  const uploads = await openUploads.find(
+    database,
+    keys.map((key) => `up-${digitsOf(key)}`),
+    storage.isShared ? 'all' : 'synced',
+  );
+  const known = new Set([...files.map(({ id }) => id), ...uploads].map(digitsOf));
+  return keys.filter((key) => !known.has(digitsOf(key)));
+}
+
+const digitsOf = (name: string): string => name.slice(-24);
+
+/** Staged bytes go on living only for an upload that may still be gone on with at this time. */
+export async function* abandoned(stores: Stores, at: number): AsyncGenerator<Staged> {
+  const { database, storage, openUploads } = stores;
+  for (const staged of await storage.staging.list())
+    if (isOldEnough(stores, staged) && !(await openUploads.isOpen(database, staged.id, at))) yield staged;
+}
+
+/** In a storage that other processes use too, bytes without a row may be about to get theirs. */
+const sharedGraceMs = 24 * 60 * 60 * 1000;
+
+const isOldEnough = ({ storage, clock }: Stores, { modified }: { readonly modified: number }): boolean =>
+  !storage.isShared || modified < clock() - sharedGraceMs;

@@ -1,9 +1,8 @@
 import type { Database, Row } from '../database/database.ts';
 import type { Storage } from '../storage/storage.ts';
-import { digestOf } from './digest.ts';
-import { fileFromRow, type StoredFile } from './stored-file.ts';
-import { abandoned, isSuspicious, orphans, type OpenUploads } from './orphans.ts';
-import { isSameStore } from './store-id.ts';
+import { digestOf } from './files.ts';
+import { fileFromRow, isSameStore, type StoredFile } from './stored-file.ts';
+import { abandoned, isSuspicious, orphans, type OpenUploads } from './sweep.ts';
 
 export interface Verification {
   files: number;

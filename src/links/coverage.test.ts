@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { createCoverage } from './coverage.ts';
-import type { ByteRange } from './ranges.ts';
 import { recordProof } from '../requirements.testing.ts';
+import type { ByteRange } from './download-response.ts';
+import { createCoverage } from './single-use.ts';
 
 const size = 40;
 const range = fc

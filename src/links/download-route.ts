@@ -2,17 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { asWorkcrateError, errnoOf, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import { sendSegments, socketInTurn, type Sent } from '../transfer/transfer.ts';
-import { planDownload, type DownloadPlan } from './download-plan.ts';
+import { planDownload, type ByteRange, type DownloadPlan } from './download-response.ts';
 import type { Download } from './download.ts';
-import type { HandOver } from './hand-over.ts';
-import type { Lease } from './lease.ts';
-import { lastByteAfter, lengthOf } from './last-byte.ts';
 import type { Link } from './link.ts';
 import type { Links } from './links.ts';
-import type { ByteRange } from './ranges.ts';
+import type { HandOver } from './offload.ts';
+import { lastByteAfter, lengthOf, type Lease } from './single-use.ts';
 
 /** What one GET gave of a download. */
 export interface Served {

@@ -6,18 +6,18 @@ import { openDatabase } from '../database/open.ts';
 import { asWorkcrateError, WorkcrateError } from '../errors.ts';
 import { createFiles } from '../files/files.ts';
 import { createLocalFiles } from '../files/local-files.ts';
-import { createLog } from '../log.ts';
-import { createMetrics } from '../metrics.ts';
-import { countedLinks } from '../seeing/links.ts';
+import { answerError } from '../http/answer.ts';
+import { countedLinks } from '../instrumentation/instrumentation.ts';
+import { createLog } from '../observability/log.ts';
+import { createMetrics } from '../observability/metrics.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { OpenObject } from '../storage/storage.ts';
-import { answerError } from '../web/answer.ts';
 import { createDownloadRoute, type Served } from './download-route.ts';
 import { objectDownload, type ObjectStretch } from './download.ts';
 import { bytesGone, type LinkTerms } from './link.ts';
 import { createLinks, createUploads } from './links.ts';
-import { linkTools } from './tools.ts';
 import { openUploads } from './open-uploads.ts';
+import { linkTools } from './tools.ts';
 
 const quotas = { userBytes: 1e9, userFiles: 1e6, totalBytes: 1e9, totalFiles: 1e6 };
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
 import type { IncomingHttpHeaders } from 'node:http';
-import { createLog } from '../log.ts';
+import { it } from 'node:test';
+import { createLog } from '../observability/log.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
-import { planDownload } from './download-plan.ts';
+import { planDownload } from './download-response.ts';
 import type { Download } from './download.ts';
-import { createHandOver, type HandOverOptions } from './hand-over.ts';
 import { mintLink } from './link.ts';
+import { createHandOver, type HandOverOptions } from './offload.ts';
 
 const now = 1_000_000;
 const log = createLog('off');

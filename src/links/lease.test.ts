@@ -5,8 +5,8 @@ import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { WorkcrateError } from '../errors.ts';
 import { eventually } from '../eventually.testing.ts';
-import { createLog } from '../log.ts';
-import { takeLease } from './lease.ts';
+import { createLog } from '../observability/log.ts';
+import { takeLease } from './single-use.ts';
 
 const postgres = await findPostgres();
 const log = createLog('off');

@@ -1,13 +1,13 @@
+import { hash, randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Database, Queries, Row } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../observability/log.ts';
 import type { Storage } from '../storage/storage.ts';
 import { demandStanding } from '../users/users.ts';
 import type { Download } from './download.ts';
-import { hashToken, newToken, publicId } from './tokens.ts';
 
 /** Finds what stands neither in files nor in bundles, by references that mean nothing to this room. */
 export interface Elsewhere {
@@ -162,4 +162,25 @@ export function mintLink(
     lastUsedAt: null,
   };
   return { token, link };
+}
+
+/** A right to fetch or send, as 32 random bytes. Only its hash is ever stored, and it is in no log. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+const form = /^[A-Za-z0-9_-]{43}$/;
+
+/** Whether a string can be a token at all, so that nothing else is looked up. */
+export function isToken(value: string): boolean {
+  return form.test(value);
+}
+
+export function hashToken(token: string): string {
+  return hash('sha256', token, 'hex');
+}
+
+/** The name of a link or upload that people and logs may see: it opens nothing. */
+export function publicId(tokenHash: string): string {
+  return tokenHash.slice(0, 16);
 }

@@ -1,14 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import { BoundedMap } from '../concurrency/bounded-map.ts';
+import type { Database } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
+import type { Log } from '../observability/log.ts';
 import { createBundle } from './bundle.ts';
-import { createCoverage } from './coverage.ts';
-import { createDamage } from './damage.ts';
-import type { Download } from './download.ts';
+import { etagOf } from './download-response.ts';
+import { createLookup, damaged, findLink, type Download, type FoundLink } from './download.ts';
 import {
   DeadLink,
   fileNotFound,
+  hashToken,
   insertLink,
+  isToken,
   linkNotFound,
   mintLink,
   stateOf,
@@ -16,15 +20,12 @@ import {
   type LinksOptions,
   type LinkTerms,
 } from './link.ts';
-import { createLookup, findLink, type FoundLink } from './lookup.ts';
-import { createSingleUse } from './single-use.ts';
-import { createStatistics } from './statistics.ts';
-import { hashToken, isToken } from './tokens.ts';
+import { createCoverage, createSingleUse } from './single-use.ts';
 
-export { bytesGone, type Elsewhere, type LinkTerms } from './link.ts';
+export { isWhole, joinRanges, type ByteRange } from './download-response.ts';
 export { objectDownload, type Download, type ObjectStretch } from './download.ts';
-export { isWhole, joinRanges, type ByteRange } from './ranges.ts';
-export { dropLeases } from './lease.ts';
+export { bytesGone, type Elsewhere, type LinkTerms } from './link.ts';
+export { dropLeases } from './single-use.ts';
 export type { Upload } from './upload.ts';
 export { createUploads, type Uploads } from './uploads.ts';
 export { createWebhook, type Webhook } from './webhook.ts';
@@ -183,4 +184,78 @@ async function standing(finding: Promise<Download>): Promise<{ download: Downloa
       return { download: null, isGone: true };
     throw error;
   }
+}
+
+interface Use {
+  downloads: number;
+  bytes: number;
+  at: number;
+}
+
+const flushMs = 1000;
+
+/**
+ * Counts the use of links. Counts are gathered for a second and written together, since a durable write
+ * for each download would cost more than the download. A crash can lose that second, never a single use.
+ */
+function createStatistics({ database, log }: { database: Database; log: Log }) {
+  let gathered = new Map<string, Use>();
+  let timer: NodeJS.Timeout | null = null;
+
+  async function flush(): Promise<void> {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    const uses = gathered;
+    gathered = new Map();
+    if (uses.size === 0) return;
+    await database.transaction(async (tx) => {
+      for (const [tokenHash, use] of uses)
+        await tx.query(
+          'UPDATE links SET downloads = downloads + ?, bytes_sent = bytes_sent + ?, last_used_at = ? WHERE token_hash = ?',
+          use.downloads,
+          use.bytes,
+          use.at,
+          tokenHash,
+        );
+    });
+  }
+
+  function flushLater(): void {
+    timer ??= setTimeout(() => {
+      flush().catch((error: unknown) => log.error('statistics.flush_failed', { error }));
+    }, flushMs).unref();
+  }
+
+  return {
+    /** Writes what was gathered, so that a reader sees it. */
+    flush,
+    note(tokenHash: string, bytes: number, complete: boolean, at: number): void {
+      const use = gathered.get(tokenHash) ?? { downloads: 0, bytes: 0, at };
+      use.downloads += complete ? 1 : 0;
+      use.bytes += bytes;
+      use.at = at;
+      gathered.set(tokenHash, use);
+      flushLater();
+    },
+  };
+}
+
+const mostKnown = 1000;
+
+/**
+ * Remembers which downloads were broken off because their bytes were wrong. A client that is cut off asks for the
+ * rest, which cannot be checked by itself: it would take what it then has for the whole.
+ */
+function createDamage() {
+  const known = new BoundedMap<string, true>({ mostEntries: mostKnown });
+  const keyOf = ({ target }: Link, download: Download): string => `${etagOf(download)} ${target}`;
+  return {
+    note(link: Link, download: Download): void {
+      known.set(keyOf(link, download), true);
+    },
+    /** Rejects with `zip_damaged` until there are other bytes. */
+    demandNone(link: Link, download: Download): void {
+      if (link.target !== null && known.has(keyOf(link, download))) throw damaged();
+    },
+  };
 }

@@ -1,5 +1,182 @@
-import { isWorkcrateError } from '../errors.ts';
-import { tooLarge } from '../files/files.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Queries } from '../database/database.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { digesting, keyFor, tooLarge, type Digest, type StoredFile } from '../files/files.ts';
+import { offsetConflict } from '../storage/storage.ts';
+import type { LinksOptions } from './link.ts';
+import { accept, heldBy, hold, sizeMismatch, type LeasedUpload, type Upload } from './upload.ts';
+
+/** What one HTTP request brings of a file. */
+export interface Delivery {
+  /** Where in the file its bytes begin; null for a whole file, which takes the place of what came before. */
+  readonly offset: number | null;
+  /** How long the whole file is, where the request tells. */
+  readonly fileLength: number | null;
+  /** How many bytes the request brings, where it tells. */
+  readonly bodyLength: number | null;
+  /** Called once the upload is found fit to take them. */
+  readonly bytes: () => AsyncIterable<Uint8Array>;
+}
+
+export interface Received {
+  readonly size: number;
+  /** The file, once it is whole. */
+  readonly file: StoredFile | null;
+}
+
+type Options = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
+
+/** Takes the bytes of one request in, and makes the file once they are all here. */
+export async function take(options: Options, upload: LeasedUpload, delivery: Delivery): Promise<Received> {
+  const { files } = options;
+  const start = delivery.offset === null ? 0 : await demandOffset(options, upload, delivery.offset);
+  const end = delivery.bodyLength === null ? null : start + delivery.bodyLength;
+  const length = checkLength(upload, delivery.fileLength, end ?? start, files.maxFileSize);
+  const whole = delivery.offset === null;
+  if (!whole) await declare(options, upload, length);
+  const known = length ?? end;
+  if (known !== null) await reserve(options, upload, known);
+  const most = length ?? files.maxFileSize;
+  const bytes = receive(delivery.bytes(), start, most, (upTo) => reserve(options, upload, upTo));
+  const hashed = start === 0 ? digesting(bytes) : null;
+  const size = await append(options, upload, start, hashed?.bytes ?? bytes);
+  if (whole || size === length)
+    return { size, file: await complete(options, upload, hashed?.digest() ?? null) };
+  if (length === null) await hold(options, upload, () => size);
+  return { size, file: null };
+}
+
+/** Adds bytes to what is staged, and keeps count of what is durable. */
+async function append(
+  options: Options,
+  upload: LeasedUpload,
+  start: number,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const { staging } = options.storage;
+  const { id, progress } = upload;
+  await recordStart(options, upload, start);
+  const onSync = (size: number): void => void (progress.synced = size);
+  try {
+    progress.synced = await staging.append(id, start, bytes, { key: keyFor(id), onSync });
+    return progress.synced;
+  } catch (error) {
+    // What came before a sender broke off was synced; what a failing disk took is dropped.
+    if (staging.cutBack && !isOfNoUse(options, error)) progress.synced = await staging.size(id);
+    throw error;
+  }
+}
+
+/** What is recorded must never be beyond where new bytes begin: a power loss could make them look as if they were synced. */
+async function recordStart({ database }: Options, upload: LeasedUpload, start: number): Promise<void> {
+  const { tokenHash, progress } = upload;
+  if (progress.synced === start) return;
+  await database.query('UPDATE uploads SET synced_bytes = ? WHERE token_hash = ?', start, tokenHash);
+  progress.synced = start;
+}
+
+/** Begins anew with a file of this length, null where it is not known yet. An empty file is whole at once. */
+export async function begin(
+  options: Options,
+  upload: LeasedUpload,
+  fileLength: number | null,
+): Promise<Received> {
+  const length = checkLength(upload, fileLength, 0, options.files.maxFileSize);
+  await reset(options, upload);
+  if (length !== null) await reserve(options, upload, length);
+  await declare(options, upload, length);
+  if (length !== 0) return { size: 0, file: null };
+  return { size: 0, file: await salvaging(options, upload, () => complete(options, upload, null)) };
+}
+
+/** Makes the file of an upload whose bytes are all here. */
+export async function complete(
+  { files, clock }: Options,
+  upload: LeasedUpload,
+  digest: Digest | null,
+): Promise<StoredFile> {
+  const { name, mediaType, keepSeconds } = upload;
+  const settle = async (tx: Queries, stored: StoredFile): Promise<void> => {
+    const held = await heldBy(tx, upload);
+    // What the server asked for is found by its upload for as long as the file is kept, however late it came.
+    await tx.query(
+      `UPDATE uploads SET file_id = ?, declared_size = ?, completed_at = ?, reserved = 0,
+         expires_at = CASE WHEN purpose IS NOT NULL AND expires_at < ? THEN ? ELSE expires_at END
+       WHERE token_hash = ?`,
+      stored.id,
+      stored.size,
+      clock(),
+      stored.expiresAt,
+      stored.expiresAt,
+      upload.tokenHash,
+    );
+    await files.charge(tx, upload.owner, stored.size - held, 1);
+  };
+  const file = { name, mediaType, keepSeconds, origin: 'upload' };
+  const check = (found: Digest): void => accept(upload, found);
+  const kept = await files.keep({ user: upload.owner }, file, upload.id, digest, settle, check);
+  upload.progress.isComplete = true;
+  return kept;
+}
+
+/** Drops what was sent: the upload can be tried again from the start. Bytes first: the disk may be full. */
+export async function reset(options: Options, upload: LeasedUpload): Promise<void> {
+  await options.storage.staging.discard(upload.id);
+  upload.progress.synced = 0;
+  await hold(options, upload, () => 0);
+}
+
+/** Failures after which what was sent is of no use. After all others, the sender may go on with it. */
+const refusals = ['too_large', 'size_mismatch', 'hash_mismatch', 'quota_exceeded', 'storage_full'] as const;
+
+/** A disk that fails is no place for more; a store that others use too is out of reach for a while. */
+const isOfNoUse = ({ storage }: Options, error: unknown): boolean =>
+  refusals.some((code) => isWorkcrateError(error, code)) ||
+  (!storage.isShared && isWorkcrateError(error, 'storage_failed'));
+
+/** Leaves of a transfer that fails what can be gone on with, or nothing. */
+export async function salvaging<T>(
+  options: Options,
+  upload: LeasedUpload,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isOfNoUse(options, error)) await reset(options, upload);
+    else if (upload.declaredSize === null) await holdWhatCame(options, upload);
+    throw error;
+  }
+}
+
+async function holdWhatCame(options: Options, upload: LeasedUpload): Promise<void> {
+  const size = await options.storage.staging.size(upload.id);
+  await hold(options, upload, () => size);
+}
+
+const reserve = (options: Options, upload: LeasedUpload, upTo: number): Promise<void> =>
+  hold(options, upload, (held) => Math.max(held, upTo));
+
+/** Remembers how long the file will be, where that was left open. */
+async function declare({ database }: Options, upload: Upload, length: number | null): Promise<void> {
+  if (length === upload.declaredSize) return;
+  await database.query('UPDATE uploads SET declared_size = ? WHERE token_hash = ?', length, upload.tokenHash);
+}
+
+/** The length of the whole file where it is known, after checking it against what was announced. */
+function checkLength(
+  { declaredSize }: Upload,
+  fileLength: number | null,
+  end: number,
+  most: number,
+): number | null {
+  if (fileLength !== null && fileLength > (declaredSize ?? most)) throw tooLarge(declaredSize ?? most);
+  if (fileLength !== null && declaredSize !== null && fileLength !== declaredSize)
+    throw sizeMismatch(declaredSize, fileLength);
+  const length = fileLength ?? declaredSize;
+  if (end > (length ?? most)) throw tooLarge(length ?? most);
+  return length;
+}
 
 /** Unannounced bytes are promised room ahead, as much again as has come within these bounds: the quota is asked seldom. */
 const leastAhead = 64 * 1024;
@@ -9,7 +186,7 @@ const mostAhead = 64 * 1024 * 1024;
  * Bounds bytes on their way in: at most `most` in all, and never more than there is room for. `reserve`
  * makes sure of room for that many bytes of the file, or rejects.
  */
-export async function* receive(
+async function* receive(
   bytes: AsyncIterable<Uint8Array>,
   from: number,
   most: number,
@@ -40,4 +217,109 @@ async function reserveAhead(
   }
   await reserve(size);
   return size;
+}
+
+/** Fewer bytes than this in `idleMs` are no progress, or a sender could go on forever by a byte at a time. */
+const leastProgress = 1024;
+
+/**
+ * The bytes of a request. A sender that goes away is `upload_incomplete`, one that sends next to nothing for
+ * `idleMs` is `stalled`; time in which nobody asks for bytes does not count. The connection stays open for
+ * the answer. A client that waits for leave to send gets it here, once the upload is found fit.
+ */
+export async function* requestBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  idleMs: number,
+): AsyncGenerator<Uint8Array> {
+  if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
+  const chunks = req.iterator({ destroyOnReturn: false }) as AsyncGenerator<Buffer>;
+  let [patience, progress] = [idleMs, 0];
+  try {
+    for (;;) {
+      const asked = performance.now();
+      const { done, value } = await within(patience, chunks.next());
+      if (done) break;
+      [patience, progress] = [patience - (performance.now() - asked), progress + value.length];
+      if (progress >= leastProgress) [patience, progress] = [idleMs, 0];
+      yield value;
+    }
+  } finally {
+    // Not awaited: behind a read that is under way, it ends only with the connection.
+    void chunks.return(undefined);
+  }
+  if (!req.complete) throw incomplete();
+}
+
+async function within<T>(milliseconds: number, reading: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(stalled()), milliseconds);
+  try {
+    return await Promise.race([
+      reading.catch((cause: unknown) => {
+        throw incomplete(cause);
+      }),
+      promise,
+    ]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function incomplete(cause?: unknown): WorkcrateError {
+  return new WorkcrateError(
+    'upload_incomplete',
+    'The transfer was interrupted. Continue from the Upload-Offset that HEAD returns.',
+    { cause },
+  );
+}
+
+function stalled(): WorkcrateError {
+  return new WorkcrateError(
+    'stalled',
+    'No bytes came for too long. Continue from the Upload-Offset that HEAD returns.',
+  );
+}
+
+type OffsetOptions = Pick<LinksOptions, 'storage' | 'files'>;
+
+/**
+ * How many bytes of an upload are surely here: never more than were recorded as synced, where the size of what is staged
+ * may be wrong after a power loss.
+ */
+export async function surelyHere({ storage, files }: OffsetOptions, upload: Upload): Promise<number> {
+  const { staging } = storage;
+  const { id, syncedBytes } = upload;
+  if (staging.cutBack === undefined || syncedBytes === null) return staging.size(id);
+  // Whoever is writing has recorded where it began.
+  if (files.inHand.has(id)) return syncedBytes;
+  return Math.min(syncedBytes, await sizeTakenBack({ storage, files }, id, syncedBytes));
+}
+
+/** Refuses bytes that do not begin where the upload is to be gone on with. */
+async function demandOffset(options: OffsetOptions, upload: LeasedUpload, offset: number): Promise<number> {
+  const start = await cutToRecord(options, upload);
+  if (offset !== start) throw offsetConflict(start);
+  return start;
+}
+
+/** Where to go on with an upload. What is staged beyond that is cut off. */
+export async function cutToRecord(options: OffsetOptions, upload: LeasedUpload): Promise<number> {
+  const { staging } = options.storage;
+  const { id, syncedBytes } = upload;
+  const size = await sizeTakenBack(options, id, syncedBytes ?? 0);
+  const start = staging.cutBack === undefined || syncedBytes === null ? size : Math.min(size, syncedBytes);
+  if (start < size) await staging.cutBack!(id, start);
+  return start;
+}
+
+/** Bytes that a crash left in place without a row, after they had been recorded, are staged again. */
+async function sizeTakenBack(
+  { storage, files }: OffsetOptions,
+  id: string,
+  recorded: number,
+): Promise<number> {
+  const size = await storage.staging.size(id);
+  if (size >= recorded || !(await files.takeBack(id))) return size;
+  return storage.staging.size(id);
 }

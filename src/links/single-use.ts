@@ -1,5 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { takeLease, type Lease } from './lease.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
+import { BoundedMap } from '../concurrency/bounded-map.ts';
+import {
+  acquireLease,
+  toIdleCondition,
+  type Fragment,
+  type LeaseColumns,
+  type LeasedRow,
+} from '../concurrency/lease.ts';
+import type { Database } from '../database/database.ts';
+import type { Log } from '../observability/log.ts';
+import type { OpenObject } from '../storage/storage.ts';
+import type { ObjectRange, Segment } from '../transfer/transfer.ts';
+import { isWhole, joinRanges, type ByteRange } from './download-response.ts';
 import { linkFromRow, linkNotFound, stateOf, type Link, type LinksOptions } from './link.ts';
 
 /** What a link needs that may be downloaded once: one transfer at a time, and how far it has come. */
@@ -46,6 +60,182 @@ export function createSingleUse(options: LinksOptions) {
         link.tokenHash,
         lease.holder,
       );
+    },
+  };
+}
+
+const leaseMs = 30_000;
+const retryMs = 500;
+
+/** The right of one transfer to be the only one on its upload or single-use link. Dispose to give it back. */
+export interface Lease extends AsyncDisposable {
+  readonly holder: string;
+  /**
+   * Writes these columns and gives the lease back, in one statement: whether the lease was still this one. Where that
+   * fails it rejects, and goes on trying to give the lease back.
+   */
+  finish(columns: LeaseColumns): Promise<boolean>;
+}
+
+type LeasedTable = 'uploads' | 'links';
+
+interface LeaseOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const toRow = (table: LeasedTable, tokenHash: string): LeasedRow => ({
+  table,
+  key: ['token_hash', tokenHash],
+  holderColumn: 'lease_holder',
+  untilColumn: 'lease_until',
+  free: { lease_holder: null, lease_until: null },
+});
+
+const toTime = ({ database, clock }: Omit<LeaseOptions, 'log'>) => ({
+  clock,
+  sharedClock: database.sharedClock,
+});
+
+/**
+ * Takes the lease, or gives null where another transfer has it. It is renewed while it is held, together with what
+ * `progress` gives.
+ */
+export async function takeLease(
+  options: LeaseOptions,
+  table: LeasedTable,
+  tokenHash: string,
+  holder: string,
+  progress: () => LeaseColumns = () => ({}),
+): Promise<Lease | null> {
+  const { database, log } = options;
+  const acquired = await acquireLease({
+    database,
+    row: toRow(table, tokenHash),
+    holder,
+    time: toTime(options),
+    leaseMs,
+    renewal: {
+      everyMs: leaseMs / 3,
+      columns: progress,
+      onError: (error) => log.warn('lease.renew_failed', { table, error }),
+    },
+  });
+  if (acquired === null) return null;
+  let isFinished = false;
+  const finish = async (columns: LeaseColumns): Promise<boolean> => {
+    isFinished = true;
+    try {
+      return await acquired.release(columns);
+    } catch (error) {
+      log.warn('lease.release_failed', { table, error });
+      void retry(() => acquired.release(columns));
+      throw error;
+    }
+  };
+  return {
+    holder,
+    finish,
+    async [Symbol.asyncDispose]() {
+      // What was done under the lease is valid, whether or not it can be given back now.
+      if (!isFinished) await finish({}).catch(() => {});
+    },
+  };
+}
+
+/** Until the lease has run out by itself. */
+async function retry(giveBack: () => Promise<unknown>): Promise<void> {
+  for (let waited = 0; waited < leaseMs; waited += retryMs) {
+    await pause(retryMs, undefined, { ref: false });
+    try {
+      await giveBack();
+      return;
+    } catch {
+      // The first failure is in the log, and this one is of the same cause.
+    }
+  }
+}
+
+/** The condition that nobody has the lease of a row. */
+export const idleLease = (options: Omit<LeaseOptions, 'log'>): Fragment =>
+  toIdleCondition('lease_until', toTime(options));
+
+/** Ends the leases that a crash left, where this process alone uses the database. */
+export async function dropLeases(database: Database): Promise<void> {
+  for (const table of ['uploads', 'links'] satisfies LeasedTable[])
+    await database.query(
+      `UPDATE ${table} SET lease_holder = NULL, lease_until = NULL WHERE lease_until IS NOT NULL`,
+    );
+}
+
+export function lengthOf(segment: Segment): number {
+  return 'bytes' in segment ? segment.bytes.length : segment.end - segment.start;
+}
+
+/** The same bytes, the last of which is given only once `act` has been done. */
+export async function* lastByteAfter(act: () => Promise<void>, segment: Segment): AsyncGenerator<Segment> {
+  if ('bytes' in segment) {
+    yield { bytes: segment.bytes.subarray(0, -1) };
+    await act();
+    yield { bytes: segment.bytes.subarray(-1) };
+  } else if (segment.object.descriptor === null) yield { ...segment, object: reading(act, segment) };
+  else {
+    const last = segment.end - 1;
+    yield { ...segment, end: last };
+    await act();
+    yield { ...segment, start: last };
+  }
+}
+
+/** In one read: a second one, for a byte, may cost as much as the first. */
+function reading(act: () => Promise<void>, { object }: ObjectRange): OpenObject {
+  return {
+    size: object.size,
+    descriptor: null,
+    async *read(start, end, signal) {
+      let left = end - start;
+      for await (const chunk of object.read(start, end, signal)) {
+        left -= chunk.length;
+        if (left > 0 || chunk.length === 0) yield chunk;
+        else {
+          yield chunk.subarray(0, -1);
+          await act();
+          yield chunk.subarray(-1);
+        }
+      }
+    },
+    [Symbol.asyncDispose]: () => object[Symbol.asyncDispose](),
+  };
+}
+
+const mostLinks = 1000;
+const mostPieces = 100;
+
+/**
+ * Tells when a link has given out every byte: in one answer, or in several that together cover all of it, as when a
+ * broken transfer is resumed or a program fetches several parts at once. Who fetched which is not told apart. Of pieces
+ * little is kept, and only by this process: whatever is forgotten counts as one complete download too few, never as one
+ * too many.
+ */
+export function createCoverage() {
+  const gathered = new BoundedMap<string, ByteRange[]>({ mostEntries: mostLinks });
+
+  function keep(link: string, pieces: ByteRange[]): void {
+    if (pieces.length === 0 || pieces.length > mostPieces) gathered.delete(link);
+    else gathered.set(link, pieces);
+  }
+
+  return {
+    /** Takes in what one answer gave; true where that makes up the whole. */
+    completes(link: string, given: readonly ByteRange[], size: number): boolean {
+      // An empty answer, such as 304, gives nothing, also of an empty file.
+      if (given.length === 0) return false;
+      if (isWhole(given, size)) return true;
+      const pieces = joinRanges([...(gathered.get(link) ?? []), ...given]);
+      const isDone = isWhole(pieces, size);
+      keep(link, isDone ? [] : pieces);
+      return isDone;
     },
   };
 }

@@ -5,13 +5,13 @@ import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { createFiles } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
-import { createLog } from '../log.ts';
+import { createLog } from '../observability/log.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
 import { addUser } from '../users/keys.ts';
 import { removeUser } from '../users/remove.ts';
-import { endRights } from './end-rights.ts';
 import { objectDownload } from './download.ts';
+import { endRights } from './end-rights.ts';
 import { createLinks, createUploads } from './links.ts';
 import { openUploads } from './open-uploads.ts';
 

@@ -4,7 +4,7 @@ import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { createFiles } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
-import { createLog } from '../log.ts';
+import { createLog } from '../observability/log.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import { createUploads } from './links.ts';
 import { openUploads } from './open-uploads.ts';

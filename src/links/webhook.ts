@@ -1,8 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../database/database.ts';
-import type { Log } from '../log.ts';
 import { fetchBounded, type FetchPolicy } from '../net/bounded-fetch.ts';
+import type { Log } from '../observability/log.ts';
 import type { Download } from './download.ts';
 import type { Link } from './link.ts';
 import type { SharedLink } from './links.ts';

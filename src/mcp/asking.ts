@@ -1,14 +1,19 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import {
+  createRequestStateCodec,
   ProtocolError,
   SdkError,
   SdkErrorCode,
+  type AuthInfo,
   type ElicitRequestURLParams,
   type InputRequest,
+  type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import type { Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
+import type { Caller, SignedIn } from '../identity.ts';
 import { isStopping, type Question } from './tool.ts';
 
 export type Answers = Record<string, unknown>;
@@ -87,4 +92,59 @@ function failureOf(error: unknown, { timeoutMs, stopping }: AskTerms): unknown {
     `The client answered the question with an error: ${error.message.slice(0, 200)}`,
     { cause: error },
   );
+}
+
+export interface StateTerms {
+  /** Of all servers that may get the state back; where nobody gives one, it ends with this process. */
+  readonly stateKey?: Uint8Array | undefined;
+  /** How long a client has to answer. */
+  readonly askMs: number;
+}
+
+/** Whoever answers too late is told so by the tool, which knows what was asked. */
+const graceSeconds = 600;
+
+/**
+ * A call that asks the client something gives it the state of the call to bring back. It is signed and bound
+ * to the user, the method and the transport, so that it comes back as it was given or is refused.
+ */
+export function createStateCodec(otherwise: Caller, { stateKey, askMs }: StateTerms): RequestStateCodec {
+  return createRequestStateCodec({
+    key: stateKey ?? randomBytes(32),
+    ttlSeconds: Math.ceil(askMs / 1000) + graceSeconds,
+    bind(context) {
+      const way = context.http === undefined ? 'stdio' : 'http';
+      return [callerOf(context, otherwise).user, context.mcpReq.method, way].join('\0');
+    },
+  });
+}
+
+/** The key that all servers on one database share. The row that is there first is everybody's. */
+export async function sharedStateKey(database: Queries): Promise<Uint8Array> {
+  await database.query(
+    "INSERT INTO shared_keys (name, value) VALUES ('request-state', ?) ON CONFLICT DO NOTHING",
+    randomBytes(32),
+  );
+  const [row] = await database.query<{ value: Uint8Array }>(
+    "SELECT value FROM shared_keys WHERE name = 'request-state'",
+  );
+  return row!.value;
+}
+
+/** What the SDK carries along with a request. The key or token itself stays outside. */
+export function asAuthInfo(who: SignedIn, metadataUrl: string | null): AuthInfo {
+  return {
+    token: who.credential,
+    clientId: who.credential,
+    scopes: [...who.scopes],
+    extra: { caller: { user: who.user, since: who.since } },
+    ...(who.expiresAt === null ? {} : { expiresAt: Math.floor(who.expiresAt / 1000) }),
+    ...(metadataUrl === null ? {} : { resourceMetadataUrl: metadataUrl }),
+  };
+}
+
+/** Who has made a request: the one who signed in, or, where nobody has to, the one given. */
+export function callerOf({ http }: Pick<ServerContext, 'http'>, otherwise: Caller): Caller {
+  const authInfo = http?.authInfo;
+  return authInfo === undefined ? otherwise : (authInfo.extra!['caller'] as Caller);
 }

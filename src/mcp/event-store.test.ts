@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server';
-import { createEventStores } from './event-store.ts';
+import { createEventStores } from './sessions.ts';
 
 const notice = (text: string): JSONRPCMessage => ({
   jsonrpc: '2.0',

@@ -1,9 +1,101 @@
-import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  isJsonContentType,
+  isLegacyRequest,
+  readRequestBody,
+  type McpServerFactory,
+} from '@modelcontextprotocol/server';
 import type { SignedIn } from '../identity.ts';
-import type { Log } from '../log.ts';
-import { asAuthInfo } from './authentication.ts';
-import { readBody } from './request-body.ts';
+import type { Log } from '../observability/log.ts';
+import { asAuthInfo } from './asking.ts';
 import { createSessionLane } from './sessions.ts';
+
+/** What is shorter is parsed as it is: it cannot hold enough to keep the server busy. */
+export const smallMessage = 32 * 1024;
+
+/**
+ * Each key, list and object costs some microseconds wherever a message is checked, so that 400,000 of them in one request
+ * stopped the server for two seconds. A list of ids is cheap, and as long as a bundle may be.
+ */
+const mostNodes = 5000;
+const mostValues = 110_000;
+const mostDepth = 64;
+
+const [quote, comma, colon] = [0x22, 0x2c, 0x3a];
+const opens = (code: number): boolean => code === 0x5b || code === 0x7b;
+const closes = (code: number): boolean => code === 0x5d || code === 0x7d;
+
+/** Says which bound a message of JSON breaks, before it is parsed; null where none. What is no JSON is not judged. */
+export function findBrokenBound(text: string): string | null {
+  let [nodes, values, depth] = [0, 0, 0];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    else if (code === comma) values++;
+    else if (code === colon) nodes++;
+    else if (closes(code)) depth--;
+    else if (opens(code)) {
+      nodes++;
+      depth++;
+    } else continue;
+    if (nodes > mostNodes) return `it has more than ${mostNodes} keys, lists and objects`;
+    if (values > mostValues) return `it has more than ${mostValues} values`;
+    if (depth > mostDepth) return `it is nested more than ${mostDepth} levels deep`;
+  }
+  return null;
+}
+
+export const tooComplex = (bound: string): string =>
+  `This message is refused: ${bound}. Send large data as a file (request_upload) and use its file_id.`;
+
+/** Where the string that begins there ends; at the end of the text where it does not. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1))
+    if (!isEscaped(text, end)) return end;
+  return text.length;
+}
+
+/** Whether an odd number of backslashes is before it. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at - 1;
+  while (text.charCodeAt(before) === 0x5c) before--;
+  return (at - before) % 2 === 0;
+}
+
+/** What a POST brings, or the answer to one whose body is not taken. Undefined where there is nothing to read. */
+export type ReadBody = { readonly parsedBody: unknown } | { readonly refusal: Response } | undefined;
+
+/**
+ * The body of a request, read once for all who need it: the SDK would copy it, and read each copy, to tell the version
+ * of the protocol before it reads it to answer. Every body is read here, so that none is parsed before it is counted.
+ */
+async function readBody(request: Request): Promise<ReadBody> {
+  if (request.method !== 'POST') return undefined;
+  if (!isJsonContentType(request.headers.get('content-type'))) return { refusal: notJsonType() };
+  const length = Number(request.headers.get('content-length') ?? Number.NaN);
+  try {
+    return length <= smallMessage ? { parsedBody: await request.json() } : await readLarge(request);
+  } catch {
+    // It is no JSON, or broke off.
+    return { refusal: refuse(400, -32_700, 'Parse error: the request body is not valid JSON.') };
+  }
+}
+
+async function readLarge(request: Request): Promise<ReadBody> {
+  const body = await readRequestBody(request);
+  if (body.tooLarge) return { refusal: tooLarge('its body has more than 4 MiB') };
+  const bound = findBrokenBound(body.text);
+  return bound === null ? { parsedBody: JSON.parse(body.text) } : { refusal: tooLarge(bound) };
+}
+
+const tooLarge = (bound: string): Response => refuse(413, -32_600, tooComplex(bound));
+
+const notJsonType = (): Response =>
+  refuse(415, -32_000, 'Unsupported Media Type: Content-Type must be application/json');
+
+function refuse(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status });
+}
 
 export interface McpEndpointOptions {
   readonly factory: McpServerFactory;

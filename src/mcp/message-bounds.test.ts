@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { findBrokenBound } from './message-bounds.ts';
+import { findBrokenBound } from './http.ts';
 
 const repeated = (text: string, count: number): string => Array.from({ length: count }, () => text).join(',');
 

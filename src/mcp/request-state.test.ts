@@ -3,8 +3,7 @@ import { describe, it, mock, test } from 'node:test';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
-import { asAuthInfo } from './authentication.ts';
-import { createStateCodec, sharedStateKey } from './request-state.ts';
+import { asAuthInfo, createStateCodec, sharedStateKey } from './asking.ts';
 
 const local = { user: 'local' };
 const askMs = 120_000;

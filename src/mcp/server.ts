@@ -13,12 +13,11 @@ import {
 } from '@modelcontextprotocol/server';
 import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
-import type { Log } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { packageVersion } from '../version.ts';
-import { callerOf } from './authentication.ts';
-import { describedOnce } from './described.ts';
+import { askNow, callerOf, createStateCodec, type Answers } from './asking.ts';
 import {
   clientName,
   envelopeOf,
@@ -28,10 +27,16 @@ import {
   watchState,
   type RefusalOptions,
   type RefusedCall,
-} from './refused.ts';
-import { createStateCodec } from './request-state.ts';
-import { askNow, type Answers } from './asking.ts';
-import { asCallResult, isQuestion, type Client, type Question, type Tool, type ToolContext } from './tool.ts';
+} from './refused-calls.ts';
+import {
+  asCallResult,
+  describedOnce,
+  isQuestion,
+  type Client,
+  type Question,
+  type Tool,
+  type ToolContext,
+} from './tool.ts';
 
 export interface McpOptions {
   readonly tools: readonly Tool[];

@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import {
   WebStandardStreamableHTTPServerTransport,
   type AuthInfo,
+  type EventStore,
+  type JSONRPCMessage,
   type McpServer,
   type McpServerFactory,
   type Server,
+  type Transport,
 } from '@modelcontextprotocol/server';
-import type { Log } from '../log.ts';
-import { batchRefused } from './batches.ts';
-import { endCancelled } from './cancelled.ts';
-import { createEventStores } from './event-store.ts';
+import type { Log } from '../observability/log.ts';
+import { asRecord } from './refused-calls.ts';
 
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
@@ -130,4 +131,116 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
 function unknownSession(): Response {
   const error = { code: -32_001, message: 'Session not found. Initialize a new one.' };
   return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 404 });
+}
+
+/**
+ * Refuses an array of messages. No version since 2025-06-18 has those, and the SDK, which takes them still, refuses all
+ * calls of one for the first that is forbidden, without a word on the others.
+ */
+function batchRefused(): Response {
+  const message = 'Batches are not supported. Send each message in its own request.';
+  const error = { code: -32_600, message };
+  return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 400 });
+}
+
+/** As the protocol of language servers has it: MCP has no code for this. */
+const cancelledCode = -32_800;
+
+/**
+ * Ends the stream of a call that its client has cancelled. The SDK neither answers such a call nor ends its stream, so
+ * that each would cost a connection for as long as the session lasts. It is ended by an answer, which a client that has
+ * cancelled is to ignore: without one, the official client would take up the stream again and again.
+ */
+function endCancelled(transport: Transport, log: Log): void {
+  const receive = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    receive?.(message, extra);
+    if (!('method' in message) || message.method !== 'notifications/cancelled') return;
+    const id = asRecord(message.params)['requestId'];
+    if (typeof id !== 'string' && typeof id !== 'number') return;
+    const error = { code: cancelledCode, message: 'The call was cancelled.' };
+    // There is none to end where the call has been answered meanwhile.
+    transport
+      .send({ jsonrpc: '2.0', id, error })
+      .catch((cause: unknown) => log.debug('mcp.rejected', { error: cause }));
+  };
+}
+
+const mostEvents = 256;
+const mostCharacters = 1024 * 1024;
+const mostInAll = 32 * 1024 * 1024;
+
+interface StoredEvent {
+  readonly stream: string;
+  readonly message: JSONRPCMessage;
+  readonly size: number;
+}
+
+/** What one session keeps. */
+interface Kept {
+  readonly events: Map<string, StoredEvent>;
+  characters: number;
+}
+
+/**
+ * The latest events of each session, so that a client that lost its stream gets what it missed. They are bounded in each
+ * session and in all of them together, where the oldest go first, whosever they are: two bounds over the same entries,
+ * and so no bounded map.
+ */
+export function createEventStores(most = mostInAll) {
+  /** In the order in which they came. */
+  const owners = new Map<string, Kept>();
+  let characters = 0;
+
+  function drop(id: string, kept: Kept): void {
+    const { size } = kept.events.get(id)!;
+    kept.events.delete(id);
+    kept.characters -= size;
+    owners.delete(id);
+    characters -= size;
+  }
+
+  function makeRoom(kept: Kept): void {
+    for (const id of kept.events.keys()) {
+      if (kept.events.size <= mostEvents && kept.characters <= mostCharacters) break;
+      drop(id, kept);
+    }
+    for (const [id, owner] of owners) {
+      if (characters <= most) return;
+      drop(id, owner);
+    }
+  }
+
+  /** The events of one session, until it is disposed of. */
+  function open(): EventStore & Disposable {
+    const kept: Kept = { events: new Map(), characters: 0 };
+    return {
+      async storeEvent(stream, message) {
+        const id = randomUUID();
+        const size = JSON.stringify(message).length;
+        kept.events.set(id, { stream, message, size });
+        kept.characters += size;
+        owners.set(id, kept);
+        characters += size;
+        makeRoom(kept);
+        return id;
+      },
+      getStreamIdForEventId: async (id) => kept.events.get(id)?.stream,
+      async replayEventsAfter(lastId, { send }) {
+        const stream = kept.events.get(lastId)?.stream ?? '';
+        let past = false;
+        for (const [id, event] of kept.events) {
+          const hasContent = Object.keys(event.message).length > 0;
+          if (past && event.stream === stream && hasContent) await send(id, event.message);
+          past ||= id === lastId;
+        }
+        return stream;
+      },
+      [Symbol.dispose]() {
+        for (const id of kept.events.keys()) drop(id, kept);
+      },
+    };
+  }
+
+  return { open, size: (): number => characters };
 }

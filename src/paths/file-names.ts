@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, type Dirent } from 'node:fs';
 import { errnoOf } from '../errors.ts';
-import { direntsIn } from './entries.ts';
 import { Fault } from './faults.ts';
-import type { Held } from './footing.ts';
 import type { Components } from './names.ts';
-import { walk, type Ground } from './walk.ts';
+import { direntsIn } from './tree.ts';
+import { walk, type Ground, type Held } from './walk.ts';
 
 /** How many entries were left out because their names are not UTF-8: no string can name them again. */
 export interface FileNamesEnd {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Fault } from './faults.ts';
-import { bestFooting, footings } from './footing.ts';
+import { ownedFile } from './paths.ts';
 import { openDescriptors, playground } from './playground.testing.ts';
-import { ownedFile } from './reading.ts';
+import { bestFooting, footings } from './walk.ts';
 
 const isChanged = (error: unknown) => error instanceof Fault && error.kind === 'changed';
 

@@ -1,22 +1,44 @@
+import {
+  closeSync,
+  createReadStream,
+  fstatSync,
+  linkSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  type Stats,
+} from 'node:fs';
 import { resolve } from 'node:path';
-import { createFile, linkEntry, makeFolder, removeEntry, renameEntry } from './changing.ts';
-import type { Entry, Listing } from './entries.ts';
-import { pathError } from './faults.ts';
+import { Fault, pathError } from './faults.ts';
 import { fileNames, type FileNamesEnd } from './file-names.ts';
-import { bestFooting, footings, type FootingName } from './footing.ts';
 import { here, type Components } from './names.ts';
-import { list, openFile, stat, type OpenFile } from './reading.ts';
 import { space, type Space } from './space.ts';
-import { tree, type TreeEnd, type TreeEntry, type TreeOptions } from './tree.ts';
+import {
+  entriesOf,
+  entryOf,
+  tree,
+  type Entry,
+  type Listing,
+  type TreeEnd,
+  type TreeEntry,
+  type TreeOptions,
+} from './tree.ts';
+import {
+  bestFooting,
+  footings,
+  walk,
+  walkMaking,
+  walkToFolder,
+  type FootingName,
+  type Ground,
+} from './walk.ts';
 
-export type { Entry, Listing } from './entries.ts';
 export type { RefusalKind } from './faults.ts';
-export { bestFooting, type FootingName } from './footing.ts';
 export { here, joined, parseName, parsePath, type Components } from './names.ts';
-export { readOpenFile, type OpenFile } from './reading.ts';
 export { removeTree } from './remove-tree.ts';
 export type { Space } from './space.ts';
-export type { TreeEnd, TreeEntry, TreeOptions } from './tree.ts';
+export type { Entry, Listing, TreeEnd, TreeEntry, TreeOptions } from './tree.ts';
+export { bestFooting, type FootingName } from './walk.ts';
 
 export interface RootOptions {
   /** `within` follows relative links that stay below the root. */
@@ -96,4 +118,86 @@ function* attemptEach<T, End>(path: Components, steps: Generator<T, End>): Gener
   } catch (error) {
     throw pathError(error, path.join('/'));
   }
+}
+
+/** An open regular file. Streams made from `fd` must leave closing to this: `autoClose: false`. */
+export interface OpenFile extends Disposable {
+  readonly fd: number;
+  /** As judged before opening: type and inode cannot have changed since, the size can. */
+  readonly stats: Stats;
+}
+
+function openFile(ground: Ground, path: Components): OpenFile {
+  using trail = walk(ground, path);
+  const { end } = trail;
+  if (!end.stats.isFile()) throw new Fault('not_regular');
+  return ownedFile(end.open(), end.stats);
+}
+
+/** All bytes of an open file, from its start. Closing it is left to whoever opened it. */
+export function readOpenFile({ fd }: OpenFile): AsyncIterable<Uint8Array> {
+  return createReadStream('', { fd, autoClose: false, start: 0 }) as AsyncIterable<Uint8Array>;
+}
+
+function stat(ground: Ground, path: Components): Entry {
+  using trail = walk(ground, path);
+  return entryOf(path.at(-1) ?? '.', trail.end.stats);
+}
+
+function list(ground: Ground, path: Components, mostEntries: number): Listing {
+  using trail = walk(ground, path);
+  return entriesOf(trail.end, mostEntries);
+}
+
+export function ownedFile(fd: number, stats: Stats): OpenFile {
+  let isOpen = true;
+  return {
+    fd,
+    stats,
+    // Once only: by the second time the number may be somebody else's file.
+    [Symbol.dispose]() {
+      if (!isOpen) return;
+      isOpen = false;
+      closeSync(fd);
+    },
+  };
+}
+
+function createFile(ground: Ground, path: Components): OpenFile {
+  using place = walkToFolder(ground, path);
+  const fd = place.folder.create(place.name);
+  try {
+    return ownedFile(fd, fstatSync(fd));
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function makeFolder(ground: Ground, path: Components, owner: number | null): void {
+  using trail = walkMaking(ground, path, owner);
+  if (!trail.end.stats.isDirectory()) throw new Fault('not_folder');
+}
+
+function renameEntry(ground: Ground, from: Components, to: Components): void {
+  using source = walkToFolder(ground, from);
+  using target = walkToFolder(ground, to);
+  renameSync(source.folder.at(source.name), target.folder.at(target.name));
+}
+
+/** Looked at first, since not every system leaves a link in that place unfollowed. */
+function linkEntry(ground: Ground, from: Components, to: Components): void {
+  using source = walkToFolder(ground, from);
+  using entry = ground.footing.reach(source.folder, source.name);
+  if (!entry.stats.isFile()) throw new Fault('not_regular');
+  using target = walkToFolder(ground, to);
+  linkSync(source.folder.at(source.name), target.folder.at(target.name));
+}
+
+/** The name may be exchanged between the two calls: the second then fails, or removes what took its place. */
+function removeEntry(ground: Ground, path: Components): void {
+  using place = walkToFolder(ground, path);
+  using entry = ground.footing.reach(place.folder, place.name);
+  const remove = entry.stats.isDirectory() ? rmdirSync : unlinkSync;
+  remove(place.folder.at(place.name));
 }

@@ -1,10 +1,9 @@
-import { lstatSync, type Stats } from 'node:fs';
 import { randomInt } from 'node:crypto';
+import { lstatSync, type Stats } from 'node:fs';
 import { errnoOf } from '../errors.ts';
-import { namesIn } from './entries.ts';
 import { Fault } from './faults.ts';
-import type { Held } from './footing.ts';
-import type { Ground } from './walk.ts';
+import { namesIn } from './tree.ts';
+import type { Ground, Held } from './walk.ts';
 
 /** What a folder and everything below it takes on disk. */
 export interface Space {

@@ -1,10 +1,188 @@
-import { closeSync, fchownSync, mkdirSync, readlinkSync } from 'node:fs';
 import { isUtf8 } from 'node:buffer';
-import { errnoOf } from '../errors.ts';
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
+import { errnoOf, WorkcrateError } from '../errors.ts';
 import { Fault } from './faults.ts';
-import type { Footing, Held } from './footing.ts';
-import type { Components } from './names.ts';
-import { Trail } from './trail.ts';
+import { mostFolders, type Components } from './names.ts';
+
+/** O_NONBLOCK: a FIFO without a writer, or a file under somebody's lease, must not stop the server. */
+const readFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+/** O_EXCL also means that a link in that place is not followed. */
+const createFlags =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Holds a thing without opening it: no permission to read is needed, and a device does not notice. */
+const O_PATH = 0o10000000;
+
+/**
+ * Stands on descriptors. Whatever is renamed or linked meanwhile, `/proc/self/fd/N` is the thing that was
+ * judged, so no exchange of a folder for a link can lead outside.
+ */
+const byDescriptor: Footing = {
+  root: (directory) => hold(directory, O_PATH | constants.O_DIRECTORY),
+  reach: (folder, name) =>
+    hold(typeof name === 'string' ? folder.at(name) : folder.atBytes(name), O_PATH | constants.O_NOFOLLOW),
+};
+
+function hold(path: string | Buffer, flags: number): Held {
+  const fd = openSync(path, flags);
+  return {
+    stats: statsOf(fd),
+    at: (name) => `/proc/self/fd/${fd}/${name}`,
+    atBytes: (name) => Buffer.concat([Buffer.from(`/proc/self/fd/${fd}/`), name]),
+    open: () => openSync(`/proc/self/fd/${fd}`, readFlags),
+    create: (name) => openSync(`/proc/self/fd/${fd}/${name}`, createFlags),
+    [Symbol.dispose]: () => closeSync(fd),
+  };
+}
+
+function statsOf(fd: number): Stats {
+  try {
+    return fstatSync(fd);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/**
+ * Stands on paths that are looked up again before and after each use, for systems where a descriptor is no
+ * path. This narrows the race and cannot close it: who exchanges a folder for a link between two of our
+ * calls, and back again, is not noticed. The race tests are therefore for `descriptors` only.
+ */
+const byLookup: Footing = {
+  root: (directory) => lookUp(directory, statSync, () => {}),
+  reach: (folder, name) => lookUp(folder.at(name.toString()), lstatSync, () => folder.at('.')),
+};
+
+function lookUp(path: string, look: (path: string) => Stats, confirmAbove: () => unknown): Held {
+  const stats = look(path);
+  const confirm = () => {
+    confirmAbove();
+    if (!isSame(look(path), stats)) throw new Fault('changed');
+  };
+  const at = (name: string) => {
+    confirm();
+    return `${path}/${name}`;
+  };
+  return {
+    stats,
+    at,
+    // Systems without descriptor paths have names that are text.
+    atBytes: (name) => at(name.toString()),
+    open: () => opened(path, readFlags | constants.O_NOFOLLOW, confirm),
+    create: (name) => opened(at(name), createFlags, confirm),
+    [Symbol.dispose]: () => {},
+  };
+}
+
+/** The descriptor is given out only if a fresh walk arrives at the same file. */
+function opened(path: string, flags: number, confirm: () => void): number {
+  const fd = openSync(path, flags);
+  try {
+    confirm();
+    if (!isSame(lstatSync(path), fstatSync(fd))) throw new Fault('changed');
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function isSame(a: Stats, b: Stats): boolean {
+  return a.ino === b.ino && a.dev === b.dev && (a.mode & constants.S_IFMT) === (b.mode & constants.S_IFMT);
+}
+
+/** A thing that a walk has reached and judged. Disposing of it lets go of it, and changes nothing. */
+export interface Held extends Disposable {
+  readonly stats: Stats;
+  /** The path by which `name` in this folder is reached now; `.` is the folder itself. */
+  at(name: string): string;
+  /** The same for a name that need not be text. */
+  atBytes(name: Buffer): string | Buffer;
+  /** Opens, for reading, the very file that was judged. Never waits for another process. */
+  open(): number;
+  /** Creates a regular file in this folder, for writing. Fails where anything stands, even a dead link. */
+  create(name: string): number;
+}
+
+/** How a walk holds on to what it has judged. `reach` never follows a link: it holds the link. */
+export interface Footing {
+  readonly root: (directory: string) => Held;
+  readonly reach: (folder: Held, name: string | Buffer) => Held;
+}
+
+export type FootingName = 'descriptors' | 'lookups';
+
+export const footings: Readonly<Record<FootingName, Footing>> = {
+  descriptors: byDescriptor,
+  lookups: byLookup,
+};
+
+let best: FootingName | undefined;
+
+/** The safest footing that this system has. Only `descriptors` withstands somebody who swaps links. */
+export function bestFooting(): FootingName {
+  // Windows has no O_NOFOLLOW, and Node would quietly open without it.
+  if (constants.O_NOFOLLOW === undefined) {
+    throw new WorkcrateError('unsupported', 'Workcrate opens files safely on Linux, macOS and BSD only.');
+  }
+  best ??= hasDescriptorPaths() ? 'descriptors' : 'lookups';
+  return best;
+}
+
+/** Asked of the system itself: a container may be Linux and have no /proc, or that of other processes. */
+function hasDescriptorPaths(): boolean {
+  if (process.platform !== 'linux') return false;
+  const fd = openSync('/', O_PATH | constants.O_DIRECTORY);
+  try {
+    return statSync(`/proc/self/fd/${fd}/.`, { throwIfNoEntry: false })?.ino === statSync('/').ino;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The things that a walk has passed, from the root to where it stands. Holds them all until disposed of. */
+class Trail implements Disposable {
+  readonly #root: Held;
+  readonly #steps: Held[] = [];
+
+  constructor(root: Held) {
+    this.#root = root;
+  }
+
+  get end(): Held {
+    return this.#steps.at(-1) ?? this.#root;
+  }
+
+  step(next: Held): void {
+    this.#steps.push(next);
+    if (this.#steps.length > mostFolders) throw new Fault('too_deep');
+  }
+
+  /** One step back. There is none from the root, whatever lies above it. */
+  back(): void {
+    const last = this.#steps.pop();
+    if (last === undefined) throw new Fault('link');
+    last[Symbol.dispose]();
+  }
+
+  [Symbol.dispose](): void {
+    for (const held of this.#steps.splice(0)) held[Symbol.dispose]();
+    this.#root[Symbol.dispose]();
+  }
+}
 
 /** Where walks begin, and what they may do on the way. */
 export interface Ground {

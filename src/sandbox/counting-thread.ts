@@ -1,8 +1,7 @@
 import { createMutex } from '../concurrency/mutex.ts';
-import { answerCalls } from '../threads/inside.ts';
-import type { CallContext } from '../threads/threads.ts';
-import { countInSlices } from './measure.ts';
-import { countPlace, type PlaceSpace } from './place-space.ts';
+import { answerCalls } from '../workers/inside.ts';
+import type { CallContext } from '../workers/workers.ts';
+import { countInSlices, countPlace, type PlaceSpace } from './disk.ts';
 import type { Place } from './sandbox.ts';
 
 /** More than these count as too much: nobody could wait for it, and the server needs memory for each. */

@@ -1,9 +1,8 @@
-import { claimSpace, isNearlyFull, leavesReserve, measureFreeSpace } from '../disk-reserve.ts';
+import { claimSpace, isNearlyFull, leavesReserve, measureFreeSpace } from '../data-folder/disk-reserve.ts';
 import { WorkcrateError } from '../errors.ts';
-import type { Scales } from './measure.ts';
-import type { PlaceSpace } from './place-space.ts';
-import type { Place } from './sandbox.ts';
 import { formatBytes } from '../text.ts';
+import type { PlaceSpace, Scales } from './disk.ts';
+import type { Place } from './sandbox.ts';
 
 /**
  * After a run its folders are measured again after so long, or sooner where the file system has filled by so much that

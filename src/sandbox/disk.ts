@@ -1,9 +1,14 @@
+import { extname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { isNearlyFull, leavesReserve, measureFreeSpace } from '../disk-reserve.ts';
-import type { Log } from '../log.ts';
+import { runInSlices } from '../concurrency/yield.ts';
+import { isNearlyFull, leavesReserve, measureFreeSpace } from '../data-folder/disk-reserve.ts';
+import type { Log } from '../observability/log.ts';
+import { belowRoot } from '../paths/paths.ts';
+import { createThread, type Thread } from '../workers/workers.ts';
+import type { CountingMethods } from './counting-thread.ts';
 import { diskShares, type Share } from './disk-shares.ts';
-import { createScales, type Scales } from './measure.ts';
 import type { Place } from './sandbox.ts';
+import { unlinkedSpace } from './unlinked.ts';
 
 const lookEveryMs = 50;
 /** However quiet the disk is, the folders are measured again after so long, and after so many times what that took. */
@@ -151,4 +156,74 @@ async function repeat(look: () => Promise<void>, signal: AbortSignal): Promise<v
       if (signal.aborted) return;
     }
   }
+}
+
+/** So many are counted in a few milliseconds. More are counted in a thread, so that nobody waits for it. */
+const fewEntries = 1000;
+const fewDescriptors = 1000;
+const sliceMs = 2;
+/** Where there was more, it is counted there at once for so long. */
+const rememberMs = 10_000;
+
+export interface Measuring {
+  readonly withUnlinked: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Measures what users' folders take. */
+export interface Scales extends AsyncDisposable {
+  measure(place: Place, measuring: Measuring): Promise<PlaceSpace>;
+}
+
+function createScales(log: Log): Scales {
+  const file = new URL(`./counting-thread${extname(import.meta.filename)}`, import.meta.url);
+  const thread: Thread<CountingMethods> = createThread(file, null, log);
+  const largeUntil = new Map<string, number>();
+  return {
+    async measure(place, { withUnlinked, signal }) {
+      if (performance.now() >= (largeUntil.get(place.workspace) ?? 0)) {
+        const few = { mostEntries: fewEntries, mostDescriptors: fewDescriptors };
+        const quick = await countInSlices(countPlace({ place, withUnlinked, ...few }), signal);
+        if (quick !== null) return quick;
+        largeUntil.set(place.workspace, performance.now() + rememberMs);
+      }
+      return thread.call('count', { place, withUnlinked }, { signal });
+    },
+    [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
+  };
+}
+
+/** Lets others do their work in between. */
+export const countInSlices = <T>(steps: Generator<void, T>, signal: AbortSignal): Promise<T> =>
+  runInSlices(steps, { sliceMs, stepsPerLook: 1, signal });
+
+/** What a user's folders take on disk. */
+export interface PlaceSpace {
+  /** Infinity where something cannot be counted. */
+  readonly bytes: number;
+  /** Runs of the user hold something that cannot be looked into. */
+  readonly mayHideMore: boolean;
+}
+
+export interface Counting {
+  readonly place: Place;
+  /** Whether to look for files that have no name any more, which only runs under way can hold. */
+  readonly withUnlinked: boolean;
+  /** Beyond these the count is given up. */
+  readonly mostEntries: number;
+  readonly mostDescriptors: number;
+}
+
+/** Counts in short steps. Null where there is more than may be looked at. */
+export function* countPlace(counting: Counting): Generator<void, PlaceSpace | null> {
+  const { place, withUnlinked, mostEntries, mostDescriptors } = counting;
+  let bytes = 0;
+  for (const folder of [place.workspace, place.artifacts]) {
+    const space = yield* belowRoot(folder).space(mostEntries);
+    if (space.isCut) return null;
+    bytes += space.bytes;
+  }
+  if (!withUnlinked || bytes === Infinity) return { bytes, mayHideMore: false };
+  const unlinked = yield* unlinkedSpace(place, mostDescriptors);
+  return unlinked.isCut ? null : { bytes: bytes + unlinked.bytes, mayHideMore: unlinked.mayHideMore };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { debianNames, packageScript, packagesOf, parsePackages } from './python-packages.ts';
+import { debianNames, packageScript, packagesOf, parsePackages } from './interpreters.ts';
 
 test('an interpreter tells which packages it has, and is asked once', async () => {
   const ask = packagesOf('/usr/bin/python3', '/usr/bin');

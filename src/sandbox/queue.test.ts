@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FairQueue } from '../concurrency/fair-queue.ts';
 import type { WorkcrateError } from '../errors.ts';
-import { runQueue } from './queue.ts';
+import { runQueue } from './sandbox.ts';
 
 const { signal } = new AbortController();
 const ada = { user: 'ada', signal };

@@ -1,7 +1,10 @@
-import type { Log } from '../log.ts';
-import type { PythonPackages } from './python-packages.ts';
+import { constants } from 'node:os';
+import { createFairQueue, type FairQueue } from '../concurrency/fair-queue.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { Log } from '../observability/log.ts';
+import type { PythonPackages } from './interpreters.ts';
 
-export { debianNames, type PythonPackages } from './python-packages.ts';
+export { debianNames, type PythonPackages } from './interpreters.ts';
 
 /** The languages that can be run. `node` is the Node that the server runs on. */
 export const languages = ['python', 'node', 'bash'] as const;
@@ -189,4 +192,104 @@ export interface SandboxOptions {
   /** How many interpreters to keep waiting for each user, where the backend can. */
   readonly warm: Readonly<Record<Language, number>>;
   readonly log: Log;
+}
+
+type RunPlaces = Pick<SandboxOptions, 'mostRuns' | 'mostRunsOfUser'>;
+
+/** The fair queue of runs. */
+export const runQueue = ({ mostRuns, mostRunsOfUser }: RunPlaces): FairQueue =>
+  createFairQueue({
+    most: mostRuns,
+    mostOfUser: mostRunsOfUser,
+    refusals: { busy: sandboxBusy, cancelled: runCancelled, closed: sandboxClosed },
+  });
+
+function runCancelled(): WorkcrateError {
+  return new WorkcrateError('cancelled', 'The run was cancelled before it began.');
+}
+
+export function sandboxClosed(): WorkcrateError {
+  return new WorkcrateError('sandbox_unavailable', 'The sandbox is closed, since the server is stopping.');
+}
+
+function sandboxBusy(running: number, queued: number): WorkcrateError {
+  return new WorkcrateError(
+    'sandbox_busy',
+    `Too many runs are waiting. Of yours, ${running} are running and ${queued} are waiting. Try again later.`,
+    { details: { running, queued } },
+  );
+}
+
+/** The first name counts: SIGABRT is also SIGIOT, SIGIO also SIGPOLL. */
+const names = new Map(
+  Object.entries(constants.signals)
+    .toReversed()
+    .map(([name, number]) => [number, name]),
+);
+
+/** Such as `SIGSEGV` for 11. Real-time signals have no names. */
+export function signalName(number: number): string {
+  return names.get(number) ?? `SIG${number}`;
+}
+
+/** Why a run is stopped from outside. */
+export type StopReason = 'timeout' | 'cancelled' | 'disk' | 'oom' | 'pids' | 'lost';
+
+export interface StoppingOptions {
+  readonly timeoutMs: number;
+  readonly graceMs: number;
+  /** Cancels the run. */
+  readonly signal: AbortSignal;
+  /** SIGTERM to every process of the run. Called at most once. */
+  term(): void;
+  /** SIGKILL to every process of the run. Called at most once: when the grace is over, or by `killNow`. */
+  kill(): void;
+}
+
+/** Disposed when the run has ended. Nothing is called after that. */
+export interface Stopping extends Disposable {
+  /** Why the run was stopped, or null where it was not. The first reason stays. */
+  readonly reason: StopReason | null;
+  /** Begins to stop, as the timeout and the signal do by themselves. */
+  stop(reason: StopReason): void;
+  /** Kills at once, without grace: the sandbox is closed, or the run is past asking. */
+  killNow(reason: StopReason): void;
+}
+
+/** Out of time or cancelled: SIGTERM, the grace, SIGKILL. The clock starts with the call. */
+export function stopping({ timeoutMs, graceMs, signal, term, kill }: StoppingOptions): Stopping {
+  let reason: StopReason | null = null;
+  let over = false;
+  let timer = setTimeout(() => stop('timeout'), timeoutMs);
+  const cancel = () => stop('cancelled');
+  signal.addEventListener('abort', cancel, { once: true });
+
+  const end = () => {
+    over = true;
+    clearTimeout(timer);
+    signal.removeEventListener('abort', cancel);
+  };
+  const killNow = (why: StopReason) => {
+    if (over) return;
+    reason ??= why;
+    end();
+    kill();
+  };
+  const stop = (why: StopReason) => {
+    if (over || reason !== null) return;
+    reason = why;
+    clearTimeout(timer);
+    timer = setTimeout(() => killNow(why), graceMs);
+    term();
+  };
+
+  if (signal.aborted) cancel();
+  return {
+    get reason() {
+      return reason;
+    },
+    stop,
+    killNow,
+    [Symbol.dispose]: end,
+  };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stopping, type StoppingOptions } from './stopping.ts';
 import { recordProof } from '../requirements.testing.ts';
+import { stopping, type StoppingOptions } from './sandbox.ts';
 
 const never = 2 ** 30;
 

@@ -3,15 +3,13 @@ import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { WorkcrateError } from '../errors.ts';
-import { killFamily, signalFamily, type Family } from './subprocess/descendants.ts';
 import { watchedDisk, type WatchedDisk } from './disk.ts';
-import { closeChildEnds, outputPipes, type Pipe } from './subprocess/pipes.ts';
 import { fitLimits, readHardLimits, unlimited } from './hard-limits.ts';
-import { runQueue } from './queue.ts';
-import { packagesOf } from './python-packages.ts';
-import { runtimesOf } from './runtimes.ts';
+import { packagesOf, runtimesOf } from './interpreters.ts';
 import {
   languages,
+  runQueue,
+  stopping,
   type Folders,
   type Place,
   type Run,
@@ -19,10 +17,19 @@ import {
   type RunRequest,
   type Sandbox,
   type SandboxOptions,
+  type Stopping,
 } from './sandbox.ts';
-import { stopping, type Stopping } from './stopping.ts';
-import { commandOf, findPrograms, subprocessHolds, type Programs } from './subprocess/command.ts';
-import { createGround, openToAll, type Ground, type RunFolder } from './subprocess/ground.ts';
+import {
+  closeChildEnds,
+  commandOf,
+  findPrograms,
+  outputPipes,
+  subprocessHolds,
+  type Pipe,
+  type Programs,
+} from './subprocess/command.ts';
+import { killFamily, signalFamily, type Family } from './subprocess/descendants.ts';
+import { createGround, openToAll, type Ground, type RunFolder } from './subprocess/folders.ts';
 
 /** How long outputs may go on after the end of a run, where a process that got away holds them open. */
 const lingeringMs = 1000;

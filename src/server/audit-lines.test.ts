@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
-import { auditedTool } from '../audit/audited-tool.ts';
-import { refusedCalls } from '../audit/refused-calls.ts';
+import { auditedTool, refusedCalls } from '../audit/wrappers.ts';
 import { WorkcrateError } from '../errors.ts';
-import { hashToken, publicId } from '../links/tokens.ts';
+import { hashToken, publicId } from '../links/link.ts';
 import { toolGroups, type Tool, type ToolContext } from '../mcp/tool.ts';
 import { selectTools, type ToolsOptions } from './tools.ts';
 

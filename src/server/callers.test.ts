@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Artifacts } from '../artifacts/artifacts.ts';
-import type { Bridge } from '../bridge/bridge.ts';
+import type { Bridge } from '../client-files/client-files.ts';
 import type { Crates } from '../crates/crates.ts';
 import type { Documents } from '../documents/documents.ts';
 import type { Executions } from '../executions/executions.ts';

@@ -1,6 +1,6 @@
 import { artifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
 import { auditTools } from '../audit/tools.ts';
-import { clientTools, type ClientToolsOptions } from '../bridge/tools.ts';
+import { clientTools, type ClientToolsOptions } from '../client-files/tools.ts';
 import { crateTools, type CrateToolsOptions } from '../crates/tools.ts';
 import { documentTools, type DocumentToolsOptions } from '../documents/tools.ts';
 import { WorkcrateError } from '../errors.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { sharedKeyAuthorization } from './azure/shared-key.ts';
+import { sharedKeyAuthorization } from './azure/client.ts';
 
 /** A container of the test's own, in an Azurite that ends with this process, even with one that is killed. */
 export interface TestAzurite extends AsyncDisposable {

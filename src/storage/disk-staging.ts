@@ -10,12 +10,19 @@ import {
   type FileHandle,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { claimAlong } from '../disk-reserve.ts';
+import { claimAlong } from '../data-folder/disk-reserve.ts';
 import { errnoOf } from '../errors.ts';
-import { alreadyExists, offsetConflict, storing } from './failures.ts';
-import { checkStagingId, isStagingId } from './keys.ts';
-import type { AppendOptions, Staged, Staging, StoredObject } from './storage.ts';
-import { syncFolder } from './sync-folder.ts';
+import {
+  alreadyExists,
+  checkStagingId,
+  isStagingId,
+  offsetConflict,
+  storing,
+  type AppendOptions,
+  type Staged,
+  type Staging,
+  type StoredObject,
+} from './storage.ts';
 
 /** Chunks from the network are small; writing them together saves most of the calls. */
 const batchBytes = 1024 * 1024;
@@ -207,4 +214,10 @@ async function removeIfThere(path: string): Promise<void> {
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error;
   }
+}
+
+/** Makes renames, links and removals in a folder durable: without it, power loss can undo them. */
+export async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, 'r');
+  await folder.sync();
 }

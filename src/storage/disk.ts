@@ -1,16 +1,20 @@
-import { mkdir, open, stat, unlink } from 'node:fs/promises';
+import { read } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { demandSpace } from '../disk-reserve.ts';
-import { errnoOf } from '../errors.ts';
-import { keysBelow } from './disk-listing.ts';
+import { promisify } from 'node:util';
+import { demandSpace } from '../data-folder/disk-reserve.ts';
+import { errnoOf, WorkcrateError } from '../errors.ts';
 import { createOpenFiles, type OpenFiles } from './disk-open-files.ts';
-import { readChunks } from './disk-reading.ts';
-import { diskQuarantine } from './disk-quarantine.ts';
-import { diskStaging } from './disk-staging.ts';
-import { storing } from './failures.ts';
-import { checkKey } from './keys.ts';
-import type { OpenObject, Storage, StoredObject } from './storage.ts';
-import { syncFolder } from './sync-folder.ts';
+import { diskStaging, syncFolder } from './disk-staging.ts';
+import {
+  checkKey,
+  storing,
+  type OpenObject,
+  type Quarantine,
+  type QuarantinedDay,
+  type Storage,
+  type StoredObject,
+} from './storage.ts';
 
 /**
  * Keeps objects as files below `directory`: `objects/KEY.bin` and `staging/ID.part`. The ending keeps an
@@ -108,4 +112,113 @@ async function absentAsNull<T>(work: Promise<T>): Promise<T | null> {
     if (errnoOf(error) === 'ENOENT') return null;
     throw error;
   }
+}
+
+const readAt = promisify(read);
+const chunkSize = 512 * 1024;
+
+/** One buffer for all chunks: a fresh one for each would leave 64 MB of garbage before it is collected. */
+async function* readChunks(
+  descriptor: number,
+  start: number,
+  end: number,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafeSlow(Math.min(chunkSize, end - start));
+  for (let position = start; position < end;) {
+    signal?.throwIfAborted();
+    const wanted = Math.min(chunkSize, end - position);
+    const { bytesRead } = await storing(() => readAt(descriptor, buffer, 0, wanted, position));
+    if (bytesRead === 0)
+      throw new WorkcrateError('storage_failed', 'A stored object is shorter than it was.');
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** The keys below a folder in the order of the keys themselves, one folder in memory at a time. */
+async function* keysBelow(
+  folder: string,
+  prefix: string,
+  after: string,
+  parent = '',
+): AsyncGenerator<string> {
+  for (const part of await sortedParts(folder)) {
+    const key = parent + part;
+    if (part.endsWith('/')) {
+      const mayHold = (key.startsWith(prefix) || prefix.startsWith(key)) && `${key}\uffff` > after;
+      if (mayHold) yield* keysBelow(join(folder, part), prefix, after, key);
+    } else if (key.startsWith(prefix) && key > after) yield key;
+  }
+}
+
+/** What others put here, such as a file manager its own files, is passed over. */
+const folderForm = /^[a-z0-9][a-z0-9_-]*$/;
+const fileForm = /^[a-z0-9][a-z0-9_-]*\.bin$/;
+
+/** Folders carry their slash, so that `a/b` sorts against `a-b` as the whole keys do. */
+async function sortedParts(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries
+      .filter((entry) => (entry.isDirectory() ? folderForm : fileForm).test(entry.name))
+      .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name.slice(0, -'.bin'.length)))
+      .sort();
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+const dayForm = /^\d{4}-\d{2}-\d{2}$/;
+
+/**
+ * `quarantine/DAY/` beside `objects/`, with the same paths below it: whatever turns out to be wanted is moved back by
+ * hand.
+ */
+function diskQuarantine(directory: string, localPath: (key: string) => string): Quarantine {
+  const folder = join(directory, 'quarantine');
+  const folderOf = (day: string): string => join(folder, checkDay(day));
+  return {
+    take: (key, day) =>
+      storing(() => move(join(directory, 'objects', localPath(key)), join(folderOf(day), localPath(key)))),
+    list: () => storing(async () => Promise.all((await daysIn(folder)).map((day) => measure(folder, day)))),
+    drop: (day) => storing(() => rm(folderOf(day), { recursive: true, force: true })),
+  };
+}
+
+function checkDay(day: string): string {
+  if (!dayForm.test(day)) throw new WorkcrateError('invalid_input', `${JSON.stringify(day)} is no day.`);
+  return day;
+}
+
+async function move(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  await syncFolder(dirname(to));
+  await syncFolder(dirname(from));
+}
+
+async function daysIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => dayForm.test(name)).sort();
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function measure(folder: string, day: string): Promise<QuarantinedDay> {
+  let [objects, bytes] = [0, 0];
+  const entries = await readdir(join(folder, day), { recursive: true, withFileTypes: true });
+  for (const entry of entries.filter((each) => each.isFile())) {
+    objects++;
+    bytes += (await stat(join(entry.parentPath, entry.name))).size;
+  }
+  return { day, objects, bytes };
 }

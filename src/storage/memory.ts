@@ -1,5 +1,12 @@
-import { alreadyExists, offsetConflict } from './failures.ts';
-import type { ObjectPage, OpenObject, Staging, Storage, StoredObject } from './storage.ts';
+import {
+  alreadyExists,
+  offsetConflict,
+  type ObjectPage,
+  type OpenObject,
+  type Staging,
+  type Storage,
+  type StoredObject,
+} from './storage.ts';
 
 const chunkSize = 64 * 1024;
 

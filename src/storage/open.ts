@@ -1,8 +1,9 @@
 import type { AzureOptions } from './azure/azure.ts';
 import { diskStorage } from './disk.ts';
 import { memoryStorage } from './memory.ts';
-import type { Observe } from './remote/remote.ts';
+import type { Observe, RemoteLimits } from './remote/remote.ts';
 import type { S3Options } from './s3/s3.ts';
+import type { Source } from './source.ts';
 import type { Storage } from './storage.ts';
 
 export type StorageOptions =
@@ -22,5 +23,19 @@ export async function openStorage(options: StorageOptions, observe: Observe = ()
       return (await import('./s3/s3.ts')).s3Storage(options, { observe });
     case 'azure':
       return (await import('./azure/azure.ts')).azureStorage(options, { observe });
+  }
+}
+
+export type RemoteSourceOptions =
+  | ({ readonly kind: 's3' } & S3Options)
+  | ({ readonly kind: 'azure' } & AzureOptions);
+
+/** Every source that is reached by the network. They are loaded when they are asked for. */
+export async function openRemoteSource(options: RemoteSourceOptions, limits?: RemoteLimits): Promise<Source> {
+  switch (options.kind) {
+    case 's3':
+      return (await import('./s3/source.ts')).s3Source(options, limits);
+    case 'azure':
+      return (await import('./azure/source.ts')).azureSource(options, limits);
   }
 }

@@ -1,4 +1,6 @@
-export { offsetConflict } from './failures.ts';
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { errnoOf, WorkcrateError, type ErrorCode } from '../errors.ts';
 
 /** What a stored object is, without its bytes. */
 export interface StoredObject {
@@ -176,4 +178,94 @@ export interface Staged {
   readonly id: string;
   /** When bytes were last added, in milliseconds. */
   readonly modified: number;
+}
+
+const keyForm = /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*$/;
+const idForm = /^[a-z0-9][a-z0-9_-]{0,99}$/;
+
+export const isKey = (text: string): boolean => text.length <= 200 && keyForm.test(text);
+export const isStagingId = (text: string): boolean => idForm.test(text);
+
+/** The key as it is; what could lead out of the folder or prefix of all objects is refused. */
+export const checkKey = (text: string): string => fit(text, isKey(text), 'storage key');
+export const checkStagingId = (text: string): string => fit(text, isStagingId(text), 'staging id');
+
+function fit(text: string, isFit: boolean, what: string): string {
+  if (!isFit) throw new WorkcrateError('invalid_input', `${JSON.stringify(text)} is no ${what}.`);
+  return text;
+}
+
+const known: Record<string, [ErrorCode, string]> = {
+  ENOSPC: [
+    'storage_full',
+    'The disk is full. Free some space or point the files folder at another disk, then try again.',
+  ],
+  EDQUOT: [
+    'storage_full',
+    "The disk quota of the server's user is used up. Raise it or free some space, then try again.",
+  ],
+  EROFS: [
+    'storage_read_only',
+    'The files folder is read-only. Mount it for writing, or set another files folder.',
+  ],
+  EACCES: [
+    'storage_read_only',
+    'The server may not write to its files folder. Give its user the permission.',
+  ],
+  EPERM: ['storage_read_only', 'The server may not write to its files folder. Give its user the permission.'],
+  EMFILE: [
+    'out_of_descriptors',
+    'The server has no file descriptors left. Try again; raise `ulimit -n` if this goes on.',
+  ],
+  ENFILE: ['out_of_descriptors', 'The machine has no file descriptors left. Try again later.'],
+};
+
+/** Names the cause of a failed file operation where it can be told, so that callers can act on it. */
+function storageFailure(error: unknown): WorkcrateError {
+  if (error instanceof WorkcrateError) return error;
+  if (errnoOf(error) === 'ENOSPC' && isOutOfInodes(error)) return outOfInodes(error);
+  const [code, message] = known[errnoOf(error) ?? ''] ?? [
+    'storage_failed',
+    'The storage failed. See the server log.',
+  ];
+  return new WorkcrateError(code, message, { cause: error });
+}
+
+/** A new name fails in the same way where there is space but no inode. */
+function isOutOfInodes(error: unknown): boolean {
+  const { path } = error as NodeJS.ErrnoException;
+  if (path === undefined) return false;
+  try {
+    const { files, ffree, bavail } = statfsSync(dirname(path));
+    return files > 0 && ffree === 0 && bavail > 0;
+  } catch {
+    return false;
+  }
+}
+
+const outOfInodes = (cause: unknown): WorkcrateError =>
+  new WorkcrateError(
+    'storage_full',
+    'The disk has no inodes left: it can hold no more files, however small, although it has space. Delete some files, ' +
+      'or point the files folder at another disk, then try again.',
+    { cause },
+  );
+
+/** Runs a file operation; its failures come out as WorkcrateErrors. */
+export async function storing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
+
+export function offsetConflict(size: number): WorkcrateError {
+  return new WorkcrateError('offset_conflict', `The upload has ${size} bytes. Continue from there.`, {
+    details: { offset: size },
+  });
+}
+
+export function alreadyExists(key: string): WorkcrateError {
+  return new WorkcrateError('already_exists', `The object ${key} already exists.`);
 }

@@ -5,8 +5,6 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from './client.ts';
-import { ClientGone } from './failures.ts';
-import { sendByKernel } from './kernel.ts';
 import {
   BACKENDS,
   bodyOf,
@@ -19,7 +17,8 @@ import {
   serve,
   whole,
 } from './loopback.testing.ts';
-import { sendfileCall } from './sendfile.ts';
+import { ClientGone } from './reading.ts';
+import { sendByKernel, sendfileCall } from './sendfile.ts';
 import { sendSegments } from './transfer.ts';
 
 const LINUX_ONLY = { skip: process.platform === 'linux' ? false : 'sendfile(2) is used on Linux only' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expiryOf } from './expiry.ts';
+import { expiryOf } from './names.ts';
 
 const now = Date.parse('2026-11-15T12:00:00Z');
 const at = (text: string): string => new Date(expiryOf(text, now)).toISOString();

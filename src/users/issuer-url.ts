@@ -1,5 +1,6 @@
 import { WorkcrateError } from '../errors.ts';
 import { isLoopbackHost } from '../net/addresses.ts';
+import { fetchBounded, FetchError, type FetchPolicy } from '../net/bounded-fetch.ts';
 
 export const withoutSlash = (url: string): string => url.replace(/\/$/, '');
 
@@ -16,4 +17,42 @@ export function demandIssuer(url: string | null): string {
     'config_invalid',
     '--oauth-issuer must be an https:// URL; http:// is allowed only for this machine.',
   );
+}
+
+/** The issuer cannot be asked, so that no token of it can be judged. Whoever sent one is not at fault. */
+export class IssuerDown extends Error {
+  override readonly name = 'IssuerDown';
+}
+
+const policy: FetchPolicy = { timeoutMs: 5000, maxBytes: 1024 ** 2, privateAddresses: 'allowed' };
+/** For so long after a failure nothing is asked again: callers would only queue up behind the same timeout. */
+const pauseMs = 3000;
+
+/** Fetches JSON of an issuer within bounds of time and size. Null where there is nothing at that address. */
+export async function fetchJson(url: string): Promise<unknown> {
+  try {
+    return await fetchBounded(url, { headers: { Accept: 'application/json' } }, policy, async (answer) => {
+      if (answer.status >= 400 && answer.status < 500) return null;
+      if (answer.status !== 200) throw new IssuerDown(`${url} answered ${answer.status}.`);
+      return JSON.parse(await answer.text()) as unknown;
+    });
+  } catch (cause) {
+    if (cause instanceof FetchError || cause instanceof SyntaxError)
+      throw new IssuerDown(`${url} could not be read: ${cause.message}.`, { cause });
+    throw cause;
+  }
+}
+
+/** Repeats a failure for a moment in place of asking again. */
+export function afterPauses<T>(ask: () => Promise<T>): () => Promise<T> {
+  let failed: { error: IssuerDown; until: number } | null = null;
+  return async () => {
+    if (failed !== null && performance.now() < failed.until) throw failed.error;
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof IssuerDown) failed = { error, until: performance.now() + pauseMs };
+      throw error;
+    }
+  };
 }

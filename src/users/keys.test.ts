@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
-import { createLog } from '../log.ts';
-import { addUser, findKey, hashKey, isKey, listKeys, rotateKey } from './keys.ts';
 import { endRights } from '../links/end-rights.ts';
+import { createLog } from '../observability/log.ts';
+import { addUser, findKey, hashKey, isKey, listKeys, rotateKey } from './keys.ts';
 import { removeUser } from './remove.ts';
 import { createUsers } from './users.ts';
 

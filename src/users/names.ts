@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { WorkcrateError } from '../errors.ts';
+import { toolGroups } from '../mcp/tool.ts';
 
 /** Lower case, so that no two users differ by case alone; nothing that a path or a terminal takes for its own. */
 const form = /^[a-z0-9][a-z0-9._@+-]{0,63}$/;
@@ -43,3 +44,39 @@ export function userOfClaim(issuer: string, claim: string | number): string {
   if (typeof claim === 'string' && isUserName(claim)) return claim;
   return `oauth-${hash('sha256', JSON.stringify([issuer, claim]), 'hex').slice(0, 32)}`;
 }
+
+/** Lets its holder see how the server is: /metrics and /status. */
+export const operatorScope = 'operator';
+
+/** What a key or token can be good for: the groups of tools, and looking after the server. */
+export const scopes: readonly string[] = [...toolGroups, operatorScope];
+
+/** What a key is good for unless that is said: every tool. */
+export const usualScopes: readonly string[] = toolGroups;
+
+export function demandScopes(given: readonly string[]): readonly string[] {
+  const unknown = given.filter((scope) => !scopes.includes(scope));
+  if (unknown.length === 0 && given.length > 0) return [...new Set(given)];
+  throw new WorkcrateError(
+    'config_invalid',
+    `--scopes takes any of ${scopes.join(', ')}, separated by commas${unknown.length > 0 ? `, not ${unknown.join(', ')}` : ''}.`,
+  );
+}
+
+const unitMs: Record<string, number> = { h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const mostYears = 10;
+
+/** When a key ends, from `90d`, `12h`, `4w`, a day, which is its start in UTC, or a time. */
+export function expiryOf(text: string, now: number): number {
+  const span = /^(\d{1,5})([hdw])$/.exec(text);
+  const at = span ? now + Number(span[1]) * unitMs[span[2]!]! : timeOf(text);
+  if (at > now && at <= now + mostYears * 366 * unitMs['d']!) return at;
+  throw new WorkcrateError(
+    'config_invalid',
+    `--expires takes a future time within ${mostYears} years, such as 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z, not ${JSON.stringify(text)}.`,
+  );
+}
+
+const isoTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
+
+const timeOf = (text: string): number => (isoTime.test(text) ? Date.parse(text) : Number.NaN);

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { IssuerDown } from './fetching.ts';
+import { IssuerDown } from './issuer-url.ts';
 import { createTokenCheck } from './oauth.ts';
 
 type Answer = (req: IncomingMessage, res: ServerResponse) => void;

@@ -1,18 +1,17 @@
 import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
-import type { Log } from '../log.ts';
-import { IssuerDown } from './fetching.ts';
-import { withoutSlash } from './issuer-url.ts';
-import { findKey, hashKey, isKey } from './keys.ts';
-import { createLastUse } from './last-use.ts';
-import type { OAuthOptions, TokenCheck } from './oauth.ts';
+import type { Log } from '../observability/log.ts';
 import { program } from '../program.ts';
+import { demandIssuer, IssuerDown, withoutSlash } from './issuer-url.ts';
+import { createLastUse, findKey, hashKey, isKey } from './keys.ts';
+import type { OAuthOptions, TokenCheck } from './oauth.ts';
 
-export { IssuerDown } from './fetching.ts';
+export { IssuerDown } from './issuer-url.ts';
+export { operatorScope, scopes, usualScopes } from './names.ts';
 export { demandStanding, type EndedRights } from './remove.ts';
-export { operatorScope, scopes, usualScopes } from './scopes.ts';
 
 export interface UsersOptions {
   readonly database: Database;
@@ -74,3 +73,30 @@ function unknownKey(): WorkcrateError {
     `The key is unknown, has expired or was replaced. An operator can make a new one: ${program} user rotate NAME.`,
   );
 }
+
+interface Ground {
+  readonly database: Database;
+  /** The URL of /mcp, which is what tokens are for unless the settings say otherwise. */
+  readonly resource: () => string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Who the settings let in, or null where nobody has to sign in. Refuses what they leave open. */
+export function openUsers(config: Config, { resource, ...ground }: Ground): Users | null {
+  if (config.auth.length === 0) return null;
+  const { oauthIssuer, oauthAudience, oauthUserClaim: userClaim, oauthScopes: scopes } = config;
+  if (!config.auth.includes('oauth')) return createUsers({ ...ground, keys: true, oauth: null });
+  const issuer = demandIssuer(oauthIssuer);
+  if (oauthAudience === null && config.publicUrl === null && !isNamed(config.host))
+    throw new WorkcrateError(
+      'config_invalid',
+      `--auth oauth with --host ${config.host} needs --public-url, which is the audience of the tokens, or --oauth-audience.`,
+    );
+  const audience = (): string => oauthAudience ?? resource();
+  const oauth = { issuer, audience, userClaim, scopes };
+  return createUsers({ ...ground, keys: config.auth.includes('keys'), oauth });
+}
+
+/** Whether an address to listen on is one that clients can call it by. */
+const isNamed = (host: string): boolean => host !== '0.0.0.0' && host !== '::';

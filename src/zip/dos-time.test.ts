@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dosTime } from './dos-time.ts';
+import { dosTime } from './records.ts';
 
 const FIRST = 0x0021_0000;
 const LAST = 0xff9f_bf7d;

@@ -1,9 +1,6 @@
 import { WorkcrateError } from '../errors.ts';
-import { checkEntries, type ZipEntry } from './entry.ts';
-import { at, end, indexAt, offsetsOf, type Offsets } from './offsets.ts';
-import { centralHeader, endRecords, localHeader, localHeaderSize } from './records.ts';
+import { centralHeader, centralHeaderSize, endRecords, localHeader, localHeaderSize } from './records.ts';
 
-export type { ZipEntry } from './entry.ts';
 export { uniqueNames } from './unique-names.ts';
 
 /** Either bytes of the archive itself, or the bytes from `start` up to `end` of the file at index `entry`. */
@@ -91,4 +88,100 @@ function* directoryBetween(
 function* clipped(bytes: Buffer, position: number, from: number, to: number): Generator<ZipPart> {
   const part = bytes.subarray(Math.max(from - position, 0), Math.max(to - position, 0));
   if (part.length > 0) yield { bytes: part };
+}
+
+/**
+ * Where each entry's records begin in the archive: 16 bytes per entry instead of the records themselves.
+ * Each array has one number more than there are entries, namely where its section ends.
+ */
+export interface Offsets {
+  readonly local: Float64Array;
+  readonly central: Float64Array;
+}
+
+function offsetsOf(entries: readonly ZipEntry[]): Offsets {
+  const local = new Float64Array(entries.length + 1);
+  entries.forEach((entry, index) => {
+    local[index + 1] = at(local, index) + localHeaderSize(entry) + entry.size;
+  });
+  const central = new Float64Array(entries.length + 1);
+  central[0] = end(local);
+  entries.forEach((entry, index) => {
+    central[index + 1] = at(central, index) + centralHeaderSize(entry, at(local, index));
+  });
+  return checked({ local, central });
+}
+
+/** Beyond 2^53 the sums are rounded, and the archive would not be what its size says. */
+function checked(offsets: Offsets): Offsets {
+  if (end(offsets.central) <= 2 ** 52) return offsets;
+  throw new WorkcrateError('invalid_input', 'These files are too large for one ZIP; make several.');
+}
+
+/** An offset that is known to exist. */
+function at(offsets: Float64Array, index: number): number {
+  return offsets[index] as number;
+}
+
+/** Where the section ends. */
+function end(offsets: Float64Array): number {
+  return at(offsets, offsets.length - 1);
+}
+
+/** The last index whose offset is not beyond `position`; 0 when all are. */
+function indexAt(offsets: Float64Array, position: number): number {
+  let low = 0;
+  let high = offsets.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (at(offsets, middle) <= position) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** A file to be stored. `modified` is in milliseconds since 1970. */
+export interface ZipEntry {
+  readonly name: string;
+  readonly size: number;
+  readonly crc32: number;
+  readonly modified: number;
+}
+
+/** Refuses what an unpacker could not restore, or would write outside the folder it unpacks to. */
+function checkEntries(entries: readonly ZipEntry[]): void {
+  if (entries.length === 0) throw refused('A ZIP needs at least one file.');
+  const seen = new Set<string>();
+  for (const entry of entries) {
+    checkName(entry.name);
+    checkNumbers(entry);
+    if (seen.has(entry.name)) throw refused(`Two files are named ${quoted(entry.name)}; rename one of them.`);
+    seen.add(entry.name);
+  }
+}
+
+function checkName(name: string): void {
+  if (/[\\\0]/.test(name)) throw refused(`${quoted(name)} holds a backslash or NUL; remove it.`);
+  if (/^[a-z]:/i.test(name)) throw refused(`${quoted(name)} begins with a drive letter; remove it.`);
+  // An empty component is a leading, doubled or trailing slash.
+  if (name.split('/').some((part) => part === '' || part === '.' || part === '..'))
+    throw refused(`${quoted(name)} is no relative path of a file; use one such as data/plot.png.`);
+  // Two names that differ in a lone surrogate would become the same bytes.
+  if (!name.isWellFormed()) throw refused(`${quoted(name)} is not valid Unicode; rename the file.`);
+  if (Buffer.byteLength(name) > 0xffff) throw refused(`${quoted(name)} is longer than 65,535 bytes.`);
+}
+
+function checkNumbers({ name, size, crc32 }: ZipEntry): void {
+  if (!Number.isSafeInteger(size) || size < 0)
+    throw refused(`The size of ${quoted(name)} must be a whole number of bytes, not ${size}.`);
+  if (crc32 !== crc32 >>> 0)
+    throw refused(`The CRC-32 of ${quoted(name)} must be an unsigned 32-bit number, not ${crc32}.`);
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
+}
+
+function refused(message: string): WorkcrateError {
+  return new WorkcrateError('invalid_input', message);
 }

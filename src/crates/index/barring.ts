@@ -1,6 +1,6 @@
-import type { Filter } from '../query/query.ts';
-import type { ClauseLists } from './clause-lists.ts';
 import { facets } from '../query/facets.ts';
+import type { Filter } from '../query/parse.ts';
+import type { ClauseLists } from './clause-lists.ts';
 import type { Pace } from './pace.ts';
 import { walk } from './scoring.ts';
 import type { Visible } from './visible.ts';

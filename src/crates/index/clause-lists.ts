@@ -1,11 +1,11 @@
-import type { Clause } from '../query/query.ts';
+import type { Clause } from '../query/parse.ts';
 import type { BlockCache } from './block-cache.ts';
 import { positionsKey, wordKey } from './keys.ts';
 import { lookUp } from './lookup.ts';
 import type { Pace } from './pace.ts';
 import { phraseIn } from './phrase.ts';
-import type { Postings } from './postings.ts';
 import { onlyInField } from './postings-of-field.ts';
+import type { Postings } from './postings.ts';
 import { prefixLists } from './prefix.ts';
 import type { Visible } from './visible.ts';
 

@@ -1,16 +1,16 @@
 import type { Queries } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
-import type { EntityCondition } from '../query/query.ts';
+import type { EntityCondition } from '../query/parse.ts';
 import { folded } from '../text/words.ts';
 import type { BlockCache } from './block-cache.ts';
-import { containing } from './entity-scan.ts';
 import { foldedValue, nameKey, typePrefix, valueForm, valuePart } from './entity-key.ts';
+import { containing } from './entity-scan.ts';
 import { typesWith } from './entity-types.ts';
 import { fromKey } from './keys.ts';
 import { lookUpIn } from './lookup.ts';
-import { eachPosting, numbersAt, type Postings } from './postings.ts';
 import { marks } from './many-rows.ts';
 import type { Pace } from './pace.ts';
+import { eachPosting, numbersAt, type Postings } from './postings.ts';
 import { decodeReferences, walkBack, type References } from './references.ts';
 import type { VisibleSegment } from './visible.ts';
 

@@ -1,7 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
-import { mostSteps, parseFilters } from '../query/filters.ts';
-import type { EntityCondition } from '../query/query.ts';
+import { mostSteps, parseFilters, type EntityCondition } from '../query/parse.ts';
 import { barByFilter, barDocuments, nothingBarred, type Barred } from './barring.ts';
 import { Best, compareKeys, type Hit } from './best.ts';
 import type { BlockCache } from './block-cache.ts';

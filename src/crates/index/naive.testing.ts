@@ -1,10 +1,9 @@
-import { parseQuery } from '../query/parse.ts';
-import type { Clause } from '../query/query.ts';
+import { facets, facetsOf } from '../query/facets.ts';
+import { parseQuery, type Clause } from '../query/parse.ts';
+import { lengthByte, lengthOfByte, saturation, textFields } from '../query/text-fields.ts';
 import { wordsOf, type FoundWord } from '../text/words.ts';
 import { sortKeyOf } from './batch.ts';
-import { facets, facetsOf } from '../query/facets.ts';
 import { countOfLevel, levelOf } from './postings.ts';
-import { lengthByte, lengthOfByte, saturation, textFields } from '../query/text-fields.ts';
 import { textsOf } from './texts.ts';
 import type { SummedUp } from './writing.ts';
 

@@ -1,11 +1,11 @@
-import type { Clause } from '../query/query.ts';
+import type { Clause } from '../query/parse.ts';
+import { textFields } from '../query/text-fields.ts';
 import type { Reading } from './clause-lists.ts';
 import { afterPrefix, formKey, wordKey } from './keys.ts';
 import { scan } from './lookup.ts';
 import type { Pace } from './pace.ts';
-import { eachPosting, type Postings } from './postings.ts';
 import { addCounts, onlyInField, WordPostingsWriter } from './postings-of-field.ts';
-import { textFields } from '../query/text-fields.ts';
+import { eachPosting, type Postings } from './postings.ts';
 import type { VisibleSegment } from './visible.ts';
 
 /** So many words may begin with a prefix; those that come later in the alphabet are left out. */

@@ -1,6 +1,5 @@
 import type { Database } from '../../database/database.ts';
-import { parseQuery } from '../query/parse.ts';
-import type { Query } from '../query/query.ts';
+import { parseQuery, type Query } from '../query/parse.ts';
 import { barByFilter, barClause, barDocuments, nothingBarred, type Barred } from './barring.ts';
 import type { BlockCache } from './block-cache.ts';
 import { listsOf } from './clause-lists.ts';

@@ -1,4 +1,4 @@
-import type { Clause } from '../query/query.ts';
+import type { Clause } from '../query/parse.ts';
 import { wordsOf } from '../text/words.ts';
 
 const mostLooked = 4000;

@@ -1,7 +1,5 @@
 import { WorkcrateError } from '../../errors.ts';
-import { cleaned } from './clean.ts';
-import { decode } from './decode.ts';
-import type { Issues } from './issues.ts';
+import { cleaned, cut, versionIn, type Issues } from './graph.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -88,4 +86,201 @@ function demandFewValues(text: string, most: number): void {
     else if (isSeparator(code)) values++;
   }
   if (values > most) throw tooLarge(`holds ${values} values; at most ${most} can be read`);
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** The text of a metadata file, which should be UTF-8 and is taken in any case. */
+function decode(bytes: Uint8Array, issues: Issues): string {
+  const wide = wideEncoding(bytes);
+  if (wide !== null) {
+    issues.add('not_utf8', wide);
+    return new TextDecoder(wide).decode(bytes);
+  }
+  const text = decodeNarrow(bytes, issues);
+  if (!text.startsWith('\u{feff}')) return text;
+  issues.add('byte_order_mark');
+  return text.slice(1);
+}
+
+/** UTF-16 is known by its mark, or by the NUL beside the first character, which JSON allows in ASCII only. */
+function wideEncoding(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
+  const [first, second] = bytes;
+  if (first === undefined || second === undefined) return null;
+  if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return 'utf-16le';
+  if ((first === 0xfe && second === 0xff) || (first === 0 && second !== 0)) return 'utf-16be';
+  return null;
+}
+
+function decodeNarrow(bytes: Uint8Array, issues: Issues): string {
+  try {
+    return strict.decode(bytes);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    issues.add('not_utf8');
+    return decodeDamaged(bytes);
+  }
+}
+
+/** UTF-8 with some damage where other letters of it are whole; what has none was written by an old Windows. */
+function decodeDamaged(bytes: Uint8Array): string {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  return /[^\p{ASCII}\u{fffd}]/u.test(text) ? text : new TextDecoder('windows-1252').decode(bytes);
+}
+
+/** What the @context says about the words of a document. No context is fetched: those of RO-Crate need not be. */
+export interface Terms {
+  /** What relative ids stand below; null where it is where the file is. */
+  readonly base: string | null;
+  /** Version of RO-Crate by the address of its context. */
+  readonly version: string | null;
+  /** A keyword such as `@id`, or the short name of a property or type; empty where there is none. */
+  nameOf(word: string): string;
+  /** Whether the plain texts of a property are ids. */
+  isReference(word: string): boolean;
+  /** The value of a keyword, under whatever word stands for it. */
+  valueOf(object: JsonObject, keyword: '@id' | '@type' | '@graph'): unknown;
+}
+
+/** Words that are looked up once and for all; there are many words for one name. */
+const mostRemembered = 100_000;
+
+export function readContext(context: unknown, issues: Issues, mostNames: number = limits.names): Terms {
+  const found = collect(context, issues);
+  const names = new Map<string, string>();
+  const admit = admitNames(mostNames, issues);
+  const nameOf = (word: string): string => {
+    const known = names.get(word);
+    if (known !== undefined) return known;
+    const name = admit(nameFrom(word, found.definitions.get(word), issues));
+    if (names.size < mostRemembered) names.set(word, name);
+    return name;
+  };
+  return {
+    base: found.base,
+    version: found.version,
+    nameOf,
+    isReference: found.references.size === 0 ? () => false : (word) => found.references.has(word),
+    valueOf(object, keyword) {
+      const value = object[keyword];
+      return value === undefined ? aliased(object, found.aliases.get(keyword)) : value;
+    },
+  };
+}
+
+/** Names that are read here have to be taken wherever they stand. */
+const alwaysTaken = (
+  'name description author creator keywords license datePublished identifier about conformsTo hasPart mainEntity ' +
+  'text value url email abstract summary givenName familyName alternateName headline title termCode cite-as ' +
+  'Dataset File Person Organization'
+).split(' ');
+
+/** Somebody who makes up a name for each value fills the index with names; those beyond the bound are passed over. */
+function admitNames(most: number, issues: Issues): (name: string) => string {
+  const taken = new Set(alwaysTaken);
+  return (name) => {
+    if (name === '' || name.startsWith('@') || taken.has(name)) return name;
+    if (taken.size >= most + alwaysTaken.length) {
+      issues.add('too_many_names', name);
+      return '';
+    }
+    taken.add(name);
+    return name;
+  };
+}
+
+interface Collected {
+  /** Terms, and the addresses, prefixed names or keywords that they stand for. */
+  readonly definitions: Map<string, string>;
+  readonly references: Set<string>;
+  readonly aliases: Map<string, string[]>;
+  base: string | null;
+  version: string | null;
+}
+
+function collect(context: unknown, issues: Issues): Collected {
+  const found: Collected = {
+    definitions: new Map(),
+    references: new Set(),
+    aliases: new Map(),
+    base: null,
+    version: null,
+  };
+  if (context === undefined || context === null) issues.add('context_missing');
+  // A context is a list of at most one level.
+  for (const part of Array.isArray(context) ? (context as unknown[]) : [context])
+    collectPart(part, found, issues);
+  return found;
+}
+
+function collectPart(part: unknown, found: Collected, issues: Issues): void {
+  if (typeof part === 'string') found.version ??= versionIn(part);
+  else if (isObject(part)) for (const term of Object.keys(part)) collectTerm(term, part[term], found);
+  else if (part !== null && part !== undefined) issues.add('context_not_readable');
+}
+
+function collectTerm(term: string, definition: unknown, found: Collected): void {
+  const iri = isObject(definition) ? definition['@id'] : definition;
+  if (term === '@base') found.base = usableBase(iri);
+  if (term.startsWith('@')) return;
+  if (isObject(definition) && definition['@type'] === '@id') found.references.add(term);
+  if (typeof iri !== 'string' || iri === '') return;
+  found.definitions.set(term, iri);
+  if (iri.startsWith('@')) found.aliases.set(iri, [...(found.aliases.get(iri) ?? []).slice(0, 9), term]);
+}
+
+/** Ids are compared by what follows the base, so it has to be a folder of some kind. */
+function usableBase(base: unknown): string | null {
+  return typeof base === 'string' && /^[a-z][a-z0-9+.-]*:.*[/#]$/i.test(base) ? base : null;
+}
+
+function aliased(object: JsonObject, words: readonly string[] | undefined): unknown {
+  const word = words?.find((word) => Object.hasOwn(object, word));
+  return word === undefined ? undefined : object[word];
+}
+
+const longestName = 200;
+
+/** An address or a prefixed name: `https://schema.org/Person`, `schema:Person`. */
+const iri = /^[a-z_][a-z0-9_+.-]*:\S+$/i;
+
+/** The last part of an address or a prefixed name, anything else as it is. */
+function shortName(word: string): string {
+  const plain = word.trim();
+  if (!iri.test(plain)) return plain;
+  const last = lastPart(plain);
+  // RO-Crate says File where schema.org says MediaObject.
+  return last === 'MediaObject' ? 'File' : last;
+}
+
+/** Looked for from the end: a list of all parts may be of any length. */
+function lastPart(address: string): string {
+  let end = address.length;
+  while (end > 0 && isBetween(address[end - 1]!)) end--;
+  let start = end;
+  while (start > 0 && !isBetween(address[start - 1]!)) start--;
+  return start === end ? address : address.slice(start, end);
+}
+
+function isBetween(character: string): boolean {
+  return character === '/' || character === '#' || character === ':';
+}
+
+/**
+ * The name of a property or a type. A word that the context defines is called by what it stands for, so that a word
+ * of one's own for `author` is an author; many vocabularies have numbers for names, though, and there the word stays.
+ */
+function nameFrom(word: string, definition: string | undefined, issues: Issues): string {
+  if (word.startsWith('@')) return word;
+  if (definition?.startsWith('@')) return definition;
+  const meant = definition === undefined ? '' : shortName(definition);
+  return tidyName(/^[A-Za-z]+$/.test(meant) ? meant : shortName(word), issues);
+}
+
+function tidyName(name: string, issues: Issues): string {
+  // What the @ means is for keywords alone.
+  const plain = cleaned(name).replace(/^@+/, '');
+  if (plain === '') issues.add('name_empty');
+  if (plain.length > longestName) issues.add('name_too_long', plain);
+  return cut(plain, longestName);
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { cleaned, cut, isClean } from './clean.ts';
-import type { Issues } from './issues.ts';
+import { cleaned, cut, isClean, type Issues } from './graph.ts';
 
 /** Longer ones are data in disguise; what is cut off is told apart by its hash. */
 const longestId = 1000;

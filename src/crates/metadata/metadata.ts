@@ -1,11 +1,8 @@
 import { WorkcrateError } from '../../errors.ts';
 import type { CrateMetadata, Entity } from '../crate.ts';
-import { readContext, type Terms } from './context.ts';
-import { isObject, parseDocument } from './document.ts';
-import type { Graph, Value } from './graph.ts';
-import { collectIssues, type Issues } from './issues.ts';
-import { findDescriptor, findRoot } from './root.ts';
-import { readRoot } from './root-fields.ts';
+import { isObject, parseDocument, readContext, type Terms } from './document.ts';
+import { collectIssues, type Graph, type Issues, type Value } from './graph.ts';
+import { findDescriptor, findRoot, readRoot } from './root.ts';
 import { walk } from './walk.ts';
 
 /**

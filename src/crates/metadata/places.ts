@@ -1,8 +1,6 @@
-import type { Terms } from './context.ts';
-import { tooLarge, type JsonObject, type Limits } from './document.ts';
-import type { Node, Value } from './graph.ts';
+import { tooLarge, type JsonObject, type Limits, type Terms } from './document.ts';
+import type { Issues, Node, Value } from './graph.ts';
 import { idFrom, isAbsolute, judgeId, keyOf, otherSpellings } from './ids.ts';
-import type { Issues } from './issues.ts';
 
 /** A reference to what was not known when it was met. Until it is, its id stands as text. */
 interface Waiting {

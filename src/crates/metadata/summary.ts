@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CrateIssue, CrateMetadata, Entity, ReadCrate } from '../crate.ts';
-import { cut } from './clean.ts';
+import { cut } from './graph.ts';
 
 const mostTypes = 200;
 /** Of authors, keywords, identifiers and profiles each. All of them can be searched for; nobody reads as many. */

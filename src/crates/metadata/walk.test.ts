@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readContext } from './context.ts';
-import { parseDocument } from './document.ts';
-import { collectIssues } from './issues.ts';
+import { parseDocument, readContext } from './document.ts';
+import { collectIssues } from './graph.ts';
 import {
+  descriptor,
   entityOf,
   issuesOf,
   readGraph,
   readRootWith,
-  descriptor,
   root,
   valuesOf,
 } from './metadata.testing.ts';

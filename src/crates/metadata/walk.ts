@@ -1,9 +1,6 @@
-import { isObject, limits, type JsonObject } from './document.ts';
-import { cleaned, cut, isClean } from './clean.ts';
-import type { Terms } from './context.ts';
-import type { Graph, Node } from './graph.ts';
+import { isObject, limits, type JsonObject, type Terms } from './document.ts';
+import { cleaned, cut, isClean, type Graph, type Issues, type Node } from './graph.ts';
 import { idFrom, keyOf } from './ids.ts';
-import type { Issues } from './issues.ts';
 import { nameNameless, open, put, refer, settle, type Slot, type Walk, type WalkLimits } from './places.ts';
 
 const deepest = 64;

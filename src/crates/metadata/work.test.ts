@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Graph, Node, Value } from './graph.ts';
-import { collectIssues } from './issues.ts';
-import { readContext } from './context.ts';
-import { parseDocument } from './document.ts';
-import { readMetadata } from './metadata.ts';
+import { parseDocument, readContext } from './document.ts';
+import { collectIssues, type Graph, type Node, type Value } from './graph.ts';
 import { descriptor, entityOf, issuesOf, readGraph, readRootWith, root } from './metadata.testing.ts';
-import { findDescriptor, findRoot } from './root.ts';
-import { readRoot } from './root-fields.ts';
+import { readMetadata } from './metadata.ts';
+import { findDescriptor, findRoot, readRoot } from './root.ts';
 import { walk } from './walk.ts';
 
 const fields = (

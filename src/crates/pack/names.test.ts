@@ -3,9 +3,8 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../../errors.ts';
 import { zipLayout } from '../../zip/zip.ts';
-import { idOfPath, pathOfId } from './ids.ts';
-import { createNaming, objectName, ownerOfObject } from './names.ts';
-import { orcidUrl } from './people.ts';
+import { idOfPath, orcidUrl, pathOfId } from './entities.ts';
+import { createNaming, objectName, ownerOfObject } from './packed.ts';
 
 const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }).filter((text) => !/[/\0]/.test(text));
 

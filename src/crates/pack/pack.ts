@@ -4,21 +4,28 @@ import { WorkcrateError } from '../../errors.ts';
 import type { Executions } from '../../executions/executions.ts';
 import type { Files } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
-import type { Places } from '../../places/places.ts';
 import type { Source, SourceObject } from '../../storage/source.ts';
-import { aboutOf } from './about.ts';
+import { packageVersion } from '../../version.ts';
+import type { Places } from '../../workspaces/workspaces.ts';
 import { archiveOf, type Archive } from './archive.ts';
-import { gatherRun } from './gather-run.ts';
-import { addStored, startGathering, textMember, type Gathering } from './gathering.ts';
-import { metadataName, metadataOf, previewName } from './metadata.ts';
-import { objectName } from './names.ts';
-import type { Author, PackedCrate, PackedFile } from './packed.ts';
+import { languageNames } from './entities.ts';
+import { addStored, gatherRun, startGathering, textMember, type Gathering } from './gather.ts';
+import {
+  metadataName,
+  metadataOf,
+  objectName,
+  previewName,
+  type About,
+  type Author,
+  type PackedCrate,
+  type PackedFile,
+  type PackedRun,
+} from './packed.ts';
 import { previewOf } from './preview.ts';
 import type { ReserveRoom } from './quota.ts';
 
-export { ownerOfObject } from './names.ts';
+export { ownerOfObject, type Author } from './packed.ts';
 export { createPackQuota } from './quota.ts';
-export type { Author } from './packed.ts';
 
 export interface PackingOptions {
   readonly files: Pick<Files, 'find' | 'open'>;
@@ -196,3 +203,58 @@ function bounded(notes: readonly string[]): string[] {
   if (notes.length <= mostNotes) return [...notes];
   return [...notes.slice(0, mostNotes), `There are ${notes.length - mostNotes} more such remarks.`];
 }
+
+/** What is said of a crate: what the caller says, and what can be told without. */
+function aboutOf(
+  { user }: Caller,
+  request: PackRequest,
+  run: PackedRun | null,
+  files: readonly PackedFile[],
+  published: number,
+): About {
+  const { title, description, license, keywords = [], authors = [] } = request;
+  return {
+    title: title?.trim() || usualTitle(run, files),
+    description: description?.trim() || usualDescription(run, files),
+    license: license ?? null,
+    keywords,
+    authors,
+    user,
+    published,
+    version: packageVersion,
+  };
+}
+
+function usualTitle(run: PackedRun | null, files: readonly PackedFile[]): string {
+  if (run !== null) return `${languageNames[run.language].name} run ${run.id}`;
+  return `${counted(files.length, 'file')} from Workcrate`;
+}
+
+function usualDescription(run: PackedRun | null, files: readonly PackedFile[]): string {
+  if (run === null) return `${listed(files.map(nameOf), 'file')}, packed as kept.`;
+  const { name } = languageNames[run.language];
+  const given = listed([...run.inputs.map(nameOf), ...run.missing.map((file) => file.name)], 'input');
+  const made = listed(run.results.map(nameOf), 'result');
+  const day = new Date(run.startedAt).toISOString().slice(0, 10);
+  return `A run of ${name} code on ${day}: ${made} from ${given}; ${run.outcome}.`;
+}
+
+const mostListed = 3;
+const longestName = 60;
+
+/** As people know a file: by its last name. */
+const nameOf = ({ path }: PackedFile): string => path.slice(path.lastIndexOf('/') + 1);
+
+/** The first names, and how many more there are: crates are told apart by them. */
+function listed(names: readonly string[], what: string): string {
+  if (names.length === 0) return `no ${what}s`;
+  const few = names.slice(0, mostListed).map(shortened);
+  const more = names.length - few.length;
+  if (more > 0) return `${few.join(', ')} and ${counted(more, `more ${what}`)}`;
+  return few.length === 1 ? few[0]! : `${few.slice(0, -1).join(', ')} and ${few.at(-1)}`;
+}
+
+const shortened = (name: string): string =>
+  name.length > longestName ? `${name.slice(0, longestName).toWellFormed()}…` : name;
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { ada, openRoom, type TestRoom } from '../../executions/room.testing.ts';
 import { collectText } from '../../streams.ts';
-import { readMember, readZipDirectory, storedRange } from '../../unzip/unzip.ts';
+import { readMember, readZipDirectory, storedRange } from '../../zip/unzip.ts';
+import type { GraphEntity } from './entities.ts';
 import { createPacking, type Packed, type PackingOptions, type PackRequest } from './pack.ts';
-import type { GraphEntity } from './entity.ts';
 import { memoryTarget } from './target.testing.ts';
 
 /** 15 November 2026, so that what is packed is the same each time. */

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { escaped, link, readableSize } from './html.ts';
 import type { PackedCrate, PackedFile } from './packed.ts';
-import { previewOf } from './preview.ts';
+import { escaped, link, previewOf, readableSize } from './preview.ts';
 
 function file(path: string): PackedFile {
   const sha256 = 'a'.repeat(64);

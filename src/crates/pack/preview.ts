@@ -1,12 +1,13 @@
-import { iso } from './entity.ts';
-import { escaped, link, readableSize } from './html.ts';
-import { idOfPath } from './ids.ts';
-import { licenceEntity } from './licence.ts';
-import { metadataName } from './metadata.ts';
-import type { About, MissingFile, PackedCrate, PackedFile, PackedRun } from './packed.ts';
-import { orcidUrl } from './people.ts';
-import { style } from './preview-style.ts';
-import { languageNames } from './run-entities.ts';
+import { idOfPath, iso, languageNames, orcidUrl } from './entities.ts';
+import {
+  metadataName,
+  type About,
+  type MissingFile,
+  type PackedCrate,
+  type PackedFile,
+  type PackedRun,
+} from './packed.ts';
+import { licenceEntity } from './run-facts.ts';
 
 /**
  * `ro-crate-preview.html`: one page that says what the crate is, without a script and without anything to fetch. RO-Crate
@@ -156,4 +157,73 @@ ${lines.join('\n')}
 function time(milliseconds: number): string {
   const moment = iso(milliseconds);
   return `<time datetime="${moment}">${moment.slice(0, 19).replace('T', ' ')} UTC</time>`;
+}
+
+/** The look of the page: nothing is fetched, both light and dark, and it prints. */
+const style = `
+:root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d9dfe6; --paper: #ffffff; --tint: #f4f6f9; --accent: #0b6e5f; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e9ef; --soft: #a3afbd; --line: #35404d; --paper: #151a21; --tint: #1d242d; --accent: #5fcab6; --bad: #ff8a80; }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
+main { max-width: 64rem; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .5rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.15rem; margin: 2.5rem 0 .75rem; padding-bottom: .3rem; border-bottom: 2px solid var(--accent); }
+p { margin: .5rem 0; white-space: pre-line; overflow-wrap: anywhere; }
+a { color: var(--accent); }
+a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .35rem 1.5rem; margin: 1rem 0; }
+dt { color: var(--soft); }
+dt a { color: inherit; text-decoration-style: dotted; }
+dd { margin: 0; overflow-wrap: anywhere; white-space: pre-line; }
+.wide { overflow-x: auto; }
+.wide + .wide { margin-top: 1.5rem; }
+table { border-collapse: collapse; width: 100%; font-size: .94rem; }
+caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
+th, td { text-align: left; vertical-align: top; padding: .45rem .75rem .45rem 0; border-bottom: 1px solid var(--line); }
+th { color: var(--soft); font-weight: 600; }
+td { overflow-wrap: anywhere; min-width: 6rem; }
+.type { overflow-wrap: normal; white-space: nowrap; }
+.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+code, pre { font-family: ui-monospace, monospace; font-size: .86rem; }
+pre { background: var(--tint); border: 1px solid var(--line); border-radius: .4rem; padding: 1rem; overflow-x: auto; tab-size: 4; }
+.failed { color: var(--bad); font-weight: 600; }
+footer { margin-top: 3rem; color: var(--soft); font-size: .88rem; }
+@media (max-width: 40rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .6rem; } }
+`.trim();
+
+const named: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Characters that HTML refuses, or that turn the direction of what comes after them, are shown as a mark. */
+const unseen =
+  // oxlint-disable-next-line no-control-regex -- these are what must not get through
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Noncharacter_Code_Point}]/gu;
+
+/** Any text as text, inside of an element or of a quoted attribute. */
+export function escaped(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(unseen, '\ufffd')
+    .replace(/[&<>"']/g, (mark) => named[mark]!);
+}
+
+/** A link, if that is where a browser may go: a page of the web, or a file beside this one. */
+export function link(address: string, text: string): string {
+  const isWeb = /^https?:\/\//i.test(address);
+  const isBeside = !/^[^/?#]*:/.test(address) && !address.startsWith('/');
+  return isWeb || isBeside ? `<a href="${escaped(address)}">${escaped(text)}</a>` : escaped(text);
+}
+
+const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+
+export function readableSize(bytes: number): string {
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
+  return step === 0 ? `${bytes} bytes` : `${(bytes / 1000 ** step).toFixed(1)} ${units[step]}`;
 }

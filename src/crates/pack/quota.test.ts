@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../../database/postgres.testing.ts';
 import { isWorkcrateError } from '../../errors.ts';
-import { createLog } from '../../log.ts';
+import { createLog } from '../../observability/log.ts';
 import { keep, openPacking } from './packing.testing.ts';
 import { createPackQuota } from './quota.ts';
 

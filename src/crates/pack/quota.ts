@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
 import type { Quotas } from '../../files/files.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../observability/log.ts';
 
 interface Held {
   readonly bytes: number;

@@ -7,12 +7,18 @@ import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { isWorkcrateError, type ErrorCode } from '../../errors.ts';
 import { plainSandbox } from '../../executions/plain-sandbox.testing.ts';
-import { readMetadata } from '../metadata/metadata.ts';
-import { collectBytes } from '../../streams.ts';
 import { chunksOf } from '../../storage/bytes.testing.ts';
+import { collectBytes } from '../../streams.ts';
+import { readMetadata } from '../metadata/metadata.ts';
 import { keep, metadataIn, openPacking, openZip } from './packing.testing.ts';
-import { giveFile } from './replay-place.ts';
-import { openReplayPlace, replayCrate, replayJson, replayText, type ReplayReport } from './replay.ts';
+import {
+  giveFile,
+  openReplayPlace,
+  replayCrate,
+  replayJson,
+  replayText,
+  type ReplayReport,
+} from './replay.ts';
 
 interface Changed {
   readonly metadata?: (text: string) => string;

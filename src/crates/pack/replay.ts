@@ -1,16 +1,28 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { WorkcrateError } from '../../errors.ts';
+import { fchownSync, mkdirSync, write } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { difference, snapshot, type Changes } from '../../artifacts/changes.ts';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { digesting } from '../../files/files.ts';
+import {
+  belowRoot,
+  here,
+  joined,
+  parseName,
+  parsePath,
+  removeTree,
+  type Components,
+} from '../../paths/paths.ts';
 import type { Place, RunEnd, Sandbox } from '../../sandbox/sandbox.ts';
 import { collectBytes, collectText } from '../../streams.ts';
+import { giveTo } from '../../workspaces/workspaces.ts';
 import type { CrateMetadata } from '../crate.ts';
-import { differences, hashes, look } from './replay-changes.ts';
-import { giveFile, replayFolder } from './replay-place.ts';
-import { planReplay, type PlannedFile, type ReplayPlan } from './replay-plan.ts';
+import { measure, placeFile, planReplay, type PlannedFile, type ReplayPlan } from './replay-plan.ts';
 import { compareResults, isReproduced, type ReplayReport } from './replay-report.ts';
 
-export { openReplayPlace } from './replay-place.ts';
 export { replayJson, replayText, type ReplayReport } from './replay-report.ts';
 
 export interface ReplayOptions {
@@ -185,4 +197,118 @@ const stateOf = (succeeded: boolean) => (succeeded ? ('completed' as const) : ('
 
 function shown(path: string): string {
   return JSON.stringify(path.slice(0, 200));
+}
+
+const writeBytes = promisify(write);
+
+/** Where a replay runs, as seen inside. */
+const replayFolder = '/workspace/replay';
+const folderName = 'replay';
+
+export interface ReplayPlace extends AsyncDisposable {
+  readonly place: Place;
+}
+
+/**
+ * Folders for one replay, so that it meets nothing of anybody's and overwrites nothing. They are below `parent`, and
+ * gone afterwards. `uid` is as in every place: the one of the run where this is root, else null.
+ */
+export async function openReplayPlace(parent: string, uid: number | null): Promise<ReplayPlace> {
+  const folder = await mkdtemp(join(parent, 'workcrate-replay-'));
+  const remove = () => removeTree(folder);
+  try {
+    const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
+    for (const path of [place.workspace, place.artifacts, join(place.workspace, folderName)])
+      makeFolder(path, uid);
+    return { place, [Symbol.asyncDispose]: remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** By path, since no code has run there yet. */
+function makeFolder(path: string, uid: number | null): void {
+  mkdirSync(path, { mode: 0o700, recursive: true });
+  if (uid !== null) giveTo(path, uid);
+}
+
+function createBelow(base: string, path: Components, uid: number | null) {
+  const root = belowRoot(base);
+  try {
+    root.makeFolder(joined(...path.slice(0, -1).map(parseName)), uid);
+    return root.create(path);
+  } catch (error) {
+    if (!isInTheWay(error)) throw error;
+    throw new WorkcrateError(
+      'unsupported',
+      `Two inputs of the crate want the same place: ${JSON.stringify(path.join('/').slice(0, 200))} is one of them.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Whether a file is where a folder has to be, or anything where the file has to be. */
+function isInTheWay(error: unknown): boolean {
+  if (isWorkcrateError(error, 'path_refused')) return error.details['kind'] === 'not_folder';
+  return isWorkcrateError(error, 'already_exists') || isWorkcrateError(error, 'path_not_found');
+}
+
+/** Writes a file that the run is given, and gives its size. Its folders are made, and all of it belongs to the run. */
+export async function giveFile(
+  { uid, workspace, artifacts }: Place,
+  name: string,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const isArtifact = name.startsWith('/artifacts/');
+  const base = isArtifact ? artifacts : join(workspace, folderName);
+  const path = parsePath(isArtifact ? name.slice('/artifacts/'.length) : name);
+  using file = createBelow(base, path, uid);
+  let size = 0;
+  for await (const chunk of bytes) {
+    for (let done = 0; done < chunk.length;) done += (await writeBytes(file.fd, chunk, done)).bytesWritten;
+    size += chunk.length;
+  }
+  if (uid !== null) fchownSync(file.fd, uid, uid);
+  return size;
+}
+
+/** The folder of the run and /artifacts, as every run's are compared. */
+async function look({ workspace, artifacts }: Place) {
+  return {
+    working: await snapshot(workspace, parseName('replay')),
+    artifacts: await snapshot(artifacts, here),
+  };
+}
+
+type Look = Awaited<ReturnType<typeof look>>;
+
+function differences(before: Look, after: Look): { names: string[]; complete: boolean } {
+  const working = difference(before.working, after.working);
+  const artifacts = difference(before.artifacts, after.artifacts);
+  const isAll = ({ complete, omitted }: Changes): boolean =>
+    complete && omitted.created + omitted.modified === 0;
+  return {
+    names: [
+      ...working.created,
+      ...working.modified,
+      ...[...artifacts.created, ...artifacts.modified].map((name) => `/artifacts/${name}`),
+    ],
+    complete: isAll(working) && isAll(artifacts),
+  };
+}
+
+/** Files that no crate could hold, such as links and hidden ones, are no results. */
+async function hashes(
+  place: Place,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const name of names) {
+    const file = placeFile(place, replayFolder, name);
+    const measured = file && (await measure(file, signal));
+    if (measured !== null && typeof measured !== 'string') found.set(name, measured.sha256);
+  }
+  return found;
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ada } from '../../executions/room.testing.ts';
-import type { GraphEntity } from './entity.ts';
-import { graphOf, keep, membersOf, openPacking, type Graph } from './packing.testing.ts';
 import { recordProof } from '../../requirements.testing.ts';
+import type { GraphEntity } from './entities.ts';
+import { graphOf, keep, membersOf, openPacking, type Graph } from './packing.testing.ts';
 
 interface Specimen extends Graph {
   readonly names: ReadonlySet<string>;

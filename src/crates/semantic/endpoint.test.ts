@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDatabase } from '../../database/open.ts';
-import { createLog } from '../../log.ts';
-import { documentsOf, everything, reading } from './corpus.testing.ts';
-import { endpointEmbedder, endpointOf, endpointVersion } from './endpoint.ts';
-import { key, patience, proper, serve, vectorOf } from './endpoint.testing.ts';
-import { createFitting, createMeaning } from './semantic.ts';
+import { createLog } from '../../observability/log.ts';
 import { recordProof } from '../../requirements.testing.ts';
+import { documentsOf, everything, reading } from './corpus.testing.ts';
+import { key, patience, proper, serve, vectorOf } from './endpoint.testing.ts';
+import { endpointEmbedder, endpointOf, endpointVersion } from './endpoint.ts';
+import { createFitting, createMeaning } from './semantic.ts';
 
 test('endpoint asks in batches, with the key and the model, and gives vectors of length 1 in order', async () => {
   await using it = await serve(proper);

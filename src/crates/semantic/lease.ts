@@ -4,7 +4,7 @@ import { acquireLease } from '../../concurrency/lease.ts';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import type { Database } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../observability/log.ts';
 
 /** Longer than any step of the fitting takes, since nothing is renewed while it computes. */
 const leaseMs = 300_000;

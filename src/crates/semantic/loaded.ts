@@ -1,6 +1,6 @@
 import { createMutex } from '../../concurrency/mutex.ts';
 import type { Database } from '../../database/database.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../observability/log.ts';
 import { chosenSpace, type ChosenSpace, type SpaceLimits } from './chosen-space.ts';
 import type { Endpoint } from './endpoint.ts';
 import { floatsOf } from './lsa-bytes.ts';

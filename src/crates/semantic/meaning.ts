@@ -1,13 +1,13 @@
 import type { Clock } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../observability/log.ts';
 import type { Allowed, Meaning, MeaningStatus, Ranked, WordRanking } from '../index/ranking.ts';
 import { spaceLimits, type SpaceLimits } from './chosen-space.ts';
 import { countedIn } from './counted.ts';
 import { isZero } from './embedder.ts';
-import { endpointOf, type EndpointOptions } from './endpoint.ts';
 import { failed } from './endpoint-request.ts';
+import { endpointOf, type EndpointOptions } from './endpoint.ts';
 import { isStale } from './fitting.ts';
 import { byMeaning, hybrid } from './hybrid.ts';
 import { createLoader, type Loaded } from './loaded.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../observability/log.ts';
 import { inBatches, type SemanticDocument } from './document.ts';
 import { textsAtOnce, type Endpoint } from './endpoint.ts';
 import { fill } from './filling.ts';

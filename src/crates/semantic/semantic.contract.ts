@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openDatabase } from '../../database/open.ts';
 import type { Database } from '../../database/database.ts';
-import { createLog } from '../../log.ts';
+import { openDatabase } from '../../database/open.ts';
+import { createLog } from '../../observability/log.ts';
 import { documentsOf, everything, madeUpTexts, plainWords, reading } from './corpus.testing.ts';
 import type { SemanticDocument } from './document.ts';
 import { createFitting, createMeaning, type Fitting } from './semantic.ts';

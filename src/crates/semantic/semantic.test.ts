@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { openDatabase } from '../../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../../database/postgres.testing.ts';
-import { createLog } from '../../log.ts';
+import { createLog } from '../../observability/log.ts';
 import { documentsOf, everything, plainWords, reading, twoNamesForOne } from './corpus.testing.ts';
 import { semanticContract } from './semantic.contract.ts';
 import { createFitting, createMeaning } from './semantic.ts';

@@ -1,6 +1,10 @@
-import { isAbsolute, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { WorkcrateError } from '../../errors.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { errnoOf, WorkcrateError } from '../../errors.ts';
+import { openRemoteSource, type RemoteSourceOptions } from '../../storage/open.ts';
+import { ownMark, type Source } from '../../storage/source.ts';
+import { folderSource } from './folder-source.ts';
 
 /** What the address of a source names. A prefix is empty or ends in `/`. */
 export type Address =
@@ -59,4 +63,49 @@ function malformed(text: string, reason: string): WorkcrateError {
     `The crate source ${JSON.stringify(shown)} is not understood: ${reason}. Give it as file:///data/crates, ` +
       's3://bucket/prefix or azure://container/prefix; credentials and endpoints are settings of their own.',
   );
+}
+
+export type SourceOptions =
+  | {
+      readonly kind: 'folder';
+      readonly directory: string;
+      /** What ids and links call it, where that is not its own URL. */
+      readonly knownAs?: string;
+    }
+  | RemoteSourceOptions;
+
+/** Every kind of source there is. */
+export async function openSource(
+  options: SourceOptions,
+  limits?: Parameters<typeof openRemoteSource>[1],
+): Promise<Source> {
+  return options.kind === 'folder'
+    ? folderSource(options.directory, options.knownAs)
+    : openRemoteSource(options, limits);
+}
+
+/** In the folder itself, so that it goes along wherever the folder goes. No listing tells it. */
+const nameFile = `${ownMark}source`;
+const longestName = 4096;
+
+/**
+ * The URL that a folder had when crates were first packed into it. It is written down at that time. Null where that
+ * cannot be known: then the folder is known by the URL that it has.
+ */
+export function lastingNameOf(directory: string): string | null {
+  const file = join(directory, nameFile);
+  const own = pathToFileURL(resolve(directory)).href.replace(/\/*$/, '/');
+  try {
+    const name = readFileSync(file, 'utf8').trim();
+    return name.startsWith('file:///') && name.endsWith('/') && name.length < longestName ? name : null;
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') return null;
+  }
+  try {
+    writeFileSync(file, `${own}\n`, { mode: 0o600, flag: 'wx' });
+    return own;
+  } catch (error) {
+    // Another server was first, or the folder is not there, or cannot be written to.
+    return errnoOf(error) === 'EEXIST' ? lastingNameOf(directory) : null;
+  }
 }

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { recordProof } from '../../requirements.testing.ts';
 import type { TestSource } from '../../storage/source.contract.ts';
 import type { CratePlace } from '../crate.ts';
-import { candidatesIn } from './candidates.ts';
-import { folderSource } from './folder-source.ts';
-import { fill, testFolder } from './folder-source.testing.ts';
 import { ownerOfObject as packOwner } from '../pack/pack.ts';
-import { everybodys } from './place.ts';
-import { recordProof } from '../../requirements.testing.ts';
+import { candidatesIn, everybodys } from './discover.ts';
+import { fill, testFolder } from './folder-source.testing.ts';
+import { folderSource } from './folder-source.ts';
 
 const found = ({ source }: TestSource, ownerOf = everybodys): Promise<CratePlace[]> =>
   Array.fromAsync(candidatesIn({ source, ownerOf }));

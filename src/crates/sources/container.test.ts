@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { collectBytes } from '../../streams.ts';
-import type { Source } from '../../storage/source.ts';
-import { archive, type TestMember } from '../../unzip/archive.testing.ts';
-import { openContainer } from './container.ts';
-import type { CrateContainer, CrateFile } from './contents.ts';
-import { placeIn, testFolder } from './folder-source.testing.ts';
 import { recordProof } from '../../requirements.testing.ts';
+import type { Source } from '../../storage/source.ts';
+import { collectBytes } from '../../streams.ts';
+import { archive, type TestMember } from '../../zip/unzip-archive.testing.ts';
+import { openContainer, type CrateContainer, type CrateFile } from './container.ts';
+import { placeIn, testFolder } from './folder-source.testing.ts';
 
 const zips = join(import.meta.dirname, '../../../fixtures/crates/zips');
 const most = { limit: 1e9 };

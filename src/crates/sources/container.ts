@@ -1,8 +1,172 @@
-import { crateChanged, crateGone, type OpenSourceObject, type Source } from '../../storage/source.ts';
-import type { CratePlace } from '../crate.ts';
-import type { CrateContainer } from './contents.ts';
-import { objectContainer } from './object-container.ts';
-import { zipContainer } from './zip-container.ts';
+import { WorkcrateError } from '../../errors.ts';
+import {
+  crateChanged,
+  crateGone,
+  isSourceName,
+  type OpenSourceObject,
+  type Source,
+  type SourceObject,
+  type SourcePage,
+} from '../../storage/source.ts';
+import { isShortPath } from '../../zip/unzip.ts';
+import type { CrateIssue, CratePlace } from '../crate.ts';
+import { folderOf } from './discover.ts';
+import { gathered, zipContainer } from './zip-container.ts';
+
+/** One file of a crate. */
+export interface CrateFile {
+  /** Below the root of the crate: posix, relative, without `..`, backslash, drive or control characters. */
+  readonly path: string;
+  readonly size: number;
+  readonly compressedSize: number;
+  /** In milliseconds. */
+  readonly modified: number | null;
+  /** Why it cannot be had, or is not what it seems. */
+  readonly problem: string | null;
+  /** Its place in the directory of the archive, since several may have one name; null where there is no archive. */
+  readonly member: number | null;
+}
+
+export interface ReadingFile {
+  /** A larger file is `too_large`. */
+  readonly limit: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Where the bytes of a file stand as they are, in an object of the source. */
+export interface StoredFile {
+  readonly object: string;
+  readonly stamp: string;
+  readonly start: number;
+  readonly end: number;
+  /** Of these bytes, where an archive says it. */
+  readonly crc32: number | null;
+}
+
+/** A crate that is held open, whatever form it has. */
+export interface CrateContainer extends AsyncDisposable {
+  /** Where in the archive its root is: empty, or ending in `/`. */
+  readonly root: string;
+  /** What is odd about how it is packed. */
+  readonly issues: readonly CrateIssue[];
+  /** Entries that have no safe path, as far as `files` has come at least. They are not listed. */
+  readonly unsafe: number;
+  /** All files in the order in which they stand there; no folders, and nothing outside of the root. */
+  files(signal?: AbortSignal): AsyncIterable<CrateFile>;
+  /** By its exact path: neither case nor Unicode form is folded. */
+  find(path: string, signal?: AbortSignal): Promise<CrateFile | null>;
+  /**
+   * The bytes of a file, of which the last are given only once all have proved right. A chunk is good only until the
+   * next one is asked for.
+   */
+  read(file: CrateFile, options: ReadingFile): AsyncIterable<Uint8Array>;
+  /** Null where its bytes are compressed, or cannot be had. */
+  stored(file: CrateFile, signal?: AbortSignal): Promise<StoredFile | null>;
+  /** The bytes of the metadata; `metadata_invalid` where there is none. */
+  metadata(limit: number, signal?: AbortSignal): Promise<Uint8Array>;
+}
+
+/** A crate whose files are objects of their own: a folder of them, or metadata that describe what is elsewhere. */
+function objectContainer(
+  source: Source,
+  kind: 'folder' | 'detached',
+  metadata: OpenSourceObject,
+): CrateContainer {
+  const { name, size } = metadata.object;
+  const folder = folderOf(name);
+  let unsafe = 0;
+
+  async function* files(signal?: AbortSignal): AsyncGenerator<CrateFile> {
+    unsafe = 0;
+    if (kind === 'detached') return yield fileOf(metadata.object, folder);
+    for await (const object of objectsBelow(source, folder, signal)) {
+      const path = object.name.slice(folder.length);
+      if (isHidden(path)) continue;
+      if (isSafe(path)) yield fileOf(object, folder);
+      else unsafe++;
+    }
+  }
+
+  async function find(path: string, signal?: AbortSignal): Promise<CrateFile | null> {
+    const object = folder + path;
+    if (!isSourceName(path) || isHidden(path) || !isSafe(path)) return null;
+    if (kind === 'detached' && object !== name) return null;
+    const found = await source.stat(object, signal);
+    return found && fileOf(found, folder);
+  }
+
+  async function* read(file: CrateFile, { limit, signal }: ReadingFile): AsyncGenerator<Uint8Array> {
+    if (file.size > limit) throw tooLarge(file, limit);
+    const object = folder + file.path;
+    await using open = await source.open(object, signal);
+    if (open === null) throw crateGone(source.url, object);
+    if (!isSame(open.object, file)) throw crateChanged(source.url, object);
+    yield* open.read(0, open.size, signal);
+  }
+
+  async function stored(file: CrateFile, signal?: AbortSignal): Promise<StoredFile | null> {
+    const found = await source.stat(folder + file.path, signal);
+    if (found === null) throw crateGone(source.url, folder + file.path);
+    if (!isSame(found, file)) throw crateChanged(source.url, found.name);
+    return { object: found.name, stamp: found.stamp, start: 0, end: found.size, crc32: null };
+  }
+
+  return {
+    root: '',
+    issues: [],
+    get unsafe() {
+      return unsafe;
+    },
+    files,
+    find,
+    read,
+    stored,
+    // Read from what was opened, and so of the stamp that was asked for.
+    metadata: (limit, signal) => gathered(size, limit, metadata.read(0, size, signal)),
+    [Symbol.asyncDispose]: () => metadata[Symbol.asyncDispose](),
+  };
+}
+
+async function* objectsBelow(
+  source: Source,
+  prefix: string,
+  signal?: AbortSignal,
+): AsyncGenerator<SourceObject> {
+  for (let after: string | null | undefined; after !== null;) {
+    const page: SourcePage = await source.list({
+      prefix,
+      ...(after === undefined ? {} : { after }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    yield* page.objects;
+    after = page.next;
+  }
+}
+
+const fileOf = ({ name, size, modified }: SourceObject, folder: string): CrateFile => ({
+  path: name.slice(folder.length),
+  size,
+  compressedSize: size,
+  modified,
+  problem: null,
+  member: null,
+});
+
+const isSame = (object: SourceObject, file: CrateFile): boolean =>
+  object.size === file.size && object.modified === file.modified;
+
+const isHidden = (path: string): boolean => path.split('/').some((part) => part.startsWith('.'));
+
+/** Names that are no paths elsewhere, or that a terminal would not show as they are. */
+const isSafe = (path: string): boolean =>
+  // oxlint-disable-next-line no-control-regex
+  isShortPath(path) && !/[\u0000-\u001f\u007f-\u009f\\]|^[a-z]:/i.test(path);
+
+const tooLarge = ({ path, size }: CrateFile, limit: number): WorkcrateError =>
+  new WorkcrateError(
+    'too_large',
+    `${JSON.stringify(path)} has ${size} bytes, and the limit is ${limit}. Ask for a link to it instead.`,
+  );
 
 /** Opens a crate, if it is still what it was: else `crate_changed`, or `crate_gone`. */
 export async function openContainer(

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { eventually } from '../../eventually.testing.ts';
-import { archive } from '../../unzip/archive.testing.ts';
-import { createDirectories } from './directories.ts';
+import { archive } from '../../zip/unzip-archive.testing.ts';
 import { testFolder } from './folder-source.testing.ts';
+import { createDirectories } from './zip-container.ts';
 
 /** 1,000 bytes of names in each, some 1,200 in memory. */
 const names = Array.from({ length: 4 }, (_, at) => `${at}${'x'.repeat(249)}`);

@@ -5,8 +5,8 @@ import { it } from 'node:test';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { belowRoot, type Root } from '../../paths/paths.ts';
 import { chunksOf } from '../../storage/bytes.testing.ts';
-import type { Folder } from './folder.ts';
-import { putFile } from './folder-putting.ts';
+import { putFile } from './folder-put.ts';
+import type { Folder } from './folder-read.ts';
 import { testFolder } from './folder-source.testing.ts';
 
 const put = (folder: Folder, name: string, text: string) =>

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestSource } from '../../storage/source.contract.ts';
 import type { CratePlace } from '../crate.ts';
+import { everybodys, placeOf } from './discover.ts';
 import { folderSource } from './folder-source.ts';
-import { everybodys, placeOf } from './place.ts';
 
 /** A folder of the test's own as a source. */
 export async function testFolder(): Promise<TestSource & { readonly directory: string }> {

@@ -1,11 +1,17 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isSourceName, type Source, type SourcePage } from '../../storage/source.ts';
 import { belowRoot } from '../../paths/paths.ts';
-import { absentIn, folderFailure, type Folder } from './folder.ts';
-import { putFile, removeFile } from './folder-putting.ts';
-import { openFile, statFile } from './folder-reading.ts';
-import { walkFolder, type Walked } from './folder-walk.ts';
+import { isSourceName, type Source, type SourcePage } from '../../storage/source.ts';
+import { putFile, removeFile } from './folder-put.ts';
+import {
+  absentIn,
+  folderFailure,
+  openFile,
+  statFile,
+  walkFolder,
+  type Folder,
+  type Walked,
+} from './folder-read.ts';
 
 const mostPerPage = 1000;
 /** Listings that can be gone on with from where they stand; any other begins anew, and passes over what is known. */

@@ -4,14 +4,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { NO_AZURITE, startAzurite } from '../../storage/azurite.testing.ts';
-import { collectBytes } from '../../streams.ts';
 import { chunksOf } from '../../storage/bytes.testing.ts';
 import { NO_CEPH, startCeph } from '../../storage/ceph.testing.ts';
 import type { Source } from '../../storage/source.ts';
-import { candidatesIn } from './candidates.ts';
-import { openContainer } from './container.ts';
-import { openSource, type SourceOptions } from './open.ts';
+import { collectBytes } from '../../streams.ts';
 import { ownerOfObject as packOwner } from '../pack/pack.ts';
+import { openSource, type SourceOptions } from './address.ts';
+import { openContainer } from './container.ts';
+import { candidatesIn } from './discover.ts';
 
 const [ceph, azurite] = await Promise.all([startCeph(), startAzurite()]);
 after(() => ceph?.[Symbol.asyncDispose]());

@@ -1,5 +1,9 @@
-export { candidatesIn, type Candidates } from './candidates.ts';
-export { openContainer } from './container.ts';
-export type { CrateContainer, CrateFile, ReadingFile, StoredFile } from './contents.ts';
-export { openSource, type SourceOptions } from './open.ts';
-export { crateIdOf, everybodys, placeOf, type OwnerOf } from './place.ts';
+export { openSource, type SourceOptions } from './address.ts';
+export {
+  openContainer,
+  type CrateContainer,
+  type CrateFile,
+  type ReadingFile,
+  type StoredFile,
+} from './container.ts';
+export { candidatesIn, crateIdOf, everybodys, placeOf, type Candidates, type OwnerOf } from './discover.ts';

@@ -1,10 +1,20 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import { startTimeSlices } from '../../concurrency/yield.ts';
 import { WorkcrateError } from '../../errors.ts';
 import type { OpenSourceObject, Source } from '../../storage/source.ts';
-import { startTimeSlices } from '../../concurrency/yield.ts';
-import { readMember, storedRange, type ZipMember } from '../../unzip/unzip.ts';
-import type { CrateContainer, CrateFile, ReadingFile, StoredFile } from './contents.ts';
-import { directories } from './directories.ts';
-import { gathered } from './gathered.ts';
+import { fillBuffer } from '../../streams.ts';
+import {
+  MOST_DIRECTORY_BYTES,
+  readMember,
+  readZipDirectory,
+  storedRange,
+  type ZipDirectory,
+  type ZipMember,
+} from '../../zip/unzip.ts';
+import type { CrateIssue } from '../crate.ts';
+import type { CrateContainer, CrateFile, ReadingFile, StoredFile } from './container.ts';
+import { folderOf, metadataNames } from './discover.ts';
+import { createMemory, type Share } from './memory.ts';
 
 /** A crate in an archive, of which nothing is read but its directory and what is asked for. */
 export async function zipContainer(
@@ -89,3 +99,167 @@ const nowhere = (): WorkcrateError =>
     'metadata_invalid',
     'There is no ro-crate-metadata.json in the archive, not three folders deep either.',
   );
+
+/** Where in an archive the crate is. */
+export interface Layout {
+  readonly root: string;
+  /** Which member its metadata is; null where there is none. */
+  readonly metadata: number | null;
+  readonly issues: readonly CrateIssue[];
+  /** How many members have no safe path. */
+  readonly unsafe: number;
+}
+
+interface Root {
+  readonly path: string;
+  readonly member: number;
+  readonly depth: number;
+  /** Whether it is what a BagIt bag is about. */
+  readonly isPayload: boolean;
+}
+
+/** As crates are met: at the root, in one folder, in the `data/` of a bag in a folder; and one more for good measure. */
+const mostDepth = 3;
+/** How many of several are named. */
+const mostNamed = 5;
+
+/** Looks at all members once. The root that lies least deep is the crate's; of several, the rest is an issue. */
+async function layoutOf(directory: ZipDirectory, signal?: AbortSignal): Promise<Layout> {
+  const roots = new Map<string, Root>();
+  const slices = startTimeSlices(signal);
+  let unsafe = 0;
+  for (const { path, isFolder, isLink, index } of directory) {
+    if (slices.isOver()) await slices.next();
+    signal?.throwIfAborted();
+    if (path === null) unsafe++;
+    else if (!isFolder && !isLink) note(roots, directory, path, index);
+  }
+  const [first, ...others] = [...roots.values()].sort(byRank);
+  if (first === undefined) return { root: '', metadata: null, issues: [], unsafe };
+  const rivals = others.filter((other) => rankOf(other) === rankOf(first));
+  return { root: first.path, metadata: first.member, issues: issuesOf(first, rivals), unsafe };
+}
+
+function note(roots: Map<string, Root>, directory: ZipDirectory, path: string, member: number): void {
+  const folder = folderOf(path);
+  const rank = metadataNames.indexOf(path.slice(folder.length));
+  const depth = folder.split('/').length - 1;
+  if (rank === -1 || depth > mostDepth) return;
+  // Of two of one name the first counts; of two names the newer.
+  if (roots.has(folder) && (rank > 0 || directory.find(path)?.index !== member)) return;
+  const isPayload =
+    /(?:^|\/)data\/$/.test(folder) && directory.find(`${folder.slice(0, -5)}bagit.txt`) !== null;
+  roots.set(folder, { path: folder, member, depth, isPayload });
+}
+
+const rankOf = ({ depth, isPayload }: Root): number => 2 * depth + (isPayload ? 0 : 1);
+
+const byRank = (a: Root, b: Root): number =>
+  rankOf(a) - rankOf(b) ||
+  a.path.length - b.path.length ||
+  Buffer.compare(Buffer.from(a.path), Buffer.from(b.path));
+
+function issuesOf(first: Root, rivals: readonly Root[]): CrateIssue[] {
+  if (rivals.length === 0) return [];
+  const named = rivals.slice(0, mostNamed).map(({ path }) => JSON.stringify(path));
+  const more = rivals.length > mostNamed ? ` and ${rivals.length - mostNamed} more` : '';
+  const message =
+    `The archive holds ${rivals.length + 1} crates that lie equally deep. Taken is the one in ` +
+    `${JSON.stringify(first.path)}, and not ${named.join(', ')}${more}.`;
+  return [{ code: 'several_roots', message, count: rivals.length + 1 }];
+}
+
+interface Known {
+  readonly directory: ZipDirectory;
+  readonly layout: Layout;
+}
+
+/** In use until it is disposed. */
+export interface KnownInUse extends Known, Disposable {}
+
+interface Limits {
+  /** Of all that are kept for the next time. A larger one is not kept at all. */
+  readonly keptBytes: number;
+  readonly kept: number;
+  /** Of those that are read and in use at a time, beside the small ones. */
+  readonly usedBytes: number;
+  readonly smallBytes: number;
+}
+
+const mebibyte = 1024 * 1024;
+const usual: Limits = {
+  keptBytes: 64 * mebibyte,
+  kept: 64,
+  usedBytes: MOST_DIRECTORY_BYTES,
+  smallBytes: mebibyte,
+};
+
+/** What archives hold: to list one and then to read from it takes its directory once. */
+export function createDirectories({ keptBytes, kept: mostKept, usedBytes, smallBytes }: Limits = usual) {
+  const memory = createMemory({ bytes: usedBytes, small: smallBytes, mostWaiting: 1000, mostMs: 300_000 });
+  /** Those used last, at the end. The stamp in the key is what keeps them right. */
+  const kept = new BoundedMap<string, Known>({
+    mostEntries: mostKept,
+    mostWeight: keptBytes,
+    weigh: ({ directory }) => directory.heldBytes,
+  });
+  const keyOf = keysOfSources();
+
+  async function read(object: OpenSourceObject, signal?: AbortSignal): Promise<KnownInUse> {
+    using held = new DisposableStack();
+    const shares: Share[] = [];
+    const reserve = async (bytes: number): Promise<void> =>
+      void shares.push(held.use(await memory.take(bytes, signal)));
+    const directory = await readZipDirectory(object, { reserve, ...(signal && { signal }) });
+    for (const share of shares) share.shrinkTo(directory.heldBytes);
+    const layout = await layoutOf(directory, signal);
+    const moved = held.move();
+    return { directory, layout, [Symbol.dispose]: () => moved.dispose() };
+  }
+
+  /** It may be dropped from what is kept while it is in use, and so is counted like one that was read. */
+  async function used(known: Known, signal?: AbortSignal): Promise<KnownInUse> {
+    const share = await memory.take(known.directory.heldBytes, signal);
+    return { ...known, [Symbol.dispose]: () => share[Symbol.dispose]() };
+  }
+
+  return {
+    memory,
+    async of(source: Source, object: OpenSourceObject, signal?: AbortSignal): Promise<KnownInUse> {
+      const key = keyOf(source, object);
+      const known = kept.get(key);
+      const found = known ? await used(known, signal) : await read(object, signal);
+      kept.set(key, { directory: found.directory, layout: found.layout });
+      return found;
+    },
+  };
+}
+
+/** Two sources may have the same address, and yet be reached by different credentials. */
+function keysOfSources() {
+  const numbers = new WeakMap<Source, number>();
+  let last = 0;
+  return (source: Source, { object: { stamp, name } }: OpenSourceObject): string => {
+    const number = numbers.get(source) ?? ++last;
+    numbers.set(source, number);
+    return `${number}\0${stamp}\0${name}`;
+  };
+}
+
+/** One for all, so that what is bounded is what this process holds. */
+const directories = createDirectories();
+
+/** All bytes of metadata, in memory; `size` of them are to come. */
+export async function gathered(
+  size: number,
+  limit: number,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<Uint8Array> {
+  if (size > limit)
+    throw new WorkcrateError(
+      'too_large',
+      `The metadata of the crate has ${size} bytes, and the limit is ${limit}. Raise --max-metadata.`,
+    );
+  const whole = Buffer.allocUnsafeSlow(size);
+  return whole.subarray(0, await fillBuffer(whole, bytes));
+}

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { archive, zip64Field } from '../../zip/unzip-archive.testing.ts';
 import { placeIn, testFolder } from '../sources/folder-source.testing.ts';
-import { archive, zip64Field } from '../../unzip/archive.testing.ts';
-import { readCrate } from './read-crate.ts';
+import { readCrate } from './retry.ts';
 import { metadataOf } from './sync.testing.ts';
 
 it('sizes that add up to more than any number says are told as unknown', async () => {

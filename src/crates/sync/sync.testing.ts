@@ -2,16 +2,16 @@ import type { TestContext } from 'node:test';
 import type { Backend } from '../../database/backend.testing.ts';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { createLog } from '../../log.ts';
+import { createLog } from '../../observability/log.ts';
 import type { Source } from '../../storage/source.ts';
+import { archive } from '../../zip/unzip-archive.testing.ts';
 import { createIndexReader, type IndexReader, type IndexStatus } from '../index/reading.ts';
 import { createIndexWriter, type IndexWriter } from '../index/writing.ts';
 import { createFitting, type Provider } from '../semantic/semantic.ts';
-import { everybodys } from '../sources/sources.ts';
 import { testFolder } from '../sources/folder-source.testing.ts';
-import { archive } from '../../unzip/archive.testing.ts';
-import { createKeeper } from './keeper.ts';
-import { createTrying } from './trying.ts';
+import { everybodys } from '../sources/sources.ts';
+import { createKeeper } from './index-updater.ts';
+import { createTrying } from './retry.ts';
 import { syncAll, type SourceReport, type Syncing, type SyncOptions } from './sync.ts';
 
 /** An index of the test's own, and sources to bring it up to date with. */

@@ -1,13 +1,25 @@
 import type { Clock } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
 import { isWorkcrateError, publicMessage, WorkcrateError } from '../../errors.ts';
+import { localCaller } from '../../identity.ts';
+import type { Log } from '../../observability/log.ts';
+import { sourceUnreachable, type Source } from '../../storage/source.ts';
+import type { CratePlace } from '../crate.ts';
+import { ownerOfObject } from '../pack/pack.ts';
+import {
+  candidatesIn,
+  everybodys,
+  openSource,
+  type OwnerOf,
+  type SourceOptions,
+} from '../sources/sources.ts';
+import { inParallel } from './in-parallel.ts';
+import type { Keeper } from './index-updater.ts';
 import { takeLease } from './lease.ts';
-import { syncSource, untouched, type SourceReport, type SyncRoom } from './sync-source.ts';
-import { throttled, type Throttled } from './throttled.ts';
-import type { WatchedSource } from './watched.ts';
+import { isCrateStamp, looseArchives, nobody } from './loose-archives.ts';
+import { tryAlone, tryBesideOthers, type Tried, type Trying } from './retry.ts';
 
-export type { SourceReport } from './sync-source.ts';
-export { createTrying } from './trying.ts';
+export { createTrying } from './retry.ts';
 
 export interface SyncOptions extends Omit<SyncRoom, 'signal'> {
   readonly database: Database;
@@ -99,4 +111,162 @@ const isMatterOfSource = (error: unknown): error is WorkcrateError =>
 function reasonOf(error: unknown, { aborted }: AbortSignal): string {
   if (aborted) return 'It was cut off. The next time goes on from there.';
   return isWorkcrateError(error) ? publicMessage(error) : 'The server failed. Its log says why.';
+}
+
+/** How far the look at one source is, or how it ended. */
+export interface SourceReport {
+  readonly source: string;
+  readonly state: 'ok' | 'unreachable';
+  readonly reason: string | null;
+  /** What looks like a crate. */
+  readonly seen: number;
+  readonly read: number;
+  readonly unchanged: number;
+  readonly broken: number;
+  readonly removed: number;
+}
+
+export interface SyncRoom {
+  readonly keeper: Keeper;
+  readonly trying: Trying;
+  readonly maxMetadata: number;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+const atOnce = 8;
+
+const untouched = (source: string): SourceReport => {
+  const counts = { seen: 0, read: 0, unchanged: 0, broken: 0, removed: 0 };
+  return { source, state: 'ok', reason: null, ...counts };
+};
+
+/** Reads what is new or has changed, forgets what is gone. What was done by then stays, where it is cut off. */
+async function syncSource(
+  room: SyncRoom,
+  watched: WatchedSource,
+  report: (progress: SourceReport) => void,
+): Promise<SourceReport> {
+  const { keeper, signal, log } = room;
+  const { source } = watched;
+  const known = await keeper.known(watched);
+  const loose = looseArchives();
+  const seen = new Set<string>();
+  const counts = { ...untouched(source.url) } as { -readonly [Key in keyof SourceReport]: SourceReport[Key] };
+  let objects = 0;
+
+  async function* changed(): AsyncGenerator<CratePlace> {
+    const looked = (page: { readonly objects: number }): void => {
+      objects += page.objects;
+      report({ ...counts });
+    };
+    for await (const place of candidatesIn({ ...watched, looked }, signal)) {
+      if (seen.has(place.crateId)) continue;
+      seen.add(place.crateId);
+      counts.seen++;
+      loose.pass(place);
+      const stamp = known.get(place.crateId);
+      if (loose.isKnown(place, stamp)) continue;
+      if (stamp === place.stamp) counts.unchanged++;
+      else yield place;
+    }
+  }
+
+  async function take(tried: Tried): Promise<void> {
+    if ('large' in tried) return takeLarge(tried.large);
+    if ('loose' in tried) return keeper.take({ broken: loose.add(tried.loose) });
+    if ('gone' in tried) return void seen.delete(tried.gone.crateId);
+    if ('changing' in tried)
+      return log.info('crates.changing', { crate: tried.changing.crateId, locator: tried.changing.locator });
+    counts['crate' in tried ? 'read' : 'broken']++;
+    await keeper.take(tried);
+  }
+
+  /** In the index before the next, so that it is known whether it was this one where the process ends. */
+  async function takeLarge(place: CratePlace): Promise<void> {
+    await using _noted = await room.trying.begin(place);
+    await take(await tryAlone(source, place, room));
+    await keeper.flush();
+  }
+
+  for await (const tried of inParallel(changed(), atOnce, (place) => tryBesideOthers(source, place, room))) {
+    await take(tried);
+    report({ ...counts });
+  }
+  refuseEmptied(watched, objects, known);
+  for (const broken of loose.mistaken()) await keeper.take({ broken });
+  await keeper.flush();
+  signal.throwIfAborted();
+  const gone = [...known.keys()].filter((id) => !seen.has(id));
+  await keeper.remove(gone);
+  counts.removed = gone.filter((id) => isCrateStamp(known.get(id)!)).length;
+  const { payload, broken, unchanged } = loose.count();
+  counts.seen -= payload;
+  counts.broken += broken;
+  counts.unchanged += unchanged;
+  return counts;
+}
+
+/** The folder that a disk is mounted on is there, and empty, while the disk is not. */
+function refuseEmptied({ source }: WatchedSource, objects: number, known: ReadonlyMap<string, string>): void {
+  const crates = known.values().filter(isCrateStamp).toArray().length;
+  if (source.kind !== 'folder' || objects > 0 || crates === 0) return;
+  throw sourceUnreachable(
+    source.url,
+    `It is empty although it held ${crates} ${crates === 1 ? 'crate' : 'crates'}. Is it mounted? If it is meant to ` +
+      'be empty, put a file of any name into it.',
+  );
+}
+
+/** A source as the settings name it: plain data, for other threads too. */
+export interface NamedSource {
+  readonly options: SourceOptions;
+  /** Whether packed crates go there: for `several` users, each for its owner, or all for the `one` there is. */
+  readonly packsOf: 'several' | 'one' | null;
+}
+
+/** A source whose crates are in the index. */
+export interface WatchedSource {
+  readonly source: Source;
+  readonly ownerOf: OwnerOf;
+}
+
+export async function openWatched(named: readonly NamedSource[]): Promise<WatchedSource[]> {
+  const opened: WatchedSource[] = [];
+  for (const { options, packsOf } of named)
+    opened.push({ source: await openSource(options), ownerOf: owners(packsOf) });
+  return opened;
+}
+
+function owners(packsOf: NamedSource['packsOf']): OwnerOf {
+  if (packsOf === null) return everybodys;
+  return packsOf === 'several'
+    ? packOwner
+    : (name) => (packOwner(name) === localCaller.user ? null : packOwner(name));
+}
+
+/** What stands among the users' and is nobody's by its name is seen by nobody, rather than by everybody. */
+const packOwner: OwnerOf = (name) => ownerOfObject(name) ?? (name.startsWith('users/') ? nobody : null);
+
+/** Ten a second are as many as anybody can follow. */
+const restMs = 100;
+
+export interface Throttled<T> {
+  /** Passed on, or left out where the last one was passed on a moment ago. */
+  soon(progress: T): void;
+  now(progress: T): void;
+}
+
+/** Tells of progress, each time of all of it, so that some of it need not be told. */
+function throttled<T>(report: (progress: T) => void, clock: Clock): Throttled<T> {
+  let last = -Infinity;
+  const now = (progress: T): void => {
+    last = clock();
+    report(progress);
+  };
+  return {
+    now,
+    // A clock that was set back must not silence it.
+    soon: (progress) => (Math.abs(clock() - last) >= restMs ? now(progress) : undefined),
+  };
 }

@@ -1,13 +1,20 @@
 import { WorkcrateError } from '../../errors.ts';
 import type { Pandoc } from '../pandoc/pandoc.ts';
 import { convertBibtex } from './bibtex.ts';
-import { convertCsl, readCslJson } from './csl-items.ts';
-import { convertYaml, yamlEntries } from './csl-yaml.ts';
-import { formatOf } from './detect.ts';
-import { demandFew, fewEntries, invalid, type BibliographyFormat, type CslItem } from './reference.ts';
+import {
+  convertCsl,
+  convertYaml,
+  demandFew,
+  fewEntries,
+  invalid,
+  readCslJson,
+  yamlEntries,
+  type BibliographyFormat,
+  type CslItem,
+} from './csl.ts';
 import { readRis } from './ris.ts';
 
-export { bibliographyFormats, type BibliographyFormat, type CslItem } from './reference.ts';
+export { bibliographyFormats, type BibliographyFormat, type CslItem } from './csl.ts';
 
 export interface Bibliography {
   readonly format: BibliographyFormat;
@@ -90,3 +97,27 @@ function some(keys: readonly string[]): string {
     ? `${few.join(', ')} and ${keys.length - few.length} others`
     : few.join(', ');
 }
+
+/** What BibLaTeX knows and BibTeX does not. */
+const biblatexTypes =
+  /@(?:online|thesis|report|dataset|software|collection|incollection\*|mvbook|mvcollection|bookinbook|suppbook|inreference|reference|periodical|patent|set|xdata|image|video|audio|standard)\s*[{(]/i;
+const biblatexFields =
+  /[,\s](?:journaltitle|journalsubtitle|date|origdate|eventdate|urldate|location|eventtitle|maintitle|booksubtitle|subtitle|eprinttype|eprintclass|langid|shortjournal|entrysubtype|xdata)\s*=/i;
+
+/** Finds out by its text what a bibliography is written in. */
+function formatOf(text: string): BibliographyFormat {
+  const start = text.trimStart();
+  if (start === '') throw invalid('it is empty. Leave it out, or give entries.', null);
+  if (/^(?:\[|\{)/.test(start)) return 'csljson';
+  if (/^[ \t]*TY {1,2}-/m.test(firstPart(start))) return 'ris';
+  if (/@[a-z]+\s*[{(]/i.test(start)) return isBiblatex(start) ? 'biblatex' : 'bibtex';
+  if (/^(?:---\s|references\s*:|-\s+\w+\s*:)/m.test(firstPart(start))) return 'cslyaml';
+  throw invalid(
+    'it is neither BibTeX, BibLaTeX, RIS, CSL JSON nor CSL YAML. Entries of BibTeX begin as in `@article{key,`.',
+    1,
+  );
+}
+
+const isBiblatex = (text: string): boolean => biblatexTypes.test(text) || biblatexFields.test(text);
+
+const firstPart = (text: string): string => text.slice(0, 64 * 1024);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { bibEntries, rewritten } from './bibtex-entries.ts';
+import { bibEntries, rewritten } from './bibtex.ts';
 
 test('entries are found with their keys and lines; strings, comments and any proxy in between are not', () => {
   const text =

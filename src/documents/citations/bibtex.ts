@@ -1,9 +1,6 @@
 import { isWorkcrateError } from '../../errors.ts';
 import type { Pandoc } from '../pandoc/pandoc.ts';
-import { bibEntries, rewritten, type BibEntry } from './bibtex-entries.ts';
-import { inLanguage } from './bibtex-language.ts';
-import { demandNoLoops, withParents } from './bibtex-parents.ts';
-import { demandFew, fewEntries, invalid } from './reference.ts';
+import { demandFew, fewEntries, invalid } from './csl.ts';
 
 export interface BibtexOptions {
   readonly format: 'bibtex' | 'biblatex';
@@ -71,3 +68,188 @@ function explained(
 }
 
 const nameOf = ({ key, type }: BibEntry): string => (key === null ? `@${type}` : `\`${key}\``);
+
+/** An entry as it stands in the text of a .bib file. */
+export interface BibEntry {
+  readonly type: string;
+  /** Null where the fields begin at once. */
+  readonly key: string | null;
+  readonly line: number;
+  readonly closed: boolean;
+  readonly start: number;
+  /** Behind the comma that follows the key; the end where there is none. */
+  readonly fieldsAt: number;
+  readonly end: number;
+}
+
+const commands = new Set(['comment', 'preamble', 'string']);
+/** From an `@` that begins something up to its key; spaces are bounded, so that no text takes long. */
+const opening =
+  /@[ \t]{0,20}([a-z][a-z0-9_-]{0,60})\s{0,100}\{\s{0,100}([^\s,{}()="#%]{0,1000})\s{0,100}(,?)/giy;
+const nextLineOpens = /\n[ \t]{0,20}@[a-z]{2,60}[ \t]{0,20}\{/iy;
+
+/** Finds the entries of BibTeX or BibLaTeX; what stands between them means nothing. */
+export function bibEntries(text: string): BibEntry[] {
+  const entries: BibEntry[] = [];
+  let line = 1;
+  let counted = 0;
+  for (let at = text.indexOf('@'); at !== -1;) {
+    opening.lastIndex = at;
+    const found = opening.exec(text);
+    if (found === null) {
+      at = text.indexOf('@', at + 1);
+      continue;
+    }
+    for (; counted < at; counted += 1) if (text[counted] === '\n') line += 1;
+    const [all, type, key, comma] = found as unknown as [string, string, string, string];
+    const { end, closed } = endOf(text, at + all.indexOf('{') + 1);
+    const hasKey = key !== '' && (comma === ',' || end === at + all.length + 1);
+    if (!commands.has(type.toLowerCase()))
+      entries.push({
+        type,
+        key: hasKey ? key : null,
+        line,
+        closed,
+        start: at,
+        fieldsAt: at + all.length,
+        end,
+      });
+    at = text.indexOf('@', end);
+  }
+  return entries;
+}
+
+/** Behind the brace that closes an entry; where there is none, in front of the next line that begins an entry. */
+function endOf(text: string, from: number): { end: number; closed: boolean } {
+  let depth = 1;
+  for (let at = from; at < text.length; at += 1) {
+    const char = text[at];
+    if (char === '\\') at += 1;
+    else if (char === '{') depth += 1;
+    else if (char === '}') depth -= 1;
+    else if (char === '\n' && opensEntry(text, at)) return { end: at + 1, closed: false };
+    if (depth === 0) return { end: at + 1, closed: true };
+  }
+  return { end: text.length, closed: false };
+}
+
+function opensEntry(text: string, newline: number): boolean {
+  nextLineOpens.lastIndex = newline;
+  return nextLineOpens.test(text);
+}
+
+/** The text with each entry exchanged for what is made of it. */
+export function rewritten(
+  text: string,
+  entries: readonly BibEntry[],
+  make: (own: string, entry: BibEntry) => string,
+): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (const entry of entries) {
+    parts.push(text.slice(from, entry.start), make(text.slice(entry.start, entry.end), entry));
+    from = entry.end;
+  }
+  return [...parts, text.slice(from)].join('');
+}
+
+/** What Babel calls the languages that Pandoc would not tell from English by anything else. */
+const babelNames: Readonly<Record<string, string>> = {
+  de: 'ngerman',
+  fr: 'french',
+  es: 'spanish',
+  it: 'italian',
+  pt: 'portuguese',
+  nl: 'dutch',
+  da: 'danish',
+  sv: 'swedish',
+  nb: 'norsk',
+  nn: 'nynorsk',
+  fi: 'finnish',
+  pl: 'polish',
+  cs: 'czech',
+  sk: 'slovak',
+  sl: 'slovene',
+  hr: 'croatian',
+  hu: 'magyar',
+  ro: 'romanian',
+  tr: 'turkish',
+  el: 'greek',
+  ru: 'russian',
+  uk: 'ukrainian',
+  bg: 'bulgarian',
+  ca: 'catalan',
+  et: 'estonian',
+  lv: 'latvian',
+  lt: 'lithuanian',
+};
+
+/**
+ * Pandoc takes a title for English and lowers its capitals, unless the entry says otherwise: so that is added to an
+ * entry which says nothing.
+ */
+function inLanguage(own: string, { key, closed, start, fieldsAt }: BibEntry, language: string): string {
+  const name = babelNames[language.toLowerCase().split('-')[0] ?? ''];
+  const at = fieldsAt - start;
+  if (name === undefined || key === null || !closed || own[at - 1] !== ',') return own;
+  if (/[,\s](?:langid|hyphenation|language)\s{0,100}=/i.test(own.slice(at - 1))) return own;
+  return `${own.slice(0, at)} langid = {${name}},${own.slice(at)}`;
+}
+
+/** Entries that take over from each other in a circle have Pandoc eat up all memory. */
+function demandNoLoops(text: string, entries: readonly BibEntry[]): void {
+  const byKey = new Map(entries.map((entry) => [entry.key?.toLowerCase() ?? '', entry]));
+  const loop = loopIn(byKey.keys(), (key) =>
+    parentsOf(text, byKey.get(key)!).filter((one) => byKey.has(one)),
+  );
+  if (loop === null) return;
+  const { key, line } = byKey.get(loop)!;
+  throw invalid(`the entry \`${key}\` takes over from itself by crossref or xdata.`, line);
+}
+
+const parentFields = /[,\s](?:crossref|xdata)\s{0,100}=\s{0,100}(?:\{([^{}]{0,4000})\}|"([^"]{0,4000})")/gi;
+
+function parentsOf(text: string, { fieldsAt, end }: BibEntry): string[] {
+  return [...text.slice(fieldsAt - 1, end).matchAll(parentFields)].flatMap(([, braced, quoted]) =>
+    (braced ?? quoted ?? '').split(',').map((key) => key.trim().toLowerCase()),
+  );
+}
+
+/** Those of the keys that are wanted, and those that they take over from. */
+function withParents(
+  text: string,
+  entries: readonly BibEntry[],
+  wanted: ReadonlySet<string>,
+): ReadonlySet<BibEntry> {
+  const byKey = Map.groupBy(entries, ({ key }) => key?.toLowerCase() ?? '');
+  const found = new Set<BibEntry>();
+  const ahead = entries.filter(({ key }) => key !== null && wanted.has(key));
+  for (let entry = ahead.pop(); entry !== undefined; entry = ahead.pop()) {
+    if (found.has(entry)) continue;
+    found.add(entry);
+    for (const key of parentsOf(text, entry)) ahead.push(...(byKey.get(key) ?? []));
+  }
+  return found;
+}
+
+/** The first thing found that leads back to itself, by way of others or at once; null where nothing does. */
+export function loopIn(all: Iterable<string>, next: (one: string) => readonly string[]): string | null {
+  const settled = new Set<string>();
+  for (const first of all) {
+    const trail = new Set<string>();
+    const ahead = [{ one: first, leaving: false }];
+    for (let step = ahead.pop(); step !== undefined; step = ahead.pop()) {
+      const { one, leaving } = step;
+      if (leaving) {
+        trail.delete(one);
+        settled.add(one);
+      } else if (trail.has(one)) return one;
+      else if (!settled.has(one)) {
+        trail.add(one);
+        ahead.push({ one, leaving: true });
+        for (const other of next(one)) ahead.push({ one: other, leaving: false });
+      }
+    }
+  }
+  return null;
+}

@@ -1,8 +1,6 @@
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Pandoc, PandocWarning } from '../pandoc/pandoc.ts';
-import { headingFor } from './heading.ts';
-import type { CslItem } from './reference.ts';
-import { unlink } from './unlink.ts';
+import type { CslItem } from './csl.ts';
 
 export interface CiteRequest {
   /** Pandoc's JSON, judged. */
@@ -114,4 +112,84 @@ function tidied({ meta }: Ast, output: Uint8Array, missing: readonly string[]): 
   if (Object.hasOwn(meta, 'lang')) cited.meta['lang'] = meta['lang'];
   if (missing.length > 0) unlink(cited, new Set(missing.map((key) => `#ref-${key}`)));
   return new TextEncoder().encode(JSON.stringify(cited));
+}
+
+/** What the list of references is called; in other languages it is called as in English. */
+const names: Readonly<Record<string, string>> = {
+  en: 'References',
+  de: 'Literatur',
+  fr: 'Références',
+  es: 'Referencias',
+  it: 'Riferimenti bibliografici',
+  pt: 'Referências',
+  ca: 'Referències',
+  ro: 'Bibliografie',
+  nl: 'Referenties',
+  da: 'Litteratur',
+  sv: 'Referenser',
+  nb: 'Referanser',
+  nn: 'Referansar',
+  fi: 'Lähteet',
+  pl: 'Bibliografia',
+  cs: 'Literatura',
+  sk: 'Literatúra',
+  sl: 'Literatura',
+  hr: 'Literatura',
+  hu: 'Irodalom',
+  tr: 'Kaynakça',
+  el: 'Βιβλιογραφία',
+  ru: 'Литература',
+  uk: 'Література',
+  bg: 'Литература',
+  ja: '参考文献',
+  zh: '参考文献',
+  ko: '참고 문헌',
+};
+
+interface Block {
+  readonly t: string;
+  readonly c?: unknown;
+}
+
+/**
+ * The heading for a list of references at the end; null where the document has one of its own: it ends with a heading,
+ * or says where the list is to stand, or has no headings at all.
+ */
+function headingFor(blocks: readonly Block[], language: string): Block | null {
+  const levels = blocks.flatMap(({ t, c }) => (t === 'Header' ? (c as [number])[0] : []));
+  if (levels.length === 0 || blocks.at(-1)!.t === 'Header') return null;
+  const level = levels.reduce((least, one) => Math.min(least, one));
+  const name = names[language.toLowerCase().split('-')[0] ?? ''] ?? names['en']!;
+  const words = name
+    .split(' ')
+    .flatMap((word, at) => [...(at > 0 ? [{ t: 'Space' }] : []), { t: 'Str', c: word }]);
+  return { t: 'Header', c: [level, ['bibliography', ['unnumbered'], []], words] };
+}
+
+interface Link {
+  readonly t: 'Link';
+  readonly c: readonly [unknown, readonly unknown[], readonly [string, string]];
+}
+
+/** Puts what is linked in the place of links to these targets, wherever they are in the tree. */
+function unlink(tree: unknown, targets: ReadonlySet<string>): void {
+  const ahead = [tree];
+  while (ahead.length > 0) {
+    const node = ahead.pop();
+    if (typeof node !== 'object' || node === null) continue;
+    if (Array.isArray(node)) unlinkIn(node, targets);
+    for (const child of Object.values(node)) ahead.push(child);
+  }
+}
+
+function unlinkIn(list: unknown[], targets: ReadonlySet<string>): void {
+  if (!list.some((child) => isLinkTo(child, targets))) return;
+  const before = list.splice(0);
+  for (const child of before)
+    for (const one of isLinkTo(child, targets) ? child.c[1] : [child]) list.push(one);
+}
+
+function isLinkTo(node: unknown, targets: ReadonlySet<string>): node is Link {
+  const { t, c } = (node ?? {}) as Partial<Link>;
+  return t === 'Link' && c !== undefined && targets.has(c[2][0]);
 }

@@ -1,4 +1,4 @@
-import type { CslItem } from './reference.ts';
+import type { CslItem } from './csl.ts';
 
 const doe = { family: 'Doe', given: 'Jane Q.' };
 const roe = { family: 'Roe', given: 'Richard' };

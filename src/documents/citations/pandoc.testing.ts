@@ -1,6 +1,5 @@
-import { createLog } from '../../log.ts';
-import { openPandoc } from '../pandoc/open.ts';
-import type { Pandoc } from '../pandoc/pandoc.ts';
+import { createLog } from '../../observability/log.ts';
+import { openPandoc, type Pandoc } from '../pandoc/pandoc.ts';
 
 /** One for all tests of a file: starting costs seconds. */
 export const openTestPandoc = (): Pandoc =>

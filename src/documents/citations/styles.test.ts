@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { demandStyle } from './style-xml.ts';
-import { ownStyles, styleFor } from './styles.ts';
+import { demandStyle, ownStyles, styleFor } from './styles.ts';
 
 const inStyle = (inner: string): string =>
   `<?xml version="1.0"?>\n<style xmlns="http://purl.org/net/xbiblio/csl" version="1.0" class="in-text">\n${inner}\n</style>`;

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { parseAttributes, scanXml, XmlError, type XmlTag } from '../../net/xml.ts';
 import { belowRoot, parseName } from '../../paths/paths.ts';
-import { demandStyle, invalidStyle, mostStyleLength } from './style-xml.ts';
+import { loopIn } from './bibtex.ts';
+import { lineAt } from './csl.ts';
 
 /** They are no code, so a build leaves them where they are. */
 const ownFolder = join(import.meta.dirname, '../../../src/documents/styles');
@@ -69,4 +71,131 @@ function namesIn(folder: string): string[] {
     if (isWorkcrateError(error, 'path_not_found')) return [];
     throw error;
   }
+}
+
+const mostStyleLength = 1024 * 1024;
+const namespace = 'http://purl.org/net/xbiblio/csl';
+
+/** Takes a style that citeproc can be given: CSL that stands on its own. */
+export function demandStyle(text: string): void {
+  if (text.length > mostStyleLength) throw invalidStyle('it is longer than 1 MB, which no style is.', null);
+  const elements = elementsOf(text.replace(/^\u{feff}/u, ' '), (what, place) => {
+    throw invalidStyle(what, lineAt(text, place));
+  });
+  const [root] = elements;
+  if (root?.name !== 'style' || root.attributes.get('xmlns') !== namespace)
+    throw invalidStyle(
+      `it has to begin with <style xmlns="${namespace}">, as every .csl file does.`,
+      root ? lineAt(text, root.at) : 1,
+    );
+  demandIndependent(elements);
+  if (!elements.some(({ name, depth }) => name === 'citation' && depth === 1))
+    throw invalidStyle('it has no <citation>, which says what citations look like.', null);
+  demandNoLoops(elements, text);
+}
+
+function invalidStyle(what: string, line: number | null): WorkcrateError {
+  const where = line === null ? 'The citation style (CSL)' : `The citation style (CSL), line ${line}`;
+  return new WorkcrateError(
+    'document_invalid',
+    `${where}: ${what}`,
+    line === null ? {} : { details: { line } },
+  );
+}
+
+/** A style may refer to another by its address, which would have to be fetched. */
+function demandIndependent(elements: readonly XmlElement[]): void {
+  const parent = elements.find(
+    ({ name, attributes }) => name === 'link' && attributes.get('rel') === 'independent-parent',
+  );
+  if (!parent) return;
+  const address = (parent.attributes.get('href') ?? 'another').slice(0, 300);
+  throw invalidStyle(`this style only refers to ${address}: give that one, the independent style.`, null);
+}
+
+/** A macro that calls itself would never end. */
+function demandNoLoops(elements: readonly XmlElement[], text: string): void {
+  const calls = new Map<string, string[]>();
+  const places = new Map<string, number>();
+  let within: string[] = [];
+  for (const { name, attributes, depth, at } of elements) {
+    if (depth === 1) within = [];
+    const own = attributes.get('name');
+    if (depth === 1 && name === 'macro' && own !== undefined) {
+      calls.set(own, within);
+      places.set(own, at);
+    }
+    const called = attributes.get('macro');
+    if (called !== undefined) within.push(called);
+  }
+  const loop = loopIn(calls.keys(), (macro) => calls.get(macro) ?? []);
+  if (loop !== null)
+    throw invalidStyle(
+      `the macro "${loop.slice(0, 100)}" calls itself.`,
+      lineAt(text, places.get(loop) ?? 0),
+    );
+}
+
+export interface XmlElement {
+  readonly name: string;
+  readonly attributes: ReadonlyMap<string, string>;
+  /** 0 is the root. */
+  readonly depth: number;
+  readonly at: number;
+}
+
+type Refuse = (what: string, at: number) => never;
+
+const limits = { mostElements: 50_000, mostDepth: 101 };
+const nameForm = /^[A-Za-z_][\w.:-]*$/;
+
+/**
+ * The elements of an XML document in their order. No more of XML than styles need: a document type, which could define
+ * entities, is refused. `refuse` is told what is wrong and where, and throws.
+ */
+function elementsOf(text: string, refuse: Refuse): XmlElement[] {
+  try {
+    return readElements(text, refuse);
+  } catch (error) {
+    if (error instanceof XmlError) return refuse(describe(error, text), error.at);
+    throw error;
+  }
+}
+
+function readElements(text: string, refuse: Refuse): XmlElement[] {
+  const elements: XmlElement[] = [];
+  const open: string[] = [];
+  for (const tag of scanXml(text, limits)) {
+    if (tag.kind === 'instruction') continue;
+    const { at } = tag;
+    if (tag.kind === 'doctype') throw new XmlError('declaration', at);
+    if (tag.kind === 'end') {
+      const last = open.pop();
+      if (last !== tag.name)
+        refuse(`this is no XML: </${tag.name}> closes ${last ? `<${last}>` : 'nothing'}.`, at);
+      continue;
+    }
+    if (open.length === 0 && elements.length > 0) refuse('this is no XML: there is more than one root.', at);
+    elements.push({ name: tag.name, attributes: readAttributes(tag), depth: open.length, at });
+    if (tag.kind === 'start') open.push(tag.name);
+  }
+  if (elements.length === 0) refuse('this is no XML: it has no elements.', 0);
+  if (open.length > 0) refuse(`this is no XML: <${open.at(-1)}> is not closed.`, text.length);
+  return elements;
+}
+
+function readAttributes(tag: XmlTag): Map<string, string> {
+  if (!nameForm.test(tag.name)) throw new XmlError('tag', tag.at);
+  const attributes = parseAttributes(tag);
+  const wrong = attributes.find(([name]) => !nameForm.test(name));
+  if (wrong !== undefined) throw new XmlError('attribute', tag.at, wrong[0][0]);
+  return new Map(attributes);
+}
+
+function describe({ problem, at, message }: XmlError, text: string): string {
+  if (problem === 'too_many' || problem === 'too_deep') return 'it has far more elements than a style has.';
+  if (problem === 'attribute') return `this is no XML: an attribute is wrong at "${message}".`;
+  if (/^<!(?:DOCTYPE|ENTITY)/i.test(text.slice(at, at + 10)))
+    return 'it has a document type or an entity, which a style must not have.';
+  return 'this is no XML: a "<" begins nothing that is closed.';
 }

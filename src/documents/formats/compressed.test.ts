@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { unpack, type Part } from './archive.ts';
-import { packCompressed } from './compressed.ts';
+import { packCompressed, unpack, type Part } from './archive.ts';
 
 const never = new AbortController().signal;
 const part = fc.record({

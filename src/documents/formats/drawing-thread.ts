@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { Resvg, initWasm } from '@resvg/resvg-wasm';
-import { answerCalls } from '../../threads/inside.ts';
+import { initWasm, Resvg } from '@resvg/resvg-wasm';
+import { answerCalls } from '../../workers/inside.ts';
 
 export interface DrawingJob {
   readonly svg: Uint8Array;

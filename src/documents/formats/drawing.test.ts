@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pictureSize } from '../picture-size.ts';
+import { pictureSize } from '../pictures.ts';
 import { drawAll, type Drawn } from './drawing.ts';
 
 const never = new AbortController().signal;

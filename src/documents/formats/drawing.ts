@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
-import { createLog } from '../../log.ts';
-import { createThread, type Thread } from '../../threads/threads.ts';
+import { createLog } from '../../observability/log.ts';
+import { createThread, type Thread } from '../../workers/workers.ts';
 import type { DrawingJob, DrawingMethods } from './drawing-thread.ts';
 
 /** Why there is no PNG of an SVG. */

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Prepared } from '../document.ts';
-import type { MetaValue } from '../syntax/ast.ts';
-import { sharedStyle } from './html-style.ts';
-import { titleOf } from './title.ts';
+import type { MetaValue } from '../sanitize/ast.ts';
+import { sharedStyle, titleOf } from './html.ts';
 import { bytesOf, textOf, treeOf } from './tree.ts';
-import { pictureWarnings, warningsFrom } from './warnings.ts';
-import { filesOf, type Result, type Work } from './work.ts';
+import { filesOf, pictureWarnings, warningsFrom, type Result, type Work } from './work.ts';
 
 const bookStyle = `
 body { margin: 5%; line-height: 1.5; }

@@ -17,7 +17,7 @@ import {
 } from './formats.testing.ts';
 import { writeFormat } from './formats.ts';
 import { epubcheck, libreOfficeTexts, missing } from './readers.testing.ts';
-import { pictureWarnings, warningsFrom } from './warnings.ts';
+import { pictureWarnings, warningsFrom } from './work.ts';
 
 const engines = openEngines();
 after(() => engines[Symbol.asyncDispose]());

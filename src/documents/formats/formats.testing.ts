@@ -1,9 +1,9 @@
-import { createLog } from '../../log.ts';
+import { createLog } from '../../observability/log.ts';
 import type { Format, Layout, Prepared, Written } from '../document.ts';
-import { openPandoc } from '../pandoc/open.ts';
+import { openPandoc } from '../pandoc/pandoc.ts';
 import { pngOf, svg } from '../pictures.testing.ts';
-import { readerFormat } from '../syntax/syntax.ts';
-import { openTypst } from '../typst/open.ts';
+import { readerFormat } from '../sanitize/markdown.ts';
+import { openTypst } from '../typst/typst.ts';
 import { unpack } from './archive.ts';
 import { writeFormat, type Engines } from './formats.ts';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { docxContents, odtContents } from './contents.ts';
-import { entriesOf, withNumbers } from './headings.ts';
-import { textOf, type Block, type Inline } from './tree.ts';
+import { docxContents, odtContents } from './html.ts';
+import { entriesOf, textOf, withNumbers, type Block, type Inline } from './tree.ts';
 
 function heading(level: number, text: Inline[], classes: string[] = []): Block {
   return { t: 'Header', c: [level, [`id-${textOf(text)}`, classes, []], text] };

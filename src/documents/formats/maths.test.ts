@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { withSafeMaths, type MathsFormat } from './maths.ts';
-import { mathsWords } from './tex-words.ts';
+import { mathsWords, withSafeMaths, type MathsFormat } from './maths.ts';
 import type { Ast, Inline } from './tree.ts';
 
 const treeWith = (formula: string): Ast => ({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { slidesOf } from './slides.ts';
+import { slidesOf } from './pptx.ts';
 import { noAttributes, textOf, type Block, type Inline } from './tree.ts';
 
 const words = (text: string): Inline[] => [{ t: 'Str', c: text }];

@@ -1,12 +1,18 @@
 import type { Layout } from '../document.ts';
-import { rewrite } from '../syntax/rewrite.ts';
-import { abstractFirst } from './abstract.ts';
-import { withNumbers } from './headings.ts';
+import { rewrite } from '../sanitize/ast.ts';
 import { withSafeMaths } from './maths.ts';
-import { withoutPageBreaks, withPageBreaks } from './page-breaks.ts';
-import { bytesOf, changed, isDivision, treeOf, type Block } from './tree.ts';
-import { pictureWarnings, warningsFrom } from './warnings.ts';
-import type { Result, Work } from './work.ts';
+import {
+  abstractFirst,
+  bytesOf,
+  changed,
+  isDivision,
+  treeOf,
+  withNumbers,
+  withoutPageBreaks,
+  withPageBreaks,
+  type Block,
+} from './tree.ts';
+import { pictureWarnings, warningsFrom, type Result, type Work } from './work.ts';
 
 /** By Pandoc's own template, which people who use LaTeX know. */
 export async function writeLatex({ prepared, engines, signal }: Work): Promise<Result> {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, it } from 'node:test';
-import { createLog } from '../../log.ts';
-import { createThread } from '../../threads/threads.ts';
-import { createConverting } from './converting.ts';
-import { findPackage } from './package.ts';
+import { createLog } from '../../observability/log.ts';
+import { createThread } from '../../workers/workers.ts';
+import { webAssembly } from './instance.ts';
 import type { WorkerMethods, WorkerSettings } from './pandoc-worker.ts';
-import { webAssembly } from './web-assembly.ts';
+import { createConverting, findPackage } from './wasm.ts';
 
 const megabyte = 1024 ** 2;
 const { wasm, shim } = findPackage();

@@ -1,6 +1,5 @@
 import { bytesOf, filesOf, outputFile } from './job.ts';
 import type { PandocJob } from './pandoc.ts';
-import { webAssembly, type WasmMemory, type WasmModule } from './web-assembly.ts';
 
 /** What this needs of @bjorn3/browser_wasi_shim, which imitates a system in memory. */
 export type Shim = typeof import('@bjorn3/browser_wasi_shim');
@@ -148,3 +147,28 @@ function stopped(epoch: number, memory: () => WasmMemory) {
     },
   };
 }
+
+/** As much of it as is used here: TypeScript knows it in browsers alone. */
+interface WebAssemblyApi {
+  compile(bytes: Uint8Array): Promise<WasmModule>;
+  instantiate(
+    module: WasmModule,
+    imports: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+  ): Promise<WasmInstance>;
+}
+
+/** Code that is compiled, and can be given to other threads. */
+export interface WasmModule {
+  readonly [Symbol.toStringTag]: 'WebAssembly.Module';
+}
+
+interface WasmInstance {
+  readonly exports: object;
+}
+
+/** Its buffer is another one after it has grown. */
+export interface WasmMemory {
+  readonly buffer: ArrayBuffer;
+}
+
+export const { WebAssembly: webAssembly } = globalThis as unknown as { readonly WebAssembly: WebAssemblyApi };

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { answerCalls, outerData, outerLog } from '../../threads/inside.ts';
-import { createThread, type Thread } from '../../threads/threads.ts';
-import { createConverting, type ProcessSettings } from './converting.ts';
+import { answerCalls, outerData, outerLog } from '../../workers/inside.ts';
+import { createThread, type Thread } from '../../workers/workers.ts';
+import { webAssembly, type WasmModule } from './instance.ts';
 import type { WorkerMethods, WorkerSettings } from './pandoc-worker.ts';
-import { webAssembly, type WasmModule } from './web-assembly.ts';
+import { createConverting, type ProcessSettings } from './wasm.ts';
 
 const { wasm, ...rest } = (await outerData()) as ProcessSettings;
 const file = new URL(`./pandoc-worker${extname(import.meta.filename)}`, import.meta.url);

@@ -1,9 +1,14 @@
 import { workerData } from 'node:worker_threads';
-import { answerCalls, outerLog } from '../../threads/inside.ts';
-import { broke, lacksMemory } from './complaints.ts';
-import { openInstance, type Converted, type InstanceOptions, type Shim } from './instance.ts';
+import { answerCalls, outerLog } from '../../workers/inside.ts';
+import {
+  openInstance,
+  type Converted,
+  type InstanceOptions,
+  type Shim,
+  type WasmModule,
+} from './instance.ts';
+import { broke, lacksMemory } from './job.ts';
 import type { PandocJob } from './pandoc.ts';
-import type { WasmModule } from './web-assembly.ts';
 
 /** What the thread is given: the module was compiled by the process, for all its threads. */
 export interface WorkerSettings extends InstanceOptions {

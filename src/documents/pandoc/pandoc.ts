@@ -1,3 +1,6 @@
+import { systemPandoc } from './system.ts';
+import { wasmPandoc, type WasmOptions } from './wasm.ts';
+
 /**
  * One conversion. `options` are those of a defaults file of Pandoc: `from`, `to`, `standalone` and so on, but not where
  * it reads and writes: that is up to the backend. They are never anybody's but ours: a filter would be run.
@@ -31,3 +34,12 @@ export interface Pandoc extends AsyncDisposable {
   /** Such as `3.10`. */
   version(signal: AbortSignal): Promise<string>;
 }
+
+export interface PandocOptions extends WasmOptions {
+  /** A Pandoc of the machine, by its name on PATH or its path; null: the packaged one. */
+  readonly command: string | null;
+}
+
+/** The list of all backends. Nothing is started before the first conversion. */
+export const openPandoc = ({ command, ...options }: PandocOptions): Pandoc =>
+  command === null ? wasmPandoc(options) : systemPandoc({ ...options, command });

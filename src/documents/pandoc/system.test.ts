@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { it } from 'node:test';
-import { createLog } from '../../log.ts';
+import { createLog } from '../../observability/log.ts';
 import { confinement } from '../confinement.ts';
-import { openPandoc } from './open.ts';
 import { pandocContract } from './pandoc.contract.ts';
-import { isAtLeast } from './program.ts';
+import { openPandoc } from './pandoc.ts';
+import { isAtLeast } from './system.ts';
 
 const open = (memoryBytes: number, command = 'pandoc') =>
   openPandoc({ command, memoryBytes, processes: 2, idleSeconds: 60, epoch: null, log: createLog('off') });

@@ -1,14 +1,15 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Wrapper } from '../../workers/workers.ts';
 import { confinement } from '../confinement.ts';
-import { broke, lacksMemory, refused, warningsIn } from './complaints.ts';
-import { bytesOf, demandNames, filesOf, outputFile } from './job.ts';
+import { broke, bytesOf, demandNames, filesOf, lacksMemory, outputFile, refused, warningsIn } from './job.ts';
 import type { Pandoc, PandocJob, PandocResult } from './pandoc.ts';
-import { findProgram, isAtLeast, type Program } from './program.ts';
-import { run, type Ended } from './run.ts';
 
 export interface SystemOptions {
   /** A name on PATH, or a path. */
@@ -126,4 +127,124 @@ function demandSuccess({ code, words }: Ended, memoryBytes: number): void {
   if (code === heapExhausted) throw lacksMemory(memoryBytes);
   if (code === null || code > 128 || ownFaults.has(code)) throw broke(new Error(words));
   throw refused(words);
+}
+
+/** A Pandoc of this machine. */
+export interface Program {
+  readonly path: string;
+  /** Such as `3.1.11`. */
+  readonly version: string;
+  /** What it reads besides its input, where a wall can be put around it; null where it cannot. */
+  readonly readable: readonly string[] | null;
+}
+
+/** Some come in one file, others have what they need beside them. */
+const shared = ['/usr/share/pandoc', '/usr/local/share/pandoc'];
+
+export async function findProgram(command: string): Promise<Program> {
+  const path = await pathOf(command);
+  const readable = [path, ...shared.filter((folder) => existsSync(folder))];
+  const walls = await confinement({ readable });
+  const confined = walls && versionIn(await answerOf(walls.command, [...walls.args, path, '--version']));
+  const version = confined ?? versionIn(await answerOf(path, ['--version']));
+  if (version === null) throw unavailable(`${path} does not say which version of Pandoc it is.`);
+  return { path, version, readable: confined === null ? null : readable };
+}
+
+/** A shell looks names up on PATH, so that the program itself never sees the environment of the server. */
+async function pathOf(command: string): Promise<string> {
+  const { stdout } = await execute('/bin/sh', ['-c', 'command -v "$1"', 'sh', command], bounds).catch(() => ({
+    stdout: '',
+  }));
+  const path = stdout.trim();
+  if (!path.startsWith('/')) throw unavailable(`There is no ${command} on PATH.`);
+  return realpath(path);
+}
+
+const execute = promisify(execFile);
+const bounds = { timeout: 10_000, maxBuffer: 100_000, killSignal: 'SIGKILL' } as const;
+
+/** Empty where it cannot be run. */
+async function answerOf(program: string, args: readonly string[]): Promise<string> {
+  try {
+    return (await execute(program, args, { ...bounds, env: { HOME: '/' } })).stdout;
+  } catch {
+    return '';
+  }
+}
+
+const versionIn = (text: string): string | null => /^pandoc\S* (\d+(?:\.\d+)+)/.exec(text)?.[1] ?? null;
+
+const unavailable = (why: string): WorkcrateError =>
+  new WorkcrateError(
+    'documents_unavailable',
+    `${why} Install Pandoc, or leave the setting pandoc empty: the packaged one is used then.`,
+  );
+
+/** Whether a version is at least another. */
+export function isAtLeast(version: string, least: string): boolean {
+  const [have, need] = [version, least].map((text) => text.split('.').map(Number));
+  for (const [at, number] of need!.entries())
+    if ((have![at] ?? 0) !== number) return (have![at] ?? 0) > number;
+  return true;
+}
+
+export interface RunOptions {
+  readonly wrapper: Wrapper | null;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly folder: string;
+  /** All that is in its environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly input: Uint8Array;
+  readonly signal: AbortSignal;
+}
+
+export interface Ended {
+  /** Null where a signal ended it. */
+  readonly code: number | null;
+  /** What it said on stderr. */
+  readonly words: string;
+}
+
+const mostWords = 10_000;
+
+/** Runs a program to its end. When the signal fires, all that it started is killed and its reason is thrown. */
+async function run({ signal, input, ...options }: RunOptions): Promise<Ended> {
+  signal.throwIfAborted();
+  const child = start(options);
+  const { promise, resolve, reject } = Promise.withResolvers<Ended>();
+  let words = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (words.length < mostWords) words += text;
+  });
+  child.on('error', reject);
+  child.on('close', (code) => resolve({ code, words: words.slice(0, mostWords) }));
+  // It need not read all of its input; how it ends says why.
+  child.stdin.on('error', () => {}).end(input);
+  const abort = (): void => {
+    killAll(child.pid);
+    reject(signal.reason);
+  };
+  signal.addEventListener('abort', abort, { once: true });
+  return promise.finally(() => signal.removeEventListener('abort', abort));
+}
+
+/** A group of its own, so that it can be killed with all its children. */
+function start({ wrapper, program, args, folder, env }: Omit<RunOptions, 'signal' | 'input'>) {
+  const [command, ...first] = wrapper === null ? [program] : [wrapper.command, ...wrapper.args, program];
+  return spawn(command!, [...first, ...args], {
+    cwd: folder,
+    env: { ...env },
+    stdio: ['pipe', 'ignore', 'pipe'],
+    detached: true,
+  });
+}
+
+function killAll(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has just ended.
+  }
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createLog } from '../../log.ts';
-import { openPandoc } from './open.ts';
-import { findPackage } from './package.ts';
+import { createLog } from '../../observability/log.ts';
 import { pandocContract } from './pandoc.contract.ts';
+import { openPandoc } from './pandoc.ts';
+import { findPackage } from './wasm.ts';
 
 const open = (memoryBytes: number, epoch: number | null = null) =>
   openPandoc({ command: null, memoryBytes, processes: 1, idleSeconds: 60, epoch, log: createLog('off') });

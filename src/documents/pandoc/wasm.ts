@@ -1,14 +1,15 @@
+import { readFile } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
-import { isWorkcrateError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import { createHelperProcess, ranOutOfMemory, type Thread, type Wrapper } from '../../threads/threads.ts';
+import { fileURLToPath } from 'node:url';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import type { Log } from '../../observability/log.ts';
+import { createHelperProcess, ranOutOfMemory, type Thread, type Wrapper } from '../../workers/workers.ts';
 import { confinement } from '../confinement.ts';
-import { broke, lacksMemory } from './complaints.ts';
-import type { PandocMethods, ProcessSettings } from './converting.ts';
-import { demandNames } from './job.ts';
-import { findPackage, packagedVersion, type PandocPackage } from './package.ts';
-import type { Pandoc } from './pandoc.ts';
 import { createPool } from '../pool.ts';
+import type { InstanceOptions } from './instance.ts';
+import { broke, demandNames, lacksMemory, refused, warningsIn } from './job.ts';
+import type { WorkerMethods } from './pandoc-worker.ts';
+import type { Pandoc, PandocJob, PandocResult } from './pandoc.ts';
 
 export interface WasmOptions {
   /** Most processes, each of which does one conversion at a time. */
@@ -80,3 +81,74 @@ const permissions = (readable: readonly string[]): string[] => [
  * them sooner. Together a fifteenth of the time.
  */
 const tuning = ['--no-wasm-inlining', '--wasm-tiering-budget=500000'];
+
+/** What the process is given. */
+export interface ProcessSettings extends InstanceOptions {
+  readonly wasm: string;
+  readonly shim: string;
+}
+
+/** After which a thread is replaced: its memory only ever grows, and nobody knows what a long life does to it. */
+const mostConversions = 200;
+const mostMemory = 256 * 1024 ** 2;
+
+/** What is done in the process that holds Pandoc: one conversion at a time, in a thread that is replaced now and then. */
+export function createConverting(open: () => Promise<Thread<WorkerMethods>>) {
+  let thread: Promise<Thread<WorkerMethods>> | null = null;
+  let conversions = 0;
+
+  function recycle(): void {
+    void thread?.then((old) => old[Symbol.asyncDispose]());
+    [thread, conversions] = [null, 0];
+  }
+
+  return {
+    async convert(job: PandocJob): Promise<PandocResult> {
+      thread ??= open();
+      let isSpent = true;
+      try {
+        const { output, complaint, log, memoryBytes } = await (await thread).call('convert', job);
+        isSpent = ++conversions >= mostConversions || memoryBytes > mostMemory;
+        if (complaint !== '') throw refused(complaint);
+        return { output, warnings: warningsIn(log) };
+      } finally {
+        if (isSpent) recycle();
+      }
+    },
+  };
+}
+
+export type PandocMethods = ReturnType<typeof createConverting>;
+
+/** Where the packages stand that hold Pandoc in WebAssembly, and what it needs to run. */
+export interface PandocPackage {
+  readonly wasm: string;
+  /** As a URL, to be imported. */
+  readonly shim: string;
+  readonly folders: readonly string[];
+}
+
+const names = ['pandoc-wasm', '@bjorn3/browser_wasi_shim'] as const;
+
+/** They are optional dependencies. `resolve` tells where a package begins. */
+export function findPackage(resolve: (name: string) => string = resolveHere): PandocPackage {
+  try {
+    const [pandoc, shim] = names.map(resolve) as [string, string];
+    return {
+      wasm: fileURLToPath(new URL('./pandoc.wasm', pandoc)),
+      shim,
+      folders: [pandoc, shim].map((url) => dirname(dirname(fileURLToPath(url)))),
+    };
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    const message = `Documents need packages that are not installed. Run: npm install ${names.join(' ')}`;
+    throw new WorkcrateError('documents_unavailable', message, { cause });
+  }
+}
+
+const resolveHere = (name: string): string => import.meta.resolve(name);
+
+/** The version of Pandoc, which stands beside it. */
+async function packagedVersion({ wasm }: PandocPackage): Promise<string> {
+  return (await readFile(new URL('../pandoc-version.txt', `file://${wasm}`), 'utf8')).trim();
+}

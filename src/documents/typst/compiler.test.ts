@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createCompiler } from './compiler.ts';
-import { findPackage } from './package.ts';
-import type { TypstJob } from './typst.ts';
+import { findPackage, type TypstJob } from './typst.ts';
 
 const compile = await createCompiler({ url: findPackage().url, fonts: [], epoch: 1_700_000_000 });
 

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { NodeCompiler, NodeError, NodeTypstDocument } from '@myriaddreamin/typst-ts-node-compiler';
 import { WorkcrateError } from '../../errors.ts';
-import { missingCharacters, missingGlyphsWarning } from './glyphs.ts';
-import { importPackage } from './package.ts';
-import type { TypstJob, TypstResult } from './typst.ts';
+import { missingCharacters, missingGlyphsWarning } from './fonts.ts';
+import { importPackage, type TypstJob, type TypstResult } from './typst.ts';
 
 /** The folder of all documents. There is none by this name: what is in it is in memory alone. */
 const root = '/document-that-is-nowhere';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { codeFamilies, familiesFor, languageOf, mathFamilies, textFamilies } from './families.ts';
+import { codeFamilies, familiesFor, languageOf, mathFamilies, textFamilies } from './fonts.ts';
 
 it('text is looked for in fonts for reading before those for signs', () => {
   assert.deepEqual(textFamilies(['Noto Sans SC']), [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { familiesIn, type ReadAt } from './font-names.ts';
+import { familiesIn, type ReadAt } from './fonts.ts';
 
 interface Entry {
   readonly id: number;

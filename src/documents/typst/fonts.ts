@@ -2,8 +2,104 @@ import { closeSync, fstatSync, openSync, readdirSync, readSync, realpathSync, st
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { WorkcrateError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import { familiesIn, type ReadAt } from './font-names.ts';
+import type { Log } from '../../observability/log.ts';
+
+/** Reads so many bytes from a place in a file; fewer, or none, where it ends before. */
+export type ReadAt = (offset: number, length: number) => Buffer;
+
+const mostFaces = 64;
+const mostTables = 128;
+const mostNames = 512;
+const longestName = 64;
+
+/** The name records that tell a family: the one that typographers see goes before that of old systems. */
+const familyNames = [16, 1];
+const [macintosh, windows, english] = [1, 3, 0x409];
+
+/**
+ * The families in a font file (TrueType, OpenType, or a collection), by the names that Typst knows them by. What is no
+ * font has none. Nothing in the file is trusted: lengths are bounded, and names hold letters, digits and the like only.
+ */
+export function familiesIn(read: ReadAt): string[] {
+  const names = facesIn(read).map((face) => familyOf(nameTable(read, face)));
+  return [...new Set(names.filter((name) => name !== null))];
+}
+
+/** Where in the file the faces begin: a collection has several. */
+function facesIn(read: ReadAt): number[] {
+  const head = read(0, 12);
+  const kind = head.toString('latin1', 0, 4);
+  if (['\0\x01\0\0', 'OTTO', 'true'].includes(kind)) return [0];
+  if (kind !== 'ttcf' || head.length < 12) return [];
+  const offsets = read(12, Math.min(head.readUInt32BE(8), mostFaces) * 4);
+  return Array.from({ length: Math.floor(offsets.length / 4) }, (_, at) => offsets.readUInt32BE(at * 4));
+}
+
+const longestTable = 0x1_00_00 * 2;
+
+function nameTable(read: ReadAt, face: number): Buffer {
+  const head = read(face, 12);
+  if (head.length < 12) return head;
+  const entries = read(face + 12, Math.min(head.readUInt16BE(4), mostTables) * 16);
+  for (let at = 0; at + 16 <= entries.length; at += 16)
+    if (entries.toString('latin1', at, at + 4) === 'name')
+      return read(entries.readUInt32BE(at + 8), Math.min(entries.readUInt32BE(at + 12), longestTable));
+  return Buffer.alloc(0);
+}
+
+function familyOf(table: Buffer): string | null {
+  const candidates = namesIn(table).filter(({ id }) => familyNames.includes(id));
+  const [best] = candidates.toSorted((a, b) => rank(a) - rank(b));
+  return best === undefined ? null : withoutStyle(best.text);
+}
+
+interface Name {
+  readonly id: number;
+  readonly isEnglish: boolean;
+  readonly text: string;
+}
+
+/** English names of either kind, before those in other languages. */
+const rank = ({ id, isEnglish }: Name): number => familyNames.indexOf(id) + (isEnglish ? 0 : 2);
+
+function namesIn(table: Buffer): Name[] {
+  if (table.length < 6) return [];
+  const count = Math.min(table.readUInt16BE(2), mostNames);
+  const strings = table.readUInt16BE(4);
+  const names: Name[] = [];
+  for (let at = 6; at + 12 <= table.length && names.length < count; at += 12) {
+    const [platform, encoding, language, id, length, offset] = wordsAt(table, at);
+    const bytes = table.subarray(strings + offset, strings + offset + length);
+    const text = decoded(platform, encoding, bytes);
+    const isEnglish = platform === windows ? language === english : language === 0;
+    names.push({ id, isEnglish, text: isName(text) ? text : '' });
+  }
+  return names.filter(({ text }) => text !== '');
+}
+
+type Words = [number, number, number, number, number, number];
+
+const wordsAt = (table: Buffer, at: number): Words =>
+  [0, 2, 4, 6, 8, 10].map((offset) => table.readUInt16BE(at + offset)) as Words;
+
+function decoded(platform: number, encoding: number, bytes: Buffer): string {
+  if (platform === macintosh) return encoding === 0 ? bytes.toString('latin1') : '';
+  return new TextDecoder('utf-16be').decode(bytes);
+}
+
+/** It will stand in the source of documents. */
+const isName = (text: string): boolean =>
+  text.length <= longestName && /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._-]*$/u.test(text);
+
+const style =
+  /[ _-](?:(?:extra|semi|demi|ultra)[ _-]?)?(?:thin|hairline|light|normal|regular|medium|bold|black|heavy|italic|oblique|narrow|condensed|compressed|expanded)$/i;
+
+/** Typst takes `Some Sans Light` for the light face of `Some Sans`. */
+function withoutStyle(name: string): string {
+  let left = name.trim();
+  while (style.test(left)) left = left.replace(style, '');
+  return left;
+}
 
 /** A file of fonts besides those that the compiler brings along. */
 export interface FontFile {
@@ -79,3 +175,105 @@ const readFrom =
     const bytes = Buffer.alloc(length);
     return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
   };
+
+/** The families that the compiler brings along: Latin, Greek and Cyrillic; Hebrew and more; signs; maths. */
+const [text, wider, code, maths] = [
+  'Libertinus Serif',
+  'New Computer Modern',
+  'DejaVu Sans Mono',
+  'New Computer Modern Math',
+] as const;
+
+/** Text looks for its characters in this order. Signs come last, since the fonts for them are not made for reading. */
+export const textFamilies = (found: readonly string[]): string[] =>
+  unique([text, wider, ...found, code, maths]);
+
+export const codeFamilies = (families: readonly string[]): string[] => unique([code, ...families]);
+
+export const mathFamilies = (families: readonly string[]): string[] => unique([maths, ...families]);
+
+const unique = (names: readonly string[]): string[] => [...new Set(names)];
+
+/** What stands at the end of the names of families that are made for one way of writing Chinese characters. */
+const endings: Readonly<Record<string, string>> = { Hans: 'SC', Hant: 'TC', Jpan: 'JP', Kore: 'KR' };
+
+/** One character is drawn differently in Beijing, Taipei, Tokyo and Seoul: the family of the language goes first. */
+export function familiesFor(language: string, families: readonly string[]): string[] {
+  const ending = endings[localeOf(language).maximize().script ?? ''];
+  const isOwn = (family: string): boolean => ending !== undefined && family.split(' ').includes(ending);
+  const others = Object.values(endings);
+  const isOther = (family: string): boolean => family.split(' ').some((word) => others.includes(word));
+  const drawn = families.filter(isOther);
+  const ordered = [...drawn.filter(isOwn), ...drawn.filter((family) => !isOwn(family))];
+  let next = 0;
+  return families.map((family) => (isOther(family) ? ordered[next++]! : family));
+}
+
+/** What Typst takes for the language of a text, such as `de` and `CH`; English where it is none. */
+export function languageOf(tag: string): { readonly language: string; readonly region: string | null } {
+  const { language, region = null } = localeOf(tag);
+  return { language, region: region !== null && /^[A-Z]{2}$/.test(region) ? region : null };
+}
+
+function localeOf(tag: string): Intl.Locale {
+  try {
+    const locale = new Intl.Locale(tag);
+    return /^[a-z]{2,3}$/.test(locale.language) ? locale : new Intl.Locale('en');
+  } catch (error) {
+    if (error instanceof RangeError) return new Intl.Locale('en');
+    throw error;
+  }
+}
+
+/** What the exporter says of each text that no font can show, in a string that Rust has escaped, and escaped again. */
+const report = /the text `\\"(.*?)\\"` could not be displayed/gs;
+
+const mostMissing = 200;
+
+/** The characters of which the exporter says that no font has them, each once. */
+export function missingCharacters(message: string): string[] {
+  const missing = new Set<string>();
+  for (const [, text] of message.matchAll(report))
+    for (const character of unescaped(text!)) {
+      if (missing.size >= mostMissing) return [...missing];
+      if (!/\s/.test(character)) missing.add(character);
+    }
+  return [...missing];
+}
+
+const unescaped = (text: string): string =>
+  text
+    .replaceAll(/\\+u\{([0-9a-f]{1,6})\}/gi, (_, digits: string) => characterOf(Number.parseInt(digits, 16)))
+    .replaceAll(/\\+/g, '');
+
+const characterOf = (code: number): string => (code <= 0x10_ff_ff ? String.fromCodePoint(code) : '');
+
+/** The packages of fonts that are used where they are installed, and the scripts that each is for. */
+const remedies: readonly (readonly [RegExp, string])[] = [
+  [/\p{Script=Hangul}/u, '@expo-google-fonts/noto-sans-kr'],
+  [/[\p{Script=Hiragana}\p{Script=Katakana}]/u, '@expo-google-fonts/noto-sans-jp'],
+  [/[\p{Script=Han}\p{Script=Bopomofo}\u3000-\u303f\uff00-\uffef]/u, '@expo-google-fonts/noto-sans-sc'],
+];
+
+const mostNamed = 20;
+
+/** Tells which characters are boxes on the page, and what to do about it. */
+export function missingGlyphsWarning(missing: readonly string[]): string {
+  const named = missing.slice(0, mostNamed).map(visible).join(' ');
+  const rest = missing.length > mostNamed ? ` and ${missing.length - mostNamed} more` : '';
+  const what = missing.length === 1 ? '1 character has' : `${missing.length} characters have`;
+  return `${what} no glyph in any font: ${named}${rest}. ${remedyFor(missing)}`;
+}
+
+/** Marks and the invisible by number. */
+const visible = (character: string): string =>
+  /^[\p{L}\p{N}\p{P}\p{S}]/u.test(character)
+    ? character
+    : `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+
+function remedyFor(missing: readonly string[]): string {
+  const wanted = remedies.filter(([script]) => missing.some((character) => script.test(character)));
+  const folder = 'put a font that has them into a folder and name it by --document-fonts FOLDER';
+  if (wanted.length === 0) return `To show them, ${folder}.`;
+  return `To show them, run: npm install ${wanted.map(([, name]) => name).join(' ')} – or ${folder}.`;
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { missingCharacters, missingGlyphsWarning } from './glyphs.ts';
+import { missingCharacters, missingGlyphsWarning } from './fonts.ts';
 
 const said = (text: string): string =>
   String.raw`SourceDiagnostic { message: "PDF/A-2b error: the text ` +

@@ -11,17 +11,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it, type TestContext } from 'node:test';
-import { eventually } from '../../eventually.testing.ts';
 import { WorkcrateError } from '../../errors.ts';
-import { createLog } from '../../log.ts';
-import { createHelperProcess } from '../../threads/threads.ts';
+import { eventually } from '../../eventually.testing.ts';
+import { createLog } from '../../observability/log.ts';
+import { createHelperProcess } from '../../workers/workers.ts';
 import { confinement } from '../confinement.ts';
 import type { CompilerOptions } from './compiler.ts';
-import { offline } from './offline.ts';
-import { openTypst } from './open.ts';
-import { findPackage } from './package.ts';
 import type { TypstMethods } from './typst-process.ts';
-import type { TypstJob } from './typst.ts';
+import { findPackage, offline, openTypst, type TypstJob } from './typst.ts';
 
 const options = {
   fontFolders: [],

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, it } from 'node:test';
 import { inflateSync } from 'node:zlib';
-import { createLog } from '../../log.ts';
+import { createLog } from '../../observability/log.ts';
 import { usualLayout, type Layout } from '../document.ts';
-import { openPandoc } from '../pandoc/open.ts';
+import { openPandoc } from '../pandoc/pandoc.ts';
 import { createCompiler } from './compiler.ts';
-import { textFamilies } from './families.ts';
-import { findPackage } from './package.ts';
+import { textFamilies } from './fonts.ts';
 import { templateVariables, typstTemplate } from './template.ts';
-import type { TypstResult } from './typst.ts';
+import { findPackage, type TypstResult } from './typst.ts';
 
 const engine = { processes: 1, memoryBytes: 1_000_000_000, idleSeconds: 60, epoch: 0, log: createLog('off') };
 const pandoc = openPandoc({ ...engine, command: null });

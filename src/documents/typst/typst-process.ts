@@ -1,4 +1,4 @@
-import { answerCalls, outerData } from '../../threads/inside.ts';
+import { answerCalls, outerData } from '../../workers/inside.ts';
 import { createCompiler, type CompilerOptions } from './compiler.ts';
 import type { TypstJob, TypstResult } from './typst.ts';
 

@@ -1,3 +1,17 @@
+import { readdirSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { extname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import type { Log } from '../../observability/log.ts';
+import { createHelperProcess, ranOutOfMemory, type Thread } from '../../workers/workers.ts';
+import { confinement } from '../confinement.ts';
+import { createPool, type Pool } from '../pool.ts';
+import type { CompilerOptions } from './compiler.ts';
+import { findFonts, textFamilies } from './fonts.ts';
+import type { TypstMethods } from './typst-process.ts';
+
 /** One document in Typst's markup, to be set as PDF. */
 export interface TypstJob {
   readonly source: string;
@@ -21,4 +35,128 @@ export interface Typst extends AsyncDisposable {
   /** Families that a document may use, in the order in which they are looked through. */
   readonly families: readonly string[];
   compile(job: TypstJob, signal: AbortSignal): Promise<TypstResult>;
+}
+
+export interface TypstOptions {
+  /** Folders with fonts besides those that the compiler brings along. */
+  readonly fontFolders: readonly string[];
+  /** Most processes at once, and how long one is kept that has nothing to do. */
+  readonly processes: number;
+  readonly idleSeconds: number;
+  readonly memoryBytes: number;
+  /** What documents are dated, in seconds since 1970; null: now. */
+  readonly epoch: number | null;
+  readonly log: Log;
+}
+
+/** Typst, native and in processes of its own: it hears nothing while it works, and may fail in ways of its own. */
+export function openTypst(options: TypstOptions): Typst {
+  const fonts = findFonts(options.fontFolders, options.log);
+  let pool: Promise<TypstPool> | null = null;
+  let isClosed = false;
+
+  return {
+    families: textFamilies(fonts.flatMap(({ families }) => families)),
+    async compile(job, signal) {
+      signal.throwIfAborted();
+      if (isClosed) throw new WorkcrateError('stopping', 'The server is stopping.');
+      pool ??= openPool(
+        options,
+        fonts.map(({ path }) => path),
+      );
+      try {
+        return await (await pool).use((process) => process.call('compile', job), signal);
+      } catch (error) {
+        throw failureOf(error);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await (await pool?.catch(() => null))?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type TypstPool = Pool<Thread<TypstMethods>>;
+
+const file = new URL(`./typst-process${extname(import.meta.filename)}`, import.meta.url);
+const sources = join(import.meta.dirname, '../..');
+
+/** What the process runs: our sources, and the file that says that they are modules. */
+const own = [sources, join(sources, '../package.json')];
+
+async function openPool(options: TypstOptions, fonts: readonly string[]): Promise<TypstPool> {
+  const { memoryBytes, epoch, log, processes, idleSeconds } = options;
+  const { url, folders } = findPackage();
+  const wrapper = await confinement({ readable: [...own, ...folders, ...fonts] });
+  const data: CompilerOptions = { url, fonts, epoch };
+  return createPool({
+    most: processes,
+    idleMs: idleSeconds * 1000,
+    open: () => createHelperProcess<TypstMethods>(file, data, log, { memoryBytes, env: offline, wrapper }),
+  });
+}
+
+function failureOf(cause: unknown): unknown {
+  if (ranOutOfMemory(cause)) {
+    const message =
+      'Setting the PDF took more memory than --document-memory allows. Make the document smaller.';
+    return new WorkcrateError('document_failed', message, { cause });
+  }
+  if (!isWorkcrateError(cause, 'internal')) return cause;
+  return new WorkcrateError('document_failed', 'What sets PDF failed at this document.', { cause });
+}
+
+const nowhere = '/nowhere';
+
+/** Nobody can listen there. */
+const nobody = 'http://127.0.0.1:0';
+
+/**
+ * The environment of the compiler. Node's own permissions do not hold for native code, so its walls are bubblewrap's.
+ * Where there are none, this keeps it from the network, which it asks for packages: by a proxy, where one is set, and
+ * for what it finds in the caches of the user.
+ */
+export const offline: Readonly<Record<string, string>> = {
+  http_proxy: nobody,
+  https_proxy: nobody,
+  all_proxy: nobody,
+  FONTCONFIG_FILE: join(import.meta.dirname, '../../../src/documents/typst/no-fonts.conf'),
+  HOME: nowhere,
+  XDG_CACHE_HOME: nowhere,
+  XDG_CONFIG_HOME: nowhere,
+  XDG_DATA_HOME: nowhere,
+};
+
+const name = '@myriaddreamin/typst-ts-node-compiler';
+
+export type CompilerPackage = typeof import('@myriaddreamin/typst-ts-node-compiler');
+
+/** An optional dependency: where it is, and all that it is made of. The addon for this machine is a package beside it. */
+export function findPackage(): { readonly url: string; readonly folders: readonly string[] } {
+  const file = resolved();
+  const scope = path.dirname(path.dirname(file));
+  const folders = readdirSync(scope).map((name) => realpathSync(path.join(scope, name)));
+  return { url: pathToFileURL(file).href, folders: [...new Set([scope, ...folders])] };
+}
+
+function resolved(): string {
+  try {
+    return createRequire(import.meta.url).resolve(name);
+  } catch (cause) {
+    throw unavailable(cause);
+  }
+}
+
+export async function importPackage(url: string): Promise<CompilerPackage> {
+  try {
+    return (await import(url)) as CompilerPackage;
+  } catch (cause) {
+    throw unavailable(cause);
+  }
+}
+
+function unavailable(cause: unknown): WorkcrateError {
+  const message = `PDF needs a package that is not installed, or not for this machine. Run: npm install ${name}`;
+  return new WorkcrateError('documents_unavailable', message, { cause });
 }

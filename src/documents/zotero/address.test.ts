@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressOf } from './address.ts';
+import { addressOf } from './library.ts';
 
 const key = 'abc123';
 

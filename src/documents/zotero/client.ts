@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { createFairQueue, toFairLimits } from '../../concurrency/fair-queue.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import type { Address } from './address.ts';
-import { pause, type Errand } from './errand.ts';
-import { unreachable } from './failures.ts';
-import { createMemory } from './memory.ts';
-import { createPatience } from './patience.ts';
-import { tryOnce, type Outcome, type Sending } from './request.ts';
+import {
+  fetchBounded,
+  FetchError,
+  type FetchAnswer,
+  type FetchHeaders,
+  type FetchPolicy,
+} from '../../net/bounded-fetch.ts';
+import type { Log } from '../../observability/log.ts';
+import { noLibrary, notTaken, pause, refused, unreachable, type Address, type Errand } from './library.ts';
 
 /** As the documentation of the API asks. */
 const mostAtOnce = 4;
@@ -139,3 +142,139 @@ const busy = (): WorkcrateError =>
   new WorkcrateError('documents_busy', 'Too many requests to the Zotero library wait. Try again in a while.');
 
 const cancelled = (): WorkcrateError => new WorkcrateError('cancelled', 'The request was cancelled.');
+
+/** A hundred items with their abstracts are within this. */
+const mostBytes = 8 * 1024 ** 2;
+
+export interface Sending {
+  readonly address: Address;
+  readonly url: URL;
+  /** Of the library, as we know it; the answer is 304 where it has not changed since. */
+  readonly knownVersion: number | null;
+  readonly timeoutMs: number;
+}
+
+/** What came of one try. */
+export type Outcome =
+  | { readonly kind: 'answer'; readonly text: string; readonly headers: FetchHeaders }
+  | { readonly kind: 'unchanged'; readonly headers: FetchHeaders }
+  /** Another try may help; without headers nothing was answered. */
+  | { readonly kind: 'failed'; readonly why: string; readonly headers: FetchHeaders | null };
+
+async function tryOnce(sending: Sending, errand: Errand): Promise<Outcome> {
+  const { address, url, timeoutMs } = sending;
+  // The operator has named the address, which may be that of this machine.
+  const policy: FetchPolicy = { timeoutMs, maxBytes: mostBytes, privateAddresses: 'allowed' };
+  const request = { headers: headersFor(sending), signal: errand.signal };
+  try {
+    return await fetchBounded(url, request, policy, (answer) =>
+      answer.status === 200 ? readAnswer(answer, errand) : judgeStatus(address, answer),
+    );
+  } catch (error) {
+    errand.signal.throwIfAborted();
+    if (!(error instanceof FetchError)) throw error;
+    if (error.kind === 'too_long') throw unreachable(error.message);
+    return { kind: 'failed', why: error.message, headers: null };
+  }
+}
+
+/** The key is in a header alone, for the host that the operator named. */
+function headersFor({ address, knownVersion }: Sending): Record<string, string> {
+  const headers: Record<string, string> = { 'Zotero-API-Version': '3', Accept: 'application/json' };
+  if (address.key !== null) headers['Zotero-API-Key'] = address.key;
+  if (knownVersion !== null) headers['If-Modified-Since-Version'] = String(knownVersion);
+  return headers;
+}
+
+async function readAnswer(answer: FetchAnswer, errand: Errand): Promise<Outcome> {
+  const { headers } = answer;
+  if (!/^application\/json\b/i.test(headers.get('content-type') ?? ''))
+    throw unreachable('what answers at --zotero-url is no Zotero API, since it does not speak JSON');
+  const text = await answer.text();
+  errand.spend(Buffer.byteLength(text));
+  return { kind: 'answer', text, headers };
+}
+
+/** What the answer says is not passed on: it may repeat the key. */
+function judgeStatus(address: Address, { status, headers }: FetchAnswer): Outcome {
+  if (status === 304) return { kind: 'unchanged', headers };
+  if (status === 401 || status === 403) throw refused(address, status);
+  if (status === 404) throw noLibrary(address);
+  if (status === 400) throw notTaken(address);
+  if (status === 408 || status === 429 || status >= 500)
+    return { kind: 'failed', why: `it answered ${status}`, headers };
+  const elsewhere = status >= 300 && status < 400 ? ', which leads elsewhere; set --zotero-url to there' : '';
+  throw unreachable(`it answered ${status}${elsewhere}`);
+}
+
+/** No header can have us stay away for longer. */
+const longestMs = 3_600_000;
+
+/** How long the library wants to be left alone, by all errands alike. */
+export interface Patience {
+  /** Takes `Backoff`, which any answer may have, and `Retry-After`. True where the latter says when to come back. */
+  heed(headers: FetchHeaders): boolean;
+  /** Waits until requests are welcome; `library_unreachable` where that is later than the errand may take. */
+  wait(errand: Errand): Promise<void>;
+}
+
+function createPatience(clock: Clock, log: Log): Patience {
+  let until = 0;
+
+  function stayAway(ms: number): void {
+    if (clock() + ms <= until) return;
+    until = clock() + ms;
+    log.info('zotero.paused', { seconds: Math.ceil(ms / 1000) });
+  }
+
+  return {
+    heed(headers) {
+      const backoff = asked(headers.get('backoff'), clock);
+      const retryAfter = asked(headers.get('retry-after'), clock);
+      stayAway(Math.max(backoff ?? 0, retryAfter ?? 0));
+      return retryAfter !== null;
+    },
+    async wait({ signal, endsAt }) {
+      for (let ms = until - clock(); ms > 0; ms = until - clock()) {
+        if (until > endsAt) throw unreachable('it asks to be left alone for a while', Math.ceil(ms / 1000));
+        await pause(ms, signal);
+      }
+    },
+  };
+}
+
+/** Milliseconds, from seconds or from a date; null where nothing was said that makes sense. */
+function asked(header: string | null, clock: Clock): number | null {
+  if (header === null) return null;
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - clock();
+  return Number.isFinite(ms) ? Math.min(longestMs, Math.max(0, ms)) : null;
+}
+
+/** An answer that was given for a URL, and the version of the library that it shows. */
+export interface Remembered {
+  readonly text: string;
+  readonly version: number;
+  readonly total: number | null;
+}
+
+export interface Memory {
+  get(url: string): Remembered | null;
+  set(url: string, answer: Remembered): void;
+}
+
+/** Answers by URL, those that were asked for last. */
+export function createMemory({ mostEntries = 200, mostBytes = 16 * 1024 ** 2 } = {}): Memory {
+  const entries = new BoundedMap<string, Remembered>({
+    mostEntries,
+    mostWeight: mostBytes,
+    heaviest: mostBytes / 4,
+    weigh: ({ text }, url) => bytesOf(url, text),
+  });
+  return {
+    get: (url) => entries.use(url) ?? null,
+    set: (url, answer) => entries.set(url, answer),
+  };
+}
+
+/** At most: text of Latin letters takes half. */
+const bytesOf = (url: string, text: string): number => 2 * (url.length + text.length);

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { bibtexOf } from './bibtex.ts';
-import { cslOf } from './csl.ts';
-import { createMemory } from './memory.ts';
+import { createMemory } from './client.ts';
+import { bibtexOf, cslOf } from './items.ts';
 
 test('whatever JSON the library gives, a reference is plain, bounded JSON or none', () => {
   fc.assert(

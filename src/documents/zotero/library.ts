@@ -1,3 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../clock.ts';
+import { WorkcrateError } from '../../errors.ts';
+import { isLoopbackHost } from '../../net/addresses.ts';
+import type { Client } from './client.ts';
+
 /** What somebody looks for. All that is given has to fit. */
 export interface LibraryQuery {
   /** In titles, creators and years. */
@@ -89,4 +95,160 @@ export interface Library {
   /** In the order of the keys; an item wanted under two keys is there twice. */
   references(wanted: Wanted, signal: AbortSignal): Promise<Found<CslItem>>;
   bibtex(wanted: Wanted, signal: AbortSignal): Promise<Found<BibtexEntry>>;
+}
+
+export interface AddressOptions {
+  /** Base of the API; null: the web API, or the one of a Zotero on this machine for `users/0`. */
+  readonly url: string | null;
+  /** `users/ID` or `groups/ID`; `users/0` is whoever is signed in to the Zotero on this machine. */
+  readonly library: string;
+  readonly key: string | null;
+}
+
+/** Where a library is. */
+export interface Address {
+  /** Without a slash at the end. */
+  readonly base: string;
+  readonly library: string;
+  /** Null where none is to be sent. */
+  readonly key: string | null;
+  /** Whether it is a Zotero on this machine that answers, which differs in some ways from the web API. */
+  readonly isLocal: boolean;
+}
+
+const webApi = 'https://api.zotero.org';
+const localApi = 'http://127.0.0.1:23119/api';
+const own = 'users/0';
+
+export function addressOf({ url, library, key }: AddressOptions): Address {
+  if (!/^(?:users\/(?:0|[1-9]\d{0,14})|groups\/[1-9]\d{0,14})$/.test(library))
+    throw wrong('--zotero-library takes users/ID, groups/ID or users/0, where ID is a number');
+  const base = baseOf(url ?? (library === own ? localApi : webApi));
+  const isLoopback = isLoopbackHost(base.hostname);
+  // The Zotero on this machine asks for no key to read, and is not to learn the one of the web API.
+  const sent = library === own ? null : key;
+  if (sent !== null && !/^[\x21-\x7e]{1,200}$/.test(sent))
+    throw wrong('--zotero-key is no key of the Zotero API');
+  if (sent !== null && base.protocol === 'http:' && !isLoopback)
+    throw wrong('--zotero-url has to begin with https:// where a key goes along');
+  return {
+    base: base.href.replace(/\/+$/, ''),
+    library,
+    key: sent,
+    isLocal: library === own || (isLoopback && /^\/api\/?$/.test(base.pathname)),
+  };
+}
+
+function baseOf(url: string): URL {
+  const base = URL.parse(url);
+  const isPlain = base !== null && /^https?:$/.test(base.protocol) && !/[?#]/.test(base.href);
+  if (!isPlain || base.username !== '' || base.password !== '')
+    throw wrong('--zotero-url takes an http:// or https:// URL without ?, # and password');
+  return base;
+}
+
+const wrong = (what: string): WorkcrateError => new WorkcrateError('config_invalid', `${what}.`);
+
+/** One call of the library with all its requests. */
+export interface Errand {
+  /** Apart from all others, so that they take turns. */
+  readonly name: string;
+  /** Fires when the caller's does, or when the time of the errand is over. */
+  readonly signal: AbortSignal;
+  /** By the clock, in milliseconds. */
+  readonly endsAt: number;
+  /** Counts what answers take, whose sum is bounded. */
+  spend(bytes: number): void;
+}
+
+/** What all answers of an errand may take; they are not held all at once. */
+const mostBytes = 128 * 1024 ** 2;
+
+let errands = 0;
+
+export async function runErrand<T>(
+  { totalMs, clock }: { readonly totalMs: number; readonly clock: Clock },
+  signal: AbortSignal,
+  work: (errand: Errand) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const stop = new AbortController();
+  const timer = setTimeout(
+    () => stop.abort(unreachable(`it took longer than ${totalMs} ms in all`)),
+    totalMs,
+  );
+  let left = mostBytes;
+  const spend = (bytes: number): void => {
+    left -= bytes;
+    if (left < 0) throw unreachable(`its answers are longer than ${mostBytes} bytes in all`);
+  };
+  try {
+    return await work({
+      name: String(errands++),
+      signal: AbortSignal.any([signal, stop.signal]),
+      endsAt: clock() + totalMs,
+      spend,
+    });
+  } finally {
+    clearTimeout(timer);
+    // Requests of it that are still under way, since one beside them failed, end too.
+    stop.abort();
+  }
+}
+
+/** Fails with the reason of the signal. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch((error: unknown) => {
+    throw signal.aborted ? signal.reason : error;
+  });
+}
+
+/** `retryAfter` in seconds, where the library said when to come back. */
+export function unreachable(why: string, retryAfter: number | null = null): WorkcrateError {
+  const when = retryAfter === null ? 'Try again later' : `Try again in ${retryAfter} seconds`;
+  return new WorkcrateError(
+    'library_unreachable',
+    `The Zotero library could not be read: ${why}. ${when}, or give the references as bibliographyContent.`,
+    { details: retryAfter === null ? {} : { retryAfter } },
+  );
+}
+
+export function refused({ isLocal, library, key }: Address, status: number): WorkcrateError {
+  const advice = isLocal
+    ? 'In Zotero, under Settings, Advanced, allow other applications on this computer to communicate with Zotero.'
+    : `The operator is to give --zotero-key a key that may read ${library}${key === null ? '; none is set' : ''}.`;
+  return new WorkcrateError('library_refused', `Zotero does not let us in (${status}). ${advice}`);
+}
+
+export const noLibrary = ({ library }: Address): WorkcrateError =>
+  new WorkcrateError(
+    'not_found',
+    `Zotero knows no library ${library}, or not this collection of it. The operator can look at --zotero-library.`,
+  );
+
+export const notTaken = ({ isLocal }: Address): WorkcrateError =>
+  new WorkcrateError(
+    'invalid_input',
+    `Zotero does not take this search. Types of items are named such as journalArticle, book or webpage.${
+      isLocal ? ' On this computer only the library of who is signed in can be read: users/0.' : ''
+    }`,
+  );
+
+export const tooMany = (what: string, most: number): WorkcrateError =>
+  new WorkcrateError('too_large', `${what}: at most ${most} can be had at once. Ask for fewer.`);
+
+type Params = readonly (readonly [string, string])[];
+
+/**
+ * The list of all items, or those of a collection, that are neither notes nor attachments. The web API takes one
+ * `itemType`, whose `-` is for all types in it; Zotero on this machine takes several, and would let everything through
+ * that is not of both types.
+ */
+export function regularItems(
+  { address }: Client,
+  collection: string | null,
+): { readonly path: string; readonly params: Params } {
+  const path = collection === null ? 'items/top' : `collections/${collection}/items/top`;
+  const types = address.isLocal ? ['-attachment', '-note'] : ['-attachment || note'];
+  return { path, params: types.map((type) => ['itemType', type]) };
 }

@@ -1,6 +1,5 @@
 import type { Client, Listing, Page } from './client.ts';
-import type { Errand } from './errand.ts';
-import { unreachable } from './failures.ts';
+import { unreachable, type Errand } from './library.ts';
 
 /** Together with those of other errands four go out at a time. */
 const pagesAtOnce = 2;

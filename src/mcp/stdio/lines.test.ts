@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { boundedLines } from './lines.ts';
-import type { Heading } from './heading.ts';
+import type { Heading } from './requests.ts';
+import { boundedLines } from './transport.ts';
 
 /** What is passed on of a text that comes in pieces, and what is told of the rest. */
 async function linesOf(text: string, mostBytes: number, pieceBytes: number) {

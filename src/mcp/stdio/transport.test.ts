@@ -4,7 +4,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
-import { createLog } from '../../log.ts';
+import { createLog } from '../../observability/log.ts';
 import { createStdioTransport } from './transport.ts';
 
 async function start(output: Writable) {

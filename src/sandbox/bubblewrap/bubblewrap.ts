@@ -2,25 +2,22 @@ import { WorkcrateError } from '../../errors.ts';
 import { openCgroups } from '../cgroups/cgroups.ts';
 import { watchedDisk } from '../disk.ts';
 import { fitLimits, readFileMax, readHardLimits } from '../hard-limits.ts';
-import { runQueue } from '../queue.ts';
+import { packagesOf, runtimesOf } from '../interpreters.ts';
 import {
   languages,
+  runQueue,
   type Holds,
   type Limits,
   type Place,
   type Sandbox,
   type SandboxOptions,
 } from '../sandbox.ts';
-import { packagesOf } from '../python-packages.ts';
-import { runtimesOf } from '../runtimes.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
 import { memoryOfEach } from './fork-server.ts';
-import { outerEnvironment, sweepStages } from './launch.ts';
+import { demandPrograms, findPython, outerEnvironment, sweepStages } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
-import { findPython } from './python.ts';
 import { createPool, type Pool } from './pool.ts';
-import { demandPrograms } from './remedies.ts';
-import { runOn } from './run.ts';
+import { runOn } from './worker.ts';
 
 export interface BubblewrapOptions extends SandboxOptions {
   /** A path, or null for the system's. */

@@ -1,4 +1,4 @@
-import { createLog } from '../../log.ts';
+import { createLog } from '../../observability/log.ts';
 import { contractOptions } from '../contract/harness.contract.ts';
 import { testPlaces } from '../places.testing.ts';
 import { bubblewrapSandbox } from './bubblewrap.ts';

@@ -1,14 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { errnoOf, type WorkcrateError } from '../../errors.ts';
+import { errnoOf, WorkcrateError } from '../../errors.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Cgroups, Group } from '../cgroups/cgroups.ts';
 import type { Language, Limits, Place } from '../sandbox.ts';
-import type { CellOptions } from './cell.ts';
-import { cellCommand, makeStage, outerEnvironment } from './launch.ts';
-import { onlyChildOf } from './host-pid.ts';
+import { cannotStart, cellCommand, makeStage, mountsOf, notMade, outerEnvironment } from './launch.ts';
 import { cellMark } from './leftovers.ts';
-import { mountsOf } from './mounts.ts';
-import { cannotStart, notMade } from './remedies.ts';
+import type { CellOptions } from './user-sandbox.ts';
 
 /** A run whose init waits for the server to have its ends of the pipes. */
 export interface Made {
@@ -158,4 +158,89 @@ function lastWords(stderr: Readable): () => string {
   let words = '';
   stderr.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-2000)));
   return () => words.trim();
+}
+
+/** What a worker needs of its cgroup. */
+export type RunGroup = Pick<Group, 'add' | 'events' | 'kill'>;
+
+interface Slot {
+  readonly group: Group;
+  /** What had been counted before the run that has it now. */
+  before: ReturnType<Group['events']>;
+  wasKilled: boolean;
+}
+
+const mostFree = 16;
+
+/** The cgroups of one user's runs. To make one takes the kernel a millisecond, so a run leaves its to the next. */
+export function recycledGroups(cgroups: Cgroups, limits: Limits, log: Log) {
+  const free: Slot[] = [];
+  const taken = new Map<string, Slot>();
+  const remove = ({ group }: Slot): void =>
+    void group.remove().catch((error: unknown) => log.error('sandbox.group_stays', { error }));
+
+  return {
+    take(id: string): RunGroup | null {
+      if (cgroups.kind === 'none') return null;
+      const slot = free.pop() ?? { group: cgroups.make(id, limits), before: nothing, wasKilled: false };
+      taken.set(id, slot);
+      return {
+        add: (pid) => slot.group.add(pid),
+        events: () => since(slot),
+        kill() {
+          slot.wasKilled = true;
+          slot.group.kill();
+        },
+      };
+    },
+
+    /** Once nothing of the run is alive. To be killed leaves marks on a group, and so it is not used again. */
+    giveBack(id: string): void {
+      const slot = taken.get(id);
+      taken.delete(id);
+      if (slot === undefined) return;
+      if (slot.wasKilled || free.length >= mostFree) return remove(slot);
+      slot.before = slot.group.events();
+      free.push(slot);
+    },
+
+    close(): void {
+      for (const slot of [...free.splice(0), ...taken.values()]) remove(slot);
+      taken.clear();
+    },
+  };
+}
+
+const nothing = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null, cpuMs: null };
+
+function since({ group, before }: Slot): ReturnType<Group['events']> {
+  const now = group.events();
+  const oomKilled = now.oomKilled - before.oomKilled;
+  return { ...now, oomKilled, pidsRefused: now.pidsRefused - before.pidsRefused };
+}
+
+/** What this machine calls a child of the fork server, which knows it by its pid inside. */
+export function hostPidOf(parent: number, innerPid: number): number {
+  // The newest is the last.
+  const found = childrenOf(parent).findLast((pid) => innerOf(pid) === innerPid);
+  if (found === undefined) throw new WorkcrateError('sandbox_failed', 'A run ended before it began.');
+  return Number(found);
+}
+
+/** What bubblewrap has started, once that has said that it is up. */
+function onlyChildOf(parent: number): number {
+  const [child] = childrenOf(parent);
+  if (child === undefined) throw new WorkcrateError('sandbox_failed', 'The sandbox ended while it began.');
+  return Number(child);
+}
+
+function childrenOf(parent: number): string[] {
+  const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'latin1');
+  return text.split(' ').filter((pid) => pid !== '');
+}
+
+/** The second number: as seen from the namespace below this one. */
+function innerOf(pid: string): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  return Number(/^NSpid:\s+\d+\s+(\d+)/m.exec(status)?.[1]);
 }

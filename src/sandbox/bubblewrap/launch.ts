@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -5,13 +6,16 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Mount } from './mounts.ts';
-import { systemArguments } from './mounts.ts';
+import { promisify } from 'node:util';
+import { WorkcrateError } from '../../errors.ts';
+import { insideFolder } from '../inside-folder.ts';
+import type { Place } from '../sandbox.ts';
 
 /** Where a root server binds what a cell is to see of it. Empty for everybody but the cell. */
 export interface Stage extends Disposable {
@@ -117,3 +121,162 @@ const hostNames = ['--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'];
 
 /** Of the programs around the sandbox. Bubblewrap's own can be read inside, so it holds nothing else. */
 export const outerEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
+
+/** What of the host is seen inside, and where. */
+export interface Mount {
+  readonly source: string;
+  readonly target: string;
+  readonly writable: boolean;
+}
+
+export interface MountOptions {
+  readonly place: Place;
+  readonly tools: string | null;
+  readonly skills: string | null;
+  /** Where Python lives when that is not below /usr, else null. */
+  readonly pythonPrefix: string | null;
+}
+
+/** What programs of /usr look for in /etc. Nothing there is a secret, and none has to exist. */
+const harmless = [
+  'alternatives',
+  'fonts',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'magic',
+  'mime.types',
+  'perl',
+  'python3',
+  'python3.11',
+  'ssl/certs',
+  'timezone',
+];
+
+export function mountsOf({ place, tools, skills, pythonPrefix }: MountOptions): Mount[] {
+  const readOnly = (source: string, target: string): Mount => ({ source, target, writable: false });
+  const writable = (source: string, target: string): Mount => ({ source, target, writable: true });
+  return [
+    ...harmless
+      .map((name) => `/etc/${name}`)
+      .filter((path) => existsSync(path))
+      .map((path) => readOnly(path, path)),
+    ...['group', 'hosts', 'nsswitch.conf', 'passwd'].map((name) =>
+      readOnly(`${insideFolder}/etc/${name}`, `/etc/${name}`),
+    ),
+    readOnly(insideFolder, '/opt/workcrate/inside'),
+    readOnly(process.execPath, '/opt/workcrate/bin/node'),
+    ...(pythonPrefix === null ? [] : [readOnly(pythonPrefix, pythonPrefix)]),
+    ...(tools === null || !existsSync(tools) ? [] : [readOnly(tools, '/tools')]),
+    ...(skills === null || !existsSync(skills) ? [] : [readOnly(skills, '/skills')]),
+    writable(place.workspace, '/workspace'),
+    writable(place.artifacts, '/artifacts'),
+  ];
+}
+
+/** The programs of the host: /usr, and the folders beside it as links or folders, as the host has them. */
+export function systemArguments(): string[] {
+  const beside = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'].map((name) => `/${name}`);
+  return ['--ro-bind', '/usr', '/usr', ...beside.filter((path) => existsSync(path)).flatMap(asOnHost)];
+}
+
+function asOnHost(path: string): string[] {
+  return lstatSync(path).isSymbolicLink()
+    ? ['--symlink', readlinkSync(path), path]
+    : ['--ro-bind', path, path];
+}
+
+export interface Python {
+  readonly path: string;
+  /** The folder that it needs besides /usr, or null where it needs none. */
+  readonly prefix: string | null;
+}
+
+const system = /^\/usr\/bin\/python3[.\d]*$/;
+
+/** The interpreter of runs and of the fork server. One from a home folder (pyenv) brings its prefix along. */
+export async function findPython(chosen: string | null): Promise<Python> {
+  const path = chosen ?? '/usr/bin/python3';
+  if (system.test(path) && existsSync(path)) return { path, prefix: null };
+  const ask = 'import sys, ctypes, os; print(os.path.realpath(sys.executable)); print(sys.base_prefix)';
+  try {
+    const { stdout } = await promisify(execFile)(path, ['-c', ask], {
+      timeout: 20_000,
+      env: outerEnvironment,
+    });
+    const [real, prefix] = stdout.split('\n') as [string, string];
+    demandVisible(prefix);
+    return { path: real, prefix: /^\/usr(?:\/|$)/.test(prefix) ? null : prefix };
+  } catch (cause) {
+    if (cause instanceof WorkcrateError) throw cause;
+    throw new WorkcrateError(
+      'sandbox_unavailable',
+      `The sandbox needs python3, and ${path} does not run. Install it (apt-get install python3), or name another with --python.`,
+      { cause },
+    );
+  }
+}
+
+/** Where every run has an empty folder of its own, there is no Python. */
+function demandVisible(prefix: string): void {
+  if (/^\/(?:tmp|home\/user|dev|proc)(?:\/|$)/.test(prefix))
+    throw new WorkcrateError(
+      'sandbox_unavailable',
+      `Runs cannot see the Python in ${prefix}, since they have a folder of their own there. Name another with --python.`,
+    );
+}
+
+const packages: Readonly<Record<string, string>> = {
+  bwrap: 'bubblewrap',
+  mount: 'mount',
+  setpriv: 'util-linux',
+  unshare: 'util-linux',
+};
+
+/** Refuses to begin where a program is missing, and names the package that has it. */
+export function demandPrograms(asRoot: boolean): void {
+  if (process.platform !== 'linux')
+    throw unavailable('Bubblewrap needs Linux. On other systems use --sandbox docker.');
+  const needed = asRoot ? ['bwrap', 'mount', 'setpriv', 'unshare'] : ['bwrap'];
+  const missing = needed.filter((name) => !isInstalled(name)).map((name) => packages[name]!);
+  if (missing.length > 0)
+    throw unavailable(
+      `The sandbox needs ${missing.join(' and ')}, which is not installed. On Debian: apt-get install ${missing.join(' ')}`,
+    );
+}
+
+function isInstalled(name: string): boolean {
+  return outerEnvironment.PATH.split(':').some((folder) => existsSync(`${folder}/${name}`));
+}
+
+/** What bubblewrap or the fork server said last, and what to do about it where that is known. */
+export function cannotStart(words: string): WorkcrateError {
+  const known = remedies.find(([pattern]) => pattern.test(words))?.[1];
+  const remedy = known === undefined ? '' : ` ${known}`;
+  return unavailable(`Bubblewrap cannot make a sandbox here: ${words || 'it gave no reason'}.${remedy}`);
+}
+
+const allowNamespaces =
+  'This machine does not let ordinary users make namespaces. Allow it (sysctl kernel.unprivileged_userns_clone=1, ' +
+  'or on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0), or use --sandbox docker.';
+
+const remedies: readonly (readonly [RegExp, string])[] = [
+  [/uid map|new namespace|user namespaces|CLONE_NEWUSER|loopback/i, allowNamespaces],
+  [
+    /mount proc|Can't mount proc/i,
+    'In a container, /proc must not be masked: start it with systempaths=unconfined.',
+  ],
+  [
+    /No module named '_?ctypes'/,
+    'Its python3 lacks ctypes: apt-get install python3, or name another with --python.',
+  ],
+];
+
+function unavailable(message: string): WorkcrateError {
+  return new WorkcrateError('sandbox_unavailable', message);
+}
+
+export function notMade(why: string): WorkcrateError {
+  return new WorkcrateError('sandbox_failed', `No sandbox could be made for the run: ${why}.`);
+}

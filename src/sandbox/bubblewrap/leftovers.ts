@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { groupNames } from '../cgroups/names.ts';
-import { readProcess } from '../cgroups/processes.ts';
+import { groupNames, readProcess } from '../cgroups/processes.ts';
 
 /** In the environment of every bubblewrap that a server starts: which server that is, by its pid and start. */
 const variable = 'WORKCRATE_CELL';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { collectText } from '../../streams.ts';
-import { openEnds } from './pipes.ts';
+import { openEnds } from './worker.ts';
 
 const skip = process.platform !== 'linux' && 'pipes are opened by way of /proc, which Linux has';
 

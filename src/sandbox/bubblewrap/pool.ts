@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Log } from '../../log.ts';
-import { sandboxClosed } from '../queue.ts';
-import { languages, type Language, type Place } from '../sandbox.ts';
-import { startCell, type Cell, type CellOptions } from './cell.ts';
+import type { Log } from '../../observability/log.ts';
+import { languages, sandboxClosed, type Language, type Place } from '../sandbox.ts';
+import { startCell, type Cell, type CellOptions } from './user-sandbox.ts';
 import type { Worker } from './worker.ts';
 
 export interface PoolOptions extends CellOptions {

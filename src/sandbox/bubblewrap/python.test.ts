@@ -3,11 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { collectText } from '../../streams.ts';
 import { testPlaces } from '../places.testing.ts';
 import { contractOptions } from '../sandbox.contract.ts';
 import { bubblewrapSandbox } from './bubblewrap.ts';
-import { findPython } from './python.ts';
-import { collectText } from '../../streams.ts';
+import { findPython } from './launch.ts';
 
 it('a Python in a home folder that nobody else may enter brings its prefix along', async () => {
   // Not below /tmp, which is fresh in every run.

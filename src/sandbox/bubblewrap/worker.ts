@@ -1,7 +1,20 @@
-import type { Language } from '../sandbox.ts';
-import type { RunGroup } from './groups.ts';
-import type { Ends, Reading } from './pipes.ts';
-import { notMade } from './remedies.ts';
+import { constants, openSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { WatchedDisk } from '../disk.ts';
+import {
+  signalName,
+  stopping,
+  type EndReason,
+  type Language,
+  type Limits,
+  type Run,
+  type RunEnd,
+  type RunRequest,
+  type StopReason,
+} from '../sandbox.ts';
+import type { RunGroup } from './fork-server.ts';
+import { notMade } from './launch.ts';
+import type { Taken } from './pool.ts';
 
 /** What the init of a run says last, or null if it was killed. */
 export type Outcome = {
@@ -88,4 +101,182 @@ function follow(status: Reading) {
   };
   void listen();
   return { ready: ready.promise, outcome: outcome.promise };
+}
+
+/** The server's ends of the pipes of a run. */
+export interface Ends {
+  readonly task: Socket;
+  readonly stdin: Socket;
+  readonly stdout: Reading;
+  readonly stderr: Reading;
+  readonly status: Reading;
+}
+
+/** What comes out of a pipe. A chunk is good until the next one is asked for. */
+export interface Reading {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Nobody who may write is left: what is in the pipe still comes, and nothing after it. */
+  end(): void;
+  close(): void;
+}
+
+const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+/**
+ * Opens the pipes of a process by their numbers. Node has no way to make a pipe: what it gives its children
+ * are sockets, and those cannot be opened again as /dev/stdin and /dev/stderr.
+ */
+export function openEnds(pid: number, numbers: readonly number[]): Ends {
+  const path = (at: number): string => `/proc/${pid}/fd/${numbers[at]}`;
+  return {
+    task: writingEnd(path(0)),
+    stdin: writingEnd(path(1)),
+    stdout: readingEnd(path(2), outputBytes),
+    stderr: readingEnd(path(3), outputBytes),
+    status: readingEnd(path(4), statusBytes),
+  };
+}
+
+function writingEnd(path: string): Socket {
+  const socket = new Socket({ fd: openSync(path, O_WRONLY | O_NONBLOCK), readable: false, writable: true });
+  // A run that ends without reading what it is sent is no failure.
+  return socket.on('error', () => {});
+}
+
+const outputBytes = 64 * 1024;
+const statusBytes = 1024;
+const mostInPipe = 1024 ** 2;
+const silentMs = 200;
+
+/** Reads into one buffer again and again: a fresh one for each chunk of a gigabyte makes the process large. */
+function readingEnd(path: string, chunkBytes: number): Reading {
+  let buffer: Buffer | null = null;
+  /** Whether the reader has had the last chunk; until it has, silence says nothing about the pipe. */
+  let isTaken = true;
+  let arrived = Promise.withResolvers<Uint8Array | null>();
+  const socket = new Socket({
+    fd: openSync(path, O_RDONLY | O_NONBLOCK),
+    readable: true,
+    writable: false,
+    onread: {
+      buffer: () => (buffer ??= Buffer.allocUnsafeSlow(chunkBytes)),
+      callback(length, bytes) {
+        isTaken = false;
+        arrived.resolve(bytes.subarray(0, length));
+        return false;
+      },
+    },
+  });
+  const over = (): void => arrived.resolve(null);
+  socket.on('error', over).on('end', over).on('close', over);
+
+  /** How much may still come once it is to end; a full pipe is less. */
+  let left = Number.POSITIVE_INFINITY;
+  let silence: NodeJS.Timeout | undefined;
+  let lastLook: NodeJS.Immediate | undefined;
+  /** Not in the timer: on a busy machine that may come before a look at what is in the pipe. */
+  const endAfterLook = (): void => void (lastLook = setImmediate(() => socket.destroy()));
+  const endWhenSilent = (): void => {
+    if (isTaken && Number.isFinite(left)) silence = setTimeout(endAfterLook, silentMs).unref();
+  };
+
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (let next = await arrived.promise; next !== null; next = await arrived.promise) {
+      clearTimeout(silence);
+      clearImmediate(lastLook);
+      arrived = Promise.withResolvers();
+      left -= next.length;
+      yield next;
+      isTaken = true;
+      if (left < 0) socket.destroy();
+      if (socket.destroyed || socket.readableEnded) return;
+      socket.resume();
+      endWhenSilent();
+    }
+  }
+  return {
+    chunks: chunks(),
+    end() {
+      left = mostInPipe;
+      endWhenSilent();
+    },
+    close: () => void socket.destroy(),
+  };
+}
+
+/** Shorter runs cannot take much memory of the kernel, and need not pay for being watched. */
+const watchAfterMs = 100;
+
+/** Gives a worker its task, and sees to its end. `over` is called once nothing of it is alive. */
+export function runOn(
+  { worker, cell }: Taken,
+  request: RunRequest,
+  { limits, disk }: { limits: Limits; disk: WatchedDisk },
+  over: () => void,
+): Run {
+  const started = performance.now();
+  const stop = stopping({
+    timeoutMs: request.timeoutMs,
+    graceMs: limits.graceMs,
+    signal: request.signal,
+    term: () => cell.term(worker.id),
+    kill() {
+      // All of them: the init alone has to be given processor time to die and take the others along.
+      worker.group?.kill();
+      cell.kill(worker.id);
+    },
+  });
+  const watch = disk.watch(request.place, () => stop.killNow('disk'));
+  const longer = setTimeout(() => cell.watch(worker.id), watchAfterMs);
+  worker.begin(request.workingDir, request.code, request.stdin);
+
+  const finish = async (): Promise<RunEnd> => {
+    const outcome = await worker.outcome;
+    clearTimeout(longer);
+    // An init that was killed could not see to the others, and its pipe closes before the kernel does that.
+    if (outcome === null) await cell.gone(worker.id);
+    stop[Symbol.dispose]();
+    watch[Symbol.dispose]();
+    worker.release();
+    worker.endOutputs();
+    const events =
+      outcome?.code === 0 ? none : (worker.group?.events() ?? eventsWithoutGroup(outcome, limits));
+    over();
+    return {
+      ...endOf(outcome, stop.reason, events),
+      durationMs: Math.round((performance.now() - started) * 1000) / 1000,
+    };
+  };
+  return { stdout: worker.stdout, stderr: worker.stderr, ended: finish() };
+}
+
+interface Events {
+  readonly oomKilled: number;
+  readonly pidsRefused: number;
+}
+
+/** Of a run that went well nobody asks. */
+const none: Events = { oomKilled: 0, pidsRefused: 0 };
+
+/** Where no cgroup counts refusals: who fails with all the processes it may have has run out of them. */
+function eventsWithoutGroup(outcome: Outcome, { processes }: Limits): Events {
+  const ranOut = outcome !== null && outcome.crowd + 1 >= processes;
+  return { oomKilled: 0, pidsRefused: ranOut ? 1 : 0 };
+}
+
+function endOf(outcome: Outcome, stopped: StopReason | null, events: Events): Omit<RunEnd, 'durationMs'> {
+  const code = outcome?.code ?? null;
+  const exitCode = code !== null && code >= 0 ? code : null;
+  const signal = code !== null && code < 0 ? signalName(-code) : null;
+  const killed = code === null ? 'SIGKILL' : signal;
+  const reason = stopped ?? (exitCode === 0 ? 'exit' : reasonOf(outcome, events));
+  return { reason, exitCode, signal: reason === 'lost' ? null : killed };
+}
+
+/** A program that failed after it was refused memory or processes failed because of that. */
+function reasonOf(outcome: Outcome, events: Events): EndReason {
+  if (events.oomKilled > 0 || outcome?.kernelMemory === true) return 'oom';
+  if (events.pidsRefused > 0) return 'pids';
+  if (outcome === null) return 'lost';
+  return outcome.code < 0 ? 'signal' : 'exit';
 }

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { errnoOf, isWorkcrateError } from '../../errors.ts';
-import { controllerOf, type Resource } from './branch.ts';
 import { openCgroups, type Cgroups, type Group } from './cgroups.ts';
-import { killListed, writeControl } from './control-files.ts';
+import { controllerOf, killListed, writeControl, type Resource } from './group.ts';
 import { groupsOf, soon, waiting, waitingPython } from './waiting.testing.ts';
 
 const name = `workcrate-test-${process.pid}`;

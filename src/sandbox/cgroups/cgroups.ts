@@ -1,10 +1,18 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { errnoOf, WorkcrateError } from '../../errors.ts';
-import type { Branch, GroupLimits } from './branch.ts';
-import { findBranches, type GroupHolds } from './find.ts';
-import { groupAt, makeFolders, type Group } from './group.ts';
-import { ownGroups, type OwnGroup } from './mounts.ts';
-import { groupNames } from './names.ts';
+import {
+  controllerOf,
+  groupAt,
+  makeFolders,
+  resources,
+  type Branch,
+  type Group,
+  type GroupLimits,
+  type Resource,
+} from './group.ts';
+import { groupNames } from './processes.ts';
+import { enable, v1Branch, v2Base, v2Branch, v2Controllers } from './versions.ts';
 
 export type { Group } from './group.ts';
 
@@ -77,4 +85,182 @@ function foldersIn(branches: readonly Branch[]): string[] {
 async function end(group: Group): Promise<void> {
   group.kill();
   await group.remove();
+}
+
+/** `true` where groups bound it, else why not and what would help. */
+export type GroupHolds = Readonly<Record<Resource, true | string>>;
+
+/** Small enough for any machine; the group is removed again at once. */
+const probeLimits = { memoryBytes: 64 * 1024 * 1024, processes: 16, cpus: 0.1 };
+
+/** Finds the hierarchies that bound our resources, and tries each by making a group of that name. */
+function findBranches(own: readonly OwnGroup[], probe: string): { branches: Branch[]; holds: GroupHolds } {
+  const holds = new Map<Resource, true | string>();
+  const branches = candidates(own, holds).filter((branch) => {
+    const refusal = tried(branch.directory, branch.version, () => tryOut(branch, probe));
+    for (const resource of branch.resources) holds.set(resource, refusal ?? true);
+    return refusal === null;
+  });
+  const held = (resource: Resource) => holds.get(resource) ?? noController(own, resource);
+  return { branches, holds: { memory: held('memory'), processes: held('processes'), cpu: held('cpu') } };
+}
+
+/** Says in `holds` what v2 did not enable. */
+function candidates(own: readonly OwnGroup[], holds: Map<Resource, true | string>): Branch[] {
+  const v1 = own.filter(({ version }) => version === 1);
+  const v1Branches = v1.flatMap(({ directory, controllers }) => {
+    const offered = resources.filter((resource) => controllers.includes(controllerOf[resource]));
+    return offered.length === 0 ? [] : [v1Branch(directory, offered)];
+  });
+  const rest = resources.filter((name) => !v1Branches.some((branch) => branch.resources.includes(name)));
+  const v2 = own.find(({ version }) => version === 2);
+  const enabled = v2 === undefined ? [] : enabledInV2(v2Base(v2.directory), rest, holds);
+  // Forks are refused before anybody is killed.
+  const ordered = v1Branches.sort((a, b) => firstResource(a) - firstResource(b));
+  return v2 === undefined || enabled.length === 0
+    ? ordered
+    : [v2Branch(v2Base(v2.directory), enabled), ...ordered];
+}
+
+function enabledInV2(
+  base: string,
+  wanted: readonly Resource[],
+  holds: Map<Resource, true | string>,
+): Resource[] {
+  const offered = v2Controllers(base);
+  return wanted.filter((resource) => {
+    if (!offered.includes(controllerOf[resource])) return false;
+    const refusal = tried(base, 2, () => enable(base, resource));
+    if (refusal !== null) holds.set(resource, refusal);
+    return refusal === null;
+  });
+}
+
+function firstResource(branch: Branch): number {
+  return resources.findIndex((name) => branch.resources.includes(name));
+}
+
+function tryOut(branch: Branch, probe: string): void {
+  makeFolders([branch], probe, probeLimits);
+  rmdirSync(join(branch.directory, probe));
+}
+
+/** Null where it went well, else why not and what would help. */
+function tried(directory: string, version: 1 | 2, act: () => void): string | null {
+  try {
+    act();
+    return null;
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === null) throw error;
+    return `The control group ${directory} cannot be used (${errno}). ${remedy(errno, version)}`;
+  }
+}
+
+function remedy(errno: string, version: 1 | 2): string {
+  if (errno === 'EROFS')
+    return 'Mount it writable; a container must be started with a writable /sys/fs/cgroup.';
+  if (version === 1) return 'Start the server as root, or in a group that belongs to its user.';
+  const command = 'systemd-run --user --scope -p Delegate=yes';
+  if (errno === 'EBUSY')
+    return `Other programs share it. Start the server in a group of its own: ${command} …`;
+  return `Start the server in a group that is given to it: ${command} …`;
+}
+
+function noController(own: readonly OwnGroup[], resource: Resource): string {
+  const controller = controllerOf[resource];
+  const v2 = own.find(({ version }) => version === 2);
+  if (v2 === undefined) return `This machine shows no control group with the ${controller} controller.`;
+  const text = `The control group ${v2Base(v2.directory)} has not been given the ${controller} controller.`;
+  return `${text} Start the server with systemd-run --user --scope -p "Delegate=cpu memory pids" …`;
+}
+
+/** The server's own group in one hierarchy, as a folder. */
+export interface OwnGroup {
+  readonly version: 1 | 2;
+  /** Those of v1. In v2 the group's cgroup.controllers names them. */
+  readonly controllers: readonly string[];
+  readonly directory: string;
+}
+
+interface Mount {
+  readonly version: 1 | 2;
+  readonly controllers: readonly string[];
+  /** Which group of the hierarchy stands at the mount point. */
+  readonly root: string;
+  readonly point: string;
+  readonly readOnly: boolean;
+}
+
+/**
+ * Finds the server's own group in every hierarchy, from the texts of /proc/self/mountinfo and
+ * /proc/self/cgroup. One that no mount shows, as in some containers, is left out.
+ */
+export function ownGroups(mountinfo: string, cgroup: string): OwnGroup[] {
+  const mounts = cgroupMounts(mountinfo);
+  return lines(cgroup).flatMap((line) => {
+    const [, hierarchy = '', names = '', path = ''] = /^(\d+):([^:]*):(.*)$/.exec(line) ?? [];
+    if (hierarchy === '' || isOutOfSight(path)) return [];
+    const controllers = names.split(',').filter((name) => name !== '');
+    const version = hierarchy === '0' ? 2 : 1;
+    const directory = folderOf(
+      mounts.filter((mount) => mount.version === version && sameControllers(mount.controllers, controllers)),
+      path,
+    );
+    return directory === null ? [] : [{ version, controllers, directory }];
+  });
+}
+
+function cgroupMounts(mountinfo: string): Mount[] {
+  return lines(mountinfo).flatMap((line) => {
+    // id, parent, device, root, mount point, options, any number of tags, a dash, type, source, options
+    const [before = '', after = ''] = line.split(' - ', 2);
+    const [, , , root = '', point = '', options = ''] = before.split(' ');
+    const [type = '', , superOptions = ''] = after.split(' ');
+    if (type !== 'cgroup' && type !== 'cgroup2') return [];
+    return [
+      {
+        version: type === 'cgroup' ? 1 : 2,
+        controllers: type === 'cgroup' ? superOptions.split(',') : [],
+        root: unescape(root),
+        point: unescape(point),
+        readOnly: options.split(',').includes('ro'),
+      },
+    ];
+  });
+}
+
+/** The options of a v1 mount hold more than its controllers (`rw`, `xattr`), but no fewer. */
+function sameControllers(options: readonly string[], controllers: readonly string[]): boolean {
+  return controllers.every((name) => options.includes(name));
+}
+
+/** A mount that can be written comes first; of equals the latest, which covers the others. */
+function folderOf(mounts: readonly Mount[], path: string): string | null {
+  const ordered = mounts.toReversed().sort((a, b) => Number(a.readOnly) - Number(b.readOnly));
+  for (const { root, point } of ordered) {
+    const below = root === '/' ? path : belowRoot(root, path);
+    if (below !== null) return below === '/' || below === '' ? point : `${point}${below}`;
+  }
+  return null;
+}
+
+function belowRoot(root: string, path: string): string | null {
+  return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : null;
+}
+
+/** Outside the cgroup namespace, or removed. */
+function isOutOfSight(path: string): boolean {
+  return path.split('/').includes('..') || path.endsWith(' (deleted)');
+}
+
+/** Space, tab, newline and backslash are written in octal. */
+function unescape(field: string): string {
+  return field.replace(/\\([0-7]{3})/g, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
+}
+
+function lines(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '');
 }

@@ -1,9 +1,9 @@
-import { constants, mkdirSync, rmdirSync } from 'node:fs';
+import { closeSync, constants, mkdirSync, openSync, readFileSync, rmdirSync, writeSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { errnoOf, WorkcrateError } from '../../errors.ts';
-import type { Branch, Events, GroupLimits } from './branch.ts';
+import type { Limits } from '../sandbox.ts';
 
 /** The processes of one run, bounded together. */
 export interface Group {
@@ -83,5 +83,128 @@ function isRemoved(folder: string): boolean {
     if (errnoOf(error) === 'ENOENT') return true;
     if (errnoOf(error) !== 'EBUSY') throw error;
     return false;
+  }
+}
+
+/** Processes first: where forks are refused before the rest is killed, there is an end to it. */
+export const resources = ['processes', 'memory', 'cpu'] as const;
+export type Resource = (typeof resources)[number];
+export const controllerOf = { processes: 'pids', memory: 'memory', cpu: 'cpu' } as const;
+
+export type GroupLimits = Pick<Limits, 'memoryBytes' | 'processes' | 'cpus'>;
+
+/** What happened in a group since it was made. */
+export interface Events {
+  /** Processes that were killed for want of memory. v2 kills all of the group, and counts the first of them twice. */
+  readonly oomKilled: number;
+  /** Forks that failed for the limit. */
+  readonly pidsRefused: number;
+  readonly memoryPeakBytes: number | null;
+  readonly cpuMs: number | null;
+}
+
+/** How one resource is bounded and counted in a group, which is named by its folder. */
+export interface Controller {
+  limit(group: string, limits: GroupLimits): void;
+  events(group: string): Partial<Events>;
+}
+
+/** A hierarchy in which groups can be made, below the server's own. A group of ours has a folder in each. */
+export interface Branch extends Controller {
+  readonly version: 1 | 2;
+  readonly directory: string;
+  readonly resources: readonly Resource[];
+  kill(group: string): void;
+}
+
+/** Does for all resources of a branch what is known for each. */
+export function together(controllers: readonly Controller[]): Controller {
+  return {
+    limit(group, limits) {
+      for (const controller of controllers) controller.limit(group, limits);
+    },
+    events: (group) => Object.assign({}, ...controllers.map((controller) => controller.events(group))),
+  };
+}
+
+export const cpuPeriodUs = 100_000;
+
+/** The kernel takes no less than a millisecond. */
+export function cpuQuotaUs(cpus: number): number {
+  return Math.max(1000, Math.round(cpus * cpuPeriodUs));
+}
+
+/** More rounds than a fork bomb needs that has its forks refused. */
+const mostRounds = 100;
+
+/** Never creates: a file that this kernel lacks has to be ENOENT. */
+export function writeControl(directory: string, file: string, value: string): void {
+  const fd = openSync(join(directory, file), constants.O_WRONLY);
+  try {
+    writeSync(fd, value);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Whether the kernel has such a file. ENODEV is how it says that the group is going at this moment. */
+export function writeIfThere(directory: string, file: string, value: string): boolean {
+  try {
+    writeControl(directory, file, value);
+    return true;
+  } catch (error) {
+    if (!['ENOENT', 'ENODEV'].includes(errnoOf(error) ?? '')) throw error;
+    return false;
+  }
+}
+
+/** Null where the kernel has no such file, or the group is gone. */
+export function readControl(directory: string, file: string): string | null {
+  try {
+    return readFileSync(join(directory, file), 'utf8');
+  } catch (error) {
+    if (['ENOENT', 'ENODEV'].includes(errnoOf(error) ?? '')) return null;
+    throw error;
+  }
+}
+
+/** The number behind a key of a file such as memory.events; null where there is none. */
+export function valueOf(text: string | null, key: string): number | null {
+  const line = text?.split('\n').find((line) => line.startsWith(`${key} `));
+  return line === undefined ? null : Number(line.slice(key.length + 1));
+}
+
+/** A file that holds one number. */
+export function numberIn(directory: string, file: string): number | null {
+  const text = readControl(directory, file);
+  return text === null ? null : Number(text);
+}
+
+/** Those that this process can name: others, outside its pid namespace, are listed as 0. */
+export function pidsIn(directory: string): number[] {
+  const text = readControl(directory, 'cgroup.procs') ?? '';
+  return text
+    .split('\n')
+    .map(Number)
+    .filter((pid) => pid > 0 && pid !== process.pid);
+}
+
+/** Kills until nobody is listed who has not been killed. They may take a moment to be gone. */
+export function killListed(directory: string): void {
+  const killed = new Set<number>();
+  for (let round = 0; round < mostRounds; round++) {
+    const found = pidsIn(directory).filter((pid) => !killed.has(pid));
+    if (found.length === 0) return;
+    for (const pid of found) killOne(pid);
+    for (const pid of found) killed.add(pid);
+  }
+}
+
+function killOne(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // Whoever could not be killed keeps the group from being removed, which is told there.
+    if (!['ESRCH', 'EPERM'].includes(errnoOf(error) ?? '')) throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** Moves itself and its relatives to the leaf of the group given, with a child that it has, and waits. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { moveToLeaf } from './v2.ts';
+import { moveToLeaf } from './versions.ts';
 
 const [base = ''] = process.argv.slice(2);
 await once(process.stdin, 'data');

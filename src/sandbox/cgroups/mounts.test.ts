@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ownGroups } from './mounts.ts';
+import { ownGroups } from './cgroups.ts';
 
 const v1 = {
   mountinfo: `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro

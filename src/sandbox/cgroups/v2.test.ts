@@ -3,9 +3,8 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { pidsIn } from './control-files.ts';
-import { groupAt, makeFolders, type Group } from './group.ts';
-import { v2Base, v2Branch } from './v2.ts';
+import { groupAt, makeFolders, pidsIn, type Group } from './group.ts';
+import { v2Base, v2Branch } from './versions.ts';
 import { groupsOf, waiting } from './waiting.testing.ts';
 
 const own = groupsOf('self').find(({ version }) => version === 2)?.directory ?? null;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { patienceMs } from '../../eventually.testing.ts';
-import { ownGroups, type OwnGroup } from './mounts.ts';
+import { ownGroups, type OwnGroup } from './cgroups.ts';
 
 /** A child that does nothing before it is told to go on, so that it can be put into a group first. */
 export interface Waiting extends AsyncDisposable {

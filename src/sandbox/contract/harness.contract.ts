@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { collectBytes } from '../../streams.ts';
 import { after, before, it, type TestContext } from 'node:test';
-import { createLog } from '../../log.ts';
+import { createLog } from '../../observability/log.ts';
+import { recordProof } from '../../requirements.testing.ts';
+import { collectBytes } from '../../streams.ts';
 import type {
   Claim,
   Language,
@@ -16,7 +17,6 @@ import type {
   Sandbox,
   SandboxOptions,
 } from '../sandbox.ts';
-import { recordProof } from '../../requirements.testing.ts';
 
 /** What a backend's test supplies. The place of a user is made where it is missing. */
 export type MakeSandbox = (options: Partial<SandboxOptions>) => Promise<MadeSandbox>;

@@ -1,4 +1,4 @@
-import { createLog } from '../../log.ts';
+import { createLog } from '../../observability/log.ts';
 import { testPlaces } from '../places.testing.ts';
 import { dockerSandbox, type DockerOptions } from './docker.ts';
 

@@ -1,13 +1,10 @@
-import { collectText } from '../../streams.ts';
 import { WorkcrateError } from '../../errors.ts';
+import { collectText } from '../../streams.ts';
 import { watchedDisk } from '../disk.ts';
-import { runQueue } from '../queue.ts';
-import { packageScript, parsePackages, type PythonPackages } from '../python-packages.ts';
-import { versionLine } from '../runtimes.ts';
-import type { Holds, Language, Run, RunRequest, Sandbox } from '../sandbox.ts';
+import { packageScript, parsePackages, versionLine, type PythonPackages } from '../interpreters.ts';
+import { runQueue, type Holds, type Language, type Run, type RunRequest, type Sandbox } from '../sandbox.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
-import { startBox, type Box } from './box.ts';
-import { fitToMachine, instanceLabel, type DockerOptions } from './container.ts';
+import { fitToMachine, instanceLabel, startBox, type Box, type DockerOptions } from './container.ts';
 import { dockerEngine, type Engine } from './engine.ts';
 import { runIn, type Following } from './run.ts';
 import { waitingBoxes } from './waiting.ts';

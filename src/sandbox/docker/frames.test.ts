@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { piecesOf } from './frames.ts';
+import { piecesOf } from './output.ts';
 
 test('frames come apart the same way however the stream is cut', async () => {
   const frame = fc.record({ output: fc.constantFrom(1, 2), bytes: fc.uint8Array({ maxLength: 40 }) });

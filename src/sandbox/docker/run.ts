@@ -1,9 +1,14 @@
 import type { WatchedDisk } from '../disk.ts';
-import type { EndReason, Run, RunEnd, RunRequest } from '../sandbox.ts';
-import { signalName } from '../signals.ts';
-import { stopping, type Stopping } from '../stopping.ts';
-import type { Box } from './box.ts';
-import type { DockerOptions } from './container.ts';
+import {
+  signalName,
+  stopping,
+  type EndReason,
+  type Run,
+  type RunEnd,
+  type RunRequest,
+  type Stopping,
+} from '../sandbox.ts';
+import type { Box, DockerOptions } from './container.ts';
 import type { Engine } from './engine.ts';
 import type { Report } from './supervisor.ts';
 

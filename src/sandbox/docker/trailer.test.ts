@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { trailerReader } from './trailer.ts';
+import { trailerReader } from './output.ts';
 
 const mark = Buffer.from('ababc');
 

@@ -1,8 +1,6 @@
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import { sandboxClosed } from '../queue.ts';
-import type { Place } from '../sandbox.ts';
-import type { Box } from './box.ts';
-import type { DockerOptions } from './container.ts';
+import { sandboxClosed, type Place } from '../sandbox.ts';
+import type { Box, DockerOptions } from './container.ts';
 
 export interface WaitingBoxes extends AsyncDisposable {
   count(): number;

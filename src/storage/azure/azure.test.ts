@@ -8,9 +8,9 @@ import { startFaultyProxy } from '../remote/faulty-proxy.testing.ts';
 import { partsOf } from '../remote/remote.ts';
 import { storageContract } from '../storage.contract.ts';
 import { openAzure, partBytes } from './azure.testing.ts';
-import { createBlobs } from './blobs.ts';
-import { writeBlocks } from './block-writer.ts';
 import { mostBlocks, newAttempt } from './blocks.ts';
+import { createBlobs } from './client.ts';
+import { writeBlocks } from './staged.ts';
 
 const started = await startAzurite();
 const azurite = started ?? ({} as TestAzurite);

@@ -1,8 +1,8 @@
 import { WorkcrateError } from '../../errors.ts';
-import { findElementText, findElements } from '../../net/xml.ts';
+import { findElements, findElementText } from '../../net/xml.ts';
 import { advanced, mostStaged, tooManyStaged, type Names } from '../remote/remote.ts';
 import type { ObjectPage, Staged, StoredObject } from '../storage.ts';
-import type { Blobs } from './blobs.ts';
+import type { Blobs } from './client.ts';
 
 interface Page {
   readonly blobs: StoredObject[];

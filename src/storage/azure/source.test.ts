@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, describe, it } from 'node:test';
-import { NO_AZURITE, startAzurite, type TestAzurite } from '../azurite.testing.ts';
-import { collectBytes } from '../../streams.ts';
-import { chunksOf, failureOf } from '../bytes.testing.ts';
 import { freePort } from '../../free-port.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
+import { collectBytes } from '../../streams.ts';
+import { NO_AZURITE, startAzurite, type TestAzurite } from '../azurite.testing.ts';
+import { chunksOf, failureOf } from '../bytes.testing.ts';
 import { startFaultyProxy } from '../remote/faulty-proxy.testing.ts';
 import { sourceContract, type TestSource } from '../source.contract.ts';
 import { impatient, partBytes } from './azure.testing.ts';
 import type { AzureOptions } from './azure.ts';
-import { createBlobs } from './blobs.ts';
+import { createBlobs } from './client.ts';
 import { azureSource } from './source.ts';
-import { recordProof } from '../../requirements.testing.ts';
 
 const started = await startAzurite();
 const azurite = started ?? ({} as TestAzurite);

@@ -1,13 +1,30 @@
-import { openRemote, type RemoteLimits } from '../remote/remote.ts';
-import { crateChanged, crateGone, reaching, type Reaching } from '../source-failures.ts';
-import { isSourceName, quotedEtag, stampIn } from '../source-names.ts';
-import type { OpenSourceObject, Source, SourceObject } from '../source.ts';
-import { checkOptions, type AzureOptions } from './azure.ts';
-import { createBlobs, type Blobs } from './blobs.ts';
-import { presigned } from './presigning.ts';
-import type { Meanings } from './refusals.ts';
-import { listPage } from './source-listing.ts';
-import { putNew } from './source-putting.ts';
+import { WorkcrateError } from '../../errors.ts';
+import { findElements, findElementText } from '../../net/xml.ts';
+import { openRemote, partsOf, type Part, type RemoteLimits } from '../remote/remote.ts';
+import {
+  bareEtag,
+  checkNewName,
+  crateChanged,
+  crateGone,
+  exactly,
+  isSourceName,
+  quotedEtag,
+  reaching,
+  stampIn,
+  toldBelow,
+  type Listed,
+  type OpenSourceObject,
+  type Reaching,
+  type Source,
+  type SourceObject,
+  type SourcePage,
+} from '../source.ts';
+import { alreadyExists } from '../storage.ts';
+import { checkOptions, presigned, type AzureOptions } from './azure.ts';
+import { mostBlocks, newAttempt } from './blocks.ts';
+import { createBlobs, type Blobs, type Meanings } from './client.ts';
+import { writeBlocks } from './staged.ts';
+import { createMaking } from './staging.ts';
 
 /** In characters. The service has no blob of a longer one, and refuses to look for it. */
 const longestName = 1024;
@@ -89,3 +106,87 @@ const meaningsIn = ({ container, account }: AzureOptions): Meanings => ({
     'The object is in the archive tier, and cannot be read from there. Have it rehydrated first.',
   ],
 });
+
+/** A hundred million blobs; whoever lists for longer does not come to an end. */
+const mostPages = 100_000;
+
+/** How far a listing has come: the service's own marker, and after how many pages. */
+type Reached = readonly [page: number, marker: string];
+
+/** A page of names that others have chosen. Their order is the service's own, so only its marker tells of progress. */
+async function listPage(
+  blobs: Blobs,
+  root: string,
+  wanted: { prefix?: string; after?: string },
+  signal?: AbortSignal,
+): Promise<SourcePage> {
+  const [page, marker] =
+    wanted.after === undefined ? ([0, ''] as const) : (JSON.parse(wanted.after) as Reached);
+  const query = {
+    prefix: root + (wanted.prefix ?? ''),
+    maxresults: '1000',
+    ...(marker === '' ? {} : { marker }),
+  };
+  const xml = await blobs.list(query, signal);
+  const next = findElementText(xml, 'NextMarker') ?? '';
+  if (next !== '' && (next === marker || page === mostPages))
+    throw new WorkcrateError('storage_failed', 'The store lists without an end. See its log.');
+  const listed = findElements(xml, 'Blob')
+    .filter((blob) => !isFolder(blob))
+    .map(listedIn);
+  return { ...toldBelow(root, listed), next: next === '' ? null : JSON.stringify([page + 1, next]) };
+}
+
+/** Accounts with a hierarchy list its folders too. */
+const isFolder = (xml: string): boolean => findElementText(xml, 'ResourceType') === 'directory';
+
+const listedIn = (xml: string): Listed => ({
+  name: nameIn(xml),
+  size: Number(findElementText(xml, 'Content-Length') ?? NaN),
+  modified: Date.parse(findElementText(xml, 'Last-Modified') ?? '') || 0,
+  stamp: bareEtag(findElementText(xml, 'Etag') ?? ''),
+});
+
+/** What XML cannot hold is encoded, and said to be. */
+function nameIn(xml: string): string | null {
+  const name = findElementText(xml, 'Name');
+  if (name === null || !/<Name\s[^<>]*Encoded="true"/.test(xml)) return name;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Writes a new blob under a name of the caller's. What is taken is told before a byte is sent. Blocks of one that
+ * failed are no blob, and are dropped by the service within a week.
+ */
+async function putNew(
+  blobs: Blobs,
+  options: AzureOptions,
+  name: string,
+  size: number,
+  bytes: AsyncIterable<Uint8Array>,
+  signal?: AbortSignal,
+): Promise<void> {
+  checkNewName(name, options.prefix);
+  const whole = options.prefix + name;
+  if ((await blobs.head(whole, signal)) !== null) throw alreadyExists(name);
+  const making = { key: name, name: whole, attempt: newAttempt(name), size };
+  const { fromBlocks, fromBytes } = createMaking(blobs);
+  const partBytes = Math.max(options.partBytes, Math.ceil(size / (mostBlocks - 1)));
+  const parts = partsOf(exactly(bytes, size), { partBytes, hash: 'md5', signal });
+  await using _ = parts.all;
+  if (size > partBytes) {
+    const target = { name: whole, attempt: making.attempt, run: 1, start: 0, count: 0 };
+    const { ids, failure } = await writeBlocks(blobs, target, parts);
+    if (failure !== null) throw failure.error;
+    await fromBlocks(making, ids);
+    return;
+  }
+  const { bytes: body }: Part = (await parts.all.next()).value;
+  // There is nothing more, but it may have failed.
+  await parts.all.next();
+  await fromBytes(making, body);
+}

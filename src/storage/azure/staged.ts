@@ -1,10 +1,17 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
 import { collectBytes } from '../../streams.ts';
-import { isKey } from '../keys.ts';
-import { readRange, type Names } from '../remote/remote.ts';
-import type { Blobs, Metadata } from './blobs.ts';
-import { isAttempt, mostRuns } from './blocks.ts';
+import {
+  readRange,
+  sendParts,
+  type Names,
+  type Part,
+  type Parts,
+  type SendingFailure,
+} from '../remote/remote.ts';
+import { isKey } from '../storage.ts';
+import { blockId, isAttempt, mostBlocks, mostRuns } from './blocks.ts';
+import type { Blobs, Metadata } from './client.ts';
 
 /**
  * What is known of an upload, in a small blob of its own, so that any process finds it by the id. Written anew when the
@@ -93,4 +100,40 @@ export async function noteStaged(blobs: Blobs, staged: Staged, changes: Partial<
   const found = await loadStaged(blobs, staged.name);
   if (found !== null && JSON.stringify(metadataOf(found)) === JSON.stringify(metadataOf(next))) return found;
   throw new WorkcrateError('storage_failed', 'Another request writes to the same upload. Try again.');
+}
+
+export interface BlockTarget {
+  readonly name: string;
+  readonly attempt: string;
+  readonly run: number;
+  /** At which byte of the object the first part stands. */
+  readonly start: number;
+  /** How many blocks there are before. */
+  readonly count: number;
+}
+
+export interface WrittenBlocks {
+  readonly ids: string[];
+  /** Up to here everything is durable, whatever failed. */
+  readonly end: number;
+  readonly failure: SendingFailure | null;
+}
+
+/** Writes parts as blocks. One block is left for the head of the upload. */
+export async function writeBlocks(blobs: Blobs, target: BlockTarget, parts: Parts): Promise<WrittenBlocks> {
+  const { name, attempt, run, start, count } = target;
+  const ids: string[] = [];
+  let [next, end] = [start, start];
+  const send = async ({ bytes, digest }: Part): Promise<{ id: string; size: number }> => {
+    const [id, size] = [blockId(attempt, run, next), bytes.length];
+    next += size;
+    await blobs.putBlock(name, id, bytes, digest);
+    return { id, size };
+  };
+  const arrived = ({ id, size }: { id: string; size: number }): void => {
+    ids.push(id);
+    end += size;
+  };
+  const failure = await sendParts(parts, { send, arrived, count, most: mostBlocks - 1 });
+  return { ids, end, failure };
 }

@@ -1,13 +1,18 @@
-import { isWorkcrateError } from '../../errors.ts';
-import { offsetConflict } from '../failures.ts';
-import { partsOf, type Names, type Part, type Parts } from '../remote/remote.ts';
-import type { Staging } from '../storage.ts';
-import type { Blobs } from './blobs.ts';
-import { writeBlocks } from './block-writer.ts';
-import { chainOf, isOwnAttempt, newAttempt, type Chain } from './blocks.ts';
-import { createCommitting } from './commit.ts';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { partsOf, readRange, type Names, type Part, type Parts } from '../remote/remote.ts';
+import { alreadyExists, offsetConflict, type Staging, type StoredObject } from '../storage.ts';
+import { blockId, chainOf, isOwnAttempt, newAttempt, type Chain } from './blocks.ts';
+import type { Blobs, Written } from './client.ts';
 import { listStaged } from './listing.ts';
-import { beginStaged, homeOf, loadStaged, longestHead, noteStaged, type Staged } from './staged.ts';
+import {
+  beginStaged,
+  homeOf,
+  loadStaged,
+  longestHead,
+  noteStaged,
+  writeBlocks,
+  type Staged,
+} from './staged.ts';
 
 /**
  * Bytes on their way in. An upload has a small blob of its own, which says what is known of it and holds all of it
@@ -112,4 +117,113 @@ function leaveToSweep(error: unknown): void {
 async function* withFirst(first: Part, rest: AsyncGenerator<Part>): AsyncGenerator<Part> {
   yield first;
   yield* rest;
+}
+
+/** Makes objects, each whole or not at all, where there is none of that key. */
+function createCommitting(blobs: Blobs, names: Names, partBytes: number) {
+  const { ownOne, fromBlocks, fromBytes } = createMaking(blobs);
+
+  /** The ids of all that was staged, for which the head becomes a block too. */
+  async function allIds({ attempt, head }: Staged, chain: Chain, home: string): Promise<string[]> {
+    if (head.length === 0) return chain.ids;
+    const id = blockId(attempt, 0, 0);
+    await blobs.putBlock(home, id, head);
+    return [id, ...chain.ids];
+  }
+
+  /** Uncommitted blocks cannot be read: where they are becomes a blob, which is copied. */
+  async function fromElsewhere(making: Making, staged: Staged, chain: Chain): Promise<Written> {
+    const own = await ownOne(making);
+    if (own !== null) return own;
+    const home = homeOf(names, staged);
+    const ids = await allIds(staged, chain, home);
+    const { attempt, size } = making;
+    const source =
+      staged.key === null
+        ? await blobs.putBlockList(home, ids, { attempt }, false)
+        : await fromBlocks({ key: staged.key, name: home, attempt, size }, ids);
+    const bytes = readRange(blobs, { name: home, etag: source!.etag, size }, { start: 0, end: size });
+    const target = { name: making.name, attempt: newAttempt(staged.name), run: 1, start: 0, count: 0 };
+    const written = await writeBlocks(blobs, target, partsOf(bytes, { partBytes, hash: 'md5' }));
+    if (written.failure) throw written.failure.error;
+    return fromBlocks(making, written.ids);
+  }
+
+  async function fromStaged(making: Making, staged: Staged, chain: Chain): Promise<Written> {
+    if (staged.run === 0) return fromBytes(making, staged.head);
+    const home = homeOf(names, staged);
+    if (home !== making.name) return fromElsewhere(making, staged, chain);
+    return fromBlocks(making, await allIds(staged, chain, home));
+  }
+
+  /** The blocks are gone: with an earlier try that made the object, with the object of somebody else, or with time. */
+  async function afterLoss({ key, name, attempt }: Making, staged: Staged): Promise<StoredObject> {
+    const found = await blobs.head(name);
+    if (found === null) throw lost();
+    if (found.metadata['attempt'] !== attempt || found.size < staged.size) throw alreadyExists(key);
+    return { key, size: found.size, modified: found.modified };
+  }
+
+  const made = ({ key, size }: Making, { modified }: Written): StoredObject => ({ key, size, modified });
+
+  return {
+    async empty(id: string, key: string): Promise<StoredObject> {
+      const making = { key, name: names.object(key), attempt: newAttempt(id), size: 0 };
+      return made(making, await fromBytes(making, new Uint8Array()));
+    },
+    async staged(staged: Staged, chain: Chain, key: string): Promise<StoredObject> {
+      const making = { key, name: names.object(key), attempt: staged.attempt, size: chain.end };
+      // What the store has dropped must not be missing from the object without a word.
+      if (making.size < staged.size) return afterLoss(making, staged);
+      return made(making, await fromStaged(making, staged, chain));
+    },
+  };
+}
+
+const lost = (): WorkcrateError =>
+  new WorkcrateError(
+    'storage_failed',
+    'The store has dropped bytes of this upload, as it does a week after the last of them. Send it again.',
+  );
+
+export interface Making {
+  readonly key: string;
+  readonly name: string;
+  /** Written on the object, so that it is known again as our own. */
+  readonly attempt: string;
+  readonly size: number;
+}
+
+/** Makes one object of bytes or of blocks that are there, where there is none of that name. */
+export function createMaking(blobs: Blobs) {
+  /**
+   * There is an object already. It may be our own: then the answer to an earlier try was lost, or the process that made
+   * it died before it had cleared up. Null where there is none after all.
+   */
+  async function ownOne({ key, name, attempt, size }: Making): Promise<Written | null> {
+    const found = await blobs.head(name);
+    if (found === null) return null;
+    if (found.metadata['attempt'] === attempt && found.size === size) return found;
+    throw alreadyExists(key);
+  }
+
+  async function fromBlocks(making: Making, ids: readonly string[]): Promise<Written> {
+    const { name, attempt } = making;
+    const made = (await blobs.putBlockList(name, ids, { attempt }, true)) ?? (await ownOne(making));
+    if (made === null) throw alreadyExists(making.key);
+    return made;
+  }
+
+  /** Azurite takes a blob that has nothing but uncommitted blocks for one that is there; its block list it does take. */
+  async function fromBytes(making: Making, bytes: Uint8Array): Promise<Written> {
+    const { name, attempt } = making;
+    const made = (await blobs.put(name, bytes, { attempt }, true)) ?? (await ownOne(making));
+    if (made !== null) return made;
+    if (bytes.length === 0) return fromBlocks(making, []);
+    const id = blockId(attempt, 0, 0);
+    await blobs.putBlock(name, id, bytes);
+    return fromBlocks(making, [id]);
+  }
+
+  return { ownOne, fromBlocks, fromBytes };
 }

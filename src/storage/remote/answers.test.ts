@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { demandDocument } from './answers.ts';
+import { demandDocument } from './remote.ts';
 
 it('takes a page of something else for a failure of the store', () => {
   assert.equal(demandDocument('<R></R>', 'R'), '<R></R>');

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { clientLimits, createClient, type ClientLimits, type RemoteRequest } from './client.ts';
+import { clientLimits, createClient, type ClientLimits, type RemoteRequest } from './http.ts';
 
 async function serving(t: TestContext, limits: Partial<ClientLimits>, answer: RequestListener) {
   const server = createServer(answer).listen(0, '127.0.0.1');

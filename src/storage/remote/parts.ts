@@ -1,4 +1,8 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import type { OpenObject } from '../storage.ts';
+import type { StreamedAnswer } from './remote.ts';
 
 export interface Part {
   readonly bytes: Uint8Array;
@@ -74,3 +78,89 @@ function moved(from: Buffer, held: number, to: Buffer<ArrayBuffer>): Buffer<Arra
   to.set(from.subarray(0, held));
   return to;
 }
+
+/** How often in a row a body may break off before it has given this much. */
+const mostBreaks = 5;
+const progressBytes = 256 * 1024;
+/** After a break; longer with each. */
+const pauseMs = 50;
+
+/** An object as it was when it was opened: no bytes of another one are given. */
+export interface Opened {
+  readonly name: string;
+  readonly etag: string;
+  readonly size: number;
+}
+
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface RangeSource {
+  /** The bytes of a range, still to be read; null where there is no object with that etag any more. */
+  getRange(opened: Opened, range: Range, signal?: AbortSignal): Promise<StreamedAnswer | null>;
+  /** What a body that broke off is to be told as. */
+  broken(error: unknown): WorkcrateError;
+}
+
+/** Nothing is held but the ETag, so there is nothing to close. */
+export const openRemote = (source: RangeSource, opened: Opened): OpenObject => ({
+  size: opened.size,
+  descriptor: null,
+  read: (start, end, signal) => readRange(source, opened, { start, end }, signal),
+  [Symbol.asyncDispose]: async () => {},
+});
+
+/** A body that breaks off, or is short, is gone on with from the byte that it had reached. */
+export async function* readRange(
+  source: RangeSource,
+  opened: Opened,
+  { start, end }: Range,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for (let [at, breaks] = [start, 0]; at < end;) {
+    const from = at;
+    let failure: unknown = new Error('the body is shorter than was said');
+    try {
+      for await (const chunk of bodyOf(source, opened, { start: at, end }, signal)) {
+        at += chunk.length;
+        if (at > end) throw damaged();
+        yield chunk;
+      }
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (isWorkcrateError(error)) throw error;
+      failure = error;
+    }
+    breaks = at - from >= progressBytes ? 0 : breaks + 1;
+    if (at < end && breaks === mostBreaks) throw source.broken(failure);
+    if (at < end) await pause(pauseMs * breaks);
+    signal?.throwIfAborted();
+  }
+}
+
+async function* bodyOf(
+  source: RangeSource,
+  opened: Opened,
+  { start, end }: Range,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const answer = await source.getRange(opened, { start, end }, signal);
+  if (answer === null) throw gone();
+  // Whoever stands between may not know ranges, and send the whole.
+  if (answer.headers['content-range'] !== `bytes ${start}-${end - 1}/${opened.size}`) {
+    answer.body.destroy();
+    throw damaged();
+  }
+  yield* answer.body as AsyncIterable<Uint8Array>;
+}
+
+const gone = (): WorkcrateError =>
+  new WorkcrateError('storage_failed', 'A stored object was removed while it was read.');
+
+const damaged = (): WorkcrateError =>
+  new WorkcrateError(
+    'storage_failed',
+    'The store sent other bytes than those asked for. Check its log, and any proxy in between.',
+  );

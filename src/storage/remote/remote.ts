@@ -1,25 +1,24 @@
 import { WorkcrateError } from '../../errors.ts';
 import { withDeadline } from '../../net/deadline.ts';
-import { readRefusal, readWhole, type StreamedAnswer, type WholeAnswer } from './answers.ts';
+import { findElementText, isWholeDocument } from '../../net/xml.ts';
+import { collectText } from '../../streams.ts';
+import { checkKey, checkStagingId, isKey, isStagingId } from '../storage.ts';
 import {
   clientLimits,
   createClient,
+  retrying,
+  retryLimits,
+  unreachable,
   type ClientLimits,
   type RemoteAnswer,
   type RemoteRequest,
-} from './client.ts';
-import { unreachable } from './failures.ts';
-import { retrying, retryLimits, type RetryLimits, type Tried } from './retry.ts';
+  type RetryLimits,
+  type Tried,
+} from './http.ts';
+import type { Part, Parts } from './parts.ts';
 
-export { demandDocument } from './answers.ts';
-export type { Refusal, StreamedAnswer, WholeAnswer } from './answers.ts';
-export type { RemoteRequest } from './client.ts';
-export { refusedAs } from './failures.ts';
-export { advanced, mostStaged, tooManyStaged } from './listing.ts';
-export { namesBelow, type Names } from './names.ts';
-export { partsOf, type Part, type Parts } from './parts.ts';
-export { openRemote, readRange, type Opened, type Range } from './reading.ts';
-export { sendParts, type SendingFailure } from './sending.ts';
+export { refusedAs, type RemoteRequest } from './http.ts';
+export { openRemote, partsOf, readRange, type Opened, type Part, type Parts, type Range } from './parts.ts';
 
 /** A store that speaks HTTP. What it refuses is an answer, with its `refusal`; what did not get there is thrown. */
 export interface Remote {
@@ -90,5 +89,202 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
     stream: (request, signal) => inTime(request, signal, readRefusal),
     broken,
     close: client.close,
+  };
+}
+
+/** What a store said when it refused, without its prose: that may quote signatures. */
+export interface Refusal {
+  readonly status: number;
+  /** `NoSuchKey`, `BlobNotFound` …; empty where none was given, as after HEAD. */
+  readonly code: string;
+  readonly requestId: string;
+}
+
+/** An answer that is held whole. */
+export interface WholeAnswer {
+  readonly status: number;
+  readonly headers: RemoteAnswer['headers'];
+  readonly text: string;
+  readonly refusal: Refusal | null;
+}
+
+/** An answer whose body is still to be read; it is empty where the store refused. */
+export interface StreamedAnswer extends RemoteAnswer {
+  readonly refusal: Refusal | null;
+}
+
+/** A page of a thousand long names is below one megabyte. */
+const longestUsually = 4 * 1024 * 1024;
+/** Of a refusal no more than its code is wanted; what follows this is not read. */
+const longestRefusal = 64 * 1024;
+
+async function readWhole(answer: RemoteAnswer, longest = longestUsually): Promise<WholeAnswer> {
+  const text = await readText(answer, longest);
+  const { status, headers } = answer;
+  return { status, headers, text, refusal: refusalOf(answer, text) };
+}
+
+/** Where the store refused, its reason is read; else the body is left to the caller. */
+async function readRefusal(answer: RemoteAnswer): Promise<StreamedAnswer> {
+  return { ...answer, refusal: answer.status < 300 ? null : refusalOf(answer, await readText(answer)) };
+}
+
+async function readText({ status, body }: RemoteAnswer, longest = longestUsually): Promise<string> {
+  if (status >= 300) return collectText(body, { limit: longestRefusal, tooLong: 'truncate' });
+  const tooLong = (): Error => new Error(`the answer is longer than ${longest} bytes`);
+  return collectText(body, { limit: longest, tooLong });
+}
+
+/** S3 may fail after it has said 200: then the body is an error, and is taken for a 500. */
+function refusalOf({ status, headers }: RemoteAnswer, text: string): Refusal | null {
+  const isLate = status < 300 && /^\s*(?:<\?xml[^>]*\?>\s*)?<Error[\s>]/.test(text);
+  if (status < 300 && !isLate) return null;
+  const code = headers['x-ms-error-code'] ?? findElementText(text, 'Code') ?? '';
+  const requestId = headers['x-amz-request-id'] ?? headers['x-ms-request-id'] ?? '';
+  return { status: isLate ? 500 : status, code: short(code), requestId: short(requestId) };
+}
+
+/** Whoever answers may not be the store at all: what is kept of it is short and plain. */
+const short = (value: string | string[]): string =>
+  String(value)
+    .slice(0, 200)
+    .replaceAll(/[^\w.:~-]/g, '')
+    .slice(0, 80);
+
+/**
+ * The text, if it is a whole document of that root. Something between us and the store may answer in its place with a
+ * page of its own and `200`, and that must not be taken for a list of nothing.
+ */
+export function demandDocument(xml: string, root: string): string {
+  if (isWholeDocument(xml, root)) return xml;
+  throw new WorkcrateError(
+    'storage_failed',
+    'The answer is not that of an object store. Check its address, and any proxy in between.',
+    { cause: new Error(`the answer is not a complete ${root}`) },
+  );
+}
+
+/** With the part that is being filled, four are in memory. */
+const mostInFlight = 3;
+
+export interface Sender<T> {
+  /** Begins to send a part. Called for one after the other. */
+  send(part: Part): Promise<T>;
+  /** Told of each part in their order, once it and all before it are there. */
+  arrived(sent: T): void | Promise<void>;
+  /** How many parts there are before, and how many the store takes in all. */
+  readonly count: number;
+  readonly most: number;
+}
+
+export interface SendingFailure {
+  readonly error: unknown;
+  /** Whether it was the store that failed, and not the source. */
+  readonly isInStore: boolean;
+}
+
+/**
+ * Sends parts, several at a time. Gives what stopped it, or null where nothing did; where both the source and the store
+ * failed, that of the store, since it came to an earlier byte. Whatever fails, those on their way are waited for.
+ */
+export async function sendParts<T>(parts: Parts, sender: Sender<T>): Promise<SendingFailure | null> {
+  const onTheWay: { readonly part: Part; readonly sent: Promise<T> }[] = [];
+  let { count } = sender;
+
+  /** One that failed stays the first, so that none behind it is ever taken for arrived. */
+  const settle = async (most: number): Promise<SendingFailure | null> => {
+    try {
+      while (onTheWay.length > most) {
+        const sent = await onTheWay[0]!.sent;
+        parts.giveBack(onTheWay.shift()!.part);
+        await sender.arrived(sent);
+      }
+      return null;
+    } catch (error) {
+      return { error, isInStore: true };
+    }
+  };
+
+  const begin = (part: Part): void => {
+    if (count++ === sender.most) throw tooMany(sender.most);
+    const sent = sender.send(part);
+    // Its failure is told when its turn comes.
+    sent.catch(() => {});
+    onTheWay.push({ part, sent });
+  };
+
+  const sendAll = async (): Promise<SendingFailure | null> => {
+    try {
+      for await (const part of parts.all) {
+        if (part.bytes.length === 0) continue;
+        const failure = await settle(mostInFlight - 1);
+        if (failure !== null) return failure;
+        begin(part);
+      }
+      return null;
+    } catch (error) {
+      return { error, isInStore: false };
+    }
+  };
+
+  const failure = await sendAll();
+  const later = failure?.isInStore ? null : await settle(0);
+  await Promise.allSettled(onTheWay.map(({ sent }) => sent));
+  return later ?? failure;
+}
+
+const tooMany = (most: number): WorkcrateError =>
+  new WorkcrateError(
+    'too_large',
+    `The store takes no more than ${most} parts of an object. Raise --part-size, or send it in fewer requests.`,
+  );
+
+/** How many names of uploads on their way are gathered at the most. */
+export const mostStaged = 100_000;
+
+export const tooManyStaged = (): WorkcrateError =>
+  new WorkcrateError(
+    'storage_failed',
+    `There are more than ${mostStaged} objects below staging/ in the store. Remove those that are old, or set another prefix.`,
+  );
+
+/** The last name of a page, which must come after that of the page before: else a listing would have no end. */
+export function advanced(before: string, name: string): string {
+  // Stores order by the bytes of UTF-8.
+  if (Buffer.compare(Buffer.from(name), Buffer.from(before)) > 0) return name;
+  throw new WorkcrateError(
+    'storage_failed',
+    'The store lists the same names again and again. Check whether it supports paging, and any proxy in between.',
+  );
+}
+
+/**
+ * Where things stand in a bucket or container that others may use too: objects below `objects/`, what is on its way
+ * below `staging/`, so that neither can be taken for the other.
+ */
+export interface Names {
+  /** What the names of all objects, and of all uploads, begin with. */
+  readonly objects: string;
+  readonly staging: string;
+  object(key: string): string;
+  staged(id: string): string;
+  /** The key of an object by its whole name; null for what somebody else has put there. */
+  keyOf(name: string): string | null;
+  idOf(name: string): string | null;
+}
+
+export function namesBelow(prefix: string): Names {
+  const [objects, staging] = [`${prefix}objects/`, `${prefix}staging/`];
+  const below = (folder: string, name: string, isFit: (text: string) => boolean): string | null => {
+    const rest = name.slice(folder.length);
+    return name.startsWith(folder) && isFit(rest) ? rest : null;
+  };
+  return {
+    objects,
+    staging,
+    object: (key) => objects + checkKey(key),
+    staged: (id) => staging + checkStagingId(id),
+    keyOf: (name) => below(objects, name, isKey),
+    idOf: (name) => below(staging, name, isStagingId),
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Refusal } from './answers.ts';
-import { retrying, retryLimits, type RetryLimits } from './retry.ts';
+import { retrying, retryLimits, type RetryLimits } from './http.ts';
+import type { Refusal } from './remote.ts';
 
 const limits: RetryLimits = {
   tries: 4,

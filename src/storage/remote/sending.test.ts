@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../../errors.ts';
 import { partsOf, type Part, type Parts } from './parts.ts';
-import { sendParts } from './sending.ts';
+import { sendParts } from './remote.ts';
 
 const partBytes = 1000;
 

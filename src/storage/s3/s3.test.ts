@@ -10,11 +10,10 @@ import { chunksOf, contentOf } from '../bytes.testing.ts';
 import { NO_CEPH, startCeph } from '../ceph.testing.ts';
 import { namesBelow, partsOf } from '../remote/remote.ts';
 import { storageContract } from '../storage.contract.ts';
-import { openBucket, type Bucket } from './bucket.ts';
+import { openBucket, type Bucket } from './client.ts';
 import { beginMultipart, mostParts } from './multipart.ts';
-import { writeParts } from './part-writer.ts';
 import { s3Storage, type S3Options } from './s3.ts';
-import { fresh, save } from './staged.ts';
+import { fresh, save, writeParts } from './staged.ts';
 import { behindProxy, MB, optionsFor, put } from './store.testing.ts';
 
 const ceph = (await startCeph())!;

@@ -1,14 +1,26 @@
 import { randomBytes } from 'node:crypto';
+import { AwsV4Signer } from 'aws4fetch';
 import { WorkcrateError } from '../../errors.ts';
-import { namesBelow, type Names, type RemoteLimits } from '../remote/remote.ts';
-import type { ObjectPage, Storage } from '../storage.ts';
-import { openBucket, type Bucket } from './bucket.ts';
-import { headOf } from './heads.ts';
-import { listNames } from './listing.ts';
-import { presigned } from './presigning.ts';
-import { openObject } from './reading.ts';
-import { refused } from './refusals.ts';
-import { removeName } from './removing.ts';
+import {
+  namesBelow,
+  openRemote,
+  type Names,
+  type Opened,
+  type Range,
+  type RemoteLimits,
+  type StreamedAnswer,
+} from '../remote/remote.ts';
+import type { ObjectPage, OpenObject, PresignedUrl, Storage } from '../storage.ts';
+import {
+  credentials,
+  demand,
+  headOf,
+  listNames,
+  openBucket,
+  refused,
+  removeName,
+  type Bucket,
+} from './client.ts';
 import { s3Staging } from './staging.ts';
 
 export interface S3Options {
@@ -93,3 +105,62 @@ async function probe(bucket: Bucket): Promise<void> {
 const unconditional =
   'The store overwrites an object although it is asked not to (If-None-Match on PUT). Workcrate would lose files ' +
   'there: use a store that supports it, such as AWS S3, Ceph or MinIO.';
+
+async function openObject(bucket: Bucket, name: string): Promise<OpenObject | null> {
+  const head = await headOf(bucket, name);
+  if (head === null) return null;
+  const getRange = (opened: Opened, range: Range, signal?: AbortSignal) =>
+    askRange(bucket, opened, range, signal);
+  return openRemote({ getRange, broken: bucket.broken }, { name, etag: head.etag, size: head.size });
+}
+
+export async function askRange(
+  bucket: Bucket,
+  { name, etag }: Opened,
+  { start, end }: Range,
+  signal?: AbortSignal,
+): Promise<StreamedAnswer | null> {
+  const headers = { Range: `bytes=${start}-${end - 1}`, 'If-Match': etag };
+  const answer = await bucket.stream({ method: 'GET', name, headers }, signal);
+  return [404, 412].includes(answer.refusal?.status ?? 0) ? null : demand(bucket, answer);
+}
+
+/** S3 takes no longer time than this. */
+const longestSeconds = 7 * 24 * 60 * 60;
+
+/** What is sent by such a URL is an object like any other: it does not replace one. */
+const ofPut = { 'if-none-match': '*' };
+
+export async function presigned(
+  bucket: Bucket,
+  method: 'GET' | 'PUT',
+  name: string,
+  expiresAt: number,
+  response?: { contentType: string; contentDisposition: string },
+): Promise<PresignedUrl> {
+  const now = Math.floor(Date.now() / 1000);
+  const seconds = Math.min(longestSeconds, Math.max(1, Math.floor(expiresAt / 1000) - now));
+  const headers = method === 'PUT' ? ofPut : {};
+  const url = bucket.urlOf(name, { ...overridden(response), 'X-Amz-Expires': `${seconds}` }).href;
+  const datetime = new Date(now * 1000).toISOString().replaceAll(/[:-]|\.\d{3}/g, '');
+  const signer = new AwsV4Signer({
+    method,
+    url,
+    headers,
+    datetime,
+    signQuery: true,
+    ...credentials(bucket.options),
+  });
+  const signed = new URL((await signer.sign()).url);
+  // Written anew, since a space would stand there as `+`, which not every store reads as one.
+  signed.search = signed.search.replaceAll('+', '%20');
+  return { url: signed.href, headers, expiresAt: (now + seconds) * 1000 };
+}
+
+const overridden = (response?: { contentType: string; contentDisposition: string }): Record<string, string> =>
+  response === undefined
+    ? {}
+    : {
+        'response-content-type': response.contentType,
+        'response-content-disposition': response.contentDisposition,
+      };

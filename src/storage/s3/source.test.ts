@@ -1,21 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, describe, it } from 'node:test';
+import { freePort } from '../../free-port.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 import { collectBytes } from '../../streams.ts';
 import { chunksOf, failureOf } from '../bytes.testing.ts';
 import { NO_CEPH, startCeph } from '../ceph.testing.ts';
-import { freePort } from '../../free-port.testing.ts';
-import { sourceContract, type TestSource } from '../source.contract.ts';
 import { startFaultyProxy } from '../remote/faulty-proxy.testing.ts';
 import type { RemoteLimits } from '../remote/remote.ts';
-import { openBucket } from './bucket.ts';
-import { listNames } from './listing.ts';
-import { demand } from './refusals.ts';
-import { removeName } from './removing.ts';
-import { s3Source } from './source.ts';
+import { sourceContract, type TestSource } from '../source.contract.ts';
+import { demand, listNames, openBucket, removeName } from './client.ts';
 import type { S3Options } from './s3.ts';
+import { s3Source } from './source.ts';
 import { hasty, MB, optionsFor } from './store.testing.ts';
-import { recordProof } from '../../requirements.testing.ts';
 
 const ceph = (await startCeph())!;
 after(() => ceph?.[Symbol.asyncDispose]());

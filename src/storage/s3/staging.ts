@@ -1,17 +1,24 @@
-import { offsetConflict } from '../failures.ts';
-import { partsOf, type Names } from '../remote/remote.ts';
-import type { Staging } from '../storage.ts';
-import type { Bucket } from './bucket.ts';
-import { commit } from './committing.ts';
-import { headIn } from './heads.ts';
-import { allNames } from './listing.ts';
-import { abortMultipart } from './multipart.ts';
-import { writeParts } from './part-writer.ts';
-import { refused } from './refusals.ts';
-import { removeName } from './removing.ts';
-import { stagedIn, wholeName } from './state.ts';
-import { fresh, load, peek, save, sizeOf } from './staged.ts';
-import type { Staged } from './state.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { demandDocument, partsOf, type Names, type WholeAnswer } from '../remote/remote.ts';
+import { alreadyExists, offsetConflict, type Staging, type StoredObject } from '../storage.ts';
+import { allNames, demand, headIn, headOf, noted, refused, removeName, type Bucket } from './client.ts';
+import { inTurn } from './lock.ts';
+import {
+  abortMultipart,
+  beginMultipart,
+  completeMultipart,
+  copyPart,
+  etagOf,
+  heldParts,
+  sendPart,
+  stagedIn,
+  wholeName,
+  type Multipart,
+  type SentPart,
+  type Staged,
+} from './multipart.ts';
+import { fresh, load, peek, save, sizeOf, writeParts } from './staged.ts';
 
 /** Bytes on their way in: whole parts in a multipart upload on the object they are meant for, the rest in `staging/ID`. */
 export function s3Staging(bucket: Bucket, names: Names): Staging {
@@ -80,4 +87,166 @@ async function discard(bucket: Bucket, stateName: string): Promise<void> {
   if (staged?.multipart) await abortMultipart(bucket, staged.multipart);
   if (staged === null || staged.multipart?.name === whole) await removeName(bucket, whole);
   await removeName(bucket, stateName);
+}
+
+/** How often, and after which pause at most, a turn is asked for again. */
+const turnTries = 40;
+const longestPauseMs = 500;
+/** Parts of a copy. The store allows 5 GB. */
+const copyBytes = 1024 ** 3;
+
+/** Where the bytes are to go, and how they are known there again. */
+export interface Place {
+  readonly key: string;
+  readonly name: string;
+  readonly mark: string;
+  /** The object by which a turn is taken, where that is not below `turns/`. */
+  readonly turn?: string;
+}
+
+/**
+ * Makes an object of what is staged. An answer that got lost is no harm: the object tells by its mark whether it was
+ * made of these bytes, so that every step can be done again, also by another process after a crash.
+ */
+async function commit(bucket: Bucket, stateName: string, key: string, name: string): Promise<StoredObject> {
+  const loaded = await load(bucket, stateName);
+  const { staged, tail } = loaded
+    ? { staged: loaded.found.staged, tail: loaded.tail }
+    : { staged: fresh(), tail: null };
+  const place = { key, name, mark: staged.mark };
+  const made =
+    staged.multipart === null
+      ? await putWhole(bucket, place, tail ?? new Uint8Array(0))
+      : await putParts(bucket, place, staged, staged.multipart, tail!);
+  if (loaded !== null) await removeName(bucket, stateName);
+  return made;
+}
+
+/** Small enough for one request, and that one is refused where there is something already. */
+export async function putWhole(bucket: Bucket, place: Place, body: Uint8Array): Promise<StoredObject> {
+  const headers = { 'If-None-Match': '*', ...noted(place.mark) };
+  const answer = await bucket.ask({ method: 'PUT', name: place.name, headers, body });
+  if (answer.refusal === null) {
+    etagOf(answer.headers.etag);
+    const modified = Date.parse(answer.headers.date ?? '') || Date.now();
+    return { key: place.key, size: body.length, modified };
+  }
+  if (![409, 412].includes(answer.refusal.status)) throw refused(bucket, answer.refusal);
+  const made = await madeBefore(bucket, place);
+  if (made === null) throw refused(bucket, answer.refusal);
+  return made;
+}
+
+/** The parts become the object they were meant for; committed to another, that one is copied by the store itself. */
+async function putParts(
+  bucket: Bucket,
+  place: Place,
+  staged: Staged,
+  multipart: Multipart,
+  tail: Uint8Array,
+): Promise<StoredObject> {
+  const meant = { ...place, name: multipart.name };
+  const parts = (): Promise<SentPart[] | null> => listSentParts(bucket, multipart, staged, tail);
+  if (meant.name === place.name) return putTogether(bucket, place, multipart, parts);
+  const before = await madeBefore(bucket, place);
+  if (before !== null) return before;
+  const whole = await putTogether(bucket, meant, multipart, parts).catch(tellOfMeant);
+  const made = await copyWhole(bucket, place, meant.name, whole.size);
+  await removeName(bucket, meant.name);
+  return made;
+}
+
+/** That the key it was first meant for is taken says nothing of the key that it is committed to. */
+function tellOfMeant(error: unknown): never {
+  throw isWorkcrateError(error, 'already_exists') ? failure(taken) : error;
+}
+
+async function copyWhole(bucket: Bucket, place: Place, from: string, size: number): Promise<StoredObject> {
+  const copy = await beginMultipart(bucket, place.name, place.mark);
+  try {
+    return await putTogether(bucket, place, copy, () => copies(bucket, copy, from, size));
+  } finally {
+    // Nothing is left to abort where all went well.
+    await abortMultipart(bucket, copy);
+  }
+}
+
+async function listSentParts(
+  bucket: Bucket,
+  multipart: Multipart,
+  staged: Staged,
+  tail: Uint8Array,
+): Promise<SentPart[] | null> {
+  const parts = await heldParts(bucket, multipart, staged.parts);
+  if (parts === null || tail.length === 0) return parts;
+  return [...parts, await sendPart(bucket, multipart, staged.parts + 1, tail)];
+}
+
+async function copies(bucket: Bucket, to: Multipart, name: string, size: number): Promise<SentPart[]> {
+  const parts: SentPart[] = [];
+  for (let start = 0; start < size; start += copyBytes) {
+    const end = Math.min(size, start + copyBytes);
+    parts.push(await copyPart(bucket, to, parts.length + 1, { name, start, end }));
+  }
+  return parts;
+}
+
+/**
+ * Not every store heeds a condition here (Ceph 16 does not), so whoever puts an object together takes a turn at its
+ * key first, by a small object that is made under a condition that all heed.
+ */
+export async function putTogether(
+  bucket: Bucket,
+  place: Place,
+  multipart: Multipart,
+  collect: () => Promise<SentPart[] | null>,
+): Promise<StoredObject> {
+  const parts = await collect();
+  if (parts === null) return (await madeBefore(bucket, place)) ?? fail(lost);
+  for (let left = turnTries; left > 0; left--) {
+    const made = await inTurn(bucket, place, () => complete(bucket, place, multipart, parts));
+    const known = made ?? (await madeBefore(bucket, place));
+    if (known !== null) return known;
+    await pause(Math.random() * longestPauseMs);
+  }
+  return fail(busy);
+}
+
+async function complete(
+  bucket: Bucket,
+  place: Place,
+  multipart: Multipart,
+  parts: readonly SentPart[],
+): Promise<StoredObject> {
+  const before = await madeBefore(bucket, place);
+  if (before !== null) return before;
+  const answer = await completeMultipart(bucket, multipart, parts);
+  // What is there counts, and not what the answer says.
+  const made = (await madeBefore(bucket, place)) ?? failAfter(bucket, answer);
+  const size = parts.reduce((sum, part) => sum + part.size, 0);
+  return made.size === size ? made : fail(wrongSize);
+}
+
+function failAfter(bucket: Bucket, answer: WholeAnswer): never {
+  demandDocument(demand(bucket, answer).text, 'CompleteMultipartUploadResult');
+  return fail(lost);
+}
+
+/** The object, if it is the one made of these bytes; another is refused, and none is null. */
+async function madeBefore(bucket: Bucket, { key, name, mark }: Place): Promise<StoredObject | null> {
+  const head = await headOf(bucket, name);
+  if (head === null) return null;
+  if (head.note !== mark) throw alreadyExists(key);
+  return { key, size: head.size, modified: head.modified };
+}
+
+const lost = 'The store does not know the parts of this upload any more. Send it again from its start.';
+const busy = 'Another upload is being put into the same place. Try again in some minutes.';
+const taken = 'The place that the bytes were first meant for is taken. Send them again from their start.';
+const wrongSize = 'The store made an object of another size than its parts. See its log.';
+
+const failure = (message: string): WorkcrateError => new WorkcrateError('storage_failed', message);
+
+function fail(message: string): never {
+  throw failure(message);
 }

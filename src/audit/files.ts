@@ -1,0 +1,218 @@
+import { createHash } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readdirSync } from 'node:fs';
+import { open, readdir, unlink, type FileHandle } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { z } from 'zod';
+import { errnoOf, WorkcrateError } from '../errors.ts';
+import type { Remark } from './chain.ts';
+import type { Torn } from './ending.ts';
+
+export const dayMs = 86_400_000;
+
+const form = /^audit-((\d{4}-\d{2}-\d{2})(?:\.([1-9]\d{0,5}))?)\.jsonl$/;
+const lastEra = 999_999;
+
+/** The day (UTC) of a time, as it stands in the names of files. */
+export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+
+export const dayOfFile = (file: string): string => form.exec(file)![2]!;
+
+/** How often the clock had been set back by more than a day when the file was begun. */
+const eraOf = (file: string): number => Number(form.exec(file)![3] ?? 0);
+
+const fileOf = (day: string, era: number): string => `audit-${day}${era === 0 ? '' : `.${era}`}.jsonl`;
+
+/** What tells a file from the others, for those who go on from a place in it. */
+export const stemOf = (file: string): string => form.exec(file)![1]!;
+
+export const fileOfStem = (stem: string): string | null =>
+  form.test(`audit-${stem}.jsonl`) ? `audit-${stem}.jsonl` : null;
+
+/**
+ * Where the lines of a day go. A clock that is set back by a day or less stays with the newest file; by more, it was
+ * wrong before, and another era begins, so that there is a file for each day again.
+ */
+export function fileFor(day: string, newest: string | null): string {
+  if (newest === null) return fileOf(day, 0);
+  const [from, era] = [dayOfFile(newest), eraOf(newest)];
+  if (day >= from) return fileOf(day, era);
+  const isLittle = Date.parse(from) - Date.parse(day) <= dayMs;
+  return isLittle || era === lastEra ? newest : fileOf(day, era + 1);
+}
+
+/** In the order in which they were written. */
+export function inFileOrder(one: string, other: string): number {
+  return eraOf(one) - eraOf(other) || Date.parse(dayOfFile(one)) - Date.parse(dayOfFile(other));
+}
+
+/** All files of the log, the oldest first; none where there is no folder. */
+export async function auditFiles(folder: string): Promise<string[]> {
+  return inOrder(await readdir(folder).catch(noneIfMissing));
+}
+
+export function auditFilesSync(folder: string): string[] {
+  try {
+    return inOrder(readdirSync(folder));
+  } catch (error) {
+    return noneIfMissing(error);
+  }
+}
+
+const isOurs = (name: string): boolean => form.test(name) && !Number.isNaN(Date.parse(dayOfFile(name)));
+
+const inOrder = (names: string[]): string[] => names.filter(isOurs).sort(inFileOrder);
+
+function noneIfMissing(error: unknown): string[] {
+  if (errnoOf(error) === 'ENOENT') return [];
+  throw error;
+}
+
+/**
+ * Removes the files of days that ended so many days ago, and gives their number. The oldest goes first, so that no
+ * hole is left when this is ended; the newest stays, since the head names it.
+ */
+export async function sweepAudit(folder: string, now: number, days: number): Promise<number> {
+  const files = await auditFiles(folder);
+  const ends = files.map((file) => Date.parse(dayOfFile(file)) + dayMs);
+  const old = files.slice(0, countOfOld(ends, now, days));
+  for (const file of old) await unlink(join(folder, file)).catch(fineIfMissing);
+  return old.length;
+}
+
+/**
+ * A clock that is ahead for a while must not cost the log: it is believed up to the last day that the log has left
+ * behind. A day that is still to come was written by such a clock, and goes with the day after it in the log.
+ */
+function countOfOld(ends: readonly number[], now: number, days: number): number {
+  const before = Math.min(now, ends.at(-2) ?? 0) - days * dayMs;
+  let count = 0;
+  for (const [at, end] of ends.slice(0, -1).entries())
+    if (end <= before) count = at + 1;
+    else if (end - dayMs <= now) break;
+  return count;
+}
+
+function fineIfMissing(error: unknown): void {
+  if (errnoOf(error) !== 'ENOENT') throw error;
+}
+
+/** A link, folder, pipe or device stands where a file of the log should. None of ours ever does. */
+export class NotAFile extends WorkcrateError {
+  constructor(path: string, cause?: unknown) {
+    super(
+      'storage_failed',
+      `${basename(path)} in the folder of the audit log is a link, a folder or a pipe, not a file. Move it away.`,
+      { cause },
+    );
+  }
+}
+
+/** Opening a pipe waits for whoever is at its other end, unless it is told not to. */
+const never = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** To be read. A link is not followed, and nothing waits. */
+export async function openRegular(path: string): Promise<FileHandle> {
+  const handle = await open(path, constants.O_RDONLY | never).catch((error: unknown) => {
+    throw named(path, error);
+  });
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw new NotAFile(path);
+}
+
+export function openRegularSync(path: string, flags: number, mode?: number): number {
+  const fd = openNow(path, flags, mode);
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  throw new NotAFile(path);
+}
+
+function openNow(path: string, flags: number, mode?: number): number {
+  try {
+    return openSync(path, flags | never, mode);
+  } catch (error) {
+    throw named(path, error);
+  }
+}
+
+/** What the system says of links, folders that are to be written, and pipes and sockets that nobody listens at. */
+const codes: ReadonlySet<string | null | undefined> = new Set(['ELOOP', 'EISDIR', 'ENXIO']);
+
+const named = (path: string, error: unknown): unknown =>
+  codes.has(errnoOf(error)) ? new NotAFile(path, error) : error;
+
+/** Bytes that are no lines, between one line and the next; they may begin in one file and go on in another. */
+export interface Stray {
+  /** Of those in the file in which they begin. */
+  readonly remark: Remark;
+  readonly pieces: readonly Piece[];
+  /** Whether they end without a line's end, as what a crash has left does. */
+  readonly open: boolean;
+}
+
+interface Piece {
+  readonly path: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** With one more that was found; it goes on to the end of the file until a line is found behind it. */
+export function strayWith(
+  stray: Stray | null,
+  { path, from, to }: Piece,
+  open: boolean,
+  remark: Remark,
+): Stray {
+  const pieces = stray?.pieces ?? [];
+  const last = pieces.at(-1);
+  if (stray === null || last?.path !== path)
+    return { remark: stray?.remark ?? remark, pieces: [...pieces, { path, from, to }], open };
+  const range = stray.remark.file === remark.file && remark.line !== null ? { to: remark.line } : {};
+  return {
+    remark: { ...stray.remark, ...range },
+    pieces: [...pieces.slice(0, -1), { ...last, to }],
+    open,
+  };
+}
+
+/** Whether they are what a line tells of that begins there. */
+export async function isToldBy(
+  stray: Stray,
+  { torn_bytes, torn_sha256 }: Torn,
+  path: string,
+  start: number,
+): Promise<boolean> {
+  // The end that was written before that line is none of them.
+  const pieces = stray.pieces.map((piece) => (piece.path === path ? { ...piece, to: start - 1 } : piece));
+  const bytes = pieces.reduce((sum, { from, to }) => sum + to - from, 0);
+  return bytes === torn_bytes && (await hashOf(pieces)) === torn_sha256;
+}
+
+async function hashOf(pieces: readonly Piece[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const { path, from, to } of pieces) {
+    await using handle = await openRegular(path);
+    // It ends with the handle, which closes itself.
+    if (from < to)
+      for await (const bytes of handle.createReadStream({ start: from, end: to - 1, autoClose: false }))
+        hash.update(bytes as Buffer);
+  }
+  return hash.digest('hex');
+}
+
+const momentForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+/** A day (UTC), which means its beginning, or a moment with its zone. */
+export const moment = z
+  .string()
+  .regex(momentForm, 'Take a day such as 2026-05-04, or a moment such as 2026-05-04T12:00Z')
+  .refine((text) => !Number.isNaN(Date.parse(text)) && isDay(text.slice(0, 10)), 'There is no such time');
+
+/** The 30th of February would pass for the 2nd of March. */
+function isDay(text: string): boolean {
+  const day = new Date(text);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+}
+
+export const timeOf = (given: string | undefined): number | undefined =>
+  given === undefined ? undefined : Date.parse(given);

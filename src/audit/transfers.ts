@@ -1,0 +1,207 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BoundedMap } from '../concurrency/bounded-map.ts';
+import { asWorkcrateError, isWorkcrateError, type WorkcrateError } from '../errors.ts';
+import type { Served } from '../links/download-route.ts';
+import { DeadLink, hashToken, isToken, publicId, type Link } from '../links/link.ts';
+import { isWhole, joinRanges, type ByteRange, type Download, type Uploads } from '../links/links.ts';
+import { nobody, type Audit } from './audit.ts';
+
+type Stored = NonNullable<Awaited<ReturnType<Uploads['file']>>>;
+
+/** The same rights to send, with a line for every file that has come, and for all that did not. */
+export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
+  /** Resolves once the line is on disk: only then is the file acknowledged. */
+  const note = async (token: string, file: Stored | null): Promise<void> => {
+    if (file === null) return;
+    const { owner: user, name: subject, id: file_id, size: bytes } = file;
+    const details = { ...linkOf(token), file_id, bytes };
+    audit.note({ ...plain, level: 'trace', user, subject, result: 'ok', details });
+    await audit.synced();
+  };
+
+  /** What a token opens is not known before: who has none gets no line here. */
+  async function telling<T>(token: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (cause) {
+      const upload = await uploads.find(token).catch(() => null);
+      const result = asWorkcrateError(cause).code;
+      if (upload !== null)
+        audit.note({
+          ...plain,
+          level: 'info',
+          user: upload.owner,
+          subject: upload.name,
+          result,
+          details: linkOf(token),
+        });
+      throw cause;
+    }
+  }
+
+  return {
+    ...uploads,
+    write: (token, delivery) =>
+      telling(token, async () => {
+        const received = await uploads.write(token, delivery);
+        await note(token, received.file);
+        return received;
+      }),
+    begin: (token, fileLength) =>
+      telling(token, async () => {
+        const received = await uploads.begin(token, fileLength);
+        await note(token, received.file);
+        return received;
+      }),
+    async standing(token) {
+      const before = await uploads.find(token);
+      const standing = await uploads.standing(token);
+      // Its bytes were all here, and nobody had made a file of them.
+      if (before.fileId === null && standing.upload.fileId !== null)
+        await note(token, await uploads.file(standing.upload));
+      return standing;
+    },
+    withdraw: (token) =>
+      telling(token, async () => {
+        const { owner: user, name: subject } = await uploads.find(token);
+        await uploads.withdraw(token);
+        audit.note({ ...plain, level: 'trace', user, subject, result: 'withdrawn', details: linkOf(token) });
+        await audit.synced();
+      }),
+  };
+}
+
+const plain = { operation: 'upload', client: null } as const;
+
+/** By the name under which the call is told that made it, and those who try it later. */
+const linkOf = (token: string) => ({ link: publicId(hashToken(token)) });
+
+type TokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
+
+/** The same route, with a violation for every token that opens nothing: it was guessed, used up, or taken back. */
+export function auditedTokens(route: TokenRoute, operation: string, audit: Audit): TokenRoute {
+  return async (req, res, token) => {
+    try {
+      await route(req, res, token);
+    } catch (error) {
+      if (isWorkcrateError(error, 'link_not_found') || isWorkcrateError(error, 'upload_not_found'))
+        noteGuess(audit, operation, token, error);
+      throw error;
+    }
+  };
+}
+
+/** By the public id, which leads to the lines about the link where there was one. */
+function noteGuess(audit: Audit, operation: string, token: string, error: WorkcrateError): void {
+  const { cause, code: result } = error;
+  const dead = cause instanceof DeadLink ? cause : null;
+  const subject = isToken(token) ? publicId(hashToken(token)) : null;
+  const event = { operation, user: nobody, client: null, subject, result };
+  const kind = dead === null ? 'unknown_token' : `${dead.state}_link`;
+  const details = dead && { owner: dead.owner };
+  // Whoever was given a link and comes too late has made no attempt at anything.
+  if (dead?.state === 'expired') audit.note({ ...event, level: 'info', details: { ...details, kind } });
+  else audit.violation({ ...event, ...(details && { details }) }, kind, error);
+}
+
+/** What was asked for piece by piece, until it is told. */
+interface Gathered {
+  readonly link: Link;
+  readonly download: Download;
+  readonly isHandedOver: boolean;
+  readonly timer: NodeJS.Timeout;
+  stretches: ByteRange[];
+  bytes: number;
+  requests: number;
+}
+
+/** A film or a PDF is fetched by many small ranges; they are one line for each link in such a span. */
+const gatherMs = 10_000;
+/** More are told at once, the oldest first: memory stays bounded. */
+const mostGathered = 1000;
+const mostStretches = 100;
+
+/**
+ * A line for whatever was given out by a link. All of a file in one answer is told at once, pieces when they make up
+ * the whole or their span is over. Whoever fetches is known by the link alone.
+ */
+export function auditedDownloads(audit: Audit) {
+  const gathering = new BoundedMap<string, Gathered>({ mostEntries: mostGathered, onEvict: tell });
+
+  function begin(which: string, link: Link, download: Download, isHandedOver: boolean): Gathered {
+    const timer = setTimeout(() => end(which), gatherMs).unref();
+    const begun = { link, download, isHandedOver, timer, stretches: [], bytes: 0, requests: 0 };
+    gathering.set(which, begun);
+    return begun;
+  }
+
+  function end(which: string): void {
+    const gathered = gathering.get(which)!;
+    gathering.delete(which);
+    tell(gathered);
+  }
+
+  function tell(gathered: Gathered): void {
+    clearTimeout(gathered.timer);
+    noteGathered(audit, gathered);
+  }
+
+  return {
+    served(link: Link, download: Download, served: Served): void {
+      const { stretches, bytes, isHandedOver, failure } = served;
+      if (failure !== null) return noteFailed(audit, link, download, failure);
+      if (isWhole(stretches, download.size)) return noteWhole(audit, link, download, served);
+      const which = `${link.id} ${isHandedOver}`;
+      const gathered = gathering.get(which) ?? begin(which, link, download, isHandedOver);
+      gathered.stretches = joinRanges([...gathered.stretches, ...stretches]);
+      gathered.bytes += bytes;
+      gathered.requests++;
+      const isDone = isWhole(gathered.stretches, download.size);
+      if (isDone || gathered.stretches.length > mostStretches) end(which);
+    },
+    /** Tells what is still being gathered. */
+    [Symbol.dispose](): void {
+      gathering.evictAll();
+    },
+  };
+}
+
+function eventOf({ owner }: Link, { filename }: Download) {
+  return { level: 'trace', operation: 'download', user: owner, client: null, subject: filename } as const;
+}
+
+function noteWhole(audit: Audit, link: Link, download: Download, { bytes, isHandedOver }: Served): void {
+  audit.noteSoon({
+    ...eventOf(link, download),
+    result: isHandedOver ? 'handed_over' : 'ok',
+    details: { link: link.id, bytes, size: download.size, whole: true },
+  });
+}
+
+function noteGathered(audit: Audit, gathered: Gathered): void {
+  const { link, download, isHandedOver, stretches, bytes, requests } = gathered;
+  const whole = isWhole(stretches, download.size);
+  audit.noteSoon({
+    ...eventOf(link, download),
+    result: isHandedOver ? 'handed_over' : whole ? 'ok' : 'partial',
+    details: {
+      link: link.id,
+      bytes,
+      size: download.size,
+      whole,
+      from: stretches[0]?.start ?? null,
+      to: stretches.at(-1)?.end ?? null,
+      requests,
+    },
+  });
+}
+
+/** How much had gone out by then is not known. */
+function noteFailed(audit: Audit, link: Link, download: Download, failure: string): void {
+  audit.noteSoon({
+    ...eventOf(link, download),
+    level: 'info',
+    result: failure,
+    details: { link: link.id, bytes: null, size: download.size, whole: false },
+  });
+}

@@ -1,0 +1,202 @@
+import { asWorkcrateError, type ErrorCode, type WorkcrateError } from '../errors.ts';
+import { hashToken, isToken, publicId } from '../links/link.ts';
+import type { RefusedCall } from '../mcp/refused-calls.ts';
+import { isQuestion, type AuditFields, type Question, type Tool, type ToolAnswer } from '../mcp/tool.ts';
+import type { RefusalKind } from '../paths/paths.ts';
+import { plainlyDecoded, withoutSecrets } from '../secrets.ts';
+import { nobody, type Audit, type Details, type Noted } from './audit.ts';
+import { isRunTool } from './run-lines.ts';
+
+/**
+ * The same tool, with a line for every call, unless it writes one of its own. The line of a call that has changed
+ * something is on disk before the answer; that of a run is written again from its row where a loss of power took it.
+ */
+export function auditedTool(tool: Tool, audit: Audit): Tool {
+  if (tool.isNoted === true) return tool;
+  const { auditFields } = tool;
+  const isSynced = tool.annotations.readOnlyHint !== true && !isRunTool(tool.name);
+  return {
+    ...tool,
+    async handle(input, context) {
+      const event = {
+        operation: tool.name,
+        user: context.caller.user,
+        client: context.client.name,
+        subject: findSubject(auditFields, input),
+        details: listFiles(auditFields, input),
+      };
+      try {
+        const answer = await tool.handle(input, context);
+        const { made, facts, ...outcome } = readOutcome(auditFields, answer);
+        const details = { ...event.details, ...facts };
+        audit.note({ ...event, subject: event.subject ?? made, ...outcome, details });
+        if (isSynced) await audit.synced();
+        return answer;
+      } catch (error) {
+        noteFailure(audit, event, error, context.signal);
+        throw error;
+      }
+    },
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A run that was cancelled is an answer too, and not a success. */
+function readOutcome(declared: AuditFields, answer: ToolAnswer<unknown> | Question) {
+  if (isQuestion(answer)) return { level: 'trace', result: 'asked', made: null, facts: {} } as const;
+  const structured = answer.structured as Fields;
+  const about = {
+    made: firstText(declared.made ?? [], structured),
+    facts: readFacts(declared, structured),
+  };
+  const isCancelled = declared.runEnd !== undefined && structured[declared.runEnd.reason] === 'cancelled';
+  if (isCancelled) return { level: 'info', result: 'cancelled', ...about } as const;
+  return { level: 'trace', result: 'ok', ...about } as const;
+}
+
+/** How a run ended, and which link was made: its downloads are told by the same name. */
+function readFacts({ runEnd, newToken }: AuditFields, structured: Fields): Details {
+  const token = newToken === undefined ? null : structured[newToken];
+  const link = typeof token === 'string' ? toPublicLink(token) : null;
+  return {
+    ...(runEnd !== undefined && {
+      end_reason: structured[runEnd.reason] as string,
+      exit_code: structured[runEnd.exitCode] as number | null,
+    }),
+    ...(link !== null && { link }),
+  };
+}
+
+/** What a call is about. Its arguments need not fit the schema of the tool: it may have been refused for that. */
+function findSubject({ subject, link }: AuditFields, given: Fields): string | null {
+  const found = firstText(subject, given);
+  if (found !== null || link === undefined) return found;
+  const { [link.id]: id, [link.token]: token } = given;
+  // Where an id is asked for, some give the token.
+  if (typeof id === 'string') return toPublicLink(id) ?? id;
+  return typeof token === 'string' ? toPublicLink(token) : null;
+}
+
+function firstText(names: readonly string[], fields: Fields): string | null {
+  const found = names.map((name) => fields[name]).find((value) => typeof value === 'string');
+  return found === undefined ? null : (found as string);
+}
+
+/** A token opens something, so it is told by the link's public name; what is none could be one that was misspelt. */
+function toPublicLink(reference: string): string | null {
+  const given = reference.slice(reference.lastIndexOf('/') + 1).trim();
+  return isToken(given) ? publicId(hashToken(given)) : null;
+}
+
+/** As many as a line has room for; how many there were is told. */
+const mostNamed = 20;
+const mostNameLength = 100;
+
+/** The files that a call names besides. */
+function listFiles({ files: lists = [] }: AuditFields, input: Fields): Details {
+  const named = lists.flatMap((list) => {
+    const files: unknown = input[list];
+    return Array.isArray(files) ? files.map(nameOf).filter((name) => name !== null) : [];
+  });
+  if (named.length === 0) return {};
+  return { files: named.slice(0, mostNamed).map(shown).join(' '), files_count: named.length };
+}
+
+/** Quoted unless plain, so that no name passes for two. What is cut would not be known for a secret any more. */
+function shown(name: string): string {
+  const start = withoutSecrets(name).slice(0, mostNameLength);
+  return /^[\w./…-]+$/.test(start) ? start : JSON.stringify(start);
+}
+
+function nameOf(file: unknown): string | null {
+  if (typeof file === 'string') return file;
+  const { path } = (file ?? {}) as { path?: unknown };
+  return typeof path === 'string' ? path : null;
+}
+
+/** Lines for what is asked for over HTTP, under the names of the tools that give the same. */
+export function auditedRequests(audit: Audit): Noted {
+  return async ({ operation, user, subject, signal }, work) => {
+    const event = { operation, user: user ?? nobody, client: null, subject };
+    let details: Details = { via: 'http' };
+    try {
+      const done = await work((more) => void (details = { ...details, ...more }));
+      audit.note({ ...event, level: 'trace', result: 'ok', details });
+      return done;
+    } catch (cause) {
+      noteFailure(audit, { ...event, details }, cause, signal);
+      throw cause;
+    }
+  };
+}
+
+/**
+ * A line for each call that does not come as far as a tool. One that brings a state that was not given to it is a
+ * violation. One that the key or token is not good for is a mistake: agents are shown tools that their key lacks.
+ */
+export function refusedCalls(audit: Audit, tools: readonly Pick<Tool, 'name' | 'auditFields'>[]) {
+  const declared = new Map(tools.map(({ name, auditFields }) => [name, auditFields]));
+  return ({ tool, given, user, client, error }: RefusedCall): void => {
+    const auditFields = declared.get(tool);
+    const about =
+      auditFields === undefined
+        ? { operation: 'tools/call', subject: tool }
+        : { operation: tool, subject: findSubject(auditFields, given) };
+    const event = { ...about, user, client, result: error.code };
+    const { kind, ...details } = error.details;
+    if (typeof kind === 'string') audit.violation({ ...event, details }, kind, error);
+    else audit.note({ ...event, level: 'info', ...(hasFields(details) && { details }) });
+  };
+}
+
+const hasFields = (details: object): boolean => Object.keys(details).length > 0;
+
+type Event = Parameters<Audit['violation']>[0];
+
+/** Notes how something failed: a violation where more was tried than may be had. */
+function noteFailure(audit: Audit, event: Omit<Event, 'result'>, cause: unknown, signal?: AbortSignal): void {
+  const error = asWorkcrateError(cause);
+  const subject = event.subject ?? textOf(error.details['path']);
+  const kind = violationIn(error, subject);
+  if (kind !== null) audit.violation({ ...event, subject, result: error.code }, kind, error);
+  else audit.note({ ...event, level: 'info', result: signal?.aborted === true ? 'cancelled' : error.code });
+}
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+const violations: ReadonlySet<ErrorCode> = new Set(['path_refused', 'forbidden', 'unauthorized']);
+/** What a name that leads elsewhere comes to where names and not paths are taken. */
+const absences: ReadonlySet<ErrorCode> = new Set(['invalid_input', 'not_found', 'path_not_found']);
+
+/** Kinds of refused paths that lead nowhere else: plain mistakes, such as a folder where a file was meant. */
+const mistakes: ReadonlySet<unknown> = new Set<RefusalKind>([
+  'busy',
+  'denied',
+  'empty',
+  'hidden',
+  'not_empty',
+  'not_folder',
+  'not_regular',
+  'not_unicode',
+  'too_deep',
+  'too_long',
+]);
+
+function violationIn({ code, details }: WorkcrateError, subject: string | null): string | null {
+  if (code === 'path_refused' && mistakes.has(details['kind'])) return null;
+  // A key that lacks a scope is asked for more than it is good for, by somebody who could not know.
+  if (code === 'forbidden' && details['scope'] !== undefined) return null;
+  if (violations.has(code)) return String(details['kind'] ?? code);
+  return absences.has(code) && subject !== null && climbs(subject) ? 'traversal' : null;
+}
+
+/** As decoded by those who look twice; two of the separators are no UTF-8, and were taken for such by some. */
+const separator = String.raw`(?:[/\\]|%c0%af|%c1%9c)`;
+const parent = new RegExp(`(?:^|${separator})\\.\\.(?:$|${separator})`, 'i');
+const mostLookedAt = 4096;
+
+function climbs(path: string): boolean {
+  const decoded = plainlyDecoded(plainlyDecoded(path.slice(0, mostLookedAt)));
+  return parent.test(decoded);
+}

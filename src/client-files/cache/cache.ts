@@ -1,0 +1,355 @@
+import type { Clock } from '../../clock.ts';
+import type { ClientEntry, ClientFile, Way } from '../client-file.ts';
+
+/** A file as it came, and in which encoding its text is, where somebody told. */
+export interface NewEntry extends ClientFile {
+  readonly encoding: string | null;
+  /** What tells its state from any other, where the file itself was seen. */
+  readonly mark?: string | undefined;
+}
+
+export interface CacheEntry extends NewEntry {
+  readonly size: number;
+  /** Milliseconds since 1970, by the clock of the server. */
+  readonly storedAt: number;
+}
+
+/** What a listing tells of a file. */
+export type Seen = Pick<ClientEntry, 'path' | 'size' | 'mtime'>;
+
+export interface CacheStatistics {
+  readonly hits: number;
+  readonly misses: number;
+  /** Files that had to go so that others had room. */
+  readonly evictions: number;
+  /** Files that had changed with the client meanwhile. */
+  readonly invalidations: number;
+  readonly entries: number;
+  /** What they take, with what is kept along with each. */
+  readonly bytes: number;
+  /** Most bytes, of all users together. */
+  readonly limit: number;
+  /** Most files, of all users together. */
+  readonly entryLimit: number;
+}
+
+/**
+ * Files of clients that were read lately, in memory, by user, by the client's root (null where nobody knows it) and by
+ * path from there. The bytes that it gives are its own: nobody writes to them. Only what was read whole is given to it.
+ *
+ * Where room is needed, what nobody used for an hour goes first, then what the user who holds the most has not used for
+ * longest. So nobody who holds less than an equal part loses anything to the flood of another.
+ */
+export interface ClientCache {
+  /** Null where it is not here, or is older than `mtime`, or may be: then it is forgotten. An older `mtime` is no matter. */
+  get(user: string, root: string | null, path: string, known?: { mtime?: number | null }): CacheEntry | null;
+  /** The same without a trace: nothing is counted, and it is not the one used last. */
+  peek(user: string, root: string | null, path: string): CacheEntry | null;
+  /** Whether it is kept now: a file without room is not, and neither is what stood at its path. */
+  put(user: string, root: string | null, file: NewEntry): boolean;
+  /** All of them or, where there is no room for them together, none: then nothing has changed. */
+  putAll(user: string, root: string | null, files: readonly NewEntry[]): boolean;
+  /** Forgets those that changed since they came, as a listing shows them. */
+  outdate(user: string, root: string | null, seen: readonly Seen[]): void;
+  /** Whether it was there. */
+  forgetPath(user: string, root: string | null, path: string): boolean;
+  /** All of a user, the counts included. */
+  forget(user: string): void;
+  clear(): void;
+  /** Of all users or of one. */
+  statistics(user?: string): CacheStatistics;
+}
+
+export function createCache(limits: Limits & { readonly clock: Clock }): ClientCache {
+  const { clock } = limits;
+  const holders = createHolders(limits);
+
+  const putAll: ClientCache['putAll'] = (user, root, files) => {
+    const incoming = new Map(files.map((file) => [keyOf(root, file.path), file]));
+    const sizes = new Map([...incoming].map(([key, file]) => [key, weigh(key, file)]));
+    const victims = makeRoom(holders, user, sizes, clock());
+    if (victims === null) return false;
+    for (const { holder, key } of victims) {
+      holders.drop(holder, key);
+      holders.count(holder, 'evictions');
+    }
+    const holder = holders.of(user);
+    for (const [key, file] of incoming)
+      holders.keep(holder, key, asEntry(file, clock()), sizes.get(key)!, clock());
+    return true;
+  };
+
+  const invalidate = (holder: Holder, key: string): void => {
+    holders.drop(holder, key);
+    holders.count(holder, 'invalidations');
+  };
+
+  return {
+    get(user, root, path, { mtime = null } = {}) {
+      const holder = holders.of(user);
+      const key = keyOf(root, path);
+      const entry = holders.use(holder, key, clock());
+      const changed = entry !== null && isOlder(entry, mtime);
+      if (changed) invalidate(holder, key);
+      const hit = changed ? null : entry;
+      holders.count(holder, hit === null ? 'misses' : 'hits');
+      return hit;
+    },
+    peek: (user, root, path) => holders.of(user).held.get(keyOf(root, path))?.entry ?? null,
+    putAll,
+    put(user, root, file) {
+      if (putAll(user, root, [file])) return true;
+      holders.drop(holders.of(user), keyOf(root, file.path));
+      return false;
+    },
+    outdate(user, root, seen) {
+      const holder = holders.of(user);
+      if (holder.entries === 0) return;
+      for (const each of seen) {
+        const key = keyOf(root, each.path);
+        const held = holder.held.get(key);
+        if (held !== undefined && hasChanged(held.entry, each)) invalidate(holder, key);
+      }
+    },
+    forgetPath: (user, root, path) => holders.drop(holders.of(user), keyOf(root, path)),
+    forget: (user) => holders.remove(user),
+    clear: () => holders.clear(),
+    statistics: (user) => statisticsOf(user === undefined ? holders.all : holders.of(user), limits),
+  };
+}
+
+/** What an entry takes besides its bytes and its key: the objects around it, measured and rounded up. */
+const overhead = 1024;
+
+const weigh = (key: string, { bytes }: NewEntry): number => bytes.length + 2 * key.length + overhead;
+
+const keyOf = (root: string | null, path: string): string => JSON.stringify([root, path]);
+
+/** An entry of unknown age may be older, too: asking again is dearer than being right. */
+const isOlder = (entry: CacheEntry, mtime: number | null): boolean =>
+  mtime !== null && (entry.mtime === null || entry.mtime < mtime);
+
+/** By these a file comes byte for byte, so that another size is another file. */
+const exactly: ReadonlySet<Way> = new Set(['direct', 'upload', 'url']);
+
+/** Where nobody told when it changed last, it did so before it came. */
+function hasChanged(entry: CacheEntry, { size, mtime }: Seen): boolean {
+  if (size !== null && size !== entry.size && exactly.has(entry.rung)) return true;
+  return mtime !== null && Math.trunc(mtime) > Math.trunc(entry.mtime ?? entry.storedAt);
+}
+
+/** The bytes are copied: they may be a part of a buffer that is far larger, or is written to again. */
+function asEntry({ bytes, ...told }: NewEntry, storedAt: number): CacheEntry {
+  return { ...told, bytes: new Uint8Array(bytes), size: bytes.length, storedAt };
+}
+
+function statisticsOf(of: Pick<Holder, 'counts' | 'bytes' | 'entries'>, limits: Limits): CacheStatistics {
+  const { mostBytes: limit, mostEntries: entryLimit } = limits;
+  return { ...of.counts, entries: of.entries, bytes: of.bytes, limit, entryLimit };
+}
+
+export interface Limits {
+  readonly mostBytes: number;
+  readonly mostEntries: number;
+}
+
+interface Counts {
+  hits: number;
+  misses: number;
+  evictions: number;
+  invalidations: number;
+}
+
+interface Held {
+  readonly entry: CacheEntry;
+  readonly weight: number;
+  usedAt: number;
+}
+
+interface Sum {
+  bytes: number;
+  entries: number;
+  readonly counts: Counts;
+}
+
+/** What one user has in the cache, what was used last at the end. */
+export interface Holder extends Sum {
+  readonly held: Map<string, Held>;
+}
+
+export type Holders = ReturnType<typeof createHolders>;
+
+/** Users without files whose counts are remembered. */
+const mostUsers = 10_000;
+
+const nothing = (): Sum => ({
+  bytes: 0,
+  entries: 0,
+  counts: { hits: 0, misses: 0, evictions: 0, invalidations: 0 },
+});
+
+/** Who holds what, and the sums of it. Decides nothing. No bounded map, since whose entry goes depends on its user. */
+function createHolders(limits: Limits) {
+  const users = new Map<string, Holder>();
+  const all = nothing();
+
+  const add = (holder: Holder, weight: number, entries: 1 | -1): void => {
+    for (const sum of [holder, all]) {
+      sum.bytes += entries * weight;
+      sum.entries += entries;
+    }
+  };
+
+  const drop = (holder: Holder, key: string): boolean => {
+    const held = holder.held.get(key);
+    if (held === undefined) return false;
+    holder.held.delete(key);
+    add(holder, held.weight, -1);
+    return true;
+  };
+
+  const remove = (user: string): void => {
+    const holder = users.get(user);
+    for (const key of holder?.held.keys() ?? []) drop(holder!, key);
+    users.delete(user);
+  };
+
+  const forgetIdle = (): void => {
+    if (users.size < mostUsers) return;
+    for (const [user, { entries }] of users) if (entries === 0) return remove(user);
+  };
+
+  return {
+    limits,
+    all: all as Readonly<Sum>,
+    users: users as ReadonlyMap<string, Holder>,
+    of(user: string): Holder {
+      const known = users.get(user);
+      if (known !== undefined) return known;
+      forgetIdle();
+      const holder: Holder = { ...nothing(), held: new Map() };
+      users.set(user, holder);
+      return holder;
+    },
+    /** Makes it the one used last. */
+    use(holder: Holder, key: string, now: number): CacheEntry | null {
+      const held = holder.held.get(key);
+      if (held === undefined) return null;
+      holder.held.delete(key);
+      holder.held.set(key, held);
+      held.usedAt = now;
+      return held.entry;
+    },
+    keep(holder: Holder, key: string, entry: CacheEntry, weight: number, now: number): void {
+      drop(holder, key);
+      holder.held.set(key, { entry, weight, usedAt: now });
+      add(holder, weight, 1);
+    },
+    drop,
+    count(holder: Holder, what: keyof Counts): void {
+      holder.counts[what]++;
+      all.counts[what]++;
+    },
+    remove,
+    clear(): void {
+      for (const user of users.keys()) remove(user);
+    },
+  };
+}
+
+export interface Victim {
+  readonly holder: Holder;
+  readonly key: string;
+}
+
+interface Leaving {
+  readonly key: string;
+  readonly weight: number;
+  readonly usedAt: number;
+}
+
+/** A user's part while room is sought: what would be left of it, and what would leave next. */
+interface Part {
+  readonly holder: Holder;
+  readonly leaving: Iterator<Leaving, undefined>;
+  next: Leaving | undefined;
+  bytes: number;
+  entries: number;
+}
+
+type Incoming = ReadonlyMap<string, number>;
+
+const idleAfter = 3_600_000;
+
+/**
+ * What has to go so that a user's files, given by key and weight, have room. Changes nothing. Null where there is none
+ * for them: they are larger than the cache, or would make their user hold more than anybody else, by themselves.
+ */
+function makeRoom(holders: Holders, user: string, incoming: Incoming, now: number): Victim[] | null {
+  const { mostBytes, mostEntries } = holders.limits;
+  const weight = sum(incoming.values());
+  if (weight > mostBytes || incoming.size > mostEntries) return null;
+  const own = withIncoming(holders.of(user), incoming, weight);
+  let bytes = holders.all.bytes - own.holder.bytes + own.bytes;
+  let entries = holders.all.entries - own.holder.entries + own.entries;
+  const tooMuch = () => bytes > mostBytes || entries > mostEntries;
+  if (!tooMuch()) return [];
+  const victims: Victim[] = [];
+  const take = (part: Part): void => {
+    const { key, weight } = part.next!;
+    victims.push({ holder: part.holder, key });
+    bytes -= weight;
+    entries--;
+    takeNext(part);
+  };
+  const parts = [own, ...others(holders, own.holder)];
+  for (const part of parts) while (tooMuch() && age(part, now) >= idleAfter) take(part);
+  while (tooMuch()) {
+    const giver = whoGives(parts, bytes > mostBytes ? 'bytes' : 'entries', now);
+    if (giver.next === undefined) return null;
+    take(giver);
+  }
+  return victims;
+}
+
+const sum = (numbers: Iterable<number>): number => Iterator.from(numbers).reduce((all, one) => all + one, 0);
+
+/** As if the files were here already, in the place of those that they replace. */
+function withIncoming(holder: Holder, incoming: Incoming, weight: number): Part {
+  const replaced = [...incoming.keys()].flatMap((key) => holder.held.get(key)?.weight ?? []);
+  return partOf(holder, {
+    bytes: holder.bytes - sum(replaced) + weight,
+    entries: holder.entries - replaced.length + incoming.size,
+    staying: incoming,
+  });
+}
+
+function* others(holders: Holders, own: Holder): Iterable<Part> {
+  for (const holder of holders.users.values())
+    if (holder !== own && holder.entries > 0) yield partOf(holder, { ...holder, staying: new Map() });
+}
+
+function partOf(holder: Holder, of: { bytes: number; entries: number; staying: Incoming }): Part {
+  const leaving = holder.held
+    .entries()
+    .filter(([key]) => !of.staying.has(key))
+    .map(([key, { weight, usedAt }]): Leaving => ({ key, weight, usedAt }));
+  return { holder, leaving, next: leaving.next().value, bytes: of.bytes, entries: of.entries };
+}
+
+function takeNext(part: Part): void {
+  part.bytes -= part.next!.weight;
+  part.entries--;
+  part.next = part.leaving.next().value;
+}
+
+/** Who holds the most of what is scarce; of several, who has not used the next to leave for longest. */
+function whoGives(parts: readonly Part[], scarce: 'bytes' | 'entries', now: number): Part {
+  return parts.reduce((one, other) => {
+    const more = other[scarce] - one[scarce] || age(other, now) - age(one, now);
+    return more > 0 ? other : one;
+  });
+}
+
+/** Where nothing can leave but what is to come, that is the youngest there is. */
+const age = ({ next }: Part, now: number): number => (next === undefined ? -Infinity : now - next.usedAt);

@@ -1,0 +1,163 @@
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { belowRoot, parsePath } from '../../paths/paths.ts';
+import type { PolicyOptions } from './policy.ts';
+import {
+  asRefusal,
+  hiddenIn,
+  isPlain,
+  isRefusal,
+  oddKind,
+  parseRoot,
+  refused,
+  type ProjectRoot,
+} from './refusal.ts';
+
+const usual = ['docs', 'src', 'tests', '.guide', '.todo'];
+/** Hidden folders that belong to the project all the same. */
+const shownOfHidden = ['.guide', '.todo'];
+
+/** Paths that may be asked for, with all below them that is not hidden. */
+export interface Allowed {
+  /** From the project's folder; `.` is that folder. */
+  readonly paths: readonly string[];
+  /** Absolute ones that are not below the project's folder, and so allow nothing. */
+  readonly elsewhere: readonly string[];
+  /** Takes a path from the project's folder whose names have been judged. */
+  refuses(relative: string): 'hidden' | 'not_allowed' | null;
+}
+
+/**
+ * Names are compared letter by letter, and no folder is excluded by its name: so a system that takes `SRC` for `src`
+ * can lead to less than is allowed and never to more.
+ */
+export function createAllowed(paths: readonly string[] | null, root: ProjectRoot | null): Allowed {
+  const read = (paths ?? usual).map((path) => [path, relativeOf(path, root)] as const);
+  const named = [...new Set(read.map(([, relative]) => relative).filter((path) => path !== null))];
+  const known = [...new Set([...named, ...(named.includes('') ? shownOfHidden : [])])];
+  return {
+    paths: named.map((path) => path || '.'),
+    elsewhere: read.filter(([, relative]) => relative === null).map(([path]) => path),
+    refuses(relative) {
+      const above = known.filter((path) => isWithin(path, relative));
+      if (above.some((path) => !hiddenIn(afterFolder(path, relative)))) return null;
+      return above.length === 0 ? 'not_allowed' : 'hidden';
+    },
+  };
+}
+
+/** Whether a path is the folder or lies below it: `docs-secret` is not in `docs`. */
+export function isWithin(folder: string, path: string): boolean {
+  return folder === '' || path === folder || (path.startsWith(folder) && path[folder.length] === '/');
+}
+
+/** The path from a folder on that it lies in. */
+export function afterFolder(folder: string, path: string): string {
+  return folder === '' ? path : path.slice(folder.length + 1);
+}
+
+function relativeOf(path: string, root: ProjectRoot | null): string | null {
+  const isAbsolute = /^(?:[/\\]|[a-z]:[/\\])/i.test(path);
+  if (isAbsolute && (root === null || root.after(path) === null)) return null;
+  if (path === '')
+    throw new WorkcrateError(
+      'config_invalid',
+      'A path of --client-paths or --client-list-paths is empty. Write "." for all.',
+    );
+  try {
+    return relativePath(root, path);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    throw new WorkcrateError(
+      'config_invalid',
+      `--client-paths or --client-list-paths names a path that cannot be allowed. ${error.message}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/**
+ * Looks at allowed paths before there is a client. Fails with `config_invalid` for those that can be right in no
+ * project; returns a warning for each that allows nothing in a project that is known, or in most that may come.
+ */
+export function checkAllowed({ root, read, list }: PolicyOptions): string[] {
+  const folder = root === null ? null : parseRoot(root);
+  const elsewhere = [read, list ?? []].flatMap((paths) => createAllowed(paths, folder).elsewhere);
+  return [...new Set(elsewhere)].map((path) => {
+    demandFolder(path);
+    const where = root === null ? 'a project that it lies in' : `a project other than ${root}`;
+    return `${path} is absolute, and allows something only in ${where}. Name it from the project's folder, such as docs, to allow it in each.`;
+  });
+}
+
+function demandFolder(path: string): void {
+  try {
+    parseRoot(path);
+  } catch (error) {
+    if (!isWorkcrateError(error, 'invalid_input')) throw error;
+    throw new WorkcrateError(
+      'config_invalid',
+      `${JSON.stringify(path)} cannot be allowed in any project: it is a whole filesystem, or holds "..". Name a folder from the project down, such as docs, or "." for all of it.`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * The path from the project's folder on. What would lead elsewhere, or to another name, on any system is refused;
+ * whether it is allowed is asked by others.
+ */
+export function relativePath(root: ProjectRoot | null, path: string): string {
+  // The folder itself has no name, and an absolute path to it leaves none either.
+  const rest = (root?.after(path) ?? path) || '.';
+  try {
+    return isPlain(rest) ? checkedNames(rest, path) : resolvedNames(rest, path);
+  } catch (error) {
+    throw asRefusal(error, path);
+  }
+}
+
+/**
+ * `..` that stays inside is resolved (E4), by the names alone: what comes out is what is asked for. One that leads out
+ * is left for the check to refuse, and so is anything odd among the names that it takes away. What is left is checked
+ * again: only there is `~` of `docs/../~root` at the beginning.
+ */
+function resolvedNames(rest: string, path: string): string {
+  const names = rest.split('/');
+  if (!names.includes('..') || rest.startsWith('/')) return checkedNames(parsePath(rest).join('/'), path);
+  checkedNames(parsePath(names.filter((name) => name !== '..').join('/') || '.').join('/'), path);
+  const left: string[] = [];
+  for (const name of names)
+    if (name !== '..') left.push(...(name === '' || name === '.' ? [] : [name]));
+    else if (left.pop() === undefined) return parsePath(rest).join('/');
+  return checkedNames(left.join('/'), path);
+}
+
+function checkedNames(relative: string, path: string): string {
+  const kind = oddKind(relative);
+  if (kind !== null) throw refused(kind, path);
+  return relative;
+}
+
+/** Allowed paths that lead to nothing, where the client's files are on this machine. */
+export function missingOf(folder: string, lists: readonly Allowed[]): string[] {
+  const root = belowRoot(folder, { links: 'within' });
+  const missing = lists.flatMap(({ paths, elsewhere }) => [
+    ...elsewhere,
+    ...paths.filter((path) => !isThere(() => root.stat(parsePath(path)))),
+  ]);
+  return [...new Set(missing)];
+}
+
+/** What may not be looked at is there. */
+function isThere(look: () => unknown): boolean {
+  try {
+    look();
+    return true;
+  } catch (error) {
+    if (isWorkcrateError(error, 'path_not_found')) return false;
+    if (isWorkcrateError(error, 'path_refused')) return true;
+    throw error;
+  }
+}

@@ -1,0 +1,326 @@
+import { startTimeSlices, type TimeSlices } from '../../concurrency/yield.ts';
+import { WorkcrateError } from '../../errors.ts';
+import { createGlob } from '../../glob.ts';
+import type { ClientEntry, ClientListing, ClientPath } from '../client-file.ts';
+import { afterFolder, isWithin, relativePath, type Allowed } from './allowed.ts';
+import { isRefusal, type ProjectRoot } from './refusal.ts';
+
+export interface ListingOptions {
+  readonly recursive: boolean;
+  /** About paths from the folder on that was asked for; null for all. */
+  readonly pattern: string | null;
+  /** From where on the client tells paths; from the project's folder where nothing is said. */
+  readonly from?: From;
+  /** How many entries are kept. */
+  readonly most?: number;
+  /** How many slices of time the work may take, each about ten milliseconds. */
+  readonly mostSlices?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface JudgedListing extends Omit<ClientListing, 'rung'> {
+  /** How many of the hidden were not below the folder at all: a client that lists such does not keep to the question. */
+  readonly outside: number;
+  /** The first of those, as it was told, cut to what a log can take. */
+  readonly firstOutside: string | null;
+}
+
+const mostEntries = 100_000;
+/** How many are judged for each that is kept: whoever sends more of what is not to be seen sends it for nothing. */
+const judgedForEach = 10;
+/** Of all paths together: a hundred thousand of the longest would fill memory. */
+const mostCharacters = 32 * 1024 * 1024;
+const mostPattern = 1024;
+/** Ten times what a hundred thousand take. Only paths and patterns that are made for it take longer. */
+const mostSlicesTaken = 1000;
+
+interface Kept {
+  readonly entries: Map<string, ClientEntry>;
+  /** Those as well that do not fit the pattern. */
+  readonly links: Set<string>;
+  /** Folders that something was told to be in, whether or not they were told of themselves: browsers list files alone. */
+  readonly folders: Set<string>;
+  characters: number;
+  /** How many may be seen, whether or not they fit the pattern. */
+  seen: number;
+  hidden: number;
+  outside: number;
+  firstOutside: string | null;
+}
+
+/** What may be seen of a client's listing, each path once, by path. It reads no further once it has its fill. */
+export async function judgedListing(
+  grounds: Grounds,
+  asked: ClientPath,
+  raw: RawEntries,
+  {
+    recursive,
+    pattern,
+    from = 'root',
+    most = mostEntries,
+    mostSlices = mostSlicesTaken,
+    signal,
+  }: ListingOptions,
+): Promise<JudgedListing> {
+  const kept = nothing();
+  const isWanted = wantedBy(asked, recursive, pattern);
+  let judged = 0;
+  const { end, hidden } = await readEach(raw, startTimeSlices(signal), mostSlices, (one) => {
+    const entry = seen(grounds, asked, one, from, kept);
+    if (++judged > most * judgedForEach) return false;
+    if (entry === null) return true;
+    if (!keep(kept, entry, isWanted(entry.path), most)) return false;
+    noteFolders(kept, asked, entry.path);
+    return true;
+  });
+  if (end === 'unknown' && kept.seen + kept.outside === 0) throw noListing();
+  kept.hidden += hidden;
+  const hasRoom = addFolders(kept, isWanted, most);
+  return { path: asked.relative, ...inOrder(kept), cut: end !== 'whole' || !hasRoom };
+}
+
+const nothing = (): Kept => ({
+  entries: new Map(),
+  links: new Set(),
+  folders: new Set(),
+  characters: 0,
+  seen: 0,
+  hidden: 0,
+  outside: 0,
+  firstOutside: null,
+});
+
+/** Whoever sends an error page, or a command that failed, has not said that the folder is empty. */
+const noListing = (): WorkcrateError =>
+  new WorkcrateError(
+    'invalid_input',
+    'This is not a listing, or it ended before its first entry. Call again and run the command that you get; it prints what is wrong. A listing made by hand ends with the line {"end":true}.',
+  );
+
+function seen(grounds: Grounds, asked: ClientPath, one: unknown, from: From, kept: Kept): ClientEntry | null {
+  const path = pathOf(one);
+  const verdict = path === null ? null : judgedAnswer(grounds, asked, path, from);
+  if (verdict?.is === 'seen') {
+    kept.seen++;
+    return entryOf(one, verdict.relative);
+  }
+  kept.hidden++;
+  if (verdict?.is === 'outside') {
+    kept.outside++;
+    kept.firstOutside ??= path!.slice(0, 4096).toWellFormed();
+  }
+  return null;
+}
+
+/** The pattern was for the client to apply; it is applied again, since nobody knows whether that did. */
+function wantedBy(asked: ClientPath, recursive: boolean, pattern: string | null): (path: string) => boolean {
+  if (pattern !== null && pattern.length > mostPattern)
+    throw new WorkcrateError('invalid_input', `A pattern may have at most ${mostPattern} characters.`);
+  const fits = pattern === null ? () => true : createGlob(pattern);
+  return (path) => {
+    const below = path === asked.relative ? '' : afterFolder(asked.relative, path);
+    return below !== '' && (recursive || !below.includes('/')) && fits(below);
+  };
+}
+
+/** The first that tells of a path holds. False once there is no room. */
+function keep(kept: Kept, entry: ClientEntry, isWanted: boolean, most: number): boolean {
+  const { entries, links } = kept;
+  if (entry.type === 'link' && !links.has(entry.path)) {
+    links.add(entry.path);
+    kept.characters += entry.path.length;
+  }
+  if (isWanted && !entries.has(entry.path)) {
+    if (entries.size >= most) return false;
+    entries.set(entry.path, entry);
+    kept.characters += entry.path.length;
+  }
+  return links.size <= mostEntries && kept.characters <= mostCharacters;
+}
+
+function noteFolders(kept: Kept, asked: ClientPath, path: string): void {
+  const { folders } = kept;
+  for (let at = path.lastIndexOf('/'); at > asked.relative.length; at = path.lastIndexOf('/', at - 1)) {
+    const folder = path.slice(0, at);
+    if (folders.has(folder)) return;
+    folders.add(folder);
+    kept.characters += folder.length;
+  }
+}
+
+/** False where there is no room for all. */
+function addFolders(
+  { entries, folders, links }: Kept,
+  isWanted: (path: string) => boolean,
+  most: number,
+): boolean {
+  for (const path of folders) {
+    if (entries.has(path) || links.has(path) || !isWanted(path) || isBehind(links, path)) continue;
+    if (entries.size >= most) return false;
+    entries.set(path, { path, type: 'folder', size: null, mtime: null });
+  }
+  return true;
+}
+
+/** What lies behind a link lies elsewhere: a client that lists it has followed the link. */
+function inOrder(kept: Kept): Omit<JudgedListing, 'path' | 'cut'> {
+  const { entries, links, hidden, outside, firstOutside } = kept;
+  const own = [...entries.values()].filter(({ path }) => links.size === 0 || !isBehind(links, path));
+  own.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { entries: own, hidden: hidden + entries.size - own.length, outside, firstOutside };
+}
+
+function isBehind(links: ReadonlySet<string>, path: string): boolean {
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))
+    if (links.has(path.slice(0, at))) return true;
+  return false;
+}
+
+/** As a client sent them: anything at all. Whoever reads them for us may return how they ended. */
+export type RawEntries = Iterable<unknown, RawEnd | void> | AsyncIterable<unknown, RawEnd | void>;
+
+export interface RawEnd {
+  /** `unknown` where it broke off without a word, so that it may have been anything. */
+  readonly end: 'whole' | 'cut' | 'unknown';
+  /** How many there were that cannot be told. */
+  readonly hidden: number;
+}
+
+/** Where nobody says otherwise. */
+const whole: RawEnd = { end: 'whole', hidden: 0 };
+const cut: RawEnd = { end: 'cut', hidden: 0 };
+
+/**
+ * Gives each to `take` until that has its fill, or the work has taken too many slices. What a generator returns would be
+ * lost on a `for await`, and another generator around it takes half as long again.
+ */
+async function readEach(
+  raw: RawEntries,
+  slices: TimeSlices,
+  mostSlices: number,
+  take: (one: unknown) => boolean,
+): Promise<RawEnd> {
+  const entries = iteratorOf(raw);
+  let [taken, hasEnded] = [0, false];
+  try {
+    for (;;) {
+      const step = await entries.next();
+      hasEnded = step.done === true;
+      if (step.done) return step.value ?? whole;
+      if (slices.isOver()) {
+        if (++taken > mostSlices) return cut;
+        await slices.next();
+      }
+      if (!take(step.value)) return cut;
+    }
+  } finally {
+    if (!hasEnded) await entries.return?.();
+  }
+}
+
+type RawIterator = Iterator<unknown, RawEnd | void> | AsyncIterator<unknown, RawEnd | void>;
+
+const iteratorOf = (raw: RawEntries): RawIterator =>
+  Symbol.asyncIterator in raw ? raw[Symbol.asyncIterator]() : raw[Symbol.iterator]();
+
+type Type = ClientEntry['type'];
+
+/** As programs call them, among them the letters of find(1). */
+const types: ReadonlyMap<unknown, Type> = new Map<unknown, Type>([
+  ['file', 'file'],
+  ['f', 'file'],
+  ['folder', 'folder'],
+  ['directory', 'folder'],
+  ['dir', 'folder'],
+  ['d', 'folder'],
+  ['link', 'link'],
+  ['symlink', 'link'],
+  ['l', 'link'],
+]);
+
+/** The last moment that a Date can hold. */
+const lastMoment = 8.64e15;
+
+/** A path alone, or something with a path; null for anything else. */
+function pathOf(raw: unknown): string | null {
+  const path = typeof raw === 'string' ? raw : fieldOf(raw, 'path');
+  return typeof path === 'string' && path !== '' ? path : null;
+}
+
+/** What a client told, as far as it can be true. */
+function entryOf(raw: unknown, path: string): ClientEntry {
+  const type = typeOf(raw);
+  const [size, mtime] = [fieldOf(raw, 'size'), fieldOf(raw, 'mtime')];
+  return {
+    path,
+    type,
+    size: type === 'file' && isCount(size) ? size : null,
+    mtime: typeof mtime === 'number' && mtime >= 0 && mtime <= lastMoment ? Math.trunc(mtime) : null,
+  };
+}
+
+/** Where no type is told, a slash at the end tells of a folder. */
+function typeOf(raw: unknown): Type {
+  const type = fieldOf(raw, 'type') ?? null;
+  if (type !== null) return types.get(type) ?? 'other';
+  return pathOf(raw)?.endsWith('/') ? 'folder' : 'file';
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** Own fields only: what came as JSON has no others. */
+function fieldOf(raw: unknown, name: 'path' | 'type' | 'size' | 'mtime'): unknown {
+  if (typeof raw !== 'object' || raw === null || !Object.hasOwn(raw, name)) return null;
+  return (raw as Record<string, unknown>)[name];
+}
+
+/** From where on a client tells paths: the project's folder, or the folder that was asked for. */
+export type From = 'root' | 'folder';
+
+export interface Grounds {
+  readonly root: ProjectRoot | null;
+  readonly allowed: Allowed;
+}
+
+/** What to make of a path that a client gave back. */
+export type Verdict =
+  | { readonly is: 'seen'; readonly relative: string }
+  /** It may not be seen, which the client need not know. */
+  | { readonly is: 'hidden' }
+  /** It is not below what was asked for, or written to lead elsewhere. */
+  | { readonly is: 'outside' };
+
+const hidden: Verdict = { is: 'hidden' };
+const outside: Verdict = { is: 'outside' };
+const leadsElsewhere = new Set<unknown>([
+  'absolute',
+  'backslash',
+  'drive',
+  'encoded',
+  'look_alike',
+  'nul',
+  'traversal',
+  'unc',
+]);
+
+export function judgedAnswer(
+  { root, allowed }: Grounds,
+  asked: ClientPath,
+  answered: string,
+  from: From,
+): Verdict {
+  try {
+    const relative = relativePath(root, fromRoot(asked, answered, from));
+    if (!isWithin(asked.relative, relative)) return outside;
+    return allowed.refuses(relative) === null ? { is: 'seen', relative } : hidden;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return leadsElsewhere.has(error.details['kind']) ? outside : hidden;
+  }
+}
+
+/** An absolute path is never told from a folder, whatever the client says. */
+function fromRoot(asked: ClientPath, answered: string, from: From): string {
+  const isWhole = from === 'root' || asked.relative === '' || /^(?:[/\\]|[a-z]:)/i.test(answered);
+  return isWhole ? answered : `${asked.relative}/${answered}`;
+}

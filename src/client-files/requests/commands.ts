@@ -1,0 +1,205 @@
+import { isUtf8 } from 'node:buffer';
+import { WorkcrateError } from '../../errors.ts';
+import type { RawEnd } from '../policy/policy.ts';
+import type { Errand, RawEntry } from './file-request.ts';
+
+/** Quotes anything for sh: within single quotes, nothing but their end means anything. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Begins with `./`, so that no name passes for an option or for standard input. */
+const below = (relative: string): string => quoted(relative === '' ? '.' : `./${relative}`);
+
+/** `-g`, since curl would take braces and brackets in a name for a list of names. */
+const send = (from: string, url: string): string => `curl -sS --fail-with-body -g -T ${from} ${quoted(url)}`;
+
+/** Goes before what is done only where a condition holds: a command that does nothing says why. */
+const where = (condition: string, unless: string): string =>
+  `{ ${condition} || { echo ${quoted(`Nothing was sent: ${unless}`)} >&2; false; }; } && `;
+
+/** For sh in the project's folder: sends one file. A folder would go as an empty file, and a pipe would never end. */
+export function sendFile({ path }: Errand, url: string): string {
+  const file = below(path.relative);
+  const folder = path.relative.split('/').slice(0, -1).join('/');
+  const isFile = `${isItself(folder)}[ -f ${file} ] && [ ! -L ${file} ]`;
+  return `${where(isFile, noneHere('file'))}${send(file, url)}`;
+}
+
+/** For sh in the project's folder: sends what stands in a folder, by GNU find or, where that is not, by Python. */
+export function sendListing(errand: Errand, url: string): string {
+  const folder = below(errand.path.relative);
+  const isFolder = `${isItself(errand.path.relative)}[ -d ${folder} ] && [ ! -L ${folder} ]`;
+  const canList = `${hasFind} || command -v python3 >/dev/null`;
+  const lister = `{ if ${hasFind}; then ${byFind(errand)}; else ${byPython(errand)}; fi; }`;
+  return `${where(isFolder, noneHere('folder'))}${where(canList, noLister)}${lister} | ${send('-', url)}`;
+}
+
+const noneHere = (what: string): string =>
+  `there is no such ${what} below this folder, or its path contains a link. Run this in the folder of the project.`;
+const noLister =
+  'this needs GNU find or python3, and neither is installed. Install one of them, or list another way.';
+
+/** Others have no -printf. */
+const hasFind = "find . -maxdepth 0 -printf '' 2>/dev/null";
+
+/** True in sh where no link stands in the path of a folder: what it leads to was not judged. */
+function isItself(folder: string): string {
+  if (folder === '') return '';
+  return `[ "$(cd -P ${below(folder)} && pwd -P)" = "$(pwd -P)"${quoted(`/${folder}`)} ] && `;
+}
+
+/** Ends records with NUL, the one character that no name can hold. The last is written only if all went well. */
+function byFind({ path, recursive, pattern }: Errand): string {
+  const depth = recursive ? '' : ' -maxdepth 1';
+  const name = plainPattern(pattern) === null ? '' : ` -name ${quoted(pattern!)}`;
+  return `find ${below(path.relative)} -mindepth 1${depth}${name} -printf '%y\\t%s\\t%T@\\t%P\\0' && printf '%s\\0' ${quoted(endRecord)}`;
+}
+
+/** A pattern that find means as we do; any other is applied here alone. */
+const plainPattern = (pattern: string | null): string | null =>
+  pattern !== null && /^[\w.*-]+$/.test(pattern) && !pattern.includes('**') ? pattern : null;
+
+/** As find does, it goes on past what it may not see, and then does not say that it is done. */
+const script = `import json, os, sys
+whole = True
+def walk(folder, prefix):
+    global whole
+    try:
+        for e in os.scandir(folder):
+            s = e.stat(follow_symlinks=False)
+            kind = "link" if e.is_symlink() else "folder" if e.is_dir() else "file" if e.is_file() else "other"
+            print(json.dumps({"path": prefix + e.name, "type": kind, "size": s.st_size, "mtime": s.st_mtime * 1000}))
+            if kind == "folder" and sys.argv[2] == "all": walk(e.path, prefix + e.name + "/")
+    except OSError as error:
+        whole = False
+        print(error, file=sys.stderr)
+walk(sys.argv[1], "")
+if whole: print(json.dumps({"end": True}))`;
+
+const byPython = ({ path, recursive }: Errand): string =>
+  `python3 -c ${quoted(script)} ${below(path.relative)} ${recursive ? 'all' : 'one'}`;
+
+const mostRecord = 32 * 1024;
+
+/** What ends a record: find writes NULs, all others line feeds. Which of them it is shows in the first record. */
+const enders = { find: 0, lines: 10 };
+
+type Form = keyof typeof enders;
+
+/** The last record of a whole listing. Without it, a command that failed half way could not be told from one that did not. */
+export const endRecord = '{"end":true}';
+
+export interface ListingTextOptions {
+  /** Whether it is whole where it ends, as what somebody typed is; all else has to say so by its last record. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Reads a listing as clients write them, in whichever way: records of GNU find, one JSON object a line, lines of
+ * `type size mtime path`, or plain paths. What is none of these is null, so that whoever reads can
+ * count it: a listing may be made of nothing else.
+ */
+export async function* listingFrom(
+  chunks: AsyncIterable<Uint8Array>,
+  { isWhole }: ListingTextOptions,
+): AsyncGenerator<RawEntry | null, RawEnd> {
+  let [rest, hasEnded] = [Buffer.alloc(0), isWhole];
+  let form: Form | null = null;
+  for await (const chunk of chunks) {
+    const bytes = Buffer.concat([rest, chunk]);
+    let start = form === null ? markLength(bytes) : 0;
+    form ??= formOf(bytes);
+    for (let end = next(bytes, form, start); end !== -1; end = next(bytes, form, start)) {
+      const entry = entryFrom(bytes.subarray(start, end), form!);
+      start = end + 1;
+      if (entry === 'end') hasEnded = true;
+      else yield entry;
+    }
+    rest = form === null ? bytes : Buffer.from(bytes.subarray(start));
+    if (rest.length > mostRecord)
+      throw new WorkcrateError('invalid_input', 'This is not a listing: a line of it is too long.');
+  }
+  const last = lastFrom(rest, form);
+  if (last !== null && last !== 'end') yield last;
+  return { end: hasEnded || last === 'end' ? 'whole' : 'unknown', hidden: 0 };
+}
+
+const next = (bytes: Buffer, form: Form | null, from: number): number =>
+  form === null ? -1 : bytes.indexOf(enders[form], from);
+
+/** A line in a name must not end the record of find that holds it, so the tabs of find are looked for. */
+function formOf(bytes: Buffer): Form | null {
+  if (isFromFind(bytes)) return bytes.includes(enders.find) ? 'find' : null;
+  return bytes.includes(enders.lines) ? 'lines' : null;
+}
+
+/** An empty folder has nothing but an end. */
+const isFromFind = (bytes: Buffer): boolean =>
+  /^[a-zA-Z?]\t\d+\t-?[\d.]+\t/.test(bytes.toString('latin1', 0, 64)) ||
+  bytes.indexOf(`${endRecord}\0`) === 0;
+
+/** The mark of UTF-8, which Windows writes, is no part of the first path. */
+function markLength(bytes: Buffer): number {
+  const mark = bytes.toString('hex', 0, 2);
+  if (mark === 'fffe' || mark === 'feff')
+    throw new WorkcrateError(
+      'invalid_input',
+      'The listing came in UTF-16. Call again, and send it in UTF-8.',
+    );
+  return bytes.toString('hex', 0, 3) === 'efbbbf' ? 3 : 0;
+}
+
+/** Lines may lack the last line feed. What find wrote was cut off there, and may be half a name. */
+function lastFrom(rest: Buffer, form: Form | null): RawEntry | 'end' | null {
+  if (form === 'find' || (form === null && isFromFind(rest))) return null;
+  return entryFrom(rest.subarray(form === null ? markLength(rest) : 0), 'lines');
+}
+
+function entryFrom(record: Buffer, form: Form): RawEntry | 'end' | null {
+  // No string can name it again.
+  if (!isUtf8(record)) return null;
+  const text = record.toString('utf8');
+  const line = form === 'find' ? text : text.replace(/\r$/, '');
+  if (line.trim() === '') return null;
+  if (line.startsWith('{')) return fromJson(line);
+  const tabbed = /^(?<type>[a-zA-Z?])\t(?<size>\d+)\t(?<seconds>-?[\d.]+)\t(?<path>[^]+)$/.exec(line)?.groups;
+  if (tabbed) return fromFind(tabbed);
+  const worded = /^(?<type>file|folder|link|other) (?<size>\d+|-) (?<mtime>\S+) (?<path>.+)$/.exec(
+    line,
+  )?.groups;
+  if (worded) return fromWords(worded);
+  const path = line.trim();
+  return path.endsWith('/') ? entry(path.slice(0, -1), 'folder', null, null) : entry(path, null, null, null);
+}
+
+type Parts = Record<string, string>;
+
+const kinds: Readonly<Record<string, string>> = { f: 'file', d: 'folder', l: 'link' };
+
+const fromFind = ({ type, size, seconds, path }: Parts): RawEntry =>
+  entry(path!, kinds[type!] ?? 'other', Number(size), Number(seconds) * 1000);
+
+function fromWords({ type, size, mtime, path }: Parts): RawEntry {
+  const time = /^\d+$/.test(mtime!) ? Number(mtime) : Date.parse(mtime!);
+  return entry(path!, type!, size === '-' ? null : Number(size), Number.isNaN(time) ? null : time);
+}
+
+function fromJson(line: string): RawEntry | 'end' | null {
+  try {
+    const { path, type, size, mtime, end } = JSON.parse(line) as Record<string, unknown>;
+    if (typeof path !== 'string') return end === true ? 'end' : null;
+    return entry(path, typeof type === 'string' ? type : null, numberIn(size), numberIn(mtime));
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+const numberIn = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;
+
+const entry = (path: string, type: string | null, size: number | null, mtime: number | null): RawEntry => ({
+  path,
+  type,
+  size,
+  mtime: mtime === null ? null : Math.trunc(mtime),
+});

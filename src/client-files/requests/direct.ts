@@ -1,0 +1,139 @@
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { isAbsolute, join, sep } from 'node:path';
+import { yieldToEventLoop } from '../../concurrency/yield.ts';
+import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { belowRoot, here, parsePath, type Components, type OpenFile, type Root } from '../../paths/paths.ts';
+import type { Policy, Purpose, RawEnd } from '../policy/policy.ts';
+import { mayNot, noFile, noFolder, notThere } from './failures.ts';
+import type { Errand, RawEntry } from './file-request.ts';
+
+/** Where a path leads when its links are followed, judged there once more. */
+interface Place {
+  readonly root: Root;
+  readonly path: Components;
+}
+
+const mostLooked = 1_000_000;
+const mostDepth = 64;
+
+/** A file of the client's on this machine, held open. */
+export function openDirectly(errand: Errand, policy: Policy): OpenFile {
+  return explained(errand, () => {
+    const { root, path } = placeOf(errand, policy, 'read');
+    return root.open(path);
+  });
+}
+
+/** What stands in a folder of the client's on this machine, links as links. Others get their turn in between. */
+export async function* listDirectly(errand: Errand, policy: Policy): AsyncGenerator<RawEntry, RawEnd> {
+  const { root, path } = explained(errand, () => placeOf(errand, policy, 'list'));
+  const depth = errand.recursive ? mostDepth : 0;
+  const found = explained(errand, () => root.tree(path, { mostEntries: mostLooked, mostDepth: depth }));
+  const next = () => explained(errand, () => found.next());
+  let count = 0;
+  let step = next();
+  for (; !step.done; step = next()) {
+    if (++count % 2000 === 0) await yieldToEventLoop();
+    const { path: name, stats } = step.value;
+    if (name === null) continue;
+    const type = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : null;
+    const kind = type ?? (stats.isSymbolicLink() ? 'link' : 'other');
+    yield { path: name, type: kind, size: Number(stats.size), mtime: Number(stats.mtimeMs) };
+  }
+  const { cut, unentered, unreadable } = step.value;
+  const isCut = cut || (errand.recursive && unentered > 0);
+  return { end: isCut ? 'cut' : 'whole', hidden: unreadable };
+}
+
+/**
+ * Links are followed first, then what they lead to is judged, and opened below the project without following any: so
+ * neither a link nor an exchange of something for one leads to what is not allowed.
+ */
+function placeOf({ root, path }: Errand, policy: Policy, purpose: Purpose): Place {
+  const directory = realpathSync(root!);
+  const judged = policy.judge(followed(directory, path.relative) || '.', purpose).relative;
+  return {
+    root: belowRoot(directory, { links: 'refuse' }),
+    path: judged === '' ? here : parsePath(judged),
+  };
+}
+
+/** As the client would have said it. */
+function explained<T>(errand: Errand, act: () => T): T {
+  const { relative: path } = errand.path;
+  try {
+    return act();
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === 'ENOENT' || errno === 'ENOTDIR' || isWorkcrateError(error, 'path_not_found'))
+      throw notThere(path, 'server');
+    if (errno === 'EACCES' || errno === 'EPERM' || isRefused(error, 'denied'))
+      throw mayNot(path, 'permission was denied');
+    if (errno === 'ENAMETOOLONG' || isRefused(error, 'too_long'))
+      throw mayNot(path, 'its whole path is longer than this system takes (via: "upload" can do it)');
+    if (isRefused(error, 'not_regular')) throw noFile(path);
+    if (isRefused(error, 'not_folder')) throw noFolder(path);
+    throw error;
+  }
+}
+
+const isRefused = (error: unknown, kind: string): boolean =>
+  isWorkcrateError(error, 'path_refused') && error.details['kind'] === kind;
+
+const mostLinks = 40;
+
+/**
+ * Where a path below a folder leads when its links are followed, from that folder on. A link that leads out is refused
+ * without a look at what is there. What is exchanged meanwhile is for whoever opens the place to refuse.
+ */
+export function followed(folder: string, path: string): string {
+  const ahead = namesIn(path);
+  let [passed, links]: [string[], number] = [[], 0];
+  for (let name = ahead.shift(); name !== undefined; name = ahead.shift()) {
+    if (name === '..') {
+      if (passed.pop() === undefined) throw astray('link', path);
+      continue;
+    }
+    const place = join(folder, ...passed, name);
+    if (!lstatSync(place).isSymbolicLink()) {
+      passed.push(name);
+      continue;
+    }
+    if (++links > mostLinks) throw astray('link_loop', path);
+    const target = targetOf(place, path);
+    if (isAbsolute(target)) passed = [];
+    ahead.unshift(...(isAbsolute(target) ? namesAfter(folder, target, path) : namesIn(target)));
+  }
+  return passed.join('/');
+}
+
+function targetOf(place: string, path: string): string {
+  try {
+    return readlinkSync(place);
+  } catch (error) {
+    // It was a link a moment ago.
+    if (errnoOf(error) === 'EINVAL') throw astray('changed', path);
+    throw error;
+  }
+}
+
+/** Name by name and nothing folded: what `..` means behind a link shows only once that is followed. */
+function namesAfter(folder: string, target: string, path: string): string[] {
+  const [above, names] = [namesIn(folder), namesIn(target)];
+  if (!above.every((name, at) => names[at] === name)) throw astray('link', path);
+  return names.slice(above.length);
+}
+
+const namesIn = (path: string): string[] =>
+  path.split(sep === '/' ? '/' : /[/\\]/).filter((name) => name !== '' && name !== '.');
+
+const reasons = {
+  link: 'it leads through a link to elsewhere',
+  link_loop: 'its links form a loop',
+  changed: 'it was replaced during the check; call again',
+};
+
+const astray = (kind: keyof typeof reasons, path: string): WorkcrateError =>
+  new WorkcrateError('path_refused', `SecurityError: The path was refused: ${reasons[kind]}.`, {
+    details: { kind, path },
+  });

@@ -1,0 +1,87 @@
+import { WorkcrateError } from '../../errors.ts';
+import type { ToolContext } from '../../mcp/tool.ts';
+import type { Log } from '../../observability/log.ts';
+import { formatBytes } from '../../text.ts';
+import { createPolicy, type AllowedPaths } from '../policy/policy.ts';
+
+/** The failures of asking a client (E6), each with what can be done about it. */
+
+/** `seenBy` is who looked for it. */
+export const notThere = (path: string, seenBy: 'client' | 'server'): WorkcrateError =>
+  new WorkcrateError(
+    'path_not_found',
+    `${seenBy === 'client' ? 'The client says that there is no' : 'There is no'} ${shown(path)} in the project. list_client_directory shows what there is.`,
+  );
+
+export const noFile = (path: string): WorkcrateError =>
+  new WorkcrateError(
+    'invalid_input',
+    `${shown(path)} is a folder or another thing that is not a file. Name a file; list_client_directory shows them.`,
+  );
+
+export const noFolder = (path: string): WorkcrateError =>
+  new WorkcrateError('invalid_input', `${shown(path)} is not a folder. Read it with read_client_file.`);
+
+export const mayNot = (path: string, why: string): WorkcrateError =>
+  new WorkcrateError(
+    'client_refused',
+    `${shown(path)} was not sent: ${why}. Ask the user, call again with via: "upload", or paste what is needed with guide_cache_file.`,
+  );
+
+export const tooLate = (path: string, timeoutMs: number): WorkcrateError =>
+  new WorkcrateError(
+    'client_timeout',
+    `${shown(path)} did not arrive within ${Math.ceil(timeoutMs / 1000)} seconds. ` +
+      'Call again, or use via: "upload", which does not wait for a person.',
+  );
+
+/** MCP has no request by which a server reads a resource of its client: what is attached has to be handed on. */
+const orPaste =
+  'Or: paste the text with guide_cache_file; where a file cannot be read, a person can attach it to the conversation as a resource first.';
+
+export const cannot = (what: string, instead: string): WorkcrateError =>
+  new WorkcrateError('client_unsupported', `${what} What can be done instead: ${instead} ${orPaste}`);
+
+export const otherQuestion = (): WorkcrateError =>
+  new WorkcrateError(
+    'invalid_input',
+    'This answers a different question, or one that was already answered. Call again without it.',
+  );
+
+export const tooLargeFor = (rung: string, path: string, most: number): WorkcrateError =>
+  new WorkcrateError(
+    'too_large',
+    `${shown(path)} is larger than the ${formatBytes(most)} that ${rung} can send. Call again with via: "upload".`,
+    { details: { limit: most } },
+  );
+
+/** Names of strangers are shown without what could pass for other text. */
+const shown = (path: string): string => JSON.stringify(path.slice(0, 200));
+
+const mostNamed = 20;
+
+/** Warns of allowed paths that are in none of some folders of this machine, once for each folder. */
+export function createMissingWarning(
+  pathsIn: (root: string) => AllowedPaths,
+  log: Log,
+): (folders: readonly string[]) => void {
+  const warned = new Set<string>();
+  const missingIn = (root: string) => createPolicy({ root, ...pathsIn(root) }).missingAllowed(root);
+  return (folders) => {
+    if (folders.every((folder) => warned.has(folder))) return;
+    for (const folder of folders) warned.add(folder);
+    const [first = [], ...others] = folders.map(missingIn);
+    const missing = first.filter((path) => others.every((one) => one.includes(path)));
+    if (missing.length === 0) return;
+    log.warn('bridge.allowed_missing', { root: folders.join(', '), missing: missing.slice(0, mostNamed) });
+  };
+}
+
+/**
+ * A project, seen from where: what a client on this machine gave is not for one elsewhere that names the same folder,
+ * which is only what it says.
+ */
+export const placeOf = (
+  root: string | null,
+  { sharesMachine }: Pick<ToolContext, 'sharesMachine'>,
+): string | null => (sharesMachine ? `here\0${root ?? ''}` : root);

@@ -1,0 +1,98 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../clock.ts';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import { WorkcrateError } from '../../errors.ts';
+import { quoted } from './commands.ts';
+
+interface Challenge {
+  readonly file: string;
+  readonly secret: string;
+  readonly until: number;
+}
+
+const challengeMs = 10 * 60_000;
+const provenMs = 60 * 60_000;
+const mostOpen = 100;
+const mostProven = 1000;
+
+const prefix = 'workcrate-proof-';
+
+export type Proofs = ReturnType<typeof createProofs>;
+
+/**
+ * Whether a client sees the files that this process sees: it has to say what stands in a file that only its own user
+ * can read. A pipe alone proves nothing, since its other end may be a container or another machine.
+ */
+export function createProofs({ clock, folder = tmpdir() }: { clock: Clock; folder?: string }) {
+  const challenges = new BoundedMap<string, Challenge>({ mostEntries: mostOpen, onEvict: removeFile });
+  const proven = new BoundedMap<string, number>({ mostEntries: mostProven });
+  const keyOf = (user: string, root: string): string => JSON.stringify([user, root]);
+
+  function drop(key: string): void {
+    const challenge = challenges.get(key);
+    if (challenge) removeFile(challenge);
+    challenges.delete(key);
+  }
+
+  function make(key: string): Challenge {
+    drop(key);
+    sweep(folder, clock() - challengeMs);
+    const file = join(folder, `${prefix}${randomBytes(12).toString('hex')}`);
+    const secret = randomBytes(24).toString('base64url');
+    writeFileSync(file, secret, { flag: 'wx', mode: 0o600 });
+    const challenge = { file, secret, until: clock() + challengeMs };
+    challenges.set(key, challenge);
+    return challenge;
+  }
+
+  return {
+    isProven: (user: string, root: string): boolean => (proven.get(keyOf(user, root)) ?? 0) > clock(),
+
+    /** What to run: its output is the proof. */
+    challenge(user: string, root: string): { command: string; until: number } {
+      const key = keyOf(user, root);
+      const open = challenges.get(key);
+      const { file, until } = open && open.until > clock() ? open : make(key);
+      return { command: `cat ${quoted(file)}`, until };
+    },
+
+    /** Takes a proof, once. A wrong one ends the challenge, so nobody can try for long. */
+    prove(user: string, root: string, proof: string): void {
+      const key = keyOf(user, root);
+      const open = challenges.get(key);
+      drop(key);
+      if (!open || open.until <= clock() || !isSame(open.secret, proof.trim())) throw wrongProof();
+      proven.set(key, clock() + provenMs);
+    },
+
+    [Symbol.dispose]() {
+      challenges.evictAll();
+    },
+  };
+}
+
+const removeFile = ({ file }: Challenge): void => rmSync(file, { force: true });
+
+/** What a process that was killed left behind. */
+function sweep(folder: string, before: number): void {
+  for (const name of readdirSync(folder).filter((each) => each.startsWith(prefix))) {
+    const file = join(folder, name);
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (stats?.isFile() && stats.uid === process.geteuid?.() && stats.mtimeMs < before)
+      rmSync(file, { force: true });
+  }
+}
+
+function isSame(secret: string, given: string): boolean {
+  const [a, b] = [Buffer.from(secret), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+const wrongProof = (): WorkcrateError =>
+  new WorkcrateError(
+    'client_refused',
+    'The proof is not what the server wrote, or it is too old. Call again with via: "direct" for a new one.',
+  );

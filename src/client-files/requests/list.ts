@@ -1,0 +1,96 @@
+import type { Audit } from '../../audit/audit.ts';
+import { WorkcrateError } from '../../errors.ts';
+import type { Question, ToolContext } from '../../mcp/tool.ts';
+import type { ClientCache } from '../cache/cache.ts';
+import type { ClientListing } from '../client-file.ts';
+import type { RawEntries } from '../policy/policy.ts';
+import { listingFrom } from './commands.ts';
+import { listDirectly } from './direct.ts';
+import { mayNot } from './failures.ts';
+import type { Offer, Source, Use } from './file-request.ts';
+import type { Ladder } from './methods.ts';
+import type { Approach, Approaches, ListWish } from './requests.ts';
+
+export interface ListingOptions {
+  readonly ladder: Ladder;
+  readonly approaches: Approaches;
+  readonly audit: Audit;
+  readonly cache: Pick<ClientCache, 'outdate'>;
+}
+
+/** Lists a folder of the client's. Every path that comes is judged, and the pattern applied again (E1). */
+export function createListing({ ladder, approaches, audit, cache }: ListingOptions) {
+  async function judged(
+    { trip, policy }: Approach,
+    entries: RawEntries,
+    { rung, from }: Pick<Source, 'rung' | 'from'>,
+  ): Promise<ClientListing> {
+    const { errand, context } = trip;
+    const { recursive, pattern, path } = errand;
+    const how = { recursive, pattern, from, signal: context.signal };
+    const { outside, firstOutside, ...listing } = await policy.judgeListing(path, entries, how);
+    if (outside > 0) noteLie(context, firstOutside, outside);
+    cache.outdate(context.caller.user, errand.place, listing.entries);
+    await ladder.outdate(context.caller, errand.place, listing.entries);
+    return { ...listing, rung };
+  }
+
+  /** Whoever lists what lies elsewhere has been asked for none of it. */
+  function noteLie({ caller, client }: ToolContext, subject: string | null, outside: number): void {
+    const about = { operation: 'list_client_directory', user: caller.user, client: client.name, subject };
+    const event = { ...about, result: 'path_refused', details: { outside } };
+    audit.violation(event, 'answered_outside', new Error('a client listed what was not asked for'));
+  }
+
+  return async (wish: ListWish, context: ToolContext): Promise<ClientListing | Question | Offer> => {
+    const { recursive = false, pattern = null } = wish;
+    const terms = { binary: false, size: null, sha256: null, recursive, pattern };
+    const approach = approaches.begin('list', wish, terms, context);
+    if ('ask' in approach) return approach;
+    const { trip, policy, left } = approach;
+    const use: Use<ClientListing> = (chunks, source) =>
+      judged(approach, listingFrom(chunks, { isWhole: isTyped(source) }), source);
+    if (left !== null) {
+      const came = await ladder.answered(trip, left, { use, meanwhile: () => null });
+      if (came === null) throw mayNot(trip.errand.path.relative, 'the answer holds no listing');
+      return came;
+    }
+    if (approach.isDirect)
+      return judged(approach, listDirectly(trip.errand, policy), { rung: 'direct', from: 'folder' });
+    return (await ladder.arrived(trip, use)) ?? approaches.ask(approach, wish);
+  };
+}
+
+/** A person, or a model between its marks, gives all there is. What is sent may be cut off on its way. */
+const isTyped = ({ rung }: Source): boolean => rung === 'form' || rung === 'sampling';
+
+/** What was said of a file before it came; null where nothing was. */
+interface Said {
+  readonly size: number | null;
+  readonly sha256: string | null;
+}
+
+interface Came {
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** Refuses a file that is not what it was said to be. Nothing of it is kept. */
+export function demandSame(came: Came, said: Said): void {
+  const found = difference(came, said);
+  if (found === 'size')
+    throw new WorkcrateError(
+      'size_mismatch',
+      `${said.size} bytes were announced, but ${came.size} arrived. Nothing was kept; check the file and call again.`,
+    );
+  if (found === 'sha256')
+    throw new WorkcrateError(
+      'hash_mismatch',
+      `The received bytes have the sha256 ${came.sha256}, not the announced one. Nothing was kept; call again.`,
+    );
+}
+
+export function difference({ size, sha256 }: Came, said: Said): 'size' | 'sha256' | null {
+  if (said.size !== null && said.size !== size) return 'size';
+  return said.sha256 !== null && said.sha256 !== sha256 ? 'sha256' : null;
+}

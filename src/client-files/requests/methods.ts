@@ -1,0 +1,325 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  inputRequired,
+  type CreateMessageRequestParams,
+  type InputRequest,
+  type InputResponseView,
+} from '@modelcontextprotocol/server';
+import { isWorkcrateError } from '../../errors.ts';
+import { isStopping, type Question, type ToolContext } from '../../mcp/tool.ts';
+import type { Rung } from '../client-file.ts';
+import { encode, fromBase64 } from '../text/text.ts';
+import { sendFile, sendListing } from './commands.ts';
+import { mayNot, notThere, tooLargeFor, tooLate } from './failures.ts';
+import { mostTyped, type Errand, type Offer, type Taking, type Trip, type Use } from './file-request.ts';
+import type { Proofs } from './filesystem-challenge.ts';
+import { createAwaited, type AwaitedFiles, type AwaitedOptions } from './pending-uploads.ts';
+import { answerKey, createQuestions, type AskOptions, type Left, type Questions } from './questions.ts';
+
+export interface LadderOptions extends AwaitedOptions, AskOptions {
+  readonly proofs: Proofs;
+  /** The base of the URLs handed out. A function, since the port may be known only later. */
+  readonly baseUrl: () => string;
+}
+
+export type Ladder = ReturnType<typeof createLadder>;
+
+/** The ways of asking. What can be asked of which client is not judged here. */
+export function createLadder(options: LadderOptions) {
+  const { proofs, baseUrl, timeoutMs } = options;
+  const questions = createQuestions(options);
+  const awaited = createAwaited(options);
+
+  /** What was sent meanwhile, and since that moment; or null. */
+  const arrived = <T>({ errand, context }: Trip, use: Use<T>, since = 0): Promise<T | null> =>
+    awaited.taking(
+      context.caller,
+      errand,
+      ({ file, rung, read, keep }) => use(read(), { ...unsaid, rung, stored: { file, keep } }),
+      since,
+    );
+
+  const pages = createPages({ questions, awaited, arrived, baseUrl, timeoutMs });
+
+  async function offer({ errand, context }: Trip): Promise<Offer> {
+    const { token, expiresAt } = await awaited.expect(context.caller, errand, 'upload');
+    const uploadUrl = `${baseUrl()}/uploads/${token}`;
+    const command =
+      errand.operation === 'read' ? sendFile(errand, uploadUrl) : sendListing(errand, uploadUrl);
+    const path = errand.path.relative;
+    const proofCommand = proofFor(errand, context)?.command ?? null;
+    const pageUrl = `${baseUrl()}/ask/${token}`;
+    return { offer: 'upload', path, rung: 'upload', command, uploadUrl, pageUrl, expiresAt, proofCommand };
+  }
+
+  function proofFor({ root }: Errand, { caller, sharesMachine }: ToolContext) {
+    if (!sharesMachine || root === null || proofs.isProven(caller.user, root)) return null;
+    return proofs.challenge(caller.user, root);
+  }
+
+  function offerProof({ errand, context }: Trip): Offer {
+    const { command, until } = proofs.challenge(context.caller.user, errand.root!);
+    const path = errand.path.relative;
+    return {
+      offer: 'proof',
+      path,
+      rung: 'direct',
+      command,
+      uploadUrl: null,
+      pageUrl: null,
+      expiresAt: until,
+      proofCommand: command,
+    };
+  }
+
+  return {
+    questions,
+    arrived,
+    offerProof,
+    page: awaited.page,
+
+    /** What came earlier and stayed stored. */
+    kept: ({ errand, context }: Trip) => awaited.kept(context.caller, errand),
+    forgetKept: awaited.forgetKept,
+    outdate: awaited.outdate,
+
+    /** Asks by one rung; what comes back is not the answer yet. */
+    async ask(rung: Exclude<Rung, 'direct'>, trip: Trip): Promise<Question | Offer> {
+      const { errand, subject, context } = trip;
+      if (rung === 'upload') return offer(trip);
+      if (rung === 'url') return pages.ask(trip, 0);
+      if (rung === 'form') return questions.ask(subject, context, 'form', () => formRequest(errand));
+      const withTools = context.client.capabilities.sampling?.tools !== undefined;
+      const request = (mark: string) => samplingRequest(errand, mark, withTools);
+      return questions.ask(subject, context, 'sampling', request);
+    },
+
+    /** What the client answered to that; null where a model says that it gave it by another way. */
+    async answered<T>(trip: Trip, left: Left, taking: Taking<T>): Promise<T | Question | null> {
+      const { errand, context } = trip;
+      const { use } = taking;
+      if (left.rung === 'url') return pages.answered(trip, left, taking);
+      const answer = context.client.answer(answerKey);
+      const encoding = errand.binary ? null : 'utf-8';
+      const told = { from: 'root', size: null, sha256: null, encoding, stored: null } as const;
+      if (left.rung === 'form') return use(once(formAnswer(errand, answer)), { ...told, rung: 'form' });
+      const typed = samplingAnswer(errand, left.nonce, answer);
+      if (typed === null) return null;
+      const { bytes, size, sha256 } = typed;
+      return use(once(bytes), { ...told, rung: 'sampling', size, sha256 });
+    },
+  };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+const unsaid = { from: 'folder', size: null, sha256: null, encoding: null } as const;
+
+/** Asks a person, or the program that speaks for one, for a small text. */
+function formRequest({ operation, path, recursive }: Errand): InputRequest {
+  const shown = JSON.stringify(path.relative || '.');
+  const message =
+    operation === 'read'
+      ? `The server asks for the text of the file ${shown} of your project. Paste it, or decline.`
+      : `The server asks what is in the folder ${shown} of your project${recursive ? ', and in all below it' : ''}. ` +
+        'Give one path a line, from the project\'s folder, such as "docs/a.md" and "docs/more/" for a folder; ' +
+        'or, with more facts, "file 120 2026-01-31T12:00:00Z docs/a.md". Or decline.';
+  return inputRequired.elicit({
+    message,
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        content: {
+          type: 'string',
+          title: operation === 'read' ? 'Text' : 'Paths',
+          description: `At most ${mostTyped} bytes`,
+          maxLength: mostTyped,
+        },
+      },
+      required: ['content'],
+    },
+  });
+}
+
+function formAnswer({ path: { relative } }: Errand, answer: InputResponseView): Uint8Array {
+  if (answer.kind !== 'elicit') throw mayNot(relative, 'the client sent no answer to the question');
+  if (answer.action === 'decline') throw mayNot(relative, 'the person declined');
+  if (answer.action === 'cancel') throw mayNot(relative, 'the person closed the question');
+  const content = answer.content?.['content'];
+  if (typeof content !== 'string') throw mayNot(relative, 'the answer holds no text');
+  // Half a character is refused, and not replaced.
+  const bytes = encode(content, 'utf-8');
+  if (bytes.length > mostTyped) throw tooLargeFor('form', relative, mostTyped);
+  return bytes;
+}
+
+/** A file as a model gave it, with what it says of the file. */
+export interface Typed {
+  readonly bytes: Uint8Array;
+  readonly size: number | null;
+  readonly sha256: string | null;
+}
+
+type SamplingTools = NonNullable<CreateMessageRequestParams['tools']>;
+
+/** So that a model can give the content as an argument, where nothing is added to it. */
+const tools: SamplingTools = [
+  {
+    name: 'guide_cache_file',
+    description: 'Gives the server the content of a file of the project',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string' },
+        content: { type: 'string' },
+        binary: { type: 'boolean', description: 'Whether content is base64' },
+      },
+      required: ['path', 'content'],
+    },
+  },
+];
+
+const mostTokens = 32_000;
+
+/** Asks the client's model to type a file. The marks are new each time, so no file can hold them. */
+function samplingRequest(errand: Errand, mark: string, withTools: boolean): InputRequest {
+  return inputRequired.createMessage({
+    messages: [{ role: 'user', content: { type: 'text', text: prompt(errand, mark) } }],
+    maxTokens: mostTokens,
+    temperature: 0,
+    ...(withTools && errand.operation === 'read' ? { tools, toolChoice: { mode: 'auto' } } : {}),
+  });
+}
+
+function prompt({ operation, path, binary, recursive, pattern }: Errand, mark: string): string {
+  const shown = JSON.stringify(path.relative || '.');
+  const wanted =
+    operation === 'read'
+      ? `Give the exact content of the file ${shown} of the project${binary ? ', in base64' : ''}: every character, nothing left out, nothing added.`
+      : `List the folder ${shown} of the project${recursive ? ' and all folders below it' : ''}${pattern === null ? '' : `, only what fits ${JSON.stringify(pattern)}`}. ` +
+        'One JSON object a line, with path (from the project\'s folder), type (file, folder, link or other), size and mtime (milliseconds): {"path":"docs/a.md","type":"file","size":120,"mtime":1790000000000}.';
+  const cached =
+    operation === 'read'
+      ? 'Or call guide_cache_file with the path and the content, and answer with CACHED. '
+      : '';
+  return (
+    `${wanted} Write it between two lines that read BEGIN-${mark} and END-${mark}, with no code fence. ${cached}` +
+    `If there is no such thing, answer NOT-FOUND-${mark}; if you may not read it, answer DENIED-${mark}.`
+  );
+}
+
+/** Null where the answer gives nothing itself: it may have come by guide_cache_file. */
+function samplingAnswer(errand: Errand, mark: string, answer: InputResponseView): Typed | null {
+  const { relative } = errand.path;
+  if (answer.kind !== 'sampling') throw mayNot(relative, 'the client sent no answer to the question');
+  const blocks = ([answer.result.content].flat() as readonly (Record<string, unknown> | null)[]).filter(
+    (block) => typeof block === 'object' && block !== null,
+  );
+  const called = blocks.find(({ type, name }) => type === 'tool_use' && name === 'guide_cache_file');
+  if (called) return fromCall(errand, called['input']);
+  const text = blocks.map((block) => (typeof block['text'] === 'string' ? block['text'] : '')).join('');
+  const given = between(text, `BEGIN-${mark}`, `END-${mark}`);
+  if (given !== null) return typed(relative, given, errand.binary);
+  if (text.includes(`NOT-FOUND-${mark}`)) throw notThere(relative, 'client');
+  if (text.includes(`DENIED-${mark}`)) throw mayNot(relative, 'the client may not read it');
+  if (answer.result.stopReason === 'maxTokens') throw tooLargeFor('sampling', relative, mostTyped);
+  return null;
+}
+
+/** An answer about another file than the one asked for is none. */
+function fromCall(errand: Errand, input: unknown): Typed {
+  const { relative, absolute } = errand.path;
+  const { path, content, binary, size, sha256 } = (input ?? {}) as Record<string, unknown>;
+  if ((path !== relative && path !== absolute) || typeof content !== 'string')
+    throw mayNot(relative, 'the client gave another file');
+  const told = {
+    size: typeof size === 'number' ? size : null,
+    sha256: typeof sha256 === 'string' ? sha256.toLowerCase() : null,
+  };
+  return { ...typed(relative, content, binary === true), ...told };
+}
+
+function typed(path: string, content: string, isBase64: boolean): Typed {
+  // Base64 takes four characters for three bytes.
+  if (content.length > mostTyped * 2) throw tooLargeFor('sampling', path, mostTyped);
+  const bytes = isBase64 ? fromBase64(content) : encode(content, 'utf-8');
+  if (bytes.length > mostTyped) throw tooLargeFor('sampling', path, mostTyped);
+  return { bytes, size: null, sha256: null };
+}
+
+/** What stands between two lines; the last line break belongs to the mark. */
+function between(text: string, begin: string, end: string): string | null {
+  const mark = new RegExp(`${RegExp.escape(begin)}\\r?\\n`).exec(text);
+  const to = text.lastIndexOf(end);
+  if (mark === null || to < mark.index + mark[0].length) return null;
+  return text.slice(mark.index + mark[0].length, to).replace(/\r?\n$/, '');
+}
+
+export interface PagesOptions {
+  readonly questions: Pick<Questions, 'ask'>;
+  readonly awaited: Pick<AwaitedFiles, 'expect' | 'withdraw'>;
+  readonly arrived: <T>(trip: Trip, use: Use<T>) => Promise<T | null>;
+  readonly baseUrl: () => string;
+  readonly timeoutMs: number;
+}
+
+const pollMs = 200;
+const pagesAsked = 2;
+
+/** Asking by a page on which a person chooses the file. */
+function createPages({ questions, awaited, arrived, baseUrl, timeoutMs }: PagesOptions) {
+  async function ask({ errand, subject, context }: Trip, round: number): Promise<Question> {
+    const { token } = await awaited.expect(context.caller, errand, 'url');
+    const what = errand.operation === 'read' ? 'file' : 'names of what is in the folder';
+    const request = inputRequired.elicitUrl({
+      message: `The server asks for the ${what} ${JSON.stringify(errand.path.relative || '.')} of your project. Choose it on this page.`,
+      url: `${baseUrl()}/ask/${token}`,
+    });
+    return questions.ask(subject, context, 'url', () => request, round);
+  }
+
+  /** Where nobody agreed to open the page, nothing can be sent by it any more. */
+  async function demandAgreed({ errand, context }: Trip): Promise<void> {
+    const { relative } = errand.path;
+    try {
+      const answer = context.client.answer(answerKey);
+      if (answer.kind !== 'elicit') throw mayNot(relative, 'the client sent no answer to the question');
+      if (answer.action !== 'accept') throw mayNot(relative, 'the person declined');
+    } catch (error) {
+      if (isWorkcrateError(error, 'client_refused')) await awaited.withdraw(context.caller, errand);
+      throw error;
+    }
+  }
+
+  /** To agree to open a page is not to have used it: most clients answer before anything was sent. */
+  async function answered<T>(trip: Trip, left: Left, { use, meanwhile }: Taking<T>): Promise<T | Question> {
+    const { relative } = trip.errand.path;
+    const { context } = trip;
+    await demandAgreed(trip);
+    const share = timeoutMs / pagesAsked;
+    const since = performance.now();
+    for (;;) {
+      const came = (await arrived(trip, use)) ?? meanwhile();
+      if (came !== null) return came;
+      const waited = performance.now() - since;
+      if (waited > share) break;
+      context.progress(Math.round(left.round * share + waited), null, 'waiting for the file');
+      await wait(context);
+    }
+    if (left.round + 1 < pagesAsked) return ask(trip, left.round + 1);
+    throw tooLate(relative, timeoutMs);
+  }
+
+  async function wait({ signal, stopping }: ToolContext): Promise<void> {
+    try {
+      const either = AbortSignal.any([signal, stopping]);
+      await pause(Math.min(pollMs, timeoutMs), null, { signal: either });
+    } catch (error) {
+      throw stopping.aborted ? isStopping(error) : error;
+    }
+  }
+
+  return { ask, answered };
+}

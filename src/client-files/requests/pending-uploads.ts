@@ -1,0 +1,110 @@
+import { isWorkcrateError } from '../../errors.ts';
+import type { Caller } from '../../identity.ts';
+import type { Upload, Uploads } from '../../links/links.ts';
+import { createByUser } from './by-user.ts';
+import { nameOf, type Errand } from './file-request.ts';
+import { createArrivals, noteOf, purposeOf, type ArrivalsOptions, type Note } from './received-uploads.ts';
+
+export type { Came, Kept } from './received-uploads.ts';
+
+/** A file that was asked for and has not come. */
+export interface Awaited extends Note {
+  readonly token: string;
+  readonly expiresAt: number;
+}
+
+export interface AwaitedOptions extends ArrivalsOptions {
+  readonly uploads: ArrivalsOptions['uploads'] & Pick<Uploads, 'request' | 'find' | 'openFor' | 'giveUp'>;
+}
+
+const mostAwaited = { each: 1000, users: 10_000 };
+/** What came is taken over by the next call; if there is none, it goes. */
+const keepSeconds = 3600;
+
+export type AwaitedFiles = ReturnType<typeof createAwaited>;
+
+/**
+ * Uploads that were asked for, by what they are to hold. The database knows them, so that any server finds what came;
+ * only the tokens, which stand nowhere, are remembered by the process that handed them out.
+ */
+export function createAwaited(options: AwaitedOptions) {
+  const { uploads } = options;
+  const tokens = createByUser<string>(mostAwaited);
+  /** Two calls at once for the same file get one URL. */
+  const requested = createByUser<Promise<Awaited>>(mostAwaited);
+
+  /** The upload of a token while it is awaited; null for any other, and once it was used or has expired. */
+  async function find(token: string): Promise<Upload | null> {
+    try {
+      const upload = await uploads.find(token);
+      return upload.purpose === null || upload.fileId !== null ? null : upload;
+    } catch (error) {
+      if (isWorkcrateError(error, 'upload_not_found')) return null;
+      throw error;
+    }
+  }
+
+  async function request(caller: Caller, errand: Errand, note: Note): Promise<Awaited> {
+    const { operation, name, size, sha256 } = note;
+    const filename = operation === 'read' ? name : `${name}.listing`;
+    const key = purposeOf(errand);
+    const purpose = { key, note: JSON.stringify(note) };
+    const announced = { filename, size, sha256, mediaType: null, keepSeconds, purpose };
+    const { token, upload } = await uploads.request(caller, announced);
+    tokens.set(caller.user, saidKey(errand), token);
+    return awaitedOf(token, upload, note);
+  }
+
+  /** The URL that this process has handed out, if it is still good. */
+  async function toldBefore({ user }: Caller, errand: Errand, note: Note): Promise<Awaited | null> {
+    const token = tokens.get(user, saidKey(errand));
+    const upload = token === undefined ? null : await find(token);
+    if (upload === null) return null;
+    if (noteOf(upload).rung !== note.rung) await uploads.note(upload, JSON.stringify(note));
+    return awaitedOf(token!, upload, note);
+  }
+
+  async function ask(caller: Caller, errand: Errand, rung: Note['rung']): Promise<Awaited> {
+    const { operation, path, place, size, sha256 } = errand;
+    const name = nameOf(path);
+    const note = { operation, path: path.relative, place, name, rung, size, sha256, isKept: false };
+    return (await toldBefore(caller, errand, note)) ?? request(caller, errand, note);
+  }
+
+  return {
+    ...createArrivals(options),
+
+    /** The same for as long as it is good: whoever lost the answer gets it again, from the same server. */
+    async expect(caller: Caller, errand: Errand, rung: Note['rung']): Promise<Awaited> {
+      const { user } = caller;
+      const key = JSON.stringify([saidKey(errand), rung]);
+      const underWay = requested.get(user, key) ?? ask(caller, errand, rung);
+      requested.set(user, key, underWay);
+      try {
+        return await underWay;
+      } finally {
+        requested.remove(user, key);
+      }
+    },
+
+    /** Takes back what somebody said no to, at whichever server it was asked for: nothing can be sent there any more. */
+    async withdraw({ user }: Caller, errand: Errand): Promise<void> {
+      for (const upload of await uploads.openFor(user, purposeOf(errand))) await uploads.giveUp(upload);
+    },
+
+    /** What a page is about; null for what is not awaited, or no longer. */
+    async page(token: string): Promise<Awaited | null> {
+      const upload = await find(token);
+      return upload && awaitedOf(token, upload, noteOf(upload));
+    },
+  };
+}
+
+/** What was said of a file is held against what is sent: who says something else gets another URL. */
+const saidKey = (errand: Errand): string => JSON.stringify([purposeOf(errand), errand.size, errand.sha256]);
+
+const awaitedOf = (token: string, { expiresAt }: Upload, note: Note): Awaited => ({
+  ...note,
+  token,
+  expiresAt,
+});

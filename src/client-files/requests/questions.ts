@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import type { InputRequest, InputResponseView } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { Clock } from '../../clock.ts';
+import { isWorkcrateError } from '../../errors.ts';
+import type { Client, Question, ToolContext } from '../../mcp/tool.ts';
+import { rungs } from '../client-file.ts';
+import { createByUser } from './by-user.ts';
+import { otherQuestion, tooLate } from './failures.ts';
+
+/** The one key under which a question of ours is asked. */
+export const answerKey = 'client_file';
+
+/** What a question leaves with the client. It comes back unaltered, by the same user (mcp/request-state.ts). */
+const leftShape = z.object({
+  bridge: z.literal(1),
+  user: z.string(),
+  operation: z.enum(['read', 'list']),
+  /** As it was given: judged anew in each round. */
+  path: z.string(),
+  rung: z.enum([...rungs, 'roots']),
+  nonce: z.string(),
+  /** Where the project is, as far as this call knows: it need not be told again in later rounds. */
+  root: z.string().nullable(),
+  until: z.number(),
+  /** How often the same was asked before. */
+  round: z.number(),
+});
+
+export type Left = z.output<typeof leftShape>;
+
+/** The project that an earlier round of this call was about; undefined where none has found that out. */
+function rootLeft({ state }: Pick<Client, 'state'>): string | null | undefined {
+  const { data: left } = leftShape.safeParse(state);
+  return left === undefined || left.rung === 'roots' ? undefined : left.root;
+}
+
+/** What a question is about. */
+export type Subject = Pick<Left, 'operation' | 'path'> & Partial<Pick<Left, 'root'>>;
+
+export interface AskOptions {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+}
+
+const mostUsed = { each: 1000, users: 10_000 };
+
+export type Questions = ReturnType<typeof createQuestions>;
+
+/**
+ * Each question is answered once, in time, by whom it was asked. What was asked is in the signed state, so that any
+ * server takes the answer; this process remembers which it has taken. The same answer, brought to another server in
+ * time, is taken there too. That does no harm: only who was asked can bring it, and could as well give the file anew.
+ */
+export function createQuestions({ clock, timeoutMs }: AskOptions) {
+  /** By their nonces; until when each could have been answered, since it is too late after that anyway. */
+  const used = createByUser<number>(mostUsed);
+  let nextLook = 0;
+
+  function forgetOld(now: number): void {
+    if (now < nextLook) return;
+    nextLook = now + timeoutMs;
+    used.removeWhere((until) => until < now);
+  }
+
+  /** Whether this is the first answer to a question. */
+  function use({ user, nonce, until }: Left): boolean {
+    if (used.get(user, nonce) !== undefined) return false;
+    forgetOld(clock());
+    used.set(user, nonce, until);
+    return true;
+  }
+
+  return {
+    ask(
+      subject: Subject,
+      { caller }: Pick<ToolContext, 'caller'>,
+      rung: Left['rung'],
+      request: (nonce: string) => InputRequest,
+      round = 0,
+    ): Question {
+      const nonce = randomBytes(16).toString('base64url');
+      const { operation, path, root = null } = subject;
+      const until = clock() + timeoutMs;
+      const state: Left = { bridge: 1, user: caller.user, operation, path, root, rung, nonce, until, round };
+      return { ask: { [answerKey]: request(nonce) }, state };
+    },
+
+    /**
+     * What an earlier round left about this very subject; null where it asked nothing. What is about another is
+     * refused, or passed over where a call has several.
+     */
+    take(subject: Subject, context: ToolContext, amongOthers: boolean): Left | null {
+      const { data: left } = leftShape.safeParse(context.client.state);
+      if (left === undefined) return null;
+      const isAboutThis = left.operation === subject.operation && left.path === subject.path;
+      if (!isAboutThis && amongOthers) return null;
+      if (!isAboutThis || left.user !== context.caller.user || !use(left)) throw otherQuestion();
+      // Who never says where the project is can be asked for its files all the same.
+      if (left.rung !== 'roots' && clock() > left.until) throw tooLate(subject.path, timeoutMs);
+      return left;
+    },
+  };
+}
+
+export interface RootsOptions {
+  /** The project's folder as it was set, for clients on this machine; null where it was not. */
+  readonly root: string | null;
+  /** Throws for what cannot be a project's folder. */
+  readonly check: (root: string) => void;
+  readonly clock: Clock;
+}
+
+/** Long where the client says when it has others; else a window may have opened another project meanwhile. */
+const tellsMs = { heard: 60 * 60_000, unheard: 60_000 };
+
+interface Told {
+  readonly root: string | null;
+  readonly until: number;
+}
+
+type Asked = Pick<ToolContext, 'client' | 'sharesMachine'>;
+
+export type Roots = ReturnType<typeof createRoots>;
+
+/** Where the client's project is, as it told, or as was set for clients on this machine. */
+export function createRoots({ root, check, clock }: RootsOptions) {
+  // Two windows of one person have two projects: what one told counts for its connection, or for its call.
+  const byConnection = new WeakMap<object, Told>();
+  const byRound = new WeakMap<Client, Told>();
+
+  function known({ client }: Asked): string | null | undefined {
+    const now = byRound.get(client);
+    const left = now === undefined ? rootLeft(client) : now.root;
+    if (left !== undefined || client.connection === null) return left;
+    const told = byConnection.get(client.connection);
+    return told && told.until > clock() ? told.root : undefined;
+  }
+
+  function remember({ client }: Asked, root: string | null): void {
+    const heard = client.capabilities.roots?.listChanged === true ? 'heard' : 'unheard';
+    const told = { root, until: clock() + tellsMs[heard] };
+    byRound.set(client, told);
+    if (client.connection !== null) byConnection.set(client.connection, told);
+  }
+
+  return {
+    /** Null where nobody told. */
+    of: (context: Asked): string | null => known(context) ?? (context.sharesMachine ? root : null),
+
+    /** Whether the client has not been asked yet, and can be. */
+    canAsk: (context: Asked): boolean =>
+      context.client.capabilities.roots !== undefined && known(context) === undefined,
+
+    /** Takes the first that can be a project's folder; a client that tells of none is not asked again for a while. */
+    tell(context: Asked, answer: InputResponseView): void {
+      const uris =
+        answer.kind === 'roots'
+          ? answer.roots.slice(0, 100).map((each: { uri?: unknown } | null) => each?.uri)
+          : [];
+      const first = uris.map((uri) => pathOf(uri, check)).find((path) => path !== null);
+      remember(context, first ?? null);
+    },
+  };
+}
+
+/** Read by hand, since the client may be of another system than this one. */
+function pathOf(uri: unknown, check: (root: string) => void): string | null {
+  const url = typeof uri === 'string' ? URL.parse(uri) : null;
+  if (url?.protocol !== 'file:' || !['', 'localhost'].includes(url.hostname)) return null;
+  try {
+    const path = decodeURIComponent(url.pathname).replace(/^\/(?=[a-z]:)/i, '');
+    check(path);
+    return path;
+  } catch (error) {
+    if (error instanceof URIError || isWorkcrateError(error, 'invalid_input')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,237 @@
+import { hash } from 'node:crypto';
+import type { Audit } from '../../audit/audit.ts';
+import { asWorkcrateError } from '../../errors.ts';
+import type { StoredFile } from '../../files/files.ts';
+import type { Question, ToolContext } from '../../mcp/tool.ts';
+import { readOpenFile, type OpenFile } from '../../paths/paths.ts';
+import { collectBytes, type CollectLimit } from '../../streams.ts';
+import type { CacheEntry, ClientCache, NewEntry } from '../cache/cache.ts';
+import type { ClientFile, Way } from '../client-file.ts';
+import { encodingNamed } from '../text/text.ts';
+import { openDirectly } from './direct.ts';
+import { mayNot, noFile, tooLargeFor } from './failures.ts';
+import { isOffer, type Offer, type Source, type Trip, type Use } from './file-request.ts';
+import { demandSame, difference } from './list.ts';
+import type { Ladder } from './methods.ts';
+import type { Kept } from './pending-uploads.ts';
+import type { Approach, Approaches, ReadWish } from './requests.ts';
+
+/** A file of the client's, and whether it was remembered. */
+export interface ReadFile extends ClientFile {
+  readonly cached: boolean;
+  /** In which its text surely is; null where nobody knows. */
+  readonly encoding: string | null;
+}
+
+export type HadFile = ReadFile | LargeFile;
+
+export interface ReadingOptions {
+  readonly ladder: Ladder;
+  readonly approaches: Approaches;
+  readonly cache: ClientCache;
+  readonly mostBytes: number;
+  readonly timeoutMs: number;
+}
+
+/** Reads a file of the client's: what was sent, what is remembered, what can be read here, else it is asked for. */
+export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs }: ReadingOptions) {
+  /** Only what came whole and is what it was said to be gets here. */
+  function keep(
+    { errand, context }: Trip,
+    bytes: Uint8Array,
+    { mtime, mark }: Pick<NewEntry, 'mtime' | 'mark'>,
+    source: Source,
+  ): ReadFile {
+    const file = {
+      path: errand.path.relative,
+      bytes,
+      mtime,
+      sha256: hash('sha256', bytes, 'hex'),
+      rung: source.rung,
+      encoding: source.encoding,
+    };
+    demandSame({ size: bytes.length, sha256: file.sha256 }, errand);
+    demandSame({ size: bytes.length, sha256: file.sha256 }, source);
+    const isRemembered = cache.put(context.caller.user, errand.place, { ...file, mark });
+    // Else it would have to be sent again.
+    if (!isRemembered) source.stored?.keep();
+    return { ...file, cached: false };
+  }
+
+  /** What is not what the file is said to be is an older one, and of no more use. */
+  function remembered({ errand, context }: Trip, mtime: number | null = null): CacheEntry | null {
+    const { user } = context.caller;
+    const { place, path } = errand;
+    const entry = cache.get(user, place, path.relative, { mtime });
+    if (entry === null || difference(entry, errand) === null) return entry;
+    cache.forgetPath(user, place, path.relative);
+    return null;
+  }
+
+  /** By another call for the same, or by guide_cache_file while the model was being asked. */
+  function cameSince({ errand, context }: Trip, since: number): ReadFile | null {
+    const entry = cache.peek(context.caller.user, errand.place, errand.path.relative);
+    if (entry === null || entry.storedAt < since || difference(entry, errand) !== null) return null;
+    return { ...asRead(entry), cached: false };
+  }
+
+  async function readDirectly({ trip, policy }: Approach, refresh: boolean): Promise<ReadFile> {
+    const { errand } = trip;
+    using file = openDirectly(errand, policy);
+    const { size } = file.stats;
+    const mtime = Math.trunc(file.stats.mtimeMs);
+    const entry = refresh ? null : remembered(trip, mtime);
+    if (entry?.mark === markOf(file)) return asRead(entry);
+    if (size > mostBytes) throw tooLargeFor('reading', errand.path.relative, mostBytes);
+    const bytes = await collectBytes(readOpenFile(file), limitFor(mostBytes, errand));
+    return keep(trip, bytes, { mtime, mark: markOf(file) }, { ...unsaid, rung: 'direct' });
+  }
+
+  async function answered(approach: Approach, use: Use<HadFile>): Promise<HadFile | Question> {
+    const { trip, left } = approach;
+    const meanwhile = () => cameSince(trip, left!.until - timeoutMs);
+    const came = (await ladder.answered(trip, left!, { use, meanwhile })) ?? meanwhile();
+    if (came === null) throw mayNot(trip.errand.path.relative, 'the answer holds no file');
+    // Whether a model types the file or hands it to guide_cache_file.
+    return 'ask' in came || left!.rung !== 'sampling' ? came : { ...came, rung: 'sampling' };
+  }
+
+  /** `otherwise` says what is done where nobody has it. */
+  async function read<T>(
+    wish: ReadWish,
+    context: ToolContext,
+    otherwise: (approach: Approach) => Promise<T>,
+  ): Promise<HadFile | Question | T> {
+    const { binary = false, encoding, size = null, sha256 = null, refresh = false } = wish;
+    const terms = { binary, size, sha256: sha256?.toLowerCase() ?? null, recursive: false, pattern: null };
+    // A name that nobody knows is told before anybody is asked for anything.
+    if (encoding !== undefined) encodingNamed(encoding);
+    const approach = approaches.begin('read', wish, terms, context);
+    if ('ask' in approach) return approach;
+    const { trip } = approach;
+    if (trip.errand.path.relative === '') throw noFile('.');
+    const use = useOf(trip);
+    if (approach.left !== null) return answered(approach, use);
+    if (approach.isDirect) return readDirectly(approach, refresh);
+    const came = await ladder.arrived(trip, use, knownSince(trip));
+    if (came !== null) return came;
+    return (refresh ? await forget(trip) : await had(trip)) ?? otherwise(approach);
+  }
+
+  /** What came before that is older than what is known. */
+  const knownSince = ({ errand, context }: Trip): number =>
+    cache.peek(context.caller.user, errand.place, errand.path.relative)?.storedAt ?? 0;
+
+  async function had(trip: Trip): Promise<HadFile | null> {
+    const entry = remembered(trip);
+    return entry === null ? keptFile(trip, await ladder.kept(trip)) : asRead(entry);
+  }
+
+  /** What is known is not what they want now. */
+  async function forget({ errand, context }: Trip): Promise<null> {
+    await ladder.forgetKept(context.caller, errand);
+    return null;
+  }
+
+  const useOf =
+    (trip: Trip): Use<HadFile> =>
+    async (chunks, source) => {
+      if ((source.stored?.file.size ?? 0) > mostBytes) {
+        cache.forgetPath(trip.context.caller.user, trip.errand.place, trip.errand.path.relative);
+        return largeFile(trip, source);
+      }
+      const bytes = await collectBytes(chunks, limitFor(mostBytes, trip.errand));
+      return keep(trip, bytes, { mtime: null }, source);
+    };
+
+  return {
+    /** Asks the client where nobody has it. */
+    read: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | Offer> =>
+      read(wish, context, (approach) => approaches.ask(approach, wish)),
+
+    /** Null where the client would have to be asked for it. */
+    find: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | null> =>
+      read(wish, context, async () => null),
+  };
+}
+
+const unsaid = { from: 'root', size: null, sha256: null, encoding: null, stored: null } as const;
+
+/** Tells one state of a file from any other, also of the same size and time. */
+const markOf = ({ stats: { dev, ino, size, mtimeMs, ctimeMs } }: OpenFile): string =>
+  [dev, ino, size, mtimeMs, ctimeMs].join(' ');
+
+const asRead = ({ path, bytes, mtime, sha256, rung, encoding }: CacheEntry): ReadFile => ({
+  path,
+  bytes,
+  mtime,
+  sha256,
+  rung,
+  encoding,
+  cached: true,
+});
+
+const limitFor = (most: number, { path }: Trip['errand']): CollectLimit => ({
+  limit: most,
+  tooLong: () => tooLargeFor('reading', path.relative, most),
+});
+
+/** A file that is too large for memory: it is stored, for a while. */
+export interface LargeFile extends Omit<ReadFile, 'bytes'> {
+  readonly stored: StoredFile;
+}
+
+/** Large files stay where they were sent to, and later calls find them there, at any server. */
+function largeFile(trip: Trip, { rung, stored }: Source): LargeFile {
+  const { file, keep } = stored!;
+  demandSame(file, trip.errand);
+  keep();
+  return { ...asLarge(trip, { file, rung: rung as Kept['rung'] }), cached: false };
+}
+
+/** One of these later calls; null where the file is said to be another by now. */
+const keptFile = (trip: Trip, kept: Kept | null): LargeFile | null =>
+  kept === null || difference(kept.file, trip.errand) !== null ? null : asLarge(trip, kept);
+
+const asLarge = ({ errand }: Trip, { file, rung }: Kept): LargeFile => ({
+  path: errand.path.relative,
+  rung,
+  mtime: null,
+  sha256: file.sha256,
+  encoding: null,
+  cached: true,
+  stored: file,
+});
+
+type Answer = { readonly rung: Way } | Question;
+
+/**
+ * Notes every operation (E8): what was had is a trace, what failed an information, and a path that leads out of the
+ * project a violation. Null is nothing done.
+ */
+export async function noted<T extends Answer | null>(
+  audit: Audit,
+  operation: string,
+  subject: string,
+  { caller, client, signal }: ToolContext,
+  work: () => Promise<T>,
+): Promise<T> {
+  const about = { operation, user: caller.user, client: client.name, subject };
+  try {
+    const done = await work();
+    if (done !== null) audit.note({ ...about, level: 'trace', ...outcome(done) });
+    return done;
+  } catch (cause) {
+    const error = asWorkcrateError(cause);
+    const event = { ...about, result: signal.aborted ? 'cancelled' : error.code };
+    if (error.code === 'path_refused')
+      audit.violation(event, String(error.details['kind'] ?? 'path_refused'), error);
+    else audit.note({ ...event, level: 'info' });
+    throw cause;
+  }
+}
+
+function outcome(done: Answer) {
+  if ('ask' in done) return { result: 'asked' };
+  return { result: isOffer(done) ? 'offered' : 'ok', details: { rung: done.rung } };
+}

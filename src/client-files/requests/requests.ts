@@ -1,0 +1,207 @@
+import { inputRequired, type InputResponseView } from '@modelcontextprotocol/server';
+import type { Clock } from '../../clock.ts';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import { isWorkcrateError } from '../../errors.ts';
+import type { Question, ToolContext } from '../../mcp/tool.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Rung } from '../client-file.ts';
+import {
+  createPathsByProject,
+  createPolicy,
+  type AllowedPaths,
+  type Policy,
+  type ProjectPaths,
+} from '../policy/policy.ts';
+import { cannot, createMissingWarning, placeOf } from './failures.ts';
+import { bears, usualRung, type Errand, type Footing, type Offer, type Trip } from './file-request.ts';
+import type { Proofs } from './filesystem-challenge.ts';
+import type { Ladder } from './methods.ts';
+import { answerKey, createRoots, type Left, type Subject } from './questions.ts';
+
+/** What every request for something of a client's has. */
+export interface Wish {
+  readonly path: string;
+  /** The rung that is wanted; where nobody says, the best that this client can do. */
+  readonly via?: Rung | undefined;
+  /** What the command of an offer printed. */
+  readonly proof?: string | undefined;
+  /** Whether the same call asks for other things too, so that an answer may be to one of those. */
+  readonly amongOthers?: boolean | undefined;
+}
+
+export interface ReadWish extends Wish {
+  /** Of the text, by any of its names. */
+  readonly encoding?: string | undefined;
+  /** Whether the bytes matter, not a text. */
+  readonly binary?: boolean | undefined;
+  /** What the file is said to be; compared with what comes. */
+  readonly size?: number | undefined;
+  readonly sha256?: string | undefined;
+  /** Whether to pass over what is remembered. */
+  readonly refresh?: boolean | undefined;
+}
+
+export interface ListWish extends Wish {
+  readonly recursive?: boolean | undefined;
+  readonly pattern?: string | undefined;
+}
+
+export interface ApproachOptions {
+  readonly ladder: Ladder;
+  readonly proofs: Proofs;
+  /** The project's folder of clients on this machine that do not tell theirs; null where it was not set. */
+  readonly root: string | null;
+  readonly paths: AllowedPaths;
+  /** Projects for which other paths are allowed. */
+  readonly projects?: readonly ProjectPaths[];
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A request whose path was judged. */
+export interface Approach {
+  readonly trip: Trip;
+  readonly policy: Policy;
+  /** What the round before left, where this one brings an answer. */
+  readonly left: Left | null;
+  /** Whether the file can be read without the client. */
+  readonly isDirect: boolean;
+}
+
+type Terms = Omit<Errand, 'operation' | 'path' | 'root' | 'place'>;
+
+const mostPolicies = 100;
+/** No path is empty. */
+const byHand: Subject = { operation: 'read', path: '' };
+
+export type Approaches = ReturnType<typeof createApproaches>;
+
+/** Finds out what is asked for, of which project, and by which way it may come. */
+export function createApproaches(options: ApproachOptions) {
+  const { ladder, proofs, root, paths, projects = [], clock, log } = options;
+  const policies = new BoundedMap<string | null, Policy>({ mostEntries: mostPolicies, whenFull: 'clear' });
+  const pathsIn = createPathsByProject(paths, projects);
+  const check = (folder: string) => void createPolicy({ root: folder, ...pathsIn(folder) });
+  const warnOfMissing = createMissingWarning(pathsIn, log);
+  const roots = createRoots({ root, check, clock });
+  /** Rounds whose answer was taken: a call may look twice for the same. */
+  const taken = new WeakSet<ToolContext['client']>();
+  /** Whether a path can be judged only by who knows the project's folder. */
+  const dependsOnRoot =
+    projects.length > 0 || [...(paths.read ?? []), ...(paths.list ?? [])].some(isAbsolute);
+
+  function policyOf(context: ToolContext): Policy {
+    const folder = roots.of(context);
+    const known = policies.get(folder) ?? createPolicy({ root: folder, ...pathsIn(folder) });
+    policies.set(folder, known);
+    return known;
+  }
+
+  const askRoots = (subject: Subject, context: ToolContext): Question =>
+    ladder.questions.ask(subject, context, 'roots', () => inputRequired.listRoots());
+
+  /** The answer to where the project is leads back to the beginning. */
+  function takeAnswer(subject: Subject, context: ToolContext, wish: Wish): Left | null {
+    if (taken.has(context.client)) return null;
+    const left = ladder.questions.take(subject, context, wish.amongOthers ?? false);
+    if (left !== null) taken.add(context.client);
+    if (left?.rung !== 'roots') return left;
+    roots.tell(context, answerOf(context));
+    return null;
+  }
+
+  function prove(context: ToolContext, { root: folder }: Policy, proof: string): void {
+    if (!context.sharesMachine || folder === null)
+      throw cannot('This server cannot read the files of this client directly.', 'call without proof.');
+    const { user } = context.caller;
+    if (proofs.isProven(user, folder)) return;
+    proofs.prove(user, folder, proof);
+    warnOfMissing([folder]);
+  }
+
+  const footingOf = ({ client, sharesMachine }: ToolContext, { root: folder }: Errand): Footing => ({
+    capabilities: client.capabilities,
+    sharesProject: sharesMachine && folder !== null,
+  });
+
+  /** For what is no errand, such as what is given by hand: the same project has to be known. */
+  function policyFor(context: ToolContext): Pick<Policy, 'root' | 'judge'> | Question {
+    takeAnswer(byHand, context, { path: byHand.path, amongOthers: true });
+    if (roots.canAsk(context)) return askRoots(byHand, context);
+    const { root: folder, judge } = policyOf(context);
+    return { root: placeOf(folder, context), judge };
+  }
+
+  return {
+    policyFor,
+    warnOfMissing,
+
+    demand(path: string, context: ToolContext): null {
+      const isKnown = !(dependsOnRoot || isAbsolute(path)) || !roots.canAsk(context);
+      if (isKnown) policyOf(context).judge(path, 'read');
+      return null;
+    },
+
+    begin(
+      operation: Errand['operation'],
+      wish: Wish,
+      terms: Terms,
+      context: ToolContext,
+    ): Approach | Question {
+      const subject = { operation, path: wish.path };
+      const left = takeAnswer(subject, context, wish);
+      // Nothing of the path is told by asking for the folder without which it cannot be judged.
+      const needsRoot = dependsOnRoot || isAbsolute(wish.path);
+      if (left === null && needsRoot && roots.canAsk(context)) return askRoots(subject, context);
+      const policy = policyOf(context);
+      const path = policy.judge(wish.path, operation);
+      // Whose docs/a.md it is: another window of the same person may have another project.
+      if (left === null && roots.canAsk(context)) return askRoots(subject, context);
+      if (left === null && wish.proof !== undefined) prove(context, policy, wish.proof);
+      const place = placeOf(policy.root, context);
+      const errand: Errand = { operation, path, root: policy.root, place, ...terms };
+      const isProven = policy.root !== null && proofs.isProven(context.caller.user, policy.root);
+      const isWanted = wish.via === undefined || wish.via === 'direct' || wish.proof !== undefined;
+      const isDirect = isProven && isWanted && footingOf(context, errand).sharesProject;
+      const about = { ...subject, root: policy.root };
+      return { trip: { errand, subject: about, context }, policy, left, isDirect };
+    },
+
+    /** Asks the client by the rung that is wanted, or by the best that it can bear. */
+    async ask({ trip }: Approach, { via }: Wish): Promise<Question | Offer> {
+      const { errand, context } = trip;
+      const footing = footingOf(context, errand);
+      const rung = via ?? usualRung(errand, footing);
+      if (!bears(rung, errand, footing)) throw await unable(trip, rung);
+      return rung === 'direct' ? ladder.offerProof(trip) : ladder.ask(rung, trip);
+    },
+  };
+
+  async function unable(trip: Trip, rung: Rung) {
+    const offer = (await ladder.ask('upload', trip)) as Offer;
+    return cannot(
+      whyNot[rung],
+      `run this with sh in the project's folder and call again without via: ${offer.command}\nWithout a shell: give the user this page to upload it, ${offer.pageUrl}`,
+    );
+  }
+}
+
+const whyNot: Readonly<Record<Rung, string>> = {
+  direct: 'This server cannot read the files of this client directly, or does not know where its project is.',
+  upload: 'Nothing can be sent to this server.',
+  url: 'This client cannot open pages for its user: it declared no URL elicitation.',
+  form: 'This client cannot show forms (it declared no form elicitation), or this is not a small text.',
+  sampling: 'This client offers no model (it declared no sampling), or the file is too large for one.',
+};
+
+/** A client that does not say where its project is can be asked for its files all the same. */
+function answerOf({ client }: ToolContext): InputResponseView {
+  try {
+    return client.answer(answerKey);
+  } catch (error) {
+    if (!isWorkcrateError(error, 'client_refused') && !isWorkcrateError(error, 'client_timeout')) throw error;
+    return { kind: 'missing' };
+  }
+}
+
+const isAbsolute = (path: string): boolean => /^(?:[/\\]|[a-z]:)/i.test(path);

@@ -1,0 +1,199 @@
+import { z } from 'zod';
+import { linkShape } from '../../links/link-result.ts';
+import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
+import {
+  isOffer,
+  type Bridge,
+  type ClientEntry,
+  type ClientListing,
+  type ListWish,
+} from '../client-files.ts';
+import {
+  allowedText,
+  createLarge,
+  offered,
+  offerShape,
+  pathShape,
+  rungShape,
+  wishShape,
+  type Large,
+  type LargeOptions,
+} from './read.ts';
+
+export interface ListToolOptions extends LargeOptions {
+  readonly bridge: Pick<Bridge, 'list'>;
+  /** What may be listed, for the description. */
+  readonly listable: readonly string[];
+}
+
+/** More than that is of use to programs alone. */
+const mostShown = 1000;
+const mostCharacters = 48 * 1024;
+
+const entryShape = z.object({
+  path: z.string().describe("From the project's folder"),
+  name: z.string(),
+  type: z.enum(['file', 'folder', 'link', 'other']),
+  size: z.number().nullable(),
+  mtime: z.number().nullable().describe('Milliseconds since 1970'),
+  get children() {
+    return z.array(entryShape).optional().describe('What is in a folder, where recursive was set');
+  },
+});
+
+const output = z.object({
+  status: z.enum(['listed', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
+  path: z.string(),
+  rung: rungShape,
+  offer: offerShape.optional(),
+  entries: z.array(entryShape).optional().describe(`A tree, of at most ${mostShown} in all`),
+  count: z.number().int().optional().describe('How many there are in all'),
+  hidden: z.number().int().optional().describe('How many were left out because they are not allowed'),
+  cut: z.boolean().optional().describe('Whether there are, or may be, more than are counted'),
+  file_id: z.string().optional().describe('All of them, one JSON object a line'),
+  link: linkShape.optional(),
+});
+
+type Output = z.input<typeof output>;
+
+export function listTool(options: ListToolOptions): Tool {
+  const large = createLarge(options);
+  return defineTool({
+    name: 'list_client_directory',
+    group: 'client',
+    title: 'List a folder of the client',
+    description: `Lists a folder of the user's project, which is on the client, not on this server: name, type, size and time of each entry. Where the client cannot be asked, or with via set to upload, the answer holds a command for your shell: run it, then call again. ${allowedText(options.listable)}`,
+    input: z.strictObject({
+      path: pathShape('Folder').describe("Folder, from the project's folder, such as docs"),
+      recursive: z.boolean().optional().describe('Also all folders below it'),
+      pattern: z
+        .string()
+        .min(1)
+        .max(1024)
+        .optional()
+        .describe('Only paths below the folder that match, such as *.md or **/*.csv'),
+      ...wishShape,
+    }),
+    output,
+    annotations: { readOnlyHint: true, openWorldHint: true },
+    auditFields: { subject: ['path'] },
+    async handle(wish, context) {
+      const answer = await options.bridge.list(wish, context);
+      if ('ask' in answer) return answer;
+      if (isOffer(answer)) return offered(answer);
+      const result = await shown(large, answer, context);
+      return isTooNarrow(wish) ? { ...result, text: `${result.text}\n${narrow}` } : result;
+    },
+  });
+}
+
+const narrow = 'Only the folder itself was listed, but the pattern names folders below it: set recursive.';
+
+const isTooNarrow = ({ recursive = false, pattern = '' }: Pick<ListWish, 'recursive' | 'pattern'>): boolean =>
+  !recursive && pattern.includes('/');
+
+async function shown(large: Large, listing: ClientListing, context: ToolContext) {
+  const { path, rung, hidden, cut } = listing;
+  const entries = inTreeOrder(listing.entries);
+  const { nodes, isAll } = fitting(withFolders(path, entries));
+  const structured: Output = {
+    status: 'listed',
+    path,
+    rung,
+    entries: buildTree(nodes),
+    count: entries.length,
+    hidden,
+    cut,
+  };
+  const start = path === '' ? 0 : path.length + 1;
+  const text = [told(listing), ...nodes.map((node) => line(start, node))].join('\n');
+  if (isAll) return { text, structured };
+  const all = await large.byLink(context, `${path || 'project'}.jsonl`, lines(entries));
+  return {
+    text: `${text}\nAll ${entries.length}: ${all.fileId}. ${all.text}`,
+    structured: { ...structured, file_id: all.fileId, link: all.structured },
+    content: all.content!,
+  };
+}
+
+function told({ path, entries, rung, hidden, cut }: ClientListing): string {
+  const left = hidden === 0 ? '' : `, ${hidden} left out`;
+  return `${path || '.'}: ${entries.length} entries${cut ? ', cut off' : ''}${left}, by ${rung}`;
+}
+
+/** Those that fit into a conversation: names may be long, and folders lie deep. */
+function fitting(all: Iterable<ClientEntry>): { nodes: ClientEntry[]; isAll: boolean } {
+  const nodes: ClientEntry[] = [];
+  let left = mostCharacters;
+  for (const node of all) {
+    left -= node.path.length;
+    if (nodes.length === mostShown || left < 0) return { nodes, isAll: false };
+    nodes.push(node);
+  }
+  return { nodes, isAll: true };
+}
+
+function line(start: number, entry: ClientEntry): string {
+  const depth = entry.path.slice(start).split('/').length;
+  const mark = entry.type === 'folder' ? '/' : entry.type === 'link' ? ' (link)' : '';
+  const size = entry.size === null ? '' : `  ${entry.size} bytes`;
+  const time = entry.mtime === null ? '' : `  ${new Date(entry.mtime).toISOString().slice(0, 19)}Z`;
+  return `${'  '.repeat(depth)}${nameOf(entry)}${mark}${size}${time}`;
+}
+
+function* lines(entries: readonly ClientEntry[]): Generator<Uint8Array> {
+  const batch = 1000;
+  for (let at = 0; at < entries.length; at += batch) {
+    const some = entries.slice(at, at + batch);
+    yield Buffer.from(some.map((entry) => `${JSON.stringify({ ...entry, name: nameOf(entry) })}\n`).join(''));
+  }
+}
+
+/** An entry in its place in the tree. */
+export interface TreeNode extends ClientEntry {
+  readonly name: string;
+  /** What is in it, where folders were gone into. */
+  children?: TreeNode[];
+}
+
+/** What is in a folder follows it at once: `a`, `a/b`, `a.md`. */
+function inTreeOrder(entries: readonly ClientEntry[]): ClientEntry[] {
+  return entries
+    .map((entry) => ({ entry, key: entry.path.replaceAll('/', '\0') }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ entry }) => entry);
+}
+
+/**
+ * Every entry, in the order of a tree, with the folders above it before the first of what is in them: also those that a
+ * pattern left out, since a name alone does not tell where it is.
+ */
+function* withFolders(folder: string, entries: readonly ClientEntry[]): Generator<ClientEntry> {
+  const seen = new Set<string>();
+  const start = folder === '' ? 0 : folder.length + 1;
+  for (const entry of entries) {
+    for (let at = entry.path.indexOf('/', start); at > 0; at = entry.path.indexOf('/', at + 1)) {
+      const path = entry.path.slice(0, at);
+      if (!seen.has(path)) yield { path, type: 'folder', size: null, mtime: null };
+      seen.add(path);
+    }
+    seen.add(entry.path);
+    yield entry;
+  }
+}
+
+/** The same as a tree. Takes entries as `withFolders` gives them. */
+function buildTree(entries: readonly ClientEntry[]): TreeNode[] {
+  const top: TreeNode[] = [];
+  const nodes = new Map<string, TreeNode>();
+  for (const entry of entries) {
+    const above = nodes.get(entry.path.slice(0, Math.max(0, entry.path.lastIndexOf('/'))));
+    const node: TreeNode = { ...entry, name: nameOf(entry) };
+    if (above === undefined) top.push(node);
+    else (above.children ??= []).push(node);
+    nodes.set(entry.path, node);
+  }
+  return top;
+}
+
+const nameOf = ({ path }: ClientEntry): string => path.slice(path.lastIndexOf('/') + 1);

@@ -1,0 +1,173 @@
+import { resolve } from 'node:path';
+import { findNearest } from '../edit-distance.ts';
+import { WorkcrateError } from '../errors.ts';
+import { program } from '../program.ts';
+import { fail, readConfigFile, type FileValue } from './file.ts';
+import { bytes, flag, range, type Range } from './kinds.ts';
+import {
+  environmentName,
+  fileKey,
+  flagName,
+  settings,
+  type Config,
+  type Environment,
+  type Setting,
+  type SettingName,
+} from './settings.ts';
+import { unknownVariables, type UnknownVariable } from './unknown.ts';
+
+export { usualClientPaths, type Config, type SettingName } from './settings.ts';
+
+/** Settings and where each came from: a flag, a variable, a line of the config file, or the default. */
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly origins: ReadonlyMap<string, string>;
+  /** Variables that begin as ours do, but are none of ours. */
+  readonly unknown: readonly UnknownVariable[];
+}
+
+type Flags = Readonly<Record<string, string | undefined>>;
+
+const settingNames = Object.keys(settings) as SettingName[];
+
+/** Flags win over the environment, that over the config file, that over the defaults. */
+export function loadConfig(flags: Flags, environment: Environment = process.env): LoadedConfig {
+  const path = flags['config'] ?? (environment.WORKCRATE_CONFIG || undefined);
+  const file = path === undefined ? new Map<string, FileValue>() : readConfigFile(path, structuredKeys);
+  if (path !== undefined) refuseUnknownKeys(path, file);
+  const origins = new Map<string, string>();
+  const entries = settingNames.map((name) => {
+    const { value, origin } = resolveSetting(name, flags, environment, file, path ?? '');
+    origins.set(name, origin);
+    return [name, value];
+  });
+  const unknown = unknownVariables(environment);
+  return { config: settle(Object.fromEntries(entries) as Config), origins, unknown };
+}
+
+/** The key with which a command asks a server: no setting, since it belongs to a person and not to the server. */
+export function operatorKey(flags: Flags, environment: Environment = process.env): string | null {
+  return flags['key'] ?? (environment.WORKCRATE_KEY || null);
+}
+
+function resolveSetting(
+  name: SettingName,
+  flags: Flags,
+  environment: Environment,
+  file: ReadonlyMap<string, FileValue>,
+  path: string,
+): { value: unknown; origin: string } {
+  const setting = settings[name] as Setting<unknown>;
+  const fromFlag = flags[flagName(name)];
+  if (fromFlag !== undefined) return parse(setting, fromFlag, `--${flagName(name)}`);
+  for (const variable of [environmentName(name), ...(setting.aliases ?? [])]) {
+    const value = environment[variable];
+    if (value !== undefined && value !== '') return parse(setting, value, variable);
+  }
+  for (const key of fileKeys(name)) {
+    const written = file.get(key);
+    if (written !== undefined) return parse(setting, written.text, `${path}, line ${written.line}: ${key}`);
+  }
+  return { value: setting.fallback(environment), origin: 'default' };
+}
+
+function parse(setting: Setting<unknown>, text: string, origin: string): { value: unknown; origin: string } {
+  try {
+    return { value: setting.kind.parse(text.trim()), origin };
+  } catch (cause) {
+    const given = setting.secret ? 'the value given' : JSON.stringify(withoutPassword(text));
+    throw new WorkcrateError('config_invalid', `${origin} takes ${setting.kind.takes}, not ${given}`, {
+      cause,
+    });
+  }
+}
+
+/** What stands before the host of a URL. */
+const withoutPassword = (text: string): string => text.replace(/\/\/[^/]*@/, '//…@');
+
+function fileKeys(name: SettingName): string[] {
+  const { fileAlias } = settings[name] as Setting<unknown>;
+  return fileAlias === undefined ? [fileKey(name)] : [fileKey(name), fileAlias];
+}
+
+const structuredKeys: ReadonlySet<string> = new Set([fileKey('projects')]);
+
+function refuseUnknownKeys(path: string, file: ReadonlyMap<string, FileValue>): void {
+  const known = new Set(settingNames.flatMap(fileKeys));
+  for (const [key, { line }] of file) if (!known.has(key)) failUnknownKey(path, line, key, known);
+  for (const name of settingNames) {
+    const [first, second] = fileKeys(name).filter((key) => file.has(key));
+    if (second !== undefined)
+      fail(path, file.get(second)!.line, `${second} and ${first} are the same setting`);
+  }
+}
+
+function failUnknownKey(path: string, line: number, key: string, known: ReadonlySet<string>): never {
+  const nearest = findNearest(key, known);
+  const question = nearest === null ? '' : ` Did you mean ${nearest}?`;
+  fail(path, line, `unknown key ${JSON.stringify(key)}.${question} ${program} --print-config lists all keys`);
+}
+
+/** Relative folders are meant from where the program was started, and `localhost` is one address of it. */
+function settle(config: Config): Config {
+  return {
+    ...config,
+    host: config.host === 'localhost' ? '127.0.0.1' : config.host,
+    data: resolve(config.data),
+    filesDir: config.filesDir === null ? null : resolve(config.filesDir),
+    placesDir: config.placesDir === null ? null : resolve(config.placesDir),
+    toolsPath: resolve(config.toolsPath),
+    skillsPath: resolve(config.skillsPath),
+    shareRoots: config.shareRoots.map((root) => resolve(root)),
+  };
+}
+
+/** The config as a config file, each line with its origin. A secret is a comment that tells it is set. */
+export function printConfig({ config, origins }: LoadedConfig): string {
+  return settingNames.map((name) => `${shown(name, config)}  # ${origins.get(name)}\n`).join('');
+}
+
+function shown(name: SettingName, config: Config): string {
+  const value = config[name];
+  const { secret } = settings[name] as Setting<unknown>;
+  if (secret && value !== null) return `# ${fileKey(name)}: (set, not shown)`;
+  const { kind } = settings[name] as Setting<unknown>;
+  return `${fileKey(name)}: ${JSON.stringify(kind === range ? shownRange(value as Range) : (value ?? ''))}`;
+}
+
+/** A line of help for each setting, and one with its variables. */
+export function settingsHelp(names: readonly SettingName[] = settingNames): string {
+  const lines = names.map((name) => {
+    const setting = settings[name] as Setting<unknown>;
+    const names = [`--${flagName(name)}`.padEnd(22), setting.help].join(' ');
+    const usual = defaultText(setting);
+    return `  ${names}${usual === '' ? '' : ` [${usual}]`}\n${' '.repeat(25)}${variables(name, setting)}\n`;
+  });
+  return lines.join('');
+}
+
+/** The default as it would be written, with `~` for the home folder; empty where there is none. */
+export function defaultText(setting: Setting<unknown>): string {
+  const value = setting.fallback({ HOME: '~' });
+  if (value === null || value === false) return '';
+  if (setting.kind === bytes) return shownBytes(Number(value));
+  if (setting.kind === range) return shownRange(value as Range);
+  return Array.isArray(value) ? value.join(',') : String(value as string | number);
+}
+
+const shownRange = ({ from, to }: Range): string => `${from}-${to}`;
+
+function shownBytes(size: number): string {
+  return size < 1024 ** 3 ? `${size / 1024 ** 2}MB` : `${size / 1024 ** 3}GB`;
+}
+
+function variables(name: SettingName, setting: Setting<unknown>): string {
+  return [environmentName(name), ...(setting.aliases ?? [])].join(', ');
+}
+
+/** The settings as options for the argument parser. */
+export function flagOptions(): Record<string, { type: 'string' | 'boolean' }> {
+  const option = (name: SettingName) =>
+    ({ type: settings[name].kind === flag ? 'boolean' : 'string' }) as const;
+  return Object.fromEntries(settingNames.map((name) => [flagName(name), option(name)]));
+}

@@ -1,0 +1,134 @@
+import { startTimeSlices } from '../../concurrency/yield.ts';
+import { mediaTypeOf } from '../../files/files.ts';
+import { createGlob } from '../../glob.ts';
+import type { Caller } from '../../identity.ts';
+import { collectBytes } from '../../streams.ts';
+import { openContainer, type CrateContainer, type CrateFile } from '../sources/sources.ts';
+import { noSource } from './copies.ts';
+import { createHandingOut, demandFile, type InsideOptions, type OpenCrate } from './share.ts';
+
+export interface Listing extends ListedPage {
+  readonly locator: string;
+  /** Entries without a name that can be trusted. */
+  readonly unsafe: number;
+}
+
+/** The largest file that is shown as text. */
+const mostText = 20_000;
+
+export type Inside = ReturnType<typeof createInside>;
+
+/** Looks into crates where they stand, and hands out what is in them. */
+export function createInside(options: InsideOptions) {
+  async function open(caller: Caller, crateId: string, signal: AbortSignal): Promise<OpenCrate> {
+    const place = await options.find(caller, crateId, signal);
+    const source = options.sourceOf(place.source);
+    if (source === null) throw noSource(place.source);
+    return { place, source, container: await openContainer(source, place, { signal }) };
+  }
+
+  return {
+    /** The crate itself, held open, for whoever reads much of it. */
+    open: async (caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateContainer> =>
+      (await open(caller, crateId, signal)).container,
+
+    async list(caller: Caller, crateId: string, request: ListRequest, signal: AbortSignal): Promise<Listing> {
+      const fits = request.glob === null ? () => true : createGlob(request.glob);
+      const { place, container } = await open(caller, crateId, signal);
+      await using _held = container;
+      const page = await listedPage(container, fits, request, signal);
+      return { locator: place.locator, ...page, unsafe: container.unsafe };
+    },
+
+    /** A file as text where it is small and text; otherwise only what it is. */
+    async read(caller: Caller, crateId: string, path: string, signal: AbortSignal) {
+      const { container } = await open(caller, crateId, signal);
+      await using _held = container;
+      const file = await demandFile(container, path);
+      const described = { size: file.size, mediaType: mediaTypeOf(path) };
+      if (file.size > mostText) return { ...described, text: null };
+      const bytes = await collectBytes(container.read(file, { limit: mostText, signal }));
+      return { ...described, text: textOf(bytes) };
+    },
+
+    /** The verified bytes of a file. */
+    async *stream(caller: Caller, crateId: string, path: string, signal: AbortSignal) {
+      const { container } = await open(caller, crateId, signal);
+      await using _held = container;
+      const file = await demandFile(container, path);
+      yield* container.read(file, { limit: Number.MAX_SAFE_INTEGER, signal });
+    },
+
+    ...createHandingOut(options, open),
+
+    /** Files of crates as inputs of a run. They are opened when they are copied. */
+    async inputs(
+      caller: Caller,
+      wanted: readonly { readonly crateId: string; readonly path: string; readonly name: string }[],
+      signal: AbortSignal,
+    ) {
+      const found = [];
+      for (const { crateId, path, name } of wanted) {
+        const { container } = await open(caller, crateId, signal);
+        await using _held = container;
+        const { size } = await demandFile(container, path);
+        const origin = { crate_id: crateId, path };
+        const read = (until: AbortSignal) => this.stream(caller, crateId, path, until);
+        found.push({ name, origin, size, open: read });
+      }
+      return found;
+    },
+  };
+}
+
+/** Null for what is not text. */
+function textOf(bytes: Buffer): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+}
+
+export interface ListRequest {
+  readonly glob: string | null;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface ListedPage {
+  /** How many fit, in all. */
+  readonly count: number;
+  readonly files: readonly CrateFile[];
+  readonly next: number | null;
+}
+
+/** A page is at its end as well when it takes so much as JSON: names have up to 4 KiB. */
+const mostBytes = 1024 * 1024;
+/** What stands around a name there. */
+const aroundName = 120;
+
+/** One page of the files that fit; all are looked at, since all are counted. */
+async function listedPage(
+  container: CrateContainer,
+  fits: (path: string) => boolean,
+  { limit, offset }: Omit<ListRequest, 'glob'>,
+  signal: AbortSignal,
+): Promise<ListedPage> {
+  const files: CrateFile[] = [];
+  const slices = startTimeSlices(signal);
+  let [count, bytes, isFull] = [0, 0, false];
+  for await (const file of container.files(signal)) {
+    if (slices.isOver()) await slices.next();
+    signal.throwIfAborted();
+    if (!fits(file.path)) continue;
+    if (count++ < offset || isFull) continue;
+    bytes += aroundName + Buffer.byteLength(JSON.stringify(file.path));
+    isFull = files.length >= limit || (bytes > mostBytes && files.length > 0);
+    if (!isFull) files.push(file);
+  }
+  const next = offset + files.length < count && files.length > 0 ? offset + files.length : null;
+  return { count, files, next };
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { digestOf } from '../../files/files.ts';
+import { bytesGone, objectDownload, type Download } from '../../links/links.ts';
+import type { OpenSourceObject, Source, SourceObject } from '../../storage/source.ts';
+
+const mostKnown = 1000;
+
+/**
+ * Tells whether an object of a folder holds the bytes that a link was made for, although it has another stamp. It is
+ * read for that, once: the answer is remembered, and links that are under way wait for one reading.
+ */
+function createCopies() {
+  const known = new BoundedMap<string, Promise<boolean>>({ mostEntries: mostKnown });
+  return async (source: Source, reference: Reference, there: SourceObject): Promise<boolean> => {
+    if (source.kind !== 'folder' || !mayBeCopy(reference, there)) return false;
+    const { object, start, end, sha256, crc32 } = reference;
+    const key = JSON.stringify([source.url, object, there.stamp, start, end, sha256, crc32]);
+    const answer = known.get(key) ?? hasSameBytes(source, reference, there);
+    known.set(key, answer);
+    // A disk that fails for a moment says nothing of the bytes.
+    answer.catch(() => known.delete(key));
+    return answer;
+  };
+}
+
+/** A sha256 proves it alone. A CRC does where size and time are the same, as a copy keeps them. */
+function mayBeCopy({ stamp, sha256, crc32 }: Reference, there: SourceObject): boolean {
+  if (sizeIn(stamp) !== there.size) return false;
+  return sha256 !== null || (crc32 !== null && sizeAndTime(stamp) === sizeAndTime(there.stamp));
+}
+
+/** A stamp of a file begins with its size, see folder.ts. */
+const sizeIn = (stamp: string): number => Number.parseInt(stamp, 36);
+
+/** What a stamp of a file says before what a copy does not keep. */
+const sizeAndTime = (stamp: string): string => stamp.split('-').slice(0, -2).join('-');
+
+async function hasSameBytes(source: Source, reference: Reference, there: SourceObject): Promise<boolean> {
+  const { object, start, end, sha256, crc32 } = reference;
+  try {
+    await using opened = await source.open(object);
+    if (opened?.object.stamp !== there.stamp) return false;
+    const found = await digestOf(opened.read(start, end));
+    return sha256 === null ? found.crc32 === crc32 : found.sha256 === sha256;
+  } catch (error) {
+    if (isWorkcrateError(error, 'crate_changed') || isWorkcrateError(error, 'crate_gone')) return false;
+    throw error;
+  }
+}
+
+/** What a link to an object of a source, or to a stretch of one, has to remember. It is made here and never by a caller. */
+export interface Reference {
+  readonly source: string;
+  readonly object: string;
+  readonly stamp: string;
+  readonly start: number;
+  readonly end: number;
+  readonly crc32: number | null;
+  /** Of these bytes; null where nobody has read them. */
+  readonly sha256: string | null;
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly modified: number;
+  /** What downloads were told that the bytes are, before the object got another stamp. */
+  readonly version?: string;
+}
+
+export type SourceOf = (url: string) => Source | null;
+
+/** What links to crates give: `bytes_gone` once the object is no longer what it was. */
+export function createElsewhere(sourceOf: SourceOf) {
+  const isCopy = createCopies();
+
+  /** The same bytes under another stamp, as in a restored backup, are taken for what they are. */
+  async function current(source: Source, reference: Reference, there: SourceObject | null) {
+    if (there === null) throw bytesGone();
+    if (there.stamp === reference.stamp) return reference;
+    if (!(await isCopy(source, reference, there))) throw bytesGone();
+    return { ...reference, stamp: there.stamp, version: versionOf(reference) };
+  }
+
+  return {
+    async download(text: string, renew: (text: string) => Promise<unknown>): Promise<Download> {
+      const given = JSON.parse(text) as Reference;
+      const source = sourceOf(given.source);
+      if (source === null) throw bytesGone();
+      const object = await source.stat(given.object);
+      const reference = await current(source, given, object);
+      if (reference !== given) await renew(JSON.stringify(reference));
+      const isWhole = reference.start === 0 && reference.end === object!.size;
+      return objectDownload({
+        ...reference,
+        version: versionOf(reference),
+        object: () => openUnchanged(source, reference),
+        ...(isWhole
+          ? { presign: (expiresAt, response) => source.presign(reference.object, expiresAt, response) }
+          : {}),
+      });
+    },
+  };
+}
+
+function versionOf({ version, stamp, start, end }: Reference): string {
+  if (version !== undefined) return version;
+  return createHash('sha256')
+    .update(JSON.stringify([stamp, start, end]))
+    .digest('hex');
+}
+
+async function openUnchanged(source: Source, reference: Reference): Promise<OpenSourceObject> {
+  const opened = await source.open(reference.object).catch(asGone);
+  if (opened === null) throw bytesGone();
+  if (opened.object.stamp === reference.stamp) return opened;
+  await opened[Symbol.asyncDispose]();
+  throw bytesGone();
+}
+
+function asGone(error: unknown): null {
+  if (isWorkcrateError(error, 'crate_gone') || isWorkcrateError(error, 'crate_changed')) return null;
+  throw error;
+}
+
+/** A source that the settings name no longer. */
+export const noSource = (url: string): WorkcrateError =>
+  new WorkcrateError(
+    'source_unreachable',
+    `The crate is in ${url}, which is no source of this server any more. Name it again in --crate-sources, or sync_index.`,
+  );

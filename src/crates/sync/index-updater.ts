@@ -1,0 +1,158 @@
+import type { Clock } from '../../clock.ts';
+import type { Database } from '../../database/database.ts';
+import { isWorkcrateError } from '../../errors.ts';
+import type { Log } from '../../observability/log.ts';
+import type { BrokenCrate, ReadCrate } from '../crate.ts';
+import type { IndexReader } from '../index/reading.ts';
+import type { IndexWriter, SourceState, SummedUp } from '../index/writing.ts';
+import { summaryOf } from '../metadata/summary.ts';
+import type { Fitting } from '../semantic/semantic.ts';
+import { takeLease } from './lease.ts';
+import { nobody } from './loose-archives.ts';
+import type { WatchedSource } from './sync.ts';
+
+/** A batch is one transaction; more would keep others from writing for too long. */
+const mostCrates = 200;
+const mostEntities = 20_000;
+/** Characters: some crates have few entities and much to say. */
+const mostText = 8_000_000;
+
+/** Each crate that is put in by itself is a segment of its own, and every search looks into all segments. */
+const mostUnmerged = 16;
+
+export interface KeeperOptions {
+  readonly database: Database;
+  readonly writer: IndexWriter;
+  readonly reader: Pick<IndexReader, 'documents' | 'documentOf'>;
+  readonly fitting: Fitting;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type Keeper = ReturnType<typeof createKeeper>;
+
+/** Puts what was read into the index, some at a time, and keeps the search by meaning in step. */
+export function createKeeper({ database, writer, reader, fitting, clock, log }: KeeperOptions) {
+  let [read, broken]: [SummedUp[], BrokenCrate[]] = [[], []];
+  let [entities, text, hasChanged] = [0, 0, false];
+  let unmerged = 0;
+
+  /** One process at a time. Where another is at it, it is left to that one. */
+  async function merge(signal: AbortSignal): Promise<void> {
+    unmerged = 0;
+    await using lease = await takeLease(database, 'merge', clock);
+    if (lease === null) return;
+    const until = AbortSignal.any([signal, lease.lost]);
+    while (await writer.merge(until)) until.throwIfAborted();
+    await lease.finish();
+  }
+
+  const summedUp = (crate: ReadCrate): SummedUp => ({
+    ...crate,
+    summary: JSON.stringify(summaryOf(crate, clock())),
+  });
+
+  async function flush(): Promise<void> {
+    const [crates, faulty] = [read, broken];
+    [read, broken, entities, text] = [[], [], 0, 0];
+    if (crates.length + faulty.length === 0) return;
+    hasChanged = true;
+    await writer.put(crates);
+    await writer.putBroken(faulty);
+  }
+
+  /** The search by words does not wait for an endpoint that is down. */
+  function tellOfEmbeddings(error: unknown): void {
+    if (!isWorkcrateError(error, 'embeddings_failed')) throw error;
+    log.warn('crates.not_embedded', { error });
+  }
+
+  /** False where it is left for another time: another process is at it, or the embeddings endpoint fails. */
+  async function refit(signal: AbortSignal): Promise<boolean> {
+    try {
+      hasChanged = false;
+      await fitting.refit(() => reader.documents(), signal);
+      return true;
+    } catch (error) {
+      hasChanged = true;
+      if (isWorkcrateError(error, 'index_busy')) return false;
+      tellOfEmbeddings(error);
+      return false;
+    }
+  }
+
+  return {
+    flush,
+
+    /** The stamps of a source's crates, by their ids. One that is for others to see than it was has to be read again. */
+    async known({ source, ownerOf }: WatchedSource): Promise<Map<string, string>> {
+      const known = new Map<string, string>();
+      for await (const page of writer.known(source.url))
+        for (const { crateId, object, stamp, owner } of page)
+          known.set(crateId, owner === nobody || owner === ownerOf(object) ? stamp : `${stamp} of another`);
+      return known;
+    },
+
+    async take(one: { readonly crate: ReadCrate } | { readonly broken: BrokenCrate }): Promise<void> {
+      if ('broken' in one) broken.push(one.broken);
+      else {
+        read.push(summedUp(one.crate));
+        entities += one.crate.metadata.entities.length + one.crate.files.length;
+        text += textIn(one.crate);
+      }
+      const isFull =
+        read.length + broken.length >= mostCrates || entities >= mostEntities || text >= mostText;
+      if (isFull) await flush();
+    },
+
+    /** Puts one in by itself, so that it is found at once, also while a sync is under way. */
+    async takeAtOnce(crate: ReadCrate, signal: AbortSignal): Promise<void> {
+      hasChanged = true;
+      await writer.put([summedUp(crate)]);
+      const document = await reader.documentOf(crate.place.crateId);
+      if (document !== null) await fitting.add([document]).catch(tellOfEmbeddings);
+      if (++unmerged >= mostUnmerged) await merge(signal);
+    },
+
+    async remove(crateIds: readonly string[]): Promise<void> {
+      if (crateIds.length === 0) return;
+      hasChanged = true;
+      await writer.remove(crateIds);
+    },
+
+    note: (source: string, state: SourceState, reason: string | null): Promise<void> =>
+      writer.noteSource(source, state, reason),
+
+    /** Forgets sources that are not among these. */
+    async forgetOthers(sources: readonly string[], signal: AbortSignal): Promise<void> {
+      for (const source of await writer.sources()) {
+        if (sources.includes(source)) continue;
+        signal.throwIfAborted();
+        hasChanged = true;
+        await writer.removeSource(source);
+      }
+    },
+
+    /** Changes may have been made that nobody has tidied up after. */
+    suspect(): void {
+      hasChanged = true;
+    },
+
+    /**
+     * What is worth doing once after many changes: merging segments, fitting the search by meaning anew. False where
+     * that is left for another time.
+     */
+    async tidyUp(signal: AbortSignal): Promise<boolean> {
+      await merge(signal);
+      if (!hasChanged && !(await fitting.needsRefit())) return true;
+      return refit(signal);
+    },
+  };
+}
+
+function textIn({ metadata }: ReadCrate): number {
+  let length = metadata.description.length;
+  for (const { properties } of metadata.entities)
+    for (const property of properties) length += 'text' in property ? property.text.length : 0;
+  return length;
+}

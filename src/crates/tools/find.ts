@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import { WorkcrateError } from '../../errors.ts';
+import { defineTool, type Tool } from '../../mcp/tool.ts';
+import type { Crates } from '../crates.ts';
+import { crateShape } from '../metadata/summary.ts';
+import { crateId, shownPage } from './schema.ts';
+
+const looking = { readOnlyHint: true, openWorldHint: false };
+
+/** Tools that find crates and say what is known of one. */
+export function findingTools(crates: Crates): Tool[] {
+  return [searchIndex(crates), searchByEntity(crates), listSearchableFields(crates), getCrate(crates)];
+}
+
+const mostOffset = 10_000;
+const paging = {
+  offset: z.number().int().min(0).max(mostOffset).default(0).describe('How many results to pass over'),
+};
+
+const foundShape = z.object({
+  crate_id: z.string(),
+  title: z.string(),
+  description: z.string(),
+  resource_locator: z.string(),
+  authors: z.array(z.string()),
+  year: z.number().int().nullable(),
+  score: z.number(),
+  snippet: z.string().describe('Where it matches, the words between ** and **'),
+  matched_in: z.array(z.string()),
+});
+
+const facetShape = z.record(z.string(), z.array(z.object({ value: z.string(), count: z.number().int() })));
+
+/** Each is a condition of the query. */
+const mostFilters = 32;
+
+function searchIndex(crates: Crates): Tool {
+  return defineTool({
+    name: 'search_index',
+    group: 'crates',
+    title: 'Search crates',
+    description:
+      'Finds research crates (RO-Crates) by words, by meaning, or both. Words are looked for in title, description, authors, keywords, entity names and file names; "a phrase", prefix*, -without, field:word and Type.property:value narrow it down. list_searchable_fields names the fields.',
+    input: z.strictObject({
+      query: z.string().max(10_000).describe('What to look for; may be empty with field_filters'),
+      mode: z
+        .enum(['keyword', 'semantic', 'hybrid'])
+        .default('hybrid')
+        .describe('keyword: the words themselves; semantic: by meaning; hybrid: both'),
+      field_filters: z
+        .record(
+          z.string(),
+          z.string(),
+          'field_filters takes an object of text to text, such as {"license": "MIT"}',
+        )
+        .refine(
+          (filters) => Object.keys(filters).length <= mostFilters,
+          `field_filters takes at most ${mostFilters} fields`,
+        )
+        .default({})
+        .describe(
+          'Only crates whose fields hold these, such as {"type": "ComputationalWorkflow", "year": "2020..2023"}',
+        ),
+      limit: z.number().int().min(1).max(100).default(10),
+      ...paging,
+    }),
+    output: z.object({
+      query: z.string(),
+      mode: z.enum(['keyword', 'semantic', 'hybrid']),
+      total: z.number().int(),
+      count: z.number().int(),
+      results: z.array(foundShape),
+      facets: facetShape,
+      next_offset: z.number().int().nullable(),
+      notes: z.array(z.string()),
+    }),
+    annotations: looking,
+    auditFields: { subject: [] },
+    async handle(input, { caller, signal }) {
+      const { query, mode, limit, offset } = input;
+      const filters = Object.entries(input.field_filters);
+      const page = await crates.search(caller, { query, mode, filters, limit, offset }, signal);
+      const { total, notes, next } = page;
+      const told = page.results.map(({ crateId: id, title }) => `${id} ${JSON.stringify(title)}`);
+      return {
+        text: [`${total} found${next === null ? '' : `, more from offset ${next}`}`, ...told, ...notes].join(
+          '\n',
+        ),
+        structured: shownPage(query, page),
+      };
+    },
+  });
+}
+
+function searchByEntity(crates: Crates): Tool {
+  return defineTool({
+    name: 'search_by_entity',
+    group: 'crates',
+    title: 'Search crates by an entity',
+    description:
+      'Finds crates that hold an entity of a type with a property of a value, such as Person, affiliation.name, "University of Oslo". The path follows references from entity to entity.',
+    input: z.strictObject({
+      type_name: z
+        .string()
+        .min(1)
+        .max(500)
+        .describe('Such as Person, File, ComputationalWorkflow; * for any'),
+      prop_path: z.string().min(1).max(500).describe('A property, or a path such as author.affiliation.name'),
+      prop_value: z.string().min(1).max(2000),
+      entry_field: z
+        .string()
+        .max(100)
+        .optional()
+        .describe('A field that the crate itself has to fit too, such as license'),
+      entry_value: z.string().max(2000).optional().describe('What that field has to hold'),
+      exact: z.boolean().default(true).describe('The whole value; false: any part of it, in any case'),
+      limit: z.number().int().min(1).max(100).default(50),
+      ...paging,
+    }),
+    output: z.object({
+      total: z.number().int().nullable().describe('null where there are too many to count'),
+      count: z.number().int(),
+      results: z.array(
+        foundShape.pick({ crate_id: true, title: true, description: true, resource_locator: true }),
+      ),
+      next_offset: z.number().int().nullable(),
+    }),
+    annotations: looking,
+    auditFields: { subject: [] },
+    async handle(input, { caller, signal }) {
+      if ((input.entry_field === undefined) !== (input.entry_value === undefined))
+        throw new WorkcrateError(
+          'invalid_input',
+          'entry_field and entry_value go together: give both or neither.',
+        );
+      const page = await crates.byEntity(
+        caller,
+        {
+          type: input.type_name,
+          path: input.prop_path,
+          value: input.prop_value,
+          entry:
+            input.entry_field === undefined ? null : { field: input.entry_field, value: input.entry_value! },
+          exact: input.exact,
+          limit: input.limit,
+          offset: input.offset,
+        },
+        signal,
+      );
+      const results = page.results.map(({ crateId, title, description, locator }) => ({
+        crate_id: crateId,
+        title,
+        description,
+        resource_locator: locator,
+      }));
+      const told = results.map((found) => `${found.crate_id} ${JSON.stringify(found.title)}`);
+      return {
+        text: [
+          `${results.length} shown${page.next === null ? '' : `, more from offset ${page.next}`}`,
+          ...told,
+        ].join('\n'),
+        structured: { total: page.total, count: results.length, results, next_offset: page.next },
+      };
+    },
+  });
+}
+
+function listSearchableFields(crates: Crates): Tool {
+  return defineTool({
+    name: 'list_searchable_fields',
+    group: 'crates',
+    title: 'List what can be searched',
+    description:
+      'Names the fields that search_index takes, the values of those that can be filtered by, and the types of entities with their properties.',
+    input: z.strictObject({}),
+    output: z.object({
+      fields: z.array(z.object({ name: z.string(), weight: z.number(), description: z.string() })),
+      filters: z.array(
+        z.object({
+          name: z.string(),
+          description: z.string(),
+          values: z.array(z.object({ value: z.string(), count: z.number().int() })),
+        }),
+      ),
+      entities: z.array(
+        z.object({ type: z.string(), crates: z.number().int(), properties: z.array(z.string()) }),
+      ),
+    }),
+    annotations: looking,
+    auditFields: { subject: [] },
+    async handle(_input, { caller, signal }) {
+      const known = await crates.fields(caller, signal);
+      const names = known.fields.map(({ name }) => name).join(', ');
+      const filters = known.filters.map(({ name }) => name).join(', ');
+      return {
+        text: `Fields: ${names}. Filters: ${filters}. Types of entities: ${known.entities.length}.`,
+        structured: known,
+      };
+    },
+  });
+}
+
+function getCrate(crates: Crates): Tool {
+  return defineTool({
+    name: 'get_crate',
+    group: 'crates',
+    title: 'See what a crate is',
+    description:
+      'Gives what is known of a crate: title, authors, licence, dates, types of its entities, size, where it is, and what is odd about it.',
+    input: z.strictObject({ crate_id: crateId }),
+    output: crateShape,
+    annotations: looking,
+    auditFields: { subject: ['crate_id'] },
+    async handle({ crate_id }, { caller, signal }) {
+      const summary = await crates.get(caller, crate_id, signal);
+      const by = summary.authors.length === 0 ? '' : ` by ${summary.authors.slice(0, 5).join(', ')}`;
+      const issues = summary.issues.length === 0 ? '' : `, ${summary.issues.length} kinds of issues`;
+      return {
+        text: `${JSON.stringify(summary.title)}${by}: ${summary.entity_count} entities, ${summary.file_count} files${issues}. ${summary.resource_locator}`,
+        structured: summary,
+      };
+    },
+  });
+}

@@ -1,0 +1,250 @@
+import { createFairQueue, type FairQueueOptions } from '../../concurrency/fair-queue.ts';
+import type { Database } from '../../database/database.ts';
+import { isDamagedDatabase, openDatabase } from '../../database/open.ts';
+import { WorkcrateError } from '../../errors.ts';
+import type { Log } from '../../observability/log.ts';
+import type { CallContext } from '../../workers/workers.ts';
+import {
+  bytesIn,
+  createIndexReader,
+  type EntityRequest,
+  type IndexReader,
+  type SearchRequest,
+  type StatusRequest,
+} from '../index/reading.ts';
+import { createIndexWriter } from '../index/writing.ts';
+import { createFitting, createMeaning, type EndpointOptions, type Provider } from '../semantic/semantic.ts';
+import { crateIdOf, placeOf } from '../sources/sources.ts';
+import { createKeeper } from '../sync/index-updater.ts';
+import { readCrate } from '../sync/retry.ts';
+import { createTrying, openWatched, syncAll, type NamedSource, type SourceReport } from '../sync/sync.ts';
+import { identifyIndex, removeLogOfDeletedIndex, setIndexAside } from './index-file.ts';
+import { indexLost, lostIndexOf } from './lost-index.ts';
+
+/** What is done in the process that writes to the index. It holds a database and sources of its own. */
+export function createIndexing(
+  settings: IndexingSettings,
+  log: Log,
+  { isAfterFailure }: { isAfterFailure: boolean },
+) {
+  const clock = Date.now;
+  const { location, semantics: provider, endpoint, maxMetadata } = settings;
+  const watched = lazily(() => openWatched(settings.sources));
+  const index = holdIndex(location, async (database) => {
+    const reader = createIndexReader(database, null);
+    const writer = createIndexWriter(database, { clock });
+    const fitting = createFitting(database, { provider, endpoint, clock, log });
+    const keeper = createKeeper({ database, writer, reader, fitting, clock, log });
+    const trying = createTrying(database, { clock, isAfterFailure });
+    return { database, keeper, trying, maxMetadata, clock, log };
+  });
+  type Room = Parameters<Parameters<typeof index.use>[0]>[0];
+
+  /** Nothing is lost with an index: it is made anew here, once, and the work is done on the new one. */
+  async function use<T>(work: (room: Room) => Promise<T>): Promise<T> {
+    try {
+      return await index.use(work);
+    } catch (error) {
+      const lost = lostIndexOf(error);
+      if (lost === null) throw error;
+      await renewIndex(lost);
+      return index.use(work);
+    }
+  }
+
+  async function renewIndex(lost: string): Promise<void> {
+    const aside = setIndexAside(location, lost);
+    removeLogOfDeletedIndex(location);
+    log.warn('crates.index_renewed', { reason: lost === '' ? 'deleted' : 'damaged', kept: aside });
+    // Whoever found it lost does not wait until all sources have been read again.
+    void readAll().catch((error: unknown) => log.error('crates.sync_failed', { error }));
+  }
+
+  async function readAll(): Promise<void> {
+    const sources = await watched();
+    const syncing = { signal: new AbortController().signal, report: () => {}, forget: true };
+    await index.use((room) => syncAll(room, sources, syncing));
+  }
+
+  return {
+    /** Brings the index up to date with all sources. */
+    async sync({ forget }: { forget: boolean }, { signal, report }: CallContext): Promise<SourceReport[]> {
+      const sources = await watched();
+      return use((room) => syncAll(room, sources, { signal, report, forget }));
+    },
+
+    /** Reads one crate that was just written, so that it is found at once; gives its id. */
+    async takeIn(
+      { source, object }: { source: string; object: string },
+      { signal }: CallContext,
+    ): Promise<string> {
+      const found = (await watched()).find((one) => one.source.url === source);
+      const stood = await found?.source.stat(object, signal);
+      const place = found && stood ? placeOf(found.source, stood, found.ownerOf) : null;
+      if (!found || place === null)
+        throw new WorkcrateError('crate_gone', `${object} is not in ${source} any more.`);
+      const crate = await readCrate(found.source, place, { maxMetadata, signal });
+      await use(({ keeper }) => keeper.takeAtOnce(crate, signal));
+      return place.crateId;
+    },
+
+    /** Takes one crate out that has been removed from its source. */
+    async forget({ source, object }: { source: string; object: string }): Promise<void> {
+      const found = (await watched()).find((one) => one.source.url === source);
+      if (found) await use(({ keeper }) => keeper.remove([crateIdOf(found.source, object)]));
+    },
+
+    /** Makes the index anew that somebody else has found lost, unless that has been done. */
+    async renew({ lost }: { lost: string }): Promise<void> {
+      // One that is deleted is noticed by whoever uses it.
+      if (lost !== '' && identifyIndex(location) === lost) await renewIndex(lost);
+      else await use(async () => {});
+    },
+  };
+}
+
+/** Does it once; again after a failure. */
+function lazily<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | null = null;
+  return () =>
+    (done ??= work().catch((error: unknown) => {
+      done = null;
+      throw error;
+    }));
+}
+
+export type IndexingMethods = ReturnType<typeof createIndexing>;
+
+interface Of<T> {
+  readonly viewer: string;
+  readonly request: T;
+}
+
+/** Viewers take turns, whatever each of them asks for. */
+const searchLimits: FairQueueOptions = {
+  most: 16,
+  mostOfUser: 4,
+  mostWaitingOfUser: 50,
+  order: 'rotation',
+  refusals: {
+    busy: (running, queued) =>
+      new WorkcrateError(
+        'too_many_requests',
+        `Too many searches wait. Of yours, ${running} are under way and ${queued} wait. Try again in a while.`,
+        { details: { running, queued } },
+      ),
+    cancelled: ({ reason }) => reason as unknown,
+    closed: () => new WorkcrateError('stopping', 'The server is stopping.'),
+  },
+};
+
+/** What is done in the thread that searches. Nothing is written here, and nobody's searches keep others from theirs. */
+export function createSearching(settings: IndexSettings, log: Log) {
+  const queue = createFairQueue(searchLimits);
+  const { semantics: provider, endpoint, sourceUrls: sources = null } = settings;
+  const index = holdIndex(settings.location, async (database) => {
+    const meaning = createMeaning(database, { provider, endpoint, clock: Date.now, log });
+    return { database, reader: createIndexReader(database, meaning, { sources }) };
+  });
+  const read = <T>(work: (reader: IndexReader) => Promise<T>): Promise<T> =>
+    index.use(({ reader }) => work(reader));
+
+  return {
+    search: ({ viewer, request }: Of<SearchRequest>, { signal }: CallContext) =>
+      queue.run({ user: viewer, signal }, () => read((reader) => reader.search(viewer, request, signal))),
+    byEntity: ({ viewer, request }: Of<EntityRequest>, { signal }: CallContext) =>
+      queue.run({ user: viewer, signal }, () => read((reader) => reader.byEntity(viewer, request, signal))),
+    fields: ({ viewer }: Of<null>, { signal }: CallContext) =>
+      queue.run({ user: viewer, signal }, () => read((reader) => reader.fields(viewer, signal))),
+    status: ({ viewer, request }: Of<StatusRequest>, { signal }: CallContext) =>
+      queue.run({ user: viewer, signal }, () => read((reader) => reader.status(viewer, request))),
+    /** One row: it waits for no search. */
+    get: ({ viewer, request }: Of<string>) => read((reader) => reader.get(viewer, request)),
+    /** For the server itself, whoever's crates they are. */
+    bytesIn: ({ source, owner }: { source: string; owner: string | null | undefined }) =>
+      index.use(({ database }) => bytesIn(database, source, owner)),
+  };
+}
+
+export type SearchingMethods = ReturnType<typeof createSearching>;
+
+/** Where the index stands, and how crates are found by meaning. Plain data, for other threads. */
+export interface IndexSettings {
+  /** A postgres:// URL, or the path of a SQLite file. */
+  readonly location: string;
+  readonly semantics: Provider | 'off';
+  readonly endpoint: EndpointOptions | null;
+  /** The sources whose crates are found, as Source.url names them; left out: all that are in the index. */
+  readonly sourceUrls?: readonly string[];
+}
+
+export interface IndexingSettings extends IndexSettings {
+  readonly sources: readonly NamedSource[];
+  readonly maxMetadata: number;
+}
+
+interface Opened<T> {
+  readonly file: string | null;
+  readonly room: T;
+  readonly database: Database;
+  users: number;
+  isRetired: boolean;
+}
+
+/**
+ * The index as one thread holds it: opened when it is first used, and anew where its file is another one by now. Work
+ * that finds it damaged or deleted fails as `lostIndexOf` tells.
+ */
+function holdIndex<T>(location: string, build: (database: Database) => Promise<T>) {
+  let opening: Promise<Opened<T>> | null = null;
+
+  async function open(): Promise<Opened<T>> {
+    const database = await openDatabase(location, 'crates');
+    // Asked once it is open, since opening makes the file.
+    return {
+      file: identifyIndex(location),
+      room: await build(database),
+      database,
+      users: 0,
+      isRetired: false,
+    };
+  }
+
+  /** Closed once nobody uses it any more. */
+  async function retire(opened: Opened<T>): Promise<void> {
+    opened.isRetired = true;
+    opening = null;
+    if (opened.users === 0) await opened.database.close();
+  }
+
+  async function current(): Promise<Opened<T>> {
+    const before = identifyIndex(location);
+    const opened = await (opening ??= open().catch((error: unknown) => {
+      opening = null;
+      throw isDamagedDatabase(error) ? indexLost(error, before) : error;
+    }));
+    if (opened.isRetired) return current();
+    const now = identifyIndex(location);
+    if (now === opened.file) return opened;
+    await retire(opened);
+    if (now === null) throw indexLost(null, null);
+    return current();
+  }
+
+  return {
+    async use<R>(work: (room: T) => Promise<R>): Promise<R> {
+      let opened = await current();
+      while (opened.isRetired) opened = await current();
+      opened.users++;
+      try {
+        return await work(opened.room);
+      } catch (error) {
+        if (!isDamagedDatabase(error)) throw error;
+        await retire(opened);
+        throw indexLost(error, opened.file);
+      } finally {
+        if (--opened.users === 0 && opened.isRetired) await opened.database.close();
+      }
+    },
+  };
+}

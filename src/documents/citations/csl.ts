@@ -1,0 +1,205 @@
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import type { Pandoc } from '../pandoc/pandoc.ts';
+
+/** Reads CSL JSON: a list of works, an object with such a list, or one work. */
+export function readCslJson(text: string): CslItem[] {
+  const list = listIn(parseJson(text));
+  demandFew(list.length);
+  return list.map((value, at) => itemOf(value, at, () => lineOfItem(text, at)));
+}
+
+/** What Pandoc takes for CSL, as it understands it; it refuses names and dates of a wrong shape. */
+export async function convertCsl(
+  pandoc: Pandoc,
+  items: readonly CslItem[],
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const input = JSON.stringify(items);
+  try {
+    return (await pandoc.convert({ options: { from: 'csljson', to: 'csljson' }, input }, signal)).output;
+  } catch (error) {
+    if (!isWorkcrateError(error, 'document_invalid')) throw error;
+    const item = items[Number(/\$\[(\d+)\]/.exec(error.message)?.[1] ?? NaN)];
+    const which = item === undefined ? 'an entry' : `the entry \`${item.id.slice(0, 100)}\``;
+    throw invalid(
+      `a name, a date or a field of ${which} has not the shape that CSL wants, as in "issued": {"date-parts": [[2020, 3]]}. Pandoc says: ${error.message.slice(0, 300)}`,
+      null,
+      error,
+    );
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const { message } = error as SyntaxError;
+    const [, place] = /at position (\d+)/.exec(message) ?? [];
+    const at = place === undefined ? text.trimEnd().length : Number(place);
+    const column = at - text.lastIndexOf('\n', at - 1);
+    const what = message.replace(/(?:,? \.{0,3}".*"\.{0,3} is not valid JSON| in JSON at position.*)$/s, '');
+    throw invalid(`this is no JSON at column ${column}. ${what}.`, lineAt(text, at), error);
+  }
+}
+
+function listIn(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  const { references, items, id } = isObject(value) ? value : {};
+  if (Array.isArray(references)) return references;
+  if (Array.isArray(items)) return items;
+  if (id !== undefined) return [value];
+  throw invalid('it has to be a list of entries, each with an `id` and a `type`.', 1);
+}
+
+/** Far deeper than anything that CSL has. */
+const mostDepth = 12;
+
+function itemOf(value: unknown, at: number, line: () => number | null): CslItem {
+  const which = `entry ${at + 1}`;
+  if (!isObject(value)) throw invalid(`${which} is no object with an \`id\` and a \`type\`.`, line());
+  const { id, type } = value;
+  if ((typeof id !== 'string' && typeof id !== 'number') || String(id).trim() === '')
+    throw invalid(`${which} has no \`id\`. It is the key by which the entry is cited.`, line());
+  if (typeof type !== 'string')
+    throw invalid(
+      `${which} (\`${String(id).slice(0, 100)}\`) has no \`type\`, such as "article-journal" or "book".`,
+      line(),
+    );
+  if (isDeeper(value, mostDepth)) throw invalid(`${which} is nested too deeply for CSL.`, line());
+  const known = Object.entries(value).filter(([, field]) => field !== null);
+  return { ...Object.fromEntries(known), id: String(id) };
+}
+
+function isDeeper(value: unknown, most: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return most === 0 || Object.values(value).some((inner) => isDeeper(inner, most - 1));
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The line in which an entry of a list begins; null where the list is not all that there is. */
+function lineOfItem(text: string, wanted: number): number | null {
+  const start = text.search(/\S/);
+  if (text[start] !== '[') return null;
+  let [depth, item] = [0, 0];
+  for (const { 0: sign, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]|[^\s"[\]{},]+/g)) {
+    if (index === start) continue;
+    if (item === wanted && depth === 0 && sign !== ',') return lineAt(text, index);
+    if (sign === '[' || sign === '{') depth += 1;
+    else if (sign === ']' || sign === '}') depth -= 1;
+    else if (sign === ',' && depth === 0) item += 1;
+  }
+  return null;
+}
+
+/** CommonMark takes no longer for brackets in brackets, as Pandoc's own Markdown does. */
+const from = 'commonmark+yaml_metadata_block+bracketed_spans+superscript+subscript+tex_math_dollars-raw_html';
+
+/**
+ * CSL YAML, as in the front matter of Pandoc: `references:` with a list, or the list alone. Pandoc reads it, in its own
+ * process: half a megabyte kept a reader in this one busy for two seconds.
+ */
+export async function convertYaml(pandoc: Pandoc, text: string, signal: AbortSignal): Promise<Uint8Array> {
+  demandFewAliases(text);
+  const { before, block } = asFrontMatter(text);
+  try {
+    const input = literalAddresses(block);
+    return (await pandoc.convert({ options: { from, to: 'csljson' }, input }, signal)).output;
+  } catch (error) {
+    if (!isWorkcrateError(error, 'document_invalid')) throw error;
+    const { line } = error.details;
+    const own =
+      typeof line === 'number' ? Math.min(Math.max(1, line - before), lineAt(text, text.length)) : null;
+    throw invalid(`this is no YAML. Pandoc says: ${withoutPlace(error.message)}`, own, error);
+  }
+}
+
+/** Where it is is said by us, in lines of what was given. */
+const withoutPlace = (message: string): string =>
+  message.replace(/^.*exception at line \d+, column \d+[,:]?\s*/s, '').slice(0, 500);
+
+/** Pandoc leaves out what it cannot use, without a word. */
+export function yamlEntries(text: string): number {
+  const indent = /^([ \t]*)- /m.exec(text)?.[1];
+  return indent === undefined
+    ? 0
+    : [...text.matchAll(/^([ \t]*)- /gm)].filter(([, own]) => own === indent).length;
+}
+
+/** `before` is how many lines stand in front of what were the first. */
+function asFrontMatter(text: string): { before: number; block: string } {
+  const isMarked = /^---[ \t]*\r?\n/.test(text);
+  const inner = text.replace(/^---[ \t]*\r?\n/, '').replace(/\r?\n(?:---|\.\.\.)\s*$/, '');
+  const isList = !/^references[ \t]*:/m.test(inner);
+  const before = (isMarked ? 0 : 1) + (isList ? 1 : 0);
+  return { before, block: `---\n${isList ? 'references:\n' : ''}${inner}\n---\n` };
+}
+
+/** Texts are Markdown there, addresses and numbers are not. Within double quotes YAML wants the backslash twice. */
+function literalAddresses(block: string): string {
+  return block.replaceAll(
+    /^([ \t-]*(?:URL|DOI|PMID|PMCID|ISBN|ISSN)[ \t]*:[ \t]*)(\S.*)$/gm,
+    (_, name, value) => {
+      const escape = String(value).startsWith('"') ? '\\\\' : '\\';
+      return `${String(name)}${String(value).replaceAll(/[*_`~^$[\]<>]/g, (sign) => `${escape}${sign}`)}`;
+    },
+  );
+}
+
+const mostAliases = 20;
+
+/** Aliases of aliases make an endless list of a short text. */
+function demandFewAliases(text: string): void {
+  const anchors = new Set(
+    [...text.matchAll(/(?<=^|[\s,:[{-])&([^\s,[\]{}]{1,100})/g)].map(([, name]) => name),
+  );
+  if (anchors.size === 0) return;
+  const aliases = text.matchAll(/(?<=^|[\s,:[{-])\*([^\s,[\]{}]{1,100})/g);
+  if (
+    aliases
+      .filter(([, name]) => anchors.has(name))
+      .take(mostAliases + 1)
+      .toArray().length > mostAliases
+  )
+    throw invalid(`it has more than ${mostAliases} aliases. Write the entries out.`, null);
+}
+
+/** What a bibliography can be written in. */
+export const bibliographyFormats = ['bibtex', 'biblatex', 'ris', 'csljson', 'cslyaml'] as const;
+
+export type BibliographyFormat = (typeof bibliographyFormats)[number];
+
+/** One work, in the terms of CSL JSON: whatever else there is about it, it has a key. */
+export interface CslItem extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+}
+
+const mostReferences = 20_000;
+
+/** An entry takes Pandoc milliseconds. Of more than these, only those that are wanted are read. */
+export const fewEntries = 200;
+
+/** What is wrong with a bibliography, and in which line where that is known. */
+export function invalid(message: string, line: number | null, cause?: unknown): WorkcrateError {
+  const where = line === null ? 'The bibliography' : `The bibliography, line ${line}`;
+  return new WorkcrateError('document_invalid', `${where}: ${message}`, {
+    cause,
+    ...(line !== null && { details: { line } }),
+  });
+}
+
+export function demandFew(count: number): void {
+  if (count <= mostReferences) return;
+  throw invalid(
+    `it has ${count} entries; ${mostReferences} are the most. Leave out what is not cited.`,
+    null,
+  );
+}
+
+/** The number of the line that a place in a text is in. */
+export function lineAt(text: string, place: number): number {
+  let line = 1;
+  for (let at = text.indexOf('\n'); at !== -1 && at < place; at = text.indexOf('\n', at + 1)) line += 1;
+  return line;
+}

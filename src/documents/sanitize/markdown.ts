@@ -1,0 +1,47 @@
+import { visit, type Ast } from './ast.ts';
+
+export { parseAst, writeAst, type Ast } from './ast.ts';
+export { demandBounded } from './bounds.ts';
+export { parseMargin, withMetadata } from './front-matter.ts';
+export { citedKeys, renamePictures, unwrapCites, type CitedKey } from './links.ts';
+export { judge, type EmbeddedPicture, type Judged, type Policy, type WantedPicture } from './sanitize.ts';
+export { decodeText, wordsAsInlines } from './text.ts';
+
+/** What a document says, bounded and judged before any writer sees it. */
+
+/**
+ * Latin, Greek, Cyrillic, punctuation, arrows, maths, boxes: what Libertinus Serif, New Computer Modern (Math) and
+ * DejaVu Sans Mono have between them, without the edges of their ranges.
+ */
+const rare =
+  /[^\t\n\r -~\u00a0-\u0477\u0488-\u04f9\u1e00-\u20c0\u2100-\u2151\u2153-\u2184\u2190-\u23ff\u2500-\u262f\u27c0-\u2aff]/u;
+
+/** Whether the text may have characters that the usual fonts lack, so that it pays to look for them. */
+export function hasRareCharacters(ast: Ast): boolean {
+  let found = false;
+  visit(ast, (node) => {
+    if (found) return;
+    if (node.t === 'Str') found = rare.test(node.c);
+    else if (node.t === 'Code' || node.t === 'CodeBlock' || node.t === 'Math') found = rare.test(node.c[1]);
+  });
+  return found;
+}
+
+/**
+ * How Pandoc reads a text. HTML and raw blocks are read as such, so that they can be judged. Read as text are LaTeX,
+ * whose macros could grow without bound, and quotation marks and `<span>`, which take exponential time when they are
+ * not closed: typography.ts and html.ts see to them. Lists and headings may follow a paragraph without an empty line,
+ * as everywhere but in Pandoc.
+ */
+export const readerFormat = [
+  'markdown',
+  '+raw_html',
+  '+raw_attribute',
+  '-raw_tex',
+  '-latex_macros',
+  '-smart',
+  '-native_spans',
+  '+tex_math_single_backslash',
+  '+lists_without_preceding_blankline',
+  '-blank_before_header',
+].join('');

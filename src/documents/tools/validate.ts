@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { defineTool, type Tool } from '../../mcp/tool.ts';
+import { belongingsOf } from '../user-files.ts';
+import { bibliographyOf, documentOf, textInput, type BuildToolOptions } from './build.ts';
+
+const validated = z.object({
+  valid: z.boolean().describe('Whether every key that is cited has an entry'),
+  cited: z.number().int().describe('Different keys that are cited'),
+  entries: z.number().int().describe('Entries of the bibliography'),
+  missing: z.array(
+    z.object({
+      key: z.string(),
+      count: z.number().int().describe('How often it is cited'),
+      suggestions: z.array(z.string()).describe('Keys that are there and look like it'),
+    }),
+  ),
+  unused: z.array(z.string()).describe('Keys of entries that are not cited'),
+  duplicates: z.array(z.string()).describe('Keys that several entries have'),
+});
+
+export function validateTool(options: BuildToolOptions): Tool {
+  return defineTool({
+    name: 'validate_citations',
+    group: 'documents',
+    title: 'Check the citations of a document',
+    description:
+      'Compares what a document cites ([@key]) with its bibliography: keys without an entry, entries that are not cited, keys that several entries have. Builds nothing.',
+    input: z.strictObject(textInput),
+    output: validated,
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    auditFields: { subject: ['documentFile'] },
+    async handle(input, context) {
+      const { documents } = options;
+      const from = belongingsOf(options, context);
+      const text = await documentOf(input, from, documents.mostBytes);
+      const bibliography = await bibliographyOf(input, from, documents.mostBytes);
+      const found = await documents.validate(context.caller, { text, bibliography }, context.signal);
+      return { text: asText(found), structured: found };
+    },
+  });
+}
+
+const mostInText = 50;
+
+function asText({ valid, cited, entries, missing, unused, duplicates }: z.output<typeof validated>): string {
+  const named = missing.map(({ key, suggestions }) =>
+    suggestions.length === 0 ? key : `${key} (did you mean ${suggestions.join(', ')}?)`,
+  );
+  const some = (keys: readonly string[]): string =>
+    keys.length > mostInText ? `${keys.slice(0, mostInText).join(', ')} …` : keys.join(', ');
+  return [
+    `${cited} keys are cited, ${entries} entries are there: ${valid ? 'every key has an entry' : 'some keys have none'}.`,
+    ...(missing.length > 0 ? [`Without an entry: ${some(named)}`] : []),
+    ...(unused.length > 0 ? [`Not cited: ${some(unused)}`] : []),
+    ...(duplicates.length > 0 ? [`Several entries: ${some(duplicates)}`] : []),
+  ].join('\n');
+}

@@ -1,0 +1,90 @@
+import type { Artifacts } from '../artifacts/artifacts.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { Files, StoredFile } from '../files/files.ts';
+import type { ToolContext } from '../mcp/tool.ts';
+import { collectBytes } from '../streams.ts';
+import { usualPictureLimits } from './pictures.ts';
+import type { WantedPicture } from './sanitize/markdown.ts';
+
+/** What of the caller's a document may take in, by name. */
+export interface Belongings {
+  /** Null where there is no such thing; `too_large` beyond `most` bytes. */
+  artifact(name: string, most: number): Promise<Uint8Array | null>;
+  /** By file_id or, the newest, by name. */
+  file(nameOrId: string, most: number): Promise<Uint8Array | null>;
+}
+
+export interface BelongingsOptions {
+  readonly artifacts: Pick<Artifacts, 'use'>;
+  readonly files: Pick<Files, 'find' | 'newestNamed' | 'open'>;
+}
+
+/** A key for documents alone reaches neither artifacts nor files. */
+export function belongingsOf(
+  { artifacts, files }: BelongingsOptions,
+  { caller, mayUse, signal }: Pick<ToolContext, 'caller' | 'mayUse' | 'signal'>,
+): Belongings {
+  return {
+    async artifact(name, most) {
+      if (!mayUse('artifacts')) return null;
+      try {
+        return await artifacts.use(caller, { name, delivery: 'link', signal }, (artifact) =>
+          gather(artifact.bytes(), name, artifact.size, most),
+        );
+      } catch (error) {
+        if (isWorkcrateError(error, 'not_found') || isWorkcrateError(error, 'invalid_input')) return null;
+        throw error;
+      }
+    },
+    async file(nameOrId, most) {
+      if (!mayUse('files')) return null;
+      const isId = /^file_[0-9a-f]{24}$/.test(nameOrId);
+      const file = await (isId ? files.find(caller, nameOrId) : files.newestNamed(caller, nameOrId));
+      return file && bytesOf(files, file, most);
+    },
+  };
+}
+
+/** A file, or an artifact where there is one of that name. */
+export async function demandBelonging(from: Belongings, name: string, most: number): Promise<Uint8Array> {
+  const found = (await from.artifact(name, most)) ?? (await from.file(name, most));
+  if (found !== null) return found;
+  throw new WorkcrateError(
+    'not_found',
+    `There is no ${JSON.stringify(name)} among your artifacts and files. list_artifacts and list_files show what there is.`,
+  );
+}
+
+/** The pictures that are there, by the names that the document gives them; what they are worth is judged elsewhere. */
+export async function bytesOfPictures(
+  wanted: readonly WantedPicture[],
+  from: Belongings,
+  signal: AbortSignal,
+): Promise<Map<string, Uint8Array>> {
+  const found = new Map<string, Uint8Array>();
+  let room = usualPictureLimits.allBytes;
+  for (const { wanted: name } of wanted) {
+    signal.throwIfAborted();
+    const most = Math.min(room, usualPictureLimits.eachBytes);
+    const bytes = (await from.artifact(name, most)) ?? (await from.file(name, most));
+    if (bytes === null) continue;
+    room -= bytes.length;
+    found.set(name, bytes);
+  }
+  return found;
+}
+
+async function bytesOf(files: BelongingsOptions['files'], file: StoredFile, most: number) {
+  await using object = await files.open(file);
+  if (object === null) throw new WorkcrateError('bytes_gone', `The bytes of ${file.name} are gone.`);
+  return await gather(object.read(0, object.size), file.name, object.size, most);
+}
+
+async function gather(bytes: AsyncIterable<Uint8Array>, name: string, size: number, most: number) {
+  if (size > most)
+    throw new WorkcrateError(
+      'too_large',
+      `${JSON.stringify(name)} takes ${size} bytes; in a document at most ${most} can be used.`,
+    );
+  return new Uint8Array(await collectBytes(bytes));
+}

@@ -1,0 +1,70 @@
+import { extname } from 'node:path';
+import { WorkcrateError } from '../../errors.ts';
+import type { Log } from '../../observability/log.ts';
+import { createHelperProcess, ranOutOfMemory, type Thread } from '../../workers/workers.ts';
+import { createPool } from '../pool.ts';
+import type { ComposingMethods, ComposingSettings } from './worker.ts';
+
+export interface ComposersOptions extends ComposingSettings {
+  /** Most at once, and how long one is kept that has nothing to do. */
+  readonly processes: number;
+  readonly idleSeconds: number;
+  readonly log: Log;
+}
+
+/** The near side of a process that composes. */
+export interface Composer extends Pick<Thread<ComposingMethods>, 'call'>, AsyncDisposable {
+  /** Has it end what it is at; where it does not hear that, it is killed. */
+  kill(cause: unknown): void;
+}
+
+const file = new URL(`./worker-process${extname(import.meta.filename)}`, import.meta.url);
+
+/**
+ * Processes that compose, each with converters of its own. What a stranger has written can keep one busy or take all its
+ * memory; the server goes on meanwhile. When the signal fires, it ends.
+ */
+export function openComposers({ processes, idleSeconds, log, ...settings }: ComposersOptions) {
+  const { memoryBytes } = settings;
+  const open = (): Composer =>
+    stoppable(createHelperProcess<ComposingMethods>(file, settings, log, { memoryBytes }));
+  const pool = createPool({ most: processes, idleMs: idleSeconds * 1000, open });
+  return {
+    async use<T>(work: (composer: Composer) => Promise<T>, signal: AbortSignal): Promise<T> {
+      try {
+        return await pool.use(work, signal);
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        if (!ranOutOfMemory(error)) throw error;
+        const message =
+          'Composing took more memory than --document-memory allows. Make the document smaller.';
+        throw new WorkcrateError('document_failed', message, { cause: error });
+      }
+    },
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  };
+}
+
+/** How long it gets to end its converters, which would outlive it where nothing else ends them. */
+const graceMs = 150;
+
+function stoppable(thread: Thread<ComposingMethods>): Composer {
+  let spell = { stop: new AbortController(), calls: 0 };
+  return {
+    call(name, argument, options) {
+      const own = spell;
+      own.calls++;
+      const answer = thread.call(name, argument, { ...options, signal: own.stop.signal });
+      return answer.finally(() => own.calls--);
+    },
+    kill(cause) {
+      const ended = spell;
+      spell = { stop: new AbortController(), calls: 0 };
+      ended.stop.abort();
+      setTimeout(() => ended.calls > 0 && thread.kill(cause), graceMs);
+    },
+    [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
+  };
+}
+
+export type Composers = ReturnType<typeof openComposers>;

@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto';
+import { read } from 'node:fs';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { isQuestion, type Question, type ToolContext } from '../mcp/tool.ts';
+import { belowRoot, parseName, type Components, type OpenFile } from '../paths/paths.ts';
+import { formatBytes } from '../text.ts';
+import type { OtherFile } from './input-files.ts';
+
+/** How a run has files of the client's. */
+export interface ClientFiles {
+  /** Most bytes that the files of one run may hold in memory. */
+  readonly mostBytes: number;
+  /** Refuses what can never be had, before anybody is asked. */
+  demand(context: ToolContext, path: string): Promise<unknown>;
+  /** Null where the client has to be asked. */
+  find(context: ToolContext, path: string): Promise<ClientFile | Question | null>;
+  ask(context: ToolContext, path: string): Promise<ClientFile | Question | ToSend>;
+  /** How the client can send it of its own accord. */
+  toSend(context: ToolContext, path: string): Promise<ClientFile | ToSend>;
+}
+
+export interface ClientFile {
+  readonly path: string;
+  readonly rung: string;
+  readonly cached: boolean;
+  readonly size: number;
+  /** How many of its bytes are in memory. */
+  readonly held: number;
+  open(): AsyncIterable<Uint8Array>;
+}
+
+export interface ToSend {
+  /** For sh, in the project's folder. */
+  readonly command: string;
+  /** Where a person sends it without a shell; null where nothing is sent. */
+  readonly pageUrl: string | null;
+}
+
+export const clientFiles = z
+  .array(
+    z.strictObject({
+      path: z.string().min(1).max(4096).describe('In your project, such as docs/data.csv'),
+      as: z.string().min(1).max(255).optional().describe('Its name there; default: the end of its path'),
+    }),
+  )
+  .max(20)
+  .optional()
+  .describe(
+    'Files of the project on your side to put into the working directory first. With a shell there, send each by read_client_file with via upload before',
+  );
+
+type Asked = NonNullable<z.output<typeof clientFiles>>;
+
+/** Clients give up on a call that asks too often, and people do so earlier. */
+const mostAsked = 8;
+
+/** One question after the other: what has come is kept, so that the next round goes on with the next file. */
+export async function findClientFiles(
+  port: ClientFiles | undefined,
+  context: ToolContext,
+  asked: Asked = [],
+): Promise<readonly OtherFile[] | Question> {
+  if (asked.length === 0) return [];
+  const files = demandAllowed(port, context);
+  const names = namesOf(asked);
+  const paths = [...new Set(asked.map(({ path }) => path))];
+  for (const path of paths) await files.demand(context, path).catch(refuseRun);
+  const found = new Map<string, ClientFile>();
+  for (const path of paths) {
+    const file = await files.find(context, path).catch(refuseRun);
+    if (file !== null && isQuestion(file)) return file;
+    if (file !== null) found.set(path, file);
+    demandRoom(found, files.mostBytes);
+  }
+  const missing = paths.filter((path) => !found.has(path));
+  if (missing.length > 0) return askFor(files, context, missing);
+  return asked.map(({ path }, at) => given(found.get(path)!, names[at]!));
+}
+
+function given({ path, rung, cached, size, open }: ClientFile, name: string): OtherFile {
+  const origin = { client_path: path, rung, ...(cached ? { cached: 'true' } : {}) };
+  return { name, origin, size, open };
+}
+
+/** Looked at before anybody is asked for anything. */
+function namesOf(asked: Asked): string[] {
+  const names = asked.map(({ path, as }) => as ?? path.slice(path.lastIndexOf('/') + 1));
+  for (const name of names) parseName(name);
+  if (new Set(names).size < names.length)
+    throw new WorkcrateError(
+      'invalid_input',
+      'Two client_files have the same name. Give one of them another name with as.',
+    );
+  return names;
+}
+
+async function askFor(files: ClientFiles, context: ToolContext, missing: string[]): Promise<Question> {
+  const [first, ...others] = missing as [string, ...string[]];
+  const tooMany = missing.length > mostAsked;
+  const answer = tooMany ? await files.toSend(context, first) : await files.ask(context, first);
+  if (isQuestion(answer)) return answer;
+  const rest = await Promise.all(others.map((path) => files.toSend(context, path)));
+  const sent = [answer, ...rest].filter((each) => 'command' in each);
+  const commands = new Set(sent.map(({ command }) => command));
+  const pages = new Set(sent.map(({ pageUrl }) => pageUrl).filter((url) => url !== null));
+  throw new WorkcrateError(
+    'client_unsupported',
+    `${missing.length} of the client_files must be sent first. Run this with sh in the project's folder:\n${[...commands].join('\n')}\nThen make the same call again. Without a shell: give the user these pages to upload them, ${[...pages].join(' ')} – or paste short texts with guide_cache_file.`,
+  );
+}
+
+/** An error of the run's own: the one of the file has been told in the audit log, and each is told once. */
+function refuseRun(error: unknown): never {
+  if (!isWorkcrateError(error, 'path_refused')) throw error;
+  throw new WorkcrateError(error.code, error.message, { cause: error, details: { ...error.details } });
+}
+
+function demandRoom(found: ReadonlyMap<string, ClientFile>, most: number): void {
+  const held = found.values().reduce((sum, file) => sum + file.held, 0);
+  if (held > most)
+    throw new WorkcrateError(
+      'too_large',
+      `These client_files take more than ${formatBytes(most)} together. Send them by request_upload, and name them in files.`,
+      { details: { limit: most } },
+    );
+}
+
+function demandAllowed(port: ClientFiles | undefined, context: ToolContext): ClientFiles {
+  if (port === undefined)
+    throw new WorkcrateError(
+      'unsupported',
+      'This server does not read files of clients. Leave client_files out.',
+    );
+  if (!context.mayUse('client'))
+    throw new WorkcrateError(
+      'forbidden',
+      'Files of the client need the scope client, which this key or token lacks. Ask the operator for one that has it.',
+      { details: { scope: 'client' } },
+    );
+  return port;
+}
+
+/** A file in a crate that a run is to be given, and its name there. */
+export interface WantedCrateFile {
+  readonly crateId: string;
+  readonly path: string;
+  readonly name: string;
+}
+
+/** Finds files in crates, in the order asked for. Rejects where the caller may not have one of them. */
+export type FindCrateFiles = (
+  context: ToolContext,
+  wanted: readonly WantedCrateFile[],
+) => Promise<readonly OtherFile[]>;
+
+export const crateFiles = z
+  .array(
+    z.strictObject({
+      crate_id: z.string().regex(/^crate_[0-9a-f]{24}$/, 'a crate_id looks like crate_ and 24 hex digits'),
+      path: z.string().min(1).max(4096),
+      as: z.string().min(1).max(255).optional().describe('Its name there; default: the end of its path'),
+    }),
+  )
+  .max(100)
+  .optional()
+  .describe('Files in crates to put into the working directory first');
+
+/** Nothing is opened yet: a file is read while it is copied. */
+export async function findCrateFiles(
+  find: FindCrateFiles | undefined,
+  context: ToolContext,
+  asked: z.output<typeof crateFiles>,
+): Promise<readonly OtherFile[]> {
+  if (asked === undefined || asked.length === 0) return [];
+  if (find === undefined)
+    throw new WorkcrateError('unsupported', 'This server has no crates. Leave crate_files out.');
+  if (!context.mayUse('crates'))
+    throw new WorkcrateError(
+      'forbidden',
+      'Files of crates need the scope crates, which this key or token lacks. Ask the operator for one that has it.',
+      { details: { scope: 'crates' } },
+    );
+  return find(
+    context,
+    asked.map(({ crate_id: crateId, path, as }) => ({
+      crateId,
+      path,
+      name: as ?? path.slice(path.lastIndexOf('/') + 1),
+    })),
+  );
+}
+
+const readInto = promisify(read);
+const chunkBytes = 256 * 1024;
+
+/**
+ * The sha256 of a regular file, by one descriptor, since code of the user's may exchange it meanwhile. Null where
+ * no such file is there, `other` where it is not of this size.
+ */
+export async function hashExisting(
+  root: string,
+  path: Components,
+  size: number,
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    using file = belowRoot(root).open(path);
+    return file.stats.size === size ? await hashFile(file, size, signal) : 'other';
+  } catch (error) {
+    // A folder or link that is in its place is told of when the file is made.
+    if (isWorkcrateError(error, 'path_not_found') || isWorkcrateError(error, 'path_refused')) return null;
+    throw error;
+  }
+}
+
+/** Stops where it turns out to be longer. */
+async function hashFile({ fd }: OpenFile, size: number, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  const chunk = Buffer.allocUnsafe(chunkBytes);
+  for (let at = 0; ;) {
+    signal.throwIfAborted();
+    const { bytesRead } = await readInto(fd, chunk, 0, chunkBytes, at);
+    at += bytesRead;
+    if (bytesRead === 0) return at === size ? hash.digest('hex') : 'other';
+    if (at > size) return 'other';
+    hash.update(chunk.subarray(0, bytesRead));
+  }
+}

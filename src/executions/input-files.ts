@@ -1,0 +1,272 @@
+import { createHash } from 'node:crypto';
+import { fchownSync, fstatSync, write } from 'node:fs';
+import { promisify } from 'node:util';
+import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { Files, StoredFile } from '../files/files.ts';
+import type { Caller } from '../identity.ts';
+import type { Log } from '../observability/log.ts';
+import { belowRoot, joined, parseName, type Components } from '../paths/paths.ts';
+import { program } from '../program.ts';
+import type { Place, Sandbox } from '../sandbox/sandbox.ts';
+import { formatBytes } from '../text.ts';
+import { hashExisting } from './client-and-crate-files.ts';
+import { isFleeting, type InsideFolder } from './working-dir.ts';
+
+/** A file that a run was given: enough to tell later what it worked on. */
+export interface GivenFile {
+  /** Null where it is not one of the stored files. */
+  readonly fileId: string | null;
+  /** Where it came from, in the words of whoever found it; null for a stored file. */
+  readonly origin: Readonly<Record<string, string>> | null;
+  readonly name: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** A file from elsewhere. Whether the caller may have it has been judged already. */
+export interface OtherFile {
+  /** A plain name in the working folder. */
+  readonly name: string;
+  /** For the record, such as which crate and which path in it. */
+  readonly origin: Readonly<Record<string, string>>;
+  readonly size: number;
+  /** All its bytes, `size` of them. Fails rather than give wrong ones, and when the signal fires. */
+  open(signal: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+export interface Giving {
+  readonly files: Pick<Files, 'find' | 'open'>;
+  readonly caller: Caller;
+  readonly place: Place;
+  readonly folder: InsideFolder;
+  readonly sandbox: Pick<Sandbox, 'limits' | 'claimDisk'>;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** The files that a run was given. Disposing of them takes back what was copied, unless they are kept. */
+export interface Inputs extends Disposable {
+  readonly files: readonly GivenFile[];
+  /** The run has begun, so they are its own now. */
+  keep(): void;
+}
+
+/** A file to be copied, wherever it stands; what is not known of it yet is null. */
+interface Wanted extends Omit<GivenFile, 'sha256'> {
+  readonly sha256: string | null;
+  read(signal: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Puts files into the folder that code is to run in, each under its own name: all or none. Nothing is copied that does
+ * not fit. A file that is there already with the same bytes is used as it is.
+ */
+export async function giveFiles(
+  giving: Giving,
+  ids: readonly string[],
+  others: readonly OtherFile[] = [],
+): Promise<Inputs> {
+  if (ids.length + others.length === 0) {
+    using _claim = await claimFor(giving, []);
+    return inputsOf(giving, [], []);
+  }
+  const stored = await Promise.all(ids.map((id) => findFile(giving, id)));
+  const wanted = [...stored, ...others.map(fromElsewhere)];
+  demandFit(giving, wanted);
+  const copies: Copy[] = [];
+  try {
+    const there: (GivenFile | null)[] = [];
+    for (const file of wanted) there.push(await findExisting(giving, file));
+    const missing = wanted.filter((_, at) => there[at] === null);
+    using _claim = await claimFor(giving, missing);
+    const given: GivenFile[] = [];
+    for (const [at, file] of wanted.entries()) given.push(there[at] ?? (await copyIn(giving, file, copies)));
+    return inputsOf(giving, given, copies);
+  } catch (error) {
+    takeBack(giving, copies);
+    // However a source put it.
+    throw giving.signal.aborted ? cancelled(error) : error;
+  }
+}
+
+/** A file that was made here. */
+interface Copy {
+  readonly path: Components;
+  readonly inode: number;
+}
+
+function inputsOf(giving: Giving, files: readonly GivenFile[], copies: readonly Copy[]): Inputs {
+  let isKept = false;
+  return {
+    files,
+    keep: () => void (isKept = true),
+    [Symbol.dispose]: () => void (isKept || takeBack(giving, copies)),
+  };
+}
+
+/** File systems give out whole blocks. */
+const blockBytes = 4096;
+
+async function claimFor({ sandbox, place, signal }: Giving, files: readonly Wanted[]): Promise<Disposable> {
+  const bytes = files.reduce((sum, { size }) => sum + Math.ceil(size / blockBytes) * blockBytes, 0);
+  const claim = await sandbox.claimDisk(place, bytes);
+  if (!signal.aborted) return claim;
+  claim[Symbol.dispose]();
+  throw cancelled(signal.reason);
+}
+
+async function findFile({ files, caller }: Giving, id: string): Promise<Wanted> {
+  const file = await files.find(caller, id);
+  if (file === null)
+    throw new WorkcrateError(
+      'not_found',
+      `No file of yours has the id ${id}. list_files shows what there is.`,
+    );
+  const { name, size, sha256 } = file;
+  return { fileId: id, origin: null, name, size, sha256, read: () => storedBytes(files, file) };
+}
+
+export async function* storedBytes(files: Pick<Files, 'open'>, file: StoredFile): AsyncGenerator<Uint8Array> {
+  await using object = await files.open(file);
+  if (object === null)
+    throw new WorkcrateError(
+      'bytes_gone',
+      `The bytes of ${file.name} are gone. Send the file again (request_upload).`,
+    );
+  yield* object.read(0, object.size);
+}
+
+function fromElsewhere(file: OtherFile): Wanted {
+  const { name, origin, size } = file;
+  return { fileId: null, origin, name, size, sha256: null, read: (signal) => file.open(signal) };
+}
+
+function demandFit({ folder, sandbox: { limits } }: Giving, wanted: readonly Wanted[]): void {
+  if (isFleeting(folder.root))
+    throw new WorkcrateError(
+      'invalid_input',
+      'Files cannot be put into /tmp or ~, which are made when the run starts. Leave working_dir out, or name one in /workspace.',
+    );
+  const names = new Set(wanted.map(({ name }) => name));
+  if (names.size < wanted.length)
+    throw new WorkcrateError(
+      'invalid_input',
+      'Two of the files have the same name. Give them to two runs, or one of them under another name.',
+    );
+  const large = wanted.find(({ size }) => size > limits.fileBytes);
+  if (large !== undefined)
+    throw new WorkcrateError(
+      'too_large',
+      `${large.name} has ${formatBytes(large.size)}; a file in a run may have at most ${formatBytes(limits.fileBytes)}.`,
+    );
+  const all = wanted.reduce((sum, { size }) => sum + size, 0);
+  if (all > limits.diskBytes)
+    throw new WorkcrateError(
+      'too_large',
+      `The files have ${formatBytes(all)} together; a run may have at most ${formatBytes(limits.diskBytes)} on disk.`,
+    );
+}
+
+/** The file that is there already, if it has the bytes that it should; null where nothing is there. */
+async function findExisting(giving: Giving, file: Wanted): Promise<GivenFile | null> {
+  const { place, folder, signal } = giving;
+  const path = joined(folder.below, parseName(file.name));
+  const found = await hashExisting(rootOf(place, folder), path, file.size, signal);
+  if (found === null) return null;
+  const { fileId, origin, name, size } = file;
+  const sha256 = file.sha256 ?? (found === 'other' ? null : await readBytes(giving, file, async () => {}));
+  if (found === 'other' || found !== sha256) throw alreadyThere(name);
+  return { fileId, origin, name, size, sha256 };
+}
+
+async function copyIn(giving: Giving, file: Wanted, copies: Copy[]): Promise<GivenFile> {
+  const { place, folder } = giving;
+  const path = joined(folder.below, parseName(file.name));
+  using target = create(giving, path, file.name);
+  copies.push({ path, inode: fstatSync(target.fd).ino });
+  const sha256 = await readBytes(giving, file, (chunk) => writeAll(target.fd, chunk));
+  if (file.sha256 !== null && sha256 !== file.sha256) throw damaged(giving, file, sha256);
+  if (place.uid !== null) fchownSync(target.fd, place.uid, place.uid);
+  const { fileId, origin, name, size } = file;
+  return { fileId, origin, name, size, sha256 };
+}
+
+/** Gives the sha256 of what was read, so that a record never names other bytes than the run had. */
+async function readBytes(
+  { signal }: Giving,
+  file: Wanted,
+  take: (chunk: Uint8Array) => Promise<void>,
+): Promise<string> {
+  const hash = createHash('sha256');
+  let left = file.size;
+  for await (const chunk of file.read(signal)) {
+    signal.throwIfAborted();
+    left -= chunk.length;
+    if (left < 0) break;
+    hash.update(chunk);
+    await take(chunk);
+  }
+  if (left !== 0)
+    throw new WorkcrateError(
+      'size_mismatch',
+      `${file.name} does not have the ${file.size} bytes that it should.`,
+    );
+  return hash.digest('hex');
+}
+
+function damaged({ log, caller }: Giving, { fileId, name, sha256 }: Wanted, found: string): WorkcrateError {
+  log.error('file.damaged', { user: caller.user, file_id: fileId, sha256, found });
+  return new WorkcrateError(
+    'storage_failed',
+    `The stored bytes of ${name} are damaged: their sha256 is ${found}, and was ${sha256} when the file was stored. The run was not started. Send the file again (request_upload). The operator can look for more damage with ${program} check --read-data.`,
+  );
+}
+
+function cancelled(cause: unknown): WorkcrateError {
+  return new WorkcrateError('cancelled', 'The call was cancelled.', { cause });
+}
+
+const writeBytes = promisify(write);
+
+async function writeAll(fd: number, chunk: Uint8Array): Promise<void> {
+  try {
+    for (let done = 0; done < chunk.length;) done += (await writeBytes(fd, chunk, done)).bytesWritten;
+  } catch (cause) {
+    if (!['ENOSPC', 'EDQUOT'].includes(errnoOf(cause) ?? '')) throw cause;
+    const message = 'The disk of the working directory is full. Remove files from it, or give fewer.';
+    throw new WorkcrateError('storage_full', message, { cause });
+  }
+}
+
+function create({ place, folder }: Giving, path: Components, name: string) {
+  try {
+    return belowRoot(rootOf(place, folder)).create(path);
+  } catch (error) {
+    if (!isWorkcrateError(error, 'already_exists')) throw error;
+    throw alreadyThere(name, error);
+  }
+}
+
+function alreadyThere(name: string, cause?: unknown): WorkcrateError {
+  return new WorkcrateError(
+    'already_exists',
+    `The working directory already has a different ${name}. To use that file, leave the input out. To use the input, delete or rename that file first, or choose another working_dir.`,
+    { cause },
+  );
+}
+
+function takeBack({ place, folder }: Giving, copies: readonly Copy[]): void {
+  const root = belowRoot(rootOf(place, folder));
+  for (const { path, inode } of copies) {
+    try {
+      using file = root.open(path);
+      if (file.stats.ino === inode) root.remove(path);
+    } catch (error) {
+      // Other code of the user's may have moved it meanwhile; then it is theirs.
+      if (!isWorkcrateError(error)) throw error;
+    }
+  }
+}
+
+const rootOf = (place: Place, { root }: InsideFolder): string =>
+  root === 'artifacts' ? place.artifacts : place.workspace;

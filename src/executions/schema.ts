@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { languages } from '../sandbox/sandbox.ts';
+import {
+  executionFields,
+  listedFields,
+  reasons,
+  type Execution,
+  type ListedExecution,
+  type ShownShape,
+} from './fields.ts';
+import { cursorForm, type FoundPage } from './search.ts';
+import { idForm } from './store.ts';
+
+type Fields = typeof executionFields;
+
+/** What all fields have in common, where they are gone through. */
+interface Shown {
+  readonly json: string;
+  readonly schema: z.ZodType;
+  readonly show: (execution: Execution) => unknown;
+}
+
+const toShown = (name: keyof Fields): Shown[] => {
+  const field = executionFields[name];
+  if (field.json === null) return [];
+  const { json, schema } = field;
+  if (field.column === null) return [{ json, schema, show: field.derive }];
+  const toJson = field.toJson as (value: unknown) => unknown;
+  return [{ json, schema, show: (execution) => toJson(execution[name as keyof Execution]) }];
+};
+
+const allShown = (Object.keys(executionFields) as (keyof Fields)[]).flatMap(toShown);
+const listShown = listedFields.flatMap(toShown);
+
+const toShape = (fields: readonly Shown[]) =>
+  Object.fromEntries(fields.map(({ json, schema }) => [json, schema]));
+
+function show(fields: readonly Shown[], execution: Execution): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const { json, show } of fields) shown[json] = show(execution);
+  return shown;
+}
+
+// In the schema, `inputs` has always been before `artifacts`.
+const { artifacts, limits, ...others } = toShape(allShown) as ShownShape<keyof Fields>;
+
+/** An execution as tools and routes show it. */
+export const executionShape = z.object({ ...others, artifacts, limits });
+
+export const shownExecution = (execution: Execution): z.input<typeof executionShape> =>
+  show(allShown, execution) as z.input<typeof executionShape>;
+
+/** Executions in a list, with the start of their code. */
+export const pageShape = z.object({
+  executions: z.array(
+    z.object({
+      ...(toShape(listShown) as ShownShape<keyof ListedExecution>),
+      code: z.string().describe('Its first 200 characters; get_execution has all'),
+    }),
+  ),
+  next: z.string().nullable(),
+});
+
+export function shownPage({ executions, next }: FoundPage): z.input<typeof pageShape> {
+  return {
+    executions: executions.map((found) => show(listShown, found as Execution)) as z.input<
+      typeof pageShape
+    >['executions'],
+    next,
+  };
+}
+
+const mostCodeBytes = 1024 ** 2;
+/** With the code and the rest of a call it has to fit into a request, which may take 4 MB. */
+const mostStdinBytes = 2 * 1024 ** 2;
+
+/** The length first: a long text need not be encoded to be refused. */
+const textUpTo = (bytes: number, message: string) =>
+  z
+    .string()
+    .max(bytes, { error: message, abort: true })
+    .refine((text) => Buffer.byteLength(text) <= bytes, message);
+
+export const codeText = textUpTo(
+  mostCodeBytes,
+  'code may have at most 1 MB; put data into stdin, or into a stored file that is named in files',
+).min(1);
+
+export const stdinText = textUpTo(
+  mostStdinBytes,
+  'stdin may have at most 2 MB; send more as a file with request_upload, name its file_id in files and read it from the working directory',
+);
+
+export const givenFiles = z
+  .array(z.string().regex(/^file_[0-9a-f]{24}$/, 'a file_id looks like file_ and 24 hex digits'))
+  .max(100)
+  .optional()
+  .describe('file_ids of stored files to put into the working directory first');
+
+export const executionId = z
+  .string()
+  .regex(idForm, 'an execution_id looks like exec_ and 12 hex digits; search_executions shows them');
+
+/** A day is its start, in UTC. */
+const time = z
+  .union(
+    [z.iso.datetime({ offset: true }), z.iso.date()],
+    'give a time such as 2026-01-31T12:00:00Z, or a day',
+  )
+  .transform((text) => Date.parse(text));
+
+const statuses = ['ok', 'failed', ...reasons] as const;
+
+export const searchInput = z.strictObject({
+  text: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe(
+      'Anything in the start of the code or the output: 16,384 characters of the code, 8,192 of each output',
+    ),
+  language: z.enum(languages).optional(),
+  status: z.enum(statuses).optional().describe('ok, failed, or how it ended'),
+  since: time.optional().describe('Started at or after this time'),
+  until: time.optional().describe('Started before this time'),
+  limit: z.number().int().min(1).max(100).default(20),
+  after: z.string().regex(cursorForm, 'after takes the `next` of the page before').optional(),
+});

@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto';
+import type { Database, Queries, Row, SqlValue } from '../database/database.ts';
+import { executionFields, toStorable, type Execution } from './fields.ts';
+import type { Journal } from './journal.ts';
+
+export const idForm = /^exec_[0-9a-f]{12}$/;
+
+export function newExecutionId(): string {
+  return `exec_${randomBytes(6).toString('hex')}`;
+}
+
+type Name = keyof Execution;
+
+/** What all fields have in common, where they are gone through. */
+interface Column {
+  readonly name: Name;
+  readonly column: string;
+  readonly written: 'start' | 'end';
+  readonly toSql: (value: unknown) => SqlValue;
+  readonly fromSql: (value: SqlValue) => unknown;
+}
+
+const columns: readonly Column[] = Object.entries(executionFields).flatMap(([name, field]) =>
+  field.column === null ? [] : [{ ...(field as unknown as Column), name: name as Name }],
+);
+
+const columnByName = Object.fromEntries(columns.map((column) => [column.name, column])) as Record<
+  Name,
+  Column
+>;
+
+/** Some of the fields: their columns for a SELECT, and what reads them from its rows. */
+export function selectFields<K extends Name>(names: readonly K[]) {
+  const chosen = names.map((name) => columnByName[name]);
+  return {
+    columns: chosen.map(({ column }) => column),
+    fromRow(row: Row): Pick<Execution, K> {
+      const found: Partial<Record<Name, unknown>> = {};
+      for (const { name, column, fromSql } of chosen) found[name] = fromSql(row[column]!);
+      return found as Pick<Execution, K>;
+    },
+  };
+}
+
+export const executionFromRow: (row: Row) => Execution = selectFields(
+  columns.map(({ name }) => name),
+).fromRow;
+
+const atStart = columns.filter(({ written }) => written === 'start');
+const atEnd = columns.filter(({ written }) => written === 'end');
+const toValues = (chosen: readonly Column[], execution: Execution): SqlValue[] =>
+  chosen.map(({ name, toSql }) => toSql(execution[name]));
+
+const insertion = `INSERT INTO executions (${atStart.map(({ column }) => column).join(', ')}, haystack, server, reason, succeeded)
+     VALUES (${atStart.map(() => '?').join(', ')}, ?, ?, 'running', 0)`;
+
+/** `server` is the id of the server that runs it: the others leave it alone, and its lines are written there. */
+export async function insertRunning(database: Queries, execution: Execution, server: string): Promise<void> {
+  await database.query(insertion, ...toValues(atStart, execution), toHaystack(execution), server);
+}
+
+const update = `UPDATE executions SET ${atEnd.map(({ column }) => `${column} = ?`).join(', ')}, haystack = ?
+     WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id`;
+
+/**
+ * Gives whether the row has this end now. It has not where there is no such row, or where it was found lost meanwhile:
+ * an end is never replaced by another. To write the same end twice is allowed, since the first answer may be lost.
+ */
+export async function updateEnded(database: Queries, execution: Execution): Promise<boolean> {
+  const { id, reason, endedAt } = execution;
+  const end = toValues(atEnd, execution);
+  const rows = await database.query(update, ...end, toHaystack(execution), id, reason, endedAt);
+  return rows.length > 0;
+}
+
+/** How much of each can be searched: every row that is looked at takes its time. */
+export const mostSearchedCode = 16 * 1024;
+const mostSearchedOutput = 8 * 1024;
+
+function toHaystack({ code, stdout, stderr }: Execution): string {
+  const outputs = [stdout, stderr].map((text) => text.slice(0, mostSearchedOutput));
+  return searchable([code.slice(0, mostSearchedCode), ...outputs].join('\n'));
+}
+
+/** The form in which text is searched, and searched for. */
+export function searchable(text: string): string {
+  return toStorable(text).toLowerCase();
+}
+
+export type Write = (queries: Queries) => Promise<void>;
+
+/**
+ * Writes what is asked for within one turn of the event loop in one transaction: a disk takes as long for eight
+ * rows as for one. Resolves when it is durable. One that cannot be written does not cost the others.
+ */
+export function writeTogether(database: Database): (write: Write) => Promise<void> {
+  let waiting: { write: Write; done: PromiseWithResolvers<void> }[] = [];
+
+  async function flush(): Promise<void> {
+    const batch = waiting;
+    waiting = [];
+    const isWritten = batch.length > 1 && (await allAtOnce(database, batch));
+    for (const { write, done } of batch)
+      if (isWritten) done.resolve();
+      else await write(database).then(done.resolve, done.reject);
+  }
+
+  return (write) => {
+    const done = Promise.withResolvers<void>();
+    if (waiting.push({ write, done }) === 1) setImmediate(() => void flush());
+    return done.promise;
+  };
+}
+
+async function allAtOnce(database: Database, batch: readonly { readonly write: Write }[]): Promise<boolean> {
+  try {
+    await database.transaction(async (tx) => {
+      for (const { write } of batch) await write(tx);
+    });
+    return true;
+  } catch {
+    // Each by itself then, which shows whose fault it is.
+    return false;
+  }
+}
+
+const batch = 500;
+const dayMs = 86_400_000;
+
+export interface Retention {
+  readonly successDays: number;
+  readonly failureDays: number;
+}
+
+export interface SweptExecutions {
+  readonly executions: number;
+  readonly journals: number;
+}
+
+/** Forgets executions that are older than their record is kept, rows and lines alike. */
+export async function sweepExecutions(
+  database: Database,
+  journal: Journal,
+  now: number,
+  { successDays, failureDays }: Retention,
+): Promise<SweptExecutions> {
+  const before = { successes: now - successDays * dayMs, failures: now - failureDays * dayMs };
+  const successes = await forget(database, 1, before.successes);
+  const failures = await forget(database, 0, before.failures);
+  return { executions: successes + failures, journals: await journal.sweep(before) };
+}
+
+async function forget(database: Database, succeeded: 0 | 1, before: number): Promise<number> {
+  for (let count = 0; ;) {
+    const gone = await database.query(
+      `DELETE FROM executions WHERE id IN (
+         SELECT id FROM executions WHERE succeeded = ? AND started_at < ? AND reason <> 'running'
+         ORDER BY started_at LIMIT ${batch}
+       ) RETURNING id`,
+      succeeded,
+      before,
+    );
+    count += gone.length;
+    if (gone.length < batch) return count;
+  }
+}

@@ -1,0 +1,88 @@
+import { Hono } from 'hono';
+import { asWorkcrateError, isOurFault, publicMessage } from '../errors.ts';
+import type { McpEndpoint } from '../mcp/http.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { operatorScope } from '../users/users.ts';
+import { jsonResponse, statusOf } from './answer.ts';
+import type { Gate } from './auth.ts';
+
+export interface AppOptions {
+  readonly mcp: McpEndpoint;
+  readonly metrics: Metrics;
+  readonly gate: Pick<Gate, 'who' | 'demand'>;
+  /** How to get a token (RFC 9728), or null where none are taken. */
+  readonly resourceMetadata: () => Promise<object | null>;
+  /** Rejects while the server cannot do its work. */
+  readonly ready: () => Promise<void>;
+  /** Whether strangers may read why it cannot: they are told of the code alone otherwise, and the log of the rest. */
+  readonly tellsWhy: boolean;
+  readonly log: Log;
+  /** Routes of rooms, in the order in which they are tried. */
+  readonly rooms: readonly Hono[];
+}
+
+/** What a caller's key or token must be good for, where that is more than having one. Tools ask for theirs themselves. */
+const scopesOfRoutes = [
+  ['/metrics', operatorScope],
+  ['/status', operatorScope],
+  ['/executions/*', 'code'],
+  ['/:user_id/artifacts/*', 'artifacts'],
+] as const;
+
+const metadataPaths = ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'];
+
+/** Every route but /files and /uploads, which are answered before any framework (server.ts). */
+export function createApp(options: AppOptions): Hono {
+  const { mcp, metrics, gate, resourceMetadata, ready, tellsWhy, log, rooms } = options;
+  const app = new Hono();
+  for (const [path, scope] of scopesOfRoutes) app.use(path, gate.demand(scope));
+  app.all('/mcp', (context) => mcp.fetch(context.req.raw, gate.who(context.env)));
+  app.on('GET', metadataPaths, async (context) => {
+    const metadata = await resourceMetadata();
+    return metadata === null ? context.notFound() : jsonResponse(metadata);
+  });
+  app.get('/livez', (context) => context.text('ok\n'));
+  app.get('/readyz', async (context) => {
+    try {
+      await ready();
+      return context.text('ok\n');
+    } catch (error) {
+      const reason = asWorkcrateError(error);
+      log.info('http.not_ready', { error: reason });
+      const why = tellsWhy || reason.code === 'stopping' ? `: ${publicMessage(reason)}` : '';
+      return context.json({ error: `not ready${why}`, code: reason.code }, 503);
+    }
+  });
+  app.get('/metrics', async (context) =>
+    context.body(await metrics.registry.metrics(), 200, { 'Content-Type': metrics.registry.contentType }),
+  );
+  app.get('/', (context) =>
+    context.text('Workcrate. MCP is at /mcp; /livez, /readyz and /metrics show its state.\n'),
+  );
+  for (const room of rooms) app.route('/', room);
+  app.notFound((context) =>
+    context.json({ error: 'There is nothing here. MCP is at /mcp.', code: 'not_found' }, 404),
+  );
+  return app;
+}
+
+export interface StatusRouteOptions {
+  readonly status: () => Promise<object>;
+  readonly log: Log;
+}
+
+/** `GET /status`: how the server is. That it is for operators alone is seen to before any route. */
+export function statusRoute({ status, log }: StatusRouteOptions): Hono {
+  const routes = new Hono();
+  routes.get('/status', async () => {
+    try {
+      return jsonResponse(await status());
+    } catch (cause) {
+      const error = asWorkcrateError(cause);
+      if (isOurFault(error)) log.error('http.refused', { route: '/status', code: error.code, error });
+      return jsonResponse({ error: publicMessage(error), code: error.code }, statusOf(error));
+    }
+  });
+  return routes;
+}

@@ -1,0 +1,220 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { MiddlewareHandler } from 'hono';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { SignedIn } from '../identity.ts';
+import type { Log } from '../observability/log.ts';
+import { IssuerDown, scopes, usualScopes, type Users } from '../users/users.ts';
+import { answerJson, jsonResponse, statusOf } from './answer.ts';
+import type { ClientAddress } from './client-address.ts';
+import type { GuessLimit } from './rate-limit.ts';
+import { methodName, routeName } from './routes.ts';
+
+export interface GateOptions {
+  /** Null where nobody has to sign in. */
+  readonly users: Pick<Users, 'signIn'> | null;
+  readonly guesses: GuessLimit;
+  readonly addressOf: ClientAddress;
+  readonly terms: () => ChallengeTerms;
+  /** Told of everybody who has signed in and asks for what the key or token is not good for. */
+  readonly denied: (caller: SignedIn, asked: string, error: WorkcrateError) => void;
+  readonly log: Log;
+}
+
+export type Gate = ReturnType<typeof createGate>;
+
+/** Routes that need no caller. Spelled in any other way, they need one. */
+const open = new Set([
+  '/livez',
+  '/readyz',
+  '/openapi.json',
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-protected-resource/mcp',
+]);
+
+/**
+ * Lets nobody in who has not signed in, where people have to. It stands before the routes, which ask it again who
+ * it was that it let in: a request that came past it has nobody behind it, and is refused there.
+ */
+export function createGate({ users, guesses, addressOf, terms, denied, log }: GateOptions) {
+  const admitted = new WeakMap<object, SignedIn>();
+  let told: IssuerDown | null = null;
+
+  async function signIn(req: IncomingMessage, token: string): Promise<SignedIn> {
+    try {
+      return await users!.signIn(token);
+    } catch (error) {
+      if (isWorkcrateError(error, 'unauthorized')) countMiss(req, error);
+      throw error;
+    }
+  }
+
+  /** Only failures are slowed down: other callers may come from the same address. */
+  function countMiss(req: IncomingMessage, { cause }: WorkcrateError): void {
+    const address = addressOf(req);
+    const { code: reason = 'unknown' } = (cause ?? {}) as { code?: unknown };
+    log.info('auth.refused', { address, reason });
+    // The issuer did give it, once.
+    if (reason === 'ERR_JWT_EXPIRED') return;
+    guesses.check(address);
+    guesses.miss(address);
+  }
+
+  function who(env: unknown): SignedIn | null {
+    if (users === null) return null;
+    const { incoming } = (env ?? {}) as { incoming?: object };
+    const found = incoming && admitted.get(incoming);
+    if (!found) throw notSignedIn();
+    return found;
+  }
+
+  return {
+    /** False where the request has been answered already. */
+    async admit(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+      const [path, ...query] = (req.url ?? '').split('?');
+      if (users === null || open.has(path!)) return true;
+      refuseInQuery(query.join('&'));
+      refuseTwo(req);
+      const token = bearerOf(req);
+      if (token === null) throw notSignedIn();
+      try {
+        // Before it is looked at: a removal meanwhile is one after that.
+        const since = Date.now();
+        admitted.set(req, { since, ...(await signIn(req, token)) });
+        return true;
+      } catch (error) {
+        if (!(error instanceof IssuerDown)) throw error;
+        // The same failure meets many callers.
+        if (error !== told) log.error('auth.issuer_down', { error });
+        told = error;
+        answerJson(res, 503, issuerDown, { 'Retry-After': 5 });
+        return false;
+      }
+    },
+
+    /** Who made a request, by what the framework knows of it. Null where nobody has to sign in. */
+    who,
+
+    /** Keeps a route for those whose key or token has the scope. */
+    demand(scope: string): MiddlewareHandler {
+      return async ({ env, req }, next) => {
+        const caller = who(env);
+        if (caller === null || caller.scopes.includes(scope)) return next();
+        const error = missingScope(scope);
+        const asked = `${methodName(req.method)} ${routeName(req.path)}`;
+        log.info('auth.forbidden', { user: caller.user, asked, scope });
+        denied(caller, asked, error);
+        const body = { error: error.message, code: error.code, ...error.details };
+        const refused = jsonResponse(body, statusOf(error));
+        refused.headers.set('WWW-Authenticate', challengeOf(error, 'something', terms())!);
+        return refused;
+      };
+    },
+
+    /** Headers that go with an error, where they tell how to sign in. */
+    headersFor(req: IncomingMessage, error: WorkcrateError): Record<string, string> {
+      const shown = bearerOf(req) === null ? 'nothing' : 'something';
+      const challenge = users === null ? null : challengeOf(error, shown, terms());
+      return challenge === null ? {} : { 'WWW-Authenticate': challenge };
+    },
+  };
+}
+
+function notSignedIn(): WorkcrateError {
+  return new WorkcrateError(
+    'unauthorized',
+    'Sign in with a key or token: send the header Authorization: Bearer …',
+  );
+}
+
+const issuerDown = {
+  error: 'The token issuer cannot be reached, so tokens cannot be checked. Try again in a moment.',
+  code: 'issuer_unavailable',
+};
+
+/** The key or token of a request, whatever it is worth; null where it brings none. */
+function bearerOf({ headers: { authorization = '' } }: IncomingMessage): string | null {
+  return /^Bearer(?: +(.*))?$/i.exec(authorization) ? authorization.slice(6).trim() : null;
+}
+
+/** A proxy may have judged by the other one. */
+function refuseTwo({ headersDistinct }: IncomingMessage): void {
+  if ((headersDistinct['authorization']?.length ?? 0) < 2) return;
+  throw new WorkcrateError('invalid_input', 'Send one Authorization header, not several.');
+}
+
+/** A URL is written to logs and histories, and so may hold no key. */
+function refuseInQuery(query: string): void {
+  if (!/(?:^|&)access_token=|wck_[\w-]{43}/i.test(query)) return;
+  throw new WorkcrateError(
+    'invalid_input',
+    'A token in the URL is not accepted, and others may have seen it. Replace it, and send it in the header Authorization: Bearer …',
+  );
+}
+
+export interface ChallengeTerms {
+  /** Where clients read how to get a token (RFC 9728), or null without OAuth. */
+  readonly metadataUrl: string | null;
+  /** What a client should ask a token for. */
+  readonly scopes: readonly string[];
+}
+
+/** Whether the request brought a key or token at all: then it is told what is wrong with it (RFC 6750). */
+export type Shown = 'nothing' | 'something';
+
+/** The header that tells a client how to sign in, for errors that are about that; else null. */
+function challengeOf(error: WorkcrateError, shown: Shown, terms: ChallengeTerms): string | null {
+  const parts = partsOf(error, shown, terms);
+  if (parts === null) return null;
+  const all = { realm: 'workcrate', ...parts, ...metadataOf(terms) };
+  return `Bearer ${Object.entries(all)
+    .map(([name, value]) => `${name}="${quotable(value)}"`)
+    .join(', ')}`;
+}
+
+function partsOf(
+  { code, message, details }: WorkcrateError,
+  shown: Shown,
+  { metadataUrl, scopes }: ChallengeTerms,
+): Record<string, string> | null {
+  if (code === 'unauthorized') {
+    // Without OAuth there is nobody whom a client could ask for scopes.
+    const scope: Record<string, string> = metadataUrl === null ? {} : { scope: scopes.join(' ') };
+    return shown === 'nothing' ? scope : { error: 'invalid_token', error_description: message, ...scope };
+  }
+  if (code !== 'forbidden' || details['scope'] === undefined) return null;
+  return { error: 'insufficient_scope', error_description: message, scope: String(details['scope']) };
+}
+
+const metadataOf = ({ metadataUrl }: ChallengeTerms): Record<string, string> =>
+  metadataUrl === null ? {} : { resource_metadata: metadataUrl };
+
+/** What may stand between quotes in a header. */
+const quotable = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, ' ');
+
+function missingScope(scope: string): WorkcrateError {
+  return new WorkcrateError('forbidden', `This needs the scope ${scope}, which your key or token lacks.`, {
+    details: { scope },
+  });
+}
+
+/** What clients are told about signing in (RFC 9728). Nothing but the header where there is no OAuth. */
+export function createResource(users: Pick<Users, 'issuer' | 'takesTokens'> | null, baseUrl: () => string) {
+  const takesTokens = users?.takesTokens ?? false;
+  // Below the base of the public URL, whatever its path, so that a proxy passes it on like all else.
+  const metadataUrl = (): string | null =>
+    takesTokens ? `${baseUrl()}/.well-known/oauth-protected-resource/mcp` : null;
+  return {
+    metadataUrl,
+    terms: (): ChallengeTerms => ({ metadataUrl: metadataUrl(), scopes: usualScopes }),
+    async metadata(): Promise<object | null> {
+      if (users === null || !takesTokens) return null;
+      return {
+        resource: `${baseUrl()}/mcp`,
+        authorization_servers: [await users.issuer()],
+        scopes_supported: scopes,
+        bearer_methods_supported: ['header'],
+        resource_name: 'Workcrate',
+      };
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import { Hono } from 'hono';
+import type { z } from 'zod';
+import { program } from '../program.ts';
+import { packageVersion } from '../version.ts';
+import { jsonResponse } from './answer.ts';
+import {
+  bodiless,
+  failures,
+  filePaths,
+  json,
+  jsonSchema,
+  open,
+  ownShapes,
+  parameter,
+  signedIn,
+  signInFailures,
+  text,
+  uploadPaths,
+  type Json,
+} from './openapi-schemas.ts';
+
+/** Schemas that the rooms' routes answer by, and take. */
+export interface RoomShapes {
+  readonly execution: z.ZodType;
+  readonly executionPage: z.ZodType;
+  readonly executionSearch: z.ZodObject;
+  readonly executionId: z.ZodType;
+  readonly status: z.ZodType;
+}
+
+/** Every route as an OpenAPI 3.1 document, made from the schemas of the rooms and the table of errors. */
+export function openApiDocument(rooms: RoomShapes, baseUrl: () => string): () => Json {
+  const shapes = {
+    ...ownShapes,
+    Execution: rooms.execution,
+    ExecutionPage: rooms.executionPage,
+    Status: rooms.status,
+  };
+  const schemas = Object.entries(shapes).map(([name, shape]) => [name, jsonSchema(shape)]);
+  const document = {
+    openapi: '3.1.1',
+    info: {
+      title: 'Workcrate',
+      version: packageVersion,
+      description: 'Files by link, and what runs left. The tools are at /mcp, and tell of themselves there.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    paths: {
+      ...filePaths,
+      ...uploadPaths,
+      ...executionPaths(rooms),
+      ...artifactPaths,
+      ...mcpPaths,
+      ...healthPaths,
+    },
+    components: {
+      schemas: Object.fromEntries(schemas) as Json,
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: `A key of ${program} user add, or an OAuth token`,
+        },
+      },
+    },
+  };
+  return () => ({ ...document, servers: [{ url: baseUrl() }] });
+}
+
+/** `GET /openapi.json`. */
+export function openApiRoute(document: () => Json): Hono {
+  return new Hono().get('/openapi.json', () => jsonResponse(document()));
+}
+
+function executionPaths({ executionSearch, executionId }: RoomShapes): Json {
+  const { properties = {} } = jsonSchema(executionSearch, 'input') as { properties?: Record<string, Json> };
+  const query = Object.entries(properties).map(([name, { description = name, ...schema }]) =>
+    parameter('query', name, { description, schema }),
+  );
+  const refusals = ['invalid_input', ...signInFailures] as const;
+  return {
+    '/executions': {
+      get: {
+        ...signedIn,
+        operationId: 'searchExecutions',
+        summary: 'Runs of the caller, newest first',
+        parameters: query,
+        responses: { 200: json('ExecutionPage', 'A page of them'), ...failures(refusals) },
+      },
+    },
+    '/executions/{id}': {
+      parameters: [parameter('path', 'id', { schema: jsonSchema(executionId) })],
+      get: {
+        ...signedIn,
+        operationId: 'getExecution',
+        summary: 'One run: code, output, what it changed',
+        responses: { 200: json('Execution', 'The run'), ...failures([...refusals, 'not_found']) },
+      },
+    },
+  };
+}
+
+const user = parameter('path', 'user_id', { description: 'Whose artifacts; with auth on, the caller' });
+const artifactName = parameter('path', 'artifact_id', { description: 'The name of a file in /artifacts' });
+const artifactFailures = {
+  ...failures(['invalid_input', 'artifact_failed'], 'ArtifactError'),
+  ...failures([...signInFailures]),
+};
+
+const artifactPaths: Json = {
+  '/{user_id}/artifacts': {
+    parameters: [user],
+    get: {
+      ...signedIn,
+      operationId: 'listArtifacts',
+      summary: 'Names of the artifacts of a user',
+      responses: { 200: json('ArtifactList', 'The names'), ...artifactFailures },
+    },
+  },
+  '/{user_id}/artifacts/{artifact_id}': {
+    parameters: [user, artifactName],
+    get: {
+      ...signedIn,
+      operationId: 'getArtifact',
+      summary: 'An artifact as base64',
+      responses: {
+        200: json('Artifact', 'The artifact'),
+        ...failures(['not_found', 'invalid_input', 'artifact_too_large'], 'ArtifactError'),
+        ...artifactFailures,
+      },
+    },
+  },
+};
+
+const mcpRequest = {
+  required: true,
+  content: { 'application/json': { schema: { type: 'object', description: 'A JSON-RPC message' } } },
+};
+
+const mcpAnswers = {
+  200: {
+    ...bodiless('A JSON-RPC message, or events that hold them'),
+    content: {
+      'application/json': { schema: { type: 'object' } },
+      'text/event-stream': { schema: { type: 'string' } },
+    },
+  },
+  202: bodiless('Taken'),
+  '4XX': { ...bodiless('Refused'), content: { 'application/json': { schema: { type: 'object' } } } },
+};
+
+const mcp = (operationId: string, summary: string, more: Json = {}): Json => ({
+  ...signedIn,
+  operationId,
+  summary,
+  ...more,
+  responses: mcpAnswers,
+});
+
+const mcpPaths: Json = {
+  '/mcp': {
+    post: mcp('sendMcp', 'MCP over Streamable HTTP: see modelcontextprotocol.io', {
+      requestBody: mcpRequest,
+    }),
+    get: mcp('listenMcp', 'Events of a session of older versions'),
+    delete: mcp('endMcp', 'End such a session'),
+  },
+};
+
+const look = (operationId: string, summary: string, responses: Json, more: Json = open): Json => ({
+  get: { ...more, operationId, summary, responses },
+});
+
+const healthPaths: Json = {
+  '/livez': look('live', 'Whether the process answers', { 200: text('ok') }),
+  '/readyz': look('ready', 'Whether it can do its work', { 200: text('ok'), 503: json('Error', 'Why not') }),
+  '/metrics': look(
+    'metrics',
+    'Figures for Prometheus; for operators',
+    { 200: text('Prometheus text'), ...failures([...signInFailures]) },
+    signedIn,
+  ),
+  '/status': look(
+    'status',
+    'How the server is; for operators',
+    { 200: json('Status', 'How it is'), ...failures([...signInFailures]) },
+    signedIn,
+  ),
+  '/openapi.json': look('openApi', 'This document', {
+    200: { ...bodiless('OpenAPI 3.1'), content: { 'application/json': { schema: { type: 'object' } } } },
+  }),
+  '/.well-known/oauth-protected-resource': look('protectedResource', 'Who gives out tokens (RFC 9728)', {
+    200: json('ProtectedResource', 'With --auth oauth'),
+    ...failures(['not_found']),
+  }),
+};

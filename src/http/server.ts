@@ -1,0 +1,204 @@
+import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { getRequestListener } from '@hono/node-server';
+import type { Hono } from 'hono';
+import { asWorkcrateError, isOurFault, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Tracing } from '../observability/tracing.ts';
+import { program } from '../program.ts';
+import { answerError } from './answer.ts';
+import type { Gate } from './auth.ts';
+import type { ClientAddress } from './client-address.ts';
+import { bracketed, refuseSeveralHosts } from './host-origin.ts';
+import { describeFailure } from './port.ts';
+import type { GuessLimit } from './rate-limit.ts';
+import { seenRequest } from './requests.ts';
+import { isTokenRoom, routeName, type TokenRoom } from './routes.ts';
+
+type TokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
+
+export interface WebOptions {
+  readonly app: Hono;
+  readonly byToken: Readonly<Record<TokenRoom, TokenRoute>>;
+  /** Whether there is nothing but links and `/livez`, as beside stdio. */
+  readonly linksOnly: boolean;
+  readonly checkNames: (headers: IncomingMessage['headers']) => void;
+  readonly gate: Pick<Gate, 'admit' | 'headersFor'>;
+  readonly guesses: GuessLimit;
+  /** From where a request comes, see client-address.ts. */
+  readonly addressOf: ClientAddress;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
+  readonly log: Log;
+}
+
+/** Long uploads must not be cut off by a limit on the whole request; slow headers must. */
+const limits = {
+  requestTimeout: 0,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 1000,
+  keepAliveTimeout: 30_000,
+};
+
+/** The HTTP side: files and uploads on node:http itself, all other routes through the app. */
+export function createWebServer(options: WebOptions): Server {
+  const viaApp = getRequestListener(options.app.fetch);
+  const server = new WebServer(limits);
+  const waiting = new WeakMap<Socket, number>();
+  const answer = (req: IncomingMessage, res: ServerResponse): void => {
+    if (!mayWait(waiting, req.socket, res)) return void req.socket.destroy();
+    res.once('finish', () => lingerThenClose(req));
+    server.await(
+      seenRequest(
+        options,
+        req,
+        res,
+        () => respond(options, viaApp, req, res),
+        (error) => refuse(options, req, res, error),
+      ),
+    );
+  };
+  server.on('request', answer);
+  server.on('checkContinue', answer);
+  return server;
+}
+
+/** Requests that one connection may have unanswered; nobody who reads the answers comes near it. */
+const mostPipelined = 100;
+
+function mayWait(waiting: WeakMap<Socket, number>, socket: Socket, res: ServerResponse): boolean {
+  const count = (waiting.get(socket) ?? 0) + 1;
+  waiting.set(socket, count);
+  res.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1));
+  return count <= mostPipelined;
+}
+
+const settleMs = 5000;
+
+/** Has closed only when the work behind its connections has ended too: it still needs the database. */
+class WebServer extends Server {
+  readonly #underWay = new Set<Promise<void>>();
+
+  await(work: Promise<void>): void {
+    this.#underWay.add(work);
+    void work.finally(() => this.#underWay.delete(work));
+  }
+
+  override close(closed?: (error?: Error) => void): this {
+    return super.close((error) => this.#whenSettled(() => closed?.(error)));
+  }
+
+  #whenSettled(act: () => void): void {
+    const late = pause(settleMs, null, { ref: false });
+    void Promise.race([Promise.allSettled(this.#underWay), late]).then(act);
+  }
+}
+
+async function respond(
+  options: WebOptions,
+  viaApp: ReturnType<typeof getRequestListener>,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  refuseSeveralHosts(req);
+  options.checkNames(req.headers);
+  const [, room, token, ...more] = (req.url ?? '').split('?', 1)[0]!.split('/');
+  if (isTokenRoom(room) && token !== undefined && more.length === 0) {
+    try {
+      return await options.byToken[room](req, res, token);
+    } catch (error) {
+      if (isWorkcrateError(error, 'link_not_found') || isWorkcrateError(error, 'upload_not_found'))
+        countMiss(options.guesses, options.addressOf(req));
+      throw error;
+    }
+  }
+  if (options.linksOnly) refuseUnlessLivez(req);
+  if (!(await options.gate.admit(req, res))) return;
+  if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
+  endUnlessComplete(req, res);
+  await viaApp(req, res);
+}
+
+/** A port on loopback is open to every user of the machine, and no key would be asked for. */
+function refuseUnlessLivez({ url }: IncomingMessage): void {
+  if (url === '/livez') return;
+  throw new WorkcrateError(
+    'not_found',
+    `This server belongs to the client that started it with ${program} stdio. Over HTTP it serves links only. ` +
+      `Use ${program} serve for a server that others may call, or start this one with --stdio-http.`,
+  );
+}
+
+/** Only guesses are slowed down: those with good links may come from the same address. */
+function countMiss(guesses: GuessLimit, address: string): void {
+  guesses.check(address);
+  guesses.miss(address);
+}
+
+/** Bodies of other routes are small: one that has not come by then is not going to. */
+const bodyMs = 60_000;
+
+function endUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
+  const timer = setTimeout(() => req.complete || req.socket.destroy(), bodyMs);
+  res.once('close', () => clearTimeout(timer));
+}
+
+/** Answers with the error where that is still possible, and breaks the connection where it is not. */
+function refuse(
+  { gate, metrics, log }: WebOptions,
+  req: IncomingMessage,
+  res: ServerResponse,
+  cause: unknown,
+): void {
+  const error = asWorkcrateError(cause);
+  metrics.errors.inc({ code: error.code });
+  const route = routeName(req.url ?? '');
+  const level = isOurFault(error) ? 'error' : 'info';
+  log[level]('http.refused', {
+    method: req.method,
+    route,
+    code: error.code,
+    ...(level === 'error' ? { error } : {}),
+  });
+  if (res.headersSent || res.destroyed) return void res.destroy();
+  const allow = error.code === 'method_not_allowed' ? { Allow: allowed(route) } : {};
+  answerError(res, error, { ...allow, ...gate.headersFor(req, error) });
+}
+
+const allowed = (route: string): string =>
+  route === '/files/{token}' || route === '/ask/{token}'
+    ? 'GET, HEAD'
+    : 'PUT, GET, HEAD, POST, PATCH, DELETE, OPTIONS';
+
+const lingerMs = 2000;
+
+/**
+ * A client that is still sending after its answer would get a reset instead of it if the connection were cut
+ * at once; so what it sends is thrown away for a moment.
+ */
+function lingerThenClose(req: IncomingMessage): void {
+  if (req.complete || req.destroyed) return;
+  req.on('error', () => {});
+  req.resume();
+  const timer = setTimeout(() => req.complete || req.socket.destroy(), lingerMs);
+  req.once('close', () => clearTimeout(timer));
+}
+
+/** Listens, and gives the base URL with the port that was taken. */
+export async function listen(server: Server, host: string, port: number, log: Log): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen({ host, port, backlog: 1024 }, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    throw await describeFailure(error, host, port);
+  } finally {
+    server.off('error', reject);
+  }
+  // Such as a connection for which no descriptor is left. Without a listener it would end the process.
+  server.on('error', (error) => log.error('http.server_error', { error }));
+  return `http://${bracketed(host)}:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,73 @@
+import { countUpTo, type Database, type Queries } from '../database/database.ts';
+import { countRuns, countRunsByOwner } from '../executions/counts.ts';
+import { listUsage, usageOwnersSql } from '../files/files.ts';
+import { countActiveLinks, countActiveLinksByOwner } from '../links/counts.ts';
+import { countKeysByUser, listUserNames, userNamesSql } from '../users/counts.ts';
+import { listPlaces, placeOwnersSql } from '../workspaces/workspaces.ts';
+
+export interface Counts {
+  readonly users: number;
+  readonly links: number;
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+/** More are not counted. */
+const mostCounted = 100_000;
+
+/** How many there are. Each by an index or up to a bound. */
+export async function countsOf(database: Database, now: number, asksWho: boolean): Promise<Counts> {
+  const users = await countUpTo(
+    mostCounted,
+    database,
+    `SELECT name FROM (${userNamesSql} UNION ${placeOwnersSql} UNION ${usageOwnersSql}) AS known
+     WHERE name <> '*' AND name <> ?`,
+    // Where callers sign in, `local` is nobody: it is the server's own commands, or was there before.
+    asksWho ? 'local' : '*',
+  );
+  const links = await countActiveLinks(database, now, mostCounted);
+  return { users, links, ...(await countRuns(database, mostCounted)) };
+}
+
+/** What one user has and does, as the database knows it. */
+export interface UserUsage {
+  readonly user: string;
+  /** As the quota counts them. */
+  readonly files: number;
+  readonly bytes: number;
+  readonly activeLinks: number;
+  /** Of which there is a record; those are kept for some weeks. */
+  readonly runs: number;
+  readonly lastRunAt: number | null;
+  readonly keys: number;
+  readonly keyUsedAt: number | null;
+  /** The number of the folder below `places/`; null for somebody who never ran anything. */
+  readonly place: number | null;
+}
+
+const nothing: Omit<UserUsage, 'user'> = {
+  files: 0,
+  bytes: 0,
+  activeLinks: 0,
+  runs: 0,
+  lastRunAt: null,
+  keys: 0,
+  keyUsedAt: null,
+  place: null,
+};
+
+/** Everybody who has a key, files, links, runs or a place, by name. Each question is answered by an index. */
+export async function usageByUser(database: Queries, now: number): Promise<UserUsage[]> {
+  const users = new Map<string, UserUsage>();
+  const add = (user: string, part: Partial<UserUsage>): void =>
+    void users.set(user, { ...nothing, ...users.get(user), ...part, user });
+  for (const name of await listUserNames(database)) add(name, {});
+  for (const { owner, files, bytes } of await listUsage(database)) add(owner, { files, bytes });
+  for (const { owner, count } of await countActiveLinksByOwner(database, now))
+    add(owner, { activeLinks: count });
+  for (const { owner, count, last } of await countRunsByOwner(database))
+    add(owner, { runs: count, lastRunAt: last });
+  for (const { owner, number } of await listPlaces(database)) add(owner, { place: number });
+  for (const { user, ...keys } of await countKeysByUser(database)) add(user, keys);
+  return [...users.values()].sort((a, b) => (a.user < b.user ? -1 : 1));
+}

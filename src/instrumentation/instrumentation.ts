@@ -1,0 +1,251 @@
+import type { Crates } from '../crates/crates.ts';
+import type { Database, Queries, Row, SqlValue } from '../database/database.ts';
+import type { Building, BuildRequest, BuildResult, Documents } from '../documents/documents.ts';
+import { asWorkcrateError, isOurFault, isWorkcrateError } from '../errors.ts';
+import type { Executions } from '../executions/executions.ts';
+import type { Caller } from '../identity.ts';
+import type { Links, Uploads } from '../links/links.ts';
+import type { Tool } from '../mcp/tool.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Attributes, Tracing } from '../observability/tracing.ts';
+import type { Run, Sandbox } from '../sandbox/sandbox.ts';
+import type { Staging, Storage } from '../storage/storage.ts';
+import { IssuerDown, type Users } from '../users/users.ts';
+
+/** The same room, which counts what comes of looks at the sources. */
+export function countedCrates(crates: Crates, { cratesSynced }: Pick<Metrics, 'cratesSynced'>): Crates {
+  return {
+    ...crates,
+    async sync(watching) {
+      const reports = await crates.sync(watching);
+      cratesSynced(reports);
+      return reports;
+    },
+  };
+}
+
+type Query = <T extends Row = Row>(sql: string, ...values: SqlValue[]) => Promise<T[]>;
+
+interface Eyes {
+  readonly metrics: Pick<Metrics, 'databaseQuery'>;
+  readonly tracing: Tracing;
+}
+
+/** As OpenTelemetry calls them. */
+const systemNames: Readonly<Record<Database['kind'], string>> = { sqlite: 'sqlite', postgres: 'postgresql' };
+
+/** The same database, whose queries are counted, timed and, where that is on, told as spans. */
+export function seenDatabase(database: Database, eyes: Eyes): Database {
+  const system = systemNames[database.kind];
+  const seen = ({ query }: Queries): Query => timed(traced(query, eyes.tracing, system), eyes);
+  return {
+    kind: database.kind,
+    isShared: database.isShared,
+    sharedClock: database.sharedClock,
+    query: seen(database),
+    transaction: (work) =>
+      eyes.tracing.span('database transaction', { 'db.system.name': system }, () =>
+        database.transaction((tx) => work({ query: seen(tx) })),
+      ),
+    version: database.version,
+    verify: database.verify,
+    demandWhole: database.demandWhole,
+    close: database.close,
+  };
+}
+
+/** How long it took includes the wait for its turn. */
+function timed(query: Query, { metrics }: Eyes): Query {
+  return async <T extends Row>(sql: string, ...values: SqlValue[]) => {
+    const started = performance.now();
+    try {
+      const rows = await query<T>(sql, ...values);
+      metrics.databaseQuery('ok', (performance.now() - started) / 1000);
+      return rows;
+    } catch (error) {
+      metrics.databaseQuery('failed', (performance.now() - started) / 1000);
+      throw error;
+    }
+  };
+}
+
+/** The SQL holds no value: those go beside it, and are not told. */
+function traced(query: Query, tracing: Tracing, system: string): Query {
+  if (!tracing.isOn) return query;
+  return <T extends Row>(sql: string, ...values: SqlValue[]) => {
+    const text = sql.replaceAll(/\s+/g, ' ').trim();
+    const verb = text.split(' ', 1)[0]!;
+    const attributes: Attributes = { 'db.system.name': system, 'db.query.text': text.slice(0, 500) };
+    return tracing.span(`database ${verb}`, attributes, () => query<T>(sql, ...values));
+  };
+}
+
+type Counted = Pick<Metrics, 'documentBuilt' | 'documentsTook' | 'watchDocuments'>;
+
+/** The same room, which counts what is built and logs it. Neither says what stands in a document. */
+export function seenDocuments(documents: Documents, metrics: Counted, log: Log): Documents {
+  metrics.watchDocuments(documents.occupancy);
+
+  async function build(caller: Caller, request: BuildRequest, building: Building): Promise<BuildResult> {
+    const began = performance.now();
+    const asked = { user: caller.user, formats: request.formats };
+    try {
+      const result = await documents.build(caller, request, building);
+      for (const { format } of result.built) metrics.documentBuilt(format, 'ok');
+      for (const { format, code } of result.failures) metrics.documentBuilt(format, code);
+      log.info('document.built', { ...asked, ...outcomeOf(result), ms: since(began) });
+      return result;
+    } catch (cause) {
+      const error = asWorkcrateError(cause);
+      for (const format of request.formats) metrics.documentBuilt(format, error.code);
+      log[isOurFault(error) ? 'error' : 'info']('document.failed', { ...asked, ms: since(began), error });
+      throw cause;
+    } finally {
+      metrics.documentsTook(performance.now() - began);
+    }
+  }
+
+  return { ...documents, build };
+}
+
+const since = (began: number): number => Math.round(performance.now() - began);
+
+const outcomeOf = ({ built, failures, warnings }: BuildResult) => ({
+  bytes: built.reduce((sum, { written }) => sum + written.bytes.length, 0),
+  failed: failures.map(({ format, code }) => `${format}: ${code}`),
+  warnings: warnings.length,
+});
+
+/** The same room, which counts the links that it makes. */
+export function countedLinks(links: Links, { linkMade }: Pick<Metrics, 'linkMade'>): Links {
+  return {
+    ...links,
+    async share(...terms) {
+      const shared = await links.share(...terms);
+      linkMade('file');
+      return shared;
+    },
+    async bundle(...terms) {
+      const shared = await links.bundle(...terms);
+      linkMade('bundle');
+      return shared;
+    },
+    async shareElsewhere(...terms) {
+      const shared = await links.shareElsewhere(...terms);
+      linkMade('elsewhere');
+      return shared;
+    },
+  };
+}
+
+/** The same for rights to send. */
+export function countedUploads(uploads: Uploads, { linkMade }: Pick<Metrics, 'linkMade'>): Uploads {
+  return {
+    ...uploads,
+    async request(...terms) {
+      const requested = await uploads.request(...terms);
+      linkMade('upload');
+      return requested;
+    },
+  };
+}
+
+/** The same tool, whose calls are told as spans. What it is called with is not told. */
+export function seenTool(tool: Tool, tracing: Tracing): Tool {
+  if (!tracing.isOn) return tool;
+  return {
+    ...tool,
+    handle: (input, context) =>
+      tracing.span(
+        `tool ${tool.name}`,
+        { 'mcp.tool.name': tool.name, 'workcrate.user': context.caller.user },
+        () => tool.handle(input, context),
+      ),
+  };
+}
+
+/** The same room, whose runs are told as spans from the request to the record. */
+export function seenExecutions(executions: Executions, tracing: Tracing): Executions {
+  if (!tracing.isOn) return executions;
+  return {
+    ...executions,
+    run: (caller, request, watching) =>
+      tracing.span('execution', { 'workcrate.language': request.language }, async (tell) => {
+        const ended = await executions.run(caller, request, watching);
+        tell({ 'workcrate.execution': ended.execution.id, 'workcrate.reason': ended.execution.reason });
+        return ended;
+      }),
+  };
+}
+
+/** The same sandbox, which tells how long a run waited for its interpreter, and how long it then ran. */
+export function seenSandbox(sandbox: Sandbox, tracing: Tracing): Sandbox {
+  if (!tracing.isOn) return sandbox;
+  return {
+    ...sandbox,
+    async start(request) {
+      const attributes = { 'workcrate.sandbox': sandbox.kind, 'workcrate.language': request.language };
+      const run = await tracing.span('sandbox start', attributes, () => sandbox.start(request));
+      // Whoever asked for the run waits for its end; this only watches.
+      void tracing.span('sandbox run', attributes, async (tell) => tell(endOf(await run.ended)));
+      return run;
+    },
+  };
+}
+
+function endOf({ reason, exitCode }: Awaited<Run['ended']>) {
+  return { 'workcrate.reason': reason, ...(exitCode === null ? {} : { 'workcrate.exit_code': exitCode }) };
+}
+
+/** The same storage, whose calls are told as spans. Bytes that are read later have none: the open object gives them. */
+export function seenStorage(storage: Storage, tracing: Tracing): Storage {
+  if (!tracing.isOn) return storage;
+  const seen = <T>(operation: string, work: () => Promise<T>): Promise<T> =>
+    tracing.span(`storage ${operation}`, { 'workcrate.storage': storage.kind }, work);
+  return {
+    ...storage,
+    stat: (key) => seen('stat', () => storage.stat(key)),
+    open: (key) => seen('open', () => storage.open(key)),
+    list: (options) => seen('list', () => storage.list(options)),
+    remove: (key) => seen('remove', () => storage.remove(key)),
+    presign: (...terms) => seen('presign', () => storage.presign(...terms)),
+    probe: () => seen('probe', () => storage.probe()),
+    staging: seenStaging(storage.staging, seen),
+  };
+}
+
+type Seen = <T>(operation: string, work: () => Promise<T>) => Promise<T>;
+
+function seenStaging(staging: Staging, seen: Seen): Staging {
+  return {
+    ...staging,
+    size: (id) => seen('staging.size', () => staging.size(id)),
+    append: (...bytes) => seen('staging.append', () => staging.append(...bytes)),
+    commit: (id, key) => seen('staging.commit', () => staging.commit(id, key)),
+    discard: (id) => seen('staging.discard', () => staging.discard(id)),
+    list: () => seen('staging.list', () => staging.list()),
+  };
+}
+
+/** The same users, whose attempts to sign in are counted. */
+export function countedSignIns(users: Users, { auth }: Pick<Metrics, 'auth'>): Users {
+  return {
+    ...users,
+    async signIn(shown) {
+      try {
+        const caller = await users.signIn(shown);
+        auth.inc({ result: 'ok' });
+        return caller;
+      } catch (error) {
+        auth.inc({ result: resultOf(error) });
+        throw error;
+      }
+    },
+  };
+}
+
+function resultOf(error: unknown): string {
+  if (error instanceof IssuerDown) return 'issuer_down';
+  return isWorkcrateError(error, 'unauthorized') ? 'refused' : 'failed';
+}

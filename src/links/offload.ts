@@ -1,0 +1,146 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Clock } from '../clock.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { Log } from '../observability/log.ts';
+import type { PresignedUrl, Storage } from '../storage/storage.ts';
+import { downloadHeaders, type DownloadPlan } from './download-response.ts';
+import type { Download } from './download.ts';
+import type { Link } from './link.ts';
+
+/** An answer without a body, which has others send the bytes. */
+export interface Handed {
+  readonly status: 200 | 302;
+  readonly headers: Record<string, string | number>;
+}
+
+export interface Asked {
+  readonly headers: IncomingHttpHeaders;
+  readonly link: Link;
+  readonly download: Download;
+  readonly plan: DownloadPlan;
+}
+
+/** Null where the bytes have to be sent from here. */
+export type HandOver = (asked: Asked) => Promise<Handed | null>;
+
+export interface HandOverOptions {
+  readonly downloads: 'stream' | 'redirect' | 'accel';
+  /** The smallest file that is handed over. */
+  readonly from: number;
+  readonly accelPrefix: string;
+  /** Whether somebody is told of complete downloads: only who sends the last byte knows of them. */
+  readonly reportsEnds: boolean;
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How downloads leave this process before their first byte; null where all are streamed. */
+export async function createHandOver(options: HandOverOptions): Promise<HandOver | null> {
+  const { downloads, from } = options;
+  if (downloads === 'stream') return null;
+  const way =
+    downloads === 'accel'
+      ? createAccel(options.storage, options.accelPrefix)
+      : await createRedirect(options.storage, options.clock);
+  if (options.reportsEnds) {
+    options.log.warn('downloads.streamed', {
+      reason: `--downloads ${downloads} cannot report ends to a webhook`,
+    });
+    return null;
+  }
+  return async (asked) => (asked.download.size < from || !isPlain(asked) ? null : way(asked));
+}
+
+/** The other side has an ETag and a date of its own, and would judge conditions by those. */
+const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'];
+
+function isPlain({ headers, link, plan }: Asked): boolean {
+  if (link.singleUse || (plan.status !== 200 && plan.status !== 206)) return false;
+  return conditions.every((name) => headers[name] === undefined);
+}
+
+/** A presigned URL cannot be revoked, so it is good for little longer than it takes to follow it. */
+const presignedMs = 60_000;
+
+/** Sends clients on to a URL of the object store. Refuses to start on a storage that gives none. */
+async function createRedirect(storage: Storage, clock: Clock) {
+  if ((await storage.presign('GET', 'files/none', clock() + presignedMs)) === null) throw cannotPresign();
+  return async ({ headers, link, download, plan }: Asked): Promise<Handed | null> => {
+    if (!isForTheStore(headers, plan.status)) return null;
+    const expiresAt = Math.min(link.expiresAt, clock() + presignedMs);
+    const presigned = await presign(storage, download, expiresAt);
+    // Who follows a redirect adds no headers to it.
+    if (presigned === null || Object.keys(presigned.headers).length > 0) return null;
+    return { status: 302, headers: redirectHeaders(presigned.url) };
+  };
+}
+
+/** By the store that has all of it: ours, or that of a source. */
+async function presign(
+  storage: Storage,
+  download: Download,
+  expiresAt: number,
+): Promise<PresignedUrl | null> {
+  const own = downloadHeaders(download);
+  const response = {
+    contentType: own['Content-Type']!,
+    contentDisposition: own['Content-Disposition']!,
+  };
+  const { storageKey: key } = download;
+  if (key !== null) return storage.presign('GET', key, expiresAt, response);
+  return (await download.presign?.(expiresAt, response)) ?? null;
+}
+
+/**
+ * Ranges are answered here, where several at once are known too. But a download that the store began is resumed with
+ * the store's own ETag in If-Range, which makes it a whole one here, and a range again over there.
+ */
+function isForTheStore(headers: Asked['headers'], status: number): boolean {
+  return status === 200 && (headers.range === undefined || headers['if-range'] !== undefined);
+}
+
+function redirectHeaders(url: string): Handed['headers'] {
+  return {
+    Location: url,
+    'Content-Length': 0,
+    'Cache-Control': 'private, no-store',
+    'Referrer-Policy': 'no-referrer',
+  };
+}
+
+function cannotPresign(): WorkcrateError {
+  return new WorkcrateError(
+    'config_invalid',
+    '--downloads redirect needs a storage that signs URLs: s3, or azure with the key of the account. ' +
+      'Choose --downloads stream.',
+  );
+}
+
+/** What a proxy adds to the requests that it passes on, to say that it knows X-Accel-Redirect. */
+const offer = 'x-sendfile-type';
+
+/** Has nginx send the file: it finds it in an internal location, and serves ranges of it itself. */
+function createAccel(storage: Storage, prefix: string) {
+  if (storage.localPath === undefined) throw needsDisk();
+  const place = `/${prefix.replaceAll(/^\/+|\/+$/g, '')}/`.replace('//', '/');
+  return async ({ headers, download, plan }: Asked): Promise<Handed | null> => {
+    const { storageKey: key } = download;
+    if (key === null) return null;
+    // Whoever came past the proxy would be left with an empty answer.
+    if (headers[offer] !== 'X-Accel-Redirect') return null;
+    // Of a Range that is to be ignored, nginx has other ideas.
+    if (headers.range !== undefined && plan.status === 200) return null;
+    // nginx says itself that it takes ranges; said by both, it would stand there twice.
+    const { 'Accept-Ranges': _ranges, ...own } = downloadHeaders(download);
+    const to = { 'Content-Length': 0, 'X-Accel-Redirect': `${place}${storage.localPath!(key)}` };
+    return { status: 200, headers: { ...own, ...to } };
+  };
+}
+
+function needsDisk(): WorkcrateError {
+  return new WorkcrateError(
+    'config_invalid',
+    '--downloads accel needs --storage disk, since nginx reads the files. Choose --downloads stream.',
+  );
+}

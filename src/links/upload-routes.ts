@@ -1,0 +1,224 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { StoredFile } from '../files/files.ts';
+import { answerJson } from '../http/answer.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { requestBody, type Delivery, type Received } from './receive.ts';
+import type { Upload } from './upload.ts';
+import type { Uploads } from './uploads.ts';
+
+export interface UploadRouteOptions {
+  readonly uploads: Uploads;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly idleMs: number;
+  readonly maxFileSize: number;
+  /** The URL of an upload, for the Location of a tus creation. */
+  readonly urlOf: (token: string) => string;
+}
+
+export type TakeBytes = (delivery: Pick<Delivery, 'offset' | 'fileLength'>) => Promise<Received>;
+
+/** Answers `/uploads/{token}`: PUT for a file in one go, GET for how it stands, the rest is tus. */
+export function createUploadRoute(options: UploadRouteOptions) {
+  const { uploads, idleMs } = options;
+  return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
+    const bodyLength = lengthHeader(req, 'content-length');
+    const bytes = () => requestBody(req, res, idleMs);
+    const take: TakeBytes = (delivery) =>
+      counted(options, uploads.write(token, { ...delivery, bodyLength, bytes }));
+    // Set here, it stands on errors too.
+    res.setHeader('Tus-Resumable', tusVersion);
+    if (!speaksVersion(req, res)) return;
+    switch (methodOf(req)) {
+      case 'PUT':
+        return await put(req, res, take);
+      case 'GET':
+        return await tell(uploads, res, token);
+      default:
+        return await answerTus({ ...options, req, res, token, take });
+    }
+  };
+}
+
+async function put(req: IncomingMessage, res: ServerResponse, take: TakeBytes): Promise<void> {
+  if (req.headers['content-range'] !== undefined)
+    throw new WorkcrateError(
+      'invalid_input',
+      'PUT sends the whole file. To send a part of it, use PATCH with Upload-Offset.',
+    );
+  const { file } = await take({ offset: null, fileLength: lengthHeader(req, 'content-length') });
+  if (!file) throw new WorkcrateError('internal', 'A whole upload made no file.');
+  answerJson(res, 201, receipt(file));
+}
+
+/** What a sender needs to know of the file that its bytes became. */
+function receipt(file: StoredFile) {
+  return { file_id: file.id, filename: file.name, size: file.size, sha256: file.sha256 };
+}
+
+/** For a sender whose connection was lost together with the answer. */
+async function tell(uploads: Uploads, res: ServerResponse, token: string): Promise<void> {
+  const { upload, offset } = await uploads.standing(token);
+  const file = await uploads.file(upload);
+  answerJson(res, 200, {
+    state: upload.fileId === null ? 'open' : 'complete',
+    offset,
+    size: upload.declaredSize,
+    expiresAt: new Date(upload.expiresAt).toISOString(),
+    ...(file ? { file: receipt(file) } : {}),
+  });
+}
+
+async function counted({ metrics, log }: UploadRouteOptions, work: Promise<Received>): Promise<Received> {
+  metrics.transfers.in++;
+  try {
+    const received = await work;
+    metrics.uploads.inc({ result: received.file ? 'complete' : 'partial' });
+    if (received.file) {
+      metrics.uploadBytes.inc(received.file.size);
+      log.info('upload.complete', {
+        file: received.file.id,
+        size: received.file.size,
+        user: received.file.owner,
+      });
+    }
+    return received;
+  } catch (error) {
+    metrics.uploads.inc({ result: isWorkcrateError(error, 'upload_incomplete') ? 'broken' : 'refused' });
+    throw error;
+  } finally {
+    metrics.transfers.in--;
+  }
+}
+
+/**
+ * The tus protocol (1.0.0) on an upload link. The link itself is the tus resource: the right to make one was
+ * given out by request_upload, so creation by POST only answers where it is. By hand, since the library
+ * keeps its own ids, store and locks, where here the token, the storage port and the lease are these.
+ */
+const tusVersion = '1.0.0';
+
+const offsetType = 'application/offset+octet-stream';
+
+interface TusExchange extends UploadRouteOptions {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly token: string;
+  readonly take: TakeBytes;
+}
+
+/** One handler for each method of the protocol. */
+async function answerTus(exchange: TusExchange): Promise<void> {
+  switch (methodOf(exchange.req)) {
+    case 'OPTIONS':
+      return options(exchange);
+    case 'HEAD':
+      return head(exchange);
+    case 'POST':
+      return create(exchange);
+    case 'PATCH':
+      return patch(exchange);
+    case 'DELETE':
+      return terminate(exchange);
+    default:
+      throw new WorkcrateError(
+        'method_not_allowed',
+        'Uploads take PUT, or HEAD, POST, PATCH and DELETE of tus.',
+      );
+  }
+}
+
+/** Answers a client that speaks another version. One that names none may be curl and knows what it does. */
+function speaksVersion(req: IncomingMessage, res: ServerResponse): boolean {
+  const asked = req.headers['tus-resumable'];
+  if (asked === undefined || asked === tusVersion || req.method === 'OPTIONS') return true;
+  const error = `This server supports only tus ${tusVersion}. Use a client of that version, or PUT.`;
+  answerJson(res, 412, { error, code: 'unsupported' }, { 'Tus-Version': tusVersion });
+  return false;
+}
+
+/** Clients behind proxies that know no PATCH say it in a header. */
+function methodOf(req: IncomingMessage): string {
+  const override = req.method === 'POST' ? req.headers['x-http-method-override'] : undefined;
+  return typeof override === 'string' ? override.toUpperCase() : (req.method ?? '');
+}
+
+function options({ res, maxFileSize }: TusExchange): void {
+  answer(res, 204, {
+    'Tus-Version': tusVersion,
+    'Tus-Extension': 'creation,creation-defer-length,expiration,termination',
+    'Tus-Max-Size': maxFileSize,
+  });
+}
+
+async function head({ uploads, res, token }: TusExchange): Promise<void> {
+  const { upload, offset } = await uploads.standing(token);
+  const length = upload.declaredSize;
+  answer(res, 200, {
+    'Upload-Offset': offset,
+    ...(length === null ? { 'Upload-Defer-Length': 1 } : { 'Upload-Length': length }),
+    ...expiry(upload),
+    ...(upload.fileId === null ? {} : { 'Workcrate-File-Id': upload.fileId }),
+  });
+}
+
+async function create({ uploads, req, res, token, urlOf }: TusExchange): Promise<void> {
+  const length = lengthHeader(req, 'upload-length');
+  const deferred = req.headers['upload-defer-length'];
+  if (length === null ? deferred !== '1' : deferred !== undefined)
+    throw new WorkcrateError(
+      'invalid_input',
+      'POST needs either Upload-Length or Upload-Defer-Length: 1. To send a whole file at once, use PUT.',
+    );
+  const { file } = await uploads.begin(token, length);
+  answer(res, 201, { Location: urlOf(token), ...expiry(await uploads.find(token)), ...receiptHeaders(file) });
+}
+
+async function patch({ uploads, req, res, token, take }: TusExchange): Promise<void> {
+  if (req.headers['content-type'] !== offsetType) {
+    const error = `PATCH needs Content-Type: ${offsetType}.`;
+    return answerJson(res, 415, { error, code: 'unsupported' });
+  }
+  const offset = lengthHeader(req, 'upload-offset');
+  if (offset === null)
+    throw new WorkcrateError('invalid_input', 'PATCH needs Upload-Offset: where its bytes begin.');
+  const { expiresAt } = await uploads.find(token);
+  try {
+    const { size, file } = await take({ offset, fileLength: lengthHeader(req, 'upload-length') });
+    answer(res, 204, { 'Upload-Offset': size, ...expiry({ expiresAt }), ...receiptHeaders(file) });
+  } catch (error) {
+    if (isWorkcrateError(error, 'offset_conflict')) res.setHeader('Upload-Offset', error.details['offset']!);
+    throw error;
+  }
+}
+
+async function terminate({ uploads, res, token }: TusExchange): Promise<void> {
+  await uploads.withdraw(token);
+  answer(res, 204, {});
+}
+
+function expiry({ expiresAt }: Pick<Upload, 'expiresAt'>): Record<string, string> {
+  return { 'Upload-Expires': new Date(expiresAt).toUTCString() };
+}
+
+function receiptHeaders(file: StoredFile | null): Record<string, string> {
+  return file ? { 'Workcrate-File-Id': file.id, 'Workcrate-Sha256': file.sha256 } : {};
+}
+
+function lengthHeader(req: IncomingMessage, name: string): number | null {
+  const value = req.headers[name];
+  if (value === undefined) return null;
+  if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
+  throw new WorkcrateError('invalid_input', `${name} must be a whole number.`);
+}
+
+function answer(res: ServerResponse, status: number, headers: Record<string, string | number>): void {
+  res.writeHead(status, {
+    'Cache-Control': 'no-store',
+    ...(status === 204 ? {} : { 'Content-Length': 0 }),
+    ...headers,
+  });
+  res.end();
+}

@@ -1,0 +1,159 @@
+import {
+  CLIENT_INFO_META_KEY,
+  requireScopes,
+  type AuthInfo,
+  type JSONRPCRequest,
+  type McpServer,
+  type RequestStateCodec,
+  type Result,
+  type ScopeChallengeHandler,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { WorkcrateError } from '../errors.ts';
+import type { Caller } from '../identity.ts';
+import { callerOf } from './asking.ts';
+import type { ToolGroup } from './tool.ts';
+
+/** A call that did not come as far as a tool. */
+export interface RefusedCall {
+  /** As it was given: there need not be a tool of that name. */
+  readonly tool: string;
+  /** Arguments as they were given, whatever they are. */
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly user: string;
+  readonly client: string | null;
+  /**
+   * `forbidden` where the key or token is not good for the tool, else `invalid_input`. Its details have a `kind` where
+   * it was no mistake but a try at what is not the caller's.
+   */
+  readonly error: WorkcrateError;
+}
+
+export interface RefusalOptions {
+  /** Who calls where nobody has to sign in. */
+  readonly caller: Caller;
+  readonly refused: (call: RefusedCall) => void;
+}
+
+/** From this version on every request says who the client is and what it can do; before, the handshake did. */
+const toldSince = '2026-07-28';
+
+/** What a request says of its client; undefined where it says nothing, or the version of it has nothing to say it with. */
+export function envelopeOf({ server }: McpServer, given: unknown): Record<string, unknown> | undefined {
+  const isOld = (server.getNegotiatedProtocolVersion() ?? toldSince) < toldSince;
+  return isOld || given === undefined ? undefined : asRecord(given);
+}
+
+/** Name and version of the client. Never throws, since no call goes unnoted for what it says of its client. */
+export function clientName({ server }: McpServer, envelope: Record<string, unknown> = {}): string | null {
+  const { name, version } = asRecord(envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion());
+  return typeof name === 'string' && typeof version === 'string' ? `${name} ${version}`.slice(0, 200) : null;
+}
+
+/** What the SDK asks before each call of a tool over HTTP. Asks nothing of those who need not sign in. */
+export function scopeDemand(
+  server: McpServer,
+  group: ToolGroup,
+  options: RefusalOptions,
+): ScopeChallengeHandler {
+  const demand = requireScopes(group);
+  return async (context) => {
+    const challenge = await demand(context);
+    const { request, authInfo } = context;
+    const envelope = envelopeOf(server, request.params?._meta);
+    if (challenge !== undefined)
+      tell(server, { request, authInfo, envelope, error: forbidden(group) }, options);
+    return challenge;
+  };
+}
+
+const forbidden = (group: ToolGroup): WorkcrateError =>
+  new WorkcrateError('forbidden', `This key or token does not have the scope ${group}.`, {
+    details: { scope: group },
+  });
+
+/** Calls that have come as far as their tool, by the signal that each has of its own. */
+const reached = new WeakSet<AbortSignal>();
+
+export const reachesTool = ({ mcpReq }: ServerContext): void => void reached.add(mcpReq.signal);
+
+/** Calls that brought a state back which was not given to this caller for this, by the signal of each. */
+const forged = new WeakSet<AbortSignal>();
+
+/** Notes where a state is refused for anything but its age. */
+export function watchState(verify: RequestStateCodec['verify']): RequestStateCodec['verify'] {
+  return async (state, context) => {
+    try {
+      return await verify(state, context);
+    } catch (error) {
+      if (!(error instanceof Error && error.message === 'expired')) forged.add(context.mcpReq.signal);
+      throw error;
+    }
+  };
+}
+
+type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
+
+/**
+ * Puts another handler around the one that the SDK has for a method. The SDK has no hook for this, so it is done in its
+ * private map: decision 034 says why nothing else sees all refused calls. Throws when there is no such handler.
+ */
+function wrapHandler({ server }: McpServer, method: string, wrap: (handle: Handler) => Handler): void {
+  const handlers = server['_requestHandlers'] as Map<string, Handler> | undefined;
+  const handle = handlers?.get(method);
+  if (handle === undefined)
+    throw new Error(`The MCP SDK has no handler for ${method} to wrap: see decision 034.`);
+  handlers!.set(method, wrap(handle));
+}
+
+/** Tells of the calls that the SDK refuses by itself: there is no such tool, or its arguments do not fit. */
+export function watchCalls(server: McpServer, options: RefusalOptions): void {
+  wrapHandler(server, 'tools/call', (handle) => async (request, context) => {
+    let failed = true;
+    try {
+      const result = await handle(request, context);
+      failed = result['isError'] === true;
+      return result;
+    } finally {
+      const { mcpReq, http } = context;
+      if (failed && !reached.has(mcpReq.signal)) {
+        const envelope = envelopeOf(server, mcpReq.envelope);
+        const error = forged.has(mcpReq.signal) ? notGiven() : unfit();
+        tell(server, { request, authInfo: http?.authInfo, envelope, error }, options);
+      }
+    }
+  });
+}
+
+const unfit = (): WorkcrateError =>
+  new WorkcrateError('invalid_input', 'There is no such tool, or the arguments do not fit.');
+
+const notGiven = (): WorkcrateError =>
+  new WorkcrateError('invalid_input', 'The state of the call was not given to this caller for this.', {
+    details: { kind: 'state' },
+  });
+
+interface Refusal {
+  readonly request: Pick<JSONRPCRequest, 'params'>;
+  readonly authInfo: AuthInfo | undefined;
+  readonly envelope: Record<string, unknown> | undefined;
+  readonly error: WorkcrateError;
+}
+
+function tell(
+  server: McpServer,
+  { request, authInfo, envelope, error }: Refusal,
+  { caller, refused }: RefusalOptions,
+): void {
+  const { name, arguments: given } = asRecord(request.params);
+  refused({
+    tool: typeof name === 'string' ? name : '',
+    given: asRecord(given),
+    user: callerOf(authInfo === undefined ? {} : { http: { authInfo } }, caller).user,
+    client: clientName(server, envelope),
+    error,
+  });
+}
+
+export const asRecord = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};

@@ -1,0 +1,143 @@
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  parseJSONRPCMessage,
+  ProtocolErrorCode,
+  type JSONRPCMessage,
+} from '@modelcontextprotocol/server';
+import { findBrokenBound, smallMessage, tooComplex } from '../http.ts';
+
+/** Why a line is no message, and what it says of itself all the same. */
+export interface Misread extends Heading {
+  readonly code: ProtocolErrorCode;
+  readonly why: string;
+}
+
+/** The message in a line; null in one that is blank. Some programs write a byte order mark first, which is no fault. */
+export function readMessage(line: Buffer): JSONRPCMessage | Misread | null {
+  const text = line.toString().trim();
+  if (text === '') return null;
+  const bound = line.length > smallMessage ? findBrokenBound(text) : null;
+  if (bound !== null) return { ...readHeading(line), ...unfit, why: tooComplex(bound) };
+  try {
+    const value: unknown = JSON.parse(text);
+    return isMessage(value) ? parseJSONRPCMessage(value) : { ...headingOf(value), ...unfit };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { id: null, hasMethod: true, ...unparsed };
+  }
+}
+
+/** Without parsing all of it. */
+function readHeading(line: Buffer): Heading {
+  const reader = createHeadingReader();
+  reader.push(line);
+  return reader.heading();
+}
+
+export const isMisread = (read: JSONRPCMessage | Misread): read is Misread => 'why' in read;
+
+const unfit = {
+  code: ProtocolErrorCode.InvalidRequest,
+  why: 'This is not a JSON-RPC 2.0 message. Send one at a time, with "jsonrpc": "2.0", a text or whole number as id, and an object as params.',
+};
+
+const unparsed = {
+  code: ProtocolErrorCode.ParseError,
+  why: 'This line is not JSON. Send each message in one line, as JSON in UTF-8.',
+};
+
+const kinds = [isJSONRPCRequest, isJSONRPCNotification, isJSONRPCResultResponse, isJSONRPCErrorResponse];
+const isMessage = (value: unknown): boolean => kinds.some((isOne) => isOne(value));
+
+function headingOf(value: unknown): Heading {
+  if (typeof value !== 'object' || value === null) return { id: null, hasMethod: true };
+  const { id } = value as { id?: unknown };
+  const isId = typeof id === 'string' || Number.isSafeInteger(id);
+  // What has neither id nor method answers nothing of ours.
+  return { id: isId ? (id as string | number) : null, hasMethod: !isId || 'method' in value };
+}
+
+/** What a message says of itself: enough to answer it. */
+export interface Heading {
+  /** Null where it has none, or none that can be read. */
+  readonly id: string | number | null;
+  /** Whether it wants something; else it answers. */
+  readonly hasMethod: boolean;
+}
+
+const [quote, backslash, colon, comma] = [0x22, 0x5c, 0x3a, 0x2c];
+const opens = (byte: number): boolean => byte === 0x5b || byte === 0x7b;
+const closes = (byte: number): boolean => byte === 0x5d || byte === 0x7d;
+/** No id that anybody gives is as long. */
+const mostBytes = 1024;
+
+/**
+ * Reads the heading of a message that is too large to be kept, while it passes by. Keys of what is nested in it, and
+ * what stands within texts, are not taken for its own; id may stand first or last.
+ */
+export function createHeadingReader() {
+  let depth = 0;
+  let inText = false;
+  let isEscaped = false;
+  let token: number[] = [];
+  let key: unknown = null;
+  const members = new Map<unknown, unknown>();
+
+  function keep(byte: number): void {
+    if (depth === 1 && token.length < mostBytes) token.push(byte);
+  }
+
+  function endMember(): void {
+    if (key === 'id' || key === 'method') members.set(key, valueOf(token));
+    key = null;
+    token = [];
+  }
+
+  function readText(byte: number): void {
+    keep(byte);
+    if (isEscaped) isEscaped = false;
+    else if (byte === backslash) isEscaped = true;
+    else if (byte === quote) inText = false;
+  }
+
+  function read(byte: number): void {
+    if (opens(byte)) depth++;
+    else if (closes(byte)) {
+      if (--depth === 0) endMember();
+    } else if (depth === 1 && byte === comma) endMember();
+    else if (depth === 1 && byte === colon) {
+      key = valueOf(token);
+      token = [];
+    } else {
+      keep(byte);
+      inText = byte === quote;
+    }
+  }
+
+  return {
+    push(bytes: Uint8Array): void {
+      // By index, which is twice as fast as by iterator: tens of megabytes may come.
+      for (let at = 0; at < bytes.length; at++)
+        if (inText) readText(bytes[at]!);
+        else read(bytes[at]!);
+    },
+    heading(): Heading {
+      const id = members.get('id');
+      const isId = typeof id === 'string' || Number.isSafeInteger(id);
+      return { id: isId ? (id as string | number) : null, hasMethod: members.has('method') };
+    },
+  };
+}
+
+/** Undefined for what is nested, too long or no JSON. */
+function valueOf(token: readonly number[]): unknown {
+  try {
+    return JSON.parse(Buffer.from(token).toString()) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

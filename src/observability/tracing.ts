@@ -1,0 +1,100 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Context, Span } from '@opentelemetry/api';
+import { asWorkcrateError, isOurFault, WorkcrateError } from '../errors.ts';
+import type { Log } from './log.ts';
+
+type Api = typeof import('@opentelemetry/api');
+
+/** What may be told of a piece of work. Never a token, a key, or a path that holds one. */
+export type Attributes = Readonly<Record<string, string | number | boolean>>;
+
+/** Adds what is known only later. */
+export type Tell = (attributes: Attributes) => void;
+
+type Work<T> = (tell: Tell) => Promise<T>;
+
+/** Spans for whoever wants to see where time goes. Off, it costs a function call. */
+export interface Tracing {
+  readonly isOn: boolean;
+  /** Runs `work` as a piece of what is under way. */
+  span<T>(name: string, attributes: Attributes, work: Work<T>): Promise<T>;
+  /** Answers a request, as a part of the trace that its `traceparent` names. */
+  request<T>(headers: IncomingHttpHeaders, name: string, attributes: Attributes, work: Work<T>): Promise<T>;
+}
+
+const untold: Tell = () => {};
+
+const noTracing: Tracing = {
+  isOn: false,
+  span: (_name, _attributes, work) => work(untold),
+  request: (_headers, _name, _attributes, work) => work(untold),
+};
+
+/** Through the API package alone: which SDK takes the spans, and where to, is the operator's choice. */
+export async function openTracing(isOn: boolean, log: Log): Promise<Tracing> {
+  if (!isOn) return noTracing;
+  const api = await importApi();
+  const tracer = api.trace.getTracer('workcrate');
+  if (!api.isSpanContextValid(tracer.startSpan('workcrate start').spanContext()))
+    log.warn('tracing.no_sdk', {
+      message: 'Spans go nowhere: start Node with --import and an SDK of OpenTelemetry.',
+    });
+
+  function run<T>(span: Span, parent: Context, work: Work<T>): Promise<T> {
+    const inside = api.trace.setSpan(parent, span);
+    return api.context.with(inside, () => ending(api, span, work));
+  }
+
+  return {
+    isOn: true,
+    span(name, attributes, work) {
+      const parent = api.context.active();
+      return run(tracer.startSpan(name, { attributes }, parent), parent, work);
+    },
+    request(headers, name, attributes, work) {
+      const parent = parentOf(api, headers);
+      const kind = api.SpanKind.SERVER;
+      return run(tracer.startSpan(name, { attributes, kind }, parent), parent, work);
+    },
+  };
+}
+
+async function importApi(): Promise<Api> {
+  try {
+    return await import('@opentelemetry/api');
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    throw new WorkcrateError(
+      'config_invalid',
+      '--tracing needs the package @opentelemetry/api, which is not installed. Run: npm install @opentelemetry/api',
+      { cause },
+    );
+  }
+}
+
+/** The text of an error may hold what is nobody's business, so its code has to do. */
+async function ending<T>(api: Api, span: Span, work: Work<T>): Promise<T> {
+  try {
+    return await work((attributes) => span.setAttributes(attributes));
+  } catch (error) {
+    const known = asWorkcrateError(error);
+    span.setAttribute('error.type', known.code);
+    if (isOurFault(known)) span.setStatus({ code: api.SpanStatusCode.ERROR });
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** `version-trace-span-flags` in hex, as W3C has it; later versions may have more behind. */
+const traceparent = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
+
+/** An instrumentation around this server has begun a span already, and knows better. */
+function parentOf(api: Api, headers: IncomingHttpHeaders): Context {
+  const active = api.context.active();
+  if (api.trace.getSpan(active) !== undefined) return active;
+  const [, traceId, spanId, flags] = traceparent.exec(String(headers['traceparent'])) ?? [];
+  if (traceId === undefined || spanId === undefined) return active;
+  const remote = { traceId, spanId, traceFlags: Number.parseInt(flags!, 16), isRemote: true };
+  return api.isSpanContextValid(remote) ? api.trace.setSpanContext(active, remote) : active;
+}

@@ -1,0 +1,105 @@
+import type { Log } from '../../observability/log.ts';
+import type { Cgroups } from '../cgroups/cgroups.ts';
+import type { Language, Limits, Place } from '../sandbox.ts';
+import {
+  hostPidOf,
+  recycledGroups,
+  startForkServer,
+  type ForkServer,
+  type Made,
+  type RunGroup,
+} from './fork-server.ts';
+import type { MountOptions } from './launch.ts';
+import { openEnds, plugIn, type Worker } from './worker.ts';
+
+export interface CellOptions extends Omit<MountOptions, 'place'> {
+  readonly python: string;
+  readonly network: 'none' | 'host';
+  readonly limits: Limits;
+  /** Of each process of a run. */
+  readonly openFiles: number;
+  readonly seccomp: Buffer;
+  readonly cgroups: Cgroups;
+  readonly log: Log;
+}
+
+/** One user's skeleton with the fork server in it. All that it makes dies with it, and it with this process. */
+export interface Cell {
+  /** Resolves when it is gone. */
+  readonly ended: Promise<void>;
+  /** Makes an interpreter that waits for a run. */
+  make(id: string, language: Language): Promise<Worker>;
+  /** Resolves when every process of a run has been killed and reaped. */
+  gone(id: string): Promise<void>;
+  /** From now on a run is ended where it takes memory of the kernel that no limit counts. */
+  watch(id: string): void;
+  /** SIGTERM to every process of a run. */
+  term(id: string): void;
+  /** SIGKILL to every process of a run. */
+  kill(id: string): void;
+  close(): Promise<void>;
+}
+
+export async function startCell(place: Place, options: CellOptions): Promise<Cell> {
+  const groups = recycledGroups(options.cgroups, options.limits, options.log);
+  const alive = new Map<string, PromiseWithResolvers<void>>();
+  const buried = (id: string): void => {
+    alive.get(id)?.resolve();
+    alive.delete(id);
+    // Whoever has waited still asks the group what happened in it.
+    setImmediate(groups.giveBack, id);
+  };
+  const server = await startForkServer(place, options, buried);
+  const bury = (): void => {
+    [...alive.keys()].forEach(buried);
+    setImmediate(groups.close);
+  };
+  void server.ended.then(bury);
+
+  const bound = async (id: string, { pid }: Made): Promise<RunGroup | null> => {
+    const group = groups.take(id);
+    await group?.add(hostPidOf(server.pid, pid));
+    return group;
+  };
+
+  return {
+    ended: server.ended,
+    async make(id, language) {
+      alive.set(id, Promise.withResolvers());
+      try {
+        const made = await server.make(id, language);
+        const group = await bound(id, made);
+        return await opened(server, id, language, made, group);
+      } catch (error) {
+        // Also one that comes late after all; one that was never made has nobody to bury.
+        server.send({ kill: id });
+        alive.delete(id);
+        throw error;
+      }
+    },
+    gone: (id) => alive.get(id)?.promise ?? Promise.resolve(),
+    watch: (id) => server.send({ watch: id }),
+    term: (id) => server.send({ term: id }),
+    kill: (id) => server.send({ kill: id }),
+    close: () => server.close(),
+  };
+}
+
+/** From here on the worker can go on by itself. */
+async function opened(
+  server: ForkServer,
+  id: string,
+  language: Language,
+  { ends }: Made,
+  group: RunGroup | null,
+): Promise<Worker> {
+  const worker = plugIn(openEnds(server.pid, ends), id, language, group);
+  server.send({ opened: id });
+  try {
+    await worker.ready;
+    return worker;
+  } catch (error) {
+    worker.abandon();
+    throw error;
+  }
+}

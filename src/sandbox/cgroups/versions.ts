@@ -1,0 +1,168 @@
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { errnoOf } from '../../errors.ts';
+import {
+  controllerOf,
+  cpuPeriodUs,
+  cpuQuotaUs,
+  killListed,
+  numberIn,
+  pidsIn,
+  readControl,
+  together,
+  valueOf,
+  writeControl,
+  writeIfThere,
+  type Branch,
+  type Controller,
+  type Resource,
+} from './group.ts';
+import { relatives } from './processes.ts';
+
+const socketBytes = 64 * 1024 * 1024;
+
+const controllers: Readonly<Record<Resource, Controller>> = {
+  memory: {
+    limit(group, { memoryBytes }) {
+      writeControl(group, 'memory.limit_in_bytes', `${memoryBytes}`);
+      // Memory and swap together, so that swap gives no way around. It may not be less than the other.
+      writeIfThere(group, 'memory.memsw.limit_in_bytes', `${memoryBytes}`);
+      // Buffers of sockets are not counted with the rest here.
+      writeIfThere(group, 'memory.kmem.tcp.limit_in_bytes', `${Math.min(memoryBytes, socketBytes)}`);
+    },
+    events: (group) => ({
+      oomKilled: valueOf(readControl(group, 'memory.oom_control'), 'oom_kill') ?? 0,
+      memoryPeakBytes: numberIn(group, 'memory.max_usage_in_bytes'),
+    }),
+  },
+  processes: {
+    limit: (group, { processes }) => writeControl(group, 'pids.max', `${processes}`),
+    events: (group) => ({ pidsRefused: valueOf(readControl(group, 'pids.events'), 'max') ?? 0 }),
+  },
+  cpu: {
+    limit: (group, { cpus }) => limitCpu(group, cpuQuotaUs(cpus)),
+    events(group) {
+      // There where cpu and cpuacct are one hierarchy, as on most machines.
+      const nanoseconds = numberIn(group, 'cpuacct.usage');
+      return nanoseconds === null ? {} : { cpuMs: nanoseconds / 1e6 };
+    },
+  },
+};
+
+function limitCpu(group: string, quotaUs: number): void {
+  writeControl(group, 'cpu.cfs_period_us', `${cpuPeriodUs}`);
+  try {
+    writeControl(group, 'cpu.cfs_quota_us', `${quotaUs}`);
+  } catch (error) {
+    // More than the server itself has been given, which then bounds the group as well.
+    if (errnoOf(error) !== 'EINVAL') throw error;
+  }
+}
+
+/** A hierarchy of cgroup v1 with one or more of our controllers. */
+export function v1Branch(directory: string, resources: readonly Resource[]): Branch {
+  return {
+    version: 1,
+    directory,
+    resources,
+    ...together(resources.map((resource) => controllers[resource])),
+    kill(group) {
+      if (resources.includes('processes')) writeIfThere(group, 'pids.max', '0');
+      killListed(group);
+    },
+  };
+}
+
+/** Where the server goes: a group that gives controllers to its children may hold no process itself. */
+const leaf = 'workcrate-server';
+/** Those who start others while they are moved need another round. */
+const mostRounds = 10;
+
+const unifiedControllers: Readonly<Record<Resource, Controller>> = {
+  memory: {
+    limit(group, { memoryBytes }) {
+      writeControl(group, 'memory.max', `${memoryBytes}`);
+      // A kernel without swap lacks the one, one before 4.19 the other.
+      writeIfThere(group, 'memory.swap.max', '0');
+      writeIfThere(group, 'memory.oom.group', '1');
+    },
+    events: (group) => ({
+      oomKilled: valueOf(readControl(group, 'memory.events'), 'oom_kill') ?? 0,
+      memoryPeakBytes: numberIn(group, 'memory.peak'),
+    }),
+  },
+  processes: {
+    limit: (group, { processes }) => writeControl(group, 'pids.max', `${processes}`),
+    events: (group) => ({ pidsRefused: valueOf(readControl(group, 'pids.events'), 'max') ?? 0 }),
+  },
+  cpu: {
+    limit: (group, { cpus }) => writeControl(group, 'cpu.max', `${cpuQuotaUs(cpus)} ${cpuPeriodUs}`),
+    events(group) {
+      const microseconds = valueOf(readControl(group, 'cpu.stat'), 'usage_usec');
+      return microseconds === null ? {} : { cpuMs: microseconds / 1000 };
+    },
+  },
+};
+
+/** The one hierarchy of cgroup v2. */
+export function v2Branch(directory: string, resources: readonly Resource[]): Branch {
+  return {
+    version: 2,
+    directory,
+    resources,
+    ...together(resources.map((resource) => unifiedControllers[resource])),
+    kill(group) {
+      // The kernel has had cgroup.kill since 5.14.
+      if (!writeIfThere(group, 'cgroup.kill', '1')) killListed(group);
+    },
+  };
+}
+
+/** The group below which ours are made: its leaf holds a server that was moved, or started by one that was. */
+export function v2Base(own: string): string {
+  return basename(own) === leaf ? dirname(own) : own;
+}
+
+/** What the group above has left to this one. */
+export function v2Controllers(base: string): string[] {
+  return words(readControl(base, 'cgroup.controllers'));
+}
+
+/** Lets the server's group bound its children. Throws the errno of what is not allowed. */
+export function enable(base: string, resource: Resource): void {
+  // A process can be moved only by who may write to the group above both places.
+  accessSync(join(base, 'cgroup.procs'), constants.W_OK);
+  const controller = controllerOf[resource];
+  if (words(readControl(base, 'cgroup.subtree_control')).includes(controller)) return;
+  // The root of the whole machine is free of the rule, and has no type.
+  if (existsSync(join(base, 'cgroup.type'))) moveToLeaf(base);
+  writeControl(base, 'cgroup.subtree_control', `+${controller}`);
+}
+
+/**
+ * Moves the server, what started it and what it started. Others that share the group stay where they are:
+ * the kernel then refuses controllers with EBUSY, and the operator is told.
+ */
+export function moveToLeaf(base: string): void {
+  const directory = join(base, leaf);
+  mkdirSync(directory, { recursive: true });
+  enter(directory, process.pid);
+  for (let round = 0; round < mostRounds; round++) {
+    const ours = relatives(process.pid, pidsIn(base));
+    if (ours.length === 0) return;
+    for (const pid of ours) enter(directory, pid);
+  }
+}
+
+function enter(directory: string, pid: number): void {
+  try {
+    writeControl(directory, 'cgroup.procs', `${pid}`);
+  } catch (error) {
+    // It ended meanwhile.
+    if (errnoOf(error) !== 'ESRCH') throw error;
+  }
+}
+
+function words(text: string | null): string[] {
+  return (text ?? '').split(/\s+/).filter((word) => word !== '');
+}

@@ -1,0 +1,148 @@
+import { PassThrough } from 'node:stream';
+import type { Report } from './supervisor.ts';
+
+/** What comes out of a container that runs something. */
+export interface Outputs {
+  readonly stdout: PassThrough;
+  readonly stderr: PassThrough;
+  /** What the supervisor said, or null where the container ended without a word. */
+  readonly report: Promise<Report | null>;
+  /**
+   * Reads on although nobody takes it, which has to be done before a kill: the engine waits for its streams.
+   * What can still come is what stands in the buffers of the engine, some 2 MB.
+   */
+  release(): void;
+}
+
+/** Reads the engine's stream. While an output is full it is not read, so the run waits. */
+export function outputsOf(stream: AsyncIterable<Uint8Array>, mark: Buffer): Outputs {
+  const outputs = [new PassThrough(), new PassThrough()] as const;
+  const readers = [trailerReader(mark), trailerReader(mark)] as const;
+  let released = false;
+  let wake = () => {};
+
+  const spread = async (): Promise<void> => {
+    for await (const { output, bytes } of piecesOf(stream)) {
+      const index = output === 1 ? 0 : 1;
+      const isFull = !give(outputs[index], readers[index].take(bytes));
+      if (isFull && !released) await roomIn(outputs[index], (resume) => void (wake = resume));
+      if (readers.every(({ said }) => said !== null)) return;
+    }
+  };
+  const reported = async (): Promise<Report | null> => {
+    try {
+      await spread();
+    } catch {
+      // A connection that breaks is a container that is lost, which the missing report says.
+    }
+    for (const [index, output] of outputs.entries()) output.end(readers[index]!.rest());
+    const { said } = readers[1];
+    return said === null ? null : (JSON.parse(said) as Report);
+  };
+  return {
+    stdout: outputs[0],
+    stderr: outputs[1],
+    report: reported(),
+    release() {
+      released = true;
+      wake();
+    },
+  };
+}
+
+/** False where it is full. Whoever has let go of an output does not hold up the other. */
+function give(output: PassThrough, bytes: Buffer): boolean {
+  return bytes.length === 0 || output.destroyed || output.write(bytes);
+}
+
+async function roomIn(output: PassThrough, waking: (resume: () => void) => void): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  waking(resolve);
+  output.once('drain', resolve).once('close', resolve);
+  await promise;
+  output.off('drain', resolve).off('close', resolve);
+}
+
+const headerBytes = 8;
+
+/** A part of what came out of a container: 1 is its stdout, 2 its stderr. */
+export interface Piece {
+  readonly output: number;
+  readonly bytes: Buffer;
+}
+
+/**
+ * Takes the engine's stream apart: frames with a header of eight bytes, the output first and the length last.
+ * Pieces are passed on as they come and never put together, so a frame of any length takes no memory.
+ */
+export async function* piecesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Piece> {
+  let header = Buffer.alloc(0);
+  let output = 0;
+  let left = 0;
+  for await (const chunk of stream) {
+    let rest = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    while (rest.length > 0) {
+      if (left > 0) {
+        const bytes = rest.subarray(0, left);
+        left -= bytes.length;
+        rest = rest.subarray(bytes.length);
+        yield { output, bytes };
+        continue;
+      }
+      const missing = headerBytes - header.length;
+      header = Buffer.concat([header, rest.subarray(0, missing)]);
+      rest = rest.subarray(missing);
+      if (header.length < headerBytes) break;
+      output = header[0]!;
+      left = header.readUInt32BE(4);
+      header = Buffer.alloc(0);
+    }
+  }
+}
+
+/** Nothing that the supervisor says at the end is longer. */
+const mostBytes = 1024;
+
+export interface TrailerReader {
+  /** What of the piece belongs to the run. */
+  take(piece: Buffer): Buffer;
+  /** What was held back, once nothing more comes. */
+  rest(): Buffer;
+  /** What came after the mark, up to the end of its line, or null while that has not come. */
+  readonly said: string | null;
+}
+
+/**
+ * Finds what the supervisor adds to an output when the run is over: a mark that the run cannot know, and a
+ * line. Only bytes that could be the beginning of the mark are held back, so output streams on.
+ */
+export function trailerReader(mark: Buffer): TrailerReader {
+  let held = Buffer.alloc(0);
+  let after: Buffer | null = null;
+  return {
+    take(piece) {
+      const bytes = held.length === 0 ? piece : Buffer.concat([held, piece]);
+      if (after !== null) {
+        after = Buffer.concat([after, piece]).subarray(0, mostBytes);
+        return Buffer.alloc(0);
+      }
+      const at = bytes.indexOf(mark);
+      const end = at >= 0 ? at : bytes.length - beginningLength(bytes, mark);
+      held = at >= 0 ? Buffer.alloc(0) : Buffer.from(bytes.subarray(end));
+      if (at >= 0) after = Buffer.from(bytes.subarray(at + mark.length, at + mark.length + mostBytes));
+      return bytes.subarray(0, end);
+    },
+    rest: () => held,
+    get said() {
+      const end = after?.indexOf('\n') ?? -1;
+      return end < 0 ? null : after!.toString('utf8', 0, end);
+    },
+  };
+}
+
+/** How many of the last bytes are the first of the mark. */
+function beginningLength(bytes: Buffer, mark: Buffer): number {
+  for (let length = Math.min(bytes.length, mark.length - 1); length > 0; length--)
+    if (bytes.subarray(bytes.length - length).equals(mark.subarray(0, length))) return length;
+  return 0;
+}

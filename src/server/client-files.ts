@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs';
+import { createCache, type ClientCache } from '../client-files/cache/cache.ts';
+import {
+  createBridge,
+  createProofs,
+  isOffer,
+  type Bridge,
+  type HadFile,
+  type Offer,
+} from '../client-files/client-files.ts';
+import {
+  absoluteAllowed,
+  checkAllowed,
+  type PolicyOptions,
+  type ProjectPaths,
+} from '../client-files/policy/policy.ts';
+import { usualClientPaths, type Config } from '../config/config.ts';
+import { WorkcrateError } from '../errors.ts';
+import { storedBytes } from '../executions/input-files.ts';
+import type { ClientFile, ClientFiles } from '../executions/tools.ts';
+import type { Files } from '../files/files.ts';
+import { isQuestion, type Question } from '../mcp/tool.ts';
+import type { Log } from '../observability/log.ts';
+import type { Ground } from './context.ts';
+import type { Keeping } from './stores.ts';
+
+export interface BridgingOptions extends Ground {
+  readonly keeping: Pick<Keeping, 'files' | 'uploads'>;
+  /** The address that links name, once it is known. */
+  readonly baseUrl: () => string;
+  /** Whether the client runs on this machine (stdio), so that its folders can be looked at. */
+  readonly sharesMachine: boolean;
+}
+
+/** The part of the composition root that is about the client's files: cache, proofs → bridge. */
+export function openBridge(options: BridgingOptions): {
+  readonly bridge: Bridge;
+  readonly cache: ClientCache;
+  /** As was set. */
+  readonly readable: readonly string[];
+  readonly listable: readonly string[];
+} {
+  const { config, metrics, audit, clock, log, keeping, baseUrl } = options;
+  const cache = createCache({
+    mostBytes: config.clientCache,
+    mostEntries: config.clientCacheFiles,
+    clock,
+  });
+  metrics.watchClientCache(() => cache.statistics());
+  const { clientPaths, clientListPaths } = config;
+  const paths = { read: clientPaths, list: clientListPaths.length === 0 ? null : clientListPaths };
+  const projects = config.projects.map(({ root, filesystem }) => ({ root, read: filesystem.allowed_paths }));
+  warnOfElsewhere([{ root: config.clientRoot, ...paths }, ...projects], log);
+  const bridge = createBridge({
+    ...keeping,
+    cache,
+    audit,
+    proofs: createProofs({ clock }),
+    root: config.clientRoot,
+    paths,
+    projects,
+    timeoutMs: config.clientTimeout * 1000,
+    // It is held in memory.
+    mostBytes: Math.min(config.maxFileSize, config.clientCache),
+    baseUrl,
+    clock,
+    log,
+  });
+  if (options.sharesMachine) tellAllowed(config, projects, bridge, log);
+  return {
+    bridge,
+    cache,
+    readable: clientPaths,
+    listable: clientListPaths.length === 0 ? clientPaths : clientListPaths,
+  };
+}
+
+function warnOfElsewhere(
+  all: readonly (Pick<PolicyOptions, 'root' | 'read'> & { readonly list?: readonly string[] | null })[],
+  log: Log,
+): void {
+  const warnings = all.flatMap((options) => checkAllowed({ list: null, ...options }));
+  for (const warning of new Set(warnings)) log.warn('bridge.allowed_elsewhere', { warning });
+}
+
+/**
+ * Says at the start what may be read in the projects that are known, and which of it is not there. The usual folders
+ * are not missed: few projects have all of them.
+ */
+function tellAllowed(config: Config, projects: readonly ProjectPaths[], bridge: Bridge, log: Log): void {
+  const { clientRoot, clientPaths, shareRoots } = config;
+  const isUsual = clientPaths.join() === usualClientPaths.join();
+  const named = clientRoot === null || isUsual ? [] : [{ root: clientRoot, read: clientPaths }];
+  for (const { root, read } of [...named, ...projects].filter(({ root }) => existsSync(root))) {
+    log.info('bridge.allowed', { root, paths: absoluteAllowed(root, read) });
+    bridge.warnOfMissing([root]);
+  }
+  const roots = shareRoots.filter((root) => !projects.some((project) => project.root === root));
+  if (clientRoot === null && !isUsual && roots.length > 0) bridge.warnOfMissing(roots);
+}
+
+/** For runs: what has come, or what has to be done for it. */
+export function clientFilesOf(
+  { demand, find, read }: Pick<Bridge, 'demand' | 'find' | 'read'>,
+  files: Pick<Files, 'open'>,
+  mostBytes: number,
+): ClientFiles {
+  const asFile = (answer: HadFile): ClientFile => {
+    const { path, rung, cached } = answer;
+    const facts = { path, rung, cached };
+    if ('stored' in answer)
+      return { ...facts, size: answer.stored.size, held: 0, open: () => storedBytes(files, answer.stored) };
+    const { bytes } = answer;
+    return { ...facts, size: bytes.length, held: bytes.length, open: () => once(bytes) };
+  };
+  const shown = <T extends Question | Offer | null>(answer: HadFile | T): ClientFile | T =>
+    answer === null || isQuestion(answer) || isOffer(answer) ? answer : asFile(answer);
+  return {
+    mostBytes,
+    demand: (context, path) => demand(path, context),
+    find: async (context, path) => shown(await find({ path, amongOthers: true }, context)),
+    ask: async (context, path) => shown(await read({ path, amongOthers: true }, context)),
+    async toSend(context, path) {
+      const answer = shown(await read({ path, amongOthers: true, via: 'upload' }, context));
+      // Roots, which could still be asked for, are known by now.
+      if (isQuestion(answer)) throw new WorkcrateError('internal', 'a question where an offer was wanted');
+      return answer;
+    },
+  };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

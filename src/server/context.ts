@@ -1,0 +1,16 @@
+import type { Audit } from '../audit/audit.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Tracing } from '../observability/tracing.ts';
+
+/** What every part of the composition root stands on. */
+export interface Ground {
+  readonly config: Config;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly log: Log;
+}

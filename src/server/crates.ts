@@ -1,0 +1,246 @@
+import { existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Config } from '../config/config.ts';
+import {
+  createCrates,
+  openWatched,
+  type Crates,
+  type IndexingSettings,
+  type NamedSource,
+} from '../crates/crates.ts';
+import { createPacking, createPackQuota } from '../crates/pack/pack.ts';
+import { lastingNameOf, type SourceOptions } from '../crates/sources/address.ts';
+import { findPackLeftovers, leftForMs, removePackLeftovers } from '../crates/sources/folder-put.ts';
+import type { Database } from '../database/database.ts';
+import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { Executions } from '../executions/executions.ts';
+import type { Files } from '../files/files.ts';
+import type { Links } from '../links/links.ts';
+import type { Log } from '../observability/log.ts';
+import type { Source } from '../storage/source.ts';
+import type { Places } from '../workspaces/workspaces.ts';
+import type { Ground } from './context.ts';
+import { crateIndexLocation, sourceOptions } from './store-options.ts';
+
+export type CrateSources = Awaited<ReturnType<typeof openCrateSources>>;
+
+/** The sources that the settings name, and the one that packed crates go to, which is always one of them. */
+export async function openCrateSources(config: Config) {
+  await using opened = new AsyncDisposableStack();
+  const named = namedSources(config);
+  const all: Source[] = [];
+  for (const { source } of await openWatched(named)) all.push(opened.adopt(source, (it) => it.close()));
+  refuseOverlaps(all);
+  const held = opened.move();
+  return {
+    named,
+    all,
+    packs: all.at(-1)!,
+    find: (url: string): Source | null =>
+      all.find((source) => source.url === url) ?? all.find((source) => source.knownAs === url) ?? null,
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+}
+
+function namedSources(config: Config): NamedSource[] {
+  const usual = join(config.data, 'crates');
+  if (config.packTo === null) mkdirSync(usual, { recursive: true, mode: 0o700 });
+  const packs = config.packTo ?? pathToFileURL(usual).href;
+  const others = config.crateSources.map((url) => ({
+    options: sourceOptions(config, url),
+    packsOf: null,
+  }));
+  return [
+    ...others,
+    {
+      options: withLastingName(sourceOptions(config, packs), config.crateSources),
+      packsOf: config.auth.length === 0 ? 'one' : 'several',
+    },
+  ];
+}
+
+/** Users' ids and links of packed crates go by the folder's first path, so that they hold where a backup is restored. */
+function withLastingName(options: SourceOptions, others: readonly string[]): SourceOptions {
+  if (options.kind !== 'folder') return options;
+  const knownAs = lastingNameOf(options.directory);
+  // Where there is another source of that name, ids would be the same for two crates.
+  const isTaken = others.some((url) => url.replace(/\/*$/, '/') === knownAs);
+  return knownAs === null || isTaken ? options : { ...options, knownAs };
+}
+
+/**
+ * Removes what packings that were cut off have left: all of it in our own folder, whose lock is held; in another, which
+ * other servers may write to, what is a day old. Gives how many there were.
+ */
+export function removeCutOffPackings(config: Config): number {
+  const { directory, isOurs } = packFolder(config);
+  if (directory === null || !existsSync(directory)) return 0;
+  return removePackLeftovers(directory, isOurs ? 0 : leftForMs);
+}
+
+/** How many unfinished crates packings that were cut off have left. */
+export function countCutOffPackings(config: Config): number {
+  const { directory } = packFolder(config);
+  return directory === null || !existsSync(directory) ? 0 : findPackLeftovers(directory, 0).length;
+}
+
+function packFolder(config: Config): { directory: string | null; isOurs: boolean } {
+  if (config.packTo === null) return { directory: join(config.data, 'crates'), isOurs: true };
+  const options = sourceOptions(config, config.packTo);
+  return { directory: options.kind === 'folder' ? options.directory : null, isOurs: false };
+}
+
+/**
+ * A crate would be two, and one of a single user's everybody's, if one source stood within another. Folders are told
+ * apart by what they are and not by their names: a link or a second mount is the same folder.
+ */
+function refuseOverlaps(sources: readonly Source[]): void {
+  const held = sources.map((source) => ({ url: source.url, ...identityOf(source) }));
+  for (const [at, one] of held.entries()) {
+    const isWithin = (other: (typeof held)[number]): boolean =>
+      one.url.startsWith(other.url) || (other.own !== null && one.above.includes(other.own));
+    const other = held.find((candidate, index) => index !== at && isWithin(candidate));
+    if (other === undefined) continue;
+    throw new WorkcrateError(
+      'config_invalid',
+      `The crate source ${one.url} is inside ${other.url}. Name one of the two, and another folder in --pack-to if it is that one.`,
+    );
+  }
+}
+
+/** Device and inode of a folder, and of every folder that it stands in, itself included. */
+function identityOf({ kind, url }: Source): { own: string | null; above: string[] } {
+  const folder = kind === 'folder' ? realFolder(fileURLToPath(url)) : null;
+  if (folder === null) return { own: null, above: [] };
+  const above: string[] = [];
+  for (let path = folder; ; path = dirname(path)) {
+    const { dev, ino } = statSync(path);
+    above.push(`${dev}:${ino}`);
+    if (dirname(path) === path) return { own: above[0]!, above };
+  }
+}
+
+/** Null where it is not there: then nothing of it can be seen either. */
+function realFolder(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'].includes(errnoOf(error) ?? '')) return null;
+    throw error;
+  }
+}
+
+export interface CratingOptions extends Pick<Ground, 'config' | 'clock' | 'log'> {
+  readonly database: Database;
+  readonly sources: CrateSources;
+  readonly files: Files;
+  readonly links: Links;
+  readonly executions: Pick<Executions, 'get'>;
+  readonly places: Pick<Places, 'find'>;
+}
+
+/** The part of the composition root that is about crates: sources → index → search, packing. */
+export function openCrates(options: CratingOptions): Crates {
+  const { config, database, sources, files, links, executions, places, clock, log } = options;
+  const maxBytes = config.maxFileSize;
+  const reserveRoom = createPackQuota({
+    database,
+    quotas: packQuotas(config),
+    // The index is asked once something is packed, when it is there.
+    held: (owner) => crates.packedBytes(owner),
+    isForSeveral: config.auth.length > 0,
+    clock,
+    log,
+  });
+  const target = sources.packs;
+  const packing = createPacking({ files, places, executions, target, maxBytes, reserveRoom, clock });
+  const mostBytes = config.crateDownloadLimitMb * 1024 ** 2;
+  const settings = indexingSettings(config, sources);
+  const crates = createCrates({ settings, sources: sources.all, files, links, packing, mostBytes, log });
+  return crates;
+}
+
+/** A user may pack as much as they may keep in files. */
+function packQuotas(config: Config) {
+  const { quotaUserBytes: userBytes, quotaUserFiles: userFiles } = config;
+  const { quotaTotalBytes: totalBytes, quotaTotalFiles: totalFiles } = config;
+  return { userBytes, userFiles, totalBytes, totalFiles };
+}
+
+function indexingSettings(config: Config, { named, all }: CrateSources): IndexingSettings {
+  const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key, semantics } = config;
+  if (semantics === 'endpoint' && (url === null || model === null))
+    throw new WorkcrateError(
+      'config_invalid',
+      '--semantics endpoint needs --embeddings-url and --embeddings-model.',
+    );
+  return {
+    location: crateIndexLocation(config),
+    semantics,
+    endpoint: url === null || model === null ? null : { url, model, key },
+    sources: named,
+    sourceUrls: all.map(({ url }) => url),
+    maxMetadata: config.maxMetadata,
+  };
+}
+
+/** A server that was killed keeps the index to itself for a minute. */
+const heldMs = 65_000;
+
+/** How long a look gets to end by itself at a stop. Whoever indexes is ended after that, whatever it is doing. */
+const mostEndingMs = 2000;
+
+/** Looks at the sources at once and every so often. Without any but the folder of packed crates there is nothing to see. */
+export function watchCrates(
+  crates: Pick<Crates, 'sync'>,
+  { config, log }: { config: Config; log: Log },
+): AsyncDisposable {
+  const stop = new AbortController();
+  let running: Promise<unknown> | null = null;
+  let again: NodeJS.Timeout | undefined;
+  if (config.crateInterval === 0 || !hasSomethingToSee(config))
+    return { [Symbol.asyncDispose]: async () => {} };
+  const look = (): Promise<unknown> =>
+    (running ??= crates
+      .sync({ signal: stop.signal, report: () => {}, forget: true })
+      .catch((error: unknown) => tell(error, stop.signal, log))
+      .finally(() => (running = null)));
+  const timer = setInterval(look, config.crateInterval * 1000).unref();
+  const lookFirst = async (): Promise<void> => {
+    if ((await look()) !== 'busy') return;
+    log.info('crates.sync_waits', { seconds: heldMs / 1000 });
+    again = setTimeout(look, heldMs).unref();
+  };
+  void lookFirst();
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      stop.abort();
+      await endOf(running);
+      clearTimeout(again);
+    },
+  };
+}
+
+async function endOf(running: Promise<unknown> | null): Promise<void> {
+  const ended = new AbortController();
+  const passed = pause(mostEndingMs, null, { signal: ended.signal }).catch(() => {});
+  await Promise.race([running, passed]);
+  ended.abort();
+}
+
+/** A process takes memory: it is not started for a folder with nothing in it but what is ours. */
+const hasSomethingToSee = ({ data, crateSources, packTo }: Config): boolean =>
+  crateSources.length > 0 ||
+  packTo !== null ||
+  readdirSync(join(data, 'crates')).some((name) => !name.startsWith('.'));
+
+/** Another server is at it, or this one is stopping: neither is worth a line. */
+function tell(error: unknown, { aborted }: AbortSignal, log: Log): 'busy' | null {
+  if (aborted || isWorkcrateError(error, 'stopping')) return null;
+  if (isWorkcrateError(error, 'index_busy')) return 'busy';
+  log.error('crates.sync_failed', { error });
+  return null;
+}

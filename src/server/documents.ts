@@ -1,0 +1,62 @@
+import type { Clock } from '../clock.ts';
+import { toFairLimits } from '../concurrency/fair-queue.ts';
+import type { Config } from '../config/config.ts';
+import { createDocuments, type Documents } from '../documents/documents.ts';
+import { findFonts } from '../documents/typst/fonts.ts';
+import { openComposers } from '../documents/worker/open.ts';
+import type { Library } from '../documents/zotero/library.ts';
+import { openZotero } from '../documents/zotero/zotero.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { Log } from '../observability/log.ts';
+
+export interface DocumentingOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The part of the composition root that is about documents: engines, library → documents. */
+export function openDocuments(options: DocumentingOptions): {
+  readonly documents: Documents;
+  readonly library: Library | null;
+} {
+  const { config, log } = options;
+  demandMemory(config.documentMemory);
+  // What is wrong with a folder is to be known at the start, not when the first document is built.
+  if (config.documentFonts.length > 0) findFonts(config.documentFonts, log);
+  const library = openLibrary(options);
+  const composers = openComposers({
+    processes: config.maxDocuments,
+    idleSeconds: config.documentIdle,
+    memoryBytes: config.documentMemory,
+    epoch: config.documentEpoch,
+    pandoc: config.pandoc,
+    fontFolders: config.documentFonts,
+    log,
+  });
+  const documents = createDocuments({
+    composers,
+    library,
+    cslFolder: config.cslFolder,
+    places: toFairLimits(config.maxDocuments, config.auth.length > 0),
+    timeoutMs: config.documentTimeout * 1000,
+    mostBytes: config.documentSize,
+  });
+  return { documents, library };
+}
+
+/** Pandoc alone takes most of it. */
+const leastMemory = 400 * 1024 ** 2;
+
+function demandMemory(bytes: number): void {
+  if (bytes >= leastMemory) return;
+  throw new WorkcrateError(
+    'config_invalid',
+    '--document-memory takes 400MB or more: with less, no document can be built.',
+  );
+}
+
+function openLibrary({ config, clock, log }: DocumentingOptions): Library | null {
+  const { zoteroLibrary: library, zoteroUrl: url, zoteroKey: key } = config;
+  return library === null ? null : openZotero({ url, library, key, clock, log });
+}

@@ -1,0 +1,174 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { createArtifacts } from '../artifacts/artifacts.ts';
+import * as changes from '../artifacts/changes.ts';
+import { auditFolder } from '../audit/audit.ts';
+import { restoreRunLines, type EndedRun } from '../audit/run-lines.ts';
+import { toFairLimits } from '../concurrency/fair-queue.ts';
+import type { Config } from '../config/config.ts';
+import type { Database } from '../database/database.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { createExecutions, type Bounds } from '../executions/executions.ts';
+import { askSurroundings } from '../executions/tools.ts';
+import type { Files } from '../files/files.ts';
+import { localCaller } from '../identity.ts';
+import { seenExecutions, seenSandbox } from '../instrumentation/instrumentation.ts';
+import type { Log } from '../observability/log.ts';
+import { program } from '../program.ts';
+import { openSandbox } from '../sandbox/open.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { createPlaces, type Places } from '../workspaces/workspaces.ts';
+import type { Ground } from './context.ts';
+
+export interface RunningOptions extends Ground {
+  readonly database: Database;
+  /** The id of this server. */
+  readonly server: string;
+  readonly files: Files;
+}
+
+export type Running = Awaited<ReturnType<typeof startRunning>>;
+
+/** The part of the composition root that is about code: places → sandbox → executions, artifacts. */
+export async function startRunning(options: RunningOptions) {
+  const { config, database, server, files, metrics, tracing, clock, log } = options;
+  const outputBounds = outputBoundsOf(config);
+  await using started = new AsyncDisposableStack();
+  const folder = placesFolder(config);
+  const places = createPlaces({ database, folder, uids: uidsOf(config), clock });
+  const sandbox = await sandboxFor(config, places, log);
+  if (typeof sandbox !== 'string') {
+    started.use(sandbox);
+    metrics.watchSandbox(() => sandbox.occupancy());
+    tellWhatIsNotHeld(sandbox, log);
+  }
+  const onlyPlace = config.auth.length === 0 ? await places.of(localCaller.user) : null;
+  const surroundings = await askSurroundings(sandbox, onlyPlace);
+  const executions = createExecutions({
+    database,
+    files,
+    places,
+    sandbox: typeof sandbox === 'string' ? sandbox : seenSandbox(sandbox, tracing),
+    changes,
+    data: config.data,
+    server,
+    serverFolders: [config.data, folder, ...(config.filesDir === null ? [] : [config.filesDir]), homedir()],
+    timeoutMs: config.runTimeout * 1000,
+    maxTimeoutMs: config.runMaxTimeout * 1000,
+    outputBytes: config.runOutput,
+    keepOutputSeconds: config.fileTtl,
+    retention: { successDays: config.keepSuccesses, failureDays: config.keepFailures },
+    recordBytes: config.recordsUserBytes,
+    outputBounds,
+    ended: metrics.executionEnded,
+    clock,
+    log,
+  });
+  started.use(executions);
+  log.info('start.executions_lost', { count: await executions.recover() });
+  await restoreAudit(options, await executions.lastEnded());
+  const sizeLimit = config.artifactSizeLimitMb * 1024 ** 2;
+  const artifacts = createArtifacts({ places, sizeLimit, log });
+  const running = started.move();
+  return {
+    executions: seenExecutions(executions, tracing),
+    artifacts,
+    places,
+    occupancy: () => (typeof sandbox === 'string' ? noRuns : sandbox.occupancy()),
+    where: whereOf(sandbox),
+    surroundings,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Runs whose lines in the audit log were lost in a crash get them again. */
+async function restoreAudit({ config, audit, log }: Ground, runs: readonly EndedRun[]): Promise<void> {
+  if (config.auditLevel === 'off') return;
+  const folder = auditFolder(config.data);
+  const count = await restoreRunLines({ audit, folder, key: config.auditKey }, runs);
+  if (count > 0) log.warn('start.audit_lines_restored', { count });
+}
+
+/** The folder of every user's /workspace and /artifacts. */
+export const placesFolder = ({ placesDir, data }: Config): string => placesDir ?? join(data, 'places');
+
+/** How much of each output is shown; refuses a start and an end that are more than the whole. */
+export function outputBoundsOf({ outputChars: most, outputHead: head, outputTail: tail }: Config): Bounds {
+  if (head + tail <= most) return { most, head, tail };
+  throw new WorkcrateError(
+    'config_invalid',
+    `--output-head ${head} and --output-tail ${tail} are more than --output-chars ${most}: output that is cut would be longer than output that is not. Lower them, or raise --output-chars.`,
+  );
+}
+
+/** The uids that runs may have, where this process may give them. */
+export const uidsOf = ({ sandboxUids }: Config) => (process.getuid?.() === 0 ? sandboxUids : null);
+
+const noRuns = { running: 0, queued: 0, warm: 0 };
+
+/**
+ * What was asked for by name has to work, or the server does not start. Otherwise code runs where it can, and
+ * elsewhere the reason is given to whoever tries: files and links need no sandbox.
+ */
+async function sandboxFor(config: Config, places: Places, log: Log): Promise<Sandbox | string> {
+  if (config.sandbox === 'off') return 'It is switched off (--sandbox off).';
+  const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
+  try {
+    const sandbox = await openSandbox({ ...sandboxOptions(config, log), kind });
+    // Also with --auth, where there is no such user: it shows whether anything can be run here.
+    await sandbox.warm(localCaller.user, await places.of(localCaller.user));
+    return sandbox;
+  } catch (error) {
+    if (config.sandbox !== 'auto' || !isWorkcrateError(error, 'sandbox_unavailable')) throw error;
+    log.warn('sandbox.unavailable', { error });
+    return error.message;
+  }
+}
+
+export function sandboxOptions(config: Config, log: Log) {
+  return {
+    limits: {
+      memoryBytes: config.runMemory,
+      processes: config.runProcesses,
+      cpus: config.runCpus,
+      fileBytes: config.runFileSize,
+      diskBytes: config.runDisk,
+      tmpBytes: config.runTmp,
+      graceMs: 5000,
+    },
+    network: config.sandboxNetwork,
+    mostRuns: config.maxRuns,
+    mostRunsOfUser: runsOfUser(config),
+    tools: config.toolsPath,
+    skills: config.skillsPath,
+    warm: { python: config.warmPython, node: config.warmNode, bash: config.warmBash },
+    log,
+    allowed: config.allowSandbox,
+    python: config.python,
+    docker: { socket: config.dockerSocket, image: config.executorImage, runtime: config.dockerRuntime },
+    instance: config.data,
+  };
+}
+
+/** What is set, but at least one place and no more than there are. */
+function runsOfUser({ maxRuns, maxRunsUser, auth }: Config): number {
+  return Math.min(maxRuns, maxRunsUser ?? toFairLimits(maxRuns, auth.length > 0).mostOfUser);
+}
+
+/** For people who start the server. */
+function whereOf(sandbox: Sandbox | string): string {
+  if (typeof sandbox === 'string') return `nothing. ${sandbox}`;
+  const missing = Object.values(sandbox.holds).filter((held) => held !== true).length;
+  return missing === 0
+    ? sandbox.kind
+    : `${sandbox.kind}, but ${missing} of its walls and limits are not enforced: see ${program} doctor`;
+}
+
+function tellWhatIsNotHeld({ kind, holds, warnings }: Sandbox, log: Log): void {
+  const missing = Object.entries(holds).filter(([, held]) => held !== true);
+  log[missing.length === 0 ? 'info' : 'warn']('sandbox.opened', {
+    kind,
+    not_held: Object.fromEntries(missing),
+  });
+  for (const message of warnings) log.warn('sandbox.limit_lowered', { message });
+}

@@ -1,0 +1,15 @@
+import type { Config } from '../config/config.ts';
+import { isWildcard } from '../http/host-origin.ts';
+
+/** What links begin with, for a server that listens at `url`: a container's published port is not the one inside. */
+export function linkBase(
+  { publicUrl, linkHost, linkPort }: Pick<Config, 'publicUrl' | 'linkHost' | 'linkPort'>,
+  url: string,
+): string {
+  if (publicUrl !== null) return publicUrl;
+  const listening = new URL(url);
+  const host = linkHost ?? listening.hostname;
+  // Nobody can connect to a wildcard address.
+  const name = isWildcard(host) ? 'localhost' : host;
+  return new URL(`http://${name}:${linkPort ?? (listening.port || '80')}`).origin;
+}

@@ -1,0 +1,222 @@
+import { randomBytes } from 'node:crypto';
+import type { Server } from 'node:http';
+import { artifactRoutes } from '../artifacts/route.ts';
+import { auditedDownloads, auditedTokens, auditedUploads } from '../audit/transfers.ts';
+import { auditedRequests } from '../audit/wrappers.ts';
+import type { Bridge } from '../client-files/client-files.ts';
+import { createAskRoute } from '../client-files/page.ts';
+import { executionRoutes } from '../executions/route.ts';
+import { createApp } from '../http/app.ts';
+import { createGate, createResource, type GateOptions } from '../http/auth.ts';
+import { createClientAddress } from '../http/client-address.ts';
+import { createNameCheck } from '../http/host-origin.ts';
+import { createGuessLimit } from '../http/rate-limit.ts';
+import { createWebServer, listen } from '../http/server.ts';
+import { localCaller } from '../identity.ts';
+import { countedSignIns } from '../instrumentation/instrumentation.ts';
+import { createDownloadRoute, type DownloadRouteOptions } from '../links/download-route.ts';
+import { createHandOver } from '../links/offload.ts';
+import { createUploadRoute } from '../links/upload-routes.ts';
+import { createMcpEndpoint } from '../mcp/http.ts';
+import type { createServerFactory } from '../mcp/server.ts';
+import { openUsers } from '../users/users.ts';
+import type { Ground } from './context.ts';
+import type { Running } from './execution.ts';
+import { linkBase } from './link-base.ts';
+import { noteAddress } from './server-address.ts';
+import { createDraining } from './shutdown.ts';
+import { startSeeing } from './status-report.ts';
+import type { Keeping } from './stores.ts';
+
+export interface ServingOptions extends Ground {
+  readonly keeping: Keeping;
+  readonly code: Running;
+  readonly bridge: Bridge;
+  /** The tools, for clients that may be anywhere. */
+  readonly factory: ReturnType<typeof createServerFactory>;
+  readonly underWay: { readonly calls: number };
+  /** Called on the way to a stop, once no more connections are taken. */
+  readonly closed: () => void;
+  /** Called where the time for calls under way is up: ends them. */
+  readonly cut: () => void;
+  /** Whether HTTP is for links alone, since the client speaks over stdio. */
+  readonly linksOnly: boolean;
+  /** The address that links and tokens name, once it is known. */
+  readonly baseUrl: () => string;
+}
+
+/** The part of the composition root that is about being reached: gate, MCP, routes, listener. */
+export async function startServing(options: ServingOptions) {
+  const { config, metrics, underWay, audit, log } = options;
+  await using started = new AsyncDisposableStack();
+  const instance = randomBytes(8).toString('hex');
+  const door = started.use(openGate(options));
+  const metadataUrl = door.resource.metadataUrl;
+  const mcp = createMcpEndpoint({ factory: options.factory, metadataUrl, log });
+  const draining = createDraining({
+    busy: () => metrics.transfers.in + metrics.transfers.out + underWay.calls,
+    delayMs: config.stopDelay * 1000,
+    drainMs: config.drainTimeout * 1000,
+    closed: options.closed,
+    calls: () => underWay.calls,
+    cut: options.cut,
+  });
+  const kept = shared(() => options.keeping.demandReady(), config.auth.length === 0 ? 0 : freshMs);
+  const ready = async (): Promise<void> => {
+    await draining.demandGoingOn();
+    await kept();
+  };
+  const { served } = started.use(auditedDownloads(audit));
+  const server = createWebServer({
+    app: createApp({
+      mcp,
+      metrics,
+      gate: door.gate,
+      resourceMetadata: door.resource.metadata,
+      ready,
+      tellsWhy: config.auth.length === 0,
+      log,
+      rooms: roomsOf(options, door, mcp, ready, instance),
+    }),
+    byToken: {
+      ...(await transfersOf(options, served)),
+      ask: auditedTokens(createAskRoute(options.bridge), 'upload_page', audit),
+    },
+    linksOnly: options.linksOnly,
+    checkNames: createNameCheck(config.publicUrl, config.host, config.linkHost),
+    ...door,
+    metrics,
+    tracing: options.tracing,
+    log,
+  });
+  const url = await listen(server, config.host, config.port, log);
+  started.defer(() => closeServer(server, draining.begun ? drainedMs : undrainedMs));
+  started.defer(() => mcp.close());
+  started.use(noteAddress(config.data, { url, instance, base: linkBase(config, url) }));
+  const all = started.move();
+  return { url, drain: () => draining.drain(server), [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+/** Who may come in, and what those who may not are told. */
+function openGate({ config, keeping: { database }, baseUrl, metrics, audit, clock, log }: ServingOptions) {
+  const known = openUsers(config, { database, clock, log, resource: () => `${baseUrl()}/mcp` });
+  const users = known && countedSignIns(known, metrics);
+  const resource = createResource(users, baseUrl);
+  const limit = () => createGuessLimit(config.guessLimit, clock);
+  // A mistake and no violation: whoever has a key may not know what it is good for.
+  const denied: GateOptions['denied'] = ({ user }, operation, { code: result, details }) =>
+    audit.note({
+      level: 'info',
+      operation,
+      user,
+      client: null,
+      subject: null,
+      result,
+      details: { ...details },
+    });
+  const addressOf = createClientAddress(config.trustedProxy);
+  const gate = createGate({ users, guesses: limit(), addressOf, terms: resource.terms, denied, log });
+  return {
+    gate,
+    guesses: limit(),
+    addressOf,
+    resource,
+    [Symbol.asyncDispose]: async () => users?.[Symbol.asyncDispose](),
+  };
+}
+
+/** The routes of rooms, in the order in which they are tried. */
+function roomsOf(
+  { config, metrics, audit, clock, log, keeping, code, baseUrl }: ServingOptions,
+  { gate }: ReturnType<typeof openGate>,
+  mcp: ReturnType<typeof createMcpEndpoint>,
+  ready: () => Promise<void>,
+  instance: string,
+) {
+  const { executions, artifacts, occupancy, where: codeRunsIn } = code;
+  const storageKind = keeping.storage.kind;
+  const seen = { config, database: keeping.database, storageKind, codeRunsIn, occupancy, metrics, mcp };
+  const noted = auditedRequests(audit);
+  return [
+    ...startSeeing({ ...seen, instance, baseUrl, ready, clock, log }),
+    executionRoutes({ executions, callerOf: (env) => gate.who(env) ?? localCaller, noted, log }),
+    // Last: the names of users are first in its paths.
+    artifactRoutes({ artifacts, signedIn: gate.who, noted, log }),
+  ];
+}
+
+/** /files and /uploads. */
+async function transfersOf(
+  { config, metrics, audit, clock, log, keeping, baseUrl }: ServingOptions,
+  served: DownloadRouteOptions['served'],
+) {
+  const { storage, links, uploads, webhook } = keeping;
+  const idleMs = config.idleTimeout * 1000;
+  const handOver = await createHandOver({
+    downloads: config.downloads,
+    from: config.redirectFrom,
+    accelPrefix: config.accelPrefix,
+    reportsEnds: config.webhookUrl !== null,
+    storage,
+    clock,
+    log,
+  });
+  const sendfile = config.sendfile === 'auto';
+  const { completed } = webhook;
+  const downloads = createDownloadRoute({
+    links,
+    metrics,
+    log,
+    sendfile,
+    idleMs,
+    completed,
+    served,
+    handOver,
+  });
+  const taking = createUploadRoute({
+    uploads: auditedUploads(uploads, audit),
+    metrics,
+    log,
+    idleMs,
+    maxFileSize: config.maxFileSize,
+    urlOf: (token) => `${baseUrl()}/uploads/${token}`,
+  });
+  return {
+    files: auditedTokens(downloads, 'download', audit),
+    uploads: auditedTokens(taking, 'upload', audit),
+  };
+}
+
+const freshMs = 1000;
+
+/**
+ * One look at a time serves all who ask meanwhile, and for a moment after where strangers may come: /readyz is open to
+ * everybody, and a look costs the store three requests.
+ */
+function shared(look: () => Promise<void>, freshMs: number): () => Promise<void> {
+  let last: { readonly looked: Promise<void>; endedAt: number } | null = null;
+  return () => {
+    if (last !== null && performance.now() - last.endedAt < freshMs) return last.looked;
+    const looked = look();
+    const mine = { looked, endedAt: Number.POSITIVE_INFINITY };
+    last = mine;
+    const end = (): void => void (mine.endedAt = performance.now());
+    looked.then(end, end);
+    return looked;
+  };
+}
+
+const drainedMs = 100;
+const undrainedMs = 5000;
+
+/** New connections are refused at once; what is left of transfers gets a moment to end. */
+async function closeServer(server: Server, lateMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  // A connection that falls idle later would otherwise be kept alive until the end of the drain.
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  const late = setTimeout(() => server.closeAllConnections(), lateMs);
+  await promise;
+  clearInterval(idle);
+  clearTimeout(late);
+}

@@ -1,0 +1,35 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf } from '../errors.ts';
+
+/** Where a server listens, and the random id that its /status tells: another server may take the port of a dead one. */
+export interface ServerAddress {
+  readonly url: string;
+  readonly instance: string;
+  /** What its links begin with. */
+  readonly base: string;
+}
+
+const fileIn = (folder: string): string => join(folder, 'url');
+
+/** Notes in the data folder where its server listens, for the commands that ask it. One that was killed leaves it. */
+export function noteAddress(folder: string, { url, instance, base }: ServerAddress): Disposable {
+  try {
+    writeFileSync(fileIn(folder), `${url}\n${instance}\n${base}\n`, { mode: 0o600 });
+  } catch (error) {
+    // It is a comfort: a full disk says so soon enough, and `status` still takes --url.
+    if (!['ENOSPC', 'EDQUOT', 'EROFS'].includes(errnoOf(error) ?? '')) throw error;
+  }
+  return { [Symbol.dispose]: () => rmSync(fileIn(folder), { force: true }) };
+}
+
+/** Where the server of a data folder listens, or was listening; null where none has noted it. */
+export function notedAddress(folder: string): ServerAddress | null {
+  try {
+    const [url = '', instance = '', base = ''] = readFileSync(fileIn(folder), 'utf8').split('\n');
+    return url === '' ? null : { url, instance, base: base || url };
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '')) return null;
+    throw error;
+  }
+}

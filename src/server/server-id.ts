@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Database } from '../database/database.ts';
+import { errnoOf } from '../errors.ts';
+
+const form = /^[0-9a-f]{32}\n$/;
+
+/** Where a server keeps what is its own, for people, and to find its id again where that was lost. */
+export const placeOf = (data: string): string => `${hostname()}:${resolve(data)}`;
+
+/** The id of the server that last used a place; null where the database knows none. */
+type FindKnownServer = (database: Database, place: string) => Promise<string | null>;
+
+/**
+ * What tells servers on one database apart: a random id in the data folder. A database that is not
+ * shared has one server. Where the folder has
+ * none, and the database knows a server in the same place, it is that one: its folder was emptied or restored.
+ */
+export async function openServerId(
+  database: Database,
+  data: string,
+  findKnown: FindKnownServer,
+): Promise<string> {
+  const known = await findServerId(database, data, findKnown);
+  if (!database.isShared) return known!;
+  const id = known ?? randomBytes(16).toString('hex');
+  if (readIdFile(data) !== id) writeFileSync(join(data, 'server-id'), `${id}\n`, { mode: 0o600 });
+  return id;
+}
+
+/** The id of the server whose data folder that is; null where neither the folder nor the database tells it. */
+export async function findServerId(
+  database: Database,
+  data: string,
+  findKnown: FindKnownServer,
+): Promise<string | null> {
+  if (!database.isShared) return 'local';
+  const own = readIdFile(data);
+  if (own !== null) return own;
+  return findKnown(database, placeOf(data));
+}
+
+function readIdFile(data: string): string | null {
+  try {
+    const text = readFileSync(join(data, 'server-id'), 'utf8');
+    return form.test(text) ? text.trim() : null;
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+    return null;
+  }
+}

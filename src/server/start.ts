@@ -1,0 +1,188 @@
+import { auditFolder } from '../audit/audit.ts';
+import { openAudit } from '../audit/open.ts';
+import { openMemory } from '../audit/read.ts';
+import { auditedTool, refusedCalls } from '../audit/wrappers.ts';
+import type { ClientToolsOptions } from '../client-files/tools.ts';
+import type { Config } from '../config/config.ts';
+import type { Crates } from '../crates/crates.ts';
+import type { DocumentToolsOptions } from '../documents/tools.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { FindCrateFiles } from '../executions/tools.ts';
+import { createLocalFiles } from '../files/local-files.ts';
+import { isWildcard } from '../http/host-origin.ts';
+import { demandFreePort } from '../http/port.ts';
+import { localCaller } from '../identity.ts';
+import { countedCrates, seenDocuments, seenTool } from '../instrumentation/instrumentation.ts';
+import { sharedStateKey } from '../mcp/asking.ts';
+import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
+import { isLoopbackHost } from '../net/addresses.ts';
+import { createLog, type Log } from '../observability/log.ts';
+import { createMetrics } from '../observability/metrics.ts';
+import { openTracing } from '../observability/tracing.ts';
+import { program } from '../program.ts';
+import { trustedTime } from '../trusted-clock.ts';
+import { clientFilesOf, openBridge } from './client-files.ts';
+import type { Ground } from './context.ts';
+import { openCrates, watchCrates } from './crates.ts';
+import { openDocuments } from './documents.ts';
+import { outputBoundsOf, startRunning, type Running } from './execution.ts';
+import { linkBase } from './link-base.ts';
+import { startServing } from './listen.ts';
+import { placeOf } from './server-id.ts';
+import { startKeeping, type Keeping } from './stores.ts';
+import { startSweeper } from './sweeper.ts';
+import { selectTools } from './tools.ts';
+
+export interface Lane {
+  /** Whether the client runs on this machine under the same user (stdio). */
+  readonly sharesMachine: boolean;
+  readonly log?: Log;
+  /** What tests add to the MCP servers of this one. */
+  readonly extend?: ExtendServer | undefined;
+}
+
+export type Workcrate = Awaited<ReturnType<typeof startWorkcrate>>;
+
+/** The composition root: config → database, storage → rooms → app. Nothing else constructs a backend. */
+export async function startWorkcrate(config: Config, lane: Lane) {
+  refuseOpenBind(config);
+  await demandFreePort(config.host, config.port);
+  await using started = new AsyncDisposableStack();
+  const log = lane.log ?? createLog(config.logLevel);
+  warnOfLinkHost(config, log);
+  const tracing = await openTracing(config.tracing, log);
+  const seen = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
+  // Once the data folder is held: the log stands in it.
+  const keeping = started.use(await startKeeping({ ...seen, endsWithClient: lane.sharesMachine }));
+  const audit = started.use(await startAudit(seen, keeping));
+  const ground: Ground = { ...seen, audit };
+  const code = started.use(await startRunning({ ...ground, ...keeping }));
+  const crates = countedCrates(started.use(openCrates({ ...ground, ...keeping, ...code })), ground.metrics);
+  const writing = startWriting(ground, started);
+  const sweeper = started.use(
+    startSweeper({
+      ...ground,
+      ...keeping,
+      executions: code.executions,
+      intervalSeconds: config.sweepInterval,
+    }),
+  );
+  void sweeper.sweepSoon();
+
+  let url = '';
+  const baseUrl = (): string => linkBase(config, url);
+  const underWay = { calls: 0 };
+  const stopping = new AbortController();
+  const cutting = new AbortController();
+  const asking = openBridge({ ...ground, keeping, baseUrl, sharesMachine: lane.sharesMachine });
+  started.use(asking.bridge);
+  const tools = offeredTools(ground, keeping, code, { crates, ...writing, ...asking }, baseUrl);
+  const askMs = config.clientTimeout * 1000;
+  const refused = refusedCalls(audit, tools);
+  const lanes = {
+    ...ground,
+    tools,
+    caller: localCaller,
+    underWay,
+    extend: lane.extend,
+    askMs,
+    stateKey: await sharedStateKey(keeping.database),
+    refused,
+    stopping: stopping.signal,
+    cutting: cutting.signal,
+  };
+  const factoryFor = (sharesMachine: boolean) => createServerFactory({ ...lanes, sharesMachine });
+  const factory = factoryFor(lane.sharesMachine);
+  const served = {
+    ...ground,
+    keeping,
+    code,
+    bridge: asking.bridge,
+    factory: factoryFor(false),
+    underWay,
+    closed: () => stopping.abort(),
+    cut: () => cutting.abort(),
+    linksOnly: lane.sharesMachine && !config.stdioHttp,
+    baseUrl,
+  };
+  const serving = started.use(await startServing(served));
+  ({ url } = serving);
+  started.use(watchCrates(crates, ground));
+  const all = started.move();
+  return {
+    url,
+    baseUrl: baseUrl(),
+    factory,
+    log,
+    codeRunsIn: code.where,
+    drain: serving.drain,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+async function startAudit({ config, clock, log }: Omit<Ground, 'audit'>, { database, server }: Keeping) {
+  const { auditLevel: level, auditDays: retentionDays, auditKey: key } = config;
+  const folder = auditFolder(config.data);
+  if (level === 'off') return openAudit({ folder, clock, level, retentionDays, key, log });
+  const place = placeOf(config.data);
+  const memory = await openMemory({ database, server, place, folder, clock, log });
+  const trusted = (now: number): Promise<number> => trustedTime(database, now);
+  return openAudit({ folder, clock, level, retentionDays, trustedTime: trusted, key, memory, log });
+}
+
+/** Its processes are started once somebody wants a document. */
+function startWriting(ground: Ground, started: AsyncDisposableStack) {
+  const { documents, library } = openDocuments(ground);
+  return { documents: seenDocuments(started.use(documents), ground.metrics, ground.log), library };
+}
+
+function offeredTools(
+  { config, tracing, audit, log }: Ground,
+  { files, links, uploads, webhook }: Keeping,
+  { executions, artifacts, surroundings }: Running,
+  rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
+    Pick<ClientToolsOptions, 'bridge' | 'cache' | 'readable' | 'listable'>,
+  baseUrl: () => string,
+) {
+  const localFiles = createLocalFiles({ files, roots: config.shareRoots, log });
+  const { fileTtl, maxTtl } = config;
+  const crateFiles: FindCrateFiles = ({ caller, signal }, wanted) =>
+    rooms.crates.inside.inputs(caller, wanted, signal);
+  const [timeoutMs, maxTimeoutMs] = [config.runTimeout * 1000, config.runMaxTimeout * 1000];
+  const offered = { files, links, uploads, localFiles, executions, artifacts, crateFiles, ...rooms };
+  const clientFiles = clientFilesOf(rooms.bridge, files, config.clientCache);
+  const auditLog = { folder: auditFolder(config.data), key: config.auditKey };
+  const terms = {
+    audit,
+    auditLog,
+    clientFiles,
+    surroundings,
+    fileTtl,
+    maxTtl,
+    timeoutMs,
+    maxTimeoutMs,
+    outputBounds: outputBoundsOf(config),
+    linkSeconds: fileTtl,
+    exported: webhook.exported,
+    baseUrl,
+  };
+  return selectTools({ ...offered, ...terms }, config.tools).map((tool) =>
+    auditedTool(seenTool(tool, tracing), audit),
+  );
+}
+
+/** MCP_HOST was the address to listen on once, and is named so by other servers. */
+function warnOfLinkHost({ linkHost, publicUrl }: Config, log: Log): void {
+  if (publicUrl !== null || linkHost === null || !isWildcard(linkHost)) return;
+  log.warn('config.link_host_wildcard', { link_host: linkHost, links: 'localhost', listen_by: '--host' });
+}
+
+function refuseOpenBind({ host, auth }: Config): void {
+  if (isLoopbackHost(host) || auth.length > 0) return;
+  throw new WorkcrateError(
+    'bind_refused',
+    `Workcrate does not listen on ${host}: without --auth, anyone who can reach it could use it. Require keys ` +
+      `with --auth keys (${program} user add NAME makes one). Or listen on 127.0.0.1 and put a proxy with ` +
+      'authentication in front; --public-url then makes the links point at that.',
+  );
+}

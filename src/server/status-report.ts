@@ -1,0 +1,28 @@
+import type { Hono } from 'hono';
+import { executionId, executionShape, pageShape, searchInput } from '../executions/schema.ts';
+import { readTotalUsage } from '../files/files.ts';
+import { statusRoute } from '../http/app.ts';
+import { openApiDocument, openApiRoute } from '../http/openapi.ts';
+import type { Log } from '../observability/log.ts';
+import { createStatus, statusShape, type StatusOptions } from './status.ts';
+
+export interface SeeingOptions extends Omit<StatusOptions, 'sessions'> {
+  readonly mcp: { sessions(): number };
+  readonly baseUrl: () => string;
+  readonly log: Log;
+}
+
+/** The part of the composition root that is about seeing: what is watched, /status and /openapi.json. */
+export function startSeeing({ mcp, baseUrl, log, ...options }: SeeingOptions): Hono[] {
+  options.metrics.watchUsage(() => readTotalUsage(options.database));
+  options.metrics.watchSessions(mcp.sessions);
+  const status = createStatus({ ...options, sessions: mcp.sessions });
+  const shapes = {
+    execution: executionShape,
+    executionPage: pageShape,
+    executionSearch: searchInput,
+    executionId,
+    status: statusShape,
+  };
+  return [statusRoute({ status, log }), openApiRoute(openApiDocument(shapes, baseUrl))];
+}

@@ -1,0 +1,143 @@
+import { statfs } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { Database } from '../database/database.ts';
+import { asWorkcrateError, errnoOf, isWorkcrateError, publicMessage } from '../errors.ts';
+import { readTotalUsage } from '../files/files.ts';
+import { countsOf } from '../instrumentation/counts.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { packageVersion } from '../version.ts';
+
+const count = z.number().int().min(0);
+const counts = z.record(z.string(), count);
+
+/** What `/status` answers and `workcrate status` prints. Of the server that was asked, not of others beside it. */
+export const statusShape = z.object({
+  version: z.string(),
+  instance: z.string().describe('Random, another one at each start'),
+  node: z.string(),
+  started_at: z.string(),
+  uptime_seconds: count,
+  ready: z.boolean(),
+  not_ready_because: z.string().nullable(),
+  backends: z.object({
+    database: z.string(),
+    storage: z.string(),
+    sandbox: z.string().describe('What code runs in, or why none does'),
+    auth: z.array(z.string()).describe('Empty where everybody who reaches the server may use it'),
+  }),
+  users: count.describe('Users with a key, files or a place'),
+  files: z.object({ kept: count, bytes: count, most_files: count, most_bytes: count }),
+  links: z.object({
+    active: count.describe('At most 100,000 are counted'),
+    made: counts.describe('Since the start, by kind'),
+  }),
+  executions: z.object({
+    succeeded: count.describe('Of those whose record is kept'),
+    failed: count,
+    ended: counts.describe('Since the start, by reason'),
+  }),
+  runs: z.object({ running: count, queued: count, warm: count, most: count }),
+  sessions: count.describe('Open sessions of MCP'),
+  transfers: z.object({ in: count, out: count }),
+  errors: counts.describe('Since the start, by code'),
+  disk: z.object({ free_bytes: count, total_bytes: count }).nullable(),
+  last_sweep: z.string().nullable(),
+});
+
+export type Status = z.output<typeof statusShape>;
+
+export interface StatusOptions {
+  readonly instance: string;
+  readonly config: Config;
+  readonly database: Database;
+  readonly storageKind: string;
+  readonly codeRunsIn: string;
+  readonly metrics: Metrics;
+  /** Rejects while the server cannot do its work. */
+  readonly ready: () => Promise<void>;
+  readonly occupancy: () => { running: number; queued: number; warm: number };
+  readonly sessions: () => number;
+  readonly clock: Clock;
+}
+
+/** How a server is, gathered when it is asked for. */
+export function createStatus(options: StatusOptions): () => Promise<Status> {
+  const { config, metrics, clock } = options;
+  const startedAt = clock();
+  return async () => {
+    const reason = await options.ready().then(() => null, reasonOf);
+    const sweptAt = (await metrics.lastSweep.get()).values[0]?.value ?? 0;
+    return {
+      version: packageVersion,
+      instance: options.instance,
+      node: process.versions.node,
+      started_at: new Date(startedAt).toISOString(),
+      uptime_seconds: Math.max(0, Math.floor((clock() - startedAt) / 1000)),
+      ready: reason === null,
+      not_ready_because: reason,
+      backends: backendsOf(options),
+      ...(await kept(options)),
+      runs: { ...options.occupancy(), most: config.maxRuns },
+      sessions: options.sessions(),
+      transfers: { ...metrics.transfers },
+      errors: await totals(metrics.errors, 'code'),
+      disk: await spaceIn(config.data),
+      last_sweep: sweptAt === 0 ? null : new Date(sweptAt * 1000).toISOString(),
+    };
+  };
+}
+
+const reasonOf = (error: unknown): string => publicMessage(asWorkcrateError(error));
+
+function backendsOf({ config, database, storageKind, codeRunsIn }: StatusOptions): Status['backends'] {
+  return { database: database.kind, storage: storageKind, sandbox: codeRunsIn, auth: [...config.auth] };
+}
+
+/** What the database tells. Where it does not answer, `ready` says so, and these are zero. */
+async function kept({ config, database, metrics, clock }: StatusOptions) {
+  const { usage, rows } = await counted(database, clock(), config.auth.length > 0).catch(nothing);
+  const made = await totals(metrics.linksMade, 'kind');
+  const ended = await totals(metrics.executions, 'reason');
+  const { quotaTotalFiles: most_files, quotaTotalBytes: most_bytes } = config;
+  return {
+    users: rows.users,
+    files: { kept: usage.files, bytes: usage.bytes, most_files, most_bytes },
+    links: { active: rows.links, made },
+    executions: { succeeded: rows.succeeded, failed: rows.failed, ended },
+  };
+}
+
+async function counted(database: Database, now: number, asksWho: boolean) {
+  return { usage: await readTotalUsage(database), rows: await countsOf(database, now, asksWho) };
+}
+
+function nothing(error: unknown): Awaited<ReturnType<typeof counted>> {
+  if (!isWorkcrateError(error)) throw error;
+  return { usage: { files: 0, bytes: 0 }, rows: { users: 0, links: 0, succeeded: 0, failed: 0 } };
+}
+
+interface Counted {
+  get(): Promise<{ values: { labels: Partial<Record<string, string | number>>; value: number }[] }>;
+}
+
+/** What a counter holds, added up by one of its labels. */
+async function totals(counter: Counted, label: string): Promise<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const { labels, value } of (await counter.get()).values) {
+    const name = String(labels[label]);
+    sums[name] = (sums[name] ?? 0) + value;
+  }
+  return sums;
+}
+
+async function spaceIn(folder: string): Promise<Status['disk']> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(folder);
+    return { free_bytes: bavail * bsize, total_bytes: blocks * bsize };
+  } catch (error) {
+    if (errnoOf(error) !== null) return null;
+    throw error;
+  }
+}

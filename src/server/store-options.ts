@@ -1,0 +1,133 @@
+import { dirname, join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { parseAddress, type SourceOptions } from '../crates/sources/address.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { StorageOptions } from '../storage/open.ts';
+
+/** Where the state is: a postgres:// URL, or the path of a SQLite database. */
+export const databaseLocation = ({ database, data }: Config): string =>
+  database ?? join(data, 'workcrate.db');
+
+/** The folder of the SQLite database, or null where the state is in PostgreSQL or in memory. */
+export function sqliteFolder(config: Config): string | null {
+  const location = databaseLocation(config);
+  return location === ':memory:' || /^postgres(?:ql)?:\/\//i.test(location) ? null : dirname(location);
+}
+
+/** Where the index of crates is: beside the state on PostgreSQL, else in a file of its own, which can be made again. */
+export const crateIndexLocation = ({ database, data }: Config): string =>
+  database !== null && /^postgres(?:ql)?:\/\//i.test(database) ? database : join(data, 'crates.db');
+
+/** The folder of the bytes, where they are kept on disk. */
+export const filesFolder = ({ filesDir, data }: Config): string => filesDir ?? join(data, 'files');
+
+/** Which storage the settings name; refuses what they leave open. */
+export function storageOptions(config: Config): StorageOptions {
+  switch (config.storage) {
+    case 'disk':
+      return { kind: 'disk', directory: filesFolder(config) };
+    case 'memory':
+      return { kind: 'memory' };
+    case 's3':
+      return {
+        ...s3Options(config, '--storage s3'),
+        bucket: named(config.s3Bucket, '--storage s3', '--s3-bucket'),
+        prefix: asPrefix(config.s3Prefix),
+      };
+    case 'azure':
+      return {
+        ...azureOptions(config, '--storage azure'),
+        container: named(config.azureContainer, '--storage azure', '--azure-container'),
+        prefix: asPrefix(config.azurePrefix),
+      };
+  }
+}
+
+/** What a source of crates is, which may stand in the same stores as the bytes; refuses what the settings leave open. */
+export function sourceOptions(config: Config, url: string): SourceOptions {
+  const address = parseAddress(url);
+  switch (address.kind) {
+    case 'folder':
+      return address;
+    case 's3':
+      return { ...s3Options(config, 'A crate source s3://…'), ...address };
+    case 'azure':
+      return { ...azureOptions(config, 'A crate source azure://…'), ...address };
+  }
+}
+
+/** How to get at the store, which is the same for every bucket; `wanter` is named where something is missing. */
+function s3Options(config: Config, wanter: string) {
+  const { s3Endpoint: endpoint, s3PathStyle: pathStyle } = config;
+  return {
+    kind: 's3',
+    endpoint,
+    region: config.s3Region,
+    pathStyle: pathStyle === 'auto' ? endpoint !== null : pathStyle === 'on',
+    accessKeyId: named(config.s3AccessKeyId, wanter, 'AWS_ACCESS_KEY_ID'),
+    secretAccessKey: named(config.s3SecretAccessKey, wanter, 'AWS_SECRET_ACCESS_KEY'),
+    sessionToken: config.s3SessionToken,
+    partBytes: partBytes(config),
+  } as const;
+}
+
+function azureOptions(config: Config, wanter: string) {
+  const given = parsed(config.azureConnectionString);
+  const address = config.azureEndpoint ?? given['BlobEndpoint'] ?? null;
+  if (address === null && given['UseDevelopmentStorage']?.toLowerCase() === 'true') throw addressless();
+  const key = config.azureKey ?? given['AccountKey'] ?? null;
+  const sas = config.azureSas ?? given['SharedAccessSignature'] ?? null;
+  const stated =
+    config.azureAccount ?? given['AccountName'] ?? accountAt(address, key === null && sas !== null);
+  const account = named(stated, wanter, 'AZURE_STORAGE_ACCOUNT');
+  const suffix = given['EndpointSuffix'] ?? 'core.windows.net';
+  return {
+    kind: 'azure',
+    endpoint: (address ?? `https://${account}.blob.${suffix}`).replace(/\/+$/, ''),
+    account,
+    credential: key === null ? { sas: named(sas, wanter, azureCredentials) } : { key },
+    partBytes: partBytes(config),
+  } as const;
+}
+
+const azureCredentials = 'AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_CONNECTION_STRING';
+
+const addressless = (): WorkcrateError =>
+  new WorkcrateError(
+    'config_invalid',
+    'UseDevelopmentStorage=true does not say where the emulator is. Give its address by --azure-endpoint, such as ' +
+      'http://127.0.0.1:10000/devstoreaccount1, with AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY.',
+  );
+
+/**
+ * The account that an address is of: `https://ACCOUNT.blob.…`, or null. A shared access signature needs none, so that
+ * any host will do, to be named in messages.
+ */
+function accountAt(address: string | null, isAnyEnough: boolean): string | null {
+  if (address === null) return null;
+  const host = URL.parse(address)?.hostname ?? '';
+  const [, account] = /^([a-z0-9]{3,24})(?:-secondary)?\.(?:\w+\.)?blob\./.exec(host) ?? [];
+  return account ?? (isAnyEnough ? host : null);
+}
+
+/** `Name=value;Name=value`, where values may hold `=` themselves. */
+function parsed(connection: string | null): Record<string, string> {
+  const pairs = (connection ?? '').split(';').filter((pair) => /=\s*\S/.test(pair));
+  return Object.fromEntries(
+    pairs.map((pair) => [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()]),
+  );
+}
+
+const asPrefix = (text: string | null): string =>
+  text === null ? '' : `${text.replaceAll(/^\/+|\/+$/g, '')}/`.replace(/^\/$/, '');
+
+/** S3 takes no part but the last below 5 MB, and none of more than 5 GB. */
+function partBytes({ partSize }: Config): number {
+  if (partSize >= 5 * 1024 ** 2 && partSize <= 1024 ** 3) return partSize;
+  throw new WorkcrateError('config_invalid', '--part-size must be from 5MB to 1GB.');
+}
+
+function named(value: string | null, wanter: string, setting: string): string {
+  if (value !== null) return value;
+  throw new WorkcrateError('config_invalid', `${wanter} needs ${setting}.`);
+}

@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import { findServerByFolder } from '../audit/read.ts';
+import type { Config } from '../config/config.ts';
+import { createElsewhere } from '../crates/crates.ts';
+import { lockFolder } from '../data-folder/data-folder.ts';
+import { createBallast } from '../data-folder/disk-ballast.ts';
+import { demandSpace } from '../data-folder/disk-reserve.ts';
+import { openDatabase } from '../database/open.ts';
+import { createFiles, demandWritable, type SweptOrphans } from '../files/files.ts';
+import { demandSameStore } from '../files/stored-file.ts';
+import {
+  countedLinks,
+  countedUploads,
+  seenDatabase,
+  seenStorage,
+} from '../instrumentation/instrumentation.ts';
+import { createLinks, createUploads, createWebhook, dropLeases } from '../links/links.ts';
+import { openUploads } from '../links/open-uploads.ts';
+import type { Log } from '../observability/log.ts';
+import { openStorage } from '../storage/open.ts';
+import type { Ground } from './context.ts';
+import { openCrateSources, removeCutOffPackings } from './crates.ts';
+import { openServerId } from './server-id.ts';
+import { databaseLocation, sqliteFolder, storageOptions } from './store-options.ts';
+import { watchPaths } from './watched-paths.ts';
+
+export type Keeping = Awaited<ReturnType<typeof startKeeping>>;
+
+interface KeepingOptions extends Omit<Ground, 'audit'> {
+  /** Whether the server ends with the client that started it. */
+  readonly endsWithClient: boolean;
+}
+
+/** The part of the composition root that is about what is kept: database, storage → files, links, uploads. */
+export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions) {
+  const { config, metrics, tracing, clock, log } = ground;
+  await using started = new AsyncDisposableStack();
+  started.use(lockFolder(config.data));
+  const store = storageOptions(config);
+  if (store.kind === 'disk' && store.directory !== config.data) started.use(lockFolder(store.directory));
+  const onDisk = sqliteFolder(config);
+  const ballast = onDisk === null ? null : started.use(createBallast(onDisk, join(onDisk, 'ballast'), log));
+  const makeRoom = (): boolean => ballast?.giveUp() ?? false;
+  const opened = await openDatabase(databaseLocation(config), 'main', { makeRoom });
+  const database = seenDatabase(opened, { metrics, tracing });
+  started.defer(() => database.close());
+  const server = await openServerId(database, config.data, findServerByFolder);
+  const storage = seenStorage(await openStorage(store, metrics.storageRequest), tracing);
+  started.defer(() => storage.close());
+
+  const sources = started.use(await openCrateSources(config));
+  const elsewhere = createElsewhere(sources.find);
+  const { maxFileSize, uploadTtl, maxBundleFiles, webhookUrl, webhookSecret } = config;
+  const keepsReserve = async (bytes: number): Promise<void> => {
+    await storage.demandSpace?.(bytes);
+    if (onDisk !== null) await demandSpace(onDisk);
+  };
+  const quotas = quotasOf(config);
+  const files = createFiles({
+    database,
+    storage,
+    openUploads,
+    quotas,
+    maxFileSize,
+    clock,
+    log,
+    demandSpace: keepsReserve,
+  });
+  const { lookups } = metrics;
+  const rooms = { database, storage, files, uploadTtl, maxBundleFiles, elsewhere, lookups, clock, log };
+  const links = countedLinks(createLinks({ ...rooms, endsWithClient }), metrics);
+  const uploads = countedUploads(createUploads(rooms), metrics);
+  const webhook = createWebhook({ database, url: webhookUrl, secret: webhookSecret, clock, log });
+  started.defer(() => webhook.close());
+  started.defer(() => links.flush());
+
+  if (!database.isShared) await dropLeases(database);
+  await demandSameStore(database, storage);
+  tellOrphans(await files.sweepOrphans(), log);
+  const cutOff = removeCutOffPackings(config);
+  if (cutOff > 0) log.info('start.cut_off_packings_removed', { count: cutOff });
+  await ballast?.restore();
+  const watched = watchPaths({
+    same: [join(config.data, 'lock.db')],
+    present: [config.data, join(config.data, 'logs')],
+  });
+  watched.demandUnchanged();
+  const all = started.move();
+  return {
+    database,
+    server,
+    storage,
+    sources,
+    files,
+    links,
+    uploads,
+    webhook,
+    /** Rejects while nothing can be kept. */
+    async demandReady(): Promise<void> {
+      watched.demandUnchanged();
+      await database.demandWhole();
+      await demandWritable(database);
+      await storage.probe();
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+function tellOrphans({ removed, quarantined }: SweptOrphans, log: Log): void {
+  log.info('start.orphans_removed', { count: removed });
+  if (quarantined === 0) return;
+  log.warn('start.orphans_quarantined', {
+    count: quarantined,
+    because: 'the database knows none of these files, and they are more than a crash leaves: were rows lost?',
+    kept_for_days: 30,
+  });
+}
+
+export function quotasOf(config: Config) {
+  return {
+    userBytes: config.quotaUserBytes,
+    userFiles: config.quotaUserFiles,
+    totalBytes: config.quotaTotalBytes,
+    totalFiles: config.quotaTotalFiles,
+  };
+}

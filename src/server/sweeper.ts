@@ -1,0 +1,65 @@
+import type { Executions } from '../executions/executions.ts';
+import type { Files } from '../files/files.ts';
+import type { Links, Uploads } from '../links/links.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+
+export interface SweeperOptions {
+  readonly files: Pick<Files, 'sweep'>;
+  readonly links: Pick<Links, 'sweep'>;
+  readonly uploads: Pick<Uploads, 'sweep'>;
+  readonly executions: Pick<Executions, 'sweep'>;
+  readonly metrics: Pick<Metrics, 'sweepDone'>;
+  readonly log: Log;
+  readonly intervalSeconds: number;
+}
+
+/** Deletes what has expired, every so often: files and their bytes first, then links, uploads, records of runs. */
+export function startSweeper({
+  files,
+  links,
+  uploads,
+  executions,
+  metrics,
+  log,
+  intervalSeconds,
+}: SweeperOptions) {
+  let running: Promise<void> | null = null;
+
+  /** A part that fails is logged, and keeps neither the other parts nor the next sweep from being done. */
+  async function sweepPart<T>(sweepOne: () => Promise<T>): Promise<T | null> {
+    try {
+      return await sweepOne();
+    } catch (error) {
+      log.error('sweep.failed', { error });
+      return null;
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    // On a full disk only this one can free space by itself, and the others need some.
+    const swept = await sweepPart(() => files.sweep());
+    const sweptLinks = await sweepPart(() => links.sweep());
+    const sweptUploads = await sweepPart(() => uploads.sweep());
+    const sweptRecords = await sweepPart(() => executions.sweep());
+    if (swept === null || sweptLinks === null || sweptUploads === null || sweptRecords === null) return;
+    const counts = { links: sweptLinks, uploads: sweptUploads, files: swept, ...sweptRecords };
+    metrics.sweepDone(counts);
+    log.info('sweep.done', counts);
+  }
+
+  /** One at a time. */
+  function sweepSoon(): Promise<void> {
+    running ??= sweep().finally(() => (running = null));
+    return running;
+  }
+
+  const timer = setInterval(() => void sweepSoon(), intervalSeconds * 1000).unref();
+  return {
+    sweepSoon,
+    async [Symbol.asyncDispose](): Promise<void> {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { WorkcrateError } from '../errors.ts';
+
+/** Files that must stay the same while the server runs, and folders that must be there once they have been seen. */
+export interface WatchedPaths {
+  readonly same: readonly string[];
+  readonly present: readonly string[];
+}
+
+/** Notices that what the server works with was removed or replaced under it: what it then writes is lost. */
+export function watchPaths({ same, present }: WatchedPaths) {
+  const seen = new Map<string, bigint>();
+  return {
+    demandUnchanged(): void {
+      for (const path of [...same, ...present]) {
+        const inode = statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
+        const before = seen.get(path);
+        if (before === undefined && inode !== null) seen.set(path, inode);
+        const isChanged = same.includes(path) ? inode !== before : inode === null;
+        if (before !== undefined && isChanged) throw removed(path);
+      }
+    },
+  };
+}
+
+const removed = (path: string): WorkcrateError =>
+  new WorkcrateError(
+    'storage_failed',
+    `${basename(path)} in the data folder was removed or replaced while the server runs. Stop the server, put it back, ` +
+      'and start again.',
+  );

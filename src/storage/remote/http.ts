@@ -1,0 +1,261 @@
+import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { setTimeout as pause } from 'node:timers/promises';
+import { WorkcrateError } from '../../errors.ts';
+import { createTimeoutError } from '../../net/deadline.ts';
+import type { Refusal } from './remote.ts';
+
+// outbound: an object store streams both ways for hours, on connections of its own that are kept and counted
+
+export interface RemoteRequest {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** In memory, so that it can be sent again; null for none. */
+  readonly body: Uint8Array | null;
+  /** How many bytes of an answer are held whole at the most; 4 MB where nothing else is said. */
+  readonly longestText?: number | undefined;
+  /** How long it may take in all, where that is not as usual. */
+  readonly longestMs?: number | undefined;
+}
+
+export interface RemoteAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Read it to its end or destroy it: it holds a connection. It fails if it breaks off. */
+  readonly body: IncomingMessage;
+}
+
+/** One try. Rejects with what the system said, or with the signal's reason at once when that fires. */
+export type Send = (request: RemoteRequest, signal?: AbortSignal) => Promise<RemoteAnswer>;
+
+export interface ClientLimits {
+  /** Connections at a time; further requests wait for `connectMs`. */
+  readonly sockets: number;
+  /** Until a connection stands, waiting for a free one included. */
+  readonly connectMs: number;
+  /** How long the store may take nothing and say nothing. */
+  readonly idleMs: number;
+}
+
+export const clientLimits: ClientLimits = { sockets: 256, connectMs: 15_000, idleMs: 60_000 };
+
+/** HTTP to an object store. Its limits are for each part of a request, since one may rightly take hours. */
+export function createClient(limits: ClientLimits): { send: Send; close(): void } {
+  // Stores close what is idle for some 20 seconds or more; ours go before that, so that few requests meet a closed one.
+  const kept = { keepAlive: true, maxSockets: limits.sockets, maxFreeSockets: 16, timeout: 15_000 };
+  const agents = { http: new http.Agent(kept), https: new https.Agent(kept) };
+  return {
+    send: (request, signal) => sendOnce(request, signal, agents, limits),
+    close() {
+      agents.http.destroy();
+      agents.https.destroy();
+    },
+  };
+}
+
+async function sendOnce(
+  { method, url, headers, body }: RemoteRequest,
+  signal: AbortSignal | undefined,
+  agents: { http: http.Agent; https: https.Agent },
+  limits: ClientLimits,
+): Promise<RemoteAnswer> {
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<RemoteAnswer>();
+  const length =
+    body === null && method !== 'PUT' && method !== 'POST'
+      ? {}
+      : { 'Content-Length': `${body?.length ?? 0}` };
+  const options = { method, headers: { ...headers, ...length } };
+  const request =
+    url.protocol === 'https:'
+      ? https.request(url, { ...options, agent: agents.https })
+      : http.request(url, { ...options, agent: agents.http });
+  request.on('error', reject);
+  // Rejected here as well: one that still waits for a connection tells of its end only when it gets one.
+  const end = (error: Error): void => {
+    reject(error);
+    request.destroy(error);
+  };
+  stopWith(signal, request, end);
+  limitConnecting(request, limits.connectMs, url.protocol === 'https:' ? 'secureConnect' : 'connect', end);
+  request.once('response', (incoming: IncomingMessage) => {
+    resolve({ status: incoming.statusCode!, headers: incoming.headers, body: incoming });
+  });
+  limitIdling(request, limits.idleMs, end);
+  request.end(body ?? undefined);
+  return promise;
+}
+
+type End = (error: Error) => void;
+
+function stopWith(signal: AbortSignal | undefined, request: http.ClientRequest, end: End): void {
+  if (signal === undefined) return;
+  const stop = (): void => end(asError(signal.reason));
+  signal.addEventListener('abort', stop, { once: true });
+  request.once('close', () => signal.removeEventListener('abort', stop));
+}
+
+function limitConnecting(request: http.ClientRequest, limit: number, connected: string, end: End): void {
+  const timer = setTimeout(() => end(createTimeoutError(`no connection within ${limit} ms`)), limit);
+  const done = (): void => clearTimeout(timer);
+  request.once('close', done);
+  request.once('socket', (socket) => (socket.connecting ? socket.once(connected, done) : done()));
+}
+
+/** A reader of ours that is slow is no fault of the store's: then the clock starts anew. */
+function limitIdling(request: http.ClientRequest, limit: number, end: End): void {
+  let response: IncomingMessage | null = null;
+  request.once('response', (incoming) => void (response = incoming));
+  request.setTimeout(limit, () => {
+    if (response !== null && response.readableLength > 0) request.socket?.setTimeout(limit);
+    else end(createTimeoutError(`nothing happened for ${limit} ms`));
+  });
+}
+
+const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
+
+export interface RetryLimits {
+  readonly tries: number;
+  /** The longest pause after the first try; it doubles with each, up to `longestPauseMs`. */
+  readonly firstPauseMs: number;
+  readonly longestPauseMs: number;
+  /** A store that asks for a longer pause by `Retry-After` is asked again after this. */
+  readonly longestAskedMs: number;
+  /** No pause goes beyond this, counted from the first try. */
+  readonly totalMs: number;
+}
+
+export const retryLimits: RetryLimits = {
+  tries: 6,
+  firstPauseMs: 200,
+  longestPauseMs: 5000,
+  longestAskedMs: 10_000,
+  totalMs: 45_000,
+};
+
+export interface Tried {
+  readonly refusal: Refusal | null;
+  readonly headers: { readonly 'retry-after'?: string | undefined };
+}
+
+/**
+ * Does the work again while the store is busy or the network fails, after pauses that grow and are random in full, so
+ * that those who were refused together do not come back together. The last answer or failure is passed on as it is.
+ */
+export async function retrying<T extends Tried>(
+  limits: RetryLimits,
+  work: (attempt: number) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const end = Date.now() + limits.totalMs;
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await tried(() => work(attempt), signal);
+    const wait = pauseAfter(outcome, attempt, limits);
+    if (wait === null || attempt >= limits.tries || Date.now() + wait > end) {
+      if ('error' in outcome) throw outcome.error;
+      return outcome.answer;
+    }
+    await pause(wait, undefined, signal === undefined ? {} : { signal }).catch((error: unknown) => {
+      throw signal?.aborted ? signal.reason : error;
+    });
+  }
+}
+
+type Outcome<T> = { readonly answer: T } | { readonly error: unknown };
+
+async function tried<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<Outcome<T>> {
+  try {
+    return { answer: await work() };
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    return { error };
+  }
+}
+
+/** Milliseconds until the next try, or null where another would be of no use. */
+function pauseAfter(outcome: Outcome<Tried>, attempt: number, limits: RetryLimits): number | null {
+  const random = Math.random() * Math.min(limits.longestPauseMs, limits.firstPauseMs * 2 ** (attempt - 1));
+  if ('error' in outcome) return isPassing(outcome.error) ? random : null;
+  const { refusal, headers } = outcome.answer;
+  if (refusal === null || !isBusy(refusal)) return null;
+  return Math.max(random, Math.min(limits.longestAskedMs, asked(headers['retry-after'])));
+}
+
+const passing = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+const busyStatuses = new Set([408, 429, 500, 502, 503, 504]);
+const busyCodes = new Set([
+  'SlowDown',
+  'RequestTimeout',
+  'ServerBusy',
+  'OperationTimedOut',
+  'InternalError',
+  // Two wrote there at once, and neither has.
+  'ConditionalRequestConflict',
+  'OperationAborted',
+  // Bytes bent or lost on the way; they are still here.
+  'XAmzContentSHA256Mismatch',
+  'BadDigest',
+  'IncompleteBody',
+]);
+
+const isBusy = ({ status, code }: Refusal): boolean => busyStatuses.has(status) || busyCodes.has(code);
+
+/** Resets, refusals, timeouts and a name not found pass; a bad certificate or an answer that is no HTTP does not. */
+function isPassing(error: unknown): boolean {
+  return passing.has(systemCode(error));
+}
+
+/** `Retry-After` in milliseconds, as seconds or as a date; 0 where there is none. */
+function asked(header: string | undefined): number {
+  if (header === undefined) return 0;
+  const ms = /^\d{1,6}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
+}
+
+/** The code of a failed connection; where every address of a name failed, that of the first. */
+function systemCode(error: unknown): string {
+  if (error instanceof AggregateError) return systemCode(error.errors[0]);
+  const { code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  return typeof code === 'string' ? code : '';
+}
+
+const remedies: Record<string, string> = {
+  ECONNREFUSED: 'refuses connections. Check that it runs, and its address.',
+  ENOTFOUND: 'was not found by that name. Check its address.',
+  EAI_AGAIN: 'could not be looked up. Check the name service of this machine, and the address.',
+  ETIMEDOUT: 'does not answer in time. See whether it is overloaded or behind a firewall.',
+  ECONNRESET: 'closed the connection. Try again; see its log if this continues.',
+  EPIPE: 'closed the connection. Try again; see its log if this continues.',
+};
+
+const otherRemedy = 'cannot be reached. The log of the server says why.';
+const certificateRemedy =
+  'shows a certificate that is not trusted. Give Node its authority by NODE_EXTRA_CA_CERTS, or check the address.';
+
+/** A connection that failed, in words; `store` names it by host, never by a URL that might be signed. */
+export function unreachable(store: string, error: unknown): WorkcrateError {
+  if (error instanceof WorkcrateError) return error;
+  const code = systemCode(error);
+  const remedy = remedies[code] ?? (/CERT|TLS|SIGNATURE/.test(code) ? certificateRemedy : otherRemedy);
+  const text = error instanceof Error ? error.message : String(error);
+  return new WorkcrateError('storage_failed', `The store ${store} ${remedy}`, {
+    cause: new Error(`${code} ${text}`.trim()),
+  });
+}
+
+/** For the log: which request was refused, and how. */
+export function refusedAs(store: string, { status, code, requestId }: Refusal): Error {
+  return new Error(`${store} answered ${status} ${code}`.trim() + (requestId && ` to request ${requestId}`));
+}

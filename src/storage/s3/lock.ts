@@ -1,0 +1,46 @@
+import { headOf, noted, refused, removeName, type Bucket } from './client.ts';
+
+/** Nobody holds a turn for as long as this; one that is older was left by a crash. */
+const staleMs = 15 * 60_000;
+
+/**
+ * Does the work while no other process does the same for that object; null where one is at it. The turn is an object
+ * of its own, made where there is none: of many who try, one succeeds.
+ */
+export async function inTurn<T>(
+  bucket: Bucket,
+  { name, mark, ...place }: { readonly name: string; readonly mark: string; readonly turn?: string },
+  work: () => Promise<T>,
+): Promise<T | null> {
+  const { prefix } = bucket.options;
+  const turn = place.turn ?? `${prefix}turns/${name.slice(prefix.length)}`;
+  if (!(await take(bucket, turn, mark))) return null;
+  try {
+    return await work();
+  } finally {
+    // One that stays is in nobody's way for long.
+    await removeName(bucket, turn).catch(() => {});
+  }
+}
+
+async function take(bucket: Bucket, turn: string, mark: string): Promise<boolean> {
+  if (await put(bucket, turn, mark, { 'If-None-Match': '*' })) return true;
+  const held = await headOf(bucket, turn);
+  if (held === null) return false;
+  // Ours: the answer got lost, or it was taken before a crash.
+  if (held.note === mark) return true;
+  return held.asked - held.modified > staleMs && put(bucket, turn, mark, { 'If-Match': held.etag });
+}
+
+async function put(
+  bucket: Bucket,
+  turn: string,
+  mark: string,
+  condition: Record<string, string>,
+): Promise<boolean> {
+  const headers = { ...condition, ...noted(mark) };
+  const { refusal } = await bucket.ask({ method: 'PUT', name: turn, headers, body: Buffer.from(mark) });
+  if (refusal === null) return true;
+  if ([404, 409, 412].includes(refusal.status) && refusal.code !== 'NoSuchBucket') return false;
+  throw refused(bucket, refusal);
+}

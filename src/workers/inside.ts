@@ -1,0 +1,141 @@
+import { parentPort, Worker, workerData } from 'node:worker_threads';
+import type { Log } from '../observability/log.ts';
+import {
+  afterFailure,
+  failureOf,
+  mostMemory,
+  tooMuchMemory,
+  type FromThread,
+  type LogLine,
+  type ToThread,
+} from './other-side.ts';
+import type { CallContext, Methods } from './workers.ts';
+
+/** Whoever started this thread or process. */
+export interface Outside {
+  /** What it gave along. */
+  readonly data: Promise<unknown>;
+  post(message: FromThread): void;
+  listen(hear: (message: ToThread) => void): void;
+}
+
+function outsideOfThread(port: NonNullable<typeof parentPort>): Outside {
+  return {
+    data: Promise.resolve(workerData),
+    post: (message) => port.postMessage(message),
+    listen: (hear) => void port.on('message', hear),
+  };
+}
+
+function outsideOfProcess(): Outside {
+  const data = Promise.withResolvers<unknown>();
+  // Calls come right behind the data, before anybody listens.
+  const early: ToThread[] = [];
+  let hear = (message: ToThread): void => void early.push(message);
+  process.on('message', (message: ToThread | { readonly data: unknown }) =>
+    'data' in message ? data.resolve(message.data) : hear(message),
+  );
+  const post = (message: FromThread): void => {
+    if (process.connected) process.send!(message, undefined, undefined, () => {});
+  };
+  endWithParent();
+  tellOfDeath(post);
+  return {
+    data: data.promise,
+    post,
+    listen(listener) {
+      hear = listener;
+      for (const message of early.splice(0)) hear(message);
+    },
+  };
+}
+
+/** The signals that a terminal or a service manager sends to all alike are for the server, which ends this one. */
+const notForUs = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+const parentLookMs = 100;
+
+function endWithParent(): void {
+  for (const signal of notForUs) process.on(signal, () => {});
+  process.on('disconnect', () => process.exit());
+  // What keeps this thread busy for ever also keeps it from hearing that the server is gone. Another thread sees it.
+  const watch = `setInterval(() => {
+    if (process.ppid !== ${process.ppid}) process.kill(process.pid, 'SIGKILL');
+  }, ${parentLookMs});`;
+  new Worker(watch + watchMemory(), { eval: true }).unref();
+}
+
+const memoryLookMs = 50;
+
+/** The same thread sees what native code takes. */
+function watchMemory(): string {
+  const word = process.argv.find((word) => word.startsWith(mostMemory));
+  if (word === undefined) return '';
+  const bytes = Number(word.slice(mostMemory.length));
+  return `setInterval(() => {
+    if (process.memoryUsage.rss() > ${bytes}) process.kill(process.pid, '${tooMuchMemory}');
+  }, ${memoryLookMs});`;
+}
+
+const mostDyingMs = 1000;
+
+/** So that the log of the server says why. It ends this process then. */
+function tellOfDeath(post: (message: FromThread) => void): void {
+  process.on('uncaughtException', (error) => {
+    post({ died: failureOf(error) });
+    setTimeout(() => process.exit(1), mostDyingMs);
+  });
+}
+
+// Last, since it needs all of the above.
+const outside: Outside = parentPort === null ? outsideOfProcess() : outsideOfThread(parentPort);
+
+/** Logs by way of the thread or process that started this one: there is one log, and it decides what is worth a line. */
+export function outerLog(): Log {
+  const at =
+    (level: LogLine['level']) =>
+    (event: string, fields: LogLine['fields'] = {}): void =>
+      outside.post({ log: { level, event, fields: plain(fields) } });
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** Errors lose their code on the way over. */
+function plain(fields: LogLine['fields']): LogLine['fields'] {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? failureOf(value) : value]),
+  );
+}
+
+/** What whoever started this one gave along. */
+export const outerData = (): Promise<unknown> => outside.data;
+
+/** Whether this one was started in place of one that has failed. */
+export const isAfterFailure = (): boolean => process.argv.includes(afterFailure);
+
+/** Answers the calls of whoever started this one. Calls run side by side; each may be cancelled. */
+export function answerCalls(methods: Methods): void {
+  const underWay = new Map<number, AbortController>();
+  const { post } = outside;
+
+  async function answer(call: number, method: string, argument: unknown): Promise<void> {
+    const stop = new AbortController();
+    underWay.set(call, stop);
+    try {
+      const context: CallContext = {
+        signal: stop.signal,
+        report: (progress) => post({ call, progress }),
+      };
+      post({ call, result: await methods[method]!(argument as never, context) });
+    } catch (error) {
+      post({ call, failure: failureOf(error) });
+    } finally {
+      underWay.delete(call);
+    }
+  }
+
+  outside.listen((message) => {
+    if ('ping' in message) post({ pong: true });
+    else if ('cancel' in message) underWay.get(message.cancel)?.abort();
+    else void answer(message.call, message.method, message.argument);
+  });
+}

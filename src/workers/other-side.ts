@@ -1,0 +1,194 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { isWorkcrateError, type ErrorCode } from '../errors.ts';
+
+/** The word on the command line of one that was started in place of one that has failed. */
+export const afterFailure = 'after-failure';
+
+/** The beginning of the word that says how many bytes of memory a process may have. */
+export const mostMemory = 'most-memory=';
+
+/** How a process ends itself that has more memory than that. Nobody else sends this signal. */
+export const tooMuchMemory = 'SIGUSR2';
+
+/** What goes over: numbers tell calls apart. */
+export type ToThread =
+  | { readonly call: number; readonly method: string; readonly argument: unknown }
+  | { readonly cancel: number }
+  /** Asks for a sign of life. */
+  | { readonly ping: true };
+
+export type FromThread =
+  | { readonly log: LogLine }
+  | { readonly pong: true }
+  /** It cannot go on: something was thrown that nobody caught. */
+  | { readonly died: Failure }
+  | Answer;
+
+export type Answer =
+  | { readonly call: number; readonly progress: unknown }
+  | { readonly call: number; readonly result: unknown }
+  | { readonly call: number; readonly failure: Failure };
+
+/** A line for the log of the server. */
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly event: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details: Readonly<Record<string, string | number>>;
+  /** For the log: what a caller is not told. */
+  readonly cause: string | null;
+}
+
+/** How a failure crosses over. */
+export function failureOf(error: unknown): Failure {
+  if (isWorkcrateError(error)) {
+    const cause = error.cause instanceof Error ? error.cause.message : null;
+    return { code: error.code, message: error.message, details: error.details, cause };
+  }
+  if (error instanceof Error && error.name === 'AbortError')
+    return { code: 'cancelled', message: 'It was cancelled.', details: {}, cause: null };
+  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { code: 'internal', message: 'The server failed. Its log says why.', details: {}, cause };
+}
+
+/** Where calls are answered: a thread, or a process. */
+export interface OtherSide {
+  /** Throws where something cannot go over. What comes too late is dropped: `ended` is told of. */
+  post(message: ToThread): void;
+  /** Whether it holds the server back. */
+  hold(isHeld: boolean): void;
+  /** Ends it, whatever it is doing; one that is idle may end by itself. */
+  end(): Promise<void>;
+  /** Ends it now. */
+  kill(): void;
+}
+
+export interface Hearing {
+  /** Whether it is started in place of one that has failed, which it is told. */
+  readonly isAfterFailure: boolean;
+  heard(message: FromThread): void;
+  ended(cause: unknown): void;
+}
+
+export type StartSide = (hearing: Hearing) => OtherSide;
+
+const wordsFor = ({ isAfterFailure }: Hearing): string[] => (isAfterFailure ? [afterFailure] : []);
+
+/** Megabytes. Bounded, so that what is too much does not take the whole machine along. */
+const mostHeap = 2048;
+
+/** V8 ends the whole process where a thread runs out of memory, so this is not for what others have written. */
+export const inThread =
+  (file: URL, workerData: unknown): StartSide =>
+  (hearing) => {
+    const { heard, ended } = hearing;
+    const resourceLimits = { maxOldGenerationSizeMb: mostHeap };
+    const worker = new Worker(file, { workerData, argv: wordsFor(hearing), resourceLimits });
+    worker.on('message', heard);
+    worker.on('error', ended);
+    worker.on('messageerror', ended);
+    worker.on('exit', (code) => ended(new Error(`The thread ended with ${code}.`)));
+    return {
+      post: (message) => worker.postMessage(message),
+      hold: (isHeld) => (isHeld ? worker.ref() : worker.unref()),
+      end: async () => void (await worker.terminate()),
+      kill: () => void worker.terminate(),
+    };
+  };
+
+/** Stdout belongs to the protocol under `workcrate stdio`; what V8 says at its end is for the log. */
+const stdio: ('ignore' | 'inherit' | 'ipc')[] = ['ignore', 'ignore', 'inherit', 'ipc'];
+
+/** A program that runs another one, whose command line is to follow its own arguments. */
+export interface Wrapper {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+export interface ProcessOptions {
+  /** How long it may give no sign of life while it has something to do; five minutes if not said. */
+  readonly silentMs?: number;
+  /** Ends a process that has more, also while native code keeps it from hearing anything. */
+  readonly memoryBytes?: number;
+  readonly nodeFlags?: readonly string[];
+  /** All that is in its environment; that of the server if not said. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Such as a wall around the process; it has to go when its wrapper is killed. */
+  readonly wrapper?: Wrapper | null;
+}
+
+/** The end of a process that had more memory than it may. */
+export class OutOfMemory extends Error {}
+
+/** `data` may hold secrets: it goes over the channel, and not where other users of the machine can see it. */
+export const inProcess =
+  (file: URL, data: unknown, options: ProcessOptions): StartSide =>
+  (hearing) => {
+    const { heard, ended } = hearing;
+    const child = forked(file, wordsFor(hearing), options);
+    child.on('message', (message) => heard(message as FromThread));
+    child.on('error', ended);
+    child.on('exit', (code, signal) => ended(causeOf(code, signal)));
+    const post = (message: object): void => {
+      // A failure is followed by the end of the process, which is told of.
+      if (child.connected) child.send(message, () => {});
+    };
+    post({ data });
+    return {
+      post,
+      hold: (isHeld) => hold(child, isHeld),
+      end: () => end(child),
+      kill: () => void child.kill('SIGKILL'),
+    };
+  };
+
+function forked(file: URL, words: string[], options: ProcessOptions): ChildProcess {
+  const { memoryBytes, nodeFlags = [], env, wrapper = null } = options;
+  const flags = [`--max-old-space-size=${mostHeap}`, ...nodeFlags];
+  return fork(file, memoryBytes === undefined ? words : [...words, `${mostMemory}${memoryBytes}`], {
+    stdio,
+    serialization: 'advanced',
+    execPath: wrapper?.command ?? process.execPath,
+    execArgv: wrapper === null ? flags : [...wrapper.args, process.execPath, ...flags],
+    ...(env === undefined ? {} : { env: { ...env } }),
+  });
+}
+
+/** A wrapper tells of a signal as a shell does. */
+function causeOf(code: number | null, signal: NodeJS.Signals | null): Error {
+  const isMemory = signal === tooMuchMemory || code === 128 + constants.signals[tooMuchMemory];
+  return isMemory
+    ? new OutOfMemory('The process had more memory than it may.')
+    : new Error(`The process ended with ${signal ?? code}.`);
+}
+
+function hold(child: ChildProcess, isHeld: boolean): void {
+  for (const handle of [child, child.channel]) handle?.[isHeld ? 'ref' : 'unref']();
+}
+
+/** How long an idle process gets to end by itself, and the system to end one that does not. */
+const mostEndingMs = 500;
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.connected) child.disconnect();
+  await exitOf(child);
+  child.kill('SIGKILL');
+  await exitOf(child);
+}
+
+async function exitOf(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const late = new AbortController();
+  const passed = pause(mostEndingMs, null, { signal: late.signal }).catch(() => {});
+  await Promise.race([once(child, 'exit', { signal: late.signal }).catch(() => {}), passed]);
+  late.abort();
+}

@@ -1,0 +1,234 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { WorkcrateError } from '../errors.ts';
+import type { Log } from '../observability/log.ts';
+import {
+  inProcess,
+  inThread,
+  OutOfMemory,
+  type Answer,
+  type Failure,
+  type FromThread,
+  type ProcessOptions,
+  type StartSide,
+} from './other-side.ts';
+
+export type { Wrapper } from './other-side.ts';
+
+/** Counted in looks and not in time, since a machine that slept has not been silent. */
+const mostLooks = 10;
+
+interface SilenceOptions {
+  /** Null where nobody minds. */
+  readonly silentMs: number | null;
+  isBusy(): boolean;
+  ping(): void;
+  tooLong(cause: Error): void;
+}
+
+/** Asks whoever has something to do for a sign of life every so often, and tells where none comes for long. */
+function watchSilence({ silentMs, isBusy, ping, tooLong }: SilenceOptions) {
+  // How long it takes to start depends on the machine alone: it counts from the first sign.
+  let [looks, hasSpoken] = [0, false];
+
+  function look(): void {
+    if (!isBusy()) return void (looks = 0);
+    if (hasSpoken && ++looks > mostLooks)
+      tooLong(new Error(`There was no sign of life for ${silentMs! / 1000} seconds.`));
+    else ping();
+  }
+
+  const timer = silentMs === null ? undefined : setInterval(look, silentMs / mostLooks).unref();
+  return {
+    broken(): void {
+      [looks, hasSpoken] = [0, true];
+    },
+    stop: (): void => clearInterval(timer),
+  };
+}
+
+/** What is done in another thread or process: named functions that take and give plain data. */
+export type Methods = Readonly<Record<string, Method>>;
+
+/** `report` tells the caller how far the work is; `signal` fires when nobody waits for it any more. */
+type Method = (argument: never, context: CallContext) => Promise<unknown>;
+
+export interface CallContext {
+  readonly signal: AbortSignal;
+  report(progress: unknown): void;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly report?: ((progress: never) => void) | undefined;
+}
+
+/** The near side of the methods. */
+export interface Thread<M extends Methods> extends AsyncDisposable {
+  call<Name extends keyof M & string>(
+    name: Name,
+    argument: Parameters<M[Name]>[0],
+    options?: CallOptions,
+  ): Promise<Awaited<ReturnType<M[Name]>>>;
+  /** Whether it has been started. */
+  readonly isRunning: boolean;
+  /** Ends it now: all calls that wait fail with `cause`, and the next one starts it again. */
+  kill(cause: unknown): void;
+}
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  readonly report: ((progress: never) => void) | undefined;
+}
+
+const mostWaiting = 1000;
+
+/**
+ * A thread that is started when it is first asked, and again after it has failed. `file` is a module that calls
+ * `answerCalls`; `data` is what it gets from `outerData`. An idle thread does not hold the server back.
+ */
+export const createThread = <M extends Methods>(file: URL, data: unknown, log: Log): Thread<M> =>
+  startedWhenAsked(inThread(file, data), log, null);
+
+/** Long for anything that goes well. */
+const mostSilentMs = 5 * 60_000;
+
+/**
+ * The same in a process of its own, for what may run out of memory or never end: the server lives on. One that gives no
+ * sign of life for five minutes while it has something to do is ended.
+ */
+export const createHelperProcess = <M extends Methods>(
+  file: URL,
+  data: unknown,
+  log: Log,
+  options: ProcessOptions = {},
+): Thread<M> => startedWhenAsked(inProcess(file, data, options), log, options.silentMs ?? mostSilentMs);
+
+/** Whether a call failed because its process had more memory than it may. */
+export const ranOutOfMemory = (error: unknown): boolean =>
+  error instanceof WorkcrateError && error.cause instanceof OutOfMemory;
+
+function startedWhenAsked<M extends Methods>(side: StartSide, log: Log, silentMs: number | null): Thread<M> {
+  let running: ReturnType<typeof start> | null = null;
+  let isClosed = false;
+
+  const started = (): ReturnType<typeof start> => {
+    if (isClosed) throw stopping();
+    if (running === null || running.hasEnded)
+      running = start(side, log, silentMs, running?.hasFailed === true);
+    return running;
+  };
+
+  return {
+    get isRunning() {
+      return running !== null && !running.hasEnded;
+    },
+    async call(method, argument, options = {}) {
+      return started().ask(method, argument, options) as Promise<never>;
+    },
+    kill(cause) {
+      running?.kill(cause);
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await running?.end();
+    },
+  };
+}
+
+/** How long what is under way may take to end by itself, and to leave things tidy, once the thread is to end. */
+const mostEndingMs = 2000;
+const endingStepMs = 10;
+
+function start(startSide: StartSide, log: Log, silentMs: number | null, isAfterFailure: boolean) {
+  const waiting = new Map<number, Waiting>();
+  const cancel = (call: number): void => side.post({ cancel: call });
+  let [last, hasEnded, hasFailed, isStopping] = [0, false, false, false];
+  const side = startSide({ isAfterFailure, heard, ended: fail });
+  const silence = watchSilence({ silentMs, isBusy: () => waiting.size > 0, ping, tooLong: fail });
+  side.hold(false);
+
+  function heard(message: FromThread): void {
+    silence.broken();
+    if ('log' in message) return log[message.log.level](message.log.event, message.log.fields);
+    if ('died' in message) return fail(errorOf(message.died));
+    if ('call' in message) take(waiting, message);
+    if (waiting.size === 0) side.hold(false);
+  }
+
+  function ping(): void {
+    side.post({ ping: true });
+  }
+
+  function fail(cause: unknown): void {
+    if (hasEnded) return;
+    hasFailed = !isStopping;
+    if (hasFailed) log[cause instanceof OutOfMemory ? 'warn' : 'error']('thread.failed', { error: cause });
+    refuseAll(isStopping ? stopping() : threadFailed(cause));
+    void side.end();
+  }
+
+  function refuseAll(error: unknown): void {
+    hasEnded = true;
+    silence.stop();
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  }
+
+  return {
+    get hasEnded() {
+      return hasEnded;
+    },
+
+    get hasFailed() {
+      return hasFailed;
+    },
+
+    kill(cause: unknown): void {
+      if (hasEnded) return;
+      side.kill();
+      refuseAll(cause);
+    },
+
+    async ask(method: string, argument: unknown, { signal, report }: CallOptions): Promise<unknown> {
+      signal?.throwIfAborted();
+      if (waiting.size >= mostWaiting)
+        throw new WorkcrateError('too_many_requests', 'Too many calls wait for this. Try again later.');
+      const call = ++last;
+      // What cannot go over is told by this, before anybody waits for it.
+      side.post({ call, method, argument });
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      waiting.set(call, { resolve, reject, report });
+      const abort = (): void => cancel(call);
+      signal?.addEventListener('abort', abort, { once: true });
+      side.hold(true);
+      return promise.finally(() => signal?.removeEventListener('abort', abort));
+    },
+
+    async end(): Promise<void> {
+      isStopping = true;
+      for (const call of waiting.keys()) cancel(call);
+      for (let step = 0; waiting.size > 0 && step < mostEndingMs / endingStepMs; step++)
+        await pause(endingStepMs);
+      await side.end();
+      fail(null);
+    },
+  };
+}
+
+function take(waiting: Map<number, Waiting>, message: Answer): void {
+  const waiter = waiting.get(message.call);
+  if (waiter === undefined) return;
+  if ('progress' in message) return waiter.report?.(message.progress as never);
+  waiting.delete(message.call);
+  if ('result' in message) waiter.resolve(message.result);
+  else waiter.reject(errorOf(message.failure));
+}
+
+const stopping = (): WorkcrateError => new WorkcrateError('stopping', 'The server is stopping.');
+
+const threadFailed = (cause: unknown): WorkcrateError =>
+  new WorkcrateError('internal', 'A thread of the server failed. Its log says why.', { cause });
+
+const errorOf = ({ code, message, details, cause }: Failure): WorkcrateError =>
+  new WorkcrateError(code, message, { details: { ...details }, cause: cause ?? undefined });

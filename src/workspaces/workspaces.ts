@@ -1,0 +1,138 @@
+import { chmodSync, chownSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { makeFolder } from '../data-folder/data-folder.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { errnoOf, WorkcrateError } from '../errors.ts';
+import type { Place } from '../sandbox/sandbox.ts';
+
+export interface PlacesOptions {
+  readonly database: Database;
+  /** The folder in which every user gets a folder. */
+  readonly folder: string;
+  /** The uids that runs may have where the server is root, else null. */
+  readonly uids: { readonly from: number; readonly to: number } | null;
+  readonly clock: Clock;
+}
+
+export type Places = ReturnType<typeof createPlaces>;
+
+/** Whose /workspace and /artifacts stand where, and under which uid. No name of a user is part of a path. */
+export function createPlaces(options: PlacesOptions) {
+  const known = new Map<string, Made>();
+  return {
+    /** The user's folders, made where they are missing: another object where an operator has removed the old ones. */
+    async of(user: string): Promise<Place> {
+      const found = known.get(user);
+      if (found !== undefined && isIntact(found)) return found.place;
+      const made = await make(options, user);
+      known.set(user, made);
+      return made.place;
+    },
+    /** The user's folders, or null for somebody who never had any. */
+    async find(user: string): Promise<Place | null> {
+      const number = await numberOf(options, user);
+      return number === null ? null : placeOf(options, number);
+    },
+  };
+}
+
+async function numberOf({ database }: PlacesOptions, user: string): Promise<number | null> {
+  const [row] = await database.query<{ number: number }>('SELECT number FROM places WHERE owner = ?', user);
+  return row?.number ?? null;
+}
+
+/** A SELECT of everybody who has folders, for one statement with other tables. */
+export const placeOwnersSql = 'SELECT owner FROM places';
+
+/** The number of every user's folders. */
+export async function listPlaces(database: Queries) {
+  return database.query<{ owner: string; number: number }>('SELECT owner, number FROM places');
+}
+
+/** Folders as they were made or found. */
+interface Made {
+  readonly place: Place;
+  readonly inodes: readonly number[];
+}
+
+async function make(options: PlacesOptions, user: string): Promise<Made> {
+  const place = placeOf(options, (await numberOf(options, user)) ?? (await take(options, user)));
+  const { uid, workspace, artifacts } = place;
+  for (const folder of [workspace, artifacts]) {
+    makeFolder(folder, 0o700);
+    if (uid !== null) giveTo(folder, uid);
+    chmodSync(folder, 0o700);
+  }
+  return { place, inodes: [workspace, artifacts].map((folder) => statSync(folder).ino) };
+}
+
+/**
+ * Whether they are the folders that were made, and not others that somebody put there since. Opens them up: a run may
+ * have closed its own folder to itself, and to every run after it.
+ */
+function isIntact({ place: { uid, workspace, artifacts }, inodes }: Made): boolean {
+  return [workspace, artifacts].every((folder, at) => {
+    const stats = statSync(folder, { throwIfNoEntry: false });
+    if (stats === undefined || stats.ino !== inodes[at] || (uid !== null && stats.uid !== uid)) return false;
+    if ((stats.mode & 0o700) !== 0o700) chmodSync(folder, 0o700);
+    return true;
+  });
+}
+
+/**
+ * Whether runs of this place can read a file of it themselves. One that they cannot was not made by them: where the
+ * kernel lets everybody make hard links (`fs.protected_hardlinks` is 0), code without walls may have linked a file of
+ * somebody else, and the server, as root, would read it for them.
+ */
+export function canRunsRead(
+  { uid }: Pick<Place, 'uid'>,
+  stats: { uid: number | bigint; mode: number | bigint },
+): boolean {
+  return uid === null || Number(stats.uid) === uid || (Number(stats.mode) & 0o004) !== 0;
+}
+
+/** By its path: the folder above belongs to the server alone, so nobody can have put a link here. */
+export function giveTo(folder: string, uid: number): void {
+  try {
+    chownSync(folder, uid, uid);
+  } catch (cause) {
+    throw new WorkcrateError(
+      'sandbox_unavailable',
+      `No folder can be given to user id ${uid} here (${errnoOf(cause) ?? 'failed'}), as in a container that maps no such id. Set ids that exist with --sandbox-uids.`,
+      { cause },
+    );
+  }
+}
+
+/** Every attempt that fails is one at which somebody else has got a number. */
+const mostAttempts = 1000;
+
+/** The next number that is free. Of several who try the same one at once, one gets it. */
+async function take(options: PlacesOptions, user: string): Promise<number> {
+  const { database, clock } = options;
+  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+    const [taken] = await database.query<{ number: number }>(
+      `INSERT INTO places (owner, number, created_at)
+       SELECT ?, COALESCE(MAX(number), 0) + 1, CAST(? AS BIGINT) FROM places WHERE true
+       ON CONFLICT DO NOTHING RETURNING number`,
+      user,
+      clock(),
+    );
+    // Nothing came of it where another had the number, or where this user has one by now.
+    const number = taken?.number ?? (await numberOf(options, user));
+    if (number !== null) return number;
+  }
+  throw new WorkcrateError('database_failed', 'Too many users came at once. Try again.');
+}
+
+function placeOf({ folder, uids }: PlacesOptions, number: number): Place {
+  const uid = uids === null ? null : uids.from + number - 1;
+  if (uids !== null && uid! > uids.to)
+    throw new WorkcrateError(
+      'sandbox_unavailable',
+      `There are more users than user ids from ${uids.from} to ${uids.to}. Allow more with --sandbox-uids.`,
+    );
+  const home = join(folder, String(number));
+  return { uid, workspace: join(home, 'workspace'), artifacts: join(home, 'artifacts') };
+}

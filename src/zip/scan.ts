@@ -1,0 +1,291 @@
+import { startTimeSlices, type TimeSlices } from '../concurrency/yield.ts';
+import type { DirectoryPlace } from './directory.ts';
+import {
+  CENTRAL_HEADER,
+  CENTRAL_SIGNATURE,
+  damaged,
+  FULL_16,
+  FULL_32,
+  LOCAL_HEADER,
+  number64,
+  packNeededFields,
+  split,
+  unicodePath,
+  viewOf,
+  wideNumbersAt,
+} from './fields.ts';
+import { isPlain, memberOf, nameOf, type MemberName, type ZipMember } from './member.ts';
+import { pathTable, type PathTable, type Span } from './path-table.ts';
+
+/** What an archive holds. Members are made as they are asked for: it keeps some 100 bytes for each. */
+export interface ZipDirectory extends Iterable<ZipMember> {
+  readonly length: number;
+  /** What it takes in memory, in bytes. */
+  readonly heldBytes: number;
+  /** By its place in the directory, from 0 on. */
+  at(index: number): ZipMember;
+  /** By its exact path: neither case nor Unicode form is folded. The first where there are several. */
+  find(path: string): ZipMember | null;
+  /** Its name as it stands in the archive. */
+  nameBytes(index: number): Uint8Array;
+  /** Up to where the local header and the bytes of a member may reach: the next member, or the directory. */
+  roomOf(member: ZipMember): number;
+}
+
+/** What is remembered of all members beside the directory itself. */
+interface Scanned {
+  buffer: Buffer;
+  /** Of the same bytes. */
+  view: DataView;
+  readonly prefix: number;
+  /** Where the record of each begins. */
+  readonly positions: Uint32Array;
+  /** NEEDS_DECODING, IS_DUPLICATE. */
+  readonly marks: Uint8Array;
+}
+
+const NEEDS_DECODING = 1;
+const IS_DUPLICATE = 2;
+
+/** After so many records it is asked whether others have their turn: some have 64 KiB of fields to go through. */
+const BATCH = 64;
+
+/** Goes through the directory once, record by record, and proves that it adds up. */
+export async function scan(
+  buffer: Buffer,
+  place: DirectoryPlace,
+  signal?: AbortSignal,
+): Promise<ZipDirectory> {
+  const { count, prefix } = place;
+  const view = viewOf(buffer);
+  const scanned: Scanned = {
+    buffer,
+    view,
+    prefix,
+    positions: new Uint32Array(count),
+    marks: new Uint8Array(count),
+  };
+  const [starts, ends] = [new Float64Array(count), new Float64Array(count)];
+  const table = tableOf(scanned);
+  const slices = startTimeSlices(signal);
+  let [position, besideNames] = [0, 0];
+  // A loop of its own, without an await in it, is compiled far better.
+  const scanUpTo = (from: number, to: number) => {
+    for (let index = from; index < to; index++) {
+      const record = readRecord(view, position);
+      scanned.positions[index] = position;
+      starts[index] = record.offset + prefix;
+      ends[index] = starts[index]! + LOCAL_HEADER + record.nameEnd - record.nameStart + record.compressedSize;
+      enter(scanned, table, index, record);
+      position = record.end;
+      besideNames += record.end - record.nameEnd;
+    }
+  };
+  for (let from = 0; from < count; from += BATCH) {
+    if (slices.isOver()) await slices.next();
+    scanUpTo(from, Math.min(from + BATCH, count));
+  }
+  if (position !== buffer.length) throw damaged('its directory holds more than its end record says');
+  if (isWorthSlimming(besideNames, count)) {
+    scanned.buffer = await slimmed(buffer, scanned.positions, slices);
+    scanned.view = viewOf(scanned.buffer);
+  }
+  return directoryOf(scanned, table, checkedExtents(starts, ends, place.start));
+}
+
+/** On its own, since a function made within another keeps all that the other has in hand, such as the first buffer. */
+function tableOf(scanned: Scanned): PathTable {
+  return pathTable(scanned.positions.length, (index, span) => pathBytes(scanned, index, span));
+}
+
+/** Makes the member known by its path, unless it has none that is safe. */
+function enter(scanned: Scanned, table: PathTable, index: number, record: CentralRecord): void {
+  const { buffer, marks } = scanned;
+  if (!isPlain(buffer, record.nameStart, record.nameEnd) || hasSecondName(scanned, record)) {
+    marks[index] = NEEDS_DECODING;
+    if (nameAt(scanned, record).path === null) return;
+  }
+  const first = table.add(index);
+  if (first === null) return;
+  marks[index]! |= IS_DUPLICATE;
+  marks[first]! |= IS_DUPLICATE;
+}
+
+function hasSecondName({ view }: Scanned, { nameEnd, extraEnd }: CentralRecord): boolean {
+  return unicodePath(view, nameEnd, extraEnd) !== null;
+}
+
+function nameAt({ buffer, view }: Scanned, { nameStart, nameEnd, extraEnd }: CentralRecord): MemberName {
+  return nameOf(buffer.subarray(nameStart, nameEnd), unicodePath(view, nameEnd, extraEnd));
+}
+
+/** The path of a member that has one, in UTF-8, and where in the bytes it stands. */
+function pathBytes(scanned: Scanned, index: number, found: Span): void {
+  const { buffer, view, positions, marks } = scanned;
+  const position = positions[index]!;
+  if ((marks[index]! & NEEDS_DECODING) === 0) {
+    found.bytes = buffer;
+    found.start = position + CENTRAL_HEADER;
+    found.end = found.start + view.getUint16(position + 28, true);
+    return;
+  }
+  found.bytes = Buffer.from(nameAt(scanned, readRecord(view, position)).path ?? '');
+  found.start = 0;
+  found.end = found.bytes.length;
+}
+
+function directoryOf(scanned: Scanned, table: PathTable, extents: Extents): ZipDirectory {
+  const { buffer, view, positions } = scanned;
+  const at = (index: number) => memberAt(scanned, index);
+  return {
+    length: positions.length,
+    heldBytes: bytesHeld(buffer.length, positions.length),
+    at,
+    find(path) {
+      const index = table.find(Buffer.from(path));
+      return index === null ? null : at(index);
+    },
+    nameBytes(index) {
+      const { nameStart, nameEnd } = readRecord(view, positions[index]!);
+      return buffer.subarray(nameStart, nameEnd);
+    },
+    roomOf: (member) => extents.roomOf(member.offset),
+    *[Symbol.iterator]() {
+      for (let index = 0; index < positions.length; index++) yield at(index);
+    },
+  };
+}
+
+function memberAt(scanned: Scanned, index: number): ZipMember {
+  const { buffer, view, prefix, positions, marks } = scanned;
+  const position = positions[index];
+  if (position === undefined) throw new RangeError(`The archive has no member ${index}.`);
+  const record = readRecord(view, position);
+  const name =
+    (marks[index]! & NEEDS_DECODING) === 0
+      ? plainName(buffer.toString('latin1', record.nameStart, record.nameEnd))
+      : nameAt(scanned, record);
+  const isDuplicate = (marks[index]! & IS_DUPLICATE) !== 0;
+  return memberOf(record, view, name, { index, prefix, isDuplicate });
+}
+
+function plainName(name: string): MemberName {
+  return { raw: name, path: name, problem: null };
+}
+
+/** Where in the directory the parts of a record are, and what may stand in its ZIP64 field; `offset` is as stated. */
+export interface CentralRecord {
+  readonly start: number;
+  readonly compressedSize: number;
+  readonly size: number;
+  readonly offset: number;
+  readonly nameStart: number;
+  readonly nameEnd: number;
+  readonly extraEnd: number;
+  readonly end: number;
+}
+
+function readRecord(view: DataView, at: number): CentralRecord {
+  if (at + CENTRAL_HEADER > view.byteLength || view.getUint32(at, true) !== CENTRAL_SIGNATURE)
+    throw damaged('its directory does not hold what its end record says');
+  const nameStart = at + CENTRAL_HEADER;
+  const nameEnd = nameStart + view.getUint16(at + 28, true);
+  const extraEnd = nameEnd + view.getUint16(at + 30, true);
+  const end = extraEnd + view.getUint16(at + 32, true);
+  if (end > view.byteLength) throw damaged('the last record of its directory is not all there');
+  const disk = view.getUint16(at + 34, true);
+  if (disk !== 0 && disk !== FULL_16) throw split();
+  let compressedSize = view.getUint32(at + 20, true);
+  let size = view.getUint32(at + 24, true);
+  let offset = view.getUint32(at + 42, true);
+  const wide = Number(size === FULL_32) + Number(compressedSize === FULL_32) + Number(offset === FULL_32);
+  if (wide > 0) {
+    // Only what did not fit stands in the ZIP64 field, in this order.
+    let next = wideNumbersAt(view, nameEnd, extraEnd, wide) - 8;
+    if (size === FULL_32) size = number64(view, (next += 8));
+    if (compressedSize === FULL_32) compressedSize = number64(view, (next += 8));
+    if (offset === FULL_32) offset = number64(view, (next += 8));
+  }
+  return { start: at, compressedSize, size, offset, nameStart, nameEnd, extraEnd, end };
+}
+
+/** Where members begin in the archive, in order. */
+export interface Extents {
+  /** Up to where the member that begins at `start` may reach. */
+  roomOf(start: number): number;
+}
+
+/**
+ * Members that share bytes make a small archive out of a huge one; none that was made in good faith has them. Each
+ * array is sorted by itself: if no member begins before as many others have ended, no two of them overlap.
+ */
+function checkedExtents(starts: Float64Array, ends: Float64Array, directory: number): Extents {
+  sort(starts);
+  sort(ends);
+  if ((ends.at(-1) ?? 0) > directory) throw damaged('a member reaches into its directory');
+  for (let index = 1; index < starts.length; index++)
+    if (starts[index]! < ends[index - 1]!) throw damaged('members overlap');
+  return { roomOf: (start) => following(starts, start) ?? directory };
+}
+
+/** As a rule members stand in the order of the directory. */
+function sort(numbers: Float64Array): void {
+  for (let index = 1; index < numbers.length; index++)
+    if (numbers[index]! < numbers[index - 1]!) {
+      numbers.sort();
+      return;
+    }
+}
+
+/** The first that is greater. */
+function following(starts: Float64Array, start: number): number | null {
+  let [low, high] = [0, starts.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (starts[middle]! <= start) low = middle + 1;
+    else high = middle;
+  }
+  return starts[low] ?? null;
+}
+
+/** What usual tools write behind a name is not worth the work. */
+const USUAL = 48;
+
+/** Whether much of a directory is comments and fields, which may be 128 KiB of each member. */
+function isWorthSlimming(besideNames: number, count: number): boolean {
+  return besideNames > count * USUAL;
+}
+
+/**
+ * The directory without what nobody asks for, in a buffer of its own, and `positions` in it. The buffer that it was in
+ * is gone from then on.
+ */
+export async function slimmed(buffer: Buffer, positions: Uint32Array, slices: TimeSlices): Promise<Buffer> {
+  const view = viewOf(buffer);
+  let end = 0;
+  for (let index = 0; index < positions.length; index++) {
+    if (index % 64 === 0 && slices.isOver()) await slices.next();
+    const start = end;
+    end = moveRecord(buffer, view, positions[index]!, start);
+    positions[index] = start;
+  }
+  const kept = Buffer.allocUnsafeSlow(end);
+  buffer.copy(kept, 0, 0, end);
+  // Given back at once: a collector that looks at its own heap only sees nothing to collect in hundreds of megabytes.
+  (buffer.buffer as ArrayBuffer).transfer(0);
+  return kept;
+}
+
+/** Moves a record towards the beginning, and so never onto what is still to be read; gives where it ends. */
+function moveRecord(buffer: Buffer, view: DataView, from: number, to: number): number {
+  const { nameEnd, extraEnd } = readRecord(view, from);
+  const length = nameEnd - from;
+  buffer.copyWithin(to, from, nameEnd);
+  const end = packNeededFields(buffer, { start: nameEnd, end: extraEnd }, to + length);
+  view.setUint16(to + 30, end - to - length, true);
+  view.setUint16(to + 32, 0, true);
+  return end;
+}
+
+/** What a directory takes in memory: its bytes, and the tables over its members. */
+export const bytesHeld = (bytes: number, count: number): number => bytes + count * 32;

@@ -1,0 +1,232 @@
+import { pipeline } from 'node:stream/promises';
+import { crc32, createInflateRaw } from 'node:zlib';
+import { WorkcrateError } from '../errors.ts';
+import {
+  damaged,
+  FULL_16,
+  FULL_32,
+  LOCAL_HEADER,
+  LOCAL_SIGNATURE,
+  number64,
+  quoted,
+  STORED,
+  truncated,
+  viewOf,
+  wideNumbersAt,
+  type Ranged,
+} from './fields.ts';
+import { isEncrypted, obstacle, type ZipMember } from './member.ts';
+import type { ZipDirectory } from './scan.ts';
+
+export { MOST_DIRECTORY_BYTES, readZipDirectory, type DirectoryOptions } from './directory.ts';
+export type { Ranged } from './fields.ts';
+export { isShortPath, type ZipMember } from './member.ts';
+export type { ZipDirectory } from './scan.ts';
+
+/**
+ * Where in the archive the bytes of a member stand as they are; null where they are compressed. Its local header has
+ * been checked, its CRC has not: whoever gives away a part of them cannot know it.
+ */
+export async function storedRange(
+  bytes: Ranged,
+  directory: ZipDirectory,
+  member: ZipMember,
+  signal?: AbortSignal,
+): Promise<{ readonly start: number; readonly end: number } | null> {
+  if (member.method !== STORED) return null;
+  checkReadable(member);
+  const start = await bytesStart(bytes, directory, member, signal);
+  return { start, end: start + member.size };
+}
+
+export interface ReadMemberOptions {
+  /** A larger member is `too_large`. */
+  readonly limit: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The bytes of a member. Its last chunk is given only when the local header, the size and the CRC agree with the
+ * directory: whoever has got to the end has the right bytes, and whoever was sent wrong ones an error. A chunk is good
+ * only until the next one is asked for.
+ */
+export async function* readMember(
+  bytes: Ranged,
+  directory: ZipDirectory,
+  member: ZipMember,
+  { limit, signal }: ReadMemberOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  checkReadable(member);
+  if (member.size > limit)
+    throw new WorkcrateError(
+      'too_large',
+      `${quoted(member.rawName)} has ${member.size} bytes, and the limit is ${limit}. Ask for a link to it instead.`,
+    );
+  const packed = memberBytes(bytes, directory, member, signal);
+  yield* verified(member.method === STORED ? packed : inflated(packed, member), member, signal);
+}
+
+function checkReadable(member: ZipMember): void {
+  const found = obstacle(member);
+  if (found === null) return;
+  const message = `${quoted(member.rawName)} cannot be read from the zip: ${found.reason}.`;
+  throw new WorkcrateError(found.code, `${message} Download the whole archive, and unpack it yourself.`);
+}
+
+/** No more than the stated size gets through, which is within the limit, whatever the bytes inflate to. */
+async function* verified(
+  chunks: AsyncIterable<Uint8Array>,
+  member: ZipMember,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let [size, crc] = [0, 0];
+  let last: Buffer | null = null;
+  for await (const chunk of chunks) {
+    signal?.throwIfAborted();
+    size += chunk.length;
+    if (size > member.size) break;
+    crc = crc32(chunk, crc);
+    if (size < member.size) yield chunk;
+    else last ??= Buffer.from(chunk);
+  }
+  if (size !== member.size) throw damaged(`${quoted(member.rawName)} does not have the size that is stated`);
+  if (crc !== member.crc32) throw damaged(`the CRC of ${quoted(member.rawName)} is wrong`);
+  if (last !== null && last.length > 0) yield last;
+}
+
+/** So little is read to its end rather than broken off, which would cost a remote store its connection. */
+const WORTH_READING = 4096;
+/** What a local header has behind its name, as a rule. */
+const USUAL_EXTRA = 256;
+
+/** What stands in the archive for a member, by one read, once its local header has been found to agree. */
+async function* memberBytes(
+  bytes: Ranged,
+  directory: ZipDirectory,
+  member: ZipMember,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const end = Math.min(directory.roomOf(member), latestStart(directory, member) + member.compressedSize);
+  let header: Buffer | null = Buffer.alloc(0);
+  let [left, unread] = [member.compressedSize, end - member.offset];
+  for await (const chunk of bytes.read(member.offset, end, signal)) {
+    let part = chunk;
+    unread -= chunk.length;
+    if (header !== null) {
+      header = Buffer.concat([header, chunk]);
+      const size = checkedSize(header, directory, member);
+      if (size === null) continue;
+      part = header.subarray(size);
+      header = null;
+    }
+    part = part.subarray(0, left);
+    left -= part.length;
+    if (part.length > 0) yield part;
+    if (left === 0 && unread > WORTH_READING) break;
+  }
+  if (left > 0 || header !== null) throw truncated(`the bytes of ${quoted(member.rawName)} end early`);
+}
+
+/** Where the bytes of a member begin at the latest: the length of what is behind its name is not known yet. */
+function latestStart(directory: ZipDirectory, member: ZipMember): number {
+  return member.offset + LOCAL_HEADER + directory.nameBytes(member.index).length + FULL_16;
+}
+
+/** How long the local header is, once all of it is there and agrees; null before. */
+function checkedSize(header: Buffer, directory: ZipDirectory, member: ZipMember): number | null {
+  const size = localHeaderSize(header);
+  if (size === null) return null;
+  if (member.offset + size + member.compressedSize > directory.roomOf(member))
+    throw damaged(`${quoted(member.rawName)} reaches into what follows it`);
+  if (header.length < size) return null;
+  checkLocalHeader(header.subarray(0, size), directory.nameBytes(member.index), member);
+  return size;
+}
+
+/** Where the bytes of a member begin, by one small read, or two where its header is unusually long. */
+async function bytesStart(
+  bytes: Ranged,
+  directory: ZipDirectory,
+  member: ZipMember,
+  signal?: AbortSignal,
+): Promise<number> {
+  const [latest, room] = [latestStart(directory, member), directory.roomOf(member)];
+  for (const end of [latest - FULL_16 + USUAL_EXTRA, latest]) {
+    let header = Buffer.alloc(0);
+    for await (const chunk of bytes.read(member.offset, Math.min(end, room), signal))
+      header = Buffer.concat([header, chunk]);
+    const size = checkedSize(header, directory, member);
+    if (size !== null) return member.offset + size;
+  }
+  throw truncated(`the header of ${quoted(member.rawName)} is not all there`);
+}
+
+/** Sizes and CRC follow behind the bytes, and are not in the header. */
+const SIZES_FOLLOW = 8;
+
+/** How long the header is that begins here; null as long as too little of it is there to tell. */
+function localHeaderSize(bytes: Buffer): number | null {
+  if (bytes.length < LOCAL_HEADER) return null;
+  if (bytes.readUInt32LE(0) !== LOCAL_SIGNATURE) throw damaged('a member is not where its directory says');
+  return LOCAL_HEADER + bytes.readUInt16LE(26) + bytes.readUInt16LE(28);
+}
+
+/** A member whose own header and the directory tell different things would be another one to other readers. */
+function checkLocalHeader(header: Buffer, nameBytes: Uint8Array, member: ZipMember): void {
+  const nameEnd = LOCAL_HEADER + header.readUInt16LE(26);
+  const flags = header.readUInt16LE(6);
+  const agrees =
+    nameEnd - LOCAL_HEADER === nameBytes.length &&
+    header.subarray(LOCAL_HEADER, nameEnd).equals(nameBytes) &&
+    header.readUInt16LE(8) === member.method &&
+    isEncrypted(flags) === member.isEncrypted &&
+    ((flags & SIZES_FOLLOW) !== 0 || sizesAgree(header, nameEnd, member));
+  if (!agrees) throw damaged(`its directory and the header of ${quoted(member.rawName)} disagree`);
+}
+
+function sizesAgree(header: Buffer, nameEnd: number, member: ZipMember): boolean {
+  let [size, compressedSize] = [header.readUInt32LE(22), header.readUInt32LE(18)];
+  const wide = Number(size === FULL_32) + Number(compressedSize === FULL_32);
+  if (wide > 0) {
+    const at = wideNumbersAt(viewOf(header), nameEnd, header.length, wide);
+    if (compressedSize === FULL_32) compressedSize = number64(viewOf(header), at + (wide - 1) * 8);
+    if (size === FULL_32) size = number64(viewOf(header), at);
+  }
+  return (
+    header.readUInt32LE(14) === member.crc32 &&
+    size === member.size &&
+    compressedSize === member.compressedSize
+  );
+}
+
+const CHUNK = 32 * 1024;
+
+/** Inflates as fast as it is read, and holds some chunks at most, whatever comes out. */
+async function* inflated(
+  packed: AsyncIterable<Uint8Array>,
+  member: ZipMember,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const inflate = createInflateRaw({ chunkSize: CHUNK });
+  // Its failures come out of the loop below as well.
+  const feeding = pipeline(copies(packed), inflate).catch(() => {});
+  try {
+    for await (const chunk of inflate) yield chunk as Buffer;
+  } catch (error) {
+    throw isOfZlib(error) ? damaged(`${quoted(member.rawName)} cannot be inflated`) : error;
+  } finally {
+    inflate.destroy();
+    await feeding;
+  }
+  // Bytes behind the end of the compressed ones are passed over without a word.
+  if (inflate.bytesWritten !== member.compressedSize)
+    throw damaged(`${quoted(member.rawName)} ends before its bytes do`);
+}
+
+/** The stream asks for the next chunk before it is done with one. */
+async function* copies(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void, undefined> {
+  for await (const chunk of chunks) yield Buffer.from(chunk);
+}
+
+function isOfZlib(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
+}
