@@ -1,7 +1,7 @@
 import { fstatSync, read, type BigIntStats, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
 import { asWorkcrateError, errnoOf, isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
-import { parseName, type OpenFile, type RefusalKind, type Root } from '../paths/paths.ts';
+import { parseName, type OpenFile, type RefusalKind, type FolderRoot } from '../paths/paths.ts';
 
 /** A multiple of three, so that the base64 of the pieces is that of the whole. */
 const pieceBytes = 3 * 256 * 1024;
@@ -26,7 +26,7 @@ export function demandName(name: string): void {
 
 /** The /artifacts of a user. */
 export interface ArtifactFolder {
-  readonly root: Root;
+  readonly root: FolderRoot;
   /** Whether the user's own runs can read a file of which that is told. */
   readonly canRead: (stats: Stats | BigIntStats) => boolean;
 }

@@ -3,7 +3,7 @@ import { runInSlices } from '../concurrency/yield.ts';
 import { asWorkcrateError, isWorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { belowRoot, here } from '../paths/paths.ts';
+import { openBelow, here } from '../paths/paths.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { canRunsRead, type Places } from '../workspaces/workspaces.ts';
 import {
@@ -45,7 +45,7 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
   async function folderOf({ user }: Caller): Promise<ArtifactFolder | null> {
     const place = await places.find(user);
     if (place === null) return null;
-    const root = belowRoot(place.artifacts, { links: 'refuse', hidden: 'refuse' });
+    const root = openBelow(place.artifacts, { links: 'refuse', hidden: 'refuse' });
     return { root, canRead: (stats) => canRunsRead(place, stats) };
   }
 

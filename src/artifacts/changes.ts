@@ -1,6 +1,6 @@
 import { runInSlices } from '../concurrency/yield.ts';
 import { isWorkcrateError } from '../errors.ts';
-import { belowRoot, here, type Components, type TreeEnd, type TreeEntry } from '../paths/paths.ts';
+import { openBelow, here, type Components, type TreeEnd, type TreeEntry } from '../paths/paths.ts';
 
 const isAscii = (text: string): boolean => !/[\x80-\uffff]/.test(text);
 
@@ -81,7 +81,7 @@ export async function snapshot(
   const takenAt = BigInt(Date.now() - clockLagMs) * 1_000_000n;
   const files = new Map<string, Mark>();
   const enters = (name: string): boolean => !isOwnFolder(name);
-  const all = belowRoot(directory).tree(below, { mostEntries, mostDepth, mostBytes, enters });
+  const all = openBelow(directory).tree(below, { mostEntries, mostDepth, mostBytes, enters });
   const { cut, unentered, unreadable } = await seen(all, files);
   return { files, sawAll: !cut && unentered === 0, unreadable, takenAt };
 }

@@ -6,7 +6,7 @@ import { decodeText } from '../documents/sanitize/markdown.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { localCaller } from '../identity.ts';
 import { createLog } from '../observability/log.ts';
-import { belowRoot, parsePath } from '../paths/paths.ts';
+import { openBelow, parsePath } from '../paths/paths.ts';
 import { openDocuments } from '../server/documents.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
@@ -75,7 +75,7 @@ function formatsOf(list: string): Format[] {
 
 /** Pictures stand beside the document, or in folders there, and nowhere else. */
 function picturesBelow(folder: string): Belongings {
-  const root = belowRoot(folder, { links: 'within', hidden: 'refuse' });
+  const root = openBelow(folder, { links: 'within', hidden: 'refuse' });
   return {
     async artifact(name, most) {
       try {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isWorkcrateError } from '../errors.ts';
 import { localCaller } from '../identity.ts';
 import { usageByUser, type UserUsage } from '../instrumentation/counts.ts';
-import { belowRoot } from '../paths/paths.ts';
+import { openBelow } from '../paths/paths.ts';
 import { placesFolder } from '../server/execution.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
@@ -39,7 +39,7 @@ const mostEntries = 5_000_000;
 /** What runs left there is walked without following a link of theirs. */
 function sizeOf(folder: string): number | null {
   try {
-    const steps = belowRoot(folder).space(mostEntries);
+    const steps = openBelow(folder).space(mostEntries);
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) return value.isCut || value.bytes === Infinity ? null : value.bytes;

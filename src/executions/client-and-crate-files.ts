@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { isQuestion, type Question, type ToolContext } from '../mcp/tool.ts';
-import { belowRoot, parseName, type Components, type OpenFile } from '../paths/paths.ts';
+import { openBelow, parseName, type Components, type OpenFile } from '../paths/paths.ts';
 import { formatBytes } from '../text.ts';
 import type { OtherFile } from './input-files.ts';
 
@@ -206,7 +206,7 @@ export async function hashExisting(
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
-    using file = belowRoot(root).open(path);
+    using file = openBelow(root).open(path);
     return file.stats.size === size ? await hashFile(file, size, signal) : 'other';
   } catch (error) {
     // A folder or link that is in its place is told of when the file is made.

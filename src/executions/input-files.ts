@@ -5,7 +5,7 @@ import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files, StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { belowRoot, joined, parseName, type Components } from '../paths/paths.ts';
+import { openBelow, joinComponents, parseName, type Components } from '../paths/paths.ts';
 import { program } from '../program.ts';
 import type { Place, Sandbox } from '../sandbox/sandbox.ts';
 import { formatBytes } from '../text.ts';
@@ -170,7 +170,7 @@ function demandFit({ folder, sandbox: { limits } }: Giving, wanted: readonly Wan
 /** The file that is there already, if it has the bytes that it should; null where nothing is there. */
 async function findExisting(giving: Giving, file: Wanted): Promise<GivenFile | null> {
   const { place, folder, signal } = giving;
-  const path = joined(folder.below, parseName(file.name));
+  const path = joinComponents(folder.below, parseName(file.name));
   const found = await hashExisting(rootOf(place, folder), path, file.size, signal);
   if (found === null) return null;
   const { fileId, origin, name, size } = file;
@@ -181,7 +181,7 @@ async function findExisting(giving: Giving, file: Wanted): Promise<GivenFile | n
 
 async function copyIn(giving: Giving, file: Wanted, copies: Copy[]): Promise<GivenFile> {
   const { place, folder } = giving;
-  const path = joined(folder.below, parseName(file.name));
+  const path = joinComponents(folder.below, parseName(file.name));
   using target = create(giving, path, file.name);
   copies.push({ path, inode: fstatSync(target.fd).ino });
   const sha256 = await readBytes(giving, file, (chunk) => writeAll(target.fd, chunk));
@@ -240,7 +240,7 @@ async function writeAll(fd: number, chunk: Uint8Array): Promise<void> {
 
 function create({ place, folder }: Giving, path: Components, name: string) {
   try {
-    return belowRoot(rootOf(place, folder)).create(path);
+    return openBelow(rootOf(place, folder)).create(path);
   } catch (error) {
     if (!isWorkcrateError(error, 'already_exists')) throw error;
     throw alreadyThere(name, error);
@@ -256,7 +256,7 @@ function alreadyThere(name: string, cause?: unknown): WorkcrateError {
 }
 
 function takeBack({ place, folder }: Giving, copies: readonly Copy[]): void {
-  const root = belowRoot(rootOf(place, folder));
+  const root = openBelow(rootOf(place, folder));
   for (const { path, inode } of copies) {
     try {
       using file = root.open(path);

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { belowRoot, bestFooting, here, parsePath, type Components } from '../paths/paths.ts';
+import { openBelow, bestFooting, here, parsePath, type Components } from '../paths/paths.ts';
 import type { Place } from '../sandbox/sandbox.ts';
 
 /** The folders inside in which a run can stand. Those of the user are on this machine too. */
@@ -78,7 +78,7 @@ export function settleFolder(place: Place, folder: InsideFolder): void {
 
 function standsThere(base: string, folder: InsideFolder): boolean {
   try {
-    const { type } = belowRoot(base, { links: 'refuse' }).stat(folder.below);
+    const { type } = openBelow(base, { links: 'refuse' }).stat(folder.below);
     if (type !== 'folder') throw notFolder(insidePath(folder));
     return true;
   } catch (error) {
@@ -131,12 +131,12 @@ export function makeOwned(base: string, below: Components, uid: number | null): 
       'unsupported',
       'As root, code can be run on Linux only. Start the server as an ordinary user.',
     );
-  belowRoot(base).makeFolder(below, uid);
+  openBelow(base).makeFolder(below, uid);
 }
 
 /** Removes a folder that a run was given and left empty. */
 export function removeIfEmpty(base: string, name: Components): void {
-  const root = belowRoot(base);
+  const root = openBelow(base);
   try {
     if (root.stat(name).type === 'folder') root.remove(name);
   } catch (error) {

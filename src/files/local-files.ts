@@ -2,7 +2,7 @@ import { isAbsolute, relative } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { belowRoot, parsePath, readOpenFile, type OpenFile } from '../paths/paths.ts';
+import { openBelow, parsePath, readOpenFile, type OpenFile } from '../paths/paths.ts';
 import type { Files, StoredFile } from './files.ts';
 
 /** Copies files of this machine into storage, for clients that run on it: only from the allowed roots. */
@@ -30,7 +30,7 @@ export function createLocalFiles({
     try {
       const { root, below } = locate(path, roots);
       // Hidden files hold keys and settings more often than results.
-      return belowRoot(root, { links: 'within', hidden: 'refuse' }).open(parsePath(below));
+      return openBelow(root, { links: 'within', hidden: 'refuse' }).open(parsePath(below));
     } catch (error) {
       if (isWorkcrateError(error, 'path_refused'))
         log.warn('security.path_refused', { user: caller.user, path, kind: error.details['kind'] });

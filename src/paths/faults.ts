@@ -1,6 +1,6 @@
 import { errnoOf, WorkcrateError, type ErrorCode } from '../errors.ts';
 
-const reasons = {
+const refusalReasons = {
   empty: 'it names nothing; name a file or folder',
   nul: 'it holds a NUL character',
   not_unicode: 'it holds half of a surrogate pair, which no file name can hold',
@@ -26,19 +26,19 @@ const reasons = {
 } as const;
 
 /** Why a path was refused; stands in the `details.kind` of a `path_refused`. */
-export type RefusalKind = keyof typeof reasons;
+export type RefusalKind = keyof typeof refusalReasons;
 
 /** A refusal by code that does not know the path as the caller wrote it. `pathError` adds that. */
 export class Fault extends Error {
   readonly kind: RefusalKind;
 
   constructor(kind: RefusalKind) {
-    super(reasons[kind]);
+    super(refusalReasons[kind]);
     this.kind = kind;
   }
 }
 
-const kinds: Readonly<Record<string, RefusalKind>> = {
+const refusalKindsByErrno: Readonly<Record<string, RefusalKind>> = {
   ELOOP: 'link',
   ENXIO: 'not_regular',
   EISDIR: 'not_regular',
@@ -50,7 +50,7 @@ const kinds: Readonly<Record<string, RefusalKind>> = {
   EPERM: 'denied',
 };
 
-const failures: Readonly<Record<string, [ErrorCode, string]>> = {
+const pathFailuresByErrno: Readonly<Record<string, [ErrorCode, string]>> = {
   ENOENT: ['path_not_found', 'there is no such file or folder'],
   ENOTDIR: ['path_not_found', 'there is no such file or folder'],
   EEXIST: ['already_exists', 'something of that name already exists'],
@@ -64,26 +64,30 @@ const failures: Readonly<Record<string, [ErrorCode, string]>> = {
   EROFS: ['storage_read_only', 'the filesystem is read-only'],
 };
 
-export function refusal(kind: RefusalKind, path: string, cause?: unknown): WorkcrateError {
-  return new WorkcrateError('path_refused', `The path ${shown(path)} was refused: ${reasons[kind]}.`, {
-    cause,
-    details: { kind },
-  });
+export function pathRefusedError(kind: RefusalKind, path: string, cause?: unknown): WorkcrateError {
+  return new WorkcrateError(
+    'path_refused',
+    `The path ${quotePath(path)} was refused: ${refusalReasons[kind]}.`,
+    {
+      cause,
+      details: { kind },
+    },
+  );
 }
 
 /** What a caller gets to see of an error that came up at `path`. */
 export function pathError(error: unknown, path: string): unknown {
-  if (error instanceof Fault) return refusal(error.kind, path);
+  if (error instanceof Fault) return pathRefusedError(error.kind, path);
   const errno = errnoOf(error);
   if (errno === null) return error;
-  const kind = kinds[errno];
-  if (kind !== undefined) return refusal(kind, path, error);
-  const [code, reason] = failures[errno] ?? ['storage_failed', `the filesystem answered ${errno}`];
-  return new WorkcrateError(code, `The path ${shown(path)} cannot be used: ${reason}.`, { cause: error });
+  const kind = refusalKindsByErrno[errno];
+  if (kind !== undefined) return pathRefusedError(kind, path, error);
+  const [code, reason] = pathFailuresByErrno[errno] ?? ['storage_failed', `the filesystem answered ${errno}`];
+  return new WorkcrateError(code, `The path ${quotePath(path)} cannot be used: ${reason}.`, { cause: error });
 }
 
 /** Escaped and cut, so that a hostile name can neither forge a log line nor fill the log. */
-function shown(path: string): string {
+function quotePath(path: string): string {
   const start = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   return JSON.stringify(start).replace(/[\p{Cf}\p{Zl}\p{Zp}\x7f-\x9f]/gu, (mark) => {
     return `\\u${mark.codePointAt(0)?.toString(16).padStart(4, '0')}`;

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { closeSync, openSync } from 'node:fs';
 import { errnoOf, isWorkcrateError } from '../errors.ts';
-import { belowRoot, parsePath, type FootingName } from './paths.ts';
+import { openBelow, parsePath, type WalkMethodName } from './paths.ts';
 
 const [directory = '', footing] = process.argv.slice(2);
-const root = belowRoot(directory, { footing: footing as FootingName });
+const root = openBelow(directory, { footing: footing as WalkMethodName });
 const acts: (() => void)[] = [
   () => root.open(parsePath('folder/file'))[Symbol.dispose](),
   () => root.create(parsePath('folder/new'))[Symbol.dispose](),

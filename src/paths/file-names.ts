@@ -4,7 +4,7 @@ import { errnoOf } from '../errors.ts';
 import { Fault } from './faults.ts';
 import type { Components } from './names.ts';
 import { direntsIn } from './tree.ts';
-import { walk, type Ground, type Held } from './walk.ts';
+import { walkTo, type WalkOptions, type PathHandle } from './walk.ts';
 
 /** How many entries were left out because their names are not UTF-8: no string can name them again. */
 export interface FileNamesEnd {
@@ -16,8 +16,8 @@ export interface FileNamesEnd {
  * for an entry that is none. Each step is short, so that the caller can do other things in between. The type is the one
  * that the folder itself tells, which takes a fifth of the time of asking each file.
  */
-export function* fileNames(ground: Ground, path: Components): Generator<string | null, FileNamesEnd> {
-  using trail = walk(ground, path);
+export function* fileNames(ground: WalkOptions, path: Components): Generator<string | null, FileNamesEnd> {
+  using trail = walkTo(ground, path);
   if (!trail.end.stats.isDirectory()) throw new Fault('not_folder');
   let unreadable = 0;
   for (const dirent of direntsIn(trail.end)) {
@@ -28,7 +28,7 @@ export function* fileNames(ground: Ground, path: Components): Generator<string |
   return { unreadable };
 }
 
-function isRegular(folder: Held, dirent: Dirent<Buffer>): boolean {
+function isRegular(folder: PathHandle, dirent: Dirent<Buffer>): boolean {
   if (dirent.isFile()) return true;
   return isUnknown(dirent) && isRegularAt(folder.at(dirent.name.toString('utf8')));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { belowRoot, parsePath } from './paths.ts';
+import { openBelow, parsePath } from './paths.ts';
 import { allFootings, playground, refusedAs, textOf } from './playground.testing.ts';
 
 for (const footing of allFootings)
@@ -14,9 +14,9 @@ for (const footing of allFootings)
     symlinkSync('.env', join(play.root, 'env.txt'));
     symlinkSync('.git', join(play.root, 'plain'));
     symlinkSync('folder/../file', join(play.root, 'fine'));
-    const root = belowRoot(play.root, { footing, links: 'within', hidden: 'refuse' });
+    const root = openBelow(play.root, { footing, links: 'within', hidden: 'refuse' });
     for (const path of ['.env', '.git/config', 'env.txt', 'plain/config'])
       assert.throws(() => root.open(parsePath(path)), refusedAs('hidden'), path);
     assert.equal(textOf(root.open(parsePath('fine'))), 'inside');
-    assert.equal(textOf(belowRoot(play.root, { footing }).open(parsePath('.env'))), 'key');
+    assert.equal(textOf(openBelow(play.root, { footing }).open(parsePath('.env'))), 'key');
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isWorkcrateError } from '../errors.ts';
-import { belowRoot, joined, parseName, parsePath, type Root } from './paths.ts';
+import { openBelow, joinComponents, parseName, parsePath, type FolderRoot } from './paths.ts';
 import { allFootings, openDescriptors, playground } from './playground.testing.ts';
 
 const paths = [
@@ -32,7 +32,7 @@ for (const footing of allFootings) {
       symlinkSync('../outside', join(play.root, 'out'));
       symlinkSync('loop', join(play.root, 'loop'));
       const before = openDescriptors();
-      for (const path of paths) tryEverything(belowRoot(play.root, { footing, links, mostEntries: 3 }), path);
+      for (const path of paths) tryEverything(openBelow(play.root, { footing, links, mostEntries: 3 }), path);
       assert.equal(openDescriptors(), before);
     });
   }
@@ -46,9 +46,9 @@ for (const footing of allFootings) {
   });
 }
 
-function tryEverything(root: Root, text: string): void {
+function tryEverything(root: FolderRoot, text: string): void {
   const path = parsePath(text);
-  const copy = joined(path, parseName('copy'));
+  const copy = joinComponents(path, parseName('copy'));
   attempt(() => root.stat(path));
   attempt(() => root.list(path));
   attempt(() => root.open(path)[Symbol.dispose]());
@@ -60,9 +60,9 @@ function tryEverything(root: Root, text: string): void {
   attempt(() => root.rename(copy, parsePath('moved')));
   attempt(() => root.rename(path, copy));
   attempt(() => root.remove(parsePath('moved')));
-  attempt(() => root.makeFolder(joined(path, parseName('made'))));
-  attempt(() => root.makeFolder(joined(path, parseName('given'), parseName('deep')), 200_000));
-  attempt(() => root.remove(joined(path, parseName('made'))));
+  attempt(() => root.makeFolder(joinComponents(path, parseName('made'))));
+  attempt(() => root.makeFolder(joinComponents(path, parseName('given'), parseName('deep')), 200_000));
+  attempt(() => root.remove(joinComponents(path, parseName('made'))));
 }
 
 function attempt(act: () => void): void {

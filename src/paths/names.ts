@@ -1,13 +1,13 @@
-import { refusal, type RefusalKind } from './faults.ts';
+import { pathRefusedError, type RefusalKind } from './faults.ts';
 
-declare const parsed: unique symbol;
+declare const parsedMark: unique symbol;
 
 /** Names of folders, and of a thing in the last, none of them `.` or `..`. Only parsers make these. */
-export type Components = readonly string[] & { readonly [parsed]: true };
+export type Components = readonly string[] & { readonly [parsedMark]: true };
 
-const mostNameBytes = 255;
+const maxNameBytes = 255;
 const mostPathBytes = 4096;
-export const mostFolders = 256;
+export const maxPathFolders = 256;
 
 /** The root itself. */
 export const here = [] as readonly string[] as Components;
@@ -17,22 +17,22 @@ export const here = [] as readonly string[] as Components;
  * a path that would mean another place once something decodes it is refused.
  */
 export function parsePath(path: string): Components {
-  const kind = refusedBytes(path, mostPathBytes) ?? meaningOf(path) ?? hiddenMeaning(path);
-  if (kind !== null) throw refusal(kind, path);
+  const kind = refusedBytes(path, mostPathBytes) ?? findPathMeaning(path) ?? hiddenMeaning(path);
+  if (kind !== null) throw pathRefusedError(kind, path);
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
-  if (names.length > mostFolders) throw refusal('too_deep', path);
-  if (names.some((name) => Buffer.byteLength(name) > mostNameBytes)) throw refusal('too_long', path);
+  if (names.length > maxPathFolders) throw pathRefusedError('too_deep', path);
+  if (names.some((name) => Buffer.byteLength(name) > maxNameBytes)) throw pathRefusedError('too_long', path);
   return names as readonly string[] as Components;
 }
 
 /** Parses one name, any that the kernel allows: it is never decoded, so only its literal form matters. */
 export function parseName(name: string): Components {
-  const kind = refusedBytes(name, mostNameBytes) ?? refusedName(name);
-  if (kind !== null) throw refusal(kind, name);
+  const kind = refusedBytes(name, maxNameBytes) ?? refusedName(name);
+  if (kind !== null) throw pathRefusedError(kind, name);
   return [name] as readonly string[] as Components;
 }
 
-export function joined(...paths: Components[]): Components {
+export function joinComponents(...paths: Components[]): Components {
   return paths.flat() as readonly string[] as Components;
 }
 
@@ -50,7 +50,7 @@ function refusedName(name: string): RefusalKind | null {
   return name.includes('/') ? 'separator' : null;
 }
 
-const mostDecodings = 8;
+const maxPathDecodings = 8;
 
 /** Characters that pass for ASCII ones which steer a path, where NFKC alone does not say so. */
 const lookAlikes: Readonly<Record<string, string>> = {
@@ -67,7 +67,7 @@ const plainOf = new Map(
 const anyLookAlike = new RegExp(`[${[...plainOf.keys()].join('')}]`, 'g');
 
 /** What makes a path lead elsewhere when it is taken literally, here or on Windows. */
-function meaningOf(path: string): RefusalKind | null {
+function findPathMeaning(path: string): RefusalKind | null {
   if (path.includes('\0')) return 'nul';
   if (/^[/\\]{2}/.test(path)) return 'unc';
   if (path.startsWith('/')) return 'absolute';
@@ -80,17 +80,17 @@ function meaningOf(path: string): RefusalKind | null {
 /** Whether a path that is harmless as it stands would lead elsewhere once decoded or normalised. */
 function hiddenMeaning(path: string): 'encoded' | 'look_alike' | null {
   let form = path;
-  for (let decodings = 0; decodings <= mostDecodings; decodings++) {
+  for (let decodings = 0; decodings <= maxPathDecodings; decodings++) {
     const plain = inPlainCharacters(form);
-    if (leadsElsewhere(plain, path)) return decodings === 0 ? 'look_alike' : 'encoded';
+    if (changesMeaning(plain, path)) return decodings === 0 ? 'look_alike' : 'encoded';
     form = percentDecoded(plain);
     if (form === plain) return null;
   }
   return 'encoded';
 }
 
-function leadsElsewhere(form: string, literal: string): boolean {
-  return meaningOf(form) !== null || form.split('/').length !== literal.split('/').length;
+function changesMeaning(form: string, literal: string): boolean {
+  return findPathMeaning(form) !== null || form.split('/').length !== literal.split('/').length;
 }
 
 function inPlainCharacters(text: string): string {
@@ -114,11 +114,11 @@ function percentDecoded(text: string): string {
 function leniently(bytes: Buffer): string {
   const shortened = bytes
     .toString('latin1')
-    .replace(/(?:\xc0|\xe0\x80|\xf0\x80\x80)([\x80-\xbf])/g, (_, last: string) => ascii(last, 0))
-    .replace(/(?:\xc1|\xe0\x81|\xf0\x80\x81)([\x80-\xbf])/g, (_, last: string) => ascii(last, 0x40));
+    .replace(/(?:\xc0|\xe0\x80|\xf0\x80\x80)([\x80-\xbf])/g, (_, last: string) => toAscii(last, 0))
+    .replace(/(?:\xc1|\xe0\x81|\xf0\x80\x81)([\x80-\xbf])/g, (_, last: string) => toAscii(last, 0x40));
   return Buffer.from(shortened, 'latin1').toString('utf8');
 }
 
-function ascii(continuation: string, high: number): string {
+function toAscii(continuation: string, high: number): string {
   return String.fromCharCode(high | (continuation.charCodeAt(0) & 0x3f));
 }

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../errors.ts';
-import { belowRoot, here, joined, parseName, parsePath, type Root } from './paths.ts';
+import { openBelow, here, joinComponents, parseName, parsePath, type FolderRoot } from './paths.ts';
 import { allFootings, playground, refusedAs, textOf } from './playground.testing.ts';
 
 const notFound = { code: 'path_not_found' };
@@ -20,7 +20,7 @@ const notFound = { code: 'path_not_found' };
 for (const footing of allFootings) {
   test(`a file that is created, moved and opened keeps its bytes (${footing})`, () => {
     using play = playground();
-    const root = belowRoot(play.root, { footing });
+    const root = openBelow(play.root, { footing });
     root.makeFolder(parsePath('new/deep'));
     root.makeFolder(parsePath('new/deep'));
     {
@@ -39,7 +39,7 @@ for (const footing of allFootings) {
 
   test(`a file that gets a second name keeps its first, and takes no other's place (${footing})`, () => {
     using play = playground();
-    const root = belowRoot(play.root, { footing });
+    const root = openBelow(play.root, { footing });
     root.link(parsePath('file'), parsePath('folder/second'));
     root.remove(parsePath('file'));
     assert.equal(textOf(root.open(parsePath('folder/second'))), 'inside');
@@ -53,7 +53,7 @@ for (const footing of allFootings) {
 
   test(`what cannot be done is told by its code (${footing})`, () => {
     using play = playground();
-    const root = belowRoot(play.root, { footing });
+    const root = openBelow(play.root, { footing });
     assert.throws(() => root.open(parsePath('file/x')), notFound);
     assert.throws(() => root.create(parsePath('missing/x')), notFound);
     assert.throws(() => root.remove(parsePath('missing')), notFound);
@@ -65,14 +65,14 @@ for (const footing of allFootings) {
     assert.throws(() => root.open(parsePath('folder')), refusedAs('not_regular'));
     assert.throws(() => root.open(here), refusedAs('not_regular'));
     assert.throws(() => root.remove(here), refusedAs('empty'));
-    assert.throws(() => belowRoot(join(play.root, 'missing'), { footing }).list(), notFound);
+    assert.throws(() => openBelow(join(play.root, 'missing'), { footing }).list(), notFound);
   });
 
   test(`a link in the last place is removed, moved or in the way, never followed (${footing})`, () => {
     using play = playground();
     symlinkSync('../outside/secret', join(play.root, 'link'));
     symlinkSync('../outside/new', join(play.root, 'dead'));
-    const root = belowRoot(play.root, { footing, links: 'within' });
+    const root = openBelow(play.root, { footing, links: 'within' });
     assert.throws(() => root.create(parsePath('link')), { code: 'already_exists' });
     assert.throws(() => root.create(parsePath('dead')), { code: 'already_exists' });
     assert.throws(() => root.makeFolder(parsePath('dead')), refusedAs('link'));
@@ -87,12 +87,12 @@ for (const footing of allFootings) {
 
   test(`any single name that the kernel allows can be created, listed and opened (${footing})`, () => {
     using play = playground();
-    const root = belowRoot(play.root, { footing });
+    const root = openBelow(play.root, { footing });
     const folder = parsePath('names');
     fc.assert(
       fc.property(kernelName, (name) => {
         root.makeFolder(folder);
-        const path = joined(folder, parseName(name));
+        const path = joinComponents(folder, parseName(name));
         root.create(path)[Symbol.dispose]();
         assert.deepEqual(
           root.list(folder).entries.map((entry) => entry.name),
@@ -112,7 +112,7 @@ for (const footing of allFootings) {
     test(`any path is refused, missing or opens a file below the root (${footing}, links: ${links})`, () => {
       using play = playground();
       layLinks(play.root);
-      const root = belowRoot(play.root, { footing, links });
+      const root = openBelow(play.root, { footing, links });
       const seen = new Set<string>();
       fc.assert(
         fc.property(hostilePath, (path) => {
@@ -149,7 +149,7 @@ function layLinks(root: string): void {
   symlinkSync('../../outside/secret', join(root, 'folder', 'out'));
 }
 
-function outcome(root: Root, path: string, directory: string): string {
+function outcome(root: FolderRoot, path: string, directory: string): string {
   try {
     using file = root.open(parsePath(path));
     assert.ok(readlinkSync(`/proc/self/fd/${file.fd}`).startsWith(`${directory}/`), path);

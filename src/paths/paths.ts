@@ -12,13 +12,13 @@ import { resolve } from 'node:path';
 import { Fault, pathError } from './faults.ts';
 import { fileNames, type FileNamesEnd } from './file-names.ts';
 import { here, type Components } from './names.ts';
-import { space, type Space } from './space.ts';
+import { space, type FolderSpace } from './space.ts';
 import {
-  entriesOf,
-  entryOf,
+  readFolderListing,
+  toFolderEntry,
   tree,
-  type Entry,
-  type Listing,
+  type FolderEntry,
+  type FolderListing,
   type TreeEnd,
   type TreeEntry,
   type TreeOptions,
@@ -26,19 +26,19 @@ import {
 import {
   bestFooting,
   footings,
-  walk,
+  walkTo,
   walkMaking,
   walkToFolder,
-  type FootingName,
-  type Ground,
+  type WalkMethodName,
+  type WalkOptions,
 } from './walk.ts';
 
 export type { RefusalKind } from './faults.ts';
-export { here, joined, parseName, parsePath, type Components } from './names.ts';
+export { here, joinComponents, parseName, parsePath, type Components } from './names.ts';
 export { removeTree } from './remove-tree.ts';
-export type { Space } from './space.ts';
-export type { Entry, Listing, TreeEnd, TreeEntry, TreeOptions } from './tree.ts';
-export { bestFooting, type FootingName } from './walk.ts';
+export type { FolderSpace } from './space.ts';
+export type { FolderEntry, FolderListing, TreeEnd, TreeEntry, TreeOptions } from './tree.ts';
+export { bestFooting, type WalkMethodName } from './walk.ts';
 
 export interface RootOptions {
   /** `within` follows relative links that stay below the root. */
@@ -47,28 +47,28 @@ export interface RootOptions {
   readonly hidden?: 'allow' | 'refuse';
   /** A folder of more entries is not listed: `too_large`. */
   readonly mostEntries?: number;
-  readonly footing?: FootingName;
+  readonly footing?: WalkMethodName;
 }
 
 /**
  * Files and folders below one directory. No path, link or exchange of one for the other leads outside.
  * Nothing there is `path_not_found`; what may not be had is `path_refused`, `details.kind` says why.
  */
-export interface Root {
+export interface FolderRoot {
   /** Opens a regular file for reading; anything else is refused untouched. */
   open(path: Components): OpenFile;
   /** Creates a regular file for writing; `already_exists` if anything stands there. */
   create(path: Components): OpenFile;
-  /** Describes what `open` or `list` would find there. */
-  stat(path: Components): Entry;
+  /** Describes what `open` or `listFolder` would find there. */
+  stat(path: Components): FolderEntry;
   /** Describes what stands in a folder, links as links. */
-  list(path?: Components): Listing;
+  list(path?: Components): FolderListing;
   /** Gives the names of the regular files directly in a folder, unbounded, step by step; null for anything else. */
   fileNames(path: Components): Generator<string | null, FileNamesEnd>;
   /** Describes what stands in a folder and in all folders below it, bounded, step by step. */
   tree(path: Components, options: TreeOptions): Generator<TreeEntry, TreeEnd>;
   /** Counts what all of it takes on disk, step by step, until it has seen `mostEntries`. */
-  space(mostEntries: number): Generator<void, Space>;
+  space(mostEntries: number): Generator<void, FolderSpace>;
   /**
    * Makes a folder and those above it that are missing, and gives them to `owner`, a uid; null keeps them the
    * server's. One that belongs to somebody else already is left as it is.
@@ -86,25 +86,25 @@ export interface Root {
  * The directory itself is trusted: whoever can exchange it chooses what is below it. It is looked up by
  * each call, and so need not exist yet and may be replaced.
  */
-export function belowRoot(directory: string, options: RootOptions = {}): Root {
+export function openBelow(directory: string, options: RootOptions = {}): FolderRoot {
   const { links = 'refuse', hidden = 'allow', mostEntries = 100_000, footing = bestFooting() } = options;
   const ground = { directory: resolve(directory), footing: footings[footing], links, hidden };
   return {
-    open: (path) => attempt(path, () => openFile(ground, path)),
-    create: (path) => attempt(path, () => createFile(ground, path)),
-    stat: (path) => attempt(path, () => stat(ground, path)),
-    list: (path = here) => attempt(path, () => list(ground, path, mostEntries)),
+    open: (path) => withPathErrors(path, () => openRegularFile(ground, path)),
+    create: (path) => withPathErrors(path, () => createFile(ground, path)),
+    stat: (path) => withPathErrors(path, () => stat(ground, path)),
+    list: (path = here) => withPathErrors(path, () => listFolder(ground, path, mostEntries)),
     fileNames: (path) => attemptEach(path, fileNames(ground, path)),
     tree: (path, options) => attemptEach(path, tree(ground, path, options)),
     space: (mostEntries) => space(ground, mostEntries),
-    makeFolder: (path, owner = null) => attempt(path, () => makeFolder(ground, path, owner)),
-    rename: (from, to) => attempt(from, () => renameEntry(ground, from, to)),
-    link: (from, to) => attempt(to, () => linkEntry(ground, from, to)),
-    remove: (path) => attempt(path, () => removeEntry(ground, path)),
+    makeFolder: (path, owner = null) => withPathErrors(path, () => makeFolderBelow(ground, path, owner)),
+    rename: (from, to) => withPathErrors(from, () => renameEntry(ground, from, to)),
+    link: (from, to) => withPathErrors(to, () => linkEntry(ground, from, to)),
+    remove: (path) => withPathErrors(path, () => removeEntry(ground, path)),
   };
 }
 
-function attempt<T>(path: Components, act: () => T): T {
+function withPathErrors<T>(path: Components, act: () => T): T {
   try {
     return act();
   } catch (error) {
@@ -127,8 +127,8 @@ export interface OpenFile extends Disposable {
   readonly stats: Stats;
 }
 
-function openFile(ground: Ground, path: Components): OpenFile {
-  using trail = walk(ground, path);
+function openRegularFile(ground: WalkOptions, path: Components): OpenFile {
+  using trail = walkTo(ground, path);
   const { end } = trail;
   if (!end.stats.isFile()) throw new Fault('not_regular');
   return ownedFile(end.open(), end.stats);
@@ -139,14 +139,14 @@ export function readOpenFile({ fd }: OpenFile): AsyncIterable<Uint8Array> {
   return createReadStream('', { fd, autoClose: false, start: 0 }) as AsyncIterable<Uint8Array>;
 }
 
-function stat(ground: Ground, path: Components): Entry {
-  using trail = walk(ground, path);
-  return entryOf(path.at(-1) ?? '.', trail.end.stats);
+function stat(ground: WalkOptions, path: Components): FolderEntry {
+  using trail = walkTo(ground, path);
+  return toFolderEntry(path.at(-1) ?? '.', trail.end.stats);
 }
 
-function list(ground: Ground, path: Components, mostEntries: number): Listing {
-  using trail = walk(ground, path);
-  return entriesOf(trail.end, mostEntries);
+function listFolder(ground: WalkOptions, path: Components, mostEntries: number): FolderListing {
+  using trail = walkTo(ground, path);
+  return readFolderListing(trail.end, mostEntries);
 }
 
 export function ownedFile(fd: number, stats: Stats): OpenFile {
@@ -163,7 +163,7 @@ export function ownedFile(fd: number, stats: Stats): OpenFile {
   };
 }
 
-function createFile(ground: Ground, path: Components): OpenFile {
+function createFile(ground: WalkOptions, path: Components): OpenFile {
   using place = walkToFolder(ground, path);
   const fd = place.folder.create(place.name);
   try {
@@ -174,19 +174,19 @@ function createFile(ground: Ground, path: Components): OpenFile {
   }
 }
 
-function makeFolder(ground: Ground, path: Components, owner: number | null): void {
+function makeFolderBelow(ground: WalkOptions, path: Components, owner: number | null): void {
   using trail = walkMaking(ground, path, owner);
   if (!trail.end.stats.isDirectory()) throw new Fault('not_folder');
 }
 
-function renameEntry(ground: Ground, from: Components, to: Components): void {
+function renameEntry(ground: WalkOptions, from: Components, to: Components): void {
   using source = walkToFolder(ground, from);
   using target = walkToFolder(ground, to);
   renameSync(source.folder.at(source.name), target.folder.at(target.name));
 }
 
 /** Looked at first, since not every system leaves a link in that place unfollowed. */
-function linkEntry(ground: Ground, from: Components, to: Components): void {
+function linkEntry(ground: WalkOptions, from: Components, to: Components): void {
   using source = walkToFolder(ground, from);
   using entry = ground.footing.reach(source.folder, source.name);
   if (!entry.stats.isFile()) throw new Fault('not_regular');
@@ -195,7 +195,7 @@ function linkEntry(ground: Ground, from: Components, to: Components): void {
 }
 
 /** The name may be exchanged between the two calls: the second then fails, or removes what took its place. */
-function removeEntry(ground: Ground, path: Components): void {
+function removeEntry(ground: WalkOptions, path: Components): void {
   using place = walkToFolder(ground, path);
   using entry = ground.footing.reach(place.folder, place.name);
   const remove = entry.stats.isDirectory() ? rmdirSync : unlinkSync;

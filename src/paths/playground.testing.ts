@@ -10,9 +10,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isWorkcrateError } from '../errors.ts';
-import type { FootingName, OpenFile, RefusalKind } from './paths.ts';
+import type { WalkMethodName, OpenFile, RefusalKind } from './paths.ts';
 
-export const allFootings: FootingName[] = ['descriptors', 'lookups'];
+export const allFootings: WalkMethodName[] = ['descriptors', 'lookups'];
 
 export interface Playground extends Disposable {
   readonly root: string;

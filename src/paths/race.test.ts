@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { errnoOf, isWorkcrateError } from '../errors.ts';
-import { belowRoot, parsePath, type Root } from './paths.ts';
+import { openBelow, parsePath, type FolderRoot } from './paths.ts';
 import { openDescriptors, playground, type Playground } from './playground.testing.ts';
 
 const contested = ['file', 'folder/secret', 'outer/folder/secret'];
@@ -26,7 +26,7 @@ for (const [links, opens] of [
 ] as const) {
   test(`in ${opens} opens under attack none leads outside (links: ${links})`, async () => {
     await using battle = await battlefield();
-    const root = belowRoot(battle.root, { links, footing: 'descriptors' });
+    const root = openBelow(battle.root, { links, footing: 'descriptors' });
     const paths = contested.map((path) => parsePath(path));
     const seen = new Map<string, number>();
     const before = openDescriptors();
@@ -47,7 +47,7 @@ for (const [links, opens] of [
 
 test('under attack nothing outside is created, renamed, replaced or removed', async () => {
   await using battle = await battlefield();
-  const root = belowRoot(battle.root, { footing: 'descriptors' });
+  const root = openBelow(battle.root, { footing: 'descriptors' });
   const done = new Map<string, number>();
   for (let turn = 0; turn < 1_500; turn++) {
     for (const [what, act] of changes(root)) {
@@ -63,7 +63,7 @@ test('under attack nothing outside is created, renamed, replaced or removed', as
 });
 
 /** `secret` stands in both folders, so that a step outside would replace or remove the wrong one. */
-function changes(root: Root): [string, () => string][] {
+function changes(root: FolderRoot): [string, () => string][] {
   const [fresh, second, secret, made] = ['fresh', 'second', 'secret', 'made'].map((name) =>
     parsePath(`folder/${name}`),
   );

@@ -5,7 +5,7 @@ import { linkSync, mkdirSync, mkdtempSync, symlinkSync, truncateSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { belowRoot, type Space } from './paths.ts';
+import { openBelow, type FolderSpace } from './paths.ts';
 import { openDescriptors } from './playground.testing.ts';
 
 const mega = 1_000_000;
@@ -18,8 +18,8 @@ function folder(t: TestContext): string {
   return path;
 }
 
-function spaceOf(path: string, mostEntries = 100_000): Space {
-  const steps = belowRoot(path).space(mostEntries);
+function spaceOf(path: string, mostEntries = 100_000): FolderSpace {
+  const steps = openBelow(path).space(mostEntries);
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;

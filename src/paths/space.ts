@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto';
 import { lstatSync, type Stats } from 'node:fs';
 import { errnoOf } from '../errors.ts';
 import { Fault } from './faults.ts';
-import { namesIn } from './tree.ts';
-import type { Ground, Held } from './walk.ts';
+import { readEntryNames } from './tree.ts';
+import type { WalkOptions, PathHandle } from './walk.ts';
 
 /** What a folder and everything below it takes on disk. */
-export interface Space {
+export interface FolderSpace {
   /** Infinity where something cannot be counted: it could hold anything. */
   readonly bytes: number;
   /** There were more than `mostEntries`, and `bytes` is what was counted until then. */
@@ -14,7 +14,7 @@ export interface Space {
 }
 
 /** Each level takes two descriptors. No path that is given by name may be deeper either (names.ts). */
-const mostDepth = 256;
+const maxSpaceDepth = 256;
 /**
  * How often a folder is listed again because something that it listed was gone before it was looked at. Each time
  * only new names are looked at, which takes microseconds: programs that rename and delete a lot are not that unlucky
@@ -25,7 +25,7 @@ const mostListings = 8;
 const entriesPerStep = 32;
 
 interface Count {
-  readonly ground: Ground;
+  readonly ground: WalkOptions;
   readonly mostEntries: number;
   readonly dev: number;
   bytes: number;
@@ -42,12 +42,12 @@ class Uncountable extends Error {}
  * nor folders that are renamed meanwhile hide anything. Links are not followed, and other file systems are left out.
  * Throws only where the server has no descriptors or no memory left. Each step is short.
  */
-export function* space(ground: Ground, mostEntries: number): Generator<void, Space> {
+export function* space(ground: WalkOptions, mostEntries: number): Generator<void, FolderSpace> {
   let count: Count | null = null;
   try {
     using root = ground.footing.root(ground.directory);
     const { dev } = root.stats;
-    count = { ground, mostEntries, dev, bytes: bytesOf(root.stats), entries: 0, linked: new Set() };
+    count = { ground, mostEntries, dev, bytes: getAllocatedBytes(root.stats), entries: 0, linked: new Set() };
     yield* countFolder(count, root, 0);
     return { bytes: count.bytes, isCut: false };
   } catch (error) {
@@ -58,10 +58,10 @@ export function* space(ground: Ground, mostEntries: number): Generator<void, Spa
   }
 }
 
-const bytesOf = ({ blocks }: Stats): number => blocks * 512;
+const getAllocatedBytes = ({ blocks }: Stats): number => blocks * 512;
 
 /** ESTALE is how NFS says it. */
-const isGone = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '');
+const isVanishedError = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '');
 
 /** Whether whoever owns the folder can have caused it. */
 function isOfThem(error: unknown): boolean {
@@ -70,15 +70,15 @@ function isOfThem(error: unknown): boolean {
   return errno !== null && !['EMFILE', 'ENFILE', 'ENOMEM'].includes(errno);
 }
 
-function* countFolder(count: Count, folder: Held, depth: number): Generator<void, void> {
-  if (depth > mostDepth) throw new Uncountable();
-  const counted: Counted = { names: new Set(), inodes: new Set() };
+function* countFolder(count: Count, folder: PathHandle, depth: number): Generator<void, void> {
+  if (depth > maxSpaceDepth) throw new Uncountable();
+  const counted: CountedEntries = { names: new Set(), inodes: new Set() };
   for (let listings = 1; ; listings++) {
     try {
       if (yield* countListing(count, folder, depth, counted)) return;
     } catch (error) {
       // Since it is held, this means that it has been deleted, and so is empty.
-      if (isGone(error)) return;
+      if (isVanishedError(error)) return;
       // Without descriptors, that it has been renamed.
       if (!(error instanceof Fault)) throw error;
     }
@@ -87,7 +87,7 @@ function* countFolder(count: Count, folder: Held, depth: number): Generator<void
 }
 
 /** What was counted of a folder, so that it is not counted again when the folder is listed again. */
-interface Counted {
+interface CountedEntries {
   /** As numbers, since a folder may have millions of names. */
   readonly names: Set<number>;
   readonly inodes: Set<number>;
@@ -96,14 +96,14 @@ interface Counted {
 /** Lists a folder, and counts what has not been counted. False where something was gone that had been listed. */
 function* countListing(
   count: Count,
-  folder: Held,
+  folder: PathHandle,
   depth: number,
-  counted: Counted,
+  counted: CountedEntries,
 ): Generator<void, boolean> {
   const folders: Buffer[] = [];
   let isWhole = true;
-  for (const name of namesIn(folder)) {
-    if (counted.names.has(numberOf(name))) continue;
+  for (const name of readEntryNames(folder)) {
+    if (counted.names.has(hashName(name))) continue;
     if (count.entries++ === count.mostEntries) throw new TooMany();
     if (count.entries % entriesPerStep === 0) yield;
     const stats = lstatSync(folder.atBytes(name), { throwIfNoEntry: false });
@@ -118,48 +118,48 @@ function* countListing(
   return isWhole;
 }
 
-function addFile(count: Count, counted: Counted, name: Buffer, stats: Stats): void {
-  counted.names.add(numberOf(name));
+function addFile(count: Count, counted: CountedEntries, name: Buffer, stats: Stats): void {
+  counted.names.add(hashName(name));
   if (stats.dev !== count.dev || counted.inodes.has(stats.ino) || count.linked.has(stats.ino)) return;
   (stats.nlink > 1 ? count.linked : counted.inodes).add(stats.ino);
-  count.bytes += bytesOf(stats);
+  count.bytes += getAllocatedBytes(stats);
 }
 
 /** False where it is gone. Once it is held, it may be renamed as its owner likes. */
 function* enterFolder(
   count: Count,
-  folder: Held,
+  folder: PathHandle,
   name: Buffer,
   depth: number,
-  counted: Counted,
+  counted: CountedEntries,
 ): Generator<void, boolean> {
   using held = reachFolder(count, folder, name);
   if (held === null) return false;
   const { stats } = held;
-  counted.names.add(numberOf(name));
+  counted.names.add(hashName(name));
   if (stats.dev !== count.dev || counted.inodes.has(stats.ino)) return true;
   counted.inodes.add(stats.ino);
-  count.bytes += bytesOf(stats);
+  count.bytes += getAllocatedBytes(stats);
   yield* countFolder(count, held, depth + 1);
   return true;
 }
 
-function reachFolder({ ground }: Count, folder: Held, name: Buffer): Held | null {
+function reachFolder({ ground }: Count, folder: PathHandle, name: Buffer): PathHandle | null {
   try {
     const held = ground.footing.reach(folder, name);
     if (held.stats.isDirectory()) return held;
     held[Symbol.dispose]();
   } catch (error) {
-    if (!isGone(error)) throw error;
+    if (!isVanishedError(error)) throw error;
   }
   return null;
 }
 
 /** Nobody can make names that have the same number, since nobody knows where it begins. */
-const seed = randomInt(2 ** 30);
+const hashSeed = randomInt(2 ** 30);
 
-function numberOf(name: Buffer): number {
-  let hash = seed;
+function hashName(name: Buffer): number {
+  let hash = hashSeed;
   for (const byte of name) hash = Math.imul(hash ^ byte, 0x01000193);
   return (hash ^ (hash >>> 15)) & 0x3fffffff;
 }

@@ -3,7 +3,7 @@ import { lstatSync, opendirSync, type BigIntStats, type Dirent, type Stats } fro
 import { errnoOf, WorkcrateError } from '../errors.ts';
 import { Fault } from './faults.ts';
 import type { Components } from './names.ts';
-import { walk, type Ground, type Held } from './walk.ts';
+import { walkTo, type WalkOptions, type PathHandle } from './walk.ts';
 
 export interface TreeOptions {
   /** How many entries are looked at, of whatever kind, in all folders together. */
@@ -34,7 +34,7 @@ interface PassedOver {
 const passedOver: PassedOver = { path: null, stats: null };
 
 /** A folder whose own path takes more is not entered: in deep folders of long names a few files fill memory. */
-const mostFolderBytes = 4096;
+const maxFolderPathBytes = 4096;
 
 /** What was left out. */
 export interface TreeEnd {
@@ -46,8 +46,8 @@ export interface TreeEnd {
   readonly unentered: number;
 }
 
-interface Search {
-  readonly ground: Ground;
+interface TreeSearch {
+  readonly ground: WalkOptions;
   readonly options: TreeOptions;
   readonly end: { -readonly [Key in keyof TreeEnd]: TreeEnd[Key] };
   seen: number;
@@ -58,17 +58,26 @@ interface Search {
  * Gives everything below a folder, in no order, and opens none of it but folders. Each step is short, so that
  * the caller can do other things in between. What vanishes meanwhile is left out.
  */
-export function* tree(ground: Ground, path: Components, options: TreeOptions): Generator<TreeEntry, TreeEnd> {
+export function* tree(
+  ground: WalkOptions,
+  path: Components,
+  options: TreeOptions,
+): Generator<TreeEntry, TreeEnd> {
   const end = { cut: false, unreadable: 0, unentered: 0 };
-  const search: Search = { ground, options, end, seen: 0, bytes: 0 };
-  using trail = walk(ground, path);
+  const search: TreeSearch = { ground, options, end, seen: 0, bytes: 0 };
+  using trail = walkTo(ground, path);
   if (!trail.end.stats.isDirectory()) throw new Fault('not_folder');
-  yield* below(search, trail.end, '', 0);
+  yield* walkTreeBelow(search, trail.end, '', 0);
   return search.end;
 }
 
 /** Holds one descriptor for each level, so no exchange of a folder for a link leads elsewhere. */
-function* below(search: Search, folder: Held, prefix: string, depth: number): Generator<TreeEntry, void> {
+function* walkTreeBelow(
+  search: TreeSearch,
+  folder: PathHandle,
+  prefix: string,
+  depth: number,
+): Generator<TreeEntry, void> {
   const folders = yield* entriesIn(search, folder, prefix);
   const { end, options, ground } = search;
   if (depth === options.mostDepth) {
@@ -78,13 +87,13 @@ function* below(search: Search, folder: Held, prefix: string, depth: number): Ge
   for (const name of folders) {
     if (end.cut) return;
     const path = `${prefix}${name}`;
-    if (Buffer.byteLength(path) > mostFolderBytes) {
+    if (Buffer.byteLength(path) > maxFolderPathBytes) {
       end.unentered++;
       continue;
     }
     try {
       using next = ground.footing.reach(folder, name);
-      if (next.stats.isDirectory()) yield* below(search, next, `${path}/`, depth + 1);
+      if (next.stats.isDirectory()) yield* walkTreeBelow(search, next, `${path}/`, depth + 1);
     } catch (error) {
       if (!(error instanceof Fault) && errnoOf(error) === null) throw error;
       if (errnoOf(error) !== 'ENOENT') end.unentered++;
@@ -93,11 +102,11 @@ function* below(search: Search, folder: Held, prefix: string, depth: number): Ge
 }
 
 /** Gives what stands in one folder, and returns the folders among it that are to be entered. */
-function* entriesIn(search: Search, folder: Held, prefix: string): Generator<TreeEntry, string[]> {
+function* entriesIn(search: TreeSearch, folder: PathHandle, prefix: string): Generator<TreeEntry, string[]> {
   const { end, options } = search;
   const folders: string[] = [];
   const prefixBytes = Buffer.byteLength(prefix);
-  for (const bytes of namesIn(folder)) {
+  for (const bytes of readEntryNames(folder)) {
     search.bytes += prefixBytes + bytes.length;
     end.cut = search.seen++ === options.mostEntries || search.bytes > (options.mostBytes ?? Infinity);
     if (end.cut) break;
@@ -109,7 +118,7 @@ function* entriesIn(search: Search, folder: Held, prefix: string): Generator<Tre
   return folders;
 }
 
-function entryAt({ end }: Search, folder: Held, prefix: string, bytes: Buffer): TreeEntry {
+function entryAt({ end }: TreeSearch, folder: PathHandle, prefix: string, bytes: Buffer): TreeEntry {
   if (!isUtf8(bytes)) {
     end.unreadable++;
     return passedOver;
@@ -119,12 +128,12 @@ function entryAt({ end }: Search, folder: Held, prefix: string, bytes: Buffer): 
   return stats === undefined ? passedOver : { path: prefix + name, stats };
 }
 
-function mayEnter({ ground, options }: Search, name: string): boolean {
+function mayEnter({ ground, options }: TreeSearch, name: string): boolean {
   if (ground.hidden === 'refuse' && name.startsWith('.')) return false;
   return options.enters?.(name) ?? true;
 }
 
-export interface Entry {
+export interface FolderEntry {
   readonly name: string;
   readonly type: 'file' | 'folder' | 'link' | 'other';
   readonly size: number;
@@ -132,46 +141,46 @@ export interface Entry {
   readonly modified: number;
 }
 
-export interface Listing {
+export interface FolderListing {
   /** Sorted by the bytes of their names. */
-  readonly entries: Entry[];
+  readonly entries: FolderEntry[];
   /** How many were left out because their names are not UTF-8: no string can name them again. */
   readonly unreadable: number;
 }
 
-export function entryOf(name: string, stats: Stats): Entry {
-  return { name, type: typeOf(stats), size: stats.size, modified: stats.mtimeMs };
+export function toFolderEntry(name: string, stats: Stats): FolderEntry {
+  return { name, type: getEntryType(stats), size: stats.size, modified: stats.mtimeMs };
 }
 
-export function entriesOf(folder: Held, mostEntries: number): Listing {
+export function readFolderListing(folder: PathHandle, mostEntries: number): FolderListing {
   if (!folder.stats.isDirectory()) throw new Fault('not_folder');
   const names = boundedNames(folder, mostEntries);
   const readable = names.filter((name) => isUtf8(name)).sort((a, b) => a.compare(b));
   const entries = readable.flatMap((bytes) => {
     const name = bytes.toString('utf8');
     const stats = lstatSync(folder.at(name), { throwIfNoEntry: false });
-    return stats === undefined ? [] : [entryOf(name, stats)];
+    return stats === undefined ? [] : [toFolderEntry(name, stats)];
   });
   return { entries, unreadable: names.length - readable.length };
 }
 
 /** A folder filled by somebody hostile is given up on before it fills memory. */
-function boundedNames(folder: Held, mostEntries: number): Buffer[] {
+function boundedNames(folder: PathHandle, mostEntries: number): Buffer[] {
   const names: Buffer[] = [];
-  for (const name of namesIn(folder)) {
-    if (names.length === mostEntries) throw tooMany(mostEntries);
+  for (const name of readEntryNames(folder)) {
+    if (names.length === mostEntries) throw tooManyEntriesError(mostEntries);
     names.push(name);
   }
   return names;
 }
 
 /** The names in a folder as bytes, read piece by piece. */
-export function* namesIn(folder: Held): Generator<Buffer, void> {
+export function* readEntryNames(folder: PathHandle): Generator<Buffer, void> {
   for (const { name } of direntsIn(folder)) yield name;
 }
 
 /** The same, with the type that the folder tells of each. */
-export function* direntsIn(folder: Held): Generator<Dirent<Buffer>, void> {
+export function* direntsIn(folder: PathHandle): Generator<Dirent<Buffer>, void> {
   // Node's types know Buffer names of readdir only.
   const options = { encoding: 'buffer' as BufferEncoding, bufferSize: 1024 };
   using reader = opendirSync(folder.at('.'), options);
@@ -179,13 +188,13 @@ export function* direntsIn(folder: Held): Generator<Dirent<Buffer>, void> {
     yield next as unknown as Dirent<Buffer>;
 }
 
-function tooMany(mostEntries: number): WorkcrateError {
+function tooManyEntriesError(mostEntries: number): WorkcrateError {
   return new WorkcrateError('too_large', `The folder holds more than ${mostEntries} entries.`, {
     details: { limit: mostEntries },
   });
 }
 
-function typeOf(stats: Stats): Entry['type'] {
+function getEntryType(stats: Stats): FolderEntry['type'] {
   if (stats.isFile()) return 'file';
   if (stats.isDirectory()) return 'folder';
   return stats.isSymbolicLink() ? 'link' : 'other';

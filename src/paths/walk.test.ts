@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { belowRoot, joined, parseName, parsePath, type RefusalKind } from './paths.ts';
+import { openBelow, joinComponents, parseName, parsePath, type RefusalKind } from './paths.ts';
 import { allFootings, playground, refusedAs, textOf } from './playground.testing.ts';
 
 const followed: Record<string, string> = {
@@ -30,9 +30,9 @@ for (const footing of allFootings) {
       symlinkSync('file', join(play.root, 'second'));
       symlinkSync(target, join(play.root, 'link'));
       const link = parsePath('link');
-      assert.equal(textOf(belowRoot(play.root, { footing, links: 'within' }).open(link)), 'inside');
-      assert.throws(() => belowRoot(play.root, { footing }).open(link), refusedAs('link'));
-      assert.throws(() => belowRoot(play.root, { footing }).stat(link), refusedAs('link'));
+      assert.equal(textOf(openBelow(play.root, { footing, links: 'within' }).open(link)), 'inside');
+      assert.throws(() => openBelow(play.root, { footing }).open(link), refusedAs('link'));
+      assert.throws(() => openBelow(play.root, { footing }).stat(link), refusedAs('link'));
     });
   }
 
@@ -41,7 +41,7 @@ for (const footing of allFootings) {
       using play = playground();
       symlinkSync('../outside', join(play.root, 'out'));
       symlinkSync(target.replace('ABSOLUTE', play.root), join(play.root, 'link'));
-      const root = belowRoot(play.root, { footing, links: 'within' });
+      const root = openBelow(play.root, { footing, links: 'within' });
       for (const path of [parsePath('link'), parsePath('link/secret')]) {
         assert.throws(() => root.open(path), refusedAs(kind));
         assert.throws(() => root.list(path), refusedAs(kind));
@@ -57,7 +57,7 @@ for (const footing of allFootings) {
     using play = playground();
     symlinkSync('file', join(play.root, '1'));
     for (let n = 2; n <= 41; n++) symlinkSync(`${n - 1}`, join(play.root, `${n}`));
-    const root = belowRoot(play.root, { footing, links: 'within' });
+    const root = openBelow(play.root, { footing, links: 'within' });
     assert.equal(textOf(root.open(parsePath('40'))), 'inside');
     assert.throws(() => root.open(parsePath('41')), refusedAs('link_loop'));
   });
@@ -66,20 +66,20 @@ for (const footing of allFootings) {
     using play = playground();
     symlinkSync(Buffer.from([0x66, 0xff]), join(play.root, 'link'));
     writeFileSync(join(play.root, 'f\ufffd'), 'another file');
-    const root = belowRoot(play.root, { footing, links: 'within' });
+    const root = openBelow(play.root, { footing, links: 'within' });
     assert.throws(() => root.open(parsePath('link')), refusedAs('link'));
   });
 
   test(`256 folders deep can be reached and no deeper (${footing})`, () => {
     using play = playground();
-    const root = belowRoot(play.root, { footing });
+    const root = openBelow(play.root, { footing });
     const deep = parsePath('d/'.repeat(256));
     root.makeFolder(deep);
     assert.equal(root.stat(deep).type, 'folder');
-    assert.throws(() => root.create(joined(deep, parseName('x'), parseName('y'))), {
+    assert.throws(() => root.create(joinComponents(deep, parseName('x'), parseName('y'))), {
       code: 'path_not_found',
     });
-    assert.throws(() => root.makeFolder(joined(deep, parseName('x'))), refusedAs('too_deep'));
+    assert.throws(() => root.makeFolder(joinComponents(deep, parseName('x'))), refusedAs('too_deep'));
   });
 
   test(`a root that is itself reached by a link works: it is trusted (${footing})`, () => {
@@ -87,7 +87,7 @@ for (const footing of allFootings) {
     mkdirSync(join(play.outside, 'other'));
     symlinkSync(play.root, join(play.outside, 'other', 'root'));
     assert.equal(
-      textOf(belowRoot(join(play.outside, 'other', 'root'), { footing }).open(parsePath('file'))),
+      textOf(openBelow(join(play.outside, 'other', 'root'), { footing }).open(parsePath('file'))),
       'inside',
     );
   });

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { errnoOf, WorkcrateError } from '../errors.ts';
 import { Fault } from './faults.ts';
-import { mostFolders, type Components } from './names.ts';
+import { maxPathFolders, type Components } from './names.ts';
 
 /** O_NONBLOCK: a FIFO without a writer, or a file under somebody's lease, must not stop the server. */
 const readFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
@@ -29,16 +29,19 @@ const O_PATH = 0o10000000;
  * Stands on descriptors. Whatever is renamed or linked meanwhile, `/proc/self/fd/N` is the thing that was
  * judged, so no exchange of a folder for a link can lead outside.
  */
-const byDescriptor: Footing = {
-  root: (directory) => hold(directory, O_PATH | constants.O_DIRECTORY),
+const byDescriptor: WalkMethod = {
+  root: (directory) => openHandle(directory, O_PATH | constants.O_DIRECTORY),
   reach: (folder, name) =>
-    hold(typeof name === 'string' ? folder.at(name) : folder.atBytes(name), O_PATH | constants.O_NOFOLLOW),
+    openHandle(
+      typeof name === 'string' ? folder.at(name) : folder.atBytes(name),
+      O_PATH | constants.O_NOFOLLOW,
+    ),
 };
 
-function hold(path: string | Buffer, flags: number): Held {
+function openHandle(path: string | Buffer, flags: number): PathHandle {
   const fd = openSync(path, flags);
   return {
-    stats: statsOf(fd),
+    stats: readHandleStats(fd),
     at: (name) => `/proc/self/fd/${fd}/${name}`,
     atBytes: (name) => Buffer.concat([Buffer.from(`/proc/self/fd/${fd}/`), name]),
     open: () => openSync(`/proc/self/fd/${fd}`, readFlags),
@@ -47,7 +50,7 @@ function hold(path: string | Buffer, flags: number): Held {
   };
 }
 
-function statsOf(fd: number): Stats {
+function readHandleStats(fd: number): Stats {
   try {
     return fstatSync(fd);
   } catch (error) {
@@ -61,16 +64,16 @@ function statsOf(fd: number): Stats {
  * path. This narrows the race and cannot close it: who exchanges a folder for a link between two of our
  * calls, and back again, is not noticed. The race tests are therefore for `descriptors` only.
  */
-const byLookup: Footing = {
-  root: (directory) => lookUp(directory, statSync, () => {}),
-  reach: (folder, name) => lookUp(folder.at(name.toString()), lstatSync, () => folder.at('.')),
+const byLookup: WalkMethod = {
+  root: (directory) => openByLookup(directory, statSync, () => {}),
+  reach: (folder, name) => openByLookup(folder.at(name.toString()), lstatSync, () => folder.at('.')),
 };
 
-function lookUp(path: string, look: (path: string) => Stats, confirmAbove: () => unknown): Held {
+function openByLookup(path: string, look: (path: string) => Stats, confirmAbove: () => unknown): PathHandle {
   const stats = look(path);
   const confirm = () => {
     confirmAbove();
-    if (!isSame(look(path), stats)) throw new Fault('changed');
+    if (!isSameInode(look(path), stats)) throw new Fault('changed');
   };
   const at = (name: string) => {
     confirm();
@@ -81,18 +84,18 @@ function lookUp(path: string, look: (path: string) => Stats, confirmAbove: () =>
     at,
     // Systems without descriptor paths have names that are text.
     atBytes: (name) => at(name.toString()),
-    open: () => opened(path, readFlags | constants.O_NOFOLLOW, confirm),
-    create: (name) => opened(at(name), createFlags, confirm),
+    open: () => openConfirmed(path, readFlags | constants.O_NOFOLLOW, confirm),
+    create: (name) => openConfirmed(at(name), createFlags, confirm),
     [Symbol.dispose]: () => {},
   };
 }
 
 /** The descriptor is given out only if a fresh walk arrives at the same file. */
-function opened(path: string, flags: number, confirm: () => void): number {
+function openConfirmed(path: string, flags: number, confirm: () => void): number {
   const fd = openSync(path, flags);
   try {
     confirm();
-    if (!isSame(lstatSync(path), fstatSync(fd))) throw new Fault('changed');
+    if (!isSameInode(lstatSync(path), fstatSync(fd))) throw new Fault('changed');
     return fd;
   } catch (error) {
     closeSync(fd);
@@ -100,12 +103,12 @@ function opened(path: string, flags: number, confirm: () => void): number {
   }
 }
 
-function isSame(a: Stats, b: Stats): boolean {
+function isSameInode(a: Stats, b: Stats): boolean {
   return a.ino === b.ino && a.dev === b.dev && (a.mode & constants.S_IFMT) === (b.mode & constants.S_IFMT);
 }
 
 /** A thing that a walk has reached and judged. Disposing of it lets go of it, and changes nothing. */
-export interface Held extends Disposable {
+export interface PathHandle extends Disposable {
   readonly stats: Stats;
   /** The path by which `name` in this folder is reached now; `.` is the folder itself. */
   at(name: string): string;
@@ -118,28 +121,28 @@ export interface Held extends Disposable {
 }
 
 /** How a walk holds on to what it has judged. `reach` never follows a link: it holds the link. */
-export interface Footing {
-  readonly root: (directory: string) => Held;
-  readonly reach: (folder: Held, name: string | Buffer) => Held;
+export interface WalkMethod {
+  readonly root: (directory: string) => PathHandle;
+  readonly reach: (folder: PathHandle, name: string | Buffer) => PathHandle;
 }
 
-export type FootingName = 'descriptors' | 'lookups';
+export type WalkMethodName = 'descriptors' | 'lookups';
 
-export const footings: Readonly<Record<FootingName, Footing>> = {
+export const footings: Readonly<Record<WalkMethodName, WalkMethod>> = {
   descriptors: byDescriptor,
   lookups: byLookup,
 };
 
-let best: FootingName | undefined;
+let bestWalkMethod: WalkMethodName | undefined;
 
 /** The safest footing that this system has. Only `descriptors` withstands somebody who swaps links. */
-export function bestFooting(): FootingName {
+export function bestFooting(): WalkMethodName {
   // Windows has no O_NOFOLLOW, and Node would quietly open without it.
   if (constants.O_NOFOLLOW === undefined) {
     throw new WorkcrateError('unsupported', 'Workcrate opens files safely on Linux, macOS and BSD only.');
   }
-  best ??= hasDescriptorPaths() ? 'descriptors' : 'lookups';
-  return best;
+  bestWalkMethod ??= hasDescriptorPaths() ? 'descriptors' : 'lookups';
+  return bestWalkMethod;
 }
 
 /** Asked of the system itself: a container may be Linux and have no /proc, or that of other processes. */
@@ -155,20 +158,20 @@ function hasDescriptorPaths(): boolean {
 
 /** The things that a walk has passed, from the root to where it stands. Holds them all until disposed of. */
 class Trail implements Disposable {
-  readonly #root: Held;
-  readonly #steps: Held[] = [];
+  readonly #root: PathHandle;
+  readonly #steps: PathHandle[] = [];
 
-  constructor(root: Held) {
+  constructor(root: PathHandle) {
     this.#root = root;
   }
 
-  get end(): Held {
+  get end(): PathHandle {
     return this.#steps.at(-1) ?? this.#root;
   }
 
-  step(next: Held): void {
+  step(next: PathHandle): void {
     this.#steps.push(next);
-    if (this.#steps.length > mostFolders) throw new Fault('too_deep');
+    if (this.#steps.length > maxPathFolders) throw new Fault('too_deep');
   }
 
   /** One step back. There is none from the root, whatever lies above it. */
@@ -185,28 +188,32 @@ class Trail implements Disposable {
 }
 
 /** Where walks begin, and what they may do on the way. */
-export interface Ground {
+export interface WalkOptions {
   readonly directory: string;
-  readonly footing: Footing;
+  readonly footing: WalkMethod;
   readonly links: 'refuse' | 'within';
   readonly hidden: 'allow' | 'refuse';
 }
 
 /** A name in a folder that is held, whether or not anything stands there. */
-export interface Place extends Disposable {
-  readonly folder: Held;
+export interface NewEntry extends Disposable {
+  readonly folder: PathHandle;
   readonly name: string;
 }
 
-const mostLinks = 40;
+const maxFollowedLinks = 40;
 
-type Reach = (folder: Held, name: string) => Held;
+type Reach = (folder: PathHandle, name: string) => PathHandle;
 
 /** Walks from the root to what `path` names, component by component. The last one is followed too. */
-export function walk(ground: Ground, path: readonly string[], reach: Reach = ground.footing.reach): Trail {
+export function walkTo(
+  ground: WalkOptions,
+  path: readonly string[],
+  reach: Reach = ground.footing.reach,
+): Trail {
   const trail = new Trail(ground.footing.root(ground.directory));
   try {
-    follow(ground, trail, path.toReversed(), reach);
+    walkComponents(ground, trail, path.toReversed(), reach);
     return trail;
   } catch (error) {
     trail[Symbol.dispose]();
@@ -215,10 +222,10 @@ export function walk(ground: Ground, path: readonly string[], reach: Reach = gro
 }
 
 /** Walks to the folder that holds what `path` names. The last name is not followed, whatever it is. */
-export function walkToFolder(ground: Ground, path: Components): Place {
+export function walkToFolder(ground: WalkOptions, path: Components): NewEntry {
   const name = path.at(-1);
   if (name === undefined) throw new Fault('empty');
-  const trail = walk(ground, path.slice(0, -1));
+  const trail = walkTo(ground, path.slice(0, -1));
   return { folder: trail.end, name, [Symbol.dispose]: () => trail[Symbol.dispose]() };
 }
 
@@ -226,15 +233,15 @@ export function walkToFolder(ground: Ground, path: Components): Place {
  * Walks to a folder, and makes each that is missing on the way. `owner` gets every folder on the way that belongs to
  * the server: below a user's folder, only this function can have made it.
  */
-export function walkMaking(ground: Ground, path: Components, owner: number | null): Trail {
-  return walk(ground, path, (folder, name) => {
+export function walkMaking(ground: WalkOptions, path: Components, owner: number | null): Trail {
+  return walkTo(ground, path, (folder, name) => {
     const next = reachOrMake(ground, folder, name);
     if (owner !== null) giveFolder(next, owner);
     return next;
   });
 }
 
-function reachOrMake(ground: Ground, folder: Held, name: string): Held {
+function reachOrMake(ground: WalkOptions, folder: PathHandle, name: string): PathHandle {
   try {
     return ground.footing.reach(folder, name);
   } catch (error) {
@@ -245,7 +252,7 @@ function reachOrMake(ground: Ground, folder: Held, name: string): Held {
 }
 
 /** By a descriptor, since a path could lead to another folder of the server by now. */
-function giveFolder(folder: Held, owner: number): void {
+function giveFolder(folder: PathHandle, owner: number): void {
   if (!folder.stats.isDirectory() || folder.stats.uid !== process.getuid?.()) return;
   try {
     const fd = folder.open();
@@ -268,7 +275,7 @@ function makeUnlessThere(path: string): void {
   }
 }
 
-function follow(ground: Ground, trail: Trail, ahead: string[], reach: Reach): void {
+function walkComponents(ground: WalkOptions, trail: Trail, ahead: string[], reach: Reach): void {
   let links = 0;
   for (let name = ahead.pop(); name !== undefined; name = ahead.pop()) {
     // Only a link's target can hold this. Our own steps are retraced: the kernel's `..` can be moved.
@@ -284,12 +291,12 @@ function follow(ground: Ground, trail: Trail, ahead: string[], reach: Reach): vo
     }
     next[Symbol.dispose]();
     if (ground.links === 'refuse') throw new Fault('link');
-    if (++links > mostLinks) throw new Fault('link_loop');
-    ahead.push(...targetOf(trail.end, name).toReversed());
+    if (++links > maxFollowedLinks) throw new Fault('link_loop');
+    ahead.push(...readLinkTarget(trail.end, name).toReversed());
   }
 }
 
-function targetOf(folder: Held, name: string): string[] {
+function readLinkTarget(folder: PathHandle, name: string): string[] {
   const target = readTarget(folder.at(name));
   const text = target.toString('utf8');
   if (!isUtf8(target) || text.startsWith('/')) throw new Fault('link');

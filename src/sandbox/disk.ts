@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { runInSlices } from '../concurrency/yield.ts';
 import { isNearlyFull, leavesReserve, measureFreeSpace } from '../data-folder/disk-reserve.ts';
 import type { Log } from '../observability/log.ts';
-import { belowRoot } from '../paths/paths.ts';
+import { openBelow } from '../paths/paths.ts';
 import { createThread, type Thread } from '../workers/workers.ts';
 import type { CountingMethods } from './counting-thread.ts';
 import { diskShares, type Share } from './disk-shares.ts';
@@ -219,7 +219,7 @@ export function* countPlace(counting: Counting): Generator<void, PlaceSpace | nu
   const { place, withUnlinked, mostEntries, mostDescriptors } = counting;
   let bytes = 0;
   for (const folder of [place.workspace, place.artifacts]) {
-    const space = yield* belowRoot(folder).space(mostEntries);
+    const space = yield* openBelow(folder).space(mostEntries);
     if (space.isCut) return null;
     bytes += space.bytes;
   }

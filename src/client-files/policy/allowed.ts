@@ -1,5 +1,5 @@
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { belowRoot, parsePath } from '../../paths/paths.ts';
+import { openBelow, parsePath } from '../../paths/paths.ts';
 import type { PolicyOptions } from './policy.ts';
 import {
   asRefusal,
@@ -142,7 +142,7 @@ function checkedNames(relative: string, path: string): string {
 
 /** Allowed paths that lead to nothing, where the client's files are on this machine. */
 export function missingOf(folder: string, lists: readonly Allowed[]): string[] {
-  const root = belowRoot(folder, { links: 'within' });
+  const root = openBelow(folder, { links: 'within' });
   const missing = lists.flatMap(({ paths, elsewhere }) => [
     ...elsewhere,
     ...paths.filter((path) => !isThere(() => root.stat(parsePath(path)))),

@@ -2,14 +2,21 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { isAbsolute, join, sep } from 'node:path';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { belowRoot, here, parsePath, type Components, type OpenFile, type Root } from '../../paths/paths.ts';
+import {
+  openBelow,
+  here,
+  parsePath,
+  type Components,
+  type OpenFile,
+  type FolderRoot,
+} from '../../paths/paths.ts';
 import type { Policy, Purpose, RawEnd } from '../policy/policy.ts';
 import { mayNot, noFile, noFolder, notThere } from './failures.ts';
 import type { Errand, RawEntry } from './file-request.ts';
 
 /** Where a path leads when its links are followed, judged there once more. */
 interface Place {
-  readonly root: Root;
+  readonly root: FolderRoot;
   readonly path: Components;
 }
 
@@ -53,7 +60,7 @@ function placeOf({ root, path }: Errand, policy: Policy, purpose: Purpose): Plac
   const directory = realpathSync(root!);
   const judged = policy.judge(followed(directory, path.relative) || '.', purpose).relative;
   return {
-    root: belowRoot(directory, { links: 'refuse' }),
+    root: openBelow(directory, { links: 'refuse' }),
     path: judged === '' ? here : parsePath(judged),
   };
 }

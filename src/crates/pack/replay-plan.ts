@@ -2,7 +2,7 @@ import { fstatSync, read, type BigIntStats } from 'node:fs';
 import { promisify } from 'node:util';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { digestOf, type Digest } from '../../files/files.ts';
-import { belowRoot, here, joined, parseName, type Components } from '../../paths/paths.ts';
+import { openBelow, here, joinComponents, parseName, type Components } from '../../paths/paths.ts';
 import { languages, type Language, type Place } from '../../sandbox/sandbox.ts';
 import { canRunsRead } from '../../workspaces/workspaces.ts';
 import type { CrateMetadata, Entity } from '../crate.ts';
@@ -185,7 +185,7 @@ export function placeFile(place: Place, workingDir: string, name: string): Place
   const isAbsolute = name.startsWith('/');
   const [root, ...below] = componentsOf(isAbsolute ? name : `${workingDir}/${name}`);
   if (root !== 'workspace' && root !== 'artifacts') return null;
-  return { place, folder: place[root], path: joined(here, ...below.map(parseName)), name };
+  return { place, folder: place[root], path: joinComponents(here, ...below.map(parseName)), name };
 }
 
 /** Names as they stand on the disk, each taken literally: no part of them is decoded. */
@@ -221,7 +221,7 @@ export async function* readAgain(file: PlaceFile, signal: AbortSignal): AsyncGen
 }
 
 function open({ folder, path }: PlaceFile) {
-  return belowRoot(folder, { links: 'refuse', hidden: 'refuse' }).open(path);
+  return openBelow(folder, { links: 'refuse', hidden: 'refuse' }).open(path);
 }
 
 function openAgain(file: PlaceFile) {

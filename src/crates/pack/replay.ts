@@ -8,9 +8,9 @@ import { difference, snapshot, type Changes } from '../../artifacts/changes.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { digesting } from '../../files/files.ts';
 import {
-  belowRoot,
+  openBelow,
   here,
-  joined,
+  joinComponents,
   parseName,
   parsePath,
   removeTree,
@@ -234,9 +234,9 @@ function makeFolder(path: string, uid: number | null): void {
 }
 
 function createBelow(base: string, path: Components, uid: number | null) {
-  const root = belowRoot(base);
+  const root = openBelow(base);
   try {
-    root.makeFolder(joined(...path.slice(0, -1).map(parseName)), uid);
+    root.makeFolder(joinComponents(...path.slice(0, -1).map(parseName)), uid);
     return root.create(path);
   } catch (error) {
     if (!isInTheWay(error)) throw error;

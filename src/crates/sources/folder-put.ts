@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { claimSpace } from '../../data-folder/disk-reserve.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { belowRoot, here, joined, parseName, type Components } from '../../paths/paths.ts';
+import { openBelow, here, joinComponents, parseName, type Components } from '../../paths/paths.ts';
 import { checkNewName, exactly, ownMark, type SourceObject } from '../../storage/source.ts';
 import { componentsOf, folderFailure, statFile, type Folder } from './folder-read.ts';
 
@@ -23,8 +23,8 @@ export async function putFile(
 ): Promise<SourceObject> {
   checkNewName(name);
   const target = parsed(name);
-  const parent = target.slice(0, -1).reduce((path, part) => joined(path, parseName(part)), here);
-  const part = joined(parent, parseName(newPartName()));
+  const parent = target.slice(0, -1).reduce((path, part) => joinComponents(path, parseName(part)), here);
+  const part = joinComponents(parent, parseName(newPartName()));
   return telling(folder, name, async () => {
     // The folder of all is not made: one that is not there may only not be mounted.
     folder.root.stat(here);
@@ -183,7 +183,7 @@ async function removeLeftovers(folder: Folder, path: Components): Promise<void> 
   let seen = 0;
   for (const { path: name, stats } of folder.root.tree(path, { mostEntries, mostDepth: 0 })) {
     if (name !== null && isPartName(name) && stats.isFile() && Number(stats.mtimeMs) < Date.now() - leftForMs)
-      leftovers.push(joined(path, parseName(name)));
+      leftovers.push(joinComponents(path, parseName(name)));
     if (++seen % atOnce === 0) await yieldToEventLoop();
   }
   for (const leftover of leftovers) removeIfThere(folder, leftover);
@@ -206,7 +206,7 @@ export function findPackLeftovers(directory: string, olderThanMs: number): strin
   const found: string[] = [];
   const before = Date.now() - olderThanMs;
   const options = { mostEntries: mostPackEntries, mostDepth: mostPackDepth };
-  for (const { path, stats } of belowRoot(directory).tree(here, options)) {
+  for (const { path, stats } of openBelow(directory).tree(here, options)) {
     const isPart = path !== null && stats.isFile() && isPartName(path.slice(path.lastIndexOf('/') + 1));
     if (isPart && Number(stats.mtimeMs) <= before) found.push(path);
   }
@@ -216,7 +216,7 @@ export function findPackLeftovers(directory: string, olderThanMs: number): strin
 /** Gives how many there were. */
 export function removePackLeftovers(directory: string, olderThanMs: number): number {
   const found = findPackLeftovers(directory, olderThanMs);
-  const folder = { root: belowRoot(directory) };
-  for (const path of found) removeIfThere(folder, joined(...path.split('/').map(parseName)));
+  const folder = { root: openBelow(directory) };
+  for (const path of found) removeIfThere(folder, joinComponents(...path.split('/').map(parseName)));
   return found.length;
 }

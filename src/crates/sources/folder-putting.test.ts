@@ -3,7 +3,7 @@ import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { belowRoot, type Root } from '../../paths/paths.ts';
+import { openBelow, type FolderRoot } from '../../paths/paths.ts';
 import { chunksOf } from '../../storage/bytes.testing.ts';
 import { putFile } from './folder-put.ts';
 import type { Folder } from './folder-read.ts';
@@ -14,8 +14,8 @@ const put = (folder: Folder, name: string, text: string) =>
 
 /** A folder whose filesystem answers so when a file is to have a second name. */
 function answering(directory: string, errno: string | null): Folder {
-  const root = belowRoot(directory);
-  const link: Root['link'] = () => {
+  const root = openBelow(directory);
+  const link: FolderRoot['link'] = () => {
     const cause = Object.assign(new Error(errno!), { code: errno });
     throw new WorkcrateError('path_refused', 'no', { cause, details: { kind: 'denied' } });
   };

@@ -4,11 +4,11 @@ import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import {
   here,
-  joined,
+  joinComponents,
   parseName,
   type Components,
   type OpenFile,
-  type Root,
+  type FolderRoot,
   type TreeEnd,
 } from '../../paths/paths.ts';
 import {
@@ -103,12 +103,12 @@ async function* readChunks(
 export interface Folder {
   readonly url: string;
   readonly directory: string;
-  readonly root: Root;
+  readonly root: FolderRoot;
 }
 
 /** Names of files are any that the kernel allows, and mean nothing else than they say. */
 export const componentsOf = (name: string): Components =>
-  joined(here, ...name.split('/').map((part) => parseName(part)));
+  joinComponents(here, ...name.split('/').map((part) => parseName(part)));
 
 const objectOf = (name: string, stats: BigIntStats): SourceObject => ({
   name,
@@ -197,7 +197,7 @@ async function* below(search: Search, path: Components, parent: string): AsyncGe
       if (one.name.startsWith(search.prefix) && isAfter(one.name, search.after)) yield one as SourceObject;
     } else if (mayHold(one.name, search)) {
       if (path.length === mostDepth) yield 1;
-      else yield* below(search, joined(path, parseName(one.name.slice(parent.length, -1))), one.name);
+      else yield* below(search, joinComponents(path, parseName(one.name.slice(parent.length, -1))), one.name);
     }
   }
 }

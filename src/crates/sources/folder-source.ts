@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { belowRoot } from '../../paths/paths.ts';
+import { openBelow } from '../../paths/paths.ts';
 import { isSourceName, type Source, type SourcePage } from '../../storage/source.ts';
 import { putFile, removeFile } from './folder-put.ts';
 import {
@@ -23,7 +23,7 @@ const mostWalks = 8;
  */
 export function folderSource(directory: string, knownAs?: string): Source {
   const url = pathToFileURL(resolve(directory)).href.replace(/\/*$/, '/');
-  const folder: Folder = { url, directory: resolve(directory), root: belowRoot(directory) };
+  const folder: Folder = { url, directory: resolve(directory), root: openBelow(directory) };
   const pages = createPages(folder);
   const attempt = async <T>(work: () => T | Promise<T>): Promise<T> => {
     try {

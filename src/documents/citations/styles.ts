@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { parseAttributes, scanXml, XmlError, type XmlTag } from '../../net/xml.ts';
-import { belowRoot, parseName } from '../../paths/paths.ts';
+import { openBelow, parseName } from '../../paths/paths.ts';
 import { loopIn } from './bibtex.ts';
 import { lineAt } from './csl.ts';
 
@@ -41,7 +41,7 @@ function checked(style: string): string {
 
 function styleIn(folder: string, name: string): string | null {
   try {
-    using file = belowRoot(folder, { links: 'within' }).open(parseName(`${name}.csl`));
+    using file = openBelow(folder, { links: 'within' }).open(parseName(`${name}.csl`));
     if (file.stats.size > mostStyleLength)
       throw invalidStyle('it is longer than 1 MB, which no style is.', null);
     return readFileSync(file.fd, 'utf8');
@@ -65,7 +65,7 @@ function unknown(name: string, folder: string | null): WorkcrateError {
 
 function namesIn(folder: string): string[] {
   try {
-    const { entries } = belowRoot(folder).list();
+    const { entries } = openBelow(folder).list();
     return entries.flatMap(({ name }) => /^(.+)\.csl$/.exec(name)?.[1] ?? []).sort();
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return [];
