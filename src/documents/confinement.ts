@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { Wrapper } from '../workers/workers.ts';
+import type { CommandWrapper } from '../workers/workers.ts';
 
 export interface ConfinementOptions {
   /** Files and folders that are seen under their own names, besides what programs are made of. */
@@ -14,7 +14,7 @@ export interface ConfinementOptions {
  * A wall around a converter: no network, no file but those named, no process but its own, and it is gone when whoever
  * started it is. The environment is up to whoever starts it. Null where bubblewrap is missing or does not work.
  */
-export async function confinement(options: ConfinementOptions): Promise<Wrapper | null> {
+export async function confinement(options: ConfinementOptions): Promise<CommandWrapper | null> {
   const command = await (found ??= find());
   return command === null ? null : { command, args: argumentsOf(options) };
 }

@@ -2,8 +2,8 @@ import { parentPort, Worker, workerData } from 'node:worker_threads';
 import type { Log } from '../observability/log.ts';
 import {
   afterFailure,
-  failureOf,
-  mostMemory,
+  toWorkerFailure,
+  memoryLimitFlag,
   tooMuchMemory,
   type FromThread,
   type LogLine,
@@ -69,9 +69,9 @@ const memoryLookMs = 50;
 
 /** The same thread sees what native code takes. */
 function watchMemory(): string {
-  const word = process.argv.find((word) => word.startsWith(mostMemory));
+  const word = process.argv.find((word) => word.startsWith(memoryLimitFlag));
   if (word === undefined) return '';
-  const bytes = Number(word.slice(mostMemory.length));
+  const bytes = Number(word.slice(memoryLimitFlag.length));
   return `setInterval(() => {
     if (process.memoryUsage.rss() > ${bytes}) process.kill(process.pid, '${tooMuchMemory}');
   }, ${memoryLookMs});`;
@@ -82,32 +82,35 @@ const mostDyingMs = 1000;
 /** So that the log of the server says why. It ends this process then. */
 function tellOfDeath(post: (message: FromThread) => void): void {
   process.on('uncaughtException', (error) => {
-    post({ died: failureOf(error) });
+    post({ died: toWorkerFailure(error) });
     setTimeout(() => process.exit(1), mostDyingMs);
   });
 }
 
 // Last, since it needs all of the above.
-const outside: Outside = parentPort === null ? outsideOfProcess() : outsideOfThread(parentPort);
+const parentSide: Outside = parentPort === null ? outsideOfProcess() : outsideOfThread(parentPort);
 
 /** Logs by way of the thread or process that started this one: there is one log, and it decides what is worth a line. */
 export function outerLog(): Log {
   const at =
     (level: LogLine['level']) =>
     (event: string, fields: LogLine['fields'] = {}): void =>
-      outside.post({ log: { level, event, fields: plain(fields) } });
+      parentSide.post({ log: { level, event, fields: toPlainFields(fields) } });
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 /** Errors lose their code on the way over. */
-function plain(fields: LogLine['fields']): LogLine['fields'] {
+function toPlainFields(fields: LogLine['fields']): LogLine['fields'] {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? failureOf(value) : value]),
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      value instanceof Error ? toWorkerFailure(value) : value,
+    ]),
   );
 }
 
 /** What whoever started this one gave along. */
-export const outerData = (): Promise<unknown> => outside.data;
+export const outerData = (): Promise<unknown> => parentSide.data;
 
 /** Whether this one was started in place of one that has failed. */
 export const isAfterFailure = (): boolean => process.argv.includes(afterFailure);
@@ -115,7 +118,7 @@ export const isAfterFailure = (): boolean => process.argv.includes(afterFailure)
 /** Answers the calls of whoever started this one. Calls run side by side; each may be cancelled. */
 export function answerCalls(methods: Methods): void {
   const underWay = new Map<number, AbortController>();
-  const { post } = outside;
+  const { post } = parentSide;
 
   async function answer(call: number, method: string, argument: unknown): Promise<void> {
     const stop = new AbortController();
@@ -127,13 +130,13 @@ export function answerCalls(methods: Methods): void {
       };
       post({ call, result: await methods[method]!(argument as never, context) });
     } catch (error) {
-      post({ call, failure: failureOf(error) });
+      post({ call, failure: toWorkerFailure(error) });
     } finally {
       underWay.delete(call);
     }
   }
 
-  outside.listen((message) => {
+  parentSide.listen((message) => {
     if ('ping' in message) post({ pong: true });
     else if ('cancel' in message) underWay.get(message.cancel)?.abort();
     else void answer(message.call, message.method, message.argument);

@@ -9,7 +9,7 @@ import { isWorkcrateError, type ErrorCode } from '../errors.ts';
 export const afterFailure = 'after-failure';
 
 /** The beginning of the word that says how many bytes of memory a process may have. */
-export const mostMemory = 'most-memory=';
+export const memoryLimitFlag = 'most-memory=';
 
 /** How a process ends itself that has more memory than that. Nobody else sends this signal. */
 export const tooMuchMemory = 'SIGUSR2';
@@ -25,13 +25,13 @@ export type FromThread =
   | { readonly log: LogLine }
   | { readonly pong: true }
   /** It cannot go on: something was thrown that nobody caught. */
-  | { readonly died: Failure }
-  | Answer;
+  | { readonly died: WorkerFailure }
+  | WorkerAnswer;
 
-export type Answer =
+export type WorkerAnswer =
   | { readonly call: number; readonly progress: unknown }
   | { readonly call: number; readonly result: unknown }
-  | { readonly call: number; readonly failure: Failure };
+  | { readonly call: number; readonly failure: WorkerFailure };
 
 /** A line for the log of the server. */
 export interface LogLine {
@@ -40,7 +40,7 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-export interface Failure {
+export interface WorkerFailure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly details: Readonly<Record<string, string | number>>;
@@ -49,7 +49,7 @@ export interface Failure {
 }
 
 /** How a failure crosses over. */
-export function failureOf(error: unknown): Failure {
+export function toWorkerFailure(error: unknown): WorkerFailure {
   if (isWorkcrateError(error)) {
     const cause = error.cause instanceof Error ? error.cause.message : null;
     return { code: error.code, message: error.message, details: error.details, cause };
@@ -84,14 +84,14 @@ export type StartSide = (hearing: Hearing) => OtherSide;
 const wordsFor = ({ isAfterFailure }: Hearing): string[] => (isAfterFailure ? [afterFailure] : []);
 
 /** Megabytes. Bounded, so that what is too much does not take the whole machine along. */
-const mostHeap = 2048;
+const maxHeapMegabytes = 2048;
 
 /** V8 ends the whole process where a thread runs out of memory, so this is not for what others have written. */
 export const inThread =
   (file: URL, workerData: unknown): StartSide =>
   (hearing) => {
     const { heard, ended } = hearing;
-    const resourceLimits = { maxOldGenerationSizeMb: mostHeap };
+    const resourceLimits = { maxOldGenerationSizeMb: maxHeapMegabytes };
     const worker = new Worker(file, { workerData, argv: wordsFor(hearing), resourceLimits });
     worker.on('message', heard);
     worker.on('error', ended);
@@ -106,10 +106,10 @@ export const inThread =
   };
 
 /** Stdout belongs to the protocol under `workcrate stdio`; what V8 says at its end is for the log. */
-const stdio: ('ignore' | 'inherit' | 'ipc')[] = ['ignore', 'ignore', 'inherit', 'ipc'];
+const childStdio: ('ignore' | 'inherit' | 'ipc')[] = ['ignore', 'ignore', 'inherit', 'ipc'];
 
 /** A program that runs another one, whose command line is to follow its own arguments. */
-export interface Wrapper {
+export interface CommandWrapper {
   readonly command: string;
   readonly args: readonly string[];
 }
@@ -123,7 +123,7 @@ export interface ProcessOptions {
   /** All that is in its environment; that of the server if not said. */
   readonly env?: Readonly<Record<string, string>>;
   /** Such as a wall around the process; it has to go when its wrapper is killed. */
-  readonly wrapper?: Wrapper | null;
+  readonly wrapper?: CommandWrapper | null;
 }
 
 /** The end of a process that had more memory than it may. */
@@ -134,10 +134,10 @@ export const inProcess =
   (file: URL, data: unknown, options: ProcessOptions): StartSide =>
   (hearing) => {
     const { heard, ended } = hearing;
-    const child = forked(file, wordsFor(hearing), options);
+    const child = forkWorker(file, wordsFor(hearing), options);
     child.on('message', (message) => heard(message as FromThread));
     child.on('error', ended);
-    child.on('exit', (code, signal) => ended(causeOf(code, signal)));
+    child.on('exit', (code, signal) => ended(toExitError(code, signal)));
     const post = (message: object): void => {
       // A failure is followed by the end of the process, which is told of.
       if (child.connected) child.send(message, () => {});
@@ -145,17 +145,17 @@ export const inProcess =
     post({ data });
     return {
       post,
-      hold: (isHeld) => hold(child, isHeld),
-      end: () => end(child),
+      hold: (isHeld) => keepLoopAlive(child, isHeld),
+      end: () => endProcess(child),
       kill: () => void child.kill('SIGKILL'),
     };
   };
 
-function forked(file: URL, words: string[], options: ProcessOptions): ChildProcess {
+function forkWorker(file: URL, words: string[], options: ProcessOptions): ChildProcess {
   const { memoryBytes, nodeFlags = [], env, wrapper = null } = options;
-  const flags = [`--max-old-space-size=${mostHeap}`, ...nodeFlags];
-  return fork(file, memoryBytes === undefined ? words : [...words, `${mostMemory}${memoryBytes}`], {
-    stdio,
+  const flags = [`--max-old-space-size=${maxHeapMegabytes}`, ...nodeFlags];
+  return fork(file, memoryBytes === undefined ? words : [...words, `${memoryLimitFlag}${memoryBytes}`], {
+    stdio: childStdio,
     serialization: 'advanced',
     execPath: wrapper?.command ?? process.execPath,
     execArgv: wrapper === null ? flags : [...wrapper.args, process.execPath, ...flags],
@@ -164,31 +164,31 @@ function forked(file: URL, words: string[], options: ProcessOptions): ChildProce
 }
 
 /** A wrapper tells of a signal as a shell does. */
-function causeOf(code: number | null, signal: NodeJS.Signals | null): Error {
+function toExitError(code: number | null, signal: NodeJS.Signals | null): Error {
   const isMemory = signal === tooMuchMemory || code === 128 + constants.signals[tooMuchMemory];
   return isMemory
     ? new OutOfMemory('The process had more memory than it may.')
     : new Error(`The process ended with ${signal ?? code}.`);
 }
 
-function hold(child: ChildProcess, isHeld: boolean): void {
+function keepLoopAlive(child: ChildProcess, isHeld: boolean): void {
   for (const handle of [child, child.channel]) handle?.[isHeld ? 'ref' : 'unref']();
 }
 
 /** How long an idle process gets to end by itself, and the system to end one that does not. */
-const mostEndingMs = 500;
+const maxProcessEndMs = 500;
 
-async function end(child: ChildProcess): Promise<void> {
+async function endProcess(child: ChildProcess): Promise<void> {
   if (child.connected) child.disconnect();
-  await exitOf(child);
+  await waitForExit(child);
   child.kill('SIGKILL');
-  await exitOf(child);
+  await waitForExit(child);
 }
 
-async function exitOf(child: ChildProcess): Promise<void> {
+async function waitForExit(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const late = new AbortController();
-  const passed = pause(mostEndingMs, null, { signal: late.signal }).catch(() => {});
+  const passed = pause(maxProcessEndMs, null, { signal: late.signal }).catch(() => {});
   await Promise.race([once(child, 'exit', { signal: late.signal }).catch(() => {}), passed]);
   late.abort();
 }

@@ -5,17 +5,17 @@ import {
   inProcess,
   inThread,
   OutOfMemory,
-  type Answer,
-  type Failure,
+  type WorkerAnswer,
+  type WorkerFailure,
   type FromThread,
   type ProcessOptions,
   type StartSide,
 } from './other-side.ts';
 
-export type { Wrapper } from './other-side.ts';
+export type { CommandWrapper } from './other-side.ts';
 
 /** Counted in looks and not in time, since a machine that slept has not been silent. */
-const mostLooks = 10;
+const maxSilenceChecks = 10;
 
 interface SilenceOptions {
   /** Null where nobody minds. */
@@ -32,12 +32,12 @@ function watchSilence({ silentMs, isBusy, ping, tooLong }: SilenceOptions) {
 
   function look(): void {
     if (!isBusy()) return void (looks = 0);
-    if (hasSpoken && ++looks > mostLooks)
+    if (hasSpoken && ++looks > maxSilenceChecks)
       tooLong(new Error(`There was no sign of life for ${silentMs! / 1000} seconds.`));
     else ping();
   }
 
-  const timer = silentMs === null ? undefined : setInterval(look, silentMs / mostLooks).unref();
+  const timer = silentMs === null ? undefined : setInterval(look, silentMs / maxSilenceChecks).unref();
   return {
     broken(): void {
       [looks, hasSpoken] = [0, true];
@@ -75,13 +75,13 @@ export interface Thread<M extends Methods> extends AsyncDisposable {
   kill(cause: unknown): void;
 }
 
-interface Waiting {
+interface WaitingCall {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly report: ((progress: never) => void) | undefined;
 }
 
-const mostWaiting = 1000;
+const maxWaitingCalls = 1000;
 
 /**
  * A thread that is started when it is first asked, and again after it has failed. `file` is a module that calls
@@ -109,13 +109,13 @@ export const ranOutOfMemory = (error: unknown): boolean =>
   error instanceof WorkcrateError && error.cause instanceof OutOfMemory;
 
 function startedWhenAsked<M extends Methods>(side: StartSide, log: Log, silentMs: number | null): Thread<M> {
-  let running: ReturnType<typeof start> | null = null;
+  let running: ReturnType<typeof startWorkerSide> | null = null;
   let isClosed = false;
 
-  const started = (): ReturnType<typeof start> => {
-    if (isClosed) throw stopping();
+  const started = (): ReturnType<typeof startWorkerSide> => {
+    if (isClosed) throw serverStoppingError();
     if (running === null || running.hasEnded)
-      running = start(side, log, silentMs, running?.hasFailed === true);
+      running = startWorkerSide(side, log, silentMs, running?.hasFailed === true);
     return running;
   };
 
@@ -137,11 +137,11 @@ function startedWhenAsked<M extends Methods>(side: StartSide, log: Log, silentMs
 }
 
 /** How long what is under way may take to end by itself, and to leave things tidy, once the thread is to end. */
-const mostEndingMs = 2000;
+const maxWorkerEndMs = 2000;
 const endingStepMs = 10;
 
-function start(startSide: StartSide, log: Log, silentMs: number | null, isAfterFailure: boolean) {
-  const waiting = new Map<number, Waiting>();
+function startWorkerSide(startSide: StartSide, log: Log, silentMs: number | null, isAfterFailure: boolean) {
+  const waiting = new Map<number, WaitingCall>();
   const cancel = (call: number): void => side.post({ cancel: call });
   let [last, hasEnded, hasFailed, isStopping] = [0, false, false, false];
   const side = startSide({ isAfterFailure, heard, ended: fail });
@@ -151,8 +151,8 @@ function start(startSide: StartSide, log: Log, silentMs: number | null, isAfterF
   function heard(message: FromThread): void {
     silence.broken();
     if ('log' in message) return log[message.log.level](message.log.event, message.log.fields);
-    if ('died' in message) return fail(errorOf(message.died));
-    if ('call' in message) take(waiting, message);
+    if ('died' in message) return fail(fromWorkerFailure(message.died));
+    if ('call' in message) settleCall(waiting, message);
     if (waiting.size === 0) side.hold(false);
   }
 
@@ -164,7 +164,7 @@ function start(startSide: StartSide, log: Log, silentMs: number | null, isAfterF
     if (hasEnded) return;
     hasFailed = !isStopping;
     if (hasFailed) log[cause instanceof OutOfMemory ? 'warn' : 'error']('thread.failed', { error: cause });
-    refuseAll(isStopping ? stopping() : threadFailed(cause));
+    refuseAll(isStopping ? serverStoppingError() : threadFailed(cause));
     void side.end();
   }
 
@@ -192,7 +192,7 @@ function start(startSide: StartSide, log: Log, silentMs: number | null, isAfterF
 
     async ask(method: string, argument: unknown, { signal, report }: CallOptions): Promise<unknown> {
       signal?.throwIfAborted();
-      if (waiting.size >= mostWaiting)
+      if (waiting.size >= maxWaitingCalls)
         throw new WorkcrateError('too_many_requests', 'Too many calls wait for this. Try again later.');
       const call = ++last;
       // What cannot go over is told by this, before anybody waits for it.
@@ -208,7 +208,7 @@ function start(startSide: StartSide, log: Log, silentMs: number | null, isAfterF
     async end(): Promise<void> {
       isStopping = true;
       for (const call of waiting.keys()) cancel(call);
-      for (let step = 0; waiting.size > 0 && step < mostEndingMs / endingStepMs; step++)
+      for (let step = 0; waiting.size > 0 && step < maxWorkerEndMs / endingStepMs; step++)
         await pause(endingStepMs);
       await side.end();
       fail(null);
@@ -216,19 +216,19 @@ function start(startSide: StartSide, log: Log, silentMs: number | null, isAfterF
   };
 }
 
-function take(waiting: Map<number, Waiting>, message: Answer): void {
+function settleCall(waiting: Map<number, WaitingCall>, message: WorkerAnswer): void {
   const waiter = waiting.get(message.call);
   if (waiter === undefined) return;
   if ('progress' in message) return waiter.report?.(message.progress as never);
   waiting.delete(message.call);
   if ('result' in message) waiter.resolve(message.result);
-  else waiter.reject(errorOf(message.failure));
+  else waiter.reject(fromWorkerFailure(message.failure));
 }
 
-const stopping = (): WorkcrateError => new WorkcrateError('stopping', 'The server is stopping.');
+const serverStoppingError = (): WorkcrateError => new WorkcrateError('stopping', 'The server is stopping.');
 
 const threadFailed = (cause: unknown): WorkcrateError =>
   new WorkcrateError('internal', 'A thread of the server failed. Its log says why.', { cause });
 
-const errorOf = ({ code, message, details, cause }: Failure): WorkcrateError =>
+const fromWorkerFailure = ({ code, message, details, cause }: WorkerFailure): WorkcrateError =>
   new WorkcrateError(code, message, { details: { ...details }, cause: cause ?? undefined });

@@ -2,20 +2,20 @@ import { WorkcrateError } from '../errors.ts';
 import {
   CENTRAL_HEADER,
   CENTRAL_SIGNATURE,
-  damaged,
-  fill,
+  zipDamagedError,
+  fillRange,
   FULL_16,
   FULL_32,
   LOCAL_SIGNATURE,
   notAZip,
   number64,
   split,
-  take,
-  truncated,
-  viewOf,
+  readRange,
+  zipTruncatedError,
+  toDataView,
   type Ranged,
 } from './fields.ts';
-import { bytesHeld, scan, type ZipDirectory } from './scan.ts';
+import { bytesHeld, scanDirectory, type ZipDirectory } from './scan.ts';
 
 export interface DirectoryOptions {
   readonly signal?: AbortSignal;
@@ -36,71 +36,76 @@ const WINDOW = 16 * 1024 * 1024;
 /** Reads the directory of an archive: its end, and then what the end points to. Nothing else of it is read. */
 export async function readZipDirectory(bytes: Ranged, options: DirectoryOptions = {}): Promise<ZipDirectory> {
   const { signal } = options;
-  const tail = await readTail(bytes, signal);
+  const tail = await readArchiveTail(bytes, signal);
   const place = await findDirectory(bytes, tail, signal);
   checkSize(place, options);
   await options.reserve?.(bytesHeld(place.end - place.start, place.count));
-  const buffer = await load(bytes, tail, place, signal);
-  return await scan(buffer, place, signal);
+  const buffer = await loadDirectory(bytes, tail, place, signal);
+  return await scanDirectory(buffer, place, signal);
 }
 
 function checkSize(place: DirectoryPlace, options: DirectoryOptions): void {
   const { mostMembers = MOST_MEMBERS, mostDirectoryBytes = MOST_DIRECTORY_BYTES } = options;
   const size = place.end - place.start;
-  if (place.count * CENTRAL_HEADER > size) throw damaged('its directory is too small for its members');
+  if (place.count * CENTRAL_HEADER > size)
+    throw zipDamagedError('its directory is too small for its members');
   if (place.count > mostMembers)
-    throw tooLarge(`The zip lists ${place.count} members, and ${mostMembers} are looked at at most.`);
+    throw directoryTooLargeError(
+      `The zip lists ${place.count} members, and ${mostMembers} are looked at at most.`,
+    );
   if (size > mostDirectoryBytes)
-    throw tooLarge(`The zip has a directory of ${size} bytes, and ${mostDirectoryBytes} are read at most.`);
+    throw directoryTooLargeError(
+      `The zip has a directory of ${size} bytes, and ${mostDirectoryBytes} are read at most.`,
+    );
 }
 
-function tooLarge(what: string): WorkcrateError {
+function directoryTooLargeError(what: string): WorkcrateError {
   return new WorkcrateError('too_large', `${what} Download the whole of it instead, or split it.`);
 }
 
 /** The directory as it stands in the archive; its last part has come with the tail. */
-async function load(
+async function loadDirectory(
   bytes: Ranged,
-  tail: Tail,
+  tail: ArchiveTail,
   { start, end }: DirectoryPlace,
   signal?: AbortSignal,
 ): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(end - start);
   const known = Math.min(Math.max(tail.start, start), end);
   for (let at = start; at < known; at += WINDOW)
-    await fill(bytes, at, buffer.subarray(at - start, Math.min(at + WINDOW, known) - start), signal);
+    await fillRange(bytes, at, buffer.subarray(at - start, Math.min(at + WINDOW, known) - start), signal);
   tail.buffer.copy(buffer, known - start, known - tail.start, end - tail.start);
   return buffer;
 }
 
-const END = 22;
+const END_RECORD_BYTES = 22;
 const END_SIGNATURE = Buffer.from('PK\x05\x06', 'latin1');
 /** The longest comment, its record, and the ZIP64 records in front of it. */
-const TAIL = 0xffff + END + 76;
+const TAIL = 0xffff + END_RECORD_BYTES + 76;
 
 /** The last bytes of an archive, and where among them its end record begins. */
-export interface Tail {
+export interface ArchiveTail {
   /** Where in the archive these bytes begin. */
   readonly start: number;
   readonly buffer: Buffer;
   readonly end: number;
 }
 
-async function readTail(bytes: Ranged, signal?: AbortSignal): Promise<Tail> {
+async function readArchiveTail(bytes: Ranged, signal?: AbortSignal): Promise<ArchiveTail> {
   if (bytes.size === 0) throw notAZip('it is empty');
   const start = Math.max(bytes.size - TAIL, 0);
-  const buffer = await take(bytes, start, bytes.size - start, signal);
+  const buffer = await readRange(bytes, start, bytes.size - start, signal);
   const ends = [...endsIn(buffer)];
-  const exact = ends.filter((at) => trailing(buffer, at) === 0);
+  const exact = ends.filter((at) => countTrailingBytes(buffer, at) === 0);
   if (exact.length === 1) return { start, buffer, end: exact[0]! };
   // Readers differ in which of them they believe, so one could be shown and another be meant.
-  if (exact.length > 1) throw damaged('it has two ends, one in the comment of the other');
+  if (exact.length > 1) throw zipDamagedError('it has two ends, one in the comment of the other');
   throw await withoutEnd(bytes, start, buffer, ends[0] ?? null, signal);
 }
 
 /** From the last to the first. */
 function* endsIn(buffer: Buffer): Generator<number> {
-  let at = buffer.length - END;
+  let at = buffer.length - END_RECORD_BYTES;
   while (at >= 0) {
     at = buffer.lastIndexOf(END_SIGNATURE, at);
     if (at >= 0) yield at;
@@ -109,8 +114,8 @@ function* endsIn(buffer: Buffer): Generator<number> {
 }
 
 /** How many bytes follow the record and its comment; negative where the comment is not all there. */
-function trailing(buffer: Buffer, at: number): number {
-  return buffer.length - (at + END + buffer.readUInt16LE(at + 20));
+function countTrailingBytes(buffer: Buffer, at: number): number {
+  return buffer.length - (at + END_RECORD_BYTES + buffer.readUInt16LE(at + 20));
 }
 
 async function withoutEnd(
@@ -120,28 +125,30 @@ async function withoutEnd(
   last: number | null,
   signal?: AbortSignal,
 ): Promise<Error> {
-  if (last !== null && trailing(buffer, last) < 0) return truncated('its comment is not all there');
+  if (last !== null && countTrailingBytes(buffer, last) < 0)
+    return zipTruncatedError('its comment is not all there');
   // An archive that was cut within a member that is itself a zip has the end of that one.
   const isOwn =
     last !== null && buffer.readUInt32LE(last + 12) + buffer.readUInt32LE(last + 16) === start + last;
-  if (isOwn) return damaged(`${trailing(buffer, last)} bytes follow its end`);
-  if (last !== null || (await startsAsZip(bytes, signal))) return truncated('its directory is missing');
+  if (isOwn) return zipDamagedError(`${countTrailingBytes(buffer, last)} bytes follow its end`);
+  if (last !== null || (await startsAsZip(bytes, signal)))
+    return zipTruncatedError('its directory is missing');
   return notAZip('there is no directory of members at its end');
 }
 
 async function startsAsZip(bytes: Ranged, signal?: AbortSignal): Promise<boolean> {
-  return bytes.size >= 4 && (await take(bytes, 0, 4, signal)).readUInt32LE(0) === LOCAL_SIGNATURE;
+  return bytes.size >= 4 && (await readRange(bytes, 0, 4, signal)).readUInt32LE(0) === LOCAL_SIGNATURE;
 }
 
 /** Bytes of the archive, from the tail where it has them. */
-async function pieceOf(
+async function readFromTail(
   bytes: Ranged,
-  tail: Tail,
+  tail: ArchiveTail,
   at: number,
   length: number,
   signal?: AbortSignal,
 ): Promise<Buffer> {
-  if (at < tail.start) return await take(bytes, at, Math.min(length, bytes.size - at), signal);
+  if (at < tail.start) return await readRange(bytes, at, Math.min(length, bytes.size - at), signal);
   return tail.buffer.subarray(at - tail.start, at - tail.start + length);
 }
 
@@ -164,25 +171,25 @@ export interface Zip64 {
 }
 
 /** Null where there is none. */
-async function readZip64(bytes: Ranged, tail: Tail, signal?: AbortSignal): Promise<Zip64 | null> {
+async function readZip64(bytes: Ranged, tail: ArchiveTail, signal?: AbortSignal): Promise<Zip64 | null> {
   const at = tail.end - LOCATOR;
   if (at < 0 || tail.buffer.readUInt32LE(at) !== LOCATOR_SIGNATURE) return null;
   if (tail.buffer.readUInt32LE(at + 4) !== 0 || tail.buffer.readUInt32LE(at + 16) > 1) throw split();
-  const stated = number64(viewOf(tail.buffer), at + 8);
+  const stated = number64(toDataView(tail.buffer), at + 8);
   const locator = tail.start + at;
-  if (stated + RECORD > locator) throw truncated('its ZIP64 record lies beyond its end');
+  if (stated + RECORD > locator) throw zipTruncatedError('its ZIP64 record lies beyond its end');
   // It stands right before its locator, unless it has been made longer.
   for (const start of new Set([locator - RECORD, stated])) {
-    const record = await pieceOf(bytes, tail, start, RECORD, signal);
+    const record = await readFromTail(bytes, tail, start, RECORD, signal);
     if (!isRecord(record, locator - start)) continue;
     checkEncryption(record, locator - start);
-    return read(record, start, start - stated);
+    return readZip64Record(record, start, start - stated);
   }
-  throw damaged('its ZIP64 record is not where it should be');
+  throw zipDamagedError('its ZIP64 record is not where it should be');
 }
 
 function isRecord(record: Buffer, length: number): boolean {
-  return record.readUInt32LE(0) === RECORD_SIGNATURE && number64(viewOf(record), 4) === length - 12;
+  return record.readUInt32LE(0) === RECORD_SIGNATURE && number64(toDataView(record), 4) === length - 12;
 }
 
 function checkEncryption(record: Buffer, length: number): void {
@@ -193,15 +200,21 @@ function checkEncryption(record: Buffer, length: number): void {
   );
 }
 
-function read(record: Buffer, start: number, prefix: number): Zip64 {
-  const count = number64(viewOf(record), 32);
+function readZip64Record(record: Buffer, start: number, prefix: number): Zip64 {
+  const count = number64(toDataView(record), 32);
   if (
     record.readUInt32LE(16) !== 0 ||
     record.readUInt32LE(20) !== 0 ||
-    number64(viewOf(record), 24) !== count
+    number64(toDataView(record), 24) !== count
   )
     throw split();
-  return { count, size: number64(viewOf(record), 40), offset: number64(viewOf(record), 48), start, prefix };
+  return {
+    count,
+    size: number64(toDataView(record), 40),
+    offset: number64(toDataView(record), 48),
+    start,
+    prefix,
+  };
 }
 
 /** Where the directory of an archive stands. */
@@ -219,19 +232,24 @@ interface Stated {
   readonly offset: number;
 }
 
-async function findDirectory(bytes: Ranged, tail: Tail, signal?: AbortSignal): Promise<DirectoryPlace> {
+async function findDirectory(
+  bytes: Ranged,
+  tail: ArchiveTail,
+  signal?: AbortSignal,
+): Promise<DirectoryPlace> {
   const wide = await readZip64(bytes, tail, signal);
-  const stated = wide === null ? plainEnd(tail) : agreeing(tail, wide);
+  const stated = wide === null ? plainEnd(tail) : demandAgreement(tail, wide);
   const before = wide?.start ?? tail.start + tail.end;
   const gap = before - (stated.offset + stated.size);
-  if (gap < 0) throw truncated('its directory lies beyond its end');
-  if (wide !== null && gap !== wide.prefix) throw damaged('its ZIP64 records disagree with each other');
+  if (gap < 0) throw zipTruncatedError('its directory lies beyond its end');
+  if (wide !== null && gap !== wide.prefix)
+    throw zipDamagedError('its ZIP64 records disagree with each other');
   const prefix = gap === 0 ? 0 : await prefixWithin(bytes, tail, stated, gap, signal);
   const start = stated.offset + prefix;
   return { count: stated.count, start, end: start + stated.size, prefix };
 }
 
-function plainEnd({ buffer, end }: Tail): Stated {
+function plainEnd({ buffer, end }: ArchiveTail): Stated {
   if (buffer.readUInt32LE(end + 4) !== 0) throw split();
   const count = buffer.readUInt16LE(end + 10);
   if (buffer.readUInt16LE(end + 8) !== count) throw split();
@@ -239,13 +257,13 @@ function plainEnd({ buffer, end }: Tail): Stated {
 }
 
 /** What the old record states has to be the same, or all ones. */
-function agreeing({ buffer, end }: Tail, wide: Zip64): Stated {
+function demandAgreement({ buffer, end }: ArchiveTail, wide: Zip64): Stated {
   const agrees =
     [4, 6].every((at) => [0, FULL_16].includes(buffer.readUInt16LE(end + at))) &&
     [8, 10].every((at) => [wide.count, FULL_16].includes(buffer.readUInt16LE(end + at))) &&
     [wide.size, FULL_32].includes(buffer.readUInt32LE(end + 12)) &&
     [wide.offset, FULL_32].includes(buffer.readUInt32LE(end + 16));
-  if (!agrees) throw damaged('its two end records disagree');
+  if (!agrees) throw zipDamagedError('its two end records disagree');
   return wide;
 }
 
@@ -255,21 +273,23 @@ function agreeing({ buffer, end }: Tail, wide: Zip64): Stated {
  */
 async function prefixWithin(
   bytes: Ranged,
-  tail: Tail,
+  tail: ArchiveTail,
   stated: Stated,
   gap: number,
   signal?: AbortSignal,
 ): Promise<number> {
   if (stated.count === 0) return gap;
   const isAt = async (at: number) => {
-    const piece = await pieceOf(bytes, tail, at, 4, signal);
+    const piece = await readFromTail(bytes, tail, at, 4, signal);
     return piece.length === 4 && piece.readUInt32LE(0) === CENTRAL_SIGNATURE;
   };
   const [inFront, between] = [await isAt(stated.offset + gap), await isAt(stated.offset)];
-  if (inFront === between) throw damaged('its directory is not where its end record says');
+  if (inFront === between) throw zipDamagedError('its directory is not where its end record says');
   if (between) return 0;
   // The end of a zip within a zip that was cut short behind it looks the same.
   if (await startsAsZip(bytes, signal))
-    throw damaged('two archives stand one behind the other, or it was cut short within a zip that it holds');
+    throw zipDamagedError(
+      'two archives stand one behind the other, or it was cut short within a zip that it holds',
+    );
   return gap;
 }

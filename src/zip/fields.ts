@@ -18,7 +18,7 @@ const EXTENDED_TIMESTAMP = 0x5455;
 const UNICODE_PATH = 0x7075;
 
 /** Numbers are had from views: in code that has run little yet, they are three times as fast as the methods of Buffer. */
-export function viewOf(buffer: Buffer): DataView {
+export function toDataView(buffer: Buffer): DataView {
   return new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
 }
 
@@ -26,14 +26,14 @@ export function viewOf(buffer: Buffer): DataView {
 export function number64(view: DataView, at: number): number {
   const number = view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
   if (Number.isSafeInteger(number)) return number;
-  throw damaged('it holds a number beyond any size');
+  throw zipDamagedError('it holds a number beyond any size');
 }
 
 /** Where the numbers begin that did not fit their fields, `count` of them. */
 export function wideNumbersAt(view: DataView, start: number, end: number, count: number): number {
   const at = extraField(view, start, end, ZIP64);
   if (at !== null && view.getUint16(at - 2, true) >= count * 8) return at;
-  throw damaged('a ZIP64 field is missing or too short');
+  throw zipDamagedError('a ZIP64 field is missing or too short');
 }
 
 /** When the member was changed, in milliseconds, as Info-ZIP and most others on Unix say it. */
@@ -77,7 +77,7 @@ const NEEDED = [ZIP64, EXTENDED_TIMESTAMP, UNICODE_PATH];
 
 /** Copies the fields that are understood, the first of each, to `to`, which is not behind them; gives where they end. */
 export function packNeededFields(buffer: Buffer, area: { start: number; end: number }, to: number): number {
-  const view = viewOf(buffer);
+  const view = toDataView(buffer);
   const found = NEEDED.map((id) => extraField(view, area.start, area.end, id)).filter((at) => at !== null);
   // In the order in which they stand, so that none is written over before it is copied.
   for (const at of found.sort((a, b) => a - b)) {
@@ -89,7 +89,7 @@ export function packNeededFields(buffer: Buffer, area: { start: number; end: num
 }
 
 /** ZIP's date (high half) and time (low half) names no zone: it is read as UTC. Null where there is no such moment. */
-export function momentOf(dos: number): number | null {
+export function fromDosTime(dos: number): number | null {
   const year = (dos >>> 25) + 1980;
   const month = (dos >>> 21) & 15;
   const day = (dos >>> 16) & 31;
@@ -102,11 +102,11 @@ export function momentOf(dos: number): number | null {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-export function damaged(what: string): WorkcrateError {
+export function zipDamagedError(what: string): WorkcrateError {
   return new WorkcrateError('zip_damaged', `The zip is damaged: ${what}. Put a whole copy in its place.`);
 }
 
-export function truncated(what: string): WorkcrateError {
+export function zipTruncatedError(what: string): WorkcrateError {
   return new WorkcrateError('zip_truncated', `The zip is cut short: ${what}. Copy it to its place again.`);
 }
 
@@ -122,7 +122,7 @@ export function split(): WorkcrateError {
 }
 
 /** A name from an archive as it may stand in a message: on one line, and short. */
-export function quoted(name: string): string {
+export function quoteMemberName(name: string): string {
   return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
 }
 
@@ -134,23 +134,23 @@ export interface Ranged {
 }
 
 /** Fills all of `target` with the bytes from `start` on, by one read. */
-export async function fill(
+export async function fillRange(
   bytes: Ranged,
   start: number,
   target: Uint8Array,
   signal?: AbortSignal,
 ): Promise<void> {
   const filled = await fillBuffer(target, bytes.read(start, start + target.length, signal));
-  if (filled < target.length) throw truncated(`its bytes end at ${start + filled} of ${bytes.size}`);
+  if (filled < target.length) throw zipTruncatedError(`its bytes end at ${start + filled} of ${bytes.size}`);
 }
 
-export async function take(
+export async function readRange(
   bytes: Ranged,
   start: number,
   length: number,
   signal?: AbortSignal,
 ): Promise<Buffer> {
   const target = Buffer.allocUnsafeSlow(length);
-  if (length > 0) await fill(bytes, start, target, signal);
+  if (length > 0) await fillRange(bytes, start, target, signal);
   return target;
 }

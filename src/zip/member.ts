@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import { DEFLATED, extendedTime, momentOf, STORED } from './fields.ts';
+import { DEFLATED, extendedTime, fromDosTime, STORED } from './fields.ts';
 import type { CentralRecord } from './scan.ts';
 
 /** One member of an archive, as its directory states it: nothing of this is proven before the member is read. */
@@ -39,7 +39,7 @@ export function isEncrypted(flags: number): boolean {
   return (flags & ENCRYPTED) !== 0;
 }
 
-export function memberOf(
+export function toZipMember(
   record: CentralRecord,
   view: DataView,
   name: MemberName,
@@ -61,7 +61,7 @@ export function memberOf(
     isEncrypted: stated.isEncrypted,
     crc32: view.getUint32(start + 16, true),
     modified:
-      extendedTime(view, record.nameEnd, record.extraEnd) ?? momentOf(view.getUint32(start + 12, true)),
+      extendedTime(view, record.nameEnd, record.extraEnd) ?? fromDosTime(view.getUint32(start + 12, true)),
     isFolder: (name.path ?? name.raw).endsWith('/'),
     isLink: MADE_ON_UNIX.has(view.getUint8(start + 5)) && fileType === LINK,
     isDuplicate: place.isDuplicate,
@@ -94,14 +94,14 @@ const COLON = 0x3a;
 
 /** As much as a system takes as a path; a longer one could be unpacked nowhere. */
 const MOST_BYTES = 4096;
-const MOST_PARTS = 255;
+const MAX_PATH_PARTS = 255;
 
 /** Whether a path is one that others can take. */
 export function isShortPath(path: string): boolean {
   if (path.length > MOST_BYTES || Buffer.byteLength(path) > MOST_BYTES) return false;
   let parts = path.endsWith('/') ? 0 : 1;
   for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) parts++;
-  return parts <= MOST_PARTS;
+  return parts <= MAX_PATH_PARTS;
 }
 
 /** What a member is called, and under which path it may be had. */
@@ -113,7 +113,7 @@ export interface MemberName {
 }
 
 /** Whether the name is its own path, byte for byte. Most are, and need not be looked at any further. */
-export function isPlain(buffer: Buffer, start: number, end: number): boolean {
+export function isPlainMemberName(buffer: Buffer, start: number, end: number): boolean {
   if (end - start > MOST_BYTES) return false;
   let previous = SLASH;
   let slashes = 0;
@@ -122,7 +122,7 @@ export function isPlain(buffer: Buffer, start: number, end: number): boolean {
     if (byte < 0x20 || byte > 0x7e || byte === BACKSLASH) return false;
     if (previous === SLASH && (byte === SLASH || byte === DOT)) return false;
     if (byte === COLON && at === start + 1) return false;
-    if (byte === SLASH && ++slashes === MOST_PARTS) return false;
+    if (byte === SLASH && ++slashes === MAX_PATH_PARTS) return false;
     previous = byte;
   }
   return end > start;
@@ -132,14 +132,14 @@ export function isPlain(buffer: Buffer, start: number, end: number): boolean {
  * The flag that says UTF-8 is often missing where the name is, and sometimes there where it is not. So what is UTF-8
  * is read as that, and all else as what the format was made with, which knows a character for every byte.
  */
-export function nameOf(name: Buffer, second: { crc32: number; name: Buffer } | null): MemberName {
+export function readMemberName(name: Buffer, second: { crc32: number; name: Buffer } | null): MemberName {
   const bytes = unicodeName(name, second) ?? name;
   // The rest of a long one is not even decoded: there may be 64 KiB of it, of every member.
   if (bytes.length > MOST_BYTES)
     return { raw: bytes.toString('latin1', 0, 200), path: null, problem: TOO_LONG };
   const raw = isUtf8(bytes) ? bytes.toString('utf8') : fromCp437(bytes);
-  const problem = problemOf(raw);
-  return { raw, path: problem === null ? normalised(raw) : null, problem };
+  const problem = findNameProblem(raw);
+  return { raw, path: problem === null ? normalizeMemberName(raw) : null, problem };
 }
 
 /** A second name counts as long as the first is the one that it was made for. */
@@ -148,21 +148,21 @@ function unicodeName(name: Buffer, second: { crc32: number; name: Buffer } | nul
   return second.name;
 }
 
-const TOO_LONG = `its name has more than ${MOST_BYTES} bytes or ${MOST_PARTS} parts`;
+const TOO_LONG = `its name has more than ${MOST_BYTES} bytes or ${MAX_PATH_PARTS} parts`;
 
-function problemOf(name: string): string | null {
+function findNameProblem(name: string): string | null {
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u001f\u007f-\u009f]/.test(name)) return 'its name holds a NUL or another control character';
   if (name.includes('\\')) return 'its name holds a backslash';
   if (name.startsWith('/')) return 'its name is an absolute path';
   if (name.split('/').includes('..')) return 'its name leads out of the archive by ..';
-  const path = normalised(name);
+  const path = normalizeMemberName(name);
   if (/^[a-z]:/i.test(path)) return 'its name begins with a drive letter';
   if (path === '') return 'its name is empty';
   return isShortPath(path) ? null : TOO_LONG;
 }
 
-function normalised(name: string): string {
+function normalizeMemberName(name: string): string {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
   return parts.length > 0 && /\/\.?$/.test(name) ? `${parts.join('/')}/` : parts.join('/');
 }

@@ -60,7 +60,7 @@ function halfSipHash({ bytes, start, end }: Span, seed: Uint32Array): number {
   let [v2, v3] = [0x6c796765 ^ v0, 0x74656462 ^ v1];
   const words = ((end - start) >> 2) + 1;
   for (let word = 0; word < words + 3; word++) {
-    const block = word < words ? blockOf(bytes, start + word * 4, end, end - start) : 0;
+    const block = word < words ? readHashBlock(bytes, start + word * 4, end, end - start) : 0;
     if (word === words) v2 ^= 0xff;
     v3 ^= block;
     v0 = (v0 + v1) | 0;
@@ -79,7 +79,7 @@ function halfSipHash({ bytes, start, end }: Span, seed: Uint32Array): number {
 }
 
 /** Four bytes; the last block is filled up with zeros and the length. */
-function blockOf(bytes: Buffer, at: number, end: number, length: number): number {
+function readHashBlock(bytes: Buffer, at: number, end: number, length: number): number {
   if (at + 4 <= end)
     return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
   let block = length << 24;

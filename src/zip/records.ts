@@ -1,70 +1,72 @@
 import type { ZipEntry } from './zip.ts';
 
 /** From these values on a field holds all ones and the true number stands in a ZIP64 record. */
-const FULL_32 = 0xffffffff;
-const FULL_16 = 0xffff;
+const MAX_UINT32 = 0xffffffff;
+const MAX_UINT16 = 0xffff;
 
-const UTF8_NAME = 0x0800;
-const STORED = 0;
+const UTF8_NAME_FLAG = 0x0800;
+const METHOD_STORED = 0;
 const VERSION_PLAIN = 20;
 const VERSION_ZIP64 = 45;
 const MADE_BY_UNIX = 3 << 8;
 /** A regular file, rw-r--r--, in the half that Unix unpackers read. */
 const FILE_MODE = 0o100644 * 0x10000;
 
-const LOCAL_HEADER = 30;
-const CENTRAL_HEADER = 46;
-const END = 22;
+const LOCAL_HEADER_BYTES = 30;
+const CENTRAL_HEADER_BYTES = 46;
+const END_BYTES = 22;
 const ZIP64_END = 56;
 const ZIP64_LOCATOR = 20;
 
 /** The numbers of an entry that do not fit their fields, in the order that ZIP64 prescribes. */
-function oversized(size: number, offset: number): number[] {
-  return [...(size >= FULL_32 ? [size, size] : []), ...(offset >= FULL_32 ? [offset] : [])];
+function listZip64Numbers(size: number, offset: number): number[] {
+  return [...(size >= MAX_UINT32 ? [size, size] : []), ...(offset >= MAX_UINT32 ? [offset] : [])];
 }
 
 function extraSize(values: readonly number[]): number {
   return values.length === 0 ? 0 : 4 + 8 * values.length;
 }
 
-export function localHeaderSize(entry: ZipEntry): number {
-  return LOCAL_HEADER + Buffer.byteLength(entry.name) + extraSize(oversized(entry.size, 0));
+export function countLocalHeaderBytes(entry: ZipEntry): number {
+  return LOCAL_HEADER_BYTES + Buffer.byteLength(entry.name) + extraSize(listZip64Numbers(entry.size, 0));
 }
 
 export function centralHeaderSize(entry: ZipEntry, offset: number): number {
-  return CENTRAL_HEADER + Buffer.byteLength(entry.name) + extraSize(oversized(entry.size, offset));
+  return (
+    CENTRAL_HEADER_BYTES + Buffer.byteLength(entry.name) + extraSize(listZip64Numbers(entry.size, offset))
+  );
 }
 
 export function localHeader(entry: ZipEntry): Buffer {
-  const large = oversized(entry.size, 0);
-  const header = Buffer.alloc(localHeaderSize(entry));
+  const large = listZip64Numbers(entry.size, 0);
+  const header = Buffer.alloc(countLocalHeaderBytes(entry));
   header.writeUInt32LE(0x04034b50, 0);
   writeSharedFields(header, 4, entry, large);
-  writeNameAndExtra(header, LOCAL_HEADER, entry.name, large);
+  writeNameAndExtra(header, LOCAL_HEADER_BYTES, entry.name, large);
   return header;
 }
 
 export function centralHeader(entry: ZipEntry, offset: number): Buffer {
-  const large = oversized(entry.size, offset);
+  const large = listZip64Numbers(entry.size, offset);
   const header = Buffer.alloc(centralHeaderSize(entry, offset));
   header.writeUInt32LE(0x02014b50, 0);
   header.writeUInt16LE(MADE_BY_UNIX | versionFor(large), 4);
   writeSharedFields(header, 6, entry, large);
   header.writeUInt32LE(FILE_MODE, 38);
-  header.writeUInt32LE(Math.min(offset, FULL_32), 42);
-  writeNameAndExtra(header, CENTRAL_HEADER, entry.name, large);
+  header.writeUInt32LE(Math.min(offset, MAX_UINT32), 42);
+  writeNameAndExtra(header, CENTRAL_HEADER_BYTES, entry.name, large);
   return header;
 }
 
 /** The 26 bytes that both headers of an entry have in common. */
 function writeSharedFields(header: Buffer, at: number, entry: ZipEntry, large: readonly number[]): void {
   header.writeUInt16LE(versionFor(large), at);
-  header.writeUInt16LE(UTF8_NAME, at + 2);
-  header.writeUInt16LE(STORED, at + 4);
+  header.writeUInt16LE(UTF8_NAME_FLAG, at + 2);
+  header.writeUInt16LE(METHOD_STORED, at + 4);
   header.writeUInt32LE(dosTime(entry.modified), at + 6);
   header.writeUInt32LE(entry.crc32, at + 10);
-  header.writeUInt32LE(Math.min(entry.size, FULL_32), at + 14);
-  header.writeUInt32LE(Math.min(entry.size, FULL_32), at + 18);
+  header.writeUInt32LE(Math.min(entry.size, MAX_UINT32), at + 14);
+  header.writeUInt32LE(Math.min(entry.size, MAX_UINT32), at + 18);
   header.writeUInt16LE(Buffer.byteLength(entry.name), at + 22);
   header.writeUInt16LE(extraSize(large), at + 24);
 }
@@ -83,13 +85,13 @@ function writeNameAndExtra(header: Buffer, at: number, name: string, large: read
 
 /** What follows the central directory, which runs from `start` to `end`. */
 export function endRecords(count: number, start: number, end: number): Buffer {
-  const record = Buffer.alloc(END);
+  const record = Buffer.alloc(END_BYTES);
   record.writeUInt32LE(0x06054b50, 0);
-  record.writeUInt16LE(Math.min(count, FULL_16), 8);
-  record.writeUInt16LE(Math.min(count, FULL_16), 10);
-  record.writeUInt32LE(Math.min(end - start, FULL_32), 12);
-  record.writeUInt32LE(Math.min(start, FULL_32), 16);
-  const fits = count < FULL_16 && end - start < FULL_32 && start < FULL_32;
+  record.writeUInt16LE(Math.min(count, MAX_UINT16), 8);
+  record.writeUInt16LE(Math.min(count, MAX_UINT16), 10);
+  record.writeUInt32LE(Math.min(end - start, MAX_UINT32), 12);
+  record.writeUInt32LE(Math.min(start, MAX_UINT32), 16);
+  const fits = count < MAX_UINT16 && end - start < MAX_UINT32 && start < MAX_UINT32;
   return fits ? record : Buffer.concat([zip64End(count, start, end), record]);
 }
 

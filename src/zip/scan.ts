@@ -3,7 +3,7 @@ import type { DirectoryPlace } from './directory.ts';
 import {
   CENTRAL_HEADER,
   CENTRAL_SIGNATURE,
-  damaged,
+  zipDamagedError,
   FULL_16,
   FULL_32,
   LOCAL_HEADER,
@@ -11,10 +11,10 @@ import {
   packNeededFields,
   split,
   unicodePath,
-  viewOf,
+  toDataView,
   wideNumbersAt,
 } from './fields.ts';
-import { isPlain, memberOf, nameOf, type MemberName, type ZipMember } from './member.ts';
+import { isPlainMemberName, toZipMember, readMemberName, type MemberName, type ZipMember } from './member.ts';
 import { pathTable, type PathTable, type Span } from './path-table.ts';
 
 /** What an archive holds. Members are made as they are asked for: it keeps some 100 bytes for each. */
@@ -51,13 +51,13 @@ const IS_DUPLICATE = 2;
 const BATCH = 64;
 
 /** Goes through the directory once, record by record, and proves that it adds up. */
-export async function scan(
+export async function scanDirectory(
   buffer: Buffer,
   place: DirectoryPlace,
   signal?: AbortSignal,
 ): Promise<ZipDirectory> {
   const { count, prefix } = place;
-  const view = viewOf(buffer);
+  const view = toDataView(buffer);
   const scanned: Scanned = {
     buffer,
     view,
@@ -66,7 +66,7 @@ export async function scan(
     marks: new Uint8Array(count),
   };
   const [starts, ends] = [new Float64Array(count), new Float64Array(count)];
-  const table = tableOf(scanned);
+  const table = buildPathTable(scanned);
   const slices = startTimeSlices(signal);
   let [position, besideNames] = [0, 0];
   // A loop of its own, without an await in it, is compiled far better.
@@ -76,7 +76,7 @@ export async function scan(
       scanned.positions[index] = position;
       starts[index] = record.offset + prefix;
       ends[index] = starts[index]! + LOCAL_HEADER + record.nameEnd - record.nameStart + record.compressedSize;
-      enter(scanned, table, index, record);
+      enterMember(scanned, table, index, record);
       position = record.end;
       besideNames += record.end - record.nameEnd;
     }
@@ -85,23 +85,23 @@ export async function scan(
     if (slices.isOver()) await slices.next();
     scanUpTo(from, Math.min(from + BATCH, count));
   }
-  if (position !== buffer.length) throw damaged('its directory holds more than its end record says');
+  if (position !== buffer.length) throw zipDamagedError('its directory holds more than its end record says');
   if (isWorthSlimming(besideNames, count)) {
-    scanned.buffer = await slimmed(buffer, scanned.positions, slices);
-    scanned.view = viewOf(scanned.buffer);
+    scanned.buffer = await slimDirectory(buffer, scanned.positions, slices);
+    scanned.view = toDataView(scanned.buffer);
   }
-  return directoryOf(scanned, table, checkedExtents(starts, ends, place.start));
+  return toZipDirectory(scanned, table, checkedExtents(starts, ends, place.start));
 }
 
 /** On its own, since a function made within another keeps all that the other has in hand, such as the first buffer. */
-function tableOf(scanned: Scanned): PathTable {
+function buildPathTable(scanned: Scanned): PathTable {
   return pathTable(scanned.positions.length, (index, span) => pathBytes(scanned, index, span));
 }
 
 /** Makes the member known by its path, unless it has none that is safe. */
-function enter(scanned: Scanned, table: PathTable, index: number, record: CentralRecord): void {
+function enterMember(scanned: Scanned, table: PathTable, index: number, record: CentralRecord): void {
   const { buffer, marks } = scanned;
-  if (!isPlain(buffer, record.nameStart, record.nameEnd) || hasSecondName(scanned, record)) {
+  if (!isPlainMemberName(buffer, record.nameStart, record.nameEnd) || hasSecondName(scanned, record)) {
     marks[index] = NEEDS_DECODING;
     if (nameAt(scanned, record).path === null) return;
   }
@@ -116,7 +116,7 @@ function hasSecondName({ view }: Scanned, { nameEnd, extraEnd }: CentralRecord):
 }
 
 function nameAt({ buffer, view }: Scanned, { nameStart, nameEnd, extraEnd }: CentralRecord): MemberName {
-  return nameOf(buffer.subarray(nameStart, nameEnd), unicodePath(view, nameEnd, extraEnd));
+  return readMemberName(buffer.subarray(nameStart, nameEnd), unicodePath(view, nameEnd, extraEnd));
 }
 
 /** The path of a member that has one, in UTF-8, and where in the bytes it stands. */
@@ -134,7 +134,7 @@ function pathBytes(scanned: Scanned, index: number, found: Span): void {
   found.end = found.bytes.length;
 }
 
-function directoryOf(scanned: Scanned, table: PathTable, extents: Extents): ZipDirectory {
+function toZipDirectory(scanned: Scanned, table: PathTable, extents: Extents): ZipDirectory {
   const { buffer, view, positions } = scanned;
   const at = (index: number) => memberAt(scanned, index);
   return {
@@ -166,7 +166,7 @@ function memberAt(scanned: Scanned, index: number): ZipMember {
       ? plainName(buffer.toString('latin1', record.nameStart, record.nameEnd))
       : nameAt(scanned, record);
   const isDuplicate = (marks[index]! & IS_DUPLICATE) !== 0;
-  return memberOf(record, view, name, { index, prefix, isDuplicate });
+  return toZipMember(record, view, name, { index, prefix, isDuplicate });
 }
 
 function plainName(name: string): MemberName {
@@ -187,12 +187,12 @@ export interface CentralRecord {
 
 function readRecord(view: DataView, at: number): CentralRecord {
   if (at + CENTRAL_HEADER > view.byteLength || view.getUint32(at, true) !== CENTRAL_SIGNATURE)
-    throw damaged('its directory does not hold what its end record says');
+    throw zipDamagedError('its directory does not hold what its end record says');
   const nameStart = at + CENTRAL_HEADER;
   const nameEnd = nameStart + view.getUint16(at + 28, true);
   const extraEnd = nameEnd + view.getUint16(at + 30, true);
   const end = extraEnd + view.getUint16(at + 32, true);
-  if (end > view.byteLength) throw damaged('the last record of its directory is not all there');
+  if (end > view.byteLength) throw zipDamagedError('the last record of its directory is not all there');
   const disk = view.getUint16(at + 34, true);
   if (disk !== 0 && disk !== FULL_16) throw split();
   let compressedSize = view.getUint32(at + 20, true);
@@ -222,10 +222,10 @@ export interface Extents {
 function checkedExtents(starts: Float64Array, ends: Float64Array, directory: number): Extents {
   sort(starts);
   sort(ends);
-  if ((ends.at(-1) ?? 0) > directory) throw damaged('a member reaches into its directory');
+  if ((ends.at(-1) ?? 0) > directory) throw zipDamagedError('a member reaches into its directory');
   for (let index = 1; index < starts.length; index++)
-    if (starts[index]! < ends[index - 1]!) throw damaged('members overlap');
-  return { roomOf: (start) => following(starts, start) ?? directory };
+    if (starts[index]! < ends[index - 1]!) throw zipDamagedError('members overlap');
+  return { roomOf: (start) => findFirstAfter(starts, start) ?? directory };
 }
 
 /** As a rule members stand in the order of the directory. */
@@ -238,7 +238,7 @@ function sort(numbers: Float64Array): void {
 }
 
 /** The first that is greater. */
-function following(starts: Float64Array, start: number): number | null {
+function findFirstAfter(starts: Float64Array, start: number): number | null {
   let [low, high] = [0, starts.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -260,8 +260,12 @@ function isWorthSlimming(besideNames: number, count: number): boolean {
  * The directory without what nobody asks for, in a buffer of its own, and `positions` in it. The buffer that it was in
  * is gone from then on.
  */
-export async function slimmed(buffer: Buffer, positions: Uint32Array, slices: TimeSlices): Promise<Buffer> {
-  const view = viewOf(buffer);
+export async function slimDirectory(
+  buffer: Buffer,
+  positions: Uint32Array,
+  slices: TimeSlices,
+): Promise<Buffer> {
+  const view = toDataView(buffer);
   let end = 0;
   for (let index = 0; index < positions.length; index++) {
     if (index % 64 === 0 && slices.isOver()) await slices.next();

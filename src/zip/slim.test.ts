@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { startTimeSlices } from '../concurrency/yield.ts';
 import { collectBytes } from '../streams.ts';
-import { slimmed } from './scan.ts';
+import { slimDirectory } from './scan.ts';
 import { archive, extraField, inMemory, zip64Field, type TestMember } from './unzip-archive.testing.ts';
 import { readMember, readZipDirectory } from './unzip.ts';
 
@@ -67,6 +67,6 @@ test('what a directory was read into is given back once it is slim', async () =>
   const start = zip.indexOf('PK\x01\x02');
   const whole = Buffer.allocUnsafeSlow(46 + 1 + 1000);
   zip.copy(whole, 0, start);
-  const kept = await slimmed(whole, new Uint32Array(1), startTimeSlices());
+  const kept = await slimDirectory(whole, new Uint32Array(1), startTimeSlices());
   assert.deepEqual([kept.length, whole.length], [47, 0]);
 });

@@ -22,7 +22,7 @@ export function uniqueNames(names: readonly string[]): string[] {
 
 /** Goes on from the number last tried, as starting over takes quadratic time for many equal names. */
 function nextFree(name: string, taken: Set<string>, numbers: Map<string, number>): string {
-  const [stem, extension] = shortened(name);
+  const [stem, extension] = splitForShortening(name);
   const key = comparable(`${stem}\0${extension}`);
   for (let number = (numbers.get(key) ?? 1) + 1; ; number++) {
     const candidate = `${stem} (${number})${extension}`;
@@ -34,7 +34,7 @@ function nextFree(name: string, taken: Set<string>, numbers: Map<string, number>
 }
 
 /** Everything before the extension, folders included, and the extension. */
-function shortened(path: string): [string, string] {
+function splitForShortening(path: string): [string, string] {
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   const [stem, extension] = splitExtension(path.slice(folder.length));
   const room = MAX_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension);

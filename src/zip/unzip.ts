@@ -2,16 +2,16 @@ import { pipeline } from 'node:stream/promises';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { WorkcrateError } from '../errors.ts';
 import {
-  damaged,
+  zipDamagedError,
   FULL_16,
   FULL_32,
   LOCAL_HEADER,
   LOCAL_SIGNATURE,
   number64,
-  quoted,
+  quoteMemberName,
   STORED,
-  truncated,
-  viewOf,
+  zipTruncatedError,
+  toDataView,
   wideNumbersAt,
   type Ranged,
 } from './fields.ts';
@@ -60,21 +60,21 @@ export async function* readMember(
   if (member.size > limit)
     throw new WorkcrateError(
       'too_large',
-      `${quoted(member.rawName)} has ${member.size} bytes, and the limit is ${limit}. Ask for a link to it instead.`,
+      `${quoteMemberName(member.rawName)} has ${member.size} bytes, and the limit is ${limit}. Ask for a link to it instead.`,
     );
   const packed = memberBytes(bytes, directory, member, signal);
-  yield* verified(member.method === STORED ? packed : inflated(packed, member), member, signal);
+  yield* verifyMember(member.method === STORED ? packed : inflateMember(packed, member), member, signal);
 }
 
 function checkReadable(member: ZipMember): void {
   const found = obstacle(member);
   if (found === null) return;
-  const message = `${quoted(member.rawName)} cannot be read from the zip: ${found.reason}.`;
+  const message = `${quoteMemberName(member.rawName)} cannot be read from the zip: ${found.reason}.`;
   throw new WorkcrateError(found.code, `${message} Download the whole archive, and unpack it yourself.`);
 }
 
 /** No more than the stated size gets through, which is within the limit, whatever the bytes inflate to. */
-async function* verified(
+async function* verifyMember(
   chunks: AsyncIterable<Uint8Array>,
   member: ZipMember,
   signal?: AbortSignal,
@@ -89,8 +89,9 @@ async function* verified(
     if (size < member.size) yield chunk;
     else last ??= Buffer.from(chunk);
   }
-  if (size !== member.size) throw damaged(`${quoted(member.rawName)} does not have the size that is stated`);
-  if (crc !== member.crc32) throw damaged(`the CRC of ${quoted(member.rawName)} is wrong`);
+  if (size !== member.size)
+    throw zipDamagedError(`${quoteMemberName(member.rawName)} does not have the size that is stated`);
+  if (crc !== member.crc32) throw zipDamagedError(`the CRC of ${quoteMemberName(member.rawName)} is wrong`);
   if (last !== null && last.length > 0) yield last;
 }
 
@@ -124,7 +125,8 @@ async function* memberBytes(
     if (part.length > 0) yield part;
     if (left === 0 && unread > WORTH_READING) break;
   }
-  if (left > 0 || header !== null) throw truncated(`the bytes of ${quoted(member.rawName)} end early`);
+  if (left > 0 || header !== null)
+    throw zipTruncatedError(`the bytes of ${quoteMemberName(member.rawName)} end early`);
 }
 
 /** Where the bytes of a member begin at the latest: the length of what is behind its name is not known yet. */
@@ -134,10 +136,10 @@ function latestStart(directory: ZipDirectory, member: ZipMember): number {
 
 /** How long the local header is, once all of it is there and agrees; null before. */
 function checkedSize(header: Buffer, directory: ZipDirectory, member: ZipMember): number | null {
-  const size = localHeaderSize(header);
+  const size = readLocalHeaderSize(header);
   if (size === null) return null;
   if (member.offset + size + member.compressedSize > directory.roomOf(member))
-    throw damaged(`${quoted(member.rawName)} reaches into what follows it`);
+    throw zipDamagedError(`${quoteMemberName(member.rawName)} reaches into what follows it`);
   if (header.length < size) return null;
   checkLocalHeader(header.subarray(0, size), directory.nameBytes(member.index), member);
   return size;
@@ -158,16 +160,17 @@ async function bytesStart(
     const size = checkedSize(header, directory, member);
     if (size !== null) return member.offset + size;
   }
-  throw truncated(`the header of ${quoted(member.rawName)} is not all there`);
+  throw zipTruncatedError(`the header of ${quoteMemberName(member.rawName)} is not all there`);
 }
 
 /** Sizes and CRC follow behind the bytes, and are not in the header. */
 const SIZES_FOLLOW = 8;
 
 /** How long the header is that begins here; null as long as too little of it is there to tell. */
-function localHeaderSize(bytes: Buffer): number | null {
+function readLocalHeaderSize(bytes: Buffer): number | null {
   if (bytes.length < LOCAL_HEADER) return null;
-  if (bytes.readUInt32LE(0) !== LOCAL_SIGNATURE) throw damaged('a member is not where its directory says');
+  if (bytes.readUInt32LE(0) !== LOCAL_SIGNATURE)
+    throw zipDamagedError('a member is not where its directory says');
   return LOCAL_HEADER + bytes.readUInt16LE(26) + bytes.readUInt16LE(28);
 }
 
@@ -181,16 +184,17 @@ function checkLocalHeader(header: Buffer, nameBytes: Uint8Array, member: ZipMemb
     header.readUInt16LE(8) === member.method &&
     isEncrypted(flags) === member.isEncrypted &&
     ((flags & SIZES_FOLLOW) !== 0 || sizesAgree(header, nameEnd, member));
-  if (!agrees) throw damaged(`its directory and the header of ${quoted(member.rawName)} disagree`);
+  if (!agrees)
+    throw zipDamagedError(`its directory and the header of ${quoteMemberName(member.rawName)} disagree`);
 }
 
 function sizesAgree(header: Buffer, nameEnd: number, member: ZipMember): boolean {
   let [size, compressedSize] = [header.readUInt32LE(22), header.readUInt32LE(18)];
   const wide = Number(size === FULL_32) + Number(compressedSize === FULL_32);
   if (wide > 0) {
-    const at = wideNumbersAt(viewOf(header), nameEnd, header.length, wide);
-    if (compressedSize === FULL_32) compressedSize = number64(viewOf(header), at + (wide - 1) * 8);
-    if (size === FULL_32) size = number64(viewOf(header), at);
+    const at = wideNumbersAt(toDataView(header), nameEnd, header.length, wide);
+    if (compressedSize === FULL_32) compressedSize = number64(toDataView(header), at + (wide - 1) * 8);
+    if (size === FULL_32) size = number64(toDataView(header), at);
   }
   return (
     header.readUInt32LE(14) === member.crc32 &&
@@ -199,31 +203,31 @@ function sizesAgree(header: Buffer, nameEnd: number, member: ZipMember): boolean
   );
 }
 
-const CHUNK = 32 * 1024;
+const INFLATE_CHUNK = 32 * 1024;
 
 /** Inflates as fast as it is read, and holds some chunks at most, whatever comes out. */
-async function* inflated(
+async function* inflateMember(
   packed: AsyncIterable<Uint8Array>,
   member: ZipMember,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const inflate = createInflateRaw({ chunkSize: CHUNK });
+  const inflate = createInflateRaw({ chunkSize: INFLATE_CHUNK });
   // Its failures come out of the loop below as well.
-  const feeding = pipeline(copies(packed), inflate).catch(() => {});
+  const feeding = pipeline(copyChunks(packed), inflate).catch(() => {});
   try {
     for await (const chunk of inflate) yield chunk as Buffer;
   } catch (error) {
-    throw isOfZlib(error) ? damaged(`${quoted(member.rawName)} cannot be inflated`) : error;
+    throw isOfZlib(error) ? zipDamagedError(`${quoteMemberName(member.rawName)} cannot be inflated`) : error;
   } finally {
     inflate.destroy();
     await feeding;
   }
   // Bytes behind the end of the compressed ones are passed over without a word.
   if (inflate.bytesWritten !== member.compressedSize)
-    throw damaged(`${quoted(member.rawName)} ends before its bytes do`);
+    throw zipDamagedError(`${quoteMemberName(member.rawName)} ends before its bytes do`);
 }
 
 /** The stream asks for the next chunk before it is done with one. */
-async function* copies(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void, undefined> {
+async function* copyChunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void, undefined> {
   for await (const chunk of chunks) yield Buffer.from(chunk);
 }
 

@@ -1,20 +1,26 @@
 import { WorkcrateError } from '../errors.ts';
-import { centralHeader, centralHeaderSize, endRecords, localHeader, localHeaderSize } from './records.ts';
+import {
+  centralHeader,
+  centralHeaderSize,
+  endRecords,
+  localHeader,
+  countLocalHeaderBytes,
+} from './records.ts';
 
 export { uniqueNames } from './unique-names.ts';
 
-/** Either bytes of the archive itself, or the bytes from `start` up to `end` of the file at index `entry`. */
+/** Either bytes of the archive itself, or the bytes from `start` up to `getEndOffset` of the file at index `entry`. */
 export type ZipPart =
   | { readonly bytes: Uint8Array }
   | { readonly entry: number; readonly start: number; readonly end: number };
 
 export interface ZipLayout {
   readonly size: number;
-  /** What makes up the archive from byte `start` up to, not including, `end`. Made as it is asked for. */
+  /** What makes up the archive from byte `start` up to, not including, `getEndOffset`. Made as it is asked for. */
   parts(start: number, end: number): Iterable<ZipPart>;
 }
 
-const CHUNK = 64 * 1024;
+const ZIP_CHUNK = 64 * 1024;
 
 /**
  * A ZIP that is known to the byte before any file is read, so that a link can state its Content-Length and
@@ -23,9 +29,9 @@ const CHUNK = 64 * 1024;
  */
 export function zipLayout(entries: readonly ZipEntry[]): ZipLayout {
   checkEntries(entries);
-  const offsets = offsetsOf(entries);
-  const tail = endRecords(entries.length, end(offsets.local), end(offsets.central));
-  const size = end(offsets.central) + tail.length;
+  const offsets = computeOffsets(entries);
+  const tail = endRecords(entries.length, getEndOffset(offsets.local), getEndOffset(offsets.central));
+  const size = getEndOffset(offsets.central) + tail.length;
   return {
     size,
     parts(from, to) {
@@ -49,7 +55,7 @@ function* partsBetween(
 ): Generator<ZipPart> {
   yield* filesBetween(entries, offsets, from, to);
   yield* directoryBetween(entries, offsets, from, to);
-  yield* clipped(tail, end(offsets.central), from, to);
+  yield* clipToRange(tail, getEndOffset(offsets.central), from, to);
 }
 
 function* filesBetween(
@@ -60,8 +66,8 @@ function* filesBetween(
 ): Generator<ZipPart> {
   for (let index = indexAt(local, from); index < entries.length && at(local, index) < to; index++) {
     const entry = entries[index] as ZipEntry;
-    const data = at(local, index) + localHeaderSize(entry);
-    if (from < data) yield* clipped(localHeader(entry), at(local, index), from, to);
+    const data = at(local, index) + countLocalHeaderBytes(entry);
+    if (from < data) yield* clipToRange(localHeader(entry), at(local, index), from, to);
     const start = Math.max(from - data, 0);
     const stop = Math.min(to - data, entry.size);
     if (start < stop) yield { entry: index, start, end: stop };
@@ -77,15 +83,15 @@ function* directoryBetween(
 ): Generator<ZipPart> {
   let first = indexAt(central, from);
   while (first < entries.length && at(central, first) < to) {
-    const next = Math.max(first + 1, indexAt(central, at(central, first) + CHUNK));
+    const next = Math.max(first + 1, indexAt(central, at(central, first) + ZIP_CHUNK));
     const headers = entries.slice(first, next).map((entry, i) => centralHeader(entry, at(local, first + i)));
-    yield* clipped(Buffer.concat(headers), at(central, first), from, to);
+    yield* clipToRange(Buffer.concat(headers), at(central, first), from, to);
     first = next;
   }
 }
 
 /** As much of `bytes`, which stand at `position` in the archive, as lies within the range. */
-function* clipped(bytes: Buffer, position: number, from: number, to: number): Generator<ZipPart> {
+function* clipToRange(bytes: Buffer, position: number, from: number, to: number): Generator<ZipPart> {
   const part = bytes.subarray(Math.max(from - position, 0), Math.max(to - position, 0));
   if (part.length > 0) yield { bytes: part };
 }
@@ -99,22 +105,22 @@ export interface Offsets {
   readonly central: Float64Array;
 }
 
-function offsetsOf(entries: readonly ZipEntry[]): Offsets {
+function computeOffsets(entries: readonly ZipEntry[]): Offsets {
   const local = new Float64Array(entries.length + 1);
   entries.forEach((entry, index) => {
-    local[index + 1] = at(local, index) + localHeaderSize(entry) + entry.size;
+    local[index + 1] = at(local, index) + countLocalHeaderBytes(entry) + entry.size;
   });
   const central = new Float64Array(entries.length + 1);
-  central[0] = end(local);
+  central[0] = getEndOffset(local);
   entries.forEach((entry, index) => {
     central[index + 1] = at(central, index) + centralHeaderSize(entry, at(local, index));
   });
-  return checked({ local, central });
+  return demandSafeOffsets({ local, central });
 }
 
 /** Beyond 2^53 the sums are rounded, and the archive would not be what its size says. */
-function checked(offsets: Offsets): Offsets {
-  if (end(offsets.central) <= 2 ** 52) return offsets;
+function demandSafeOffsets(offsets: Offsets): Offsets {
+  if (getEndOffset(offsets.central) <= 2 ** 52) return offsets;
   throw new WorkcrateError('invalid_input', 'These files are too large for one ZIP; make several.');
 }
 
@@ -124,7 +130,7 @@ function at(offsets: Float64Array, index: number): number {
 }
 
 /** Where the section ends. */
-function end(offsets: Float64Array): number {
+function getEndOffset(offsets: Float64Array): number {
   return at(offsets, offsets.length - 1);
 }
 
@@ -150,38 +156,49 @@ export interface ZipEntry {
 
 /** Refuses what an unpacker could not restore, or would write outside the folder it unpacks to. */
 function checkEntries(entries: readonly ZipEntry[]): void {
-  if (entries.length === 0) throw refused('A ZIP needs at least one file.');
+  if (entries.length === 0) throw invalidEntryError('A ZIP needs at least one file.');
   const seen = new Set<string>();
   for (const entry of entries) {
     checkName(entry.name);
     checkNumbers(entry);
-    if (seen.has(entry.name)) throw refused(`Two files are named ${quoted(entry.name)}; rename one of them.`);
+    if (seen.has(entry.name))
+      throw invalidEntryError(`Two files are named ${quoteEntryName(entry.name)}; rename one of them.`);
     seen.add(entry.name);
   }
 }
 
 function checkName(name: string): void {
-  if (/[\\\0]/.test(name)) throw refused(`${quoted(name)} holds a backslash or NUL; remove it.`);
-  if (/^[a-z]:/i.test(name)) throw refused(`${quoted(name)} begins with a drive letter; remove it.`);
+  if (/[\\\0]/.test(name))
+    throw invalidEntryError(`${quoteEntryName(name)} holds a backslash or NUL; remove it.`);
+  if (/^[a-z]:/i.test(name))
+    throw invalidEntryError(`${quoteEntryName(name)} begins with a drive letter; remove it.`);
   // An empty component is a leading, doubled or trailing slash.
   if (name.split('/').some((part) => part === '' || part === '.' || part === '..'))
-    throw refused(`${quoted(name)} is no relative path of a file; use one such as data/plot.png.`);
+    throw invalidEntryError(
+      `${quoteEntryName(name)} is no relative path of a file; use one such as data/plot.png.`,
+    );
   // Two names that differ in a lone surrogate would become the same bytes.
-  if (!name.isWellFormed()) throw refused(`${quoted(name)} is not valid Unicode; rename the file.`);
-  if (Buffer.byteLength(name) > 0xffff) throw refused(`${quoted(name)} is longer than 65,535 bytes.`);
+  if (!name.isWellFormed())
+    throw invalidEntryError(`${quoteEntryName(name)} is not valid Unicode; rename the file.`);
+  if (Buffer.byteLength(name) > 0xffff)
+    throw invalidEntryError(`${quoteEntryName(name)} is longer than 65,535 bytes.`);
 }
 
 function checkNumbers({ name, size, crc32 }: ZipEntry): void {
   if (!Number.isSafeInteger(size) || size < 0)
-    throw refused(`The size of ${quoted(name)} must be a whole number of bytes, not ${size}.`);
+    throw invalidEntryError(
+      `The size of ${quoteEntryName(name)} must be a whole number of bytes, not ${size}.`,
+    );
   if (crc32 !== crc32 >>> 0)
-    throw refused(`The CRC-32 of ${quoted(name)} must be an unsigned 32-bit number, not ${crc32}.`);
+    throw invalidEntryError(
+      `The CRC-32 of ${quoteEntryName(name)} must be an unsigned 32-bit number, not ${crc32}.`,
+    );
 }
 
-function quoted(name: string): string {
+function quoteEntryName(name: string): string {
   return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
 }
 
-function refused(message: string): WorkcrateError {
+function invalidEntryError(message: string): WorkcrateError {
   return new WorkcrateError('invalid_input', message);
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
-import type { Wrapper } from '../../workers/workers.ts';
+import type { CommandWrapper } from '../../workers/workers.ts';
 import { confinement } from '../confinement.ts';
 import { broke, bytesOf, demandNames, filesOf, lacksMemory, outputFile, refused, warningsIn } from './job.ts';
 import type { Pandoc, PandocJob, PandocResult } from './pandoc.ts';
@@ -190,7 +190,7 @@ export function isAtLeast(version: string, least: string): boolean {
 }
 
 export interface RunOptions {
-  readonly wrapper: Wrapper | null;
+  readonly wrapper: CommandWrapper | null;
   readonly program: string;
   readonly args: readonly string[];
   readonly folder: string;

@@ -3,7 +3,12 @@ import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
-import { createHelperProcess, ranOutOfMemory, type Thread, type Wrapper } from '../../workers/workers.ts';
+import {
+  createHelperProcess,
+  ranOutOfMemory,
+  type Thread,
+  type CommandWrapper,
+} from '../../workers/workers.ts';
 import { confinement } from '../confinement.ts';
 import { createPool } from '../pool.ts';
 import type { InstanceOptions } from './instance.ts';
@@ -26,7 +31,7 @@ export interface WasmOptions {
 /** Pandoc from its npm package, in processes that are started when they are needed. */
 export function wasmPandoc(options: WasmOptions): Pandoc {
   const { processes, memoryBytes, idleSeconds } = options;
-  let walls: Wrapper | null = null;
+  let walls: CommandWrapper | null = null;
   const open = (): Thread<PandocMethods> => openProcess(findPackage(), walls, options);
   const pool = createPool({ most: processes, idleMs: idleSeconds * 1000, open });
 
@@ -59,7 +64,7 @@ const readableFor = ({ folders }: PandocPackage): string[] => [
 
 function openProcess(
   found: PandocPackage,
-  wrapper: Wrapper | null,
+  wrapper: CommandWrapper | null,
   { memoryBytes, epoch, log }: WasmOptions,
 ): Thread<PandocMethods> {
   const file = new URL(`./pandoc-process${extname(import.meta.filename)}`, import.meta.url);
