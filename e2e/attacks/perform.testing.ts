@@ -3,7 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { isWorkcrateError } from '../../src/errors.ts';
-import type { Run, Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { SandboxRun, Sandbox } from '../../src/sandbox/sandbox.ts';
 import {
   composed,
   NotTried,
@@ -165,7 +165,7 @@ async function play(step: Step, { scene, sandbox }: Stage): Promise<Played> {
   return finished(run);
 }
 
-async function finished(run: Run): Promise<Played> {
+async function finished(run: SandboxRun): Promise<Played> {
   const [out, err, end] = await Promise.all([gathered(run.stdout), gathered(run.stderr), run.ended]);
   return { stdout: out.text, stderr: err.text, bytes: out.bytes + err.bytes, end };
 }

@@ -1,6 +1,6 @@
 import { createLog } from '../../src/observability/log.ts';
 import { openSandbox } from '../../src/sandbox/open.ts';
-import type { Holds, Limits, Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Holds, RunLimitSettings, Sandbox } from '../../src/sandbox/sandbox.ts';
 import { attacks } from './all.testing.ts';
 import { perform, type Verdict } from './perform.testing.ts';
 import { setScene } from './scene.testing.ts';
@@ -23,7 +23,7 @@ export type Line =
   | { readonly attack: string; readonly verdict: Verdict; readonly ms: number };
 
 const megabyte = 1024 * 1024;
-const limits: Limits = {
+const limits: RunLimitSettings = {
   memoryBytes: 192 * megabyte,
   processes: 48,
   cpus: 1,

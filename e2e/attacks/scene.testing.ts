@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Place } from '../../src/sandbox/sandbox.ts';
+import type { Workspace } from '../../src/sandbox/sandbox.ts';
 import { openEars, type Ears } from './ears.testing.ts';
 import { alarms } from './alarms.testing.ts';
 
@@ -25,7 +25,7 @@ export interface Scene extends AsyncDisposable {
   /** Processes of an attack bear it in their names, so that those that are left are found. */
   readonly nonce: string;
   readonly folder: string;
-  readonly places: Readonly<Record<User, Place>>;
+  readonly places: Readonly<Record<User, Workspace>>;
   readonly secrets: Secrets;
   /** The files that hold secrets, by what they are. */
   readonly files: { readonly data: string; readonly home: string; readonly bob: string };
@@ -96,7 +96,7 @@ function newSecrets(): Secrets {
   };
 }
 
-function placeFor(folder: string, user: User, uid: number): Place {
+function placeFor(folder: string, user: User, uid: number): Workspace {
   const own = process.getuid?.() === 0 ? uid : null;
   const [workspace, artifacts] = ['workspace', 'artifacts'].map((name) => {
     const path = join(folder, 'places', user, name);

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { installLine, packagesText } from '../executions/tools.ts';
 import { createLog } from '../observability/log.ts';
 import { openSandbox } from '../sandbox/open.ts';
-import { claims, languages, type Place, type Sandbox } from '../sandbox/sandbox.ts';
+import { claims, languages, type Workspace, type Sandbox } from '../sandbox/sandbox.ts';
 import { sandboxOptions } from '../server/execution.ts';
 import { collectText } from '../streams.ts';
 import { giveTo } from '../workspaces/workspaces.ts';
@@ -41,7 +41,7 @@ export async function sandboxFindings(config: Config): Promise<Finding[]> {
 
 const none = { python: 0, node: 0, bash: 0 };
 
-function placeIn(folder: string, config: Config): Place {
+function placeIn(folder: string, config: Config): Workspace {
   const uid = process.getuid?.() === 0 ? config.sandboxUids.to : null;
   const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
   for (const path of [place.workspace, place.artifacts]) {
@@ -57,7 +57,7 @@ const versions = {
   bash: 'echo $BASH_VERSION',
 };
 
-async function tryRuns(sandbox: Sandbox, place: Place): Promise<string[]> {
+async function tryRuns(sandbox: Sandbox, place: Workspace): Promise<string[]> {
   const found = [];
   for (const language of sandbox.languages) {
     const run = await sandbox.start({

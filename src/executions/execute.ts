@@ -5,8 +5,8 @@ import {
   claims,
   type Folders,
   type Language,
-  type Place,
-  type Run,
+  type Workspace,
+  type SandboxRun,
   type RunEnd,
   type Sandbox,
 } from '../sandbox/sandbox.ts';
@@ -109,7 +109,7 @@ function sandboxFor({ sandbox }: Room, language: Language): Sandbox {
 function folderFor(
   room: Room,
   caller: Caller,
-  place: Place,
+  place: Workspace,
   id: string,
   { workingDir }: ExecutionRequest,
 ): InsideFolder {
@@ -135,7 +135,7 @@ function folderFor(
 
 interface Prepared {
   readonly sandbox: Sandbox;
-  readonly place: Place;
+  readonly place: Workspace;
   readonly begun: Execution;
   readonly inputs: Inputs;
   readonly compare: () => Promise<Difference>;
@@ -195,7 +195,7 @@ async function runWithRow(
   };
 }
 
-async function start({ sandbox, place, begun, inputs }: Prepared, signal: AbortSignal): Promise<Run> {
+async function start({ sandbox, place, begun, inputs }: Prepared, signal: AbortSignal): Promise<SandboxRun> {
   const run = await sandbox.start({
     id: begun.id,
     user: begun.owner,

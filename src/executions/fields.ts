@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { SqlValue } from '../database/database.ts';
-import { endReasons, languages, type Limits, type Sandbox } from '../sandbox/sandbox.ts';
+import { endReasons, languages, type RunLimitSettings, type Sandbox } from '../sandbox/sandbox.ts';
 import type { GivenFile } from './input-files.ts';
 
 /** `refused` is a run that never started. */
@@ -22,7 +22,7 @@ export interface Difference {
 export const noDifference: Difference = { created: [], modified: [], deleted: [], complete: true };
 
 /** Under which limits it ran, and what of them did not hold. */
-export interface RunLimits extends Limits {
+export interface RunLimits extends RunLimitSettings {
   readonly timeoutMs: number;
   readonly sandbox: Sandbox['kind'];
   /** What ran it, such as `Python 3.11.2`; null where that could not be told. */

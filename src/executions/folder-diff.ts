@@ -1,5 +1,5 @@
 import { here, type Components } from '../paths/paths.ts';
-import type { Place } from '../sandbox/sandbox.ts';
+import type { Workspace } from '../sandbox/sandbox.ts';
 import type { Difference } from './fields.ts';
 import { isFleeting, type InsideFolder } from './working-dir.ts';
 
@@ -29,7 +29,7 @@ interface Compared {
 /** Looks at the working folder and at /artifacts, and gives a function that tells what has changed since. */
 export async function startComparison(
   changes: Changes,
-  place: Place,
+  place: Workspace,
   folder: InsideFolder,
 ): Promise<() => Promise<Difference>> {
   const compared = comparedFolders(place, folder);
@@ -43,7 +43,7 @@ export async function startComparison(
 }
 
 /** /artifacts is looked at too, unless the working folder is in it; /tmp and the home folder are gone with the run. */
-function comparedFolders(place: Place, folder: InsideFolder): Compared[] {
+function comparedFolders(place: Workspace, folder: InsideFolder): Compared[] {
   const { root, below } = folder;
   const working = isFleeting(root) ? [] : [{ base: place[root], below, prefix: '' }];
   if (root === 'artifacts') return working;

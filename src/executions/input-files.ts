@@ -7,7 +7,7 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { openBelow, joinComponents, parseName, type Components } from '../paths/paths.ts';
 import { program } from '../program.ts';
-import type { Place, Sandbox } from '../sandbox/sandbox.ts';
+import type { Workspace, Sandbox } from '../sandbox/sandbox.ts';
 import { formatBytes } from '../text.ts';
 import { hashExisting } from './client-and-crate-files.ts';
 import { isFleeting, type InsideFolder } from './working-dir.ts';
@@ -37,7 +37,7 @@ export interface OtherFile {
 export interface Giving {
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly caller: Caller;
-  readonly place: Place;
+  readonly place: Workspace;
   readonly folder: InsideFolder;
   readonly sandbox: Pick<Sandbox, 'limits' | 'claimDisk'>;
   readonly signal: AbortSignal;
@@ -268,5 +268,5 @@ function takeBack({ place, folder }: Giving, copies: readonly Copy[]): void {
   }
 }
 
-const rootOf = (place: Place, { root }: InsideFolder): string =>
+const rootOf = (place: Workspace, { root }: InsideFolder): string =>
   root === 'artifacts' ? place.artifacts : place.workspace;

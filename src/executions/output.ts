@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { asWorkcrateError, isOurFault, type WorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';
-import type { Run, RunEnd } from '../sandbox/sandbox.ts';
+import type { SandboxRun, RunEnd } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
 import { createTruncation, endOf, type Bounds } from './truncation.ts';
@@ -113,7 +113,7 @@ type Stream = keyof Outputs;
 export async function follow(
   room: ExecutionsOptions,
   execution: Execution,
-  run: Run,
+  run: SandboxRun,
   report: Report,
 ): Promise<{ end: RunEnd; outputs: Outputs }> {
   using progress = createOutputProgress(report);

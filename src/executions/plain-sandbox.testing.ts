@@ -10,13 +10,13 @@ import {
   type Claim,
   type EndReason,
   type Holds,
-  type Limits,
+  type RunLimitSettings,
   type RunEnd,
   type RunRequest,
   type Sandbox,
 } from '../sandbox/sandbox.ts';
 
-const limits: Limits = {
+const limits: RunLimitSettings = {
   memoryBytes: 1024 ** 3,
   processes: 128,
   cpus: 2,

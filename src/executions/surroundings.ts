@@ -1,7 +1,7 @@
 import {
   debianNames,
   type Folders,
-  type Place,
+  type Workspace,
   type PythonPackages,
   type Sandbox,
 } from '../sandbox/sandbox.ts';
@@ -19,7 +19,7 @@ export interface Surroundings {
 /** Asks the sandbox; null where no code is run. */
 export async function askSurroundings(
   sandbox: Sandbox | string,
-  onlyPlace: Place | null,
+  onlyPlace: Workspace | null,
 ): Promise<Surroundings | null> {
   if (typeof sandbox === 'string') return null;
   const { kind, holds } = sandbox;

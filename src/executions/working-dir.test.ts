@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { asWorkcrateError, isWorkcrateError } from '../errors.ts';
-import type { Place } from '../sandbox/sandbox.ts';
+import type { Workspace } from '../sandbox/sandbox.ts';
 import { exchanging, noExchange } from './exchange.testing.ts';
 import { insidePath, parseWorkingDir, settleFolder } from './working-dir.ts';
 import { recordProof } from '../requirements.testing.ts';
@@ -217,7 +217,7 @@ test(
   },
 );
 
-function settlingIn(place: Place): (path: string) => string {
+function settlingIn(place: Workspace): (path: string) => string {
   return (path) => {
     const folder = parseWorkingDir(path, []);
     settleFolder(place, folder);

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { openBelow, bestFooting, here, parsePath, type Components } from '../paths/paths.ts';
-import type { Place } from '../sandbox/sandbox.ts';
+import type { Workspace } from '../sandbox/sandbox.ts';
 
 /** The folders inside in which a run can stand. Those of the user are on this machine too. */
 const roots = { workspace: '/workspace', artifacts: '/artifacts', tmp: '/tmp', home: '/home/user' } as const;
@@ -64,7 +64,7 @@ function isWithin(path: string, folder: string): boolean {
 }
 
 /** Makes sure that the folder is there: made where it is missing, and refused where a link is on the way. */
-export function settleFolder(place: Place, folder: InsideFolder): void {
+export function settleFolder(place: Workspace, folder: InsideFolder): void {
   const { root, below } = folder;
   if (isFleeting(root) || below.length === 0) return;
   try {

@@ -9,7 +9,7 @@ import type { Tool } from '../mcp/tool.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Attributes, Tracing } from '../observability/tracing.ts';
-import type { Run, Sandbox } from '../sandbox/sandbox.ts';
+import type { SandboxRun, Sandbox } from '../sandbox/sandbox.ts';
 import type { Staging, Storage } from '../storage/storage.ts';
 import { IssuerDown, type Users } from '../users/users.ts';
 
@@ -194,7 +194,7 @@ export function seenSandbox(sandbox: Sandbox, tracing: Tracing): Sandbox {
   };
 }
 
-function endOf({ reason, exitCode }: Awaited<Run['ended']>) {
+function endOf({ reason, exitCode }: Awaited<SandboxRun['ended']>) {
   return { 'workcrate.reason': reason, ...(exitCode === null ? {} : { 'workcrate.exit_code': exitCode }) };
 }
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import { diskShares, type Share } from './disk-shares.ts';
+import { diskShares, type DiskShare } from './disk-shares.ts';
 
 const mega = 1024 ** 2;
 
 /** A user whose folders hold what a test says. */
-function openShare(): { share: Share; found: { bytes: number } } {
+function openShare(): { share: DiskShare; found: { bytes: number } } {
   const found = { bytes: 0 };
   const scales = {
     measure: async () => ({ bytes: found.bytes, mayHideMore: false }),
@@ -17,7 +17,7 @@ function openShare(): { share: Share; found: { bytes: number } } {
 }
 
 /** A run that ended by itself while the folders could not be counted. */
-const endRun = (share: Share, grownBy: number): void =>
+const endRun = (share: DiskShare, grownBy: number): void =>
   share.settle({ beganOver: true, wasOver: false, growth: async () => grownBy });
 
 test('runs may go on in folders that cannot be counted while they do not fill the disk', async () => {
@@ -44,7 +44,7 @@ test('what many runs add to folders that cannot be counted is added up, until no
   assert.equal(share.growthLeft, 64 * mega, 'who has tidied up begins anew');
 });
 
-const isAdmitted = (share: Share): Promise<boolean> =>
+const isAdmitted = (share: DiskShare): Promise<boolean> =>
   share.admit().then(
     () => true,
     () => false,

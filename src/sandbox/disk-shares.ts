@@ -2,15 +2,15 @@ import { claimSpace, isNearlyFull, leavesReserve, measureFreeSpace } from '../da
 import { WorkcrateError } from '../errors.ts';
 import { formatBytes } from '../text.ts';
 import type { PlaceSpace, Scales } from './disk.ts';
-import type { Place } from './sandbox.ts';
+import type { Workspace } from './sandbox.ts';
 
 /**
  * After a run its folders are measured again after so long, or sooner where the file system has filled by so much that
  * they could be too large; and never before so many times what the last measuring took.
  */
-const measureEveryMs = 2000;
+const measureShareEveryMs = 2000;
 const measureSoonMs = 400;
-const patience = 10;
+const measurePatience = 10;
 /** So many runs may add to what is too much already, before no more are started. */
 const mostAdding = 3;
 /**
@@ -24,7 +24,7 @@ const freeSpaceMs = 100;
 const worthTidying = 1024 ** 2;
 
 /** What is known of a user's folders from one run to the next. */
-interface Known {
+interface KnownShare {
   /** When they were last measured; what cannot be counted is more than there is. */
   bytes: number;
   /** The limit, or what was there already: who has too much may tidy up, but not add to it. */
@@ -53,14 +53,14 @@ interface Known {
 }
 
 /** A user's folders, and what they may take. */
-export interface Share {
+export interface DiskShare {
   readonly most: number;
   readonly isOver: boolean;
   /** Whether they hold something that cannot be counted, such as a folder that is closed to the server. */
   readonly isUncountable: boolean;
   /** By how much the file system may fill during a run while that is so. */
   readonly growthLeft: number;
-  /** See `Known`. */
+  /** See `KnownShare`. */
   readonly tidyFrom: number | null;
   /** Takes down what was measured. */
   note(bytes: number): void;
@@ -80,10 +80,10 @@ export interface Share {
    * After a run, in the background. Short runs are over before anybody looks at what they write, so it is looked at
    * now and then between them, and always where there was too much already.
    */
-  settle(run: EndedRun): void;
+  settle(run: EndedRunSpace): void;
 }
 
-export interface EndedRun {
+export interface EndedRunSpace {
   readonly beganOver: boolean;
   readonly wasOver: boolean;
   /** By how much the file system has filled since its start; null where the folders could be counted then. */
@@ -91,8 +91,12 @@ export interface EndedRun {
 }
 
 /** The shares of all users. One is kept for everyone who ever ran something. */
-export function diskShares(diskBytes: number, scales: Scales, signal: AbortSignal): (place: Place) => Share {
-  const shares = new Map<string, Share>();
+export function diskShares(
+  diskBytes: number,
+  scales: Scales,
+  signal: AbortSignal,
+): (place: Workspace) => DiskShare {
+  const shares = new Map<string, DiskShare>();
   return (place) => {
     const share =
       shares.get(place.workspace) ??
@@ -102,7 +106,7 @@ export function diskShares(diskBytes: number, scales: Scales, signal: AbortSigna
   };
 }
 
-function knowNothing(diskBytes: number): Known {
+function knowNothing(diskBytes: number): KnownShare {
   return {
     bytes: 0,
     most: diskBytes,
@@ -121,7 +125,7 @@ function knowNothing(diskBytes: number): Known {
 }
 
 /** Measures a user's folders, and knows when that has to be done again. */
-function createMeasuring(known: Known, diskBytes: number, measurePlace: () => Promise<PlaceSpace>) {
+function createMeasuring(known: KnownShare, diskBytes: number, measurePlace: () => Promise<PlaceSpace>) {
   const isOver = (): boolean => known.bytes > diskBytes;
 
   const note = (bytes: number): void => {
@@ -139,8 +143,8 @@ function createMeasuring(known: Known, diskBytes: number, measurePlace: () => Pr
     if (space !== null) note(space.bytes);
     known.usedWhenMeasured = used;
     const ended = performance.now();
-    const rest = patience * (ended - began);
-    known.due = ended + Math.max(measureEveryMs, rest);
+    const rest = measurePatience * (ended - began);
+    known.due = ended + Math.max(measureShareEveryMs, rest);
     known.dueIfGrown = ended + Math.max(measureSoonMs, rest);
   };
   /** As if all that the file system has filled by since were theirs. */
@@ -151,11 +155,14 @@ function createMeasuring(known: Known, diskBytes: number, measurePlace: () => Pr
   return { isOver, note, measure, isDue };
 }
 
-function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<PlaceSpace>): Share {
+function openShare(place: Workspace, diskBytes: number, measurePlace: () => Promise<PlaceSpace>): DiskShare {
   const known = knowNothing(diskBytes);
   const { isOver, note, measure, isDue } = createMeasuring(known, diskBytes, measurePlace);
 
-  const settled = async (earlier: Promise<void>, { beganOver, wasOver, growth }: EndedRun): Promise<void> => {
+  const settled = async (
+    earlier: Promise<void>,
+    { beganOver, wasOver, growth }: EndedRunSpace,
+  ): Promise<void> => {
     const grown = growth?.().catch(() => Infinity) ?? null;
     await earlier;
     const { most } = known;
@@ -187,7 +194,7 @@ function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<
     const { underWay } = known;
     const { bytes: there } = await measurePlace();
     note(there);
-    if (there + underWay + bytes > diskBytes) throw doesNotFit(there + underWay, bytes, diskBytes);
+    if (there + underWay + bytes > diskBytes) throw inputsDoNotFitError(there + underWay, bytes, diskBytes);
     const space = await claimSpace(place.workspace, bytes);
     if (space === null) throw diskFull();
     known.underWay += bytes;
@@ -221,7 +228,7 @@ function openShare(place: Place, diskBytes: number, measurePlace: () => Promise<
       if (!isOver()) return;
       await known.settled;
       await measure();
-      if (isOver() && known.adding >= mostAdding) throw tooMuch(known.bytes, diskBytes);
+      if (isOver() && known.adding >= mostAdding) throw diskFullError(known.bytes, diskBytes);
     },
     async claim(bytes) {
       if (bytes === 0) {
@@ -250,7 +257,7 @@ const describeTaken = (bytes: number): string =>
     ? `take ${formatBytes(bytes)}`
     : 'contain something that the server cannot measure, such as a folder without permission';
 
-function tooMuch(bytes: number, diskBytes: number): WorkcrateError {
+function diskFullError(bytes: number, diskBytes: number): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
     `Your /workspace and /artifacts ${describeTaken(bytes)}, and may take ${formatBytes(diskBytes)}. Runs that could have deleted files added more, so none is started until the operator has made room (docs/limits.md).`,
@@ -258,7 +265,7 @@ function tooMuch(bytes: number, diskBytes: number): WorkcrateError {
   );
 }
 
-function doesNotFit(there: number, bytes: number, diskBytes: number): WorkcrateError {
+function inputsDoNotFitError(there: number, bytes: number, diskBytes: number): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
     `The inputs of this run take ${formatBytes(bytes)}, but your /workspace and /artifacts ${describeTaken(there)} already, and may take ${formatBytes(diskBytes)}. Nothing was copied. Delete what you do not need, such as folders of earlier runs (execute_bash: rm -rf /workspace/exec_*), or set working_dir to the folder where the input already is.`,

@@ -6,21 +6,21 @@ import type { Log } from '../observability/log.ts';
 import { openBelow } from '../paths/paths.ts';
 import { createThread, type Thread } from '../workers/workers.ts';
 import type { CountingMethods } from './counting-thread.ts';
-import { diskShares, type Share } from './disk-shares.ts';
-import type { Place } from './sandbox.ts';
+import { diskShares, type DiskShare } from './disk-shares.ts';
+import type { Workspace } from './sandbox.ts';
 import { unlinkedSpace } from './unlinked.ts';
 
 const lookEveryMs = 50;
 /** However quiet the disk is, the folders are measured again after so long, and after so many times what that took. */
-const measureEveryMs = 400;
-const patience = 3;
+const measureRunEveryMs = 400;
+const runMeasurePatience = 3;
 /** So often the folders are measured again where the file system has filled by more than they show. */
 const mostDoubts = 8;
 /** Whoever tidies up a full disk may write so much. */
 const tidyingBytes = 1024 ** 2;
 
 /** What a place took when it was measured. */
-interface Measured {
+interface MeasuredSpace {
   readonly bytes: number;
   /** What it took when that was certain, and how full its file system was then. */
   readonly certain: { readonly bytes: number; readonly used: number };
@@ -36,14 +36,14 @@ export interface WatchedDisk extends AsyncDisposable {
    * Before a run. Rejects with `quota_exceeded` where too much is there and runs only add to it, with `storage_full`
    * where the disk is full and the user has nothing to delete.
    */
-  admit(place: Place): Promise<void>;
+  admit(place: Workspace): Promise<void>;
   /** Before inputs are copied in; see `Sandbox.claimDisk`. */
-  claim(place: Place, bytes: number): Promise<Disposable>;
+  claim(place: Workspace, bytes: number): Promise<Disposable>;
   /**
    * Calls `over` once when a user's folders take more than they may, or the disk is about to be full. Disposed of
    * when the run is over.
    */
-  watch(place: Place, over: () => void): Disposable;
+  watch(place: Workspace, over: () => void): Disposable;
 }
 
 export function watchedDisk(diskBytes: number, log: Log): WatchedDisk {
@@ -66,12 +66,12 @@ export function watchedDisk(diskBytes: number, log: Log): WatchedDisk {
  * filled by so much that it could have been them, and now and then in any case, since others may have made room
  * meanwhile.
  */
-function watch(place: Place, share: Share, scales: Scales, over: () => void): Disposable {
+function watch(place: Workspace, share: DiskShare, scales: Scales, over: () => void): Disposable {
   const stop = new AbortController();
   const { tidyFrom } = share;
   const beganOver = share.isOver || tidyFrom !== null;
   const growth = share.isUncountable ? watchGrowth(place) : null;
-  let last: Measured | null = null;
+  let last: MeasuredSpace | null = null;
   let wasOver = false;
   let mustStop = false;
 
@@ -83,7 +83,7 @@ function watch(place: Place, share: Share, scales: Scales, over: () => void): Di
     const most = tidyFrom === null ? share.most : tidyFrom + tidyingBytes;
     last ??= firstGuess(used, beganOver);
     if (isFull || mayBeOver(last, used, most)) {
-      last = await measure(scales, place, { last, used, most }, stop.signal);
+      last = await measureWorkspace(scales, place, { last, used, most }, stop.signal);
       // Whoever has what cannot be counted may delete it. Until then only the file system tells whether they do.
       const isOver =
         growth !== null && last.bytes === Infinity ? (await growth()) > share.growthLeft : last.bytes > most;
@@ -104,22 +104,22 @@ function watch(place: Place, share: Share, scales: Scales, over: () => void): Di
 }
 
 /** By how many bytes the file system has filled since. */
-function watchGrowth({ workspace }: Place): () => Promise<number> {
+function watchGrowth({ workspace }: Workspace): () => Promise<number> {
   const before = measureFreeSpace(workspace);
   before.catch(() => {});
   return async () => (await measureFreeSpace(workspace)).usedBytes - (await before).usedBytes;
 }
 
 /** As if it had been empty, until the first measuring: most runs are over by then. */
-function firstGuess(used: number, beganOver: boolean): Measured {
+function firstGuess(used: number, beganOver: boolean): MeasuredSpace {
   const until = beganOver ? 0 : performance.now() + 4 * lookEveryMs;
   return { bytes: 0, certain: { bytes: 0, used }, until, doubts: 0 };
 }
 
-const wouldBeOver = ({ certain }: Measured, used: number, most: number): boolean =>
+const wouldBeOver = ({ certain }: MeasuredSpace, used: number, most: number): boolean =>
   certain.bytes + Math.max(0, used - certain.used) > most;
 
-function mayBeOver(last: Measured, used: number, most: number): boolean {
+function mayBeOver(last: MeasuredSpace, used: number, most: number): boolean {
   return performance.now() >= last.until || (last.doubts === 0 && wouldBeOver(last, used, most));
 }
 
@@ -128,22 +128,22 @@ function mayBeOver(last: Measured, used: number, most: number): boolean {
  * count had been already. So it is measured some more times before the first is believed; and that is never believed
  * where runs hold what cannot be looked into.
  */
-async function measure(
+async function measureWorkspace(
   scales: Scales,
-  place: Place,
-  { last, used, most }: { last: Measured; used: number; most: number },
+  place: Workspace,
+  { last, used, most }: { last: MeasuredSpace; used: number; most: number },
   signal: AbortSignal,
-): Promise<Measured> {
+): Promise<MeasuredSpace> {
   const began = performance.now();
   const { bytes, mayHideMore } = await scales.measure(place, { withUnlinked: true, signal });
   const took = performance.now() - began;
-  const after = (ms: number): number => began + took + Math.max(ms, patience * took);
+  const after = (ms: number): number => began + took + Math.max(ms, runMeasurePatience * took);
   const isDoubtful = bytes <= most && wouldBeOver(last, used, most);
   if (isDoubtful && last.doubts < mostDoubts)
     return { ...last, bytes, until: after(lookEveryMs), doubts: last.doubts + 1 };
   const certain = mayHideMore ? last.certain : { bytes, used };
   const isHidden = isDoubtful && mayHideMore;
-  return { bytes: isHidden ? Infinity : bytes, certain, until: after(measureEveryMs), doubts: 0 };
+  return { bytes: isHidden ? Infinity : bytes, certain, until: after(measureRunEveryMs), doubts: 0 };
 }
 
 async function repeat(look: () => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -159,11 +159,11 @@ async function repeat(look: () => Promise<void>, signal: AbortSignal): Promise<v
 }
 
 /** So many are counted in a few milliseconds. More are counted in a thread, so that nobody waits for it. */
-const fewEntries = 1000;
+const maxEntriesHere = 1000;
 const fewDescriptors = 1000;
-const sliceMs = 2;
+const countSliceMs = 2;
 /** Where there was more, it is counted there at once for so long. */
-const rememberMs = 10_000;
+const rememberLargeMs = 10_000;
 
 export interface Measuring {
   readonly withUnlinked: boolean;
@@ -172,7 +172,7 @@ export interface Measuring {
 
 /** Measures what users' folders take. */
 export interface Scales extends AsyncDisposable {
-  measure(place: Place, measuring: Measuring): Promise<PlaceSpace>;
+  measure(place: Workspace, measuring: Measuring): Promise<PlaceSpace>;
 }
 
 function createScales(log: Log): Scales {
@@ -182,10 +182,10 @@ function createScales(log: Log): Scales {
   return {
     async measure(place, { withUnlinked, signal }) {
       if (performance.now() >= (largeUntil.get(place.workspace) ?? 0)) {
-        const few = { mostEntries: fewEntries, mostDescriptors: fewDescriptors };
+        const few = { mostEntries: maxEntriesHere, mostDescriptors: fewDescriptors };
         const quick = await countInSlices(countPlace({ place, withUnlinked, ...few }), signal);
         if (quick !== null) return quick;
-        largeUntil.set(place.workspace, performance.now() + rememberMs);
+        largeUntil.set(place.workspace, performance.now() + rememberLargeMs);
       }
       return thread.call('count', { place, withUnlinked }, { signal });
     },
@@ -195,7 +195,7 @@ function createScales(log: Log): Scales {
 
 /** Lets others do their work in between. */
 export const countInSlices = <T>(steps: Generator<void, T>, signal: AbortSignal): Promise<T> =>
-  runInSlices(steps, { sliceMs, stepsPerLook: 1, signal });
+  runInSlices(steps, { sliceMs: countSliceMs, stepsPerLook: 1, signal });
 
 /** What a user's folders take on disk. */
 export interface PlaceSpace {
@@ -206,7 +206,7 @@ export interface PlaceSpace {
 }
 
 export interface Counting {
-  readonly place: Place;
+  readonly place: Workspace;
   /** Whether to look for files that have no name any more, which only runs under way can hold. */
   readonly withUnlinked: boolean;
   /** Beyond these the count is given up. */

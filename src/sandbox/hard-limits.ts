@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { WorkcrateError } from '../errors.ts';
-import type { Limits } from './sandbox.ts';
+import type { RunLimitSettings } from './sandbox.ts';
 
 /** The hard limits of this process (`ulimit -H`): no run can have more. Infinity where there is none. */
 export interface HardLimits {
@@ -40,7 +40,7 @@ export function readFileMax(): number {
 
 /** What runs are given, and in words for the operator where that is less than was asked for. */
 export interface Fitted {
-  readonly limits: Limits;
+  readonly limits: RunLimitSettings;
   /** Of each process of a run. */
   readonly openFiles: number;
   readonly warnings: readonly string[];
@@ -51,7 +51,12 @@ const usualOpenFiles = 1024;
 const leastOpenFiles = 256;
 
 /** Lowers what the machine does not allow, so that runs work with less instead of not at all. */
-export function fitLimits(asked: Limits, mostRuns: number, hard: HardLimits, fileMax: number): Fitted {
+export function fitLimits(
+  asked: RunLimitSettings,
+  mostRuns: number,
+  hard: HardLimits,
+  fileMax: number,
+): Fitted {
   if (hard.openFiles < leastOpenFiles)
     throw new WorkcrateError(
       'sandbox_unavailable',
@@ -80,7 +85,7 @@ export function fitLimits(asked: Limits, mostRuns: number, hard: HardLimits, fil
   };
 }
 
-interface OpenFiles {
+interface OpenFileLimits {
   readonly openFiles: number;
   readonly processes: number;
   readonly mostRuns: number;
@@ -88,7 +93,7 @@ interface OpenFiles {
 }
 
 function openFilesWarnings(
-  { openFiles, processes, mostRuns, fileMax }: OpenFiles,
+  { openFiles, processes, mostRuns, fileMax }: OpenFileLimits,
   hard: HardLimits,
 ): string[] {
   const all = openFiles * processes * mostRuns;

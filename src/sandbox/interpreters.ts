@@ -10,7 +10,7 @@ export interface Interpreters {
   readonly path: string;
 }
 
-const answerMs = 10_000;
+const versionAnswerMs = 10_000;
 
 const asks = {
   python: ['--version'],
@@ -18,20 +18,22 @@ const asks = {
 } as const;
 
 /** Asks each interpreter for its version, once and when somebody wants to know; null where it does not tell. */
-export function runtimesOf(interpreters: Interpreters): (language: Language) => Promise<string | null> {
+export function createRuntimeLookup(
+  interpreters: Interpreters,
+): (language: Language) => Promise<string | null> {
   const known = new Map<Language, Promise<string | null>>();
   return (language) => {
-    const answer = known.get(language) ?? ask(interpreters, language);
+    const answer = known.get(language) ?? askVersion(interpreters, language);
     known.set(language, answer);
     return answer;
   };
 }
 
-async function ask(interpreters: Interpreters, language: Language): Promise<string | null> {
+async function askVersion(interpreters: Interpreters, language: Language): Promise<string | null> {
   if (language === 'node') return `Node.js ${process.version}`;
   try {
     const { stdout } = await promisify(execFile)(interpreters[language], asks[language], {
-      timeout: answerMs,
+      timeout: versionAnswerMs,
       maxBuffer: 10_000,
       env: { PATH: interpreters.path },
     });
@@ -104,7 +106,9 @@ export function parsePackages(output: string): PythonPackages | null {
     const { version, debian, packages } = told;
     if (typeof version !== 'string' || !/^\d+\.\d+$/.test(version)) return null;
     const found = (packages ?? {}) as Record<string, unknown>;
-    const versions = Object.keys(debianNames).map((name) => [name, versionIn(found[name])] as const);
+    const versions = Object.keys(debianNames).map(
+      (name) => [name, parsePackageVersion(found[name])] as const,
+    );
     return { version, isDebian: debian === true, packages: Object.fromEntries(versions) };
   } catch (error) {
     if (error instanceof SyntaxError) return null;
@@ -113,7 +117,7 @@ export function parsePackages(output: string): PythonPackages | null {
 }
 
 /** An image may say anything: what goes into a description for models is a version, or nothing. */
-function versionIn(told: unknown): string | null {
+function parsePackageVersion(told: unknown): string | null {
   if (typeof told !== 'string') return null;
   return /^\d[\w.+-]{0,30}$/.test(told) ? told : '';
 }
@@ -121,7 +125,7 @@ function versionIn(told: unknown): string | null {
 const packagesAnswerMs = 10_000;
 
 /** Asks an interpreter of this machine, once and when somebody wants to know; null where it does not tell. */
-export function packagesOf(python: string, path: string): () => Promise<PythonPackages | null> {
+export function createPackageLookup(python: string, path: string): () => Promise<PythonPackages | null> {
   let known: Promise<PythonPackages | null> | null = null;
   return () => (known ??= askForPackages(python, path));
 }

@@ -23,14 +23,14 @@ export async function openSandbox(options: OpenOptions): Promise<Sandbox> {
       return dockerSandbox({ ...options, ...options.docker });
     }
     case 'subprocess': {
-      demandAllowed(options);
+      demandSubprocessAllowed(options);
       const { subprocessSandbox } = await import('./subprocess.ts');
       return subprocessSandbox(options);
     }
   }
 }
 
-function demandAllowed({ allowed, log }: OpenOptions): void {
+function demandSubprocessAllowed({ allowed, log }: OpenOptions): void {
   if (!allowed.includes('subprocess'))
     throw new WorkcrateError(
       'config_invalid',

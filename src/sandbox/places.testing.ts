@@ -1,15 +1,15 @@
 import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Place } from './sandbox.ts';
+import type { Workspace } from './sandbox.ts';
 
 /** Folders of users for tests, in a folder that only the server can look into unless its mode says else. */
 export async function testPlaces(
   mode = 0o700,
-): Promise<{ place(user: string): Promise<Place> } & AsyncDisposable> {
+): Promise<{ place(user: string): Promise<Workspace> } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), 'workcrate-places-'));
   await chmod(folder, mode);
-  const places = new Map<string, Promise<Place>>();
+  const places = new Map<string, Promise<Workspace>>();
   const root = process.getuid?.() === 0;
   return {
     async place(user) {
@@ -23,7 +23,7 @@ export async function testPlaces(
   };
 }
 
-async function makePlace(folder: string, uid: number | null): Promise<Place> {
+async function makePlace(folder: string, uid: number | null): Promise<Workspace> {
   const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
   for (const path of [place.workspace, place.artifacts]) {
     await mkdir(path, { recursive: true, mode: 0o755 });

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { debianNames, packageScript, packagesOf, parsePackages } from './interpreters.ts';
+import { debianNames, packageScript, createPackageLookup, parsePackages } from './interpreters.ts';
 
 test('an interpreter tells which packages it has, and is asked once', async () => {
-  const ask = packagesOf('/usr/bin/python3', '/usr/bin');
+  const ask = createPackageLookup('/usr/bin/python3', '/usr/bin');
   const told = (await ask())!;
   assert.match(told.version, /^3\.\d+$/);
   assert.deepEqual(Object.keys(told.packages), Object.keys(debianNames));
   assert.equal(ask(), ask());
-  assert.equal(await packagesOf('/nonexistent/python3', '/usr/bin')(), null);
-  assert.equal(await packagesOf('/bin/true', '/usr/bin')(), null);
+  assert.equal(await createPackageLookup('/nonexistent/python3', '/usr/bin')(), null);
+  assert.equal(await createPackageLookup('/bin/true', '/usr/bin')(), null);
 });
 
 test('whatever an image prints, only versions come into a description', () => {

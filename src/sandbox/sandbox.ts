@@ -18,7 +18,7 @@ export const endReasons = ['exit', 'signal', 'timeout', 'oom', 'pids', 'disk', '
 export type EndReason = (typeof endReasons)[number];
 
 /** Bounds of every run. One that a backend cannot hold is named in `holds`, never silently dropped. */
-export interface Limits {
+export interface RunLimitSettings {
   /** Of all processes of a run together, /tmp included. */
   readonly memoryBytes: number;
   readonly processes: number;
@@ -68,7 +68,7 @@ export type Holds = Readonly<Record<Claim, true | string>>;
  * A user's folders on this machine. Their content is hostile; the folders themselves are the server's. Where they had
  * to be made again, it is another object, by which a backend knows that what it keeps ready is of no use any more.
  */
-export interface Place {
+export interface Workspace {
   /** The unprivileged uid and gid of the user's runs where the server is root, else null. */
   readonly uid: number | null;
   /** `/workspace` inside. */
@@ -89,7 +89,7 @@ export interface RunRequest {
   /** `exec_` and 12 hex digits. */
   readonly id: string;
   readonly user: string;
-  readonly place: Place;
+  readonly place: Workspace;
   readonly language: Language;
   /** Any text, NUL included, and so never part of a command line. */
   readonly code: string;
@@ -117,7 +117,7 @@ export interface RunEnd {
  * One run. Both outputs have to be read to their ends, or the run stands still until its timeout. A chunk is good
  * until the next one is asked for.
  */
-export interface Run {
+export interface SandboxRun {
   readonly stdout: AsyncIterable<Uint8Array>;
   readonly stderr: AsyncIterable<Uint8Array>;
   /**
@@ -150,7 +150,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly languages: readonly Language[];
   readonly holds: Holds;
   /** What runs are given, which is less than was asked for where the machine does not allow it. */
-  readonly limits: Limits;
+  readonly limits: RunLimitSettings;
   /** In words for the operator: which limits are lower than was asked for, why, and what to do. */
   readonly warnings: readonly string[];
   /**
@@ -161,18 +161,18 @@ export interface Sandbox extends AsyncDisposable {
   /** Which packages the Python of runs has; null where it does not tell. Never rejects, and asks once. */
   pythonPackages(): Promise<PythonPackages | null>;
   /** Where a user's folders are inside, where the backend cannot mount them under their usual names; else null. */
-  folders(place: Place): Folders | null;
+  folders(place: Workspace): Folders | null;
   /** Makes ready for a user ahead of the first run. May be called at any time, and does nothing where it is ready. */
-  warm(user: string, place: Place): Promise<void>;
+  warm(user: string, place: Workspace): Promise<void>;
   /**
    * Before inputs of so many bytes are copied into a user's folders. Rejects with `quota_exceeded` where they do not
    * fit beside what is there and what is being copied, and with `storage_full` where the disk would have too little
    * left for others. Dispose of the claim when they are copied, or will not be. Without bytes it costs next to nothing,
    * and rejects where `start` would because of a full disk, so that not even a record is written there.
    */
-  claimDisk(place: Place, bytes: number): Promise<Disposable>;
+  claimDisk(place: Workspace, bytes: number): Promise<Disposable>;
   /** Waits where `mostRuns` are under way, or `mostRunsOfUser` of this user. */
-  start(request: RunRequest): Promise<Run>;
+  start(request: RunRequest): Promise<SandboxRun>;
   occupancy(): Occupancy;
   /** Kills whatever still runs. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -180,7 +180,7 @@ export interface Sandbox extends AsyncDisposable {
 
 /** What every backend is given. */
 export interface SandboxOptions {
-  readonly limits: Limits;
+  readonly limits: RunLimitSettings;
   readonly network: 'none' | 'host';
   /** Runs at once; further ones wait, up to ten times as many. */
   readonly mostRuns: number;
@@ -221,7 +221,7 @@ function sandboxBusy(running: number, queued: number): WorkcrateError {
 }
 
 /** The first name counts: SIGABRT is also SIGIOT, SIGIO also SIGPOLL. */
-const names = new Map(
+const signalNames = new Map(
   Object.entries(constants.signals)
     .toReversed()
     .map(([name, number]) => [number, name]),
@@ -229,7 +229,7 @@ const names = new Map(
 
 /** Such as `SIGSEGV` for 11. Real-time signals have no names. */
 export function signalName(number: number): string {
-  return names.get(number) ?? `SIG${number}`;
+  return signalNames.get(number) ?? `SIG${number}`;
 }
 
 /** Why a run is stopped from outside. */
@@ -257,7 +257,7 @@ export interface Stopping extends Disposable {
 }
 
 /** Out of time or cancelled: SIGTERM, the grace, SIGKILL. The clock starts with the call. */
-export function stopping({ timeoutMs, graceMs, signal, term, kill }: StoppingOptions): Stopping {
+export function createStopper({ timeoutMs, graceMs, signal, term, kill }: StoppingOptions): Stopping {
   let reason: StopReason | null = null;
   let over = false;
   let timer = setTimeout(() => stop('timeout'), timeoutMs);

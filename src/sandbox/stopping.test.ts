@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordProof } from '../requirements.testing.ts';
-import { stopping, type StoppingOptions } from './sandbox.ts';
+import { createStopper, type StoppingOptions } from './sandbox.ts';
 
 const never = 2 ** 30;
 
 function watched(options: Partial<StoppingOptions>) {
   const calls: string[] = [];
-  const stop = stopping({
+  const stop = createStopper({
     timeoutMs: never,
     graceMs: never,
     signal: new AbortController().signal,

@@ -5,14 +5,14 @@ import { dirname, resolve } from 'node:path';
 import { WorkcrateError } from '../errors.ts';
 import { watchedDisk, type WatchedDisk } from './disk.ts';
 import { fitLimits, readHardLimits, unlimited } from './hard-limits.ts';
-import { packagesOf, runtimesOf } from './interpreters.ts';
+import { createPackageLookup, createRuntimeLookup } from './interpreters.ts';
 import {
   languages,
   runQueue,
-  stopping,
+  createStopper,
   type Folders,
-  type Place,
-  type Run,
+  type Workspace,
+  type SandboxRun,
   type RunEnd,
   type RunRequest,
   type Sandbox,
@@ -21,7 +21,7 @@ import {
 } from './sandbox.ts';
 import {
   closeChildEnds,
-  commandOf,
+  buildCommand,
   findPrograms,
   outputPipes,
   subprocessHolds,
@@ -29,7 +29,7 @@ import {
   type Programs,
 } from './subprocess/command.ts';
 import { killFamily, signalFamily, type Family } from './subprocess/descendants.ts';
-import { createGround, openToAll, type Ground, type RunFolder } from './subprocess/folders.ts';
+import { createGround, openToAll, type SubprocessFolders, type RunFolder } from './subprocess/folders.ts';
 
 /** How long outputs may go on after the end of a run, where a process that got away holds them open. */
 const lingeringMs = 1000;
@@ -38,7 +38,7 @@ const lingeringMs = 1000;
 interface Context {
   readonly options: SandboxOptions;
   readonly programs: Programs;
-  readonly ground: Ground;
+  readonly ground: SubprocessFolders;
   readonly disk: WatchedDisk;
   /** Users whose folders were looked at. */
   readonly seen: Set<string>;
@@ -73,8 +73,8 @@ export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox>
     holds: subprocessHolds(programs, options),
     limits,
     warnings,
-    runtime: runtimesOf({ python: 'python3', bash: 'bash', path: searchPath(ground) }),
-    pythonPackages: packagesOf('python3', searchPath(ground)),
+    runtime: createRuntimeLookup({ python: 'python3', bash: 'bash', path: searchPath(ground) }),
+    pythonPackages: createPackageLookup('python3', searchPath(ground)),
     folders: (place) => foldersOnMachine(place, options),
     warm: async () => {},
     claimDisk: (place, bytes) => disk.claim(place, bytes),
@@ -82,7 +82,7 @@ export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox>
       const leave = await queue.enter(request);
       try {
         await disk.admit(request.place);
-        const { run, over } = await begin(context, request);
+        const { run, over } = await startSubprocess(context, request);
         const ending = over.finally(() => {
           leave();
           endings.delete(ending);
@@ -106,18 +106,25 @@ export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox>
 }
 
 /** `over` also waits for the cleaning up. */
-async function begin(context: Context, request: RunRequest): Promise<{ run: Run; over: Promise<void> }> {
-  const uid = uidOf(request);
+async function startSubprocess(
+  context: Context,
+  request: RunRequest,
+): Promise<{ run: SandboxRun; over: Promise<void> }> {
+  const uid = demandRunUid(request);
   await warnWhereClosed(context, request);
   const folders = foldersOnMachine(request.place, context.options);
   const folder = await context.ground.folderFor(request, uid, folders);
   try {
     const pipes = await outputPipes(context.ground.path, request.id);
-    const child = await spawned(context, request, folder, uid, pipes);
+    const child = await spawnInterpreter(context, request, folder, uid, pipes);
     const outputs = pipes.map(({ ours }) => ours) as [Socket, Socket];
-    const ended = follow(context, request, child, { leader: child.pid!, uid, mark: `TMPDIR=${folder.tmp}` });
-    const over = cleanedUp(ended, outputs, folder);
-    return { run: { stdout: chunksOf(outputs[0]), stderr: chunksOf(outputs[1]), ended }, over };
+    const ended = followSubprocess(context, request, child, {
+      leader: child.pid!,
+      uid,
+      mark: `TMPDIR=${folder.tmp}`,
+    });
+    const over = removeRunFolder(ended, outputs, folder);
+    return { run: { stdout: readUntilCut(outputs[0]), stderr: readUntilCut(outputs[1]), ended }, over };
   } catch (error) {
     await folder.remove();
     throw error;
@@ -125,13 +132,13 @@ async function begin(context: Context, request: RunRequest): Promise<{ run: Run;
 }
 
 /** Runs see this machine as it is. */
-function foldersOnMachine({ workspace, artifacts }: Place, { tools, skills }: SandboxOptions): Folders {
+function foldersOnMachine({ workspace, artifacts }: Workspace, { tools, skills }: SandboxOptions): Folders {
   const there = (folder: string | null): string | null =>
     folder !== null && existsSync(folder) ? resolve(folder) : null;
   return { workspace, artifacts, tools: there(tools), skills: there(skills) };
 }
 
-async function cleanedUp(
+async function removeRunFolder(
   ended: Promise<RunEnd>,
   outputs: readonly Socket[],
   folder: RunFolder,
@@ -151,7 +158,7 @@ async function warnWhereClosed({ options, seen }: Context, { user, place }: RunR
   options.log.warn('sandbox.place_closed', { folder: place.workspace, message });
 }
 
-function uidOf({ place }: RunRequest): number {
+function demandRunUid({ place }: RunRequest): number {
   const uid = place.uid ?? process.getuid?.() ?? 0;
   if (uid !== 0) return uid;
   throw new WorkcrateError(
@@ -160,7 +167,7 @@ function uidOf({ place }: RunRequest): number {
   );
 }
 
-async function spawned(
+async function spawnInterpreter(
   { options, programs, ground }: Context,
   request: RunRequest,
   folder: RunFolder,
@@ -169,15 +176,15 @@ async function spawned(
 ): Promise<ChildProcess> {
   const stdin = openSync(folder.stdin, 'r');
   try {
-    const [file, ...args] = commandOf(programs, { options, request, uid, code: folder.code });
+    const [file, ...args] = buildCommand(programs, { options, request, uid, code: folder.code });
     const child = spawn(file!, args, {
-      cwd: existing(folder.hostPathOf(request.workingDir)),
-      env: environmentOf(ground, folder),
+      cwd: demandExistingFolder(folder.hostPathOf(request.workingDir)),
+      env: makeRunEnvironment(ground, folder),
       stdio: [stdin, pipes[0].childEnd, pipes[1].childEnd],
       detached: true,
       ...(programs.setpriv === null && request.place.uid !== null ? { uid, gid: uid } : {}),
     });
-    await begun(child);
+    await waitForSpawn(child);
     return child;
   } catch (error) {
     for (const { ours } of pipes) ours.destroy();
@@ -189,14 +196,14 @@ async function spawned(
 }
 
 /** Its absence would look as if the interpreter were missing. */
-function existing(folder: string): string {
+function demandExistingFolder(folder: string): string {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
   throw new WorkcrateError('sandbox_failed', 'The working directory of the run does not exist.');
 }
 
-const searchPath = ({ programs }: Ground): string => `${programs}:/usr/local/bin:/usr/bin:/bin`;
+const searchPath = ({ programs }: SubprocessFolders): string => `${programs}:/usr/local/bin:/usr/bin:/bin`;
 
-function environmentOf(ground: Ground, { home, tmp }: RunFolder): NodeJS.ProcessEnv {
+function makeRunEnvironment(ground: SubprocessFolders, { home, tmp }: RunFolder): NodeJS.ProcessEnv {
   return {
     PATH: searchPath(ground),
     HOME: home,
@@ -207,7 +214,7 @@ function environmentOf(ground: Ground, { home, tmp }: RunFolder): NodeJS.Process
   };
 }
 
-async function begun(child: ChildProcess): Promise<void> {
+async function waitForSpawn(child: ChildProcess): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   child.once('spawn', resolve);
   child.once('error', (cause) =>
@@ -216,7 +223,7 @@ async function begun(child: ChildProcess): Promise<void> {
   return promise;
 }
 
-async function follow(
+async function followSubprocess(
   context: Context,
   request: RunRequest,
   child: ChildProcess,
@@ -226,7 +233,7 @@ async function follow(
   const { limits } = context.options;
   const { promise: exited, resolve } = Promise.withResolvers<[number | null, NodeJS.Signals | null]>();
   child.once('exit', (code, signal) => resolve([code, signal]));
-  using stop = stopping({
+  using stop = createStopper({
     timeoutMs: request.timeoutMs,
     graceMs: limits.graceMs,
     signal: request.signal,
@@ -242,7 +249,7 @@ async function follow(
   return { reason, exitCode, signal, durationMs: performance.now() - began };
 }
 
-async function* chunksOf(output: Socket): AsyncGenerator<Uint8Array> {
+async function* readUntilCut(output: Socket): AsyncGenerator<Uint8Array> {
   try {
     yield* output;
   } catch (error) {

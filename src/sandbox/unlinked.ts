@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync, readlinkSync, statSync, type Stats } from 'node:fs';
 import { errnoOf } from '../errors.ts';
-import type { Place } from './sandbox.ts';
+import type { Workspace } from './sandbox.ts';
 
 /** What runs of a user hold that has no name any more. */
 export interface UnlinkedSpace {
@@ -13,7 +13,7 @@ export interface UnlinkedSpace {
 }
 
 /** Descriptors and mappings, by the inode of their file. */
-interface Found {
+interface FoundUnlinked {
   readonly dev: number;
   readonly sizes: Map<number, number>;
   processes: number;
@@ -28,9 +28,9 @@ const looksPerStep = 32;
  * Root finds the processes by the user's uid. An ordinary server shares its uid with them, and knows them by their
  * user namespace and by the /workspace that they see. Each step is short.
  */
-export function* unlinkedSpace(place: Place, mostLooks: number): Generator<void, UnlinkedSpace> {
+export function* unlinkedSpace(place: Workspace, mostLooks: number): Generator<void, UnlinkedSpace> {
   const workspace = lookAt(place.workspace);
-  const found: Found = {
+  const found: FoundUnlinked = {
     dev: workspace?.dev ?? -1,
     sizes: new Map(),
     processes: 0,
@@ -38,11 +38,11 @@ export function* unlinkedSpace(place: Place, mostLooks: number): Generator<void,
     mayHideMore: false,
   };
   const isOwn = ownedBy(place, workspace);
-  for (const pid of listed('/proc')) {
+  for (const pid of listProcFolder('/proc')) {
     if (++found.processes % looksPerStep === 0) yield;
     if (!isOwn(pid)) continue;
     // A thread may have descriptors of its own, and those of the first one are gone if it has ended before the others.
-    const tasks = listed(`/proc/${pid}/task`).map((task) => `/proc/${pid}/task/${task}`);
+    const tasks = listProcFolder(`/proc/${pid}/task`).map((task) => `/proc/${pid}/task/${task}`);
     for (const task of tasks) {
       if (!(yield* addDescriptors(found, task, mostLooks)))
         return { bytes: Infinity, mayHideMore: true, isCut: true };
@@ -53,7 +53,7 @@ export function* unlinkedSpace(place: Place, mostLooks: number): Generator<void,
   return { bytes, mayHideMore: found.mayHideMore, isCut: false };
 }
 
-function ownedBy({ uid }: Place, workspace: Stats | null): (pid: string) => boolean {
+function ownedBy({ uid }: Workspace, workspace: Stats | null): (pid: string) => boolean {
   const wanted = uid ?? process.getuid?.();
   const own = uid === null ? readLink('/proc/self/ns/user') : null;
   return (pid) => {
@@ -69,8 +69,8 @@ function seesWorkspace(pid: string, workspace: Stats | null): boolean {
 }
 
 /** False where there are too many. */
-function* addDescriptors(found: Found, task: string, mostLooks: number): Generator<void, boolean> {
-  for (const name of listed(`${task}/fd`)) {
+function* addDescriptors(found: FoundUnlinked, task: string, mostLooks: number): Generator<void, boolean> {
+  for (const name of listProcFolder(`${task}/fd`)) {
     if (++found.looks > mostLooks) return false;
     if (found.looks % looksPerStep === 0) yield;
     addDescriptor(found, task, name);
@@ -78,7 +78,7 @@ function* addDescriptors(found: Found, task: string, mostLooks: number): Generat
   return true;
 }
 
-function addDescriptor(found: Found, task: string, name: string): void {
+function addDescriptor(found: FoundUnlinked, task: string, name: string): void {
   const stats = lookAt(`${task}/fd/${name}`);
   if (stats?.isSocket()) found.mayHideMore ||= hasFilesUnderWay(`${task}/fdinfo/${name}`);
   if (stats?.isFile() && stats.nlink === 0 && stats.dev === found.dev)
@@ -87,23 +87,23 @@ function addDescriptor(found: Found, task: string, name: string): void {
 
 /** Descriptors that were sent by a socket and not received yet are in no list. */
 function hasFilesUnderWay(path: string): boolean {
-  const sent = /^scm_fds:\s*(\d+)/m.exec(readText(path))?.[1] ?? '0';
+  const sent = /^scm_fds:\s*(\d+)/m.exec(readProcText(path))?.[1] ?? '0';
   return sent !== '0';
 }
 
 /** Mapped files without a name. Only root can ask how large they are; else as much as is mapped counts. */
-function addMappings(found: Found, pid: string, tasks: readonly string[]): void {
+function addMappings(found: FoundUnlinked, pid: string, tasks: readonly string[]): void {
   // Threads share them, but one that has ended shows none.
   const text =
     tasks
       .values()
-      .map((task) => readText(`${task}/maps`))
+      .map((task) => readProcText(`${task}/maps`))
       .find((maps) => maps !== '') ?? '';
   for (const line of text.split('\n')) {
     const match = /^(([0-9a-f]+)-([0-9a-f]+)) \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) .* \(deleted\)$/.exec(
       line,
     );
-    if (match === null || deviceOf(match[4]!, match[5]!) !== found.dev) continue;
+    if (match === null || toDeviceNumber(match[4]!, match[5]!) !== found.dev) continue;
     const inode = Number(match[6]);
     if (found.sizes.has(inode)) continue;
     const stats = lookAt(`/proc/${pid}/map_files/${match[1]}`);
@@ -114,7 +114,7 @@ function addMappings(found: Found, pid: string, tasks: readonly string[]): void 
 }
 
 /** As `stat` gives it: the minor number stands around the major one. */
-function deviceOf(major: string, minor: string): number {
+function toDeviceNumber(major: string, minor: string): number {
   const [high, low] = [Number.parseInt(major, 16), Number.parseInt(minor, 16)];
   return (low & 0xff) + high * 0x100 + (low >>> 8) * 0x100000;
 }
@@ -124,9 +124,9 @@ function lookAt(path: string): Stats | null {
   return unlessGone(() => statSync(path));
 }
 
-const readText = (path: string): string => unlessGone(() => readFileSync(path, 'latin1')) ?? '';
+const readProcText = (path: string): string => unlessGone(() => readFileSync(path, 'latin1')) ?? '';
 const readLink = (path: string): string | null => unlessGone(() => readlinkSync(path));
-const listed = (path: string): string[] => unlessGone(() => readdirSync(path)) ?? [];
+const listProcFolder = (path: string): string[] => unlessGone(() => readdirSync(path)) ?? [];
 
 /** Processes end while they are looked at, and those of others are closed to us. */
 function unlessGone<T>(look: () => T): T | null {

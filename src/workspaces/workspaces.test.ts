@@ -6,7 +6,7 @@ import { after, describe, test } from 'node:test';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
-import type { Place } from '../sandbox/sandbox.ts';
+import type { Workspace } from '../sandbox/sandbox.ts';
 import { createPlaces, type PlacesOptions } from './workspaces.ts';
 
 const server = await findPostgres();
@@ -62,9 +62,9 @@ test('folders that were removed are made again', async () => {
 });
 
 for (const [what, spoil] of Object.entries({
-  'the folder of the user': ({ workspace }: Place) => rmSync(dirname(workspace), { recursive: true }),
-  'its workspace': ({ workspace }: Place) => rmSync(workspace, { recursive: true }),
-  'its workspace, and made another': ({ workspace }: Place) => {
+  'the folder of the user': ({ workspace }: Workspace) => rmSync(dirname(workspace), { recursive: true }),
+  'its workspace': ({ workspace }: Workspace) => rmSync(workspace, { recursive: true }),
+  'its workspace, and made another': ({ workspace }: Workspace) => {
     renameSync(workspace, `${workspace}.old`);
     mkdirSync(workspace, { mode: 0o755 });
   },

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { makeFolder } from '../data-folder/data-folder.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { errnoOf, WorkcrateError } from '../errors.ts';
-import type { Place } from '../sandbox/sandbox.ts';
+import type { Workspace } from '../sandbox/sandbox.ts';
 
 export interface PlacesOptions {
   readonly database: Database;
@@ -22,7 +22,7 @@ export function createPlaces(options: PlacesOptions) {
   const known = new Map<string, Made>();
   return {
     /** The user's folders, made where they are missing: another object where an operator has removed the old ones. */
-    async of(user: string): Promise<Place> {
+    async of(user: string): Promise<Workspace> {
       const found = known.get(user);
       if (found !== undefined && isIntact(found)) return found.place;
       const made = await make(options, user);
@@ -30,7 +30,7 @@ export function createPlaces(options: PlacesOptions) {
       return made.place;
     },
     /** The user's folders, or null for somebody who never had any. */
-    async find(user: string): Promise<Place | null> {
+    async find(user: string): Promise<Workspace | null> {
       const number = await numberOf(options, user);
       return number === null ? null : placeOf(options, number);
     },
@@ -52,7 +52,7 @@ export async function listPlaces(database: Queries) {
 
 /** Folders as they were made or found. */
 interface Made {
-  readonly place: Place;
+  readonly place: Workspace;
   readonly inodes: readonly number[];
 }
 
@@ -86,7 +86,7 @@ function isIntact({ place: { uid, workspace, artifacts }, inodes }: Made): boole
  * somebody else, and the server, as root, would read it for them.
  */
 export function canRunsRead(
-  { uid }: Pick<Place, 'uid'>,
+  { uid }: Pick<Workspace, 'uid'>,
   stats: { uid: number | bigint; mode: number | bigint },
 ): boolean {
   return uid === null || Number(stats.uid) === uid || (Number(stats.mode) & 0o004) !== 0;
@@ -126,7 +126,7 @@ async function take(options: PlacesOptions, user: string): Promise<number> {
   throw new WorkcrateError('database_failed', 'Too many users came at once. Try again.');
 }
 
-function placeOf({ folder, uids }: PlacesOptions, number: number): Place {
+function placeOf({ folder, uids }: PlacesOptions, number: number): Workspace {
   const uid = uids === null ? null : uids.from + number - 1;
   if (uids !== null && uid! > uids.to)
     throw new WorkcrateError(

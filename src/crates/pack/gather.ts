@@ -3,7 +3,7 @@ import { WorkcrateError } from '../../errors.ts';
 import type { Execution, GivenFile } from '../../executions/executions.ts';
 import { digestOf, fileDamaged, mediaTypeOf, type Files, type StoredFile } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
-import type { Language, Place } from '../../sandbox/sandbox.ts';
+import type { Language, Workspace } from '../../sandbox/sandbox.ts';
 import type { Member } from './archive.ts';
 import {
   createNaming,
@@ -21,7 +21,7 @@ import { errorOf, limitsOf, outcomeOf, runtimeOf } from './run-facts.ts';
 export interface Gathering {
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly caller: Caller;
-  readonly place: Place | null;
+  readonly place: Workspace | null;
   readonly signal: AbortSignal;
   /** When it is packed, for files that are made for the crate. */
   readonly now: number;

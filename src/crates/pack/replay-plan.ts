@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { digestOf, type Digest } from '../../files/files.ts';
 import { openBelow, here, joinComponents, parseName, type Components } from '../../paths/paths.ts';
-import { languages, type Language, type Place } from '../../sandbox/sandbox.ts';
+import { languages, type Language, type Workspace } from '../../sandbox/sandbox.ts';
 import { canRunsRead } from '../../workspaces/workspaces.ts';
 import type { CrateMetadata, Entity } from '../crate.ts';
 import { changed } from './archive.ts';
@@ -174,14 +174,14 @@ const pieceBytes = 256 * 1024;
 
 /** A file of a user's place by the name that a run has for it. */
 export interface PlaceFile {
-  readonly place: Place;
+  readonly place: Workspace;
   readonly folder: string;
   readonly path: Components;
   readonly name: string;
 }
 
 /** Null where the name says a place that is gone with its run. */
-export function placeFile(place: Place, workingDir: string, name: string): PlaceFile | null {
+export function placeFile(place: Workspace, workingDir: string, name: string): PlaceFile | null {
   const isAbsolute = name.startsWith('/');
   const [root, ...below] = componentsOf(isAbsolute ? name : `${workingDir}/${name}`);
   if (root !== 'workspace' && root !== 'artifacts') return null;

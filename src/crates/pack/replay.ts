@@ -16,7 +16,7 @@ import {
   removeTree,
   type Components,
 } from '../../paths/paths.ts';
-import type { Place, RunEnd, Sandbox } from '../../sandbox/sandbox.ts';
+import type { Workspace, RunEnd, Sandbox } from '../../sandbox/sandbox.ts';
 import { collectBytes, collectText } from '../../streams.ts';
 import { giveTo } from '../../workspaces/workspaces.ts';
 import type { CrateMetadata } from '../crate.ts';
@@ -31,7 +31,7 @@ export interface ReplayOptions {
   readonly read: (path: string, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array> | null>;
   readonly sandbox: Sandbox;
   /** A place that nobody uses, as `openReplayPlace` makes one. */
-  readonly place: Place;
+  readonly place: Workspace;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -206,7 +206,7 @@ const replayFolder = '/workspace/replay';
 const folderName = 'replay';
 
 export interface ReplayPlace extends AsyncDisposable {
-  readonly place: Place;
+  readonly place: Workspace;
 }
 
 /**
@@ -256,7 +256,7 @@ function isInTheWay(error: unknown): boolean {
 
 /** Writes a file that the run is given, and gives its size. Its folders are made, and all of it belongs to the run. */
 export async function giveFile(
-  { uid, workspace, artifacts }: Place,
+  { uid, workspace, artifacts }: Workspace,
   name: string,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<number> {
@@ -274,7 +274,7 @@ export async function giveFile(
 }
 
 /** The folder of the run and /artifacts, as every run's are compared. */
-async function look({ workspace, artifacts }: Place) {
+async function look({ workspace, artifacts }: Workspace) {
   return {
     working: await snapshot(workspace, parseName('replay')),
     artifacts: await snapshot(artifacts, here),
@@ -300,7 +300,7 @@ function differences(before: Look, after: Look): { names: string[]; complete: bo
 
 /** Files that no crate could hold, such as links and hidden ones, are no results. */
 async function hashes(
-  place: Place,
+  place: Workspace,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<Map<string, string>> {

@@ -2,13 +2,13 @@ import { WorkcrateError } from '../../errors.ts';
 import { openCgroups } from '../cgroups/cgroups.ts';
 import { watchedDisk } from '../disk.ts';
 import { fitLimits, readFileMax, readHardLimits } from '../hard-limits.ts';
-import { packagesOf, runtimesOf } from '../interpreters.ts';
+import { createPackageLookup, createRuntimeLookup } from '../interpreters.ts';
 import {
   languages,
   runQueue,
   type Holds,
-  type Limits,
-  type Place,
+  type RunLimitSettings,
+  type Workspace,
   type Sandbox,
   type SandboxOptions,
 } from '../sandbox.ts';
@@ -16,7 +16,7 @@ import { seccompProgram } from '../seccomp/seccomp.ts';
 import { memoryOfEach } from './fork-server.ts';
 import { demandPrograms, findPython, outerEnvironment, sweepStages } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
-import { createPool, type Pool } from './pool.ts';
+import { createInterpreterPool, type InterpreterPool } from './pool.ts';
 import { runOn } from './worker.ts';
 
 export interface BubblewrapOptions extends SandboxOptions {
@@ -26,7 +26,7 @@ export interface BubblewrapOptions extends SandboxOptions {
 
 /** Users whose interpreters are kept waiting; of more, whoever ran nothing for longest has a cold start. */
 const mostPools = 16;
-const answerMs = 4;
+const forkServerAnswerMs = 4;
 
 /** Linux namespaces by bubblewrap, with interpreters that are forked before they are asked for. */
 export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<Sandbox> {
@@ -39,12 +39,16 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   if (seccomp === null)
     throw new WorkcrateError('sandbox_unavailable', `There is no system call filter for ${process.arch}.`);
   const python = await findPython(options.python);
-  const runtime = runtimesOf({ python: python.path, bash: '/bin/bash', path: outerEnvironment.PATH });
-  const pythonPackages = packagesOf(python.path, outerEnvironment.PATH);
+  const runtime = createRuntimeLookup({
+    python: python.path,
+    bash: '/bin/bash',
+    path: outerEnvironment.PATH,
+  });
+  const pythonPackages = createPackageLookup(python.path, outerEnvironment.PATH);
   const cgroups = openCgroups({ name: 'workcrate' });
   await cgroups.sweep();
   const queue = runQueue(options);
-  const pools = new Map<string, Pool>();
+  const pools = new Map<string, InterpreterPool>();
   const { log } = options;
   const { limits, openFiles, warnings } = fitLimits(
     options.limits,
@@ -58,21 +62,21 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   let closing = false;
 
   /** Of users whose folders were made again: what waits there sees folders that are gone. */
-  const retired = new Set<Pool>();
-  const closeIfIdle = async (pool: Pool): Promise<void> => {
+  const retired = new Set<InterpreterPool>();
+  const closeIfIdle = async (pool: InterpreterPool): Promise<void> => {
     if (pool.running > 0 || !retired.delete(pool)) return;
     await pool.close();
   };
 
-  const retire = (pool: Pool): void => {
+  const retire = (pool: InterpreterPool): void => {
     retired.add(pool);
     void closeIfIdle(pool);
   };
 
-  const poolOf = (user: string, place: Place): Pool => {
+  const poolOf = (user: string, place: Workspace): InterpreterPool => {
     const last = pools.get(user);
     if (last?.place === place) return last;
-    const pool = createPool(place, { ...options, ...shared });
+    const pool = createInterpreterPool(place, { ...options, ...shared });
     pools.set(user, pool);
     if (last !== undefined) retire(last);
     if (pools.size > mostPools) void closeOldest(pools);
@@ -80,17 +84,17 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   };
 
   /** A moment later, when whoever waits for the run that made the gap has its answer. */
-  const fillBehind = (pool: Pool): void => {
+  const fillBehind = (pool: InterpreterPool): void => {
     const complain = (error: unknown): void =>
       void (closing || log.error('sandbox.pool_not_filled', { error }));
     const tend = (): Promise<void> => (retired.has(pool) ? closeIfIdle(pool) : pool.fill());
-    setTimeout(() => void tend().catch(complain), answerMs).unref();
+    setTimeout(() => void tend().catch(complain), forkServerAnswerMs).unref();
   };
 
   return {
     kind: 'bubblewrap',
     languages,
-    holds: holdsOf(cgroups.holds, options.network, limits),
+    holds: describeBubblewrapLimits(cgroups.holds, options.network, limits),
     limits,
     warnings,
     runtime,
@@ -133,7 +137,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   };
 }
 
-async function closeOldest(pools: Map<string, Pool>): Promise<void> {
+async function closeOldest(pools: Map<string, InterpreterPool>): Promise<void> {
   const idle = [...pools].filter(([, pool]) => pool.running === 0);
   const [user, pool] = idle.sort(([, a], [, b]) => a.lastUsed - b.lastUsed)[0] ?? [];
   if (user === undefined) return;
@@ -141,10 +145,10 @@ async function closeOldest(pools: Map<string, Pool>): Promise<void> {
   await pool!.close();
 }
 
-function holdsOf(
+function describeBubblewrapLimits(
   cgroups: Pick<Holds, 'memory' | 'processes' | 'cpu'>,
   network: 'none' | 'host',
-  limits: Limits,
+  limits: RunLimitSettings,
 ): Holds {
   const gigabytes = (memoryOfEach(limits) / 1024 ** 3).toFixed(1);
   const each = `the limit of ${gigabytes} GB is for each process, not for the whole run`;

@@ -5,13 +5,13 @@ import type { Readable } from 'node:stream';
 import { errnoOf, WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Cgroups, Group } from '../cgroups/cgroups.ts';
-import type { Language, Limits, Place } from '../sandbox.ts';
-import { cannotStart, cellCommand, makeStage, mountsOf, notMade, outerEnvironment } from './launch.ts';
-import { cellMark } from './leftovers.ts';
+import type { Language, RunLimitSettings, Workspace } from '../sandbox.ts';
+import { cannotStart, cellCommand, makeStage, listMounts, notMade, outerEnvironment } from './launch.ts';
+import { sandboxMark } from './leftovers.ts';
 import type { CellOptions } from './user-sandbox.ts';
 
 /** A run whose init waits for the server to have its ends of the pipes. */
-export interface Made {
+export interface ForkedWorker {
   readonly made: string;
   /** As the fork server knows it. */
   readonly pid: number;
@@ -19,9 +19,9 @@ export interface Made {
   readonly ends: readonly number[];
 }
 
-type Event =
+type ForkServerEvent =
   | { readonly up: true }
-  | Made
+  | ForkedWorker
   | { readonly unmade: string; readonly error: string }
   | { readonly gone: string };
 
@@ -31,7 +31,7 @@ export interface ForkServer {
   readonly pid: number;
   readonly ended: Promise<void>;
   send(command: Readonly<Record<string, string>>): void;
-  make(id: string, language: Language): Promise<Made>;
+  make(id: string, language: Language): Promise<ForkedWorker>;
   close(): Promise<void>;
 }
 
@@ -39,29 +39,29 @@ const startMs = 15_000;
 
 /** `gone` is told of every run that has been reaped. */
 export async function startForkServer(
-  place: Place,
+  place: Workspace,
   options: CellOptions,
   gone: (id: string) => void,
 ): Promise<ForkServer> {
   const stage = place.uid === null ? null : makeStage();
-  const mounts = mountsOf({ ...options, place });
+  const mounts = listMounts({ ...options, place });
   const [command, ...args] = cellCommand(stage, { ...options, mounts, uid: place.uid });
   const child = spawn(command!, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...outerEnvironment, ...cellMark },
+    env: { ...outerEnvironment, ...sandboxMark },
     // A group of its own: bubblewrap has several processes until it is set up, and all have to be reached.
     detached: true,
   });
-  const ended = endOf(child).finally(() => stage?.[Symbol.dispose]());
+  const ended = waitForChildExit(child).finally(() => stage?.[Symbol.dispose]());
   const complaints = lastWords(child.stderr!);
-  const { up, made, makes } = listen(child, ended, complaints, gone);
+  const { up, made, makes } = listenToForkServer(child, ended, complaints, gone);
 
   const send = (given: object): void => void child.stdin!.write(`${JSON.stringify(given)}\n`);
-  send(settingsOf(options));
+  send(toForkServerSettings(options));
   const late = setTimeout(() => killGroup(child), startMs);
   await up.finally(() => clearTimeout(late));
   return {
-    pid: onlyChildOf(child.pid!),
+    pid: findOnlyChild(child.pid!),
     ended,
     send,
     make(id, language) {
@@ -81,18 +81,18 @@ export async function startForkServer(
 }
 
 /** Follows what the fork server tells; once it has ended, whatever is waited for fails. */
-function listen(
+function listenToForkServer(
   child: ChildProcess,
   ended: Promise<void>,
   complaints: () => string,
   gone: (id: string) => void,
 ) {
   const up = Promise.withResolvers<void>();
-  const makes = new Map<string, PromiseWithResolvers<Made>>();
+  const makes = new Map<string, PromiseWithResolvers<ForkedWorker>>();
   let failure: WorkcrateError | null = null;
   child.stdin!.on('error', () => {});
   createInterface({ input: child.stdout! }).on('line', (line) => {
-    const event = JSON.parse(line) as Event;
+    const event = JSON.parse(line) as ForkServerEvent;
     if ('up' in event) up.resolve();
     else if ('made' in event) makes.get(event.made)?.resolve(event);
     else if ('unmade' in event) makes.get(event.unmade)?.reject(notMade(event.error));
@@ -104,8 +104,8 @@ function listen(
     for (const { reject } of makes.values()) reject(failure);
   };
   void ended.then(fail);
-  const made = (id: string): Promise<Made> => {
-    const waiting = Promise.withResolvers<Made>();
+  const made = (id: string): Promise<ForkedWorker> => {
+    const waiting = Promise.withResolvers<ForkedWorker>();
     if (failure !== null) waiting.reject(failure);
     makes.set(id, waiting);
     return waiting.promise;
@@ -122,14 +122,14 @@ function killGroup({ pid }: ChildProcess): void {
 }
 
 /** Of a program that cannot be started at all there is no other end. */
-function endOf(child: ChildProcess): Promise<void> {
+function waitForChildExit(child: ChildProcess): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   child.once('error', () => resolve());
   child.once('close', () => resolve());
   return promise;
 }
 
-function settingsOf({ network, limits, openFiles, seccomp, cgroups }: CellOptions) {
+function toForkServerSettings({ network, limits, openFiles, seccomp, cgroups }: CellOptions) {
   // Well above what the cgroup allows: that one counts how often it had to refuse, and this one counts all processes of
   // the uid, those that another server on the machine runs by it included.
   const processes = limits.processes * (cgroups.holds.processes === true ? 4 : 1);
@@ -151,7 +151,7 @@ function settingsOf({ network, limits, openFiles, seccomp, cgroups }: CellOption
 }
 
 /** Without a cgroup the kernel holds each process by itself, and Node lays claim to 2 GB before it does anything. */
-export const memoryOfEach = ({ memoryBytes }: Limits): number => memoryBytes + 2 * 1024 ** 3;
+export const memoryOfEach = ({ memoryBytes }: RunLimitSettings): number => memoryBytes + 2 * 1024 ** 3;
 
 /** The end of what was complained of, for the error. */
 function lastWords(stderr: Readable): () => string {
@@ -163,7 +163,7 @@ function lastWords(stderr: Readable): () => string {
 /** What a worker needs of its cgroup. */
 export type RunGroup = Pick<Group, 'add' | 'events' | 'kill'>;
 
-interface Slot {
+interface GroupSlot {
   readonly group: Group;
   /** What had been counted before the run that has it now. */
   before: ReturnType<Group['events']>;
@@ -173,20 +173,20 @@ interface Slot {
 const mostFree = 16;
 
 /** The cgroups of one user's runs. To make one takes the kernel a millisecond, so a run leaves its to the next. */
-export function recycledGroups(cgroups: Cgroups, limits: Limits, log: Log) {
-  const free: Slot[] = [];
-  const taken = new Map<string, Slot>();
-  const remove = ({ group }: Slot): void =>
+export function recycledGroups(cgroups: Cgroups, limits: RunLimitSettings, log: Log) {
+  const free: GroupSlot[] = [];
+  const taken = new Map<string, GroupSlot>();
+  const remove = ({ group }: GroupSlot): void =>
     void group.remove().catch((error: unknown) => log.error('sandbox.group_stays', { error }));
 
   return {
     take(id: string): RunGroup | null {
       if (cgroups.kind === 'none') return null;
-      const slot = free.pop() ?? { group: cgroups.make(id, limits), before: nothing, wasKilled: false };
+      const slot = free.pop() ?? { group: cgroups.make(id, limits), before: noGroupEvents, wasKilled: false };
       taken.set(id, slot);
       return {
         add: (pid) => slot.group.add(pid),
-        events: () => since(slot),
+        events: () => countEventsSince(slot),
         kill() {
           slot.wasKilled = true;
           slot.group.kill();
@@ -211,36 +211,36 @@ export function recycledGroups(cgroups: Cgroups, limits: Limits, log: Log) {
   };
 }
 
-const nothing = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null, cpuMs: null };
+const noGroupEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null, cpuMs: null };
 
-function since({ group, before }: Slot): ReturnType<Group['events']> {
+function countEventsSince({ group, before }: GroupSlot): ReturnType<Group['events']> {
   const now = group.events();
   const oomKilled = now.oomKilled - before.oomKilled;
   return { ...now, oomKilled, pidsRefused: now.pidsRefused - before.pidsRefused };
 }
 
 /** What this machine calls a child of the fork server, which knows it by its pid inside. */
-export function hostPidOf(parent: number, innerPid: number): number {
+export function findHostPid(parent: number, innerPid: number): number {
   // The newest is the last.
-  const found = childrenOf(parent).findLast((pid) => innerOf(pid) === innerPid);
+  const found = listChildPids(parent).findLast((pid) => readInnerPid(pid) === innerPid);
   if (found === undefined) throw new WorkcrateError('sandbox_failed', 'A run ended before it began.');
   return Number(found);
 }
 
 /** What bubblewrap has started, once that has said that it is up. */
-function onlyChildOf(parent: number): number {
-  const [child] = childrenOf(parent);
+function findOnlyChild(parent: number): number {
+  const [child] = listChildPids(parent);
   if (child === undefined) throw new WorkcrateError('sandbox_failed', 'The sandbox ended while it began.');
   return Number(child);
 }
 
-function childrenOf(parent: number): string[] {
+function listChildPids(parent: number): string[] {
   const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'latin1');
   return text.split(' ').filter((pid) => pid !== '');
 }
 
 /** The second number: as seen from the namespace below this one. */
-function innerOf(pid: string): number {
+function readInnerPid(pid: string): number {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');
   return Number(/^NSpid:\s+\d+\s+(\d+)/m.exec(status)?.[1]);
 }

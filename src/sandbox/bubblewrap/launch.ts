@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
 import { insideFolder } from '../inside-folder.ts';
-import type { Place } from '../sandbox.ts';
+import type { Workspace } from '../sandbox.ts';
 
 /** Where a root server binds what a cell is to see of it. Empty for everybody but the cell. */
 export interface Stage extends Disposable {
@@ -23,7 +23,7 @@ export interface Stage extends Disposable {
 }
 
 /** All that a run has in its environment. A Python from elsewhere is the one that its children find too. */
-function environmentOf(python: string) {
+function makeForkServerEnvironment(python: string) {
   const own = python.startsWith('/usr/') ? [] : [dirname(python)];
   return {
     PATH: ['/opt/workcrate/bin', ...own, '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
@@ -57,7 +57,7 @@ export function sweepStages(): void {
 
 export interface Profile {
   readonly uid: number | null;
-  readonly mounts: readonly Mount[];
+  readonly mounts: readonly BindMount[];
   readonly network: 'none' | 'host';
   readonly python: string;
 }
@@ -70,46 +70,50 @@ export function cellCommand(stage: Stage | null, profile: Profile): string[] {
   const { uid } = profile;
   if (stage === null) return bubblewrap(profile, (mount) => mount.source);
   const staged = profile.mounts.map((mount, at) => ({ mount, at: standIn(stage, mount, at) }));
-  const sourceOf = (wanted: Mount): string => staged.find(({ mount }) => mount === wanted)!.at;
+  const sourceOf = (wanted: BindMount): string => staged.find(({ mount }) => mount === wanted)!.at;
   return [
-    ...words('unshare --mount --propagation private -- /bin/sh -c'),
+    ...splitFlags('unshare --mount --propagation private -- /bin/sh -c'),
     bindAll,
     'sh',
     ...staged.flatMap(({ mount, at }) => [mount.source, at]),
-    ...words(`-- setpriv --reuid ${uid} --regid ${uid} --clear-groups --`),
+    ...splitFlags(`-- setpriv --reuid ${uid} --regid ${uid} --clear-groups --`),
     ...bubblewrap(profile, sourceOf),
   ];
 }
 
-const words = (text: string): string[] => text.split(' ');
+const splitFlags = (text: string): string[] => text.split(' ');
 
 const bindAll =
   'while [ "$1" != -- ]; do mount --bind -- "$1" "$2" || exit 1; shift 2; done; shift; exec "$@"';
 
 /** An empty folder or file for something to be bound to. */
-function standIn(stage: Stage, { source }: Mount, number: number): string {
+function standIn(stage: Stage, { source }: BindMount, number: number): string {
   const path = join(stage.folder, `mount-${number}`);
   if (statSync(source).isDirectory()) mkdirSync(path);
   else writeFileSync(path, '');
   return path;
 }
 
-function bubblewrap(profile: Profile, sourceOf: (mount: Mount) => string): string[] {
+function bubblewrap(profile: Profile, sourceOf: (mount: BindMount) => string): string[] {
   const { mounts, network, python } = profile;
   return [
     // Root of its own user namespace, nobody outside: the fork server makes namespaces, runs do not.
-    ...words('bwrap --unshare-user --uid 0 --gid 0 --cap-add ALL'),
-    ...words('--unshare-pid --as-pid-1 --unshare-ipc --unshare-uts --unshare-cgroup-try'),
+    ...splitFlags('bwrap --unshare-user --uid 0 --gid 0 --cap-add ALL'),
+    ...splitFlags('--unshare-pid --as-pid-1 --unshare-ipc --unshare-uts --unshare-cgroup-try'),
     ...(network === 'none' ? ['--unshare-net'] : []),
     // No --json-status-fd: where the server is killed before that is read, bubblewrap ends and its child waits for good.
-    ...words('--hostname sandbox --die-with-parent --new-session --clearenv'),
-    ...Object.entries(environmentOf(python)).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...splitFlags('--hostname sandbox --die-with-parent --new-session --clearenv'),
+    ...Object.entries(makeForkServerEnvironment(python)).flatMap(([name, value]) => [
+      '--setenv',
+      name,
+      value,
+    ]),
     ...systemArguments(),
-    ...words('--proc /proc --dev /dev --dir /tmp --dir /home/user --dir /tools --dir /skills'),
+    ...splitFlags('--proc /proc --dev /dev --dir /tmp --dir /home/user --dir /tools --dir /skills'),
     ...(network === 'host' ? hostNames : []),
     ...mounts.flatMap((mount) => [mount.writable ? '--bind' : '--ro-bind', sourceOf(mount), mount.target]),
     // Both are memory that all runs of a user would share and could fill.
-    ...words('--remount-ro /dev --remount-ro /'),
+    ...splitFlags('--remount-ro /dev --remount-ro /'),
     '--',
     python,
     '/opt/workcrate/inside/forkserver.py',
@@ -123,14 +127,14 @@ const hostNames = ['--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'];
 export const outerEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
 
 /** What of the host is seen inside, and where. */
-export interface Mount {
+export interface BindMount {
   readonly source: string;
   readonly target: string;
   readonly writable: boolean;
 }
 
 export interface MountOptions {
-  readonly place: Place;
+  readonly place: Workspace;
   readonly tools: string | null;
   readonly skills: string | null;
   /** Where Python lives when that is not below /usr, else null. */
@@ -138,7 +142,7 @@ export interface MountOptions {
 }
 
 /** What programs of /usr look for in /etc. Nothing there is a secret, and none has to exist. */
-const harmless = [
+const harmlessEtcEntries = [
   'alternatives',
   'fonts',
   'ld.so.cache',
@@ -154,11 +158,11 @@ const harmless = [
   'timezone',
 ];
 
-export function mountsOf({ place, tools, skills, pythonPrefix }: MountOptions): Mount[] {
-  const readOnly = (source: string, target: string): Mount => ({ source, target, writable: false });
-  const writable = (source: string, target: string): Mount => ({ source, target, writable: true });
+export function listMounts({ place, tools, skills, pythonPrefix }: MountOptions): BindMount[] {
+  const readOnly = (source: string, target: string): BindMount => ({ source, target, writable: false });
+  const writable = (source: string, target: string): BindMount => ({ source, target, writable: true });
   return [
-    ...harmless
+    ...harmlessEtcEntries
       .map((name) => `/etc/${name}`)
       .filter((path) => existsSync(path))
       .map((path) => readOnly(path, path)),
@@ -227,7 +231,7 @@ function demandVisible(prefix: string): void {
     );
 }
 
-const packages: Readonly<Record<string, string>> = {
+const debianPackages: Readonly<Record<string, string>> = {
   bwrap: 'bubblewrap',
   mount: 'mount',
   setpriv: 'util-linux',
@@ -237,11 +241,11 @@ const packages: Readonly<Record<string, string>> = {
 /** Refuses to begin where a program is missing, and names the package that has it. */
 export function demandPrograms(asRoot: boolean): void {
   if (process.platform !== 'linux')
-    throw unavailable('Bubblewrap needs Linux. On other systems use --sandbox docker.');
+    throw sandboxUnavailableError('Bubblewrap needs Linux. On other systems use --sandbox docker.');
   const needed = asRoot ? ['bwrap', 'mount', 'setpriv', 'unshare'] : ['bwrap'];
-  const missing = needed.filter((name) => !isInstalled(name)).map((name) => packages[name]!);
+  const missing = needed.filter((name) => !isInstalled(name)).map((name) => debianPackages[name]!);
   if (missing.length > 0)
-    throw unavailable(
+    throw sandboxUnavailableError(
       `The sandbox needs ${missing.join(' and ')}, which is not installed. On Debian: apt-get install ${missing.join(' ')}`,
     );
 }
@@ -252,16 +256,18 @@ function isInstalled(name: string): boolean {
 
 /** What bubblewrap or the fork server said last, and what to do about it where that is known. */
 export function cannotStart(words: string): WorkcrateError {
-  const known = remedies.find(([pattern]) => pattern.test(words))?.[1];
+  const known = bubblewrapRemedies.find(([pattern]) => pattern.test(words))?.[1];
   const remedy = known === undefined ? '' : ` ${known}`;
-  return unavailable(`Bubblewrap cannot make a sandbox here: ${words || 'it gave no reason'}.${remedy}`);
+  return sandboxUnavailableError(
+    `Bubblewrap cannot make a sandbox here: ${words || 'it gave no reason'}.${remedy}`,
+  );
 }
 
 const allowNamespaces =
   'This machine does not let ordinary users make namespaces. Allow it (sysctl kernel.unprivileged_userns_clone=1, ' +
   'or on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0), or use --sandbox docker.';
 
-const remedies: readonly (readonly [RegExp, string])[] = [
+const bubblewrapRemedies: readonly (readonly [RegExp, string])[] = [
   [/uid map|new namespace|user namespaces|CLONE_NEWUSER|loopback/i, allowNamespaces],
   [
     /mount proc|Can't mount proc/i,
@@ -273,7 +279,7 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-function unavailable(message: string): WorkcrateError {
+function sandboxUnavailableError(message: string): WorkcrateError {
   return new WorkcrateError('sandbox_unavailable', message);
 }
 

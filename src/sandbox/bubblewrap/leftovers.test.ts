@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '../../eventually.testing.ts';
-import { cellMark, endLeftovers } from './leftovers.ts';
+import { sandboxMark, endLeftovers } from './leftovers.ts';
 
 const crash = fileURLToPath(new URL('crash.testing.ts', import.meta.url));
 
@@ -61,11 +61,15 @@ async function waiting(name: string, mark: Record<string, string>): Promise<Chil
 }
 
 test('a start ends what a dead server left, and nothing else', async () => {
-  const [[variable, own]] = Object.entries(cellMark) as [[string, string]];
+  const [[variable, own]] = Object.entries(sandboxMark) as [[string, string]];
   // The same pid with another start: a server that is no more.
   const dead = { [variable]: own.replace(/-\d+-cell$/, '-1-cell') };
   const left = await waiting('bwrap', dead);
-  const others = [await waiting('bwrap', cellMark), await waiting('other', dead), await waiting('bwrap', {})];
+  const others = [
+    await waiting('bwrap', sandboxMark),
+    await waiting('other', dead),
+    await waiting('bwrap', {}),
+  ];
   try {
     const end = once(left, 'exit');
     // Not how many it ended: another server that starts just now may have been first.

@@ -3,9 +3,9 @@ import { groupNames, readProcess } from '../cgroups/processes.ts';
 
 /** In the environment of every bubblewrap that a server starts: which server that is, by its pid and start. */
 const variable = 'WORKCRATE_CELL';
-const names = groupNames('workcrate');
+const serverMarks = groupNames('workcrate');
 
-export const cellMark = { [variable]: names.of('cell') };
+export const sandboxMark = { [variable]: serverMarks.of('cell') };
 
 /**
  * Ends what servers that were killed left behind, and tells how many. Only processes called bwrap, whose environment
@@ -15,8 +15,8 @@ export function endLeftovers(): number {
   const left = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => attempt(() => isLeftOver(pid), false));
-  for (const pid of left) attempt(() => process.kill(pid, 'SIGKILL'), false);
+    .filter((pid) => ignoreEndedProcess(() => isLeftOver(pid), false));
+  for (const pid of left) ignoreEndedProcess(() => process.kill(pid, 'SIGKILL'), false);
   return left.length;
 }
 
@@ -31,11 +31,11 @@ function isLeftOver(pid: number): boolean {
     .filter((entry) => entry.startsWith(`${variable}=`))
     .map((entry) => entry.slice(variable.length + 1));
   // The same process all the while: its pid was not given to another meanwhile.
-  return marks.some(names.isLeftOver) && readProcess(pid)?.started === before;
+  return marks.some(serverMarks.isLeftOver) && readProcess(pid)?.started === before;
 }
 
 /** A process may end while it is looked at. */
-function attempt<T>(act: () => T, otherwise: T): T {
+function ignoreEndedProcess<T>(act: () => T, otherwise: T): T {
   try {
     return act();
   } catch {

@@ -5,13 +5,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../../eventually.testing.ts';
 import { contractOptions } from '../sandbox.contract.ts';
 import { testPlaces } from '../places.testing.ts';
-import type { Language, Place, Sandbox, SandboxOptions } from '../sandbox.ts';
+import type { Language, Workspace, Sandbox, SandboxOptions } from '../sandbox.ts';
 import { bubblewrapSandbox } from './bubblewrap.ts';
 import { collectText } from '../../streams.ts';
 
 interface Bench extends AsyncDisposable {
   readonly sandbox: Sandbox;
-  place(user: string): Promise<Place>;
+  place(user: string): Promise<Workspace>;
   run(language: Language, code: string, user?: string): Promise<string>;
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../observability/log.ts';
-import { languages, sandboxClosed, type Language, type Place } from '../sandbox.ts';
-import { startCell, type Cell, type CellOptions } from './user-sandbox.ts';
+import { languages, sandboxClosed, type Language, type Workspace } from '../sandbox.ts';
+import { startCell, type UserSandbox, type CellOptions } from './user-sandbox.ts';
 import type { Worker } from './worker.ts';
 
-export interface PoolOptions extends CellOptions {
+export interface InterpreterPoolOptions extends CellOptions {
   readonly warm: Readonly<Record<Language, number>>;
   readonly log: Log;
 }
@@ -12,12 +12,12 @@ export interface PoolOptions extends CellOptions {
 /** A worker together with the cell that it can be stopped through. */
 export interface Taken {
   readonly worker: Worker;
-  readonly cell: Cell;
+  readonly cell: UserSandbox;
 }
 
 /** One user's interpreters: some wait, each for one run; whoever finds none waits while one is forked. */
-export interface Pool {
-  readonly place: Place;
+export interface InterpreterPool {
+  readonly place: Workspace;
   readonly warm: number;
   /** Runs that have been taken and are not over. */
   readonly running: number;
@@ -29,8 +29,8 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-export function createPool(place: Place, options: PoolOptions): Pool {
-  let starting: Promise<Cell> | null = null;
+export function createInterpreterPool(place: Workspace, options: InterpreterPoolOptions): InterpreterPool {
+  let starting: Promise<UserSandbox> | null = null;
   const waiting: Record<Language, Taken[]> = { python: [], node: [], bash: [] };
   const making: Record<Language, number> = { python: 0, node: 0, bash: 0 };
   /** Runs that found none, and take the next that is made. */
@@ -39,12 +39,12 @@ export function createPool(place: Place, options: PoolOptions): Pool {
   let closed = false;
 
   /** The cell that there is, or another where the last has died. */
-  const cellNow = (): Promise<Cell> => {
+  const cellNow = (): Promise<UserSandbox> => {
     starting ??= start();
     return starting;
   };
 
-  const start = async (): Promise<Cell> => {
+  const start = async (): Promise<UserSandbox> => {
     try {
       const cell = await startCell(place, options);
       void cell.ended.then(() => forget(cell));
@@ -55,7 +55,7 @@ export function createPool(place: Place, options: PoolOptions): Pool {
     }
   };
 
-  const forget = (cell: Cell): void => {
+  const forget = (cell: UserSandbox): void => {
     starting = null;
     for (const language of languages)
       waiting[language] = waiting[language].filter((taken) => taken.cell !== cell);
@@ -76,7 +76,7 @@ export function createPool(place: Place, options: PoolOptions): Pool {
       const first = impatient[language].shift();
       if (first !== undefined) return first.resolve(taken);
       waiting[language].push(taken);
-      void taken.worker.outcome.then(() => remove(waiting[language], taken));
+      void taken.worker.outcome.then(() => removeItem(waiting[language], taken));
     } catch (error) {
       // Whoever counted on it tries for itself.
       const first = impatient[language].shift();
@@ -148,7 +148,7 @@ export function createPool(place: Place, options: PoolOptions): Pool {
   };
 }
 
-function remove<T>(list: T[], item: T): void {
+function removeItem<T>(list: T[], item: T): void {
   const at = list.indexOf(item);
   if (at >= 0) list.splice(at, 1);
 }

@@ -1,12 +1,12 @@
 import type { Log } from '../../observability/log.ts';
 import type { Cgroups } from '../cgroups/cgroups.ts';
-import type { Language, Limits, Place } from '../sandbox.ts';
+import type { Language, RunLimitSettings, Workspace } from '../sandbox.ts';
 import {
-  hostPidOf,
+  findHostPid,
   recycledGroups,
   startForkServer,
   type ForkServer,
-  type Made,
+  type ForkedWorker,
   type RunGroup,
 } from './fork-server.ts';
 import type { MountOptions } from './launch.ts';
@@ -15,7 +15,7 @@ import { openEnds, plugIn, type Worker } from './worker.ts';
 export interface CellOptions extends Omit<MountOptions, 'place'> {
   readonly python: string;
   readonly network: 'none' | 'host';
-  readonly limits: Limits;
+  readonly limits: RunLimitSettings;
   /** Of each process of a run. */
   readonly openFiles: number;
   readonly seccomp: Buffer;
@@ -24,7 +24,7 @@ export interface CellOptions extends Omit<MountOptions, 'place'> {
 }
 
 /** One user's skeleton with the fork server in it. All that it makes dies with it, and it with this process. */
-export interface Cell {
+export interface UserSandbox {
   /** Resolves when it is gone. */
   readonly ended: Promise<void>;
   /** Makes an interpreter that waits for a run. */
@@ -40,7 +40,7 @@ export interface Cell {
   close(): Promise<void>;
 }
 
-export async function startCell(place: Place, options: CellOptions): Promise<Cell> {
+export async function startCell(place: Workspace, options: CellOptions): Promise<UserSandbox> {
   const groups = recycledGroups(options.cgroups, options.limits, options.log);
   const alive = new Map<string, PromiseWithResolvers<void>>();
   const buried = (id: string): void => {
@@ -56,9 +56,9 @@ export async function startCell(place: Place, options: CellOptions): Promise<Cel
   };
   void server.ended.then(bury);
 
-  const bound = async (id: string, { pid }: Made): Promise<RunGroup | null> => {
+  const bound = async (id: string, { pid }: ForkedWorker): Promise<RunGroup | null> => {
     const group = groups.take(id);
-    await group?.add(hostPidOf(server.pid, pid));
+    await group?.add(findHostPid(server.pid, pid));
     return group;
   };
 
@@ -69,7 +69,7 @@ export async function startCell(place: Place, options: CellOptions): Promise<Cel
       try {
         const made = await server.make(id, language);
         const group = await bound(id, made);
-        return await opened(server, id, language, made, group);
+        return await openWorker(server, id, language, made, group);
       } catch (error) {
         // Also one that comes late after all; one that was never made has nobody to bury.
         server.send({ kill: id });
@@ -86,11 +86,11 @@ export async function startCell(place: Place, options: CellOptions): Promise<Cel
 }
 
 /** From here on the worker can go on by itself. */
-async function opened(
+async function openWorker(
   server: ForkServer,
   id: string,
   language: Language,
-  { ends }: Made,
+  { ends }: ForkedWorker,
   group: RunGroup | null,
 ): Promise<Worker> {
   const worker = plugIn(openEnds(server.pid, ends), id, language, group);

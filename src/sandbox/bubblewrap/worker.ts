@@ -3,11 +3,11 @@ import { Socket } from 'node:net';
 import type { WatchedDisk } from '../disk.ts';
 import {
   signalName,
-  stopping,
+  createStopper,
   type EndReason,
   type Language,
-  type Limits,
-  type Run,
+  type RunLimitSettings,
+  type SandboxRun,
   type RunEnd,
   type RunRequest,
   type StopReason,
@@ -17,7 +17,7 @@ import { notMade } from './launch.ts';
 import type { Taken } from './pool.ts';
 
 /** What the init of a run says last, or null if it was killed. */
-export type Outcome = {
+export type WorkerOutcome = {
   /** The exit code, or a signal as a negative number. */
   readonly code: number;
   /** Processes and threads that were left when it failed. */
@@ -36,7 +36,7 @@ export interface Worker {
   /** Resolves when it waits; rejects where its namespaces could not be made. */
   readonly ready: Promise<void>;
   /** Resolves when every process of it is dead. */
-  readonly outcome: Promise<Outcome>;
+  readonly outcome: Promise<WorkerOutcome>;
   begin(folder: string, code: string, stdin: string): void;
   /** Closes what the server holds of it, but for outputs that are being read. */
   release(): void;
@@ -47,9 +47,9 @@ export interface Worker {
 }
 
 /** Says that the server has its ends of the pipes; with that, the other side goes on. */
-export function plugIn(ends: Ends, id: string, language: Language, group: RunGroup | null): Worker {
+export function plugIn(ends: WorkerPipes, id: string, language: Language, group: RunGroup | null): Worker {
   const { task, stdin, stdout, stderr, status } = ends;
-  const { ready, outcome } = follow(status);
+  const { ready, outcome } = readWorkerStatus(status);
   ready.catch(() => {});
   task.write('!');
   const release = (): void => {
@@ -80,11 +80,11 @@ export function plugIn(ends: Ends, id: string, language: Language, group: RunGro
 }
 
 /** Lines that only the init of the run can write: it is not dumpable, so nobody inside gets at its descriptor. */
-function follow(status: Reading) {
+function readWorkerStatus(status: PipeReader) {
   const ready = Promise.withResolvers<void>();
-  const outcome = Promise.withResolvers<Outcome>();
+  const outcome = Promise.withResolvers<WorkerOutcome>();
   const hear = (line: string): void => {
-    const said = JSON.parse(line) as { ready: true } | { failed: string } | NonNullable<Outcome>;
+    const said = JSON.parse(line) as { ready: true } | { failed: string } | NonNullable<WorkerOutcome>;
     if ('ready' in said) ready.resolve();
     if ('code' in said) outcome.resolve(said);
     if ('failed' in said) ready.reject(notMade(said.failed));
@@ -104,16 +104,16 @@ function follow(status: Reading) {
 }
 
 /** The server's ends of the pipes of a run. */
-export interface Ends {
+export interface WorkerPipes {
   readonly task: Socket;
   readonly stdin: Socket;
-  readonly stdout: Reading;
-  readonly stderr: Reading;
-  readonly status: Reading;
+  readonly stdout: PipeReader;
+  readonly stderr: PipeReader;
+  readonly status: PipeReader;
 }
 
 /** What comes out of a pipe. A chunk is good until the next one is asked for. */
-export interface Reading {
+export interface PipeReader {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Nobody who may write is left: what is in the pipe still comes, and nothing after it. */
   end(): void;
@@ -126,7 +126,7 @@ const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
  * Opens the pipes of a process by their numbers. Node has no way to make a pipe: what it gives its children
  * are sockets, and those cannot be opened again as /dev/stdin and /dev/stderr.
  */
-export function openEnds(pid: number, numbers: readonly number[]): Ends {
+export function openEnds(pid: number, numbers: readonly number[]): WorkerPipes {
   const path = (at: number): string => `/proc/${pid}/fd/${numbers[at]}`;
   return {
     task: writingEnd(path(0)),
@@ -149,7 +149,7 @@ const mostInPipe = 1024 ** 2;
 const silentMs = 200;
 
 /** Reads into one buffer again and again: a fresh one for each chunk of a gigabyte makes the process large. */
-function readingEnd(path: string, chunkBytes: number): Reading {
+function readingEnd(path: string, chunkBytes: number): PipeReader {
   let buffer: Buffer | null = null;
   /** Whether the reader has had the last chunk; until it has, silence says nothing about the pipe. */
   let isTaken = true;
@@ -211,11 +211,11 @@ const watchAfterMs = 100;
 export function runOn(
   { worker, cell }: Taken,
   request: RunRequest,
-  { limits, disk }: { limits: Limits; disk: WatchedDisk },
+  { limits, disk }: { limits: RunLimitSettings; disk: WatchedDisk },
   over: () => void,
-): Run {
+): SandboxRun {
   const started = performance.now();
-  const stop = stopping({
+  const stop = createStopper({
     timeoutMs: request.timeoutMs,
     graceMs: limits.graceMs,
     signal: request.signal,
@@ -240,41 +240,45 @@ export function runOn(
     worker.release();
     worker.endOutputs();
     const events =
-      outcome?.code === 0 ? none : (worker.group?.events() ?? eventsWithoutGroup(outcome, limits));
+      outcome?.code === 0 ? noLimitEvents : (worker.group?.events() ?? eventsWithoutGroup(outcome, limits));
     over();
     return {
-      ...endOf(outcome, stop.reason, events),
+      ...toRunEnd(outcome, stop.reason, events),
       durationMs: Math.round((performance.now() - started) * 1000) / 1000,
     };
   };
   return { stdout: worker.stdout, stderr: worker.stderr, ended: finish() };
 }
 
-interface Events {
+interface LimitEvents {
   readonly oomKilled: number;
   readonly pidsRefused: number;
 }
 
 /** Of a run that went well nobody asks. */
-const none: Events = { oomKilled: 0, pidsRefused: 0 };
+const noLimitEvents: LimitEvents = { oomKilled: 0, pidsRefused: 0 };
 
 /** Where no cgroup counts refusals: who fails with all the processes it may have has run out of them. */
-function eventsWithoutGroup(outcome: Outcome, { processes }: Limits): Events {
+function eventsWithoutGroup(outcome: WorkerOutcome, { processes }: RunLimitSettings): LimitEvents {
   const ranOut = outcome !== null && outcome.crowd + 1 >= processes;
   return { oomKilled: 0, pidsRefused: ranOut ? 1 : 0 };
 }
 
-function endOf(outcome: Outcome, stopped: StopReason | null, events: Events): Omit<RunEnd, 'durationMs'> {
+function toRunEnd(
+  outcome: WorkerOutcome,
+  stopped: StopReason | null,
+  events: LimitEvents,
+): Omit<RunEnd, 'durationMs'> {
   const code = outcome?.code ?? null;
   const exitCode = code !== null && code >= 0 ? code : null;
   const signal = code !== null && code < 0 ? signalName(-code) : null;
   const killed = code === null ? 'SIGKILL' : signal;
-  const reason = stopped ?? (exitCode === 0 ? 'exit' : reasonOf(outcome, events));
+  const reason = stopped ?? (exitCode === 0 ? 'exit' : getWorkerEndReason(outcome, events));
   return { reason, exitCode, signal: reason === 'lost' ? null : killed };
 }
 
 /** A program that failed after it was refused memory or processes failed because of that. */
-function reasonOf(outcome: Outcome, events: Events): EndReason {
+function getWorkerEndReason(outcome: WorkerOutcome, events: LimitEvents): EndReason {
   if (events.oomKilled > 0 || outcome?.kernelMemory === true) return 'oom';
   if (events.pidsRefused > 0) return 'pids';
   if (outcome === null) return 'lost';

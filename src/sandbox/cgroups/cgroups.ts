@@ -34,7 +34,7 @@ export function openCgroups({ name }: { name: string }): Cgroups {
   const { branches, holds } = findBranches(currentGroups(), names.of('probe'));
   const open = new Set<Group>();
   return {
-    kind: kindOf(branches),
+    kind: getCgroupsKind(branches),
     holds,
     make(id, limits) {
       makeOrFail(branches, names.of(id), limits);
@@ -44,11 +44,11 @@ export function openCgroups({ name }: { name: string }): Cgroups {
     },
     async sweep() {
       const left = foldersIn(branches).filter(names.isLeftOver);
-      for (const folder of left) await end(groupAt(branches, folder));
+      for (const folder of left) await endGroup(groupAt(branches, folder));
       return left.length;
     },
     async close() {
-      await Promise.all([...open].map(end));
+      await Promise.all([...open].map(endGroup));
       open.clear();
     },
   };
@@ -64,7 +64,7 @@ function currentGroups(): OwnGroup[] {
   }
 }
 
-function kindOf(branches: readonly Branch[]): Cgroups['kind'] {
+function getCgroupsKind(branches: readonly Branch[]): Cgroups['kind'] {
   if (branches.length === 0) return 'none';
   return branches.some(({ version }) => version === 1) ? 'v1' : 'v2';
 }
@@ -82,7 +82,7 @@ function foldersIn(branches: readonly Branch[]): string[] {
   return [...new Set(branches.flatMap(({ directory }) => readdirSync(directory)))];
 }
 
-async function end(group: Group): Promise<void> {
+async function endGroup(group: Group): Promise<void> {
   group.kill();
   await group.remove();
 }
@@ -97,7 +97,7 @@ const probeLimits = { memoryBytes: 64 * 1024 * 1024, processes: 16, cpus: 0.1 };
 function findBranches(own: readonly OwnGroup[], probe: string): { branches: Branch[]; holds: GroupHolds } {
   const holds = new Map<Resource, true | string>();
   const branches = candidates(own, holds).filter((branch) => {
-    const refusal = tried(branch.directory, branch.version, () => tryOut(branch, probe));
+    const refusal = explainFailure(branch.directory, branch.version, () => tryOut(branch, probe));
     for (const resource of branch.resources) holds.set(resource, refusal ?? true);
     return refusal === null;
   });
@@ -130,7 +130,7 @@ function enabledInV2(
   const offered = v2Controllers(base);
   return wanted.filter((resource) => {
     if (!offered.includes(controllerOf[resource])) return false;
-    const refusal = tried(base, 2, () => enable(base, resource));
+    const refusal = explainFailure(base, 2, () => enable(base, resource));
     if (refusal !== null) holds.set(resource, refusal);
     return refusal === null;
   });
@@ -146,7 +146,7 @@ function tryOut(branch: Branch, probe: string): void {
 }
 
 /** Null where it went well, else why not and what would help. */
-function tried(directory: string, version: 1 | 2, act: () => void): string | null {
+function explainFailure(directory: string, version: 1 | 2, act: () => void): string | null {
   try {
     act();
     return null;
@@ -183,7 +183,7 @@ export interface OwnGroup {
   readonly directory: string;
 }
 
-interface Mount {
+interface CgroupMount {
   readonly version: 1 | 2;
   readonly controllers: readonly string[];
   /** Which group of the hierarchy stands at the mount point. */
@@ -198,12 +198,12 @@ interface Mount {
  */
 export function ownGroups(mountinfo: string, cgroup: string): OwnGroup[] {
   const mounts = cgroupMounts(mountinfo);
-  return lines(cgroup).flatMap((line) => {
+  return splitMountLines(cgroup).flatMap((line) => {
     const [, hierarchy = '', names = '', path = ''] = /^(\d+):([^:]*):(.*)$/.exec(line) ?? [];
     if (hierarchy === '' || isOutOfSight(path)) return [];
     const controllers = names.split(',').filter((name) => name !== '');
     const version = hierarchy === '0' ? 2 : 1;
-    const directory = folderOf(
+    const directory = findCgroupFolder(
       mounts.filter((mount) => mount.version === version && sameControllers(mount.controllers, controllers)),
       path,
     );
@@ -211,8 +211,8 @@ export function ownGroups(mountinfo: string, cgroup: string): OwnGroup[] {
   });
 }
 
-function cgroupMounts(mountinfo: string): Mount[] {
-  return lines(mountinfo).flatMap((line) => {
+function cgroupMounts(mountinfo: string): CgroupMount[] {
+  return splitMountLines(mountinfo).flatMap((line) => {
     // id, parent, device, root, mount point, options, any number of tags, a dash, type, source, options
     const [before = '', after = ''] = line.split(' - ', 2);
     const [, , , root = '', point = '', options = ''] = before.split(' ');
@@ -236,16 +236,16 @@ function sameControllers(options: readonly string[], controllers: readonly strin
 }
 
 /** A mount that can be written comes first; of equals the latest, which covers the others. */
-function folderOf(mounts: readonly Mount[], path: string): string | null {
+function findCgroupFolder(mounts: readonly CgroupMount[], path: string): string | null {
   const ordered = mounts.toReversed().sort((a, b) => Number(a.readOnly) - Number(b.readOnly));
   for (const { root, point } of ordered) {
-    const below = root === '/' ? path : belowRoot(root, path);
+    const below = root === '/' ? path : cutHierarchyRoot(root, path);
     if (below !== null) return below === '/' || below === '' ? point : `${point}${below}`;
   }
   return null;
 }
 
-function belowRoot(root: string, path: string): string | null {
+function cutHierarchyRoot(root: string, path: string): string | null {
   return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : null;
 }
 
@@ -261,6 +261,6 @@ function unescape(field: string): string {
   );
 }
 
-function lines(text: string): string[] {
+function splitMountLines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '');
 }

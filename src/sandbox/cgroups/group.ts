@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { errnoOf, WorkcrateError } from '../../errors.ts';
-import type { Limits } from '../sandbox.ts';
+import type { RunLimitSettings } from '../sandbox.ts';
 
 /** The processes of one run, bounded together. */
 export interface Group {
@@ -12,7 +12,7 @@ export interface Group {
    * kernel takes some 8 ms for it after a quiet time, so it is waited for elsewhere.
    */
   add(pid: number): Promise<void>;
-  events(): Events;
+  events(): CgroupEvents;
   /** Every process in it. They may take a moment to be gone. */
   kill(): void;
   /** Waits a few seconds for killed processes to be gone. To remove it twice is no fault. */
@@ -22,7 +22,7 @@ export interface Group {
 /** 1, 2, 4 … ms between attempts to remove a group: about four seconds in all. */
 const removals = 13;
 
-const nothing: Events = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null, cpuMs: null };
+const noCgroupEvents: CgroupEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null, cpuMs: null };
 
 /** Makes a folder in each branch and writes the limits. Leaves none where one fails. */
 export function makeFolders(branches: readonly Branch[], name: string, limits: GroupLimits): void {
@@ -46,9 +46,10 @@ export function groupAt(branches: readonly Branch[], name: string): Group {
   return {
     async add(pid) {
       // One after the other: each keeps a thread of the pool, and after the first the kernel is quick.
-      for (const { folder } of places) await enter(folder, pid);
+      for (const { folder } of places) await moveIntoGroup(folder, pid);
     },
-    events: () => Object.assign({ ...nothing }, ...places.map(({ branch, folder }) => branch.events(folder))),
+    events: () =>
+      Object.assign({ ...noCgroupEvents }, ...places.map(({ branch, folder }) => branch.events(folder))),
     kill() {
       for (const { branch, folder } of places) branch.kill(folder);
     },
@@ -58,7 +59,7 @@ export function groupAt(branches: readonly Branch[], name: string): Group {
   };
 }
 
-async function enter(folder: string, pid: number): Promise<void> {
+async function moveIntoGroup(folder: string, pid: number): Promise<void> {
   try {
     await writeFile(join(folder, 'cgroup.procs'), `${pid}`, { flag: constants.O_WRONLY });
   } catch (cause) {
@@ -91,10 +92,10 @@ export const resources = ['processes', 'memory', 'cpu'] as const;
 export type Resource = (typeof resources)[number];
 export const controllerOf = { processes: 'pids', memory: 'memory', cpu: 'cpu' } as const;
 
-export type GroupLimits = Pick<Limits, 'memoryBytes' | 'processes' | 'cpus'>;
+export type GroupLimits = Pick<RunLimitSettings, 'memoryBytes' | 'processes' | 'cpus'>;
 
 /** What happened in a group since it was made. */
-export interface Events {
+export interface CgroupEvents {
   /** Processes that were killed for want of memory. v2 kills all of the group, and counts the first of them twice. */
   readonly oomKilled: number;
   /** Forks that failed for the limit. */
@@ -106,7 +107,7 @@ export interface Events {
 /** How one resource is bounded and counted in a group, which is named by its folder. */
 export interface Controller {
   limit(group: string, limits: GroupLimits): void;
-  events(group: string): Partial<Events>;
+  events(group: string): Partial<CgroupEvents>;
 }
 
 /** A hierarchy in which groups can be made, below the server's own. A group of ours has a folder in each. */
@@ -118,7 +119,7 @@ export interface Branch extends Controller {
 }
 
 /** Does for all resources of a branch what is known for each. */
-export function together(controllers: readonly Controller[]): Controller {
+export function combineControllers(controllers: readonly Controller[]): Controller {
   return {
     limit(group, limits) {
       for (const controller of controllers) controller.limit(group, limits);
@@ -135,7 +136,7 @@ export function cpuQuotaUs(cpus: number): number {
 }
 
 /** More rounds than a fork bomb needs that has its forks refused. */
-const mostRounds = 100;
+const maxKillRounds = 100;
 
 /** Never creates: a file that this kernel lacks has to be ENOENT. */
 export function writeControl(directory: string, file: string, value: string): void {
@@ -169,13 +170,13 @@ export function readControl(directory: string, file: string): string | null {
 }
 
 /** The number behind a key of a file such as memory.events; null where there is none. */
-export function valueOf(text: string | null, key: string): number | null {
+export function readControlValue(text: string | null, key: string): number | null {
   const line = text?.split('\n').find((line) => line.startsWith(`${key} `));
   return line === undefined ? null : Number(line.slice(key.length + 1));
 }
 
 /** A file that holds one number. */
-export function numberIn(directory: string, file: string): number | null {
+export function readControlNumber(directory: string, file: string): number | null {
   const text = readControl(directory, file);
   return text === null ? null : Number(text);
 }
@@ -192,7 +193,7 @@ export function pidsIn(directory: string): number[] {
 /** Kills until nobody is listed who has not been killed. They may take a moment to be gone. */
 export function killListed(directory: string): void {
   const killed = new Set<number>();
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxKillRounds; round++) {
     const found = pidsIn(directory).filter((pid) => !killed.has(pid));
     if (found.length === 0) return;
     for (const pid of found) killOne(pid);

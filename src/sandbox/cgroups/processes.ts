@@ -22,7 +22,7 @@ export function groupNames(name: string): GroupNames {
   };
 }
 
-const deepest = 100;
+const maxAncestors = 100;
 
 interface ProcessFacts {
   readonly parent: number;
@@ -62,7 +62,7 @@ export function relatives(of: number, candidates: readonly number[]): number[] {
 function ancestors(pid: number): number[] {
   const found: number[] = [];
   let parent = readProcess(pid)?.parent ?? 0;
-  while (parent > 0 && found.length < deepest) {
+  while (parent > 0 && found.length < maxAncestors) {
     found.push(parent);
     parent = readProcess(parent)?.parent ?? 0;
   }

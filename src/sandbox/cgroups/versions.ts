@@ -6,11 +6,11 @@ import {
   cpuPeriodUs,
   cpuQuotaUs,
   killListed,
-  numberIn,
+  readControlNumber,
   pidsIn,
   readControl,
-  together,
-  valueOf,
+  combineControllers,
+  readControlValue,
   writeControl,
   writeIfThere,
   type Branch,
@@ -31,19 +31,19 @@ const controllers: Readonly<Record<Resource, Controller>> = {
       writeIfThere(group, 'memory.kmem.tcp.limit_in_bytes', `${Math.min(memoryBytes, socketBytes)}`);
     },
     events: (group) => ({
-      oomKilled: valueOf(readControl(group, 'memory.oom_control'), 'oom_kill') ?? 0,
-      memoryPeakBytes: numberIn(group, 'memory.max_usage_in_bytes'),
+      oomKilled: readControlValue(readControl(group, 'memory.oom_control'), 'oom_kill') ?? 0,
+      memoryPeakBytes: readControlNumber(group, 'memory.max_usage_in_bytes'),
     }),
   },
   processes: {
     limit: (group, { processes }) => writeControl(group, 'pids.max', `${processes}`),
-    events: (group) => ({ pidsRefused: valueOf(readControl(group, 'pids.events'), 'max') ?? 0 }),
+    events: (group) => ({ pidsRefused: readControlValue(readControl(group, 'pids.events'), 'max') ?? 0 }),
   },
   cpu: {
     limit: (group, { cpus }) => limitCpu(group, cpuQuotaUs(cpus)),
     events(group) {
       // There where cpu and cpuacct are one hierarchy, as on most machines.
-      const nanoseconds = numberIn(group, 'cpuacct.usage');
+      const nanoseconds = readControlNumber(group, 'cpuacct.usage');
       return nanoseconds === null ? {} : { cpuMs: nanoseconds / 1e6 };
     },
   },
@@ -65,7 +65,7 @@ export function v1Branch(directory: string, resources: readonly Resource[]): Bra
     version: 1,
     directory,
     resources,
-    ...together(resources.map((resource) => controllers[resource])),
+    ...combineControllers(resources.map((resource) => controllers[resource])),
     kill(group) {
       if (resources.includes('processes')) writeIfThere(group, 'pids.max', '0');
       killListed(group);
@@ -76,7 +76,7 @@ export function v1Branch(directory: string, resources: readonly Resource[]): Bra
 /** Where the server goes: a group that gives controllers to its children may hold no process itself. */
 const leaf = 'workcrate-server';
 /** Those who start others while they are moved need another round. */
-const mostRounds = 10;
+const maxMoveRounds = 10;
 
 const unifiedControllers: Readonly<Record<Resource, Controller>> = {
   memory: {
@@ -87,18 +87,18 @@ const unifiedControllers: Readonly<Record<Resource, Controller>> = {
       writeIfThere(group, 'memory.oom.group', '1');
     },
     events: (group) => ({
-      oomKilled: valueOf(readControl(group, 'memory.events'), 'oom_kill') ?? 0,
-      memoryPeakBytes: numberIn(group, 'memory.peak'),
+      oomKilled: readControlValue(readControl(group, 'memory.events'), 'oom_kill') ?? 0,
+      memoryPeakBytes: readControlNumber(group, 'memory.peak'),
     }),
   },
   processes: {
     limit: (group, { processes }) => writeControl(group, 'pids.max', `${processes}`),
-    events: (group) => ({ pidsRefused: valueOf(readControl(group, 'pids.events'), 'max') ?? 0 }),
+    events: (group) => ({ pidsRefused: readControlValue(readControl(group, 'pids.events'), 'max') ?? 0 }),
   },
   cpu: {
     limit: (group, { cpus }) => writeControl(group, 'cpu.max', `${cpuQuotaUs(cpus)} ${cpuPeriodUs}`),
     events(group) {
-      const microseconds = valueOf(readControl(group, 'cpu.stat'), 'usage_usec');
+      const microseconds = readControlValue(readControl(group, 'cpu.stat'), 'usage_usec');
       return microseconds === null ? {} : { cpuMs: microseconds / 1000 };
     },
   },
@@ -110,7 +110,7 @@ export function v2Branch(directory: string, resources: readonly Resource[]): Bra
     version: 2,
     directory,
     resources,
-    ...together(resources.map((resource) => unifiedControllers[resource])),
+    ...combineControllers(resources.map((resource) => unifiedControllers[resource])),
     kill(group) {
       // The kernel has had cgroup.kill since 5.14.
       if (!writeIfThere(group, 'cgroup.kill', '1')) killListed(group);
@@ -125,7 +125,7 @@ export function v2Base(own: string): string {
 
 /** What the group above has left to this one. */
 export function v2Controllers(base: string): string[] {
-  return words(readControl(base, 'cgroup.controllers'));
+  return splitControllers(readControl(base, 'cgroup.controllers'));
 }
 
 /** Lets the server's group bound its children. Throws the errno of what is not allowed. */
@@ -133,7 +133,7 @@ export function enable(base: string, resource: Resource): void {
   // A process can be moved only by who may write to the group above both places.
   accessSync(join(base, 'cgroup.procs'), constants.W_OK);
   const controller = controllerOf[resource];
-  if (words(readControl(base, 'cgroup.subtree_control')).includes(controller)) return;
+  if (splitControllers(readControl(base, 'cgroup.subtree_control')).includes(controller)) return;
   // The root of the whole machine is free of the rule, and has no type.
   if (existsSync(join(base, 'cgroup.type'))) moveToLeaf(base);
   writeControl(base, 'cgroup.subtree_control', `+${controller}`);
@@ -146,15 +146,15 @@ export function enable(base: string, resource: Resource): void {
 export function moveToLeaf(base: string): void {
   const directory = join(base, leaf);
   mkdirSync(directory, { recursive: true });
-  enter(directory, process.pid);
-  for (let round = 0; round < mostRounds; round++) {
+  moveProcess(directory, process.pid);
+  for (let round = 0; round < maxMoveRounds; round++) {
     const ours = relatives(process.pid, pidsIn(base));
     if (ours.length === 0) return;
-    for (const pid of ours) enter(directory, pid);
+    for (const pid of ours) moveProcess(directory, pid);
   }
 }
 
-function enter(directory: string, pid: number): void {
+function moveProcess(directory: string, pid: number): void {
   try {
     writeControl(directory, 'cgroup.procs', `${pid}`);
   } catch (error) {
@@ -163,6 +163,6 @@ function enter(directory: string, pid: number): void {
   }
 }
 
-function words(text: string | null): string[] {
+function splitControllers(text: string | null): string[] {
   return (text ?? '').split(/\s+/).filter((word) => word !== '');
 }

@@ -9,9 +9,9 @@ import { collectBytes } from '../../streams.ts';
 import type {
   Claim,
   Language,
-  Limits,
-  Place,
-  Run,
+  RunLimitSettings,
+  Workspace,
+  SandboxRun,
   RunEnd,
   RunRequest,
   Sandbox,
@@ -23,12 +23,12 @@ export type MakeSandbox = (options: Partial<SandboxOptions>) => Promise<MadeSand
 
 export interface MadeSandbox extends AsyncDisposable {
   readonly sandbox: Sandbox;
-  place(user: string): Promise<Place>;
+  place(user: string): Promise<Workspace>;
 }
 
 const mega = 1024 * 1024;
 
-export const contractLimits: Limits = {
+export const contractLimits: RunLimitSettings = {
   memoryBytes: 256 * mega,
   processes: 64,
   cpus: 2,
@@ -65,11 +65,11 @@ export interface Outcome extends RunEnd {
 /** The sandbox that most tests share, and ways to ask it. */
 export interface Bench {
   readonly sandbox: Sandbox;
-  readonly place: (user: string) => Promise<Place>;
+  readonly place: (user: string) => Promise<Workspace>;
   /** A folder of the server's that stands beside the users', and is `/tools`; see `skills` too. */
   readonly tools: string;
   readonly skills: string;
-  start(language: Language, code: string, asked?: Asked): Promise<Run>;
+  start(language: Language, code: string, asked?: Asked): Promise<SandboxRun>;
   /** Starts, reads both outputs to their ends and waits. */
   run(language: Language, code: string, asked?: Asked): Promise<Outcome>;
   /** A new folder in the user's /workspace, as seen inside. */
@@ -144,12 +144,12 @@ async function requestOf(
   };
 }
 
-export async function outcomeOf({ stdout, stderr, ended }: Run): Promise<Outcome> {
+export async function outcomeOf({ stdout, stderr, ended }: SandboxRun): Promise<Outcome> {
   const [out, err, end] = await Promise.all([collectBytes(stdout), collectBytes(stderr), ended]);
   return { ...end, stdout: out, stderr: err, out: out.toString(), err: err.toString() };
 }
 
-async function newFolder(place: Place): Promise<{ inside: string; host: string }> {
+async function newFolder(place: Workspace): Promise<{ inside: string; host: string }> {
   const name = `exec_${randomBytes(6).toString('hex')}`;
   const host = join(place.workspace, name);
   await mkdir(host, { mode: 0o700 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chown, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { Place } from '../sandbox.ts';
+import type { Workspace } from '../sandbox.ts';
 import { outcomeOf, useBench, type MakeSandbox } from './harness.contract.ts';
 
 export function placesContract(make: MakeSandbox): void {
@@ -26,7 +26,7 @@ export function placesContract(make: MakeSandbox): void {
   });
 }
 
-async function makeAgain(place: Place): Promise<Place> {
+async function makeAgain(place: Workspace): Promise<Workspace> {
   for (const folder of [place.workspace, place.artifacts]) {
     await mkdir(folder, { recursive: true, mode: 0o755 });
     if (place.uid !== null) await chown(folder, place.uid, place.uid);

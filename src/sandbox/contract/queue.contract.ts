@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { collectBytes } from '../../streams.ts';
 import { describe, it } from 'node:test';
-import type { Run } from '../sandbox.ts';
+import type { SandboxRun } from '../sandbox.ts';
 import { eventually } from '../../eventually.testing.ts';
 import { openBench, useBench, type MakeSandbox } from './harness.contract.ts';
 
@@ -65,6 +65,6 @@ export function queueContract(make: MakeSandbox): void {
   });
 }
 
-async function drain({ stdout, stderr }: Run): Promise<void> {
+async function drain({ stdout, stderr }: SandboxRun): Promise<void> {
   await Promise.all([collectBytes(stdout), collectBytes(stderr)]);
 }

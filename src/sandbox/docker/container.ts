@@ -4,10 +4,10 @@ import type { Socket } from 'node:net';
 import { WorkcrateError } from '../../errors.ts';
 import { fitLimits, readFileMax, unlimited, type Fitted } from '../hard-limits.ts';
 import { insideFolder } from '../inside-folder.ts';
-import type { Place, RunRequest, SandboxOptions } from '../sandbox.ts';
+import type { Workspace, RunRequest, SandboxOptions } from '../sandbox.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
 import { EngineError, type Engine } from './engine.ts';
-import { outputsOf, type Outputs } from './output.ts';
+import { splitOutputs, type ContainerOutputs } from './output.ts';
 import { supervisorCommand, type Task } from './supervisor.ts';
 
 export interface DockerOptions extends SandboxOptions {
@@ -24,11 +24,11 @@ export interface DockerOptions extends SandboxOptions {
 export const instanceLabel = 'workcrate.instance';
 
 /** Nobody, for a container that holds no user's folders. */
-const nobody = 65_534;
+const nobodyUid = 65_534;
 
 /** The body of a container's creation: every wall there is, around one supervisor. */
-function containerOf(options: DockerOptions, place: Place | null): object {
-  const uid = uidOf(place);
+function toContainerConfig(options: DockerOptions, place: Workspace | null): object {
+  const uid = getContainerUid(place);
   return {
     Image: options.image,
     Entrypoint: supervisorCommand(seccompProgram(options.network) ?? Buffer.alloc(0), options.network),
@@ -44,14 +44,18 @@ function containerOf(options: DockerOptions, place: Place | null): object {
     AttachStderr: true,
     Tty: false,
     NetworkDisabled: isCutOff(options),
-    HostConfig: { ...walls(options), ...limitsOf(options, uid), Mounts: mountsOf(options, place) },
+    HostConfig: {
+      ...walls(options),
+      ...toContainerLimits(options, uid),
+      Mounts: listDockerMounts(options, place),
+    },
   };
 }
 
 /** Never 0: as root, a user's own; else the server's. */
-function uidOf(place: Place | null): number {
+function getContainerUid(place: Workspace | null): number {
   const own = process.getuid?.() ?? 0;
-  return place?.uid ?? (own === 0 ? nobody : own);
+  return place?.uid ?? (own === 0 ? nobodyUid : own);
 }
 
 /**
@@ -86,7 +90,7 @@ function walls({ runtime, network }: DockerOptions): object {
 export const fitToMachine = ({ limits, mostRuns }: DockerOptions): Fitted =>
   fitLimits(limits, mostRuns, unlimited, readFileMax());
 
-function limitsOf(options: DockerOptions, uid: number): object {
+function toContainerLimits(options: DockerOptions, uid: number): object {
   const { limits, openFiles } = fitToMachine(options);
   const { memoryBytes, processes, cpus, fileBytes, tmpBytes } = limits;
   const inodes = Math.floor(tmpBytes / 1024) + 1000;
@@ -105,30 +109,33 @@ function limitsOf(options: DockerOptions, uid: number): object {
   };
 }
 
-interface Mount {
+interface DockerMount {
   readonly Type: 'bind';
   readonly Source: string;
   readonly Target: string;
   readonly ReadOnly: boolean;
 }
 
-function mountsOf(options: DockerOptions, place: Place | null): Mount[] {
+function listDockerMounts(options: DockerOptions, place: Workspace | null): DockerMount[] {
   const { tools, skills } = options;
-  const mounts = [bind(process.execPath, '/opt/workcrate/bin/node', true)];
+  const mounts = [toBindMount(process.execPath, '/opt/workcrate/bin/node', true)];
   // Without a network the engine writes none, and localhost would be unknown.
-  if (isCutOff(options)) mounts.push(bind(`${insideFolder}/etc/hosts`, '/etc/hosts', true));
+  if (isCutOff(options)) mounts.push(toBindMount(`${insideFolder}/etc/hosts`, '/etc/hosts', true));
   if (place !== null)
-    mounts.push(bind(place.workspace, '/workspace', false), bind(place.artifacts, '/artifacts', false));
-  if (isFolder(tools)) mounts.push(bind(tools, '/tools', true));
-  if (isFolder(skills)) mounts.push(bind(skills, '/skills', true));
+    mounts.push(
+      toBindMount(place.workspace, '/workspace', false),
+      toBindMount(place.artifacts, '/artifacts', false),
+    );
+  if (isExistingFolder(tools)) mounts.push(toBindMount(tools, '/tools', true));
+  if (isExistingFolder(skills)) mounts.push(toBindMount(skills, '/skills', true));
   return mounts;
 }
 
-function bind(source: string, target: string, readOnly: boolean): Mount {
+function toBindMount(source: string, target: string, readOnly: boolean): DockerMount {
   return { Type: 'bind', Source: source, Target: target, ReadOnly: readOnly };
 }
 
-function isFolder(path: string | null): path is string {
+function isExistingFolder(path: string | null): path is string {
   return path !== null && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
@@ -137,7 +144,7 @@ export interface Box {
   readonly id: string;
   /** Whether it still waits, as far as is known. */
   readonly alive: boolean;
-  begin(task: BoxTask): Outputs;
+  begin(task: BoxTask): ContainerOutputs;
   term(): Promise<void>;
   /** Resolves once none of its processes runs. */
   kill(): Promise<void>;
@@ -151,12 +158,16 @@ export type BoxTask = Pick<RunRequest, 'language' | 'code' | 'workingDir' | 'std
 };
 
 /** Starts a container for a user, or for nobody, which has no folders in it. */
-export async function startBox(engine: Engine, options: DockerOptions, place: Place | null): Promise<Box> {
+export async function startBox(
+  engine: Engine,
+  options: DockerOptions,
+  place: Workspace | null,
+): Promise<Box> {
   const { Id } = await asOurs(
     options,
-    engine.call<{ Id: string }>('POST', '/containers/create', containerOf(options, place)),
+    engine.call<{ Id: string }>('POST', '/containers/create', toContainerConfig(options, place)),
   );
-  const remove = () => forgiving(engine.call('DELETE', `/containers/${Id}?force=1&v=1`));
+  const remove = () => ignoreMissingContainer(engine.call('DELETE', `/containers/${Id}?force=1&v=1`));
   try {
     const socket = await asOurs(options, engine.attach(Id));
     await asOurs(options, engine.call('POST', `/containers/${Id}/start`));
@@ -169,7 +180,8 @@ export async function startBox(engine: Engine, options: DockerOptions, place: Pl
 
 function boxAround(engine: Engine, id: string, socket: Socket, remove: () => Promise<void>): Box {
   let alive = true;
-  const signal = (name: string) => forgiving(engine.call('POST', `/containers/${id}/kill?signal=${name}`));
+  const signal = (name: string) =>
+    ignoreMissingContainer(engine.call('POST', `/containers/${id}/kill?signal=${name}`));
   // The engine closes it when the container ends, which may be in the middle of our input.
   socket.on('error', () => {});
   socket.once('close', () => void (alive = false));
@@ -178,7 +190,7 @@ function boxAround(engine: Engine, id: string, socket: Socket, remove: () => Pro
     get alive() {
       return alive;
     },
-    begin: (task) => begin(socket, task),
+    begin: (task) => sendTask(socket, task),
     term: () => signal('SIGTERM'),
     kill: () => signal('SIGKILL'),
     async remove() {
@@ -188,7 +200,7 @@ function boxAround(engine: Engine, id: string, socket: Socket, remove: () => Pro
   };
 }
 
-function begin(socket: Socket, { language, workingDir, code, stdin, mostMs }: BoxTask): Outputs {
+function sendTask(socket: Socket, { language, workingDir, code, stdin, mostMs }: BoxTask): ContainerOutputs {
   const mark = randomBytes(24);
   const task: Task = {
     language,
@@ -197,14 +209,14 @@ function begin(socket: Socket, { language, workingDir, code, stdin, mostMs }: Bo
     mark: mark.toString('hex'),
     mostSeconds: Math.ceil(mostMs / 1000),
   };
-  const outputs = outputsOf(socket, mark);
+  const outputs = splitOutputs(socket, mark);
   socket.write(`${JSON.stringify(task)}\n${code}`);
   socket.end(stdin);
   return outputs;
 }
 
 /** The engine has no such container any more, or is just about to have none. */
-async function forgiving(call: Promise<unknown>): Promise<void> {
+async function ignoreMissingContainer(call: Promise<unknown>): Promise<void> {
   try {
     await call;
   } catch (error) {

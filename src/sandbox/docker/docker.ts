@@ -2,7 +2,14 @@ import { WorkcrateError } from '../../errors.ts';
 import { collectText } from '../../streams.ts';
 import { watchedDisk } from '../disk.ts';
 import { packageScript, parsePackages, versionLine, type PythonPackages } from '../interpreters.ts';
-import { runQueue, type Holds, type Language, type Run, type RunRequest, type Sandbox } from '../sandbox.ts';
+import {
+  runQueue,
+  type Holds,
+  type Language,
+  type SandboxRun,
+  type RunRequest,
+  type Sandbox,
+} from '../sandbox.ts';
 import { seccompProgram } from '../seccomp/seccomp.ts';
 import { fitToMachine, instanceLabel, startBox, type Box, type DockerOptions } from './container.ts';
 import { dockerEngine, type Engine } from './engine.ts';
@@ -27,8 +34,8 @@ interface EngineInfo {
 export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   const engine = dockerEngine(options.socket);
   const info = await engine.call<EngineInfo>('GET', '/info');
-  await removeLeftovers(engine, options);
-  const { runtimes, packages } = await probe(engine, options);
+  await removeLeftContainers(engine, options);
+  const { runtimes, packages } = await probeImage(engine, options);
   const languages = [...runtimes.keys()];
 
   const queue = runQueue(options);
@@ -39,7 +46,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   return {
     kind: 'docker',
     languages,
-    holds: holdsOf(options, info),
+    holds: describeDockerLimits(options, info),
     limits: options.limits,
     warnings: fitToMachine(options).warnings,
     runtime: async (language) => runtimes.get(language) ?? null,
@@ -68,7 +75,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     },
   };
 
-  function follow(box: Box, request: RunRequest, leave: () => void): Run {
+  function follow(box: Box, request: RunRequest, leave: () => void): SandboxRun {
     const following = runIn(engine, box, request, { ...options, disk });
     under.add(following);
     void following.over.finally(() => {
@@ -82,7 +89,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
 }
 
 /** Containers of this server that it could not remove, since it was killed. */
-async function removeLeftovers(engine: Engine, { instance, log }: DockerOptions): Promise<void> {
+async function removeLeftContainers(engine: Engine, { instance, log }: DockerOptions): Promise<void> {
   const filters = encodeURIComponent(JSON.stringify({ label: [`${instanceLabel}=${instance}`] }));
   const found = await engine.call<{ Id: string }[]>('GET', `/containers/json?all=1&filters=${filters}`);
   for (const { Id } of found) await engine.call('DELETE', `/containers/${Id}?force=1&v=1`);
@@ -103,7 +110,7 @@ interface Probed {
  * Runs once, so that an image that cannot is found out now, and tells which languages there are, in which version, and
  * which packages.
  */
-async function probe(engine: Engine, options: DockerOptions): Promise<Probed> {
+async function probeImage(engine: Engine, options: DockerOptions): Promise<Probed> {
   const box = await startBox(engine, options, null);
   const timer = setTimeout(() => void box.kill(), probeMs);
   try {
@@ -141,7 +148,7 @@ function imageUnfit(image: string, said: string): WorkcrateError {
   );
 }
 
-function holdsOf({ network }: DockerOptions, info: EngineInfo): Holds {
+function describeDockerLimits({ network }: DockerOptions, info: EngineInfo): Holds {
   const unlimited = (what: string) => `this engine cannot limit ${what}: the kernel lacks that cgroup.`;
   return {
     unprivileged: true,

@@ -32,35 +32,35 @@ export class EngineError extends Error {
 export function dockerEngine(socketPath: string): Engine {
   return {
     async call<T>(method: string, path: string, body?: object): Promise<T> {
-      const { response } = await send(socketPath, method, path, body);
+      const { response } = await sendToEngine(socketPath, method, path, body);
       const isJson = response.headers['content-type']?.startsWith('application/json') === true;
       const answer: unknown = isJson ? await json(response) : void response.resume();
       if (response.statusCode! < 400) return answer as T;
-      throw new EngineError(response.statusCode!, messageOf(answer));
+      throw new EngineError(response.statusCode!, getEngineMessage(answer));
     },
     async attach(container) {
       const path = `/containers/${container}/attach?stream=1&stdin=1&stdout=1&stderr=1`;
-      const { response, socket } = await send(socketPath, 'POST', path, undefined, true);
+      const { response, socket } = await sendToEngine(socketPath, 'POST', path, undefined, true);
       if (socket !== null) return socket;
-      throw new EngineError(response.statusCode!, messageOf(await json(response)));
+      throw new EngineError(response.statusCode!, getEngineMessage(await json(response)));
     },
   };
 }
 
-interface Answer {
+interface EngineAnswer {
   readonly response: IncomingMessage;
   /** Where the connection was handed over. */
   readonly socket: Socket | null;
 }
 
-async function send(
+async function sendToEngine(
   socketPath: string,
   method: string,
   path: string,
   body?: object,
   upgrade = false,
-): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+): Promise<EngineAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<EngineAnswer>();
   const headers = {
     host: 'docker',
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -75,17 +75,17 @@ async function send(
     if (head.length > 0) socket.unshift(head);
     resolve({ response, socket: socket as Socket });
   });
-  asking.once('error', (error) => reject(unreachable(socketPath, error)));
+  asking.once('error', (error) => reject(engineUnreachableError(socketPath, error)));
   asking.end(body === undefined ? undefined : JSON.stringify(body));
   return promise;
 }
 
-function messageOf(answer: unknown): string {
+function getEngineMessage(answer: unknown): string {
   const message = (answer as { message?: unknown } | undefined)?.message;
   return typeof message === 'string' ? message : 'The engine gave no reason.';
 }
 
-function unreachable(socketPath: string, cause: Error): WorkcrateError {
+function engineUnreachableError(socketPath: string, cause: Error): WorkcrateError {
   const why: Record<string, string> = {
     ENOENT: 'Nothing is there: is Docker installed and running?',
     ECONNREFUSED: 'Nothing listens there: start Docker.',

@@ -1,12 +1,12 @@
 import { PassThrough } from 'node:stream';
-import type { Report } from './supervisor.ts';
+import type { SupervisorReport } from './supervisor.ts';
 
 /** What comes out of a container that runs something. */
-export interface Outputs {
+export interface ContainerOutputs {
   readonly stdout: PassThrough;
   readonly stderr: PassThrough;
   /** What the supervisor said, or null where the container ended without a word. */
-  readonly report: Promise<Report | null>;
+  readonly report: Promise<SupervisorReport | null>;
   /**
    * Reads on although nobody takes it, which has to be done before a kill: the engine waits for its streams.
    * What can still come is what stands in the buffers of the engine, some 2 MB.
@@ -15,21 +15,21 @@ export interface Outputs {
 }
 
 /** Reads the engine's stream. While an output is full it is not read, so the run waits. */
-export function outputsOf(stream: AsyncIterable<Uint8Array>, mark: Buffer): Outputs {
+export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): ContainerOutputs {
   const outputs = [new PassThrough(), new PassThrough()] as const;
   const readers = [trailerReader(mark), trailerReader(mark)] as const;
   let released = false;
   let wake = () => {};
 
   const spread = async (): Promise<void> => {
-    for await (const { output, bytes } of piecesOf(stream)) {
+    for await (const { output, bytes } of readFrames(stream)) {
       const index = output === 1 ? 0 : 1;
-      const isFull = !give(outputs[index], readers[index].take(bytes));
+      const isFull = !writeOutput(outputs[index], readers[index].take(bytes));
       if (isFull && !released) await roomIn(outputs[index], (resume) => void (wake = resume));
       if (readers.every(({ said }) => said !== null)) return;
     }
   };
-  const reported = async (): Promise<Report | null> => {
+  const reported = async (): Promise<SupervisorReport | null> => {
     try {
       await spread();
     } catch {
@@ -37,7 +37,7 @@ export function outputsOf(stream: AsyncIterable<Uint8Array>, mark: Buffer): Outp
     }
     for (const [index, output] of outputs.entries()) output.end(readers[index]!.rest());
     const { said } = readers[1];
-    return said === null ? null : (JSON.parse(said) as Report);
+    return said === null ? null : (JSON.parse(said) as SupervisorReport);
   };
   return {
     stdout: outputs[0],
@@ -51,7 +51,7 @@ export function outputsOf(stream: AsyncIterable<Uint8Array>, mark: Buffer): Outp
 }
 
 /** False where it is full. Whoever has let go of an output does not hold up the other. */
-function give(output: PassThrough, bytes: Buffer): boolean {
+function writeOutput(output: PassThrough, bytes: Buffer): boolean {
   return bytes.length === 0 || output.destroyed || output.write(bytes);
 }
 
@@ -66,7 +66,7 @@ async function roomIn(output: PassThrough, waking: (resume: () => void) => void)
 const headerBytes = 8;
 
 /** A part of what came out of a container: 1 is its stdout, 2 its stderr. */
-export interface Piece {
+export interface OutputPiece {
   readonly output: number;
   readonly bytes: Buffer;
 }
@@ -75,7 +75,7 @@ export interface Piece {
  * Takes the engine's stream apart: frames with a header of eight bytes, the output first and the length last.
  * Pieces are passed on as they come and never put together, so a frame of any length takes no memory.
  */
-export async function* piecesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Piece> {
+export async function* readFrames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<OutputPiece> {
   let header = Buffer.alloc(0);
   let output = 0;
   let left = 0;
@@ -101,7 +101,7 @@ export async function* piecesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerat
 }
 
 /** Nothing that the supervisor says at the end is longer. */
-const mostBytes = 1024;
+const maxTrailerBytes = 1024;
 
 export interface TrailerReader {
   /** What of the piece belongs to the run. */
@@ -123,13 +123,13 @@ export function trailerReader(mark: Buffer): TrailerReader {
     take(piece) {
       const bytes = held.length === 0 ? piece : Buffer.concat([held, piece]);
       if (after !== null) {
-        after = Buffer.concat([after, piece]).subarray(0, mostBytes);
+        after = Buffer.concat([after, piece]).subarray(0, maxTrailerBytes);
         return Buffer.alloc(0);
       }
       const at = bytes.indexOf(mark);
       const end = at >= 0 ? at : bytes.length - beginningLength(bytes, mark);
       held = at >= 0 ? Buffer.alloc(0) : Buffer.from(bytes.subarray(end));
-      if (at >= 0) after = Buffer.from(bytes.subarray(at + mark.length, at + mark.length + mostBytes));
+      if (at >= 0) after = Buffer.from(bytes.subarray(at + mark.length, at + mark.length + maxTrailerBytes));
       return bytes.subarray(0, end);
     },
     rest: () => held,

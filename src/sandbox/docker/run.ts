@@ -1,22 +1,22 @@
 import type { WatchedDisk } from '../disk.ts';
 import {
   signalName,
-  stopping,
+  createStopper,
   type EndReason,
-  type Run,
+  type SandboxRun,
   type RunEnd,
   type RunRequest,
   type Stopping,
 } from '../sandbox.ts';
 import type { Box, DockerOptions } from './container.ts';
 import type { Engine } from './engine.ts';
-import type { Report } from './supervisor.ts';
+import type { SupervisorReport } from './supervisor.ts';
 
 /** How long after its timeout and grace a container gives up by itself, should the server be gone. */
-const abandonedMs = 10_000;
+const abandonAfterMs = 10_000;
 
 export interface Following {
-  readonly run: Run;
+  readonly run: SandboxRun;
   readonly stop: Stopping;
   /** Once the container is gone. */
   readonly over: Promise<void>;
@@ -30,7 +30,7 @@ export function runIn(
   { limits, log, disk }: DockerOptions & { readonly disk: WatchedDisk },
 ): Following {
   const began = performance.now();
-  const mostMs = request.timeoutMs + limits.graceMs + abandonedMs;
+  const mostMs = request.timeoutMs + limits.graceMs + abandonAfterMs;
   const run = box.begin({ ...request, mostMs });
   const killed = Promise.withResolvers<null>();
   const killBox = async () => {
@@ -38,7 +38,7 @@ export function runIn(
     // Where it cannot be killed the engine is gone, and nothing more can be done from here.
     await box.kill().finally(() => killed.resolve(null));
   };
-  const stop = stopping({
+  const stop = createStopper({
     timeoutMs: request.timeoutMs,
     graceMs: limits.graceMs,
     signal: request.signal,
@@ -51,18 +51,18 @@ export function runIn(
     const report = await Promise.race([run.report, killed.promise]);
     stop[Symbol.dispose]();
     watch[Symbol.dispose]();
-    const end = await endOf(engine, box, report, stop);
+    const end = await toContainerRunEnd(engine, box, report, stop);
     return { ...end, durationMs: performance.now() - began };
   };
   const ended = finish();
   return {
     run: { stdout: run.stdout, stderr: run.stderr, ended },
     stop,
-    over: cleanedUp(box, ended, log),
+    over: removeContainer(box, ended, log),
   };
 }
 
-async function cleanedUp(box: Box, ended: Promise<RunEnd>, log: DockerOptions['log']): Promise<void> {
+async function removeContainer(box: Box, ended: Promise<RunEnd>, log: DockerOptions['log']): Promise<void> {
   await ended;
   try {
     await box.remove();
@@ -71,10 +71,10 @@ async function cleanedUp(box: Box, ended: Promise<RunEnd>, log: DockerOptions['l
   }
 }
 
-async function endOf(
+async function toContainerRunEnd(
   engine: Engine,
   box: Box,
-  report: Report | null,
+  report: SupervisorReport | null,
   stop: Stopping,
 ): Promise<Omit<RunEnd, 'durationMs'>> {
   if (report === null) {
@@ -83,11 +83,11 @@ async function endOf(
   }
   const exitCode = report.code >= 0 ? report.code : null;
   const signal = report.code < 0 ? signalName(-report.code) : null;
-  return { reason: stop.reason ?? reasonOf(report), exitCode, signal };
+  return { reason: stop.reason ?? getReportedEndReason(report), exitCode, signal };
 }
 
 /** A program that failed after it was refused memory or processes failed because of that. */
-function reasonOf({ code, oomKilled, pidsRefused }: Report): EndReason {
+function getReportedEndReason({ code, oomKilled, pidsRefused }: SupervisorReport): EndReason {
   if (code !== 0 && oomKilled > 0) return 'oom';
   if (code !== 0 && pidsRefused > 0) return 'pids';
   return code < 0 ? 'signal' : 'exit';

@@ -16,7 +16,7 @@ export interface Task {
 }
 
 /** What the supervisor says at the end, as the trailer of stderr. */
-export interface Report {
+export interface SupervisorReport {
   /** The exit code, or minus the number of the signal. */
   readonly code: number;
   readonly oomKilled: number;

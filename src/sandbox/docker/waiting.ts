@@ -1,29 +1,29 @@
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import { sandboxClosed, type Place } from '../sandbox.ts';
+import { sandboxClosed, type Workspace } from '../sandbox.ts';
 import type { Box, DockerOptions } from './container.ts';
 
 export interface WaitingBoxes extends AsyncDisposable {
   count(): number;
-  warm(user: string, place: Place): Promise<void>;
+  warm(user: string, place: Workspace): Promise<void>;
   /** The one that waits for the user, else a new one. */
-  take(user: string, place: Place): Promise<Box>;
+  take(user: string, place: Workspace): Promise<Box>;
   /** Starts the next one without waiting for it. */
-  refill(user: string, place: Place): void;
+  refill(user: string, place: Workspace): void;
 }
 
 /** A container that waits, or is on its way, and the folders that it was started on. */
-interface Waiting {
-  readonly place: Place;
+interface WaitingContainer {
+  readonly place: Workspace;
   readonly made: Promise<Box | null>;
 }
 
 /** One container waits for each user of late, for as many users as may run at once. */
 export function waitingBoxes(
   { warm, mostRuns, log }: DockerOptions,
-  start: (place: Place) => Promise<Box>,
+  start: (place: Workspace) => Promise<Box>,
 ): WaitingBoxes {
   /** The user that was served longest ago is the first. */
-  const waiting = new BoundedMap<string, Waiting>({
+  const waiting = new BoundedMap<string, WaitingContainer>({
     mostEntries: mostRuns,
     onEvict: ({ made }) => void track(discard(made)),
   });
@@ -39,7 +39,7 @@ export function waitingBoxes(
       going.delete(work);
     }
   };
-  const make = async (place: Place): Promise<Box | null> => {
+  const make = async (place: Workspace): Promise<Box | null> => {
     try {
       return await start(place);
     } catch (error) {
@@ -55,7 +55,7 @@ export function waitingBoxes(
       log.warn('sandbox.container_left', { error });
     }
   };
-  const refill = (user: string, place: Place): Promise<unknown> => {
+  const refill = (user: string, place: Workspace): Promise<unknown> => {
     if (closed || !wanted) return Promise.resolve();
     const there = waiting.get(user);
     if (there?.place === place) return there.made;
@@ -65,7 +65,7 @@ export function waitingBoxes(
     return made;
   };
 
-  const takeOne = async (user: string, place: Place): Promise<Box> => {
+  const takeOne = async (user: string, place: Workspace): Promise<Box> => {
     if (closed) throw sandboxClosed();
     const there = waiting.get(user);
     const made = there?.made ?? Promise.resolve(null);

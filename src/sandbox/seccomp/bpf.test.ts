@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assemble, type Line } from './bpf.ts';
+import { assemble, type BpfLine } from './bpf.ts';
 import { interpret } from './interpreter.testing.ts';
 
 const numberAt = 0;
@@ -32,7 +32,7 @@ test('a program that the kernel would not take is refused', () => {
 });
 
 /** Each number goes to a return of its own, far below. */
-function* ladder(count: number): Generator<Line> {
+function* ladder(count: number): Generator<BpfLine> {
   yield { op: 'load', offset: numberAt };
   for (let value = 0; value < count; value++) yield { op: 'equal', value, yes: `${value}`, no: null };
   yield { op: 'return', value: 9999 };

@@ -1,5 +1,5 @@
 /** One line of a program. A label names the instruction after it; `null` as a target goes on with the next. */
-export type Line =
+export type BpfLine =
   | { readonly op: 'label'; readonly name: string }
   /** Takes the 32-bit word at this offset of `struct seccomp_data`. */
   | { readonly op: 'load'; readonly offset: number }
@@ -14,9 +14,9 @@ interface Comparison {
   readonly no: string | null;
 }
 
-const load = 0x20;
+const loadWord = 0x20;
 const jumpAlways = 0x05;
-const giveBack = 0x06;
+const returnVerdict = 0x06;
 const comparisons = { equal: 0x15, 'at least': 0x35, 'any bit': 0x45 } as const;
 const instructionBytes = 8;
 /** A comparison has one byte for each distance; an unconditional jump has 32 bits. */
@@ -24,7 +24,7 @@ const furthest = 255;
 const mostInstructions = 4096;
 
 /** Makes an array of `struct sock_filter`, little endian. */
-export function assemble(lines: readonly Line[]): Buffer {
+export function assemble(lines: readonly BpfLine[]): Buffer {
   const far = farComparisons(lines);
   const { labels, starts, length } = layOut(lines, far);
   if (length > mostInstructions)
@@ -32,7 +32,7 @@ export function assemble(lines: readonly Line[]): Buffer {
   const program = Buffer.alloc(length * instructionBytes);
   for (const [index, line] of lines.entries()) {
     const start = starts[index]!;
-    for (const [step, words] of encode(line, start, labels, far.has(line)).entries())
+    for (const [step, words] of encodeLine(line, start, labels, far.has(line)).entries())
       writeInstruction(program, start + step, words);
   }
   return program;
@@ -40,14 +40,14 @@ export function assemble(lines: readonly Line[]): Buffer {
 
 type Instruction = readonly [code: number, yes: number, no: number, value: number];
 
-function encode(line: Line, start: number, labels: Map<string, number>, far: boolean): Instruction[] {
+function encodeLine(line: BpfLine, start: number, labels: Map<string, number>, far: boolean): Instruction[] {
   if (line.op === 'label') return [];
-  if (line.op === 'load') return [[load, 0, 0, line.offset]];
-  if (line.op === 'return') return [[giveBack, 0, 0, line.value]];
+  if (line.op === 'load') return [[loadWord, 0, 0, line.offset]];
+  if (line.op === 'return') return [[returnVerdict, 0, 0, line.value]];
   const code = comparisons[line.op];
-  const next = start + size(line, far);
-  const yes = target(line.yes, labels, next);
-  const no = target(line.no, labels, next);
+  const next = start + countInstructions(line, far);
+  const yes = resolveLabel(line.yes, labels, next);
+  const no = resolveLabel(line.no, labels, next);
   if (!far) return [[code, yes - next, no - next, line.value]];
   return [
     [code, 0, 1, line.value],
@@ -57,8 +57,8 @@ function encode(line: Line, start: number, labels: Map<string, number>, far: boo
 }
 
 /** The comparisons that need a jump of their own. To lengthen one can put another out of reach, hence the loop. */
-function farComparisons(lines: readonly Line[]): Set<Line> {
-  const far = new Set<Line>();
+function farComparisons(lines: readonly BpfLine[]): Set<BpfLine> {
+  const far = new Set<BpfLine>();
   for (let before = -1; before !== far.size;) {
     before = far.size;
     const { labels, starts } = layOut(lines, far);
@@ -69,12 +69,12 @@ function farComparisons(lines: readonly Line[]): Set<Line> {
 }
 
 function isNear({ yes, no }: Comparison, next: number, labels: Map<string, number>): boolean {
-  return [yes, no].every((name) => target(name, labels, next) - next <= furthest);
+  return [yes, no].every((name) => resolveLabel(name, labels, next) - next <= furthest);
 }
 
 function layOut(
-  lines: readonly Line[],
-  far: ReadonlySet<Line>,
+  lines: readonly BpfLine[],
+  far: ReadonlySet<BpfLine>,
 ): { labels: Map<string, number>; starts: number[]; length: number } {
   const labels = new Map<string, number>();
   const starts: number[] = [];
@@ -82,17 +82,17 @@ function layOut(
   for (const line of lines) {
     if (line.op === 'label') labels.set(line.name, length);
     starts.push(length);
-    length += size(line, far.has(line));
+    length += countInstructions(line, far.has(line));
   }
   return { labels, starts, length };
 }
 
-function size(line: Line, far: boolean): number {
+function countInstructions(line: BpfLine, far: boolean): number {
   if (line.op === 'label') return 0;
   return far ? 3 : 1;
 }
 
-function target(name: string | null, labels: Map<string, number>, next: number): number {
+function resolveLabel(name: string | null, labels: Map<string, number>, next: number): number {
   if (name === null) return next;
   const position = labels.get(name);
   if (position === undefined || position < next)

@@ -16,7 +16,7 @@ export const verdicts = {
   /** Succeeds and does nothing. */
   ignore: returnErrno,
 } as const;
-export type Verdict = keyof typeof verdicts;
+export type SeccompVerdict = keyof typeof verdicts;
 
 /** Looks at the low half of an argument, which is all that the kernel takes of an int. */
 export interface ArgumentRule {
@@ -69,7 +69,7 @@ const personalities = [0, 8, 0xffff_ffff];
 /** TIOCSTI and TIOCLINUX type into the terminal of whoever started the server. */
 const typing = [0x5412, 0x541c];
 
-type Rule = Verdict | ArgumentRule;
+type Rule = SeccompVerdict | ArgumentRule;
 
 /** Of the host's network nothing is ours to bound, and programs have to find their way in it. */
 const socketOnHost: ArgumentRule = {
@@ -107,7 +107,7 @@ const socketInside: ArgumentRule = {
   },
 };
 
-const socketOptions = (sizes: Verdict): ArgumentRule => ({
+const socketOptions = (sizes: SeccompVerdict): ArgumentRule => ({
   argument: 1,
   when: 'equal',
   values: [socketLevel],
@@ -123,12 +123,12 @@ const socketOptions = (sizes: Verdict): ArgumentRule => ({
 
 /** Everything else is allowed: the namespaces, the uid and no_new_privs hold it. */
 export const policyFor = (network: 'none' | 'host'): Readonly<Record<Syscall, Rule>> => ({
-  ...everywhere,
+  ...rulesEverywhere,
   setsockopt: socketOptions(network === 'host' ? 'allow' : 'ignore'),
   socket: network === 'host' ? socketOnHost : socketInside,
 });
 
-const everywhere: Readonly<Record<Exclude<Syscall, 'socket' | 'setsockopt'>, Rule>> = {
+const rulesEverywhere: Readonly<Record<Exclude<Syscall, 'socket' | 'setsockopt'>, Rule>> = {
   // Keys and other processes.
   add_key: 'refuse',
   keyctl: 'refuse',

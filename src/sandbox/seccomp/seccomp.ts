@@ -1,4 +1,4 @@
-import { assemble, type Line } from './bpf.ts';
+import { assemble, type BpfLine } from './bpf.ts';
 import { policyFor, verdicts, type ArgumentRule } from './policy.ts';
 import { machines, syscalls, type Machine, type Syscall } from './syscalls.ts';
 
@@ -8,10 +8,10 @@ const archAt = 4;
 const argumentsAt = 16;
 
 type Network = 'none' | 'host';
-type Policy = ReturnType<typeof policyFor>;
+type SeccompPolicy = ReturnType<typeof policyFor>;
 
 /** From this number on, up to the next range, a call goes to this label. */
-interface Range {
+interface SyscallRange {
   readonly from: number;
   readonly to: string;
 }
@@ -21,31 +21,32 @@ interface Range {
  * we do not know: there nothing is filtered, which the backend has to declare.
  */
 export function seccompProgram(network: Network, arch: string = process.arch): Buffer | null {
-  return isKnown(arch) ? assemble([...program(arch, policyFor(network))]) : null;
+  return isKnownMachine(arch) ? assemble([...generateProgram(arch, policyFor(network))]) : null;
 }
 
-function isKnown(arch: string): arch is Machine {
+function isKnownMachine(arch: string): arch is Machine {
   return Object.hasOwn(machines, arch);
 }
 
-function* program(machine: Machine, policy: Policy): Generator<Line> {
+function* generateProgram(machine: Machine, policy: SeccompPolicy): Generator<BpfLine> {
   yield { op: 'load', offset: archAt };
   yield { op: 'equal', value: machines[machine].audit, yes: null, no: 'kill' };
   yield { op: 'load', offset: numberAt };
-  yield* search(ranges(machine, policy));
-  for (const [name, rule] of Object.entries(policy)) if (typeof rule !== 'string') yield* judge(name, rule);
+  yield* generateSearch(ranges(machine, policy));
+  for (const [name, rule] of Object.entries(policy))
+    if (typeof rule !== 'string') yield* generateArgumentCheck(name, rule);
   for (const [name, value] of Object.entries(verdicts)) {
     yield { op: 'label', name };
     yield { op: 'return', value };
   }
 }
 
-function ranges(machine: Machine, policy: Policy): Range[] {
+function ranges(machine: Machine, policy: SeccompPolicy): SyscallRange[] {
   const targets = new Map(
-    Object.entries(policy).map(([name, rule]) => numbered(machine, name as Syscall, rule)),
+    Object.entries(policy).map(([name, rule]) => numberRule(machine, name as Syscall, rule)),
   );
   const { foreignFrom } = machines[machine];
-  const found: Range[] = [{ from: 0, to: 'allow' }];
+  const found: SyscallRange[] = [{ from: 0, to: 'allow' }];
   for (const number of [...targets.keys()].filter((key) => key !== null).sort((a, b) => a - b)) {
     // A neighbour has put an end to its own range already.
     if (found.at(-1)?.from === number) found.pop();
@@ -55,35 +56,35 @@ function ranges(machine: Machine, policy: Policy): Range[] {
   return found.filter(({ to }, index) => to !== found[index - 1]?.to);
 }
 
-function numbered(machine: Machine, name: Syscall, rule: string | ArgumentRule): [number | null, string] {
+function numberRule(machine: Machine, name: Syscall, rule: string | ArgumentRule): [number | null, string] {
   return [syscalls[name][machines[machine].column], typeof rule === 'string' ? rule : name];
 }
 
 /** Halves the ranges until one is left: some seven comparisons for any call. */
-function* search(ranges: readonly Range[]): Generator<Line> {
+function* generateSearch(ranges: readonly SyscallRange[]): Generator<BpfLine> {
   const middle = ranges.length >> 1;
   const [left, right] = [ranges.slice(0, middle), ranges.slice(middle)];
   const from = right[0]!.from;
   const yes = right.length === 1 ? right[0]!.to : `from ${from}`;
   yield { op: 'at least', value: from, yes, no: left.length === 1 ? left[0]!.to : null };
-  if (left.length > 1) yield* search(left);
+  if (left.length > 1) yield* generateSearch(left);
   if (right.length === 1) return;
   yield { op: 'label', name: yes };
-  yield* search(right);
+  yield* generateSearch(right);
 }
 
-function* judge(name: string, rule: ArgumentRule): Generator<Line> {
+function* generateArgumentCheck(name: string, rule: ArgumentRule): Generator<BpfLine> {
   yield { op: 'label', name };
   yield { op: 'load', offset: argumentsAt + 8 * rule.argument };
-  const match = targetOf(rule.match, `${name}, if so`);
-  const otherwise = targetOf(rule.otherwise, `${name}, if not`);
+  const match = chooseTarget(rule.match, `${name}, if so`);
+  const otherwise = chooseTarget(rule.otherwise, `${name}, if not`);
   for (const [index, value] of rule.values.entries()) {
     const isLast = index === rule.values.length - 1;
     yield { op: rule.when, value, yes: match, no: isLast ? otherwise : null };
   }
-  if (typeof rule.match !== 'string') yield* judge(match, rule.match);
-  if (typeof rule.otherwise !== 'string') yield* judge(otherwise, rule.otherwise);
+  if (typeof rule.match !== 'string') yield* generateArgumentCheck(match, rule.match);
+  if (typeof rule.otherwise !== 'string') yield* generateArgumentCheck(otherwise, rule.otherwise);
 }
 
-const targetOf = (next: string | ArgumentRule, label: string): string =>
+const chooseTarget = (next: string | ArgumentRule, label: string): string =>
   typeof next === 'string' ? next : label;

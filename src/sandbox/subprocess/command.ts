@@ -16,12 +16,12 @@ export interface Programs {
 
 export async function findPrograms(): Promise<Programs> {
   for (const name of ['mkfifo', 'rm'])
-    if ((await find(name)) === null)
+    if ((await findProgram(name)) === null)
       throw new WorkcrateError('sandbox_unavailable', `${name} is missing. Install coreutils.`);
-  return { setpriv: await find('setpriv'), prlimit: await find('prlimit') };
+  return { setpriv: await findProgram('setpriv'), prlimit: await findProgram('prlimit') };
 }
 
-async function find(name: string): Promise<string | null> {
+async function findProgram(name: string): Promise<string | null> {
   for (const folder of ['/usr/bin', '/bin', '/usr/local/bin', '/usr/sbin']) {
     const path = join(folder, name);
     if (
@@ -35,7 +35,7 @@ async function find(name: string): Promise<string | null> {
   return null;
 }
 
-interface Command {
+interface CommandParts {
   readonly options: SandboxOptions;
   readonly request: RunRequest;
   readonly uid: number;
@@ -44,7 +44,7 @@ interface Command {
 }
 
 /** Each program replaces itself by the next, so that the child is the interpreter in the end. */
-export function commandOf(programs: Programs, { options, request, uid, code }: Command): string[] {
+export function buildCommand(programs: Programs, { options, request, uid, code }: CommandParts): string[] {
   const { fileBytes } = options.limits;
   const privileges = request.place.uid === null ? [] : dropTo(uid);
   return [

@@ -12,7 +12,7 @@ export interface Family {
   readonly mark: string;
 }
 
-interface Entry {
+interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
@@ -21,7 +21,7 @@ interface Entry {
 
 /** Sends a signal to every process of the family that can be found, once. True where there was one. */
 export function signalFamily(family: Family, signal: NodeJS.Signals): boolean {
-  const members = membersOf(family);
+  const members = listFamily(family);
   for (const pid of members) sendSignal(pid, signal);
   return members.size > 0;
 }
@@ -32,8 +32,8 @@ export function killFamily(family: Family): void {
   for (let pass = 0; pass < mostPasses && signalFamily(family, 'SIGKILL'); pass++);
 }
 
-function membersOf(family: Family): ReadonlySet<number> {
-  const entries = entriesOf(family.uid);
+function listFamily(family: Family): ReadonlySet<number> {
+  const entries = listProcesses(family.uid);
   const members = new Set<number>();
   for (const { pid, group, session } of entries)
     if ([pid, group, session].includes(family.leader) || isMarked(pid, family.mark)) members.add(pid);
@@ -45,16 +45,16 @@ function membersOf(family: Family): ReadonlySet<number> {
   return members;
 }
 
-function entriesOf(uid: number): Entry[] {
-  const pids = attempt(() => readdirSync('/proc'), []).filter((name) => /^\d+$/.test(name));
+function listProcesses(uid: number): ProcessEntry[] {
+  const pids = tryReadProc(() => readdirSync('/proc'), []).filter((name) => /^\d+$/.test(name));
   return pids
-    .filter((pid) => attempt(() => statSync(`/proc/${pid}`).uid === uid, false))
-    .map(entryOf)
+    .filter((pid) => tryReadProc(() => statSync(`/proc/${pid}`).uid === uid, false))
+    .map(readProcessEntry)
     .filter((entry) => entry !== null);
 }
 
-function entryOf(pid: string): Entry | null {
-  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');
+function readProcessEntry(pid: string): ProcessEntry | null {
+  const stat = tryReadProc(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');
   // The name in parentheses may hold anything, parentheses too.
   const [state, parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (session === undefined || state === 'Z' || state === 'X') return null;
@@ -62,13 +62,13 @@ function entryOf(pid: string): Entry | null {
 }
 
 function isMarked(pid: number, mark: string): boolean {
-  return attempt(() => readFileSync(`/proc/${pid}/environ`, 'latin1'), '')
+  return tryReadProc(() => readFileSync(`/proc/${pid}/environ`, 'latin1'), '')
     .split('\0')
     .includes(mark);
 }
 
 /** A process may end while it is looked at. */
-function attempt<T>(look: () => T, otherwise: T): T {
+function tryReadProc<T>(look: () => T, otherwise: T): T {
   try {
     return look();
   } catch {
@@ -77,5 +77,5 @@ function attempt<T>(look: () => T, otherwise: T): T {
 }
 
 function sendSignal(pid: number, signal: NodeJS.Signals): void {
-  attempt(() => process.kill(pid, signal), false);
+  tryReadProc(() => process.kill(pid, signal), false);
 }

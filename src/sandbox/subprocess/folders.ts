@@ -6,7 +6,7 @@ import { removeTree } from '../../paths/paths.ts';
 import type { Folders, RunRequest } from '../sandbox.ts';
 
 /** The folder in which every run has a folder. */
-export interface Ground extends AsyncDisposable {
+export interface SubprocessFolders extends AsyncDisposable {
   readonly path: string;
   /** Holds `node`, first in the PATH of runs. */
   readonly programs: string;
@@ -24,7 +24,7 @@ export interface RunFolder {
   remove(): Promise<void>;
 }
 
-export async function createGround(): Promise<Ground> {
+export async function createGround(): Promise<SubprocessFolders> {
   const path = await mkdtemp(join(tmpdir(), 'workcrate-runs-'));
   // Runs have other uids: they may pass through, but see nothing of each other.
   await chmod(path, 0o711);
@@ -34,7 +34,7 @@ export async function createGround(): Promise<Ground> {
   return {
     path,
     programs,
-    folderFor: (request, uid, folders) => folderFor(path, request, uid, folders),
+    folderFor: (request, uid, folders) => makeRunFolder(path, request, uid, folders),
     [Symbol.asyncDispose]: () => removeTree(path),
   };
 }
@@ -53,7 +53,7 @@ export async function openToAll(path: string): Promise<boolean> {
   return dirname(path) === path || openToAll(dirname(path));
 }
 
-async function folderFor(
+async function makeRunFolder(
   ground: string,
   { id, place, code, stdin, workingDir }: RunRequest,
   uid: number,
@@ -74,7 +74,7 @@ async function folderFor(
     '/tmp': tmp,
     '/home/user': home,
   };
-  const made = await makeBelow(folder, hostPathOf(roots, workingDir));
+  const made = await makeBelow(folder, toHostPath(roots, workingDir));
   // The outermost comes last: until then nobody else gets there.
   if (place.uid !== null) for (const path of [...made, home, tmp, folder]) await chown(path, uid, uid);
   return {
@@ -82,7 +82,7 @@ async function folderFor(
     tmp,
     code: join(folder, 'main'),
     stdin: join(folder, 'stdin'),
-    hostPathOf: (inside) => hostPathOf(roots, inside),
+    hostPathOf: (inside) => toHostPath(roots, inside),
     remove: () => removeTree(folder),
   };
 }
@@ -96,7 +96,7 @@ async function makeBelow(folder: string, path: string): Promise<string[]> {
   return made;
 }
 
-function hostPathOf(roots: Readonly<Record<string, string>>, inside: string): string {
+function toHostPath(roots: Readonly<Record<string, string>>, inside: string): string {
   const root = Object.keys(roots).find((root) => inside === root || inside.startsWith(`${root}/`));
   return root === undefined ? inside : join(roots[root]!, inside.slice(root.length));
 }
