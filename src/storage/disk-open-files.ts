@@ -18,7 +18,7 @@ const mostHeld = 64;
 /** So long a file is given out without a look at its path. A look costs some microseconds. */
 const trustedMs = 1000;
 
-export type OpenFiles = ReturnType<typeof createOpenFiles>;
+export type OpenFileCache = ReturnType<typeof createOpenFiles>;
 
 /**
  * Files open for reading. Those read last are held, since opening and closing is a quarter of what a small
@@ -42,7 +42,7 @@ export function createOpenFiles() {
 
   function findHeld(path: string): HeldFile | null {
     const file = held.get(path) ?? null;
-    if (file === null || isStillThere(file)) return file;
+    if (file === null || isFileStillLinked(file)) return file;
     drop(file);
     return null;
   }
@@ -80,7 +80,7 @@ function retire(file: HeldFile): void {
 }
 
 /** Whether the path still leads to the same file, as long as before. */
-function isStillThere(file: HeldFile): boolean {
+function isFileStillLinked(file: HeldFile): boolean {
   const now = performance.now();
   if (now - file.seenAt < trustedMs) return true;
   const found = statSync(file.path, { throwIfNoEntry: false });

@@ -17,7 +17,7 @@ import {
   checkStagingId,
   isStagingId,
   offsetConflict,
-  storing,
+  withStorageErrors,
   type AppendOptions,
   type Staged,
   type Staging,
@@ -35,21 +35,22 @@ export async function diskStaging(
   folder: string,
   pathOfKey: (key: string) => string,
 ): Promise<Required<Staging>> {
-  await storing(() => mkdir(folder, { recursive: true, mode: 0o700 }));
+  await withStorageErrors(() => mkdir(folder, { recursive: true, mode: 0o700 }));
   const folders = new Set<string>();
   const pathOf = (id: string): string => join(folder, `${checkStagingId(id)}.part`);
   return {
-    size: (id) => storing(() => sizeOf(pathOf(id))),
-    append: (id, offset, bytes, options) => append(pathOf(id), offset, bytes, options),
-    commit: (id, key) => storing(() => commit(pathOf(id), key, pathOfKey(key), dirname(folder), folders)),
-    discard: (id) => storing(() => removeIfThere(pathOf(id))),
-    list: () => storing(() => staged(folder)),
-    cutBack: (id, size) => storing(() => cutBack(pathOf(id), size)),
-    takeBack: (key, id) => storing(() => takeBack(pathOfKey(key), pathOf(id))),
+    size: (id) => withStorageErrors(() => readPartSize(pathOf(id))),
+    append: (id, offset, bytes, options) => appendToPart(pathOf(id), offset, bytes, options),
+    commit: (id, key) =>
+      withStorageErrors(() => commitPart(pathOf(id), key, pathOfKey(key), dirname(folder), folders)),
+    discard: (id) => withStorageErrors(() => removePartIfThere(pathOf(id))),
+    list: () => withStorageErrors(() => listStaged(folder)),
+    cutBack: (id, size) => withStorageErrors(() => cutBack(pathOf(id), size)),
+    takeBack: (key, id) => withStorageErrors(() => unlinkCommitted(pathOfKey(key), pathOf(id))),
   };
 }
 
-async function staged(folder: string): Promise<Staged[]> {
+async function listStaged(folder: string): Promise<Staged[]> {
   const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
   const ids = files.filter(({ name }) => name.endsWith('.part')).map(({ name }) => name.slice(0, -5));
   return Promise.all(ids.filter(isStagingId).map((id) => stagedSince(folder, id)));
@@ -61,7 +62,7 @@ async function stagedSince(folder: string, id: string): Promise<Staged> {
   return { id, modified: found?.mtimeMs ?? Date.now() };
 }
 
-async function sizeOf(path: string): Promise<number> {
+async function readPartSize(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
   } catch (error) {
@@ -70,29 +71,29 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-async function append(
+async function appendToPart(
   path: string,
   offset: number,
   bytes: AsyncIterable<Uint8Array>,
   { signal, onSync }: AppendOptions = {},
 ): Promise<number> {
-  const size = await storing(() => sizeOf(path));
+  const size = await withStorageErrors(() => readPartSize(path));
   if (offset !== 0 && offset !== size) throw offsetConflict(size);
-  await using file = await storing(() => open(path, offset === 0 ? 'w' : 'r+', 0o600));
+  await using file = await withStorageErrors(() => open(path, offset === 0 ? 'w' : 'r+', 0o600));
   using space = claimAlong(dirname(path));
   let position = offset;
   let syncAt = performance.now() + syncEveryMs;
   try {
     for await (const batch of batches(bytes, signal)) {
-      await storing(() => space.demand(batch.length));
-      position = await storing(() => writeAll(file, batch, position));
+      await withStorageErrors(() => space.demand(batch.length));
+      position = await withStorageErrors(() => writeWholeBatch(file, batch, position));
       if (performance.now() < syncAt) continue;
-      await storing(() => file.sync());
+      await withStorageErrors(() => file.sync());
       syncAt = performance.now() + syncEveryMs;
       onSync?.(position);
     }
   } finally {
-    await storing(() => file.sync());
+    await withStorageErrors(() => file.sync());
   }
   return position;
 }
@@ -113,7 +114,7 @@ async function* batches(bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal):
           held = 0;
         }
         const part = chunk.subarray(at, at + batchBytes - held);
-        if (held + part.length > buffer.length) buffer = grown(buffer, held, held + part.length);
+        if (held + part.length > buffer.length) buffer = growBuffer(buffer, held, held + part.length);
         buffer.set(part, held);
         held += part.length;
         at += part.length;
@@ -127,14 +128,14 @@ async function* batches(bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal):
 }
 
 /** A short upload needs a short buffer. */
-function grown(buffer: Buffer, held: number, needed: number): Buffer<ArrayBuffer> {
+function growBuffer(buffer: Buffer, held: number, needed: number): Buffer<ArrayBuffer> {
   const larger = Buffer.allocUnsafeSlow(Math.min(batchBytes, Math.max(2 * needed, 4096)));
   larger.set(buffer.subarray(0, held));
   return larger;
 }
 
 /** A write may take less than it was given, which is how a disk tells that it is almost full. */
-async function writeAll(file: FileHandle, batch: Uint8Array, position: number): Promise<number> {
+async function writeWholeBatch(file: FileHandle, batch: Uint8Array, position: number): Promise<number> {
   for (let done = 0; done < batch.length;) {
     const { bytesWritten } = await file.write(batch, done, batch.length - done, position + done);
     done += bytesWritten;
@@ -142,29 +143,29 @@ async function writeAll(file: FileHandle, batch: Uint8Array, position: number): 
   return position + batch.length;
 }
 
-async function commit(
+async function commitPart(
   part: string,
   key: string,
   target: string,
   root: string,
   folders: Set<string>,
 ): Promise<StoredObject> {
-  await makeFolder(dirname(target), root, folders);
+  await makeStorageFolder(dirname(target), root, folders);
   await ensureExists(part);
   // Before anything is placed: there may be no descriptor left to make it durable with.
   await using folder = await open(dirname(target), 'r');
-  await place(part, key, target);
+  await linkIntoPlace(part, key, target);
   await folder.sync();
-  await removeIfThere(part);
+  await removePartIfThere(part);
   const { size, mtimeMs } = await stat(target);
   return { key, size, modified: mtimeMs };
 }
 
 async function cutBack(part: string, size: number): Promise<void> {
-  if ((await sizeOf(part)) > size) await truncate(part, size);
+  if ((await readPartSize(part)) > size) await truncate(part, size);
 }
 
-async function takeBack(object: string, part: string): Promise<boolean> {
+async function unlinkCommitted(object: string, part: string): Promise<boolean> {
   if (await exists(part)) return false;
   try {
     await rename(object, part);
@@ -172,8 +173,8 @@ async function takeBack(object: string, part: string): Promise<boolean> {
     if (errnoOf(error) === 'ENOENT') return false;
     throw error;
   }
-  await syncFolder(dirname(part));
-  await syncFolder(dirname(object));
+  await syncStorageFolder(dirname(part));
+  await syncStorageFolder(dirname(object));
   return true;
 }
 
@@ -184,7 +185,7 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 /** `link` fails where the name is taken, in one step; a filesystem without links gets the next best. */
-async function place(part: string, key: string, target: string): Promise<void> {
+async function linkIntoPlace(part: string, key: string, target: string): Promise<void> {
   try {
     await link(part, target);
   } catch (error) {
@@ -201,14 +202,14 @@ async function ensureExists(part: string): Promise<void> {
 }
 
 /** Folders are synced into their parents once, also old ones: who made them may have died before it did. */
-async function makeFolder(path: string, root: string, folders: Set<string>): Promise<void> {
+async function makeStorageFolder(path: string, root: string, folders: Set<string>): Promise<void> {
   if (folders.has(path)) return;
   await mkdir(path, { recursive: true, mode: 0o700 });
-  for (let at = path; at !== root; at = dirname(at)) await syncFolder(dirname(at));
+  for (let at = path; at !== root; at = dirname(at)) await syncStorageFolder(dirname(at));
   folders.add(path);
 }
 
-async function removeIfThere(path: string): Promise<void> {
+async function removePartIfThere(path: string): Promise<void> {
   try {
     await unlink(path);
   } catch (error) {
@@ -217,7 +218,7 @@ async function removeIfThere(path: string): Promise<void> {
 }
 
 /** Makes renames, links and removals in a folder durable: without it, power loss can undo them. */
-export async function syncFolder(path: string): Promise<void> {
+export async function syncStorageFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r');
   await folder.sync();
 }

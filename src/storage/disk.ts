@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { demandSpace } from '../data-folder/disk-reserve.ts';
 import { errnoOf, WorkcrateError } from '../errors.ts';
-import { createOpenFiles, type OpenFiles } from './disk-open-files.ts';
-import { diskStaging, syncFolder } from './disk-staging.ts';
+import { createOpenFiles, type OpenFileCache } from './disk-open-files.ts';
+import { diskStaging, syncStorageFolder } from './disk-staging.ts';
 import {
   checkKey,
-  storing,
+  withStorageErrors,
   type OpenObject,
   type Quarantine,
   type QuarantinedDay,
@@ -22,7 +22,7 @@ import {
  */
 export async function diskStorage(directory: string): Promise<Storage> {
   const folder = join(directory, 'objects');
-  await storing(() => mkdir(folder, { recursive: true, mode: 0o700 }));
+  await withStorageErrors(() => mkdir(folder, { recursive: true, mode: 0o700 }));
   const localPath = (key: string): string => `${checkKey(key)}.bin`;
   const pathOf = (key: string): string => `${folder}/${localPath(key)}`;
   const staging = await diskStaging(join(directory, 'staging'), pathOf);
@@ -40,36 +40,36 @@ export async function diskStorage(directory: string): Promise<Storage> {
         return isBack;
       },
     },
-    stat: (key) => storing(() => statObject(key, pathOf(key))),
-    open: (key) => storing(async () => openObject(openFiles, pathOf(key))),
-    list: (options = {}) => storing(() => listPage(folder, pathOf, options)),
-    remove: (key) => storing(() => removeObject(openFiles, pathOf(key))),
+    stat: (key) => withStorageErrors(() => statDiskObject(key, pathOf(key))),
+    open: (key) => withStorageErrors(async () => openDiskObject(openFiles, pathOf(key))),
+    list: (options = {}) => withStorageErrors(() => listDiskPage(folder, pathOf, options)),
+    remove: (key) => withStorageErrors(() => removeObject(openFiles, pathOf(key))),
     presign: async () => null,
     localPath,
     quarantine: diskQuarantine(directory, localPath),
-    demandSpace: (bytes) => storing(() => demandSpace(folder, bytes)),
-    probe: () => storing(() => probe(join(directory, 'staging'))),
+    demandSpace: (bytes) => withStorageErrors(() => demandSpace(folder, bytes)),
+    probe: () => withStorageErrors(() => probeDisk(join(directory, 'staging'))),
     close: async () => openFiles.close(),
   };
 }
 
-async function statObject(key: string, path: string): Promise<StoredObject | null> {
+async function statDiskObject(key: string, path: string): Promise<StoredObject | null> {
   const found = await absentAsNull(stat(path));
   return found && { key, size: found.size, modified: found.mtimeMs };
 }
 
-function openObject(openFiles: OpenFiles, path: string): OpenObject | null {
+function openDiskObject(openFiles: OpenFileCache, path: string): OpenObject | null {
   const file = openFiles.take(path);
   if (file === null) return null;
   return {
     size: file.size,
     descriptor: file.descriptor,
-    read: (start, end, signal) => readChunks(file.descriptor, start, end, signal),
+    read: (start, end, signal) => readDiskChunks(file.descriptor, start, end, signal),
     [Symbol.asyncDispose]: async () => openFiles.giveBack(file),
   };
 }
 
-async function listPage(
+async function listDiskPage(
   folder: string,
   pathOf: (key: string) => string,
   { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
@@ -77,24 +77,24 @@ async function listPage(
   const objects: StoredObject[] = [];
   for await (const key of keysBelow(folder, prefix, after)) {
     if (objects.length === limit) return { objects, next: objects.at(-1)!.key };
-    const object = await statObject(key, pathOf(key));
+    const object = await statDiskObject(key, pathOf(key));
     if (object) objects.push(object);
   }
   return { objects, next: null };
 }
 
-async function removeObject(openFiles: OpenFiles, path: string): Promise<void> {
+async function removeObject(openFiles: OpenFileCache, path: string): Promise<void> {
   const removed = await absentAsNull(unlink(path).then(() => true));
   // Only now: a reader that came before the removal may have had it held again.
   openFiles.forget(path);
-  if (removed) await syncFolder(dirname(path));
+  if (removed) await syncStorageFolder(dirname(path));
 }
 
 /**
  * Writes and drops a byte: a full or read-only disk shows here before an upload fails on it. The reserve may be used for
  * it: who can no longer send files can still fetch and delete them.
  */
-async function probe(folder: string): Promise<void> {
+async function probeDisk(folder: string): Promise<void> {
   const path = join(folder, `probe-${process.pid}-${process.hrtime.bigint()}.part`);
   try {
     await using file = await open(path, 'w', 0o600);
@@ -114,21 +114,21 @@ async function absentAsNull<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-const readAt = promisify(read);
-const chunkSize = 512 * 1024;
+const readFileAt = promisify(read);
+const diskChunkSize = 512 * 1024;
 
 /** One buffer for all chunks: a fresh one for each would leave 64 MB of garbage before it is collected. */
-async function* readChunks(
+async function* readDiskChunks(
   descriptor: number,
   start: number,
   end: number,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const buffer = Buffer.allocUnsafeSlow(Math.min(chunkSize, end - start));
+  const buffer = Buffer.allocUnsafeSlow(Math.min(diskChunkSize, end - start));
   for (let position = start; position < end;) {
     signal?.throwIfAborted();
-    const wanted = Math.min(chunkSize, end - position);
-    const { bytesRead } = await storing(() => readAt(descriptor, buffer, 0, wanted, position));
+    const wanted = Math.min(diskChunkSize, end - position);
+    const { bytesRead } = await withStorageErrors(() => readFileAt(descriptor, buffer, 0, wanted, position));
     if (bytesRead === 0)
       throw new WorkcrateError('storage_failed', 'A stored object is shorter than it was.');
     position += bytesRead;
@@ -181,9 +181,14 @@ function diskQuarantine(directory: string, localPath: (key: string) => string): 
   const folderOf = (day: string): string => join(folder, checkDay(day));
   return {
     take: (key, day) =>
-      storing(() => move(join(directory, 'objects', localPath(key)), join(folderOf(day), localPath(key)))),
-    list: () => storing(async () => Promise.all((await daysIn(folder)).map((day) => measure(folder, day)))),
-    drop: (day) => storing(() => rm(folderOf(day), { recursive: true, force: true })),
+      withStorageErrors(() =>
+        moveToQuarantine(join(directory, 'objects', localPath(key)), join(folderOf(day), localPath(key))),
+      ),
+    list: () =>
+      withStorageErrors(async () =>
+        Promise.all((await daysIn(folder)).map((day) => measureQuarantine(folder, day))),
+      ),
+    drop: (day) => withStorageErrors(() => rm(folderOf(day), { recursive: true, force: true })),
   };
 }
 
@@ -192,7 +197,7 @@ function checkDay(day: string): string {
   return day;
 }
 
-async function move(from: string, to: string): Promise<void> {
+async function moveToQuarantine(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   try {
     await rename(from, to);
@@ -200,8 +205,8 @@ async function move(from: string, to: string): Promise<void> {
     if (errnoOf(error) === 'ENOENT') return;
     throw error;
   }
-  await syncFolder(dirname(to));
-  await syncFolder(dirname(from));
+  await syncStorageFolder(dirname(to));
+  await syncStorageFolder(dirname(from));
 }
 
 async function daysIn(folder: string): Promise<string[]> {
@@ -213,7 +218,7 @@ async function daysIn(folder: string): Promise<string[]> {
   }
 }
 
-async function measure(folder: string, day: string): Promise<QuarantinedDay> {
+async function measureQuarantine(folder: string, day: string): Promise<QuarantinedDay> {
   let [objects, bytes] = [0, 0];
   const entries = await readdir(join(folder, day), { recursive: true, withFileTypes: true });
   for (const entry of entries.filter((each) => each.isFile())) {

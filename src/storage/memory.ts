@@ -8,17 +8,17 @@ import {
   type StoredObject,
 } from './storage.ts';
 
-const chunkSize = 64 * 1024;
+const memoryChunkSize = 64 * 1024;
 
-interface Held {
+interface MemoryObject {
   readonly bytes: Uint8Array;
   readonly modified: number;
 }
 
 /** Keeps everything in memory: for tests, and for servers that must leave nothing behind. */
 export function memoryStorage(): Storage {
-  const objects = new Map<string, Held>();
-  const describe = (key: string, held: Held): StoredObject => ({
+  const objects = new Map<string, MemoryObject>();
+  const describe = (key: string, held: MemoryObject): StoredObject => ({
     key,
     size: held.bytes.length,
     modified: held.modified,
@@ -31,7 +31,7 @@ export function memoryStorage(): Storage {
     staging: memoryStaging(objects, describe),
     stat: async (key) => (objects.has(key) ? describe(key, objects.get(key)!) : null),
     open: async (key) => (objects.has(key) ? openBytes(objects.get(key)!.bytes) : null),
-    list: async (options = {}) => page(objects, describe, options),
+    list: async (options = {}) => listMemoryPage(objects, describe, options),
     remove: async (key) => void objects.delete(key),
     presign: async () => null,
     probe: async () => {},
@@ -40,8 +40,8 @@ export function memoryStorage(): Storage {
 }
 
 function memoryStaging(
-  objects: Map<string, Held>,
-  describe: (key: string, held: Held) => StoredObject,
+  objects: Map<string, MemoryObject>,
+  describe: (key: string, held: MemoryObject) => StoredObject,
 ): Staging {
   const staged = new Map<string, Uint8Array[]>();
   const sizeOf = (id: string): number => (staged.get(id) ?? []).reduce((sum, chunk) => sum + chunk.length, 0);
@@ -75,18 +75,18 @@ function openBytes(bytes: Uint8Array): OpenObject {
     size: bytes.length,
     descriptor: null,
     async *read(start, end, signal) {
-      for (let at = start; at < end; at += chunkSize) {
+      for (let at = start; at < end; at += memoryChunkSize) {
         signal?.throwIfAborted();
-        yield bytes.subarray(at, Math.min(end, at + chunkSize));
+        yield bytes.subarray(at, Math.min(end, at + memoryChunkSize));
       }
     },
     [Symbol.asyncDispose]: async () => {},
   };
 }
 
-function page(
-  objects: ReadonlyMap<string, Held>,
-  describe: (key: string, held: Held) => StoredObject,
+function listMemoryPage(
+  objects: ReadonlyMap<string, MemoryObject>,
+  describe: (key: string, held: MemoryObject) => StoredObject,
   { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
 ): ObjectPage {
   const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();

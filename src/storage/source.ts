@@ -83,9 +83,10 @@ export interface Source {
 export const lastingName = ({ knownAs, url }: Pick<Source, 'knownAs' | 'url'>): string => knownAs ?? url;
 
 /** What stands in a source on its way to become an object begins so, in one of its parts. It is not listed. */
-export const ownMark = '.workcrate-';
+export const ownNameMark = '.workcrate-';
 
-export const isOwnName = (name: string): boolean => name.split('/').some((part) => part.startsWith(ownMark));
+export const isOwnName = (name: string): boolean =>
+  name.split('/').some((part) => part.startsWith(ownNameMark));
 
 /** Whether a name means one object only, here and on every way to it. */
 export const isSourceName = (name: string): boolean =>
@@ -94,10 +95,10 @@ export const isSourceName = (name: string): boolean =>
   name.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 
 /** What a store says of an object; null for a name that cannot be read. */
-export type Listed = Omit<SourceObject, 'name'> & { readonly name: string | null };
+export type ListedSourceObject = Omit<SourceObject, 'name'> & { readonly name: string | null };
 
 /** What of a store's page is below a prefix, under names from there on. Markers of folders are no objects. */
-export function toldBelow(prefix: string, listed: readonly Listed[]): Omit<SourcePage, 'next'> {
+export function toldBelow(prefix: string, listed: readonly ListedSourceObject[]): Omit<SourcePage, 'next'> {
   const objects: SourceObject[] = [];
   let passedOver = 0;
   for (const one of listed) {
@@ -109,7 +110,8 @@ export function toldBelow(prefix: string, listed: readonly Listed[]): Omit<Sourc
   return { objects, passedOver };
 }
 
-const isTold = ({ size, stamp }: Listed): boolean => Number.isSafeInteger(size) && size >= 0 && stamp !== '';
+const isTold = ({ size, stamp }: ListedSourceObject): boolean =>
+  Number.isSafeInteger(size) && size >= 0 && stamp !== '';
 
 /** Refuses a name to be written that could not be found again; the store takes names of 1,024 bytes. */
 export function checkNewName(name: string, prefix = ''): void {
@@ -118,7 +120,10 @@ export function checkNewName(name: string, prefix = ''): void {
 }
 
 /** The bytes as they are, if there are as many as was said. Nothing beyond them is passed on. */
-export async function* exactly(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
+export async function* demandExactSize(
+  bytes: AsyncIterable<Uint8Array>,
+  size: number,
+): AsyncGenerator<Uint8Array> {
   let left = size;
   for await (const chunk of bytes) {
     left -= chunk.length;
@@ -164,7 +169,7 @@ export interface Reaching {
   each<T>(steps: AsyncIterable<T>): AsyncGenerator<T>;
 }
 
-export function reaching(url: string): Reaching {
+export function createSourceErrors(url: string): Reaching {
   const told = (error: unknown, ...asItIs: string[]): unknown =>
     error instanceof WorkcrateError && error.code.startsWith('storage_') && !asItIs.includes(error.code)
       ? sourceUnreachable(url, error.message, error.cause)

@@ -180,22 +180,22 @@ export interface Staged {
   readonly modified: number;
 }
 
-const keyForm = /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*$/;
-const idForm = /^[a-z0-9][a-z0-9_-]{0,99}$/;
+const storageKeyForm = /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*$/;
+const stagingIdForm = /^[a-z0-9][a-z0-9_-]{0,99}$/;
 
-export const isKey = (text: string): boolean => text.length <= 200 && keyForm.test(text);
-export const isStagingId = (text: string): boolean => idForm.test(text);
+export const isStorageKey = (text: string): boolean => text.length <= 200 && storageKeyForm.test(text);
+export const isStagingId = (text: string): boolean => stagingIdForm.test(text);
 
 /** The key as it is; what could lead out of the folder or prefix of all objects is refused. */
-export const checkKey = (text: string): string => fit(text, isKey(text), 'storage key');
-export const checkStagingId = (text: string): string => fit(text, isStagingId(text), 'staging id');
+export const checkKey = (text: string): string => demandFit(text, isStorageKey(text), 'storage key');
+export const checkStagingId = (text: string): string => demandFit(text, isStagingId(text), 'staging id');
 
-function fit(text: string, isFit: boolean, what: string): string {
+function demandFit(text: string, isFit: boolean, what: string): string {
   if (!isFit) throw new WorkcrateError('invalid_input', `${JSON.stringify(text)} is no ${what}.`);
   return text;
 }
 
-const known: Record<string, [ErrorCode, string]> = {
+const knownDiskErrors: Record<string, [ErrorCode, string]> = {
   ENOSPC: [
     'storage_full',
     'The disk is full. Free some space or point the files folder at another disk, then try again.',
@@ -224,7 +224,7 @@ const known: Record<string, [ErrorCode, string]> = {
 function storageFailure(error: unknown): WorkcrateError {
   if (error instanceof WorkcrateError) return error;
   if (errnoOf(error) === 'ENOSPC' && isOutOfInodes(error)) return outOfInodes(error);
-  const [code, message] = known[errnoOf(error) ?? ''] ?? [
+  const [code, message] = knownDiskErrors[errnoOf(error) ?? ''] ?? [
     'storage_failed',
     'The storage failed. See the server log.',
   ];
@@ -252,7 +252,7 @@ const outOfInodes = (cause: unknown): WorkcrateError =>
   );
 
 /** Runs a file operation; its failures come out as WorkcrateErrors. */
-export async function storing<T>(work: () => Promise<T>): Promise<T> {
+export async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

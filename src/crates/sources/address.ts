@@ -3,7 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { errnoOf, WorkcrateError } from '../../errors.ts';
 import { openRemoteSource, type RemoteSourceOptions } from '../../storage/open.ts';
-import { ownMark, type Source } from '../../storage/source.ts';
+import { ownNameMark, type Source } from '../../storage/source.ts';
 import { folderSource } from './folder-source.ts';
 
 /** What the address of a source names. A prefix is empty or ends in `/`. */
@@ -85,7 +85,7 @@ export async function openSource(
 }
 
 /** In the folder itself, so that it goes along wherever the folder goes. No listing tells it. */
-const nameFile = `${ownMark}source`;
+const nameFile = `${ownNameMark}source`;
 const longestName = 4096;
 
 /**

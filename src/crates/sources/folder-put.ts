@@ -7,7 +7,7 @@ import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { claimSpace } from '../../data-folder/disk-reserve.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { openBelow, here, joinComponents, parseName, type Components } from '../../paths/paths.ts';
-import { checkNewName, exactly, ownMark, type SourceObject } from '../../storage/source.ts';
+import { checkNewName, demandExactSize, ownNameMark, type SourceObject } from '../../storage/source.ts';
 import { componentsOf, folderFailure, statFile, type Folder } from './folder-read.ts';
 
 const writeAt = promisify(write);
@@ -33,7 +33,7 @@ export async function putFile(
     await removeLeftovers(folder, parent);
     using _claimed = (await claimSpace(folder.directory, size)) ?? refuseFull(name);
     try {
-      await writeFile(folder, part, exactly(bytes, size), signal);
+      await writeFile(folder, part, demandExactSize(bytes, size), signal);
       place(folder, part, target);
     } catch (error) {
       removeIfThere(folder, part);
@@ -166,10 +166,10 @@ async function telling<T>(folder: Folder, name: string, work: () => Promise<T>):
 }
 
 /** A file on its way, which no listing tells. */
-const newPartName = (): string => `${ownMark}${randomBytes(12).toString('hex')}.part`;
+const newPartName = (): string => `${ownNameMark}${randomBytes(12).toString('hex')}.part`;
 
 const isPartName = (name: string): boolean =>
-  name.startsWith(ownMark) && /^[0-9a-f]{24}\.part$/.test(name.slice(ownMark.length));
+  name.startsWith(ownNameMark) && /^[0-9a-f]{24}\.part$/.test(name.slice(ownNameMark.length));
 
 /** Whoever still writes to one has done so within a day. */
 export const leftForMs = 24 * 60 * 60 * 1000;

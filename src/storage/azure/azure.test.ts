@@ -5,7 +5,7 @@ import { isWorkcrateError } from '../../errors.ts';
 import { NO_AZURITE, startAzurite, type TestAzurite } from '../azurite.testing.ts';
 import { chunksOf, contentOf, failureOf } from '../bytes.testing.ts';
 import { startFaultyProxy } from '../remote/faulty-proxy.testing.ts';
-import { partsOf } from '../remote/remote.ts';
+import { splitIntoParts } from '../remote/remote.ts';
 import { storageContract } from '../storage.contract.ts';
 import { openAzure, partBytes } from './azure.testing.ts';
 import { mostBlocks, newAttempt } from './blocks.ts';
@@ -241,7 +241,7 @@ describe('azure storage', { skip }, () => {
     const { key, ...service } = azurite;
     const blobs = createBlobs({ ...service, prefix: '', credential: { key }, partBytes });
     const target = { name: 'parts', attempt: newAttempt('x'), run: 1, start: 0, count: mostBlocks - 3 };
-    const parts = partsOf(chunksOf(randomBytes(5 * partBytes)), { partBytes, hash: 'md5' });
+    const parts = splitIntoParts(chunksOf(randomBytes(5 * partBytes)), { partBytes, hash: 'md5' });
     const { end, failure } = await writeBlocks(blobs, target, parts);
     assert.equal(end, 2 * partBytes);
     assert.ok(isWorkcrateError(failure?.error, 'too_large'));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
 import { namesBelow, openRemote, type Names, type RemoteLimits } from '../remote/remote.ts';
 import type { OpenObject, PresignedUrl, Staging, Storage, StoredObject } from '../storage.ts';
-import { createBlobs, hmac, type Account, type Blobs } from './client.ts';
+import { createBlobs, hmac, type AzureAccount, type Blobs } from './client.ts';
 import { listObjects } from './listing.ts';
 import { azureStaging } from './staging.ts';
 
@@ -30,13 +30,20 @@ export async function azureStorage(options: AzureOptions, limits?: RemoteLimits)
     isLasting: true,
     holdsRemoved: false,
     staging,
-    stat: (key) => statObject(blobs, names, key),
-    open: (key) => openObject(blobs, names.object(key)),
+    stat: (key) => statAzureBlob(blobs, names, key),
+    open: (key) => openAzureBlob(blobs, names.object(key)),
     list: (query = {}) => listObjects(blobs, names, query),
     remove: (key) => blobs.remove(names.object(key)),
     presign: async (method, key, expiresAt, response) =>
-      presigned(options, blobs.urlOf(names.object(key)), names.object(key), method, expiresAt, response),
-    probe: () => probe(staging),
+      presignAzureUrl(
+        options,
+        blobs.urlOf(names.object(key)),
+        names.object(key),
+        method,
+        expiresAt,
+        response,
+      ),
+    probe: () => probeAzure(staging),
     close: async () => blobs.close(),
   };
 }
@@ -52,18 +59,18 @@ export function checkOptions({ endpoint, credential }: AzureOptions): void {
     throw new WorkcrateError('config_invalid', 'AZURE_STORAGE_KEY is not in base64. Copy it again.');
 }
 
-async function statObject(blobs: Blobs, names: Names, key: string): Promise<StoredObject | null> {
+async function statAzureBlob(blobs: Blobs, names: Names, key: string): Promise<StoredObject | null> {
   const found = await blobs.head(names.object(key));
   return found && { key, size: found.size, modified: found.modified };
 }
 
-async function openObject(blobs: Blobs, name: string): Promise<OpenObject | null> {
+async function openAzureBlob(blobs: Blobs, name: string): Promise<OpenObject | null> {
   const found = await blobs.head(name);
   return found && openRemote(blobs, { name, etag: found.etag, size: found.size });
 }
 
 /** Writes and drops a byte: a credential that may only read shows here before an upload fails on it. */
-async function probe(staging: Staging): Promise<void> {
+async function probeAzure(staging: Staging): Promise<void> {
   const id = `probe-${randomBytes(8).toString('hex')}`;
   const one = async function* (): AsyncGenerator<Uint8Array> {
     yield new Uint8Array(1);
@@ -73,7 +80,7 @@ async function probe(staging: Staging): Promise<void> {
 }
 
 /** Only the account's key can sign. A URL for sending makes an object once and never replaces one. */
-export function presigned(
+export function presignAzureUrl(
   { account, container, credential }: AzureOptions,
   url: URL,
   blob: string,
@@ -98,7 +105,7 @@ export function presigned(
   return { url: url.href, headers, expiresAt: wholeSeconds };
 }
 
-const version = '2023-11-03';
+const sasVersion = '2023-11-03';
 
 export interface SasGrant {
   readonly container: string;
@@ -112,13 +119,13 @@ export interface SasGrant {
 }
 
 /** The query of a URL that gives one right to one blob until a time. */
-function serviceSas(account: Account, grant: SasGrant): string {
+function serviceSas(account: AzureAccount, grant: SasGrant): string {
   const expiry = new Date(grant.expiresAt).toISOString().replace(/\.\d+Z$/, 'Z');
   const query: Record<string, string> = {
     sp: grant.permissions,
     se: expiry,
     ...(grant.isHttps ? { spr: 'https' } : {}),
-    sv: version,
+    sv: sasVersion,
     sr: 'b',
     ...(grant.response ? { rscd: grant.response.contentDisposition, rsct: grant.response.contentType } : {}),
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { blockId, chainOf, isOwnAttempt, newAttempt, parseBlocks } from './blocks.ts';
+import { blockId, findBlockChain, isOwnAttempt, newAttempt, parseBlocks } from './blocks.ts';
 
 const attempt = newAttempt('upload');
 
@@ -14,7 +14,7 @@ const listOf = (...blocks: [run: number, offset: number, size: number][]): strin
     .join('');
 
 const endOf = (...blocks: [number, number, number][]): number =>
-  chainOf(parseBlocks(listOf(...blocks)), attempt, 0).end;
+  findBlockChain(parseBlocks(listOf(...blocks)), attempt, 0).end;
 
 it('reads what it wrote into the id of a block, and passes over blocks of others', () => {
   const most = 2 ** 47;
@@ -51,5 +51,5 @@ it('a block of a process that was given up, and that arrives late, gives way to 
 
 it('blocks of an earlier attempt are no part of the chain', () => {
   const blocks = parseBlocks(listOf([1, 0, 10]));
-  assert.equal(chainOf(blocks, newAttempt('upload'), 0).end, 0);
+  assert.equal(findBlockChain(blocks, newAttempt('upload'), 0).end, 0);
 });

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
  * A block of ours. Its id says which attempt at an upload it belongs to, which append of that wrote it (its run), and
  * at which byte of the object it stands.
  */
-export interface Block {
+export interface StagedBlock {
   readonly id: string;
   readonly attempt: string;
   readonly run: number;
@@ -22,15 +22,16 @@ const idBytes = widths.attempt + widths.run + widths.offset;
 
 /** A name for a new attempt. It begins with what tells the uploads apart, so that one knows its own blocks. */
 export const newAttempt = (uploadId: string): string =>
-  ownerOf(uploadId) + randomBytes(widths.attempt - 3).toString('hex');
+  hashUploadId(uploadId) + randomBytes(widths.attempt - 3).toString('hex');
 
 export const isAttempt = (text: string): boolean =>
   /^[0-9a-f]+$/.test(text) && text.length === 2 * widths.attempt;
 
 export const isOwnAttempt = (attempt: string, uploadId: string): boolean =>
-  attempt.startsWith(ownerOf(uploadId));
+  attempt.startsWith(hashUploadId(uploadId));
 
-const ownerOf = (uploadId: string): string => createHash('sha256').update(uploadId).digest('hex').slice(0, 6);
+const hashUploadId = (uploadId: string): string =>
+  createHash('sha256').update(uploadId).digest('hex').slice(0, 6);
 
 export function blockId(attempt: string, run: number, offset: number): string {
   const hex =
@@ -39,8 +40,8 @@ export function blockId(attempt: string, run: number, offset: number): string {
 }
 
 /** The blocks in a block list of the service; those that others put there are passed over. */
-export function parseBlocks(xml: string): Block[] {
-  const blocks: Block[] = [];
+export function parseBlocks(xml: string): StagedBlock[] {
+  const blocks: StagedBlock[] = [];
   for (const [, id, size] of xml.matchAll(/<Name>([^<]+)<\/Name>\s*<Size>(\d+)<\/Size>/g)) {
     const hex = Buffer.from(id!, 'base64').toString('hex');
     if (hex.length !== 2 * idBytes) continue;
@@ -56,7 +57,7 @@ export function parseBlocks(xml: string): Block[] {
   return blocks;
 }
 
-export interface Chain {
+export interface BlockChain {
   readonly ids: string[];
   /** Where the last block ends. */
   readonly end: number;
@@ -67,7 +68,7 @@ export interface Chain {
  * crash may leave one behind a gap. A later append fills the gap with other blocks; what stood behind it is of an
  * earlier run than these, and is no part of the chain any more.
  */
-export function chainOf(blocks: readonly Block[], attempt: string, start: number): Chain {
+export function findBlockChain(blocks: readonly StagedBlock[], attempt: string, start: number): BlockChain {
   const byOffset = Map.groupBy(
     blocks.filter((block) => block.attempt === attempt && block.size > 0),
     (block) => block.offset,
@@ -82,6 +83,9 @@ export function chainOf(blocks: readonly Block[], attempt: string, start: number
   }
 }
 
-function latest(blocks: readonly Block[]): Block | null {
-  return blocks.reduce<Block | null>((best, block) => (best && best.run >= block.run ? best : block), null);
+function latest(blocks: readonly StagedBlock[]): StagedBlock | null {
+  return blocks.reduce<StagedBlock | null>(
+    (best, block) => (best && best.run >= block.run ? best : block),
+    null,
+  );
 }

@@ -4,18 +4,18 @@ import {
   createRemote,
   demandDocument,
   refusedAs,
-  type Opened,
-  type Range,
-  type Refusal,
+  type OpenedObject,
+  type ObjectByteRange,
+  type StoreRefusal,
   type RemoteLimits,
   type RemoteRequest,
   type StreamedAnswer,
   type WholeAnswer,
 } from '../remote/remote.ts';
 import type { AzureOptions } from './azure.ts';
-import { parseBlocks, type Block } from './blocks.ts';
+import { parseBlocks, type StagedBlock } from './blocks.ts';
 
-const version = '2023-11-03';
+const azureApiVersion = '2023-11-03';
 
 /** What is known of a blob without its bytes. */
 export interface BlobFacts {
@@ -26,13 +26,13 @@ export interface BlobFacts {
 }
 
 /** A blob that was just written. */
-export type Written = Pick<BlobFacts, 'modified' | 'etag'>;
+export type WrittenBlob = Pick<BlobFacts, 'modified' | 'etag'>;
 
 export type Metadata = Readonly<Record<string, string>>;
 
 export type Blobs = ReturnType<typeof createBlobs>;
 
-interface Parts {
+interface RequestParts {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
@@ -48,13 +48,17 @@ const longestList = 16 * 1024 * 1024;
 const ifNew = { 'if-none-match': '*' };
 
 /** The operations of the Blob service that are used here, each one request. Names are whole, prefix included. */
-export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanings: Meanings = {}) {
+export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanings: AzureMeanings = {}) {
   const host = new URL(options.endpoint).host;
   const where = { host, account: options.account, container: options.container, meanings };
-  const remote = createRemote({ store: host, sign: async (request) => signed(options, request), limits });
-  const requestOf = (method: RemoteRequest['method'], name: string, parts: Parts): RemoteRequest => ({
+  const remote = createRemote({
+    store: host,
+    sign: async (request) => signRequest(options, request),
+    limits,
+  });
+  const requestOf = (method: RemoteRequest['method'], name: string, parts: RequestParts): RemoteRequest => ({
     method,
-    url: urlOf(options, name, parts.query),
+    url: toBlobUrl(options, name, parts.query),
     headers: parts.headers ?? {},
     body: parts.body ?? null,
     longestText: parts.longestText,
@@ -62,17 +66,17 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
   const ask = (
     method: RemoteRequest['method'],
     name: string,
-    parts: Parts = {},
+    parts: RequestParts = {},
     signal?: AbortSignal,
   ): Promise<WholeAnswer> => remote.ask(requestOf(method, name, parts), signal);
   const demand = <T extends WholeAnswer | StreamedAnswer>(method: string, answer: T): T => {
-    if (answer.refusal !== null) throw refused(where, method, answer);
+    if (answer.refusal !== null) throw azureRefusedError(where, method, answer);
     return answer;
   };
   /** Null where a condition did not hold. */
-  const write = async (name: string, parts: Parts): Promise<Written | null> => {
+  const write = async (name: string, parts: RequestParts): Promise<WrittenBlob | null> => {
     const answer = await ask('PUT', name, parts);
-    return isUnmet(answer) ? null : factsOf(demand('PUT', answer).headers);
+    return isUnmet(answer) ? null : toBlobFacts(demand('PUT', answer).headers);
   };
 
   /** Null where there is no blob, or none of which the condition holds. */
@@ -82,24 +86,24 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
     signal?: AbortSignal,
   ): Promise<StreamedAnswer | null> => {
     const answer = await remote.stream(requestOf('GET', name, { headers }), signal);
-    return isAbsent(answer) || isUnmet(answer) ? null : demand('GET', answer);
+    return isAbsentBlob(answer) || isUnmet(answer) ? null : demand('GET', answer);
   };
 
   return {
-    urlOf: (name: string): URL => urlOf(options, name),
+    urlOf: (name: string): URL => toBlobUrl(options, name),
 
     async head(name: string, signal?: AbortSignal): Promise<BlobFacts | null> {
       const answer = await ask('HEAD', name, {}, signal);
-      return isAbsent(answer) ? null : factsOf(demand('HEAD', answer).headers);
+      return isAbsentBlob(answer) ? null : toBlobFacts(demand('HEAD', answer).headers);
     },
 
     /** An answer with a body to be read, or null where there is no blob. */
     async get(name: string): Promise<(StreamedAnswer & { readonly facts: BlobFacts }) | null> {
       const answer = await stream(name, {});
-      return answer && { ...answer, facts: factsOf(answer.headers) };
+      return answer && { ...answer, facts: toBlobFacts(answer.headers) };
     },
 
-    getRange: ({ name, etag }: Opened, { start, end }: Range, signal?: AbortSignal) =>
+    getRange: ({ name, etag }: OpenedObject, { start, end }: ObjectByteRange, signal?: AbortSignal) =>
       stream(name, { 'x-ms-range': `bytes=${start}-${end - 1}`, 'if-match': etag }, signal),
 
     /** Null where `isNew` was asked for and there is one already. */
@@ -120,12 +124,12 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
     },
 
     /** The blocks of a blob, committed or not. */
-    async blocks(name: string): Promise<Block[]> {
+    async blocks(name: string): Promise<StagedBlock[]> {
       const answer = await ask('GET', name, {
         query: { comp: 'blocklist', blocklisttype: 'all' },
         longestText: longestBlockList,
       });
-      return isAbsent(answer) ? [] : parseBlocks(demandDocument(demand('GET', answer).text, 'BlockList'));
+      return isAbsentBlob(answer) ? [] : parseBlocks(demandDocument(demand('GET', answer).text, 'BlockList'));
     },
 
     /** Makes the blob of these blocks. Null where `isNew` was asked for and there is one already. */
@@ -142,7 +146,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
 
     async remove(name: string): Promise<void> {
       const answer = await ask('DELETE', name, { headers: { 'x-ms-delete-snapshots': 'include' } });
-      if (!isAbsent(answer)) demand('DELETE', answer);
+      if (!isAbsentBlob(answer)) demand('DELETE', answer);
     },
 
     /** One page of a listing, as XML. */
@@ -160,18 +164,22 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
   };
 }
 
-function urlOf({ endpoint, container }: AzureOptions, name: string, query: Parts['query'] = {}): URL {
+function toBlobUrl(
+  { endpoint, container }: AzureOptions,
+  name: string,
+  query: RequestParts['query'] = {},
+): URL {
   const path = [container, ...name.split('/')].filter((part) => part !== '').map(encodeURIComponent);
   const search = Object.entries(query).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
   return new URL(`${endpoint}/${path.join('/')}${search.length > 0 ? '?' : ''}${search.join('&')}`);
 }
 
 /** A key signs the request itself; a shared access signature goes into its URL. */
-function signed({ account, credential }: AzureOptions, request: RemoteRequest): RemoteRequest {
+function signRequest({ account, credential }: AzureOptions, request: RemoteRequest): RemoteRequest {
   const headers: Record<string, string> = {
     ...request.headers,
     'x-ms-date': new Date().toUTCString(),
-    'x-ms-version': version,
+    'x-ms-version': azureApiVersion,
   };
   if ('sas' in credential) return { ...request, headers, url: withQuery(request.url, credential.sas) };
   const length = { 'content-length': `${request.body?.length ?? 0}` };
@@ -194,7 +202,7 @@ const md5 = (bytes: Uint8Array): string => hash('md5', bytes, 'base64');
 const asHeaders = (metadata: Metadata): Record<string, string> =>
   Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-ms-meta-${name}`, value]));
 
-function factsOf(headers: WholeAnswer['headers']): BlobFacts {
+function toBlobFacts(headers: WholeAnswer['headers']): BlobFacts {
   const own = Object.entries(headers).filter(([name]) => name.startsWith('x-ms-meta-'));
   return {
     size: Number(headers['content-length'] ?? 0),
@@ -206,7 +214,7 @@ function factsOf(headers: WholeAnswer['headers']): BlobFacts {
   };
 }
 
-export interface Account {
+export interface AzureAccount {
   readonly account: string;
   /** In base64. */
   readonly key: string;
@@ -229,13 +237,13 @@ const signedByPlace = [
 
 /** The Authorization header of a request; `headers` are all it will have, their names in lower case. */
 export function sharedKeyAuthorization(
-  { account, key }: Account,
+  { account, key }: AzureAccount,
   method: string,
   url: URL,
   headers: Readonly<Record<string, string>>,
 ): string {
   const placed = signedByPlace.map((name) => valueToSign(name, headers[name] ?? ''));
-  const text = [method, ...placed, ...ownHeaders(headers), resource(account, url)].join('\n');
+  const text = [method, ...placed, ...ownHeaders(headers), toCanonicalResource(account, url)].join('\n');
   return `SharedKey ${account}:${hmac(key, text)}`;
 }
 
@@ -251,7 +259,7 @@ function ownHeaders(headers: Readonly<Record<string, string>>): string[] {
 }
 
 /** Where the account stands in the path already, it is there twice: the service wants it so. */
-function resource(account: string, url: URL): string {
+function toCanonicalResource(account: string, url: URL): string {
   const names = [...new Set(url.searchParams.keys())].sort();
   const query = names.map(
     (name) => `\n${name.toLowerCase()}:${url.searchParams.getAll(name).sort().join(',')}`,
@@ -260,23 +268,23 @@ function resource(account: string, url: URL): string {
 }
 
 /** Codes of the service, what each is told as, and what to do about it. */
-export type Meanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
+export type AzureMeanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
 
-export interface Where {
+export interface AzureLocation {
   readonly host: string;
   readonly account: string;
   readonly container: string;
   /** What refusals mean where the container is used for something else than to keep files. */
-  readonly meanings: Meanings;
+  readonly meanings: AzureMeanings;
 }
 
 interface Refused {
-  readonly refusal: Refusal | null;
+  readonly refusal: StoreRefusal | null;
   readonly headers: { readonly date?: string | undefined };
 }
 
 /** Whether the answer says that there is no such blob, and not that there is no such container. */
-const isAbsent = ({ refusal }: Refused): boolean =>
+const isAbsentBlob = ({ refusal }: Refused): boolean =>
   refusal?.status === 404 && refusal.code !== 'ContainerNotFound';
 
 /** Whether a condition of the request did not hold, such as that the blob is not there yet. */
@@ -284,15 +292,19 @@ const isUnmet = ({ refusal }: Refused): boolean =>
   refusal?.status === 412 || (refusal?.status === 409 && refusal.code === 'BlobAlreadyExists');
 
 /** What a refusal means for the operator; what the service said itself goes into the cause alone. */
-function refused(where: Where, method: string, { refusal, headers }: Refused): WorkcrateError {
-  const [code, message] = told(where, method, refusal!, headers.date);
+function azureRefusedError(
+  where: AzureLocation,
+  method: string,
+  { refusal, headers }: Refused,
+): WorkcrateError {
+  const [code, message] = explainAzureRefusal(where, method, refusal!, headers.date);
   return new WorkcrateError(code, message, { cause: refusedAs(where.host, refusal!) });
 }
 
-function told(
-  where: Where,
+function explainAzureRefusal(
+  where: AzureLocation,
   method: string,
-  refusal: Refusal,
+  refusal: StoreRefusal,
   date: string | undefined,
 ): readonly [ErrorCode, string] {
   const { status, code } = refusal;
@@ -304,7 +316,7 @@ function told(
       'storage_failed',
       `There is no container ${where.container} in the account ${where.account}. Make it, or name another with --azure-container.`,
     ];
-  if (status === 401 || status === 403) return denied(where, method, code, date);
+  if (status === 401 || status === 403) return explainDeniedAccess(where, method, code, date);
   if (status >= 500 || status === 429)
     return ['storage_failed', `${store} fails or is overloaded (${status} ${code}). Try again later.`];
   return [
@@ -313,7 +325,12 @@ function told(
   ];
 }
 
-function denied(where: Where, method: string, code: string, date: string | undefined): [ErrorCode, string] {
+function explainDeniedAccess(
+  where: AzureLocation,
+  method: string,
+  code: string,
+  date: string | undefined,
+): [ErrorCode, string] {
   const minutes = minutesOff(date);
   if (minutes > 5)
     return [

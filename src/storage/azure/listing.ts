@@ -1,17 +1,17 @@
 import { WorkcrateError } from '../../errors.ts';
 import { findElements, findElementText } from '../../net/xml.ts';
-import { advanced, mostStaged, tooManyStaged, type Names } from '../remote/remote.ts';
+import { demandAdvance, mostStaged, tooManyStaged, type Names } from '../remote/remote.ts';
 import type { ObjectPage, Staged, StoredObject } from '../storage.ts';
 import type { Blobs } from './client.ts';
 
-interface Page {
+interface BlobPage {
   readonly blobs: StoredObject[];
   /** Where the next page begins, as the service says it; empty at the end. */
   readonly marker: string;
 }
 
 /** How far a listing has come. */
-interface Reached {
+interface BlobListCursor {
   readonly marker: string;
   /** The last name so far. */
   readonly name: string;
@@ -20,32 +20,35 @@ interface Reached {
 }
 
 /** The service would give five times as many; their XML is to stay short. */
-const mostPerPage = 1000;
+const maxBlobsPerPage = 1000;
 /** A page may be empty although there are more, but not for ever. */
 const mostEmpty = 1000;
 
-async function readPage(blobs: Blobs, prefix: string, marker: string, limit: number): Promise<Page> {
+async function readPage(blobs: Blobs, prefix: string, marker: string, limit: number): Promise<BlobPage> {
   const xml = await blobs.list({
     prefix,
-    maxresults: `${Math.min(limit, mostPerPage)}`,
+    maxresults: `${Math.min(limit, maxBlobsPerPage)}`,
     ...(marker === '' ? {} : { marker }),
   });
-  return { blobs: findElements(xml, 'Blob').map(describe), marker: findElementText(xml, 'NextMarker') ?? '' };
+  return {
+    blobs: findElements(xml, 'Blob').map(toStoredBlob),
+    marker: findElementText(xml, 'NextMarker') ?? '',
+  };
 }
 
 /** Where to go on from; a store that does not come forward is refused, since its listing would have no end. */
-function onward({ marker, name, empty }: Reached, page: Page): Reached {
+function onward({ marker, name, empty }: BlobListCursor, page: BlobPage): BlobListCursor {
   const last = page.blobs.at(-1);
   const next = {
     marker: page.marker,
-    name: last === undefined ? name : advanced(name, last.key),
+    name: last === undefined ? name : demandAdvance(name, last.key),
     empty: last === undefined ? empty + 1 : 0,
   };
   if (next.empty <= mostEmpty && (next.marker === '' || next.marker !== marker)) return next;
   throw new WorkcrateError('storage_failed', 'The store lists without an end. See its log.');
 }
 
-const describe = (xml: string): StoredObject => ({
+const toStoredBlob = (xml: string): StoredObject => ({
   key: findElementText(xml, 'Name') ?? '',
   size: Number(findElementText(xml, 'Content-Length') ?? 0),
   modified: Date.parse(findElementText(xml, 'Last-Modified') ?? '') || 0,
@@ -62,7 +65,7 @@ export async function listObjects(
 ): Promise<ObjectPage> {
   const [start, marker] = splitNext(after);
   let last = start;
-  let reached: Reached = { marker, name: marker === '' ? '' : names.objects + start, empty: 0 };
+  let reached: BlobListCursor = { marker, name: marker === '' ? '' : names.objects + start, empty: 0 };
   for (;;) {
     const page = await readPage(blobs, names.objects + prefix, reached.marker, limit);
     reached = onward(reached, page);
@@ -85,9 +88,9 @@ function splitNext(after: string): [last: string, marker: string] {
 /** Every upload that there is, also one of which nothing is left but the blob that its blocks were in. */
 export async function listStaged(blobs: Blobs, names: Names): Promise<Staged[]> {
   const all = new Map<string, number>();
-  let [reached, count]: [Reached, number] = [{ marker: '', name: '', empty: 0 }, 0];
+  let [reached, count]: [BlobListCursor, number] = [{ marker: '', name: '', empty: 0 }, 0];
   do {
-    const page = await readPage(blobs, names.staging, reached.marker, mostPerPage);
+    const page = await readPage(blobs, names.staging, reached.marker, maxBlobsPerPage);
     reached = onward(reached, page);
     count += page.blobs.length;
     if (count > mostStaged) throw tooManyStaged();

@@ -1,18 +1,18 @@
 import { WorkcrateError } from '../../errors.ts';
 import { findElements, findElementText } from '../../net/xml.ts';
-import { openRemote, partsOf, type Part, type RemoteLimits } from '../remote/remote.ts';
+import { openRemote, splitIntoParts, type UploadPart, type RemoteLimits } from '../remote/remote.ts';
 import {
   bareEtag,
   checkNewName,
   crateChanged,
   crateGone,
-  exactly,
+  demandExactSize,
   isSourceName,
   quotedEtag,
-  reaching,
+  createSourceErrors,
   stampIn,
   toldBelow,
-  type Listed,
+  type ListedSourceObject,
   type OpenSourceObject,
   type Reaching,
   type Source,
@@ -20,23 +20,23 @@ import {
   type SourcePage,
 } from '../source.ts';
 import { alreadyExists } from '../storage.ts';
-import { checkOptions, presigned, type AzureOptions } from './azure.ts';
+import { checkOptions, presignAzureUrl, type AzureOptions } from './azure.ts';
 import { mostBlocks, newAttempt } from './blocks.ts';
-import { createBlobs, type Blobs, type Meanings } from './client.ts';
+import { createBlobs, type Blobs, type AzureMeanings } from './client.ts';
 import { writeBlocks } from './staged.ts';
 import { createMaking } from './staging.ts';
 
 /** In characters. The service has no blob of a longer one, and refuses to look for it. */
-const longestName = 1024;
+const maxBlobName = 1024;
 
 /** Blobs that others keep below a prefix of a container. */
 export async function azureSource(options: AzureOptions, limits?: RemoteLimits): Promise<Source> {
   checkOptions(options);
   const { container, prefix } = options;
   const url = `azure://${container}/${prefix}`;
-  const blobs = createBlobs(options, limits, meaningsIn(options));
-  const reach = reaching(url);
-  const isFit = (name: string): boolean => isSourceName(name) && (prefix + name).length <= longestName;
+  const blobs = createBlobs(options, limits, listAzureSourceMeanings(options));
+  const reach = createSourceErrors(url);
+  const isFit = (name: string): boolean => isSourceName(name) && (prefix + name).length <= maxBlobName;
   const statBlob = async (name: string, signal?: AbortSignal): Promise<SourceObject | null> => {
     const found = await blobs.head(prefix + name, signal);
     // Accounts with a hierarchy have blobs that stand for its folders.
@@ -49,18 +49,18 @@ export async function azureSource(options: AzureOptions, limits?: RemoteLimits):
     kind: 'azure',
     url,
     stat,
-    list: ({ signal, ...wanted } = {}) => reach(() => listPage(blobs, prefix, wanted, signal)),
+    list: ({ signal, ...wanted } = {}) => reach(() => listAzureSourcePage(blobs, prefix, wanted, signal)),
     open: async (name, signal) => {
       const object = await stat(name, signal);
       return object && openBlob(blobs, { url, prefix }, object, reach);
     },
     presign: async (name, expiresAt, response) =>
       isFit(name)
-        ? presigned(options, blobs.urlOf(prefix + name), prefix + name, 'GET', expiresAt, response)
+        ? presignAzureUrl(options, blobs.urlOf(prefix + name), prefix + name, 'GET', expiresAt, response)
         : null,
     put: (name, size, bytes, signal) =>
       reach.writing(async () => {
-        await putNew(blobs, options, name, size, bytes, signal);
+        await putNewBlob(blobs, options, name, size, bytes, signal);
         const made = await statBlob(name, signal);
         if (made === null) throw crateGone(url, name);
         return made;
@@ -96,7 +96,7 @@ function openBlob(
 }
 
 /** Of a container of others, little is wanted, and it is not the one that the settings name. */
-const meaningsIn = ({ container, account }: AzureOptions): Meanings => ({
+const listAzureSourceMeanings = ({ container, account }: AzureOptions): AzureMeanings => ({
   ContainerNotFound: [
     'storage_failed',
     `There is no container ${container} in the account ${account}. Check the name and the account.`,
@@ -108,20 +108,20 @@ const meaningsIn = ({ container, account }: AzureOptions): Meanings => ({
 });
 
 /** A hundred million blobs; whoever lists for longer does not come to an end. */
-const mostPages = 100_000;
+const maxAzurePages = 100_000;
 
 /** How far a listing has come: the service's own marker, and after how many pages. */
-type Reached = readonly [page: number, marker: string];
+type AzureSourceCursor = readonly [page: number, marker: string];
 
 /** A page of names that others have chosen. Their order is the service's own, so only its marker tells of progress. */
-async function listPage(
+async function listAzureSourcePage(
   blobs: Blobs,
   root: string,
   wanted: { prefix?: string; after?: string },
   signal?: AbortSignal,
 ): Promise<SourcePage> {
   const [page, marker] =
-    wanted.after === undefined ? ([0, ''] as const) : (JSON.parse(wanted.after) as Reached);
+    wanted.after === undefined ? ([0, ''] as const) : (JSON.parse(wanted.after) as AzureSourceCursor);
   const query = {
     prefix: root + (wanted.prefix ?? ''),
     maxresults: '1000',
@@ -129,26 +129,26 @@ async function listPage(
   };
   const xml = await blobs.list(query, signal);
   const next = findElementText(xml, 'NextMarker') ?? '';
-  if (next !== '' && (next === marker || page === mostPages))
+  if (next !== '' && (next === marker || page === maxAzurePages))
     throw new WorkcrateError('storage_failed', 'The store lists without an end. See its log.');
   const listed = findElements(xml, 'Blob')
-    .filter((blob) => !isFolder(blob))
-    .map(listedIn);
+    .filter((blob) => !isBlobFolder(blob))
+    .map(toListedBlob);
   return { ...toldBelow(root, listed), next: next === '' ? null : JSON.stringify([page + 1, next]) };
 }
 
 /** Accounts with a hierarchy list its folders too. */
-const isFolder = (xml: string): boolean => findElementText(xml, 'ResourceType') === 'directory';
+const isBlobFolder = (xml: string): boolean => findElementText(xml, 'ResourceType') === 'directory';
 
-const listedIn = (xml: string): Listed => ({
-  name: nameIn(xml),
+const toListedBlob = (xml: string): ListedSourceObject => ({
+  name: readBlobName(xml),
   size: Number(findElementText(xml, 'Content-Length') ?? NaN),
   modified: Date.parse(findElementText(xml, 'Last-Modified') ?? '') || 0,
   stamp: bareEtag(findElementText(xml, 'Etag') ?? ''),
 });
 
 /** What XML cannot hold is encoded, and said to be. */
-function nameIn(xml: string): string | null {
+function readBlobName(xml: string): string | null {
   const name = findElementText(xml, 'Name');
   if (name === null || !/<Name\s[^<>]*Encoded="true"/.test(xml)) return name;
   try {
@@ -162,7 +162,7 @@ function nameIn(xml: string): string | null {
  * Writes a new blob under a name of the caller's. What is taken is told before a byte is sent. Blocks of one that
  * failed are no blob, and are dropped by the service within a week.
  */
-async function putNew(
+async function putNewBlob(
   blobs: Blobs,
   options: AzureOptions,
   name: string,
@@ -176,7 +176,7 @@ async function putNew(
   const making = { key: name, name: whole, attempt: newAttempt(name), size };
   const { fromBlocks, fromBytes } = createMaking(blobs);
   const partBytes = Math.max(options.partBytes, Math.ceil(size / (mostBlocks - 1)));
-  const parts = partsOf(exactly(bytes, size), { partBytes, hash: 'md5', signal });
+  const parts = splitIntoParts(demandExactSize(bytes, size), { partBytes, hash: 'md5', signal });
   await using _ = parts.all;
   if (size > partBytes) {
     const target = { name: whole, attempt: making.attempt, run: 1, start: 0, count: 0 };
@@ -185,7 +185,7 @@ async function putNew(
     await fromBlocks(making, ids);
     return;
   }
-  const { bytes: body }: Part = (await parts.all.next()).value;
+  const { bytes: body }: UploadPart = (await parts.all.next()).value;
   // There is nothing more, but it may have failed.
   await parts.all.next();
   await fromBytes(making, body);

@@ -5,11 +5,11 @@ import {
   readRange,
   sendParts,
   type Names,
-  type Part,
-  type Parts,
+  type UploadPart,
+  type UploadParts,
   type SendingFailure,
 } from '../remote/remote.ts';
-import { isKey } from '../storage.ts';
+import { isStorageKey } from '../storage.ts';
 import { blockId, isAttempt, mostBlocks, mostRuns } from './blocks.ts';
 import type { Blobs, Metadata } from './client.ts';
 
@@ -17,7 +17,7 @@ import type { Blobs, Metadata } from './client.ts';
  * What is known of an upload, in a small blob of its own, so that any process finds it by the id. Written anew when the
  * upload begins afresh, after that only its metadata change.
  */
-export interface Staged {
+export interface StagedBlob {
   readonly name: string;
   readonly attempt: string;
   /** How many appends have written blocks; 0 where there are none. */
@@ -32,7 +32,7 @@ export interface Staged {
 }
 
 /** The blob that holds the blocks of an upload. */
-export const homeOf = (names: Names, { name, key }: Pick<Staged, 'name' | 'key'>): string =>
+export const getStagedHome = (names: Names, { name, key }: Pick<StagedBlob, 'name' | 'key'>): string =>
   key === null ? `${name}/data` : names.object(key);
 
 export const longestHead = 1024 * 1024;
@@ -47,10 +47,10 @@ const notedForm = z.object({
   attempt: z.string().refine(isAttempt),
   run: digits.refine((run) => run <= mostRuns),
   size: digits.refine(Number.isSafeInteger),
-  key: z.string().refine(isKey).nullable().default(null),
+  key: z.string().refine(isStorageKey).nullable().default(null),
 });
 
-export async function loadStaged(blobs: Blobs, name: string): Promise<Staged | null> {
+export async function loadStaged(blobs: Blobs, name: string): Promise<StagedBlob | null> {
   const answer = await blobs.get(name);
   if (answer === null) return null;
   const { size, etag, metadata } = answer.facts;
@@ -76,9 +76,9 @@ export async function loadStaged(blobs: Blobs, name: string): Promise<Staged | n
   };
 }
 
-type Facts = Pick<Staged, 'name' | 'attempt' | 'run' | 'size' | 'key'>;
+type Facts = Pick<StagedBlob, 'name' | 'attempt' | 'run' | 'size' | 'key'>;
 
-const metadataOf = ({ attempt, run, size, key }: Facts): Metadata => ({
+const toStagedMetadata = ({ attempt, run, size, key }: Facts): Metadata => ({
   attempt,
   run: `${run}`,
   size: `${size}`,
@@ -86,19 +86,24 @@ const metadataOf = ({ attempt, run, size, key }: Facts): Metadata => ({
 });
 
 /** Begins afresh: whatever was held under this name is dropped. */
-export async function beginStaged(blobs: Blobs, facts: Facts, head: Uint8Array): Promise<Staged> {
-  const { etag } = (await blobs.put(facts.name, head, metadataOf(facts)))!;
+export async function beginStaged(blobs: Blobs, facts: Facts, head: Uint8Array): Promise<StagedBlob> {
+  const { etag } = (await blobs.put(facts.name, head, toStagedMetadata(facts)))!;
   return { ...facts, head, etag };
 }
 
 /** Notes how far it is. Refuses where somebody else has noted something meanwhile. */
-export async function noteStaged(blobs: Blobs, staged: Staged, changes: Partial<Facts>): Promise<Staged> {
+export async function noteStaged(
+  blobs: Blobs,
+  staged: StagedBlob,
+  changes: Partial<Facts>,
+): Promise<StagedBlob> {
   const next = { ...staged, ...changes };
-  const written = await blobs.setMetadata(staged.name, metadataOf(next), staged.etag);
+  const written = await blobs.setMetadata(staged.name, toStagedMetadata(next), staged.etag);
   if (written !== null) return { ...next, etag: written.etag };
   // The answer to a try that succeeded may have been lost.
   const found = await loadStaged(blobs, staged.name);
-  if (found !== null && JSON.stringify(metadataOf(found)) === JSON.stringify(metadataOf(next))) return found;
+  if (found !== null && JSON.stringify(toStagedMetadata(found)) === JSON.stringify(toStagedMetadata(next)))
+    return found;
   throw new WorkcrateError('storage_failed', 'Another request writes to the same upload. Try again.');
 }
 
@@ -120,11 +125,15 @@ export interface WrittenBlocks {
 }
 
 /** Writes parts as blocks. One block is left for the head of the upload. */
-export async function writeBlocks(blobs: Blobs, target: BlockTarget, parts: Parts): Promise<WrittenBlocks> {
+export async function writeBlocks(
+  blobs: Blobs,
+  target: BlockTarget,
+  parts: UploadParts,
+): Promise<WrittenBlocks> {
   const { name, attempt, run, start, count } = target;
   const ids: string[] = [];
   let [next, end] = [start, start];
-  const send = async ({ bytes, digest }: Part): Promise<{ id: string; size: number }> => {
+  const send = async ({ bytes, digest }: UploadPart): Promise<{ id: string; size: number }> => {
     const [id, size] = [blockId(attempt, run, next), bytes.length];
     next += size;
     await blobs.putBlock(name, id, bytes, digest);

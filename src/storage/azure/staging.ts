@@ -1,17 +1,23 @@
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { partsOf, readRange, type Names, type Part, type Parts } from '../remote/remote.ts';
+import {
+  splitIntoParts,
+  readRange,
+  type Names,
+  type UploadPart,
+  type UploadParts,
+} from '../remote/remote.ts';
 import { alreadyExists, offsetConflict, type Staging, type StoredObject } from '../storage.ts';
-import { blockId, chainOf, isOwnAttempt, newAttempt, type Chain } from './blocks.ts';
-import type { Blobs, Written } from './client.ts';
+import { blockId, findBlockChain, isOwnAttempt, newAttempt, type BlockChain } from './blocks.ts';
+import type { Blobs, WrittenBlob } from './client.ts';
 import { listStaged } from './listing.ts';
 import {
   beginStaged,
-  homeOf,
+  getStagedHome,
   loadStaged,
   longestHead,
   noteStaged,
   writeBlocks,
-  type Staged,
+  type StagedBlob,
 } from './staged.ts';
 
 /**
@@ -20,10 +26,10 @@ import {
  */
 export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Staging {
   const committing = createCommitting(blobs, names, partBytes);
-  const load = (id: string): Promise<Staged | null> => loadStaged(blobs, names.staged(id));
-  const chain = async (staged: Staged): Promise<Chain> => {
-    const blocks = staged.run === 0 ? [] : await blobs.blocks(homeOf(names, staged));
-    return chainOf(blocks, staged.attempt, staged.head.length);
+  const load = (id: string): Promise<StagedBlob | null> => loadStaged(blobs, names.staged(id));
+  const chain = async (staged: StagedBlob): Promise<BlockChain> => {
+    const blocks = staged.run === 0 ? [] : await blobs.blocks(getStagedHome(names, staged));
+    return findBlockChain(blocks, staged.attempt, staged.head.length);
   };
 
   /**
@@ -39,17 +45,17 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
   }
 
   /** Where nothing but the source failed, how far it came is noted; after the store failed, the blocks tell. */
-  async function write(staged: Staged, count: number, parts: Parts): Promise<number> {
+  async function write(staged: StagedBlob, count: number, parts: UploadParts): Promise<number> {
     const { attempt, run, size: start } = staged;
-    const target = { name: homeOf(names, staged), attempt, run, start, count };
+    const target = { name: getStagedHome(names, staged), attempt, run, start, count };
     const { end, failure } = await writeBlocks(blobs, target, parts);
     if (!failure?.isInStore && end > start) await noteStaged(blobs, staged, { size: end });
     if (failure) throw failure.error;
     return end;
   }
 
-  async function begin(id: string, parts: Parts, key: string | undefined): Promise<number> {
-    const first: Part = (await parts.all.next()).value;
+  async function begin(id: string, parts: UploadParts, key: string | undefined): Promise<number> {
+    const first: UploadPart = (await parts.all.next()).value;
     const { length } = first.bytes;
     const facts = { name: names.staged(id), attempt: newAttempt(id), run: 0, size: length, key: null };
     if (length < partBytes && length <= longestHead) {
@@ -63,7 +69,12 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
     return write(staged, 0, { ...parts, all: withFirst(first, parts.all) });
   }
 
-  async function goOn(id: string, offset: number, parts: Parts, key: string | undefined): Promise<number> {
+  async function goOn(
+    id: string,
+    offset: number,
+    parts: UploadParts,
+    key: string | undefined,
+  ): Promise<number> {
     const staged = await load(id);
     const { ids, end } = staged ? await chain(staged) : { ids: [], end: 0 };
     if (staged === null || end !== offset) throw offsetConflict(end);
@@ -72,8 +83,8 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
     return write(noted, ids.length, parts);
   }
 
-  async function clearUp(staged: Staged, key: string): Promise<void> {
-    if (staged.run > 0 && staged.key !== key) await blobs.remove(homeOf(names, staged));
+  async function clearUp(staged: StagedBlob, key: string): Promise<void> {
+    if (staged.run > 0 && staged.key !== key) await blobs.remove(getStagedHome(names, staged));
     await blobs.remove(staged.name);
   }
 
@@ -83,7 +94,7 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
       return staged ? (await chain(staged)).end : 0;
     },
     async append(id, offset, bytes, { signal, key } = {}) {
-      const parts = partsOf(bytes, { partBytes, hash: 'md5', signal });
+      const parts = splitIntoParts(bytes, { partBytes, hash: 'md5', signal });
       await using _ = parts.all;
       return await (offset === 0 ? begin(id, parts, key) : goOn(id, offset, parts, key));
     },
@@ -98,7 +109,7 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
     async discard(id) {
       const name = names.staged(id);
       const found = await blobs.head(name);
-      const home = homeOf(names, { name, key: null });
+      const home = getStagedHome(names, { name, key: null });
       const isApart = Number(found?.metadata['run'] ?? 0) > 0 && found?.metadata['key'] === undefined;
       // An empty blob takes the place of all blocks.
       if (isApart) await blobs.put(home, new Uint8Array(), {});
@@ -114,7 +125,7 @@ function leaveToSweep(error: unknown): void {
   if (!isWorkcrateError(error)) throw error;
 }
 
-async function* withFirst(first: Part, rest: AsyncGenerator<Part>): AsyncGenerator<Part> {
+async function* withFirst(first: UploadPart, rest: AsyncGenerator<UploadPart>): AsyncGenerator<UploadPart> {
   yield first;
   yield* rest;
 }
@@ -124,7 +135,7 @@ function createCommitting(blobs: Blobs, names: Names, partBytes: number) {
   const { ownOne, fromBlocks, fromBytes } = createMaking(blobs);
 
   /** The ids of all that was staged, for which the head becomes a block too. */
-  async function allIds({ attempt, head }: Staged, chain: Chain, home: string): Promise<string[]> {
+  async function allIds({ attempt, head }: StagedBlob, chain: BlockChain, home: string): Promise<string[]> {
     if (head.length === 0) return chain.ids;
     const id = blockId(attempt, 0, 0);
     await blobs.putBlock(home, id, head);
@@ -132,10 +143,10 @@ function createCommitting(blobs: Blobs, names: Names, partBytes: number) {
   }
 
   /** Uncommitted blocks cannot be read: where they are becomes a blob, which is copied. */
-  async function fromElsewhere(making: Making, staged: Staged, chain: Chain): Promise<Written> {
+  async function fromElsewhere(making: Making, staged: StagedBlob, chain: BlockChain): Promise<WrittenBlob> {
     const own = await ownOne(making);
     if (own !== null) return own;
-    const home = homeOf(names, staged);
+    const home = getStagedHome(names, staged);
     const ids = await allIds(staged, chain, home);
     const { attempt, size } = making;
     const source =
@@ -144,34 +155,34 @@ function createCommitting(blobs: Blobs, names: Names, partBytes: number) {
         : await fromBlocks({ key: staged.key, name: home, attempt, size }, ids);
     const bytes = readRange(blobs, { name: home, etag: source!.etag, size }, { start: 0, end: size });
     const target = { name: making.name, attempt: newAttempt(staged.name), run: 1, start: 0, count: 0 };
-    const written = await writeBlocks(blobs, target, partsOf(bytes, { partBytes, hash: 'md5' }));
+    const written = await writeBlocks(blobs, target, splitIntoParts(bytes, { partBytes, hash: 'md5' }));
     if (written.failure) throw written.failure.error;
     return fromBlocks(making, written.ids);
   }
 
-  async function fromStaged(making: Making, staged: Staged, chain: Chain): Promise<Written> {
+  async function fromStaged(making: Making, staged: StagedBlob, chain: BlockChain): Promise<WrittenBlob> {
     if (staged.run === 0) return fromBytes(making, staged.head);
-    const home = homeOf(names, staged);
+    const home = getStagedHome(names, staged);
     if (home !== making.name) return fromElsewhere(making, staged, chain);
     return fromBlocks(making, await allIds(staged, chain, home));
   }
 
   /** The blocks are gone: with an earlier try that made the object, with the object of somebody else, or with time. */
-  async function afterLoss({ key, name, attempt }: Making, staged: Staged): Promise<StoredObject> {
+  async function afterLoss({ key, name, attempt }: Making, staged: StagedBlob): Promise<StoredObject> {
     const found = await blobs.head(name);
-    if (found === null) throw lost();
+    if (found === null) throw uploadLostError();
     if (found.metadata['attempt'] !== attempt || found.size < staged.size) throw alreadyExists(key);
     return { key, size: found.size, modified: found.modified };
   }
 
-  const made = ({ key, size }: Making, { modified }: Written): StoredObject => ({ key, size, modified });
+  const made = ({ key, size }: Making, { modified }: WrittenBlob): StoredObject => ({ key, size, modified });
 
   return {
     async empty(id: string, key: string): Promise<StoredObject> {
       const making = { key, name: names.object(key), attempt: newAttempt(id), size: 0 };
       return made(making, await fromBytes(making, new Uint8Array()));
     },
-    async staged(staged: Staged, chain: Chain, key: string): Promise<StoredObject> {
+    async staged(staged: StagedBlob, chain: BlockChain, key: string): Promise<StoredObject> {
       const making = { key, name: names.object(key), attempt: staged.attempt, size: chain.end };
       // What the store has dropped must not be missing from the object without a word.
       if (making.size < staged.size) return afterLoss(making, staged);
@@ -180,7 +191,7 @@ function createCommitting(blobs: Blobs, names: Names, partBytes: number) {
   };
 }
 
-const lost = (): WorkcrateError =>
+const uploadLostError = (): WorkcrateError =>
   new WorkcrateError(
     'storage_failed',
     'The store has dropped bytes of this upload, as it does a week after the last of them. Send it again.',
@@ -200,14 +211,14 @@ export function createMaking(blobs: Blobs) {
    * There is an object already. It may be our own: then the answer to an earlier try was lost, or the process that made
    * it died before it had cleared up. Null where there is none after all.
    */
-  async function ownOne({ key, name, attempt, size }: Making): Promise<Written | null> {
+  async function ownOne({ key, name, attempt, size }: Making): Promise<WrittenBlob | null> {
     const found = await blobs.head(name);
     if (found === null) return null;
     if (found.metadata['attempt'] === attempt && found.size === size) return found;
     throw alreadyExists(key);
   }
 
-  async function fromBlocks(making: Making, ids: readonly string[]): Promise<Written> {
+  async function fromBlocks(making: Making, ids: readonly string[]): Promise<WrittenBlob> {
     const { name, attempt } = making;
     const made = (await blobs.putBlockList(name, ids, { attempt }, true)) ?? (await ownOne(making));
     if (made === null) throw alreadyExists(making.key);
@@ -215,7 +226,7 @@ export function createMaking(blobs: Blobs) {
   }
 
   /** Azurite takes a blob that has nothing but uncommitted blocks for one that is there; its block list it does take. */
-  async function fromBytes(making: Making, bytes: Uint8Array): Promise<Written> {
+  async function fromBytes(making: Making, bytes: Uint8Array): Promise<WrittenBlob> {
     const { name, attempt } = making;
     const made = (await blobs.put(name, bytes, { attempt }, true)) ?? (await ownOne(making));
     if (made !== null) return made;

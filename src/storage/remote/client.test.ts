@@ -4,12 +4,12 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { clientLimits, createClient, type ClientLimits, type RemoteRequest } from './http.ts';
+import { clientLimits, createRemoteClient, type ClientLimits, type RemoteRequest } from './http.ts';
 
 async function serving(t: TestContext, limits: Partial<ClientLimits>, answer: RequestListener) {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const client = createClient({ ...clientLimits, ...limits });
+  const client = createRemoteClient({ ...clientLimits, ...limits });
   t.after(() => {
     client.close();
     server.closeAllConnections();

@@ -3,7 +3,7 @@ import https from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../../errors.ts';
 import { createTimeoutError } from '../../net/deadline.ts';
-import type { Refusal } from './remote.ts';
+import type { StoreRefusal } from './remote.ts';
 
 // outbound: an object store streams both ways for hours, on connections of its own that are kept and counted
 
@@ -41,12 +41,12 @@ export interface ClientLimits {
 export const clientLimits: ClientLimits = { sockets: 256, connectMs: 15_000, idleMs: 60_000 };
 
 /** HTTP to an object store. Its limits are for each part of a request, since one may rightly take hours. */
-export function createClient(limits: ClientLimits): { send: Send; close(): void } {
+export function createRemoteClient(limits: ClientLimits): { send: Send; close(): void } {
   // Stores close what is idle for some 20 seconds or more; ours go before that, so that few requests meet a closed one.
   const kept = { keepAlive: true, maxSockets: limits.sockets, maxFreeSockets: 16, timeout: 15_000 };
   const agents = { http: new http.Agent(kept), https: new https.Agent(kept) };
   return {
-    send: (request, signal) => sendOnce(request, signal, agents, limits),
+    send: (request, signal) => sendRemoteOnce(request, signal, agents, limits),
     close() {
       agents.http.destroy();
       agents.https.destroy();
@@ -54,7 +54,7 @@ export function createClient(limits: ClientLimits): { send: Send; close(): void 
   };
 }
 
-async function sendOnce(
+async function sendRemoteOnce(
   { method, url, headers, body }: RemoteRequest,
   signal: AbortSignal | undefined,
   agents: { http: http.Agent; https: https.Agent },
@@ -134,8 +134,8 @@ export const retryLimits: RetryLimits = {
   totalMs: 45_000,
 };
 
-export interface Tried {
-  readonly refusal: Refusal | null;
+export interface RetriedAnswer {
+  readonly refusal: StoreRefusal | null;
   readonly headers: { readonly 'retry-after'?: string | undefined };
 }
 
@@ -143,14 +143,14 @@ export interface Tried {
  * Does the work again while the store is busy or the network fails, after pauses that grow and are random in full, so
  * that those who were refused together do not come back together. The last answer or failure is passed on as it is.
  */
-export async function retrying<T extends Tried>(
+export async function retryWithBackoff<T extends RetriedAnswer>(
   limits: RetryLimits,
   work: (attempt: number) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
   const end = Date.now() + limits.totalMs;
   for (let attempt = 1; ; attempt++) {
-    const outcome = await tried(() => work(attempt), signal);
+    const outcome = await attemptWork(() => work(attempt), signal);
     const wait = pauseAfter(outcome, attempt, limits);
     if (wait === null || attempt >= limits.tries || Date.now() + wait > end) {
       if ('error' in outcome) throw outcome.error;
@@ -162,9 +162,9 @@ export async function retrying<T extends Tried>(
   }
 }
 
-type Outcome<T> = { readonly answer: T } | { readonly error: unknown };
+type AttemptOutcome<T> = { readonly answer: T } | { readonly error: unknown };
 
-async function tried<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<Outcome<T>> {
+async function attemptWork<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<AttemptOutcome<T>> {
   try {
     return { answer: await work() };
   } catch (error) {
@@ -174,15 +174,19 @@ async function tried<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<O
 }
 
 /** Milliseconds until the next try, or null where another would be of no use. */
-function pauseAfter(outcome: Outcome<Tried>, attempt: number, limits: RetryLimits): number | null {
+function pauseAfter(
+  outcome: AttemptOutcome<RetriedAnswer>,
+  attempt: number,
+  limits: RetryLimits,
+): number | null {
   const random = Math.random() * Math.min(limits.longestPauseMs, limits.firstPauseMs * 2 ** (attempt - 1));
   if ('error' in outcome) return isPassing(outcome.error) ? random : null;
   const { refusal, headers } = outcome.answer;
-  if (refusal === null || !isBusy(refusal)) return null;
-  return Math.max(random, Math.min(limits.longestAskedMs, asked(headers['retry-after'])));
+  if (refusal === null || !isBusyRefusal(refusal)) return null;
+  return Math.max(random, Math.min(limits.longestAskedMs, parseRetryAfter(headers['retry-after'])));
 }
 
-const passing = new Set([
+const passingNetworkErrors = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ECONNABORTED',
@@ -210,15 +214,16 @@ const busyCodes = new Set([
   'IncompleteBody',
 ]);
 
-const isBusy = ({ status, code }: Refusal): boolean => busyStatuses.has(status) || busyCodes.has(code);
+const isBusyRefusal = ({ status, code }: StoreRefusal): boolean =>
+  busyStatuses.has(status) || busyCodes.has(code);
 
 /** Resets, refusals, timeouts and a name not found pass; a bad certificate or an answer that is no HTTP does not. */
 function isPassing(error: unknown): boolean {
-  return passing.has(systemCode(error));
+  return passingNetworkErrors.has(systemCode(error));
 }
 
 /** `Retry-After` in milliseconds, as seconds or as a date; 0 where there is none. */
-function asked(header: string | undefined): number {
+function parseRetryAfter(header: string | undefined): number {
   if (header === undefined) return 0;
   const ms = /^\d{1,6}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : 0;
@@ -231,7 +236,7 @@ function systemCode(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-const remedies: Record<string, string> = {
+const networkRemedies: Record<string, string> = {
   ECONNREFUSED: 'refuses connections. Check that it runs, and its address.',
   ENOTFOUND: 'was not found by that name. Check its address.',
   EAI_AGAIN: 'could not be looked up. Check the name service of this machine, and the address.',
@@ -245,10 +250,10 @@ const certificateRemedy =
   'shows a certificate that is not trusted. Give Node its authority by NODE_EXTRA_CA_CERTS, or check the address.';
 
 /** A connection that failed, in words; `store` names it by host, never by a URL that might be signed. */
-export function unreachable(store: string, error: unknown): WorkcrateError {
+export function storeUnreachableError(store: string, error: unknown): WorkcrateError {
   if (error instanceof WorkcrateError) return error;
   const code = systemCode(error);
-  const remedy = remedies[code] ?? (/CERT|TLS|SIGNATURE/.test(code) ? certificateRemedy : otherRemedy);
+  const remedy = networkRemedies[code] ?? (/CERT|TLS|SIGNATURE/.test(code) ? certificateRemedy : otherRemedy);
   const text = error instanceof Error ? error.message : String(error);
   return new WorkcrateError('storage_failed', `The store ${store} ${remedy}`, {
     cause: new Error(`${code} ${text}`.trim()),
@@ -256,6 +261,6 @@ export function unreachable(store: string, error: unknown): WorkcrateError {
 }
 
 /** For the log: which request was refused, and how. */
-export function refusedAs(store: string, { status, code, requestId }: Refusal): Error {
+export function refusedAs(store: string, { status, code, requestId }: StoreRefusal): Error {
   return new Error(`${store} answered ${status} ${code}`.trim() + (requestId && ` to request ${requestId}`));
 }

@@ -4,15 +4,15 @@ import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { OpenObject } from '../storage.ts';
 import type { StreamedAnswer } from './remote.ts';
 
-export interface Part {
+export interface UploadPart {
   readonly bytes: Uint8Array;
   readonly digest: Buffer;
 }
 
 /** Chunks gathered into parts of one size, in buffers that are used again once they are given back. */
-export interface Parts {
-  readonly all: AsyncGenerator<Part>;
-  giveBack(part: Part): void;
+export interface UploadParts {
+  readonly all: AsyncGenerator<UploadPart>;
+  giveBack(part: UploadPart): void;
 }
 
 export interface PartOptions {
@@ -25,33 +25,34 @@ export interface PartOptions {
 }
 
 const smallestBuffer = 64 * 1024;
-const nothing = Buffer.alloc(0);
+const emptyBuffer = Buffer.alloc(0);
 
 /**
  * Every part but the last is of `partBytes`, or longer where `before` is. There is always one, be it empty. When the source fails or the signal
  * fires, what came before is still passed on as a part, and then the failure.
  */
-export function partsOf(bytes: AsyncIterable<Uint8Array>, options: PartOptions): Parts {
-  const { partBytes, signal, before = nothing } = options;
+export function splitIntoParts(bytes: AsyncIterable<Uint8Array>, options: PartOptions): UploadParts {
+  const { partBytes, signal, before = emptyBuffer } = options;
   const free: Buffer<ArrayBuffer>[] = [];
   const roomFor = (needed: number): Buffer<ArrayBuffer> =>
     free.pop() ?? Buffer.allocUnsafeSlow(Math.min(partBytes, Math.max(2 * needed, smallestBuffer)));
 
-  async function* gather(): AsyncGenerator<Part> {
+  async function* gather(): AsyncGenerator<UploadPart> {
     let [buffer, held, isFirst] = [before, before.length, true];
     let hash = createHash(options.hash).update(before);
-    const part = (): Part => ({ bytes: buffer.subarray(0, held), digest: hash.digest() });
+    const part = (): UploadPart => ({ bytes: buffer.subarray(0, held), digest: hash.digest() });
     try {
       for await (const chunk of bytes) {
         signal?.throwIfAborted();
         for (let at = 0; at < chunk.length;) {
           if (held >= partBytes) {
             yield part();
-            [buffer, held, isFirst] = [nothing, 0, false];
+            [buffer, held, isFirst] = [emptyBuffer, 0, false];
             hash = createHash(options.hash);
           }
           const piece = chunk.subarray(at, at + partBytes - held);
-          if (held + piece.length > buffer.length) buffer = moved(buffer, held, roomFor(held + piece.length));
+          if (held + piece.length > buffer.length)
+            buffer = moveHeldBytes(buffer, held, roomFor(held + piece.length));
           buffer.set(piece, held);
           hash.update(piece);
           held += piece.length;
@@ -74,7 +75,7 @@ export function partsOf(bytes: AsyncIterable<Uint8Array>, options: PartOptions):
   };
 }
 
-function moved(from: Buffer, held: number, to: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+function moveHeldBytes(from: Buffer, held: number, to: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
   to.set(from.subarray(0, held));
   return to;
 }
@@ -83,29 +84,33 @@ function moved(from: Buffer, held: number, to: Buffer<ArrayBuffer>): Buffer<Arra
 const mostBreaks = 5;
 const progressBytes = 256 * 1024;
 /** After a break; longer with each. */
-const pauseMs = 50;
+const rereadPauseMs = 50;
 
 /** An object as it was when it was opened: no bytes of another one are given. */
-export interface Opened {
+export interface OpenedObject {
   readonly name: string;
   readonly etag: string;
   readonly size: number;
 }
 
-export interface Range {
+export interface ObjectByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 export interface RangeSource {
   /** The bytes of a range, still to be read; null where there is no object with that etag any more. */
-  getRange(opened: Opened, range: Range, signal?: AbortSignal): Promise<StreamedAnswer | null>;
+  getRange(
+    opened: OpenedObject,
+    range: ObjectByteRange,
+    signal?: AbortSignal,
+  ): Promise<StreamedAnswer | null>;
   /** What a body that broke off is to be told as. */
   broken(error: unknown): WorkcrateError;
 }
 
 /** Nothing is held but the ETag, so there is nothing to close. */
-export const openRemote = (source: RangeSource, opened: Opened): OpenObject => ({
+export const openRemote = (source: RangeSource, opened: OpenedObject): OpenObject => ({
   size: opened.size,
   descriptor: null,
   read: (start, end, signal) => readRange(source, opened, { start, end }, signal),
@@ -115,17 +120,17 @@ export const openRemote = (source: RangeSource, opened: Opened): OpenObject => (
 /** A body that breaks off, or is short, is gone on with from the byte that it had reached. */
 export async function* readRange(
   source: RangeSource,
-  opened: Opened,
-  { start, end }: Range,
+  opened: OpenedObject,
+  { start, end }: ObjectByteRange,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   for (let [at, breaks] = [start, 0]; at < end;) {
     const from = at;
     let failure: unknown = new Error('the body is shorter than was said');
     try {
-      for await (const chunk of bodyOf(source, opened, { start: at, end }, signal)) {
+      for await (const chunk of readRangeBody(source, opened, { start: at, end }, signal)) {
         at += chunk.length;
-        if (at > end) throw damaged();
+        if (at > end) throw wrongBytesError();
         yield chunk;
       }
     } catch (error) {
@@ -135,31 +140,31 @@ export async function* readRange(
     }
     breaks = at - from >= progressBytes ? 0 : breaks + 1;
     if (at < end && breaks === mostBreaks) throw source.broken(failure);
-    if (at < end) await pause(pauseMs * breaks);
+    if (at < end) await pause(rereadPauseMs * breaks);
     signal?.throwIfAborted();
   }
 }
 
-async function* bodyOf(
+async function* readRangeBody(
   source: RangeSource,
-  opened: Opened,
-  { start, end }: Range,
+  opened: OpenedObject,
+  { start, end }: ObjectByteRange,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const answer = await source.getRange(opened, { start, end }, signal);
-  if (answer === null) throw gone();
+  if (answer === null) throw objectRemovedError();
   // Whoever stands between may not know ranges, and send the whole.
   if (answer.headers['content-range'] !== `bytes ${start}-${end - 1}/${opened.size}`) {
     answer.body.destroy();
-    throw damaged();
+    throw wrongBytesError();
   }
   yield* answer.body as AsyncIterable<Uint8Array>;
 }
 
-const gone = (): WorkcrateError =>
+const objectRemovedError = (): WorkcrateError =>
   new WorkcrateError('storage_failed', 'A stored object was removed while it was read.');
 
-const damaged = (): WorkcrateError =>
+const wrongBytesError = (): WorkcrateError =>
   new WorkcrateError(
     'storage_failed',
     'The store sent other bytes than those asked for. Check its log, and any proxy in between.',

@@ -2,23 +2,31 @@ import { WorkcrateError } from '../../errors.ts';
 import { withDeadline } from '../../net/deadline.ts';
 import { findElementText, isWholeDocument } from '../../net/xml.ts';
 import { collectText } from '../../streams.ts';
-import { checkKey, checkStagingId, isKey, isStagingId } from '../storage.ts';
+import { checkKey, checkStagingId, isStorageKey, isStagingId } from '../storage.ts';
 import {
   clientLimits,
-  createClient,
-  retrying,
+  createRemoteClient,
+  retryWithBackoff,
   retryLimits,
-  unreachable,
+  storeUnreachableError,
   type ClientLimits,
   type RemoteAnswer,
   type RemoteRequest,
   type RetryLimits,
-  type Tried,
+  type RetriedAnswer,
 } from './http.ts';
-import type { Part, Parts } from './parts.ts';
+import type { UploadPart, UploadParts } from './parts.ts';
 
 export { refusedAs, type RemoteRequest } from './http.ts';
-export { openRemote, partsOf, readRange, type Opened, type Part, type Parts, type Range } from './parts.ts';
+export {
+  openRemote,
+  splitIntoParts,
+  readRange,
+  type OpenedObject,
+  type UploadPart,
+  type UploadParts,
+  type ObjectByteRange,
+} from './parts.ts';
 
 /** A store that speaks HTTP. What it refuses is an answer, with its `refusal`; what did not get there is thrown. */
 export interface Remote {
@@ -53,9 +61,9 @@ const usualWholeMs = 120_000;
 const slowestBytesPerMs = 64;
 
 export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remote {
-  const client = createClient({ ...clientLimits, ...limits });
+  const client = createRemoteClient({ ...clientLimits, ...limits });
   const retry = { ...retryLimits, ...limits };
-  const broken = (error: unknown): WorkcrateError => unreachable(store, error);
+  const broken = (error: unknown): WorkcrateError => storeUnreachableError(store, error);
   const tellApart =
     (signal?: AbortSignal) =>
     (error: unknown): never => {
@@ -73,7 +81,7 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
     }
   };
   /** The body of a good answer that is left to the caller has no such limit: it may be long, and so may its reader. */
-  const inTime = <T extends Tried>(
+  const inTime = <T extends RetriedAnswer>(
     request: RemoteRequest,
     signal: AbortSignal | undefined,
     read: (answer: RemoteAnswer) => Promise<T>,
@@ -81,7 +89,7 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
     const sendingMs = (request.body?.length ?? 0) / slowestBytesPerMs;
     const ms = (request.longestMs ?? limits.wholeMs ?? usualWholeMs) + sendingMs;
     const work = (either: AbortSignal) =>
-      retrying(retry, async () => read(await send(request, either)), either);
+      retryWithBackoff(retry, async () => read(await send(request, either)), either);
     return withDeadline(ms, signal, work).catch(tellApart(signal));
   };
   return {
@@ -93,7 +101,7 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
 }
 
 /** What a store said when it refused, without its prose: that may quote signatures. */
-export interface Refusal {
+export interface StoreRefusal {
   readonly status: number;
   /** `NoSuchKey`, `BlobNotFound` …; empty where none was given, as after HEAD. */
   readonly code: string;
@@ -105,12 +113,12 @@ export interface WholeAnswer {
   readonly status: number;
   readonly headers: RemoteAnswer['headers'];
   readonly text: string;
-  readonly refusal: Refusal | null;
+  readonly refusal: StoreRefusal | null;
 }
 
 /** An answer whose body is still to be read; it is empty where the store refused. */
 export interface StreamedAnswer extends RemoteAnswer {
-  readonly refusal: Refusal | null;
+  readonly refusal: StoreRefusal | null;
 }
 
 /** A page of a thousand long names is below one megabyte. */
@@ -119,33 +127,36 @@ const longestUsually = 4 * 1024 * 1024;
 const longestRefusal = 64 * 1024;
 
 async function readWhole(answer: RemoteAnswer, longest = longestUsually): Promise<WholeAnswer> {
-  const text = await readText(answer, longest);
+  const text = await readAnswerText(answer, longest);
   const { status, headers } = answer;
-  return { status, headers, text, refusal: refusalOf(answer, text) };
+  return { status, headers, text, refusal: parseRefusal(answer, text) };
 }
 
 /** Where the store refused, its reason is read; else the body is left to the caller. */
 async function readRefusal(answer: RemoteAnswer): Promise<StreamedAnswer> {
-  return { ...answer, refusal: answer.status < 300 ? null : refusalOf(answer, await readText(answer)) };
+  return {
+    ...answer,
+    refusal: answer.status < 300 ? null : parseRefusal(answer, await readAnswerText(answer)),
+  };
 }
 
-async function readText({ status, body }: RemoteAnswer, longest = longestUsually): Promise<string> {
+async function readAnswerText({ status, body }: RemoteAnswer, longest = longestUsually): Promise<string> {
   if (status >= 300) return collectText(body, { limit: longestRefusal, tooLong: 'truncate' });
   const tooLong = (): Error => new Error(`the answer is longer than ${longest} bytes`);
   return collectText(body, { limit: longest, tooLong });
 }
 
 /** S3 may fail after it has said 200: then the body is an error, and is taken for a 500. */
-function refusalOf({ status, headers }: RemoteAnswer, text: string): Refusal | null {
+function parseRefusal({ status, headers }: RemoteAnswer, text: string): StoreRefusal | null {
   const isLate = status < 300 && /^\s*(?:<\?xml[^>]*\?>\s*)?<Error[\s>]/.test(text);
   if (status < 300 && !isLate) return null;
   const code = headers['x-ms-error-code'] ?? findElementText(text, 'Code') ?? '';
   const requestId = headers['x-amz-request-id'] ?? headers['x-ms-request-id'] ?? '';
-  return { status: isLate ? 500 : status, code: short(code), requestId: short(requestId) };
+  return { status: isLate ? 500 : status, code: toShortCode(code), requestId: toShortCode(requestId) };
 }
 
 /** Whoever answers may not be the store at all: what is kept of it is short and plain. */
-const short = (value: string | string[]): string =>
+const toShortCode = (value: string | string[]): string =>
   String(value)
     .slice(0, 200)
     .replaceAll(/[^\w.:~-]/g, '')
@@ -169,7 +180,7 @@ const mostInFlight = 3;
 
 export interface Sender<T> {
   /** Begins to send a part. Called for one after the other. */
-  send(part: Part): Promise<T>;
+  send(part: UploadPart): Promise<T>;
   /** Told of each part in their order, once it and all before it are there. */
   arrived(sent: T): void | Promise<void>;
   /** How many parts there are before, and how many the store takes in all. */
@@ -187,8 +198,8 @@ export interface SendingFailure {
  * Sends parts, several at a time. Gives what stopped it, or null where nothing did; where both the source and the store
  * failed, that of the store, since it came to an earlier byte. Whatever fails, those on their way are waited for.
  */
-export async function sendParts<T>(parts: Parts, sender: Sender<T>): Promise<SendingFailure | null> {
-  const onTheWay: { readonly part: Part; readonly sent: Promise<T> }[] = [];
+export async function sendParts<T>(parts: UploadParts, sender: Sender<T>): Promise<SendingFailure | null> {
+  const onTheWay: { readonly part: UploadPart; readonly sent: Promise<T> }[] = [];
   let { count } = sender;
 
   /** One that failed stays the first, so that none behind it is ever taken for arrived. */
@@ -205,8 +216,8 @@ export async function sendParts<T>(parts: Parts, sender: Sender<T>): Promise<Sen
     }
   };
 
-  const begin = (part: Part): void => {
-    if (count++ === sender.most) throw tooMany(sender.most);
+  const begin = (part: UploadPart): void => {
+    if (count++ === sender.most) throw tooManyPartsError(sender.most);
     const sent = sender.send(part);
     // Its failure is told when its turn comes.
     sent.catch(() => {});
@@ -233,7 +244,7 @@ export async function sendParts<T>(parts: Parts, sender: Sender<T>): Promise<Sen
   return later ?? failure;
 }
 
-const tooMany = (most: number): WorkcrateError =>
+const tooManyPartsError = (most: number): WorkcrateError =>
   new WorkcrateError(
     'too_large',
     `The store takes no more than ${most} parts of an object. Raise --part-size, or send it in fewer requests.`,
@@ -249,7 +260,7 @@ export const tooManyStaged = (): WorkcrateError =>
   );
 
 /** The last name of a page, which must come after that of the page before: else a listing would have no end. */
-export function advanced(before: string, name: string): string {
+export function demandAdvance(before: string, name: string): string {
   // Stores order by the bytes of UTF-8.
   if (Buffer.compare(Buffer.from(name), Buffer.from(before)) > 0) return name;
   throw new WorkcrateError(
@@ -284,7 +295,7 @@ export function namesBelow(prefix: string): Names {
     staging,
     object: (key) => objects + checkKey(key),
     staged: (id) => staging + checkStagingId(id),
-    keyOf: (name) => below(objects, name, isKey),
+    keyOf: (name) => below(objects, name, isStorageKey),
     idOf: (name) => below(staging, name, isStagingId),
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { retrying, retryLimits, type RetryLimits } from './http.ts';
-import type { Refusal } from './remote.ts';
+import { retryWithBackoff, retryLimits, type RetryLimits } from './http.ts';
+import type { StoreRefusal } from './remote.ts';
 
 const limits: RetryLimits = {
   tries: 4,
@@ -13,7 +13,7 @@ const limits: RetryLimits = {
 
 const good = { refusal: null, headers: {} };
 const refusing = (status: number, code = '', headers = {}) => ({
-  refusal: { status, code, requestId: '' } satisfies Refusal as Refusal | null,
+  refusal: { status, code, requestId: '' } satisfies StoreRefusal as StoreRefusal | null,
   headers,
 });
 const failing = (code: string): Error => Object.assign(new Error('failed'), { code });
@@ -24,7 +24,7 @@ async function triesOf(
   signal?: AbortSignal,
 ): Promise<number> {
   let tries = 0;
-  await retrying(limits, (attempt) => work((tries = attempt)), signal).catch(() => null);
+  await retryWithBackoff(limits, (attempt) => work((tries = attempt)), signal).catch(() => null);
   return tries;
 }
 
@@ -46,10 +46,10 @@ it('does not try again what will not pass', async () => {
 
 it('gives the first good answer, and the last bad one as it was', async () => {
   assert.equal(await triesOf(async (attempt) => (attempt < 3 ? (refusing(503) as never) : good)), 3);
-  const last = await retrying(limits, async (attempt) => refusing(503, `try${attempt}`));
+  const last = await retryWithBackoff(limits, async (attempt) => refusing(503, `try${attempt}`));
   assert.equal(last.refusal?.code, 'try4');
   await assert.rejects(
-    retrying(limits, async () => Promise.reject(failing('EPIPE'))),
+    retryWithBackoff(limits, async () => Promise.reject(failing('EPIPE'))),
     { code: 'EPIPE' },
   );
 });
@@ -66,7 +66,7 @@ it('a pause that is asked for is cut to what a store may ask for', async () => {
   const brief = { ...limits, longestAskedMs: 1 };
   for (const after of ['3600', new Date(Date.now() + 3_600_000).toUTCString()]) {
     let tries = 0;
-    await retrying(brief, async (attempt) => {
+    await retryWithBackoff(brief, async (attempt) => {
       tries = attempt;
       return refusing(503, '', { 'retry-after': after });
     });
@@ -78,7 +78,7 @@ it('a pause that is asked for is cut to what a store may ask for', async () => {
 it('ends with the reason of the signal at once, in the midst of a wait or of the work', async () => {
   const stop = new AbortController();
   const patient = { ...limits, tries: 100, firstPauseMs: 9000, longestPauseMs: 9000 };
-  const waiting = retrying(
+  const waiting = retryWithBackoff(
     patient,
     async () => {
       setImmediate(() => stop.abort(new Error('enough')));
@@ -87,6 +87,6 @@ it('ends with the reason of the signal at once, in the midst of a wait or of the
     stop.signal,
   );
   await assert.rejects(waiting, /enough/);
-  const late = retrying(patient, async () => Promise.reject(failing('ECONNRESET')), stop.signal);
+  const late = retryWithBackoff(patient, async () => Promise.reject(failing('ECONNRESET')), stop.signal);
   await assert.rejects(late, /enough/);
 });

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../../errors.ts';
-import { partsOf, type Part, type Parts } from './parts.ts';
+import { splitIntoParts, type UploadPart, type UploadParts } from './parts.ts';
 import { sendParts } from './remote.ts';
 
 const partBytes = 1000;
@@ -24,7 +24,7 @@ async function* chunksOf(bytes: Uint8Array, length: number, failure?: Error): As
 function storing({ turns = () => 0, fails = () => false }: Partial<Behaviour>) {
   const [sent, arrived]: [number[], Buffer[]] = [[], []];
   let [inFlight, most] = [0, 0];
-  const send = async ({ bytes, digest }: Part): Promise<Buffer> => {
+  const send = async ({ bytes, digest }: UploadPart): Promise<Buffer> => {
     const at = sent.push(bytes.length) - 1;
     most = Math.max(most, ++inFlight);
     for (let left = turns(at); left > 0; left--) await turn();
@@ -42,8 +42,8 @@ interface Behaviour {
   readonly fails: (at: number) => boolean;
 }
 
-const md5Parts = (bytes: AsyncIterable<Uint8Array>, before = Buffer.alloc(0)): Parts =>
-  partsOf(bytes, { partBytes, hash: 'md5', before });
+const md5Parts = (bytes: AsyncIterable<Uint8Array>, before = Buffer.alloc(0)): UploadParts =>
+  splitIntoParts(bytes, { partBytes, hash: 'md5', before });
 
 it('whatever the chunks and the order in which parts get there, the bytes arrive in order, in parts of one size', async () => {
   const property = fc.asyncProperty(
@@ -78,8 +78,9 @@ it('there is a part also where there are no bytes, but it is not sent', async ()
 it('no more buffers are made than are in use at a time', async () => {
   const buffers = new Set<ArrayBufferLike>();
   const store = storing({ turns: (at) => at % 3 });
-  const parts = partsOf(chunksOf(randomBytes(5_000_000), 7000), { partBytes: 100_000, hash: 'md5' });
-  const send = (part: Part): Promise<Buffer> => store.sender.send((buffers.add(part.bytes.buffer), part));
+  const parts = splitIntoParts(chunksOf(randomBytes(5_000_000), 7000), { partBytes: 100_000, hash: 'md5' });
+  const send = (part: UploadPart): Promise<Buffer> =>
+    store.sender.send((buffers.add(part.bytes.buffer), part));
   await sendParts(parts, { ...store.sender, send });
   assert.ok(buffers.size <= 4, `${buffers.size}`);
 });

@@ -4,13 +4,13 @@ import { AwsV4Signer } from 'aws4fetch';
 import { WorkcrateError, type ErrorCode } from '../../errors.ts';
 import { findElements, findElementText } from '../../net/xml.ts';
 import {
-  advanced,
+  demandAdvance,
   createRemote,
   demandDocument,
   mostStaged,
   refusedAs,
   tooManyStaged,
-  type Refusal,
+  type StoreRefusal,
   type Remote,
   type RemoteLimits,
   type RemoteRequest,
@@ -38,7 +38,7 @@ export interface Bucket {
   /** For messages: the host of the store. */
   readonly store: string;
   /** What refusals mean where the bucket is used for something else than to keep files. */
-  readonly meanings?: Meanings;
+  readonly meanings?: S3Meanings;
   ask(request: BucketRequest, signal?: AbortSignal): Promise<WholeAnswer>;
   stream(request: BucketRequest, signal?: AbortSignal): Promise<StreamedAnswer>;
   urlOf(name: string, query?: Readonly<Record<string, string>>): URL;
@@ -47,18 +47,18 @@ export interface Bucket {
 }
 
 export function openBucket(options: S3Options, limits?: RemoteLimits): Bucket {
-  const base = baseOf(options);
+  const base = toBucketUrl(options);
   const urlOf = (name: string, query: Readonly<Record<string, string>> = {}): URL =>
-    new URL(`${base}/${encoded(name)}${search(query)}`);
+    new URL(`${base}/${encodeObjectName(name)}${encodeQuery(query)}`);
   const keys = new Map<string, ArrayBuffer>();
   const remote = createRemote({
     store: urlOf('').host,
     limits,
-    sign: (request) => sign(request, options, keys),
+    sign: (request) => signS3Request(request, options, keys),
   });
   const asked = (request: BucketRequest): RemoteRequest => {
     const { method, name, query, body = null, longestMs, longestText } = request;
-    const sha256 = request.sha256 ?? sha256Of(body);
+    const sha256 = request.sha256 ?? hashRequestBody(body);
     const headers = { ...request.headers, 'X-Amz-Content-Sha256': sha256 };
     return { method, url: urlOf(name, query), headers, body, longestMs, longestText };
   };
@@ -73,16 +73,16 @@ export function openBucket(options: S3Options, limits?: RemoteLimits): Bucket {
   };
 }
 
-function baseOf({ endpoint, region, bucket, pathStyle }: S3Options): string {
+function toBucketUrl({ endpoint, region, bucket, pathStyle }: S3Options): string {
   const suffix = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
   const service = new URL(endpoint ?? `https://s3.${region}.${suffix}`);
   if (pathStyle) return `${service.href.replace(/\/$/, '')}/${bucket}`;
   return `${service.protocol}//${bucket}.${service.host}${service.pathname.replace(/\/$/, '')}`;
 }
 
-const encoded = (name: string): string => name.split('/').map(strictly).join('/');
+const encodeObjectName = (name: string): string => name.split('/').map(strictly).join('/');
 
-const search = (query: Readonly<Record<string, string>>): string => {
+const encodeQuery = (query: Readonly<Record<string, string>>): string => {
   const pairs = Object.entries(query).map(([name, value]) => `${strictly(name)}=${strictly(value)}`);
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 };
@@ -94,10 +94,10 @@ const strictly = (text: string): string =>
 const ofNothing = createHash('sha256').digest('hex');
 
 /** The store checks it, so that bytes bent on the way are refused and not kept. */
-const sha256Of = (body: Uint8Array | null): string =>
+const hashRequestBody = (body: Uint8Array | null): string =>
   body === null ? ofNothing : createHash('sha256').update(body).digest('hex');
 
-async function sign(
+async function signS3Request(
   request: RemoteRequest,
   options: S3Options,
   cache: Map<string, ArrayBuffer>,
@@ -122,13 +122,13 @@ const wrongKey =
   'The store does not accept the access key. Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that the key is active.';
 const wrongRegion =
   'The bucket is in another region. Set --s3-region to its region, and --s3-endpoint if there is one.';
-const full =
+const storeFullText =
   'The store is full, or the quota of the bucket or its owner is used up. Free some space or raise the quota.';
 
 /** Codes of a store, what each is told as, and what to do about it. */
-export type Meanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
+export type S3Meanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
 
-const known: Meanings = {
+const knownS3Codes: S3Meanings = {
   InvalidAccessKeyId: ['storage_failed', wrongKey],
   SignatureDoesNotMatch: ['storage_failed', wrongKey],
   InvalidToken: ['storage_failed', wrongKey],
@@ -163,9 +163,9 @@ const known: Meanings = {
   PermanentRedirect: ['storage_failed', wrongRegion],
   AuthorizationHeaderMalformed: ['storage_failed', wrongRegion],
   IllegalLocationConstraintException: ['storage_failed', wrongRegion],
-  QuotaExceeded: ['storage_full', full],
-  InsufficientCapacity: ['storage_full', full],
-  XMinioStorageFull: ['storage_full', full],
+  QuotaExceeded: ['storage_full', storeFullText],
+  InsufficientCapacity: ['storage_full', storeFullText],
+  XMinioStorageFull: ['storage_full', storeFullText],
   EntityTooLarge: ['storage_full', 'The store does not take objects or parts of this size.'],
   SlowDown: ['storage_failed', 'The store is overloaded and asks to slow down. Try again later.'],
   XAmzContentSHA256Mismatch: [
@@ -181,63 +181,71 @@ const byStatus: Readonly<Record<number, readonly [ErrorCode, string]>> = {
     'storage_failed',
     'The store does not accept the request: check --s3-region, --s3-endpoint and the path style.',
   ],
-  403: known['AccessDenied']!,
+  403: knownS3Codes['AccessDenied']!,
   503: ['storage_failed', 'The store is overloaded or down. Try again later.'],
-  507: ['storage_full', full],
+  507: ['storage_full', storeFullText],
 };
 
 /** What a refusal means and what to do about it; its code stands in the cause. */
-export function refused({ store, meanings }: Bucket, refusal: Refusal): WorkcrateError {
+export function s3RefusedError({ store, meanings }: Bucket, refusal: StoreRefusal): WorkcrateError {
   const [code, message] = meanings?.[refusal.code] ??
-    known[refusal.code] ??
+    knownS3Codes[refusal.code] ??
     byStatus[refusal.status] ?? ['storage_failed', 'The store failed. The log of the server says why.'];
   return new WorkcrateError(code, message, { cause: refusedAs(store, refusal) });
 }
 
 /** The answer as it is, unless it is a refusal. */
-export function demand<T extends { readonly refusal: Refusal | null }>(bucket: Bucket, answer: T): T {
-  if (answer.refusal !== null) throw refused(bucket, answer.refusal);
+export function demandNoRefusal<T extends { readonly refusal: StoreRefusal | null }>(
+  bucket: Bucket,
+  answer: T,
+): T {
+  if (answer.refusal !== null) throw s3RefusedError(bucket, answer.refusal);
   return answer;
 }
 
 /** What a store says of an object before its bytes. */
-export interface Head {
+export interface S3Head {
   readonly size: number;
   readonly modified: number;
   readonly etag: string;
   /** When it was asked for, by the store's clock. */
   readonly asked: number;
-  /** What we wrote beside it, see `noted`. */
+  /** What we wrote beside it, see `toNoteHeader`. */
   readonly note: string | null;
 }
 
 const noteHeader = 'x-amz-meta-workcrate';
 
 /** A note that is kept with an object; plain ASCII, below 2 kB. */
-export const noted = (note: string): Record<string, string> => ({ [noteHeader]: note });
+export const toNoteHeader = (note: string): Record<string, string> => ({ [noteHeader]: note });
 
 /** How often HEAD may be refused although GET is not, as of an empty object that is just made. */
-const rounds = 3;
+const headRounds = 3;
 
 /** Null where there is none. The answer to HEAD has no body, so a refusal is asked for again by GET, for its reason. */
-export async function headOf(bucket: Bucket, name: string, signal?: AbortSignal): Promise<Head | null> {
-  for (let left = rounds; ; left--) {
+export async function headS3Object(
+  bucket: Bucket,
+  name: string,
+  signal?: AbortSignal,
+): Promise<S3Head | null> {
+  for (let left = headRounds; ; left--) {
     const { refusal, headers } = await bucket.ask({ method: 'HEAD', name }, signal);
     if (refusal === null) return headIn(headers);
     const again = await bucket.ask({ method: 'GET', name, headers: { Range: 'bytes=0-0' } }, signal);
-    if (again.refusal === null) return { ...headIn(again.headers), size: totalOf(again.headers) };
-    if (isAbsent(again.refusal)) return null;
-    if (again.refusal.code !== 'InvalidRange' || left === 1) throw refused(bucket, again.refusal);
+    if (again.refusal === null) return { ...headIn(again.headers), size: parseTotalSize(again.headers) };
+    if (isAbsentS3Object(again.refusal)) return null;
+    if (again.refusal.code !== 'InvalidRange' || left === 1) throw s3RefusedError(bucket, again.refusal);
   }
 }
 
-const totalOf = (headers: IncomingHttpHeaders): number => Number(headers['content-range']?.split('/')[1]);
+const parseTotalSize = (headers: IncomingHttpHeaders): number =>
+  Number(headers['content-range']?.split('/')[1]);
 
 /** A missing bucket is a 404 as well, but no absence. */
-export const isAbsent = ({ status, code }: { status: number; code: string }): boolean =>
+export const isAbsentS3Object = ({ status, code }: { status: number; code: string }): boolean =>
   status === 404 && (code === 'NoSuchKey' || code === '');
 
-export function headIn(headers: IncomingHttpHeaders): Head {
+export function headIn(headers: IncomingHttpHeaders): S3Head {
   const note = headers[noteHeader];
   return {
     size: Number(headers['content-length'] ?? 0),
@@ -251,10 +259,10 @@ export function headIn(headers: IncomingHttpHeaders): Head {
 /** No error where there is nothing. */
 export async function removeName(bucket: Bucket, name: string): Promise<void> {
   const { refusal } = await bucket.ask({ method: 'DELETE', name });
-  if (refusal !== null && !isAbsent(refusal)) throw refused(bucket, refusal);
+  if (refusal !== null && !isAbsentS3Object(refusal)) throw s3RefusedError(bucket, refusal);
 }
 
-interface Listed {
+interface ListedS3Object {
   readonly name: string;
   readonly size: number;
   readonly modified: number;
@@ -266,30 +274,30 @@ export async function listNames(
   prefix: string,
   after: string,
   limit: number,
-): Promise<{ found: Listed[]; isLast: boolean }> {
+): Promise<{ found: ListedS3Object[]; isLast: boolean }> {
   const query = {
     'list-type': '2',
     prefix,
     'max-keys': `${limit}`,
     ...(after === '' ? {} : { 'start-after': after }),
   };
-  const { text } = demand(bucket, await bucket.ask({ method: 'GET', name: '', query }));
-  const found = findElements(demandDocument(text, 'ListBucketResult'), 'Contents').map(listed);
+  const { text } = demandNoRefusal(bucket, await bucket.ask({ method: 'GET', name: '', query }));
+  const found = findElements(demandDocument(text, 'ListBucketResult'), 'Contents').map(toListedS3Object);
   const isLast = findElementText(text, 'IsTruncated') !== 'true';
   // A page of nothing that is not the last is no progress either.
-  if (found.length > 0 || !isLast) advanced(after, found.at(-1)?.name ?? '');
+  if (found.length > 0 || !isLast) demandAdvance(after, found.at(-1)?.name ?? '');
   return { found, isLast };
 }
 
-const listed = (xml: string): Listed => ({
+const toListedS3Object = (xml: string): ListedS3Object => ({
   name: findElementText(xml, 'Key') ?? '',
   size: Number(findElementText(xml, 'Size')),
   modified: Date.parse(findElementText(xml, 'LastModified') ?? '') || 0,
 });
 
 /** All of it, page by page, up to as many as uploads may be. */
-export async function allNames(bucket: Bucket, prefix: string): Promise<Listed[]> {
-  const all: Listed[] = [];
+export async function listAllS3Objects(bucket: Bucket, prefix: string): Promise<ListedS3Object[]> {
+  const all: ListedS3Object[] = [];
   for (;;) {
     const { found, isLast } = await listNames(bucket, prefix, all.at(-1)?.name ?? '', 1000);
     if (all.length + found.length > mostStaged) throw tooManyStaged();

@@ -1,4 +1,4 @@
-import { headOf, noted, refused, removeName, type Bucket } from './client.ts';
+import { headS3Object, toNoteHeader, s3RefusedError, removeName, type Bucket } from './client.ts';
 
 /** Nobody holds a turn for as long as this; one that is older was left by a crash. */
 const staleMs = 15 * 60_000;
@@ -14,7 +14,7 @@ export async function inTurn<T>(
 ): Promise<T | null> {
   const { prefix } = bucket.options;
   const turn = place.turn ?? `${prefix}turns/${name.slice(prefix.length)}`;
-  if (!(await take(bucket, turn, mark))) return null;
+  if (!(await takeS3Lock(bucket, turn, mark))) return null;
   try {
     return await work();
   } finally {
@@ -23,24 +23,24 @@ export async function inTurn<T>(
   }
 }
 
-async function take(bucket: Bucket, turn: string, mark: string): Promise<boolean> {
-  if (await put(bucket, turn, mark, { 'If-None-Match': '*' })) return true;
-  const held = await headOf(bucket, turn);
+async function takeS3Lock(bucket: Bucket, turn: string, mark: string): Promise<boolean> {
+  if (await putS3Lock(bucket, turn, mark, { 'If-None-Match': '*' })) return true;
+  const held = await headS3Object(bucket, turn);
   if (held === null) return false;
   // Ours: the answer got lost, or it was taken before a crash.
   if (held.note === mark) return true;
-  return held.asked - held.modified > staleMs && put(bucket, turn, mark, { 'If-Match': held.etag });
+  return held.asked - held.modified > staleMs && putS3Lock(bucket, turn, mark, { 'If-Match': held.etag });
 }
 
-async function put(
+async function putS3Lock(
   bucket: Bucket,
   turn: string,
   mark: string,
   condition: Record<string, string>,
 ): Promise<boolean> {
-  const headers = { ...condition, ...noted(mark) };
+  const headers = { ...condition, ...toNoteHeader(mark) };
   const { refusal } = await bucket.ask({ method: 'PUT', name: turn, headers, body: Buffer.from(mark) });
   if (refusal === null) return true;
   if ([404, 409, 412].includes(refusal.status) && refusal.code !== 'NoSuchBucket') return false;
-  throw refused(bucket, refusal);
+  throw s3RefusedError(bucket, refusal);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
 import { findElements, findElementText } from '../../net/xml.ts';
 import { demandDocument, namesBelow, type WholeAnswer } from '../remote/remote.ts';
-import { demand, noted, type Bucket } from './client.ts';
+import { demandNoRefusal, toNoteHeader, type Bucket } from './client.ts';
 
 /** A multipart upload that the store has begun. */
 export interface Multipart {
@@ -18,7 +18,7 @@ export interface SentPart {
 }
 
 /** The store takes no more. */
-export const mostParts = 10_000;
+export const maxS3Parts = 10_000;
 
 /**
  * The store may take its time to copy and to put together, and sends blanks meanwhile. Beyond this it is given up: a
@@ -27,8 +27,8 @@ export const mostParts = 10_000;
 const patienceMs = 5 * 60_000;
 
 export async function beginMultipart(bucket: Bucket, name: string, note: string): Promise<Multipart> {
-  const request = { method: 'POST', name, query: { uploads: '' }, headers: noted(note) } as const;
-  const { text } = demand(bucket, await bucket.ask(request));
+  const request = { method: 'POST', name, query: { uploads: '' }, headers: toNoteHeader(note) } as const;
+  const { text } = demandNoRefusal(bucket, await bucket.ask(request));
   const upload = findElementText(demandDocument(text, 'InitiateMultipartUploadResult'), 'UploadId');
   if (!upload) throw new WorkcrateError('storage_failed', 'The store began an upload without an id.');
   return { name, upload };
@@ -44,11 +44,11 @@ export async function sendPart(
   const query = { partNumber: `${number}`, uploadId: upload };
   const hash = sha256 === undefined ? {} : { sha256 };
   const answer = await bucket.ask({ method: 'PUT', name, query, body, ...hash });
-  return { number, etag: etagOf(demand(bucket, answer).headers.etag), size: body.length };
+  return { number, etag: demandEtag(demandNoRefusal(bucket, answer).headers.etag), size: body.length };
 }
 
 /** Whoever takes bytes says their ETag; without one, it was not the store that answered. */
-export function etagOf(given: string | null | undefined): string {
+export function demandEtag(given: string | null | undefined): string {
   if (given) return given;
   throw new WorkcrateError(
     'storage_failed',
@@ -70,8 +70,8 @@ export async function copyPart(
     'x-amz-copy-source-range': `bytes=${source.start}-${source.end - 1}`,
   };
   const request = { method: 'PUT', name, query, headers, longestMs: patienceMs } as const;
-  const answer = demand(bucket, await bucket.ask(request));
-  const etag = etagOf(findElementText(demandDocument(answer.text, 'CopyPartResult'), 'ETag'));
+  const answer = demandNoRefusal(bucket, await bucket.ask(request));
+  const etag = demandEtag(findElementText(demandDocument(answer.text, 'CopyPartResult'), 'ETag'));
   return { number, etag, size: source.end - source.start };
 }
 
@@ -85,10 +85,11 @@ export async function heldParts(
   while (parts.length < count) {
     const query = { uploadId: upload, 'part-number-marker': `${parts.length}`, 'max-parts': '1000' };
     const answer = await bucket.ask({ method: 'GET', name, query });
-    if (isGone(answer)) return null;
-    const page = findElements(demandDocument(demand(bucket, answer).text, 'ListPartsResult'), 'Part').map(
-      partIn,
-    );
+    if (isUploadGone(answer)) return null;
+    const page = findElements(
+      demandDocument(demandNoRefusal(bucket, answer).text, 'ListPartsResult'),
+      'Part',
+    ).map(partIn);
     parts.push(...page.slice(0, count - parts.length));
     if (page.length === 0) break;
   }
@@ -100,7 +101,7 @@ export async function heldParts(
 }
 
 /** Ceph calls an upload that is finished a missing key, others a missing upload. */
-const isGone = ({ refusal }: WholeAnswer): boolean =>
+const isUploadGone = ({ refusal }: WholeAnswer): boolean =>
   refusal?.status === 404 && refusal.code !== 'NoSuchBucket';
 
 const partIn = (xml: string): SentPart => ({
@@ -116,7 +117,7 @@ export function completeMultipart(
   parts: readonly SentPart[],
 ): Promise<WholeAnswer> {
   const listed = parts.map(
-    ({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${quoted(etag)}</ETag></Part>`,
+    ({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${quoteEtag(etag)}</ETag></Part>`,
   );
   const body = Buffer.from(`<CompleteMultipartUpload>${listed.join('')}</CompleteMultipartUpload>`);
   const headers = { 'If-None-Match': '*', 'Content-Type': 'application/xml' };
@@ -124,12 +125,12 @@ export function completeMultipart(
   return bucket.ask({ method: 'POST', name, query, headers, body, longestMs: patienceMs });
 }
 
-const quoted = (etag: string): string => `&quot;${etag.replaceAll('"', '')}&quot;`;
+const quoteEtag = (etag: string): string => `&quot;${etag.replaceAll('"', '')}&quot;`;
 
 /** Drops an upload and its parts; no error where it is not there. */
 export async function abortMultipart(bucket: Bucket, { name, upload }: Multipart): Promise<void> {
   const answer = await bucket.ask({ method: 'DELETE', name, query: { uploadId: upload } });
-  if (!isGone(answer)) demand(bucket, answer);
+  if (!isUploadGone(answer)) demandNoRefusal(bucket, answer);
 }
 
 /**
@@ -144,26 +145,26 @@ const stagedForm = z
     /** Begun with the first whole part; null before. */
     multipart: z.object({ name: z.string(), upload: z.string().min(1).max(2048) }).nullable(),
     /** How many parts count, and how long they are together. What the store may hold beyond them does not. */
-    parts: z.int().min(0).max(mostParts),
+    parts: z.int().min(0).max(maxS3Parts),
     partBytes: z.int().min(0),
   })
   .refine(({ parts, partBytes }) => (parts === 0) === (partBytes === 0))
   .refine(({ multipart, parts }) => multipart !== null || parts === 0);
 
-export type Staged = Readonly<z.infer<typeof stagedForm>>;
+export type S3StagedState = Readonly<z.infer<typeof stagedForm>>;
 
 /** Where the parts go of an upload that is meant for no key yet. */
 export const wholeName = (stateName: string): string => `${stateName}/whole`;
 
 /** What a note says; null where it is none of ours, or leads to where no upload of ours goes. */
-export function stagedIn({ options }: Bucket, stateName: string, note: string | null): Staged | null {
-  const { data } = stagedForm.safeParse(parsed(note));
+export function stagedIn({ options }: Bucket, stateName: string, note: string | null): S3StagedState | null {
+  const { data } = stagedForm.safeParse(parseNote(note));
   if (data === undefined) return null;
   const name = data.multipart?.name ?? wholeName(stateName);
   return name === wholeName(stateName) || namesBelow(options.prefix).keyOf(name) !== null ? data : null;
 }
 
-function parsed(note: string | null): unknown {
+function parseNote(note: string | null): unknown {
   try {
     return JSON.parse(note ?? '');
   } catch {

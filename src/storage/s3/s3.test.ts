@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { chunksOf, contentOf } from '../bytes.testing.ts';
 import { NO_CEPH, startCeph } from '../ceph.testing.ts';
-import { namesBelow, partsOf } from '../remote/remote.ts';
+import { namesBelow, splitIntoParts } from '../remote/remote.ts';
 import { storageContract } from '../storage.contract.ts';
 import { openBucket, type Bucket } from './client.ts';
-import { beginMultipart, mostParts } from './multipart.ts';
+import { beginMultipart, maxS3Parts } from './multipart.ts';
 import { s3Storage, type S3Options } from './s3.ts';
-import { fresh, save, writeParts } from './staged.ts';
+import { createStagedState, save, writeParts } from './staged.ts';
 import { behindProxy, MB, optionsFor, put } from './store.testing.ts';
 
 const ceph = (await startCeph())!;
@@ -152,14 +152,18 @@ describe('S3', { skip: ceph ? false : NO_CEPH }, () => {
   it('more parts than the store takes are refused, one left for what follows them, with what came before kept', async () => {
     const options = optionsFor(ceph);
     const bucket = openBucket(options);
-    const upload = freshUpload(options, chunksOf(randomBytes(21 * MB)), mostParts - 3);
+    const upload = freshUpload(options, chunksOf(randomBytes(21 * MB)), maxS3Parts - 3);
     await assert.rejects(writeParts(bucket, ...upload), { code: 'too_large', message: /--part-size/ });
     const storage = await s3Storage(options);
     assert.equal(await storage.staging.size('x'), 10 * MB);
     await storage.staging.discard('x');
-    const parts = mostParts - 1;
+    const parts = maxS3Parts - 1;
     const name = namesBelow(options.prefix).staged('y');
-    const full = { ...fresh(), multipart: await beginMultipart(bucket, `${name}/whole`, 'full'), parts };
+    const full = {
+      ...createStagedState(),
+      multipart: await beginMultipart(bucket, `${name}/whole`, 'full'),
+      parts,
+    };
     await save(bucket, name, { ...full, partBytes: parts * 5 * MB }, Buffer.from('tail'));
     const size = parts * 5 * MB + 4;
     const further = storage.staging.append('y', size, chunksOf(randomBytes(6 * MB)));
@@ -227,8 +231,8 @@ it('speaks to AWS by bucket and region, and to others by path or by host', () =>
 function freshUpload(options: S3Options, bytes: AsyncIterable<Uint8Array>, parts = 0) {
   const names = namesBelow(options.prefix);
   const destination = { stateName: names.staged('x'), targetName: names.object('a') };
-  const gathered = partsOf(bytes, { partBytes: options.partBytes, hash: 'sha256' });
-  return [destination, { ...fresh(), parts }, new Uint8Array(), gathered] as const;
+  const gathered = splitIntoParts(bytes, { partBytes: options.partBytes, hash: 'sha256' });
+  return [destination, { ...createStagedState(), parts }, new Uint8Array(), gathered] as const;
 }
 
 async function* sameOverAndOver(bytes: number): AsyncGenerator<Uint8Array> {

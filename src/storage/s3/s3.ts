@@ -5,19 +5,19 @@ import {
   namesBelow,
   openRemote,
   type Names,
-  type Opened,
-  type Range,
+  type OpenedObject,
+  type ObjectByteRange,
   type RemoteLimits,
   type StreamedAnswer,
 } from '../remote/remote.ts';
 import type { ObjectPage, OpenObject, PresignedUrl, Storage } from '../storage.ts';
 import {
   credentials,
-  demand,
-  headOf,
+  demandNoRefusal,
+  headS3Object,
   listNames,
   openBucket,
-  refused,
+  s3RefusedError,
   removeName,
   type Bucket,
 } from './client.ts';
@@ -52,21 +52,21 @@ export async function s3Storage(options: S3Options, limits?: RemoteLimits): Prom
     holdsRemoved: false,
     staging: s3Staging(bucket, names),
     stat: async (key) => {
-      const head = await headOf(bucket, names.object(key));
+      const head = await headS3Object(bucket, names.object(key));
       return head && { key, size: head.size, modified: head.modified };
     },
-    open: async (key) => openObject(bucket, names.object(key)),
-    list: (wanted = {}) => listPage(bucket, names, wanted),
+    open: async (key) => openS3Object(bucket, names.object(key)),
+    list: (wanted = {}) => listS3Page(bucket, names, wanted),
     remove: async (key) => removeName(bucket, names.object(key)),
     presign: async (method, key, expiresAt, response) =>
-      presigned(bucket, method, names.object(key), expiresAt, response),
-    probe: () => probe(bucket),
+      presignS3Url(bucket, method, names.object(key), expiresAt, response),
+    probe: () => probeS3(bucket),
     close: async () => bucket.close(),
   };
 }
 
 /** What others have put there is passed over; `next` may be such a name, so it is cut like a key but not judged. */
-async function listPage(
+async function listS3Page(
   bucket: Bucket,
   names: Names,
   { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
@@ -82,7 +82,7 @@ async function listPage(
 }
 
 /** Writes an object, sees that it cannot be written over, and removes it. */
-async function probe(bucket: Bucket): Promise<void> {
+async function probeS3(bucket: Bucket): Promise<void> {
   const name = `${bucket.options.prefix}probes/${randomBytes(12).toString('hex')}`;
   const request = {
     method: 'PUT',
@@ -92,11 +92,11 @@ async function probe(bucket: Bucket): Promise<void> {
   } as const;
   const first = await bucket.ask(request);
   // An answer that got lost on the way is not told from another's object, but nobody else knows the name.
-  if (first.refusal !== null && first.refusal.status !== 412) throw refused(bucket, first.refusal);
+  if (first.refusal !== null && first.refusal.status !== 412) throw s3RefusedError(bucket, first.refusal);
   try {
     const second = await bucket.ask(request);
     if (second.refusal === null) throw new WorkcrateError('storage_failed', unconditional);
-    if (second.refusal.status !== 412) throw refused(bucket, second.refusal);
+    if (second.refusal.status !== 412) throw s3RefusedError(bucket, second.refusal);
   } finally {
     await removeName(bucket, name);
   }
@@ -106,23 +106,23 @@ const unconditional =
   'The store overwrites an object although it is asked not to (If-None-Match on PUT). Workcrate would lose files ' +
   'there: use a store that supports it, such as AWS S3, Ceph or MinIO.';
 
-async function openObject(bucket: Bucket, name: string): Promise<OpenObject | null> {
-  const head = await headOf(bucket, name);
+async function openS3Object(bucket: Bucket, name: string): Promise<OpenObject | null> {
+  const head = await headS3Object(bucket, name);
   if (head === null) return null;
-  const getRange = (opened: Opened, range: Range, signal?: AbortSignal) =>
+  const getRange = (opened: OpenedObject, range: ObjectByteRange, signal?: AbortSignal) =>
     askRange(bucket, opened, range, signal);
   return openRemote({ getRange, broken: bucket.broken }, { name, etag: head.etag, size: head.size });
 }
 
 export async function askRange(
   bucket: Bucket,
-  { name, etag }: Opened,
-  { start, end }: Range,
+  { name, etag }: OpenedObject,
+  { start, end }: ObjectByteRange,
   signal?: AbortSignal,
 ): Promise<StreamedAnswer | null> {
   const headers = { Range: `bytes=${start}-${end - 1}`, 'If-Match': etag };
   const answer = await bucket.stream({ method: 'GET', name, headers }, signal);
-  return [404, 412].includes(answer.refusal?.status ?? 0) ? null : demand(bucket, answer);
+  return [404, 412].includes(answer.refusal?.status ?? 0) ? null : demandNoRefusal(bucket, answer);
 }
 
 /** S3 takes no longer time than this. */
@@ -131,7 +131,7 @@ const longestSeconds = 7 * 24 * 60 * 60;
 /** What is sent by such a URL is an object like any other: it does not replace one. */
 const ofPut = { 'if-none-match': '*' };
 
-export async function presigned(
+export async function presignS3Url(
   bucket: Bucket,
   method: 'GET' | 'PUT',
   name: string,

@@ -9,7 +9,7 @@ import { NO_CEPH, startCeph } from '../ceph.testing.ts';
 import { startFaultyProxy } from '../remote/faulty-proxy.testing.ts';
 import type { RemoteLimits } from '../remote/remote.ts';
 import { sourceContract, type TestSource } from '../source.contract.ts';
-import { demand, listNames, openBucket, removeName } from './client.ts';
+import { demandNoRefusal, listNames, openBucket, removeName } from './client.ts';
 import type { S3Options } from './s3.ts';
 import { s3Source } from './source.ts';
 import { hasty, MB, optionsFor } from './store.testing.ts';
@@ -28,7 +28,7 @@ async function testSource(changes: Partial<S3Options> = {}): Promise<TestSource>
     many: 6 * MB,
     takesControls: true,
     write: async (name, body) =>
-      void demand(bucket, await bucket.ask({ method: 'PUT', name: options.prefix + name, body })),
+      void demandNoRefusal(bucket, await bucket.ask({ method: 'PUT', name: options.prefix + name, body })),
     remove: (name) => removeName(bucket, options.prefix + name),
     async [Symbol.asyncDispose]() {
       await source.close();

@@ -1,67 +1,75 @@
 import { randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
-import { sendParts, type Part, type Parts, type StreamedAnswer } from '../remote/remote.ts';
-import { demand, headIn, headOf, isAbsent, noted, refused, type Bucket } from './client.ts';
+import { sendParts, type UploadPart, type UploadParts, type StreamedAnswer } from '../remote/remote.ts';
+import {
+  demandNoRefusal,
+  headIn,
+  headS3Object,
+  isAbsentS3Object,
+  toNoteHeader,
+  s3RefusedError,
+  type Bucket,
+} from './client.ts';
 import {
   beginMultipart,
-  etagOf,
-  mostParts,
+  demandEtag,
+  maxS3Parts,
   sendPart,
   stagedIn,
   type Multipart,
   type SentPart,
-  type Staged,
+  type S3StagedState,
 } from './multipart.ts';
 
 /** What follows the parts is less than one, and none is of more than 1 GB. */
 const longestTail = 1024 ** 3;
 
-export interface Found {
-  readonly staged: Staged;
+export interface FoundStaged {
+  readonly staged: S3StagedState;
   /** How many bytes follow the parts. */
   readonly tailBytes: number;
 }
 
-export const fresh = (): Staged => ({
+export const createStagedState = (): S3StagedState => ({
   mark: randomBytes(16).toString('hex'),
   multipart: null,
   parts: 0,
   partBytes: 0,
 });
 
-export const sizeOf = (found: Found | null): number =>
+export const getStagedSize = (found: FoundStaged | null): number =>
   found === null ? 0 : found.staged.partBytes + found.tailBytes;
 
 /** Null where nothing is staged. */
-export async function peek(bucket: Bucket, name: string): Promise<Found | null> {
-  const head = await headOf(bucket, name);
-  return head === null ? null : foundIn(bucket, name, head);
+export async function peek(bucket: Bucket, name: string): Promise<FoundStaged | null> {
+  const head = await headS3Object(bucket, name);
+  return head === null ? null : parseFoundStaged(bucket, name, head);
 }
 
 /** How often the bytes after the parts are asked for again when they break off. */
 const loads = 4;
 
 /** With the bytes that follow the parts. */
-export async function load(
+export async function loadStaged(
   bucket: Bucket,
   name: string,
-): Promise<{ found: Found; tail: Buffer<ArrayBuffer> } | null> {
+): Promise<{ found: FoundStaged; tail: Buffer<ArrayBuffer> } | null> {
   for (let left = loads; ; left--) {
     const answer = await bucket.stream({ method: 'GET', name });
     if (answer.refusal !== null) {
-      if (isAbsent(answer.refusal)) return null;
-      throw refused(bucket, answer.refusal);
+      if (isAbsentS3Object(answer.refusal)) return null;
+      throw s3RefusedError(bucket, answer.refusal);
     }
     const found = foundInAnswer(bucket, name, answer);
     const tail = Buffer.allocUnsafeSlow(found.tailBytes);
-    const failure = await fill(tail, answer.body);
+    const failure = await fillTail(tail, answer.body);
     if (failure === null) return { found, tail };
     if (left === 1) throw bucket.broken(failure);
   }
 }
 
 /** Null once it is full; else why it is not. */
-async function fill(buffer: Buffer, bytes: AsyncIterable<Uint8Array>): Promise<unknown> {
+async function fillTail(buffer: Buffer, bytes: AsyncIterable<Uint8Array>): Promise<unknown> {
   let at = 0;
   try {
     for await (const chunk of bytes) {
@@ -77,14 +85,14 @@ async function fill(buffer: Buffer, bytes: AsyncIterable<Uint8Array>): Promise<u
 export async function save(
   bucket: Bucket,
   name: string,
-  staged: Staged,
+  staged: S3StagedState,
   tail: Uint8Array,
   sha256?: string,
 ): Promise<void> {
-  const headers = noted(asAscii(JSON.stringify(staged)));
+  const headers = toNoteHeader(asAscii(JSON.stringify(staged)));
   const hash = sha256 === undefined ? {} : { sha256 };
   const answer = await bucket.ask({ method: 'PUT', name, headers, body: tail, ...hash });
-  etagOf(demand(bucket, answer).headers.etag);
+  demandEtag(demandNoRefusal(bucket, answer).headers.etag);
 }
 
 /** A header takes no more; the prefix of the names may hold more. */
@@ -92,16 +100,20 @@ const asAscii = (json: string): string =>
   json.replaceAll(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** A body that is not wanted would hold its connection. */
-function foundInAnswer(bucket: Bucket, name: string, { headers, body }: StreamedAnswer): Found {
+function foundInAnswer(bucket: Bucket, name: string, { headers, body }: StreamedAnswer): FoundStaged {
   try {
-    return foundIn(bucket, name, headIn(headers));
+    return parseFoundStaged(bucket, name, headIn(headers));
   } catch (error) {
     body.destroy();
     throw error;
   }
 }
 
-function foundIn(bucket: Bucket, name: string, { note, size }: { note: string | null; size: number }): Found {
+function parseFoundStaged(
+  bucket: Bucket,
+  name: string,
+  { note, size }: { note: string | null; size: number },
+): FoundStaged {
   const staged = stagedIn(bucket, name, note);
   if (staged !== null && size <= longestTail) return { staged, tailBytes: size };
   throw new WorkcrateError(
@@ -114,9 +126,9 @@ function foundIn(bucket: Bucket, name: string, { note, size }: { note: string | 
 
 /** What a crash in the midst of an append loses at most, in parts; each time costs a small request. */
 const partsUnsaved = 8;
-const nothing: Kept = { bytes: new Uint8Array() };
+const noTail: KeptTail = { bytes: new Uint8Array() };
 
-type Kept = Pick<Part, 'bytes'> & Partial<Part>;
+type KeptTail = Pick<UploadPart, 'bytes'> & Partial<UploadPart>;
 
 /** Where the bytes go: the object of the state, and the object that the parts are to become. */
 export interface Destination {
@@ -132,17 +144,17 @@ export interface Destination {
 export async function writeParts(
   bucket: Bucket,
   { stateName, targetName }: Destination,
-  before: Staged,
+  before: S3StagedState,
   tail: Uint8Array,
-  parts: Parts,
+  parts: UploadParts,
 ): Promise<number> {
   let [staged, saved] = [before, before];
   let { parts: number } = before;
   // What follows the parts that were taken to be sent.
-  let rest: Kept = { bytes: tail };
+  let rest: KeptTail = { bytes: tail };
   let begun: Promise<Multipart> | null = before.multipart && Promise.resolve(before.multipart);
 
-  const keep = async ({ bytes, digest }: Kept): Promise<void> => {
+  const keep = async ({ bytes, digest }: KeptTail): Promise<void> => {
     await save(bucket, stateName, staged, bytes, digest?.toString('hex'));
     saved = staged;
   };
@@ -154,29 +166,29 @@ export async function writeParts(
     return multipart;
   };
 
-  async function* whole(): AsyncGenerator<Part> {
+  async function* whole(): AsyncGenerator<UploadPart> {
     for await (const part of parts.all) {
       const isWhole = part.bytes.length >= bucket.options.partBytes;
       if (isWhole) yield part;
-      rest = isWhole ? nothing : part;
+      rest = isWhole ? noTail : part;
     }
   }
 
-  const send = async ({ bytes, digest }: Part): Promise<SentPart> => {
+  const send = async ({ bytes, digest }: UploadPart): Promise<SentPart> => {
     const own = ++number;
     return sendPart(bucket, await (begun ??= begin()), own, bytes, digest.toString('hex'));
   };
 
   const arrived = async ({ number, size }: SentPart): Promise<void> => {
     staged = { ...staged, parts: number, partBytes: staged.partBytes + size };
-    if (staged.parts - saved.parts >= partsUnsaved) await keep(nothing);
+    if (staged.parts - saved.parts >= partsUnsaved) await keep(noTail);
   };
 
   // One is left for the rest, which becomes a part in the end.
-  const sender = { send, arrived, count: before.parts, most: mostParts - 1 };
+  const sender = { send, arrived, count: before.parts, most: maxS3Parts - 1 };
   const failure = await sendParts({ ...parts, all: whole() }, sender);
   if (failure?.isInStore) {
-    if (staged.parts > saved.parts) await keep(nothing).catch(() => {});
+    if (staged.parts > saved.parts) await keep(noTail).catch(() => {});
     throw failure.error;
   }
   const isAsBefore = staged === before && rest.bytes.length === tail.length;

@@ -1,39 +1,48 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { demandDocument, partsOf, type Names, type WholeAnswer } from '../remote/remote.ts';
+import { demandDocument, splitIntoParts, type Names, type WholeAnswer } from '../remote/remote.ts';
 import { alreadyExists, offsetConflict, type Staging, type StoredObject } from '../storage.ts';
-import { allNames, demand, headIn, headOf, noted, refused, removeName, type Bucket } from './client.ts';
+import {
+  listAllS3Objects,
+  demandNoRefusal,
+  headIn,
+  headS3Object,
+  toNoteHeader,
+  s3RefusedError,
+  removeName,
+  type Bucket,
+} from './client.ts';
 import { inTurn } from './lock.ts';
 import {
   abortMultipart,
   beginMultipart,
   completeMultipart,
   copyPart,
-  etagOf,
+  demandEtag,
   heldParts,
   sendPart,
   stagedIn,
   wholeName,
   type Multipart,
   type SentPart,
-  type Staged,
+  type S3StagedState,
 } from './multipart.ts';
-import { fresh, load, peek, save, sizeOf, writeParts } from './staged.ts';
+import { createStagedState, loadStaged, peek, save, getStagedSize, writeParts } from './staged.ts';
 
 /** Bytes on their way in: whole parts in a multipart upload on the object they are meant for, the rest in `staging/ID`. */
 export function s3Staging(bucket: Bucket, names: Names): Staging {
   return {
-    size: async (id) => sizeOf(await peek(bucket, names.staged(id))),
+    size: async (id) => getStagedSize(await peek(bucket, names.staged(id))),
     append: (id, offset, bytes, { signal, key } = {}) => {
       const stateName = names.staged(id);
       // Bytes that are meant for no key yet are put together beside it, and copied when it is known.
       const targetName = key === undefined ? wholeName(stateName) : names.object(key);
-      return append(bucket, { stateName, targetName }, offset, bytes, signal);
+      return appendToS3(bucket, { stateName, targetName }, offset, bytes, signal);
     },
-    commit: (id, key) => commit(bucket, names.staged(id), key, names.object(key)),
+    commit: (id, key) => commitS3Upload(bucket, names.staged(id), key, names.object(key)),
     discard: (id) => discard(bucket, names.staged(id)),
     list: async () => {
-      const staged = await allNames(bucket, names.staging);
+      const staged = await listAllS3Objects(bucket, names.staging);
       return staged.flatMap(({ name, modified }) => {
         const id = names.idOf(name);
         return id === null ? [] : [{ id, modified }];
@@ -42,31 +51,31 @@ export function s3Staging(bucket: Bucket, names: Names): Staging {
   };
 }
 
-async function append(
+async function appendToS3(
   bucket: Bucket,
   destination: { stateName: string; targetName: string },
   offset: number,
   bytes: AsyncIterable<Uint8Array>,
   signal?: AbortSignal,
 ): Promise<number> {
-  const before = await load(bucket, destination.stateName);
-  const size = sizeOf(before?.found ?? null);
+  const before = await loadStaged(bucket, destination.stateName);
+  const size = getStagedSize(before?.found ?? null);
   if (offset !== 0 && offset !== size) throw offsetConflict(size);
   const { staged, tail } =
     offset === 0 ? await startAfresh(bucket, destination.stateName, before?.found.staged) : goOn(before!);
   const { partBytes } = bucket.options;
-  const parts = partsOf(bytes, { partBytes, hash: 'sha256', before: tail, signal });
+  const parts = splitIntoParts(bytes, { partBytes, hash: 'sha256', before: tail, signal });
   return writeParts(bucket, destination, staged, tail, parts);
 }
 
-const goOn = ({ found, tail }: NonNullable<Awaited<ReturnType<typeof load>>>) => ({
+const goOn = ({ found, tail }: NonNullable<Awaited<ReturnType<typeof loadStaged>>>) => ({
   staged: found.staged,
   tail,
 });
 
 /** The state is written anew at once where it named parts: a crash must not leave it naming what is gone. */
-async function startAfresh(bucket: Bucket, stateName: string, old: Staged | undefined) {
-  const [staged, tail] = [fresh(), Buffer.alloc(0)];
+async function startAfresh(bucket: Bucket, stateName: string, old: S3StagedState | undefined) {
+  const [staged, tail] = [createStagedState(), Buffer.alloc(0)];
   if (old?.multipart) {
     await abortMultipart(bucket, old.multipart);
     await save(bucket, stateName, staged, tail);
@@ -81,7 +90,7 @@ async function startAfresh(bucket: Bucket, stateName: string, old: Staged | unde
 async function discard(bucket: Bucket, stateName: string): Promise<void> {
   const answer = await bucket.ask({ method: 'HEAD', name: stateName });
   if (answer.refusal?.status === 404) return;
-  if (answer.refusal !== null) throw refused(bucket, answer.refusal);
+  if (answer.refusal !== null) throw s3RefusedError(bucket, answer.refusal);
   const staged = stagedIn(bucket, stateName, headIn(answer.headers).note);
   const whole = wholeName(stateName);
   if (staged?.multipart) await abortMultipart(bucket, staged.multipart);
@@ -91,12 +100,12 @@ async function discard(bucket: Bucket, stateName: string): Promise<void> {
 
 /** How often, and after which pause at most, a turn is asked for again. */
 const turnTries = 40;
-const longestPauseMs = 500;
+const longestLockPauseMs = 500;
 /** Parts of a copy. The store allows 5 GB. */
 const copyBytes = 1024 ** 3;
 
 /** Where the bytes are to go, and how they are known there again. */
-export interface Place {
+export interface S3Target {
   readonly key: string;
   readonly name: string;
   readonly mark: string;
@@ -108,11 +117,16 @@ export interface Place {
  * Makes an object of what is staged. An answer that got lost is no harm: the object tells by its mark whether it was
  * made of these bytes, so that every step can be done again, also by another process after a crash.
  */
-async function commit(bucket: Bucket, stateName: string, key: string, name: string): Promise<StoredObject> {
-  const loaded = await load(bucket, stateName);
+async function commitS3Upload(
+  bucket: Bucket,
+  stateName: string,
+  key: string,
+  name: string,
+): Promise<StoredObject> {
+  const loaded = await loadStaged(bucket, stateName);
   const { staged, tail } = loaded
     ? { staged: loaded.found.staged, tail: loaded.tail }
-    : { staged: fresh(), tail: null };
+    : { staged: createStagedState(), tail: null };
   const place = { key, name, mark: staged.mark };
   const made =
     staged.multipart === null
@@ -123,25 +137,25 @@ async function commit(bucket: Bucket, stateName: string, key: string, name: stri
 }
 
 /** Small enough for one request, and that one is refused where there is something already. */
-export async function putWhole(bucket: Bucket, place: Place, body: Uint8Array): Promise<StoredObject> {
-  const headers = { 'If-None-Match': '*', ...noted(place.mark) };
+export async function putWhole(bucket: Bucket, place: S3Target, body: Uint8Array): Promise<StoredObject> {
+  const headers = { 'If-None-Match': '*', ...toNoteHeader(place.mark) };
   const answer = await bucket.ask({ method: 'PUT', name: place.name, headers, body });
   if (answer.refusal === null) {
-    etagOf(answer.headers.etag);
+    demandEtag(answer.headers.etag);
     const modified = Date.parse(answer.headers.date ?? '') || Date.now();
     return { key: place.key, size: body.length, modified };
   }
-  if (![409, 412].includes(answer.refusal.status)) throw refused(bucket, answer.refusal);
+  if (![409, 412].includes(answer.refusal.status)) throw s3RefusedError(bucket, answer.refusal);
   const made = await madeBefore(bucket, place);
-  if (made === null) throw refused(bucket, answer.refusal);
+  if (made === null) throw s3RefusedError(bucket, answer.refusal);
   return made;
 }
 
 /** The parts become the object they were meant for; committed to another, that one is copied by the store itself. */
 async function putParts(
   bucket: Bucket,
-  place: Place,
-  staged: Staged,
+  place: S3Target,
+  staged: S3StagedState,
   multipart: Multipart,
   tail: Uint8Array,
 ): Promise<StoredObject> {
@@ -158,13 +172,13 @@ async function putParts(
 
 /** That the key it was first meant for is taken says nothing of the key that it is committed to. */
 function tellOfMeant(error: unknown): never {
-  throw isWorkcrateError(error, 'already_exists') ? failure(taken) : error;
+  throw isWorkcrateError(error, 'already_exists') ? toStorageError(placeTakenText) : error;
 }
 
-async function copyWhole(bucket: Bucket, place: Place, from: string, size: number): Promise<StoredObject> {
+async function copyWhole(bucket: Bucket, place: S3Target, from: string, size: number): Promise<StoredObject> {
   const copy = await beginMultipart(bucket, place.name, place.mark);
   try {
-    return await putTogether(bucket, place, copy, () => copies(bucket, copy, from, size));
+    return await putTogether(bucket, place, copy, () => copyParts(bucket, copy, from, size));
   } finally {
     // Nothing is left to abort where all went well.
     await abortMultipart(bucket, copy);
@@ -174,7 +188,7 @@ async function copyWhole(bucket: Bucket, place: Place, from: string, size: numbe
 async function listSentParts(
   bucket: Bucket,
   multipart: Multipart,
-  staged: Staged,
+  staged: S3StagedState,
   tail: Uint8Array,
 ): Promise<SentPart[] | null> {
   const parts = await heldParts(bucket, multipart, staged.parts);
@@ -182,7 +196,7 @@ async function listSentParts(
   return [...parts, await sendPart(bucket, multipart, staged.parts + 1, tail)];
 }
 
-async function copies(bucket: Bucket, to: Multipart, name: string, size: number): Promise<SentPart[]> {
+async function copyParts(bucket: Bucket, to: Multipart, name: string, size: number): Promise<SentPart[]> {
   const parts: SentPart[] = [];
   for (let start = 0; start < size; start += copyBytes) {
     const end = Math.min(size, start + copyBytes);
@@ -197,24 +211,24 @@ async function copies(bucket: Bucket, to: Multipart, name: string, size: number)
  */
 export async function putTogether(
   bucket: Bucket,
-  place: Place,
+  place: S3Target,
   multipart: Multipart,
   collect: () => Promise<SentPart[] | null>,
 ): Promise<StoredObject> {
   const parts = await collect();
-  if (parts === null) return (await madeBefore(bucket, place)) ?? fail(lost);
+  if (parts === null) return (await madeBefore(bucket, place)) ?? throwStorageError(partsLostText);
   for (let left = turnTries; left > 0; left--) {
-    const made = await inTurn(bucket, place, () => complete(bucket, place, multipart, parts));
+    const made = await inTurn(bucket, place, () => completeS3Upload(bucket, place, multipart, parts));
     const known = made ?? (await madeBefore(bucket, place));
     if (known !== null) return known;
-    await pause(Math.random() * longestPauseMs);
+    await pause(Math.random() * longestLockPauseMs);
   }
-  return fail(busy);
+  return throwStorageError(placeBusyText);
 }
 
-async function complete(
+async function completeS3Upload(
   bucket: Bucket,
-  place: Place,
+  place: S3Target,
   multipart: Multipart,
   parts: readonly SentPart[],
 ): Promise<StoredObject> {
@@ -224,29 +238,31 @@ async function complete(
   // What is there counts, and not what the answer says.
   const made = (await madeBefore(bucket, place)) ?? failAfter(bucket, answer);
   const size = parts.reduce((sum, part) => sum + part.size, 0);
-  return made.size === size ? made : fail(wrongSize);
+  return made.size === size ? made : throwStorageError(wrongSize);
 }
 
 function failAfter(bucket: Bucket, answer: WholeAnswer): never {
-  demandDocument(demand(bucket, answer).text, 'CompleteMultipartUploadResult');
-  return fail(lost);
+  demandDocument(demandNoRefusal(bucket, answer).text, 'CompleteMultipartUploadResult');
+  return throwStorageError(partsLostText);
 }
 
 /** The object, if it is the one made of these bytes; another is refused, and none is null. */
-async function madeBefore(bucket: Bucket, { key, name, mark }: Place): Promise<StoredObject | null> {
-  const head = await headOf(bucket, name);
+async function madeBefore(bucket: Bucket, { key, name, mark }: S3Target): Promise<StoredObject | null> {
+  const head = await headS3Object(bucket, name);
   if (head === null) return null;
   if (head.note !== mark) throw alreadyExists(key);
   return { key, size: head.size, modified: head.modified };
 }
 
-const lost = 'The store does not know the parts of this upload any more. Send it again from its start.';
-const busy = 'Another upload is being put into the same place. Try again in some minutes.';
-const taken = 'The place that the bytes were first meant for is taken. Send them again from their start.';
+const partsLostText =
+  'The store does not know the parts of this upload any more. Send it again from its start.';
+const placeBusyText = 'Another upload is being put into the same place. Try again in some minutes.';
+const placeTakenText =
+  'The place that the bytes were first meant for is taken. Send them again from their start.';
 const wrongSize = 'The store made an object of another size than its parts. See its log.';
 
-const failure = (message: string): WorkcrateError => new WorkcrateError('storage_failed', message);
+const toStorageError = (message: string): WorkcrateError => new WorkcrateError('storage_failed', message);
 
-function fail(message: string): never {
-  throw failure(message);
+function throwStorageError(message: string): never {
+  throw toStorageError(message);
 }
