@@ -2,15 +2,15 @@ import { resolve } from 'node:path';
 import { findNearest } from '../edit-distance.ts';
 import { WorkcrateError } from '../errors.ts';
 import { program } from '../program.ts';
-import { fail, readConfigFile, type FileValue } from './file.ts';
-import { bytes, flag, range, type Range } from './kinds.ts';
+import { failAtLine, readConfigFile, type FileValue } from './file.ts';
+import { bytes, flag, range, type UidRange } from './kinds.ts';
 import {
   environmentName,
   fileKey,
   flagName,
   settings,
   type Config,
-  type Environment,
+  type SettingsEnvironment,
   type Setting,
   type SettingName,
 } from './settings.ts';
@@ -26,12 +26,12 @@ export interface LoadedConfig {
   readonly unknown: readonly UnknownVariable[];
 }
 
-type Flags = Readonly<Record<string, string | undefined>>;
+type ConfigFlags = Readonly<Record<string, string | undefined>>;
 
 const settingNames = Object.keys(settings) as SettingName[];
 
 /** Flags win over the environment, that over the config file, that over the defaults. */
-export function loadConfig(flags: Flags, environment: Environment = process.env): LoadedConfig {
+export function loadConfig(flags: ConfigFlags, environment: SettingsEnvironment = process.env): LoadedConfig {
   const path = flags['config'] ?? (environment.WORKCRATE_CONFIG || undefined);
   const file = path === undefined ? new Map<string, FileValue>() : readConfigFile(path, structuredKeys);
   if (path !== undefined) refuseUnknownKeys(path, file);
@@ -42,36 +42,44 @@ export function loadConfig(flags: Flags, environment: Environment = process.env)
     return [name, value];
   });
   const unknown = unknownVariables(environment);
-  return { config: settle(Object.fromEntries(entries) as Config), origins, unknown };
+  return { config: normalizeConfig(Object.fromEntries(entries) as Config), origins, unknown };
 }
 
 /** The key with which a command asks a server: no setting, since it belongs to a person and not to the server. */
-export function operatorKey(flags: Flags, environment: Environment = process.env): string | null {
+export function operatorKey(
+  flags: ConfigFlags,
+  environment: SettingsEnvironment = process.env,
+): string | null {
   return flags['key'] ?? (environment.WORKCRATE_KEY || null);
 }
 
 function resolveSetting(
   name: SettingName,
-  flags: Flags,
-  environment: Environment,
+  flags: ConfigFlags,
+  environment: SettingsEnvironment,
   file: ReadonlyMap<string, FileValue>,
   path: string,
 ): { value: unknown; origin: string } {
   const setting = settings[name] as Setting<unknown>;
   const fromFlag = flags[flagName(name)];
-  if (fromFlag !== undefined) return parse(setting, fromFlag, `--${flagName(name)}`);
+  if (fromFlag !== undefined) return parseSetting(setting, fromFlag, `--${flagName(name)}`);
   for (const variable of [environmentName(name), ...(setting.aliases ?? [])]) {
     const value = environment[variable];
-    if (value !== undefined && value !== '') return parse(setting, value, variable);
+    if (value !== undefined && value !== '') return parseSetting(setting, value, variable);
   }
   for (const key of fileKeys(name)) {
     const written = file.get(key);
-    if (written !== undefined) return parse(setting, written.text, `${path}, line ${written.line}: ${key}`);
+    if (written !== undefined)
+      return parseSetting(setting, written.text, `${path}, line ${written.line}: ${key}`);
   }
   return { value: setting.fallback(environment), origin: 'default' };
 }
 
-function parse(setting: Setting<unknown>, text: string, origin: string): { value: unknown; origin: string } {
+function parseSetting(
+  setting: Setting<unknown>,
+  text: string,
+  origin: string,
+): { value: unknown; origin: string } {
   try {
     return { value: setting.kind.parse(text.trim()), origin };
   } catch (cause) {
@@ -98,18 +106,22 @@ function refuseUnknownKeys(path: string, file: ReadonlyMap<string, FileValue>): 
   for (const name of settingNames) {
     const [first, second] = fileKeys(name).filter((key) => file.has(key));
     if (second !== undefined)
-      fail(path, file.get(second)!.line, `${second} and ${first} are the same setting`);
+      failAtLine(path, file.get(second)!.line, `${second} and ${first} are the same setting`);
   }
 }
 
 function failUnknownKey(path: string, line: number, key: string, known: ReadonlySet<string>): never {
   const nearest = findNearest(key, known);
   const question = nearest === null ? '' : ` Did you mean ${nearest}?`;
-  fail(path, line, `unknown key ${JSON.stringify(key)}.${question} ${program} --print-config lists all keys`);
+  failAtLine(
+    path,
+    line,
+    `unknown key ${JSON.stringify(key)}.${question} ${program} --print-config lists all keys`,
+  );
 }
 
 /** Relative folders are meant from where the program was started, and `localhost` is one address of it. */
-function settle(config: Config): Config {
+function normalizeConfig(config: Config): Config {
   return {
     ...config,
     host: config.host === 'localhost' ? '127.0.0.1' : config.host,
@@ -124,15 +136,15 @@ function settle(config: Config): Config {
 
 /** The config as a config file, each line with its origin. A secret is a comment that tells it is set. */
 export function printConfig({ config, origins }: LoadedConfig): string {
-  return settingNames.map((name) => `${shown(name, config)}  # ${origins.get(name)}\n`).join('');
+  return settingNames.map((name) => `${showSetting(name, config)}  # ${origins.get(name)}\n`).join('');
 }
 
-function shown(name: SettingName, config: Config): string {
+function showSetting(name: SettingName, config: Config): string {
   const value = config[name];
   const { secret } = settings[name] as Setting<unknown>;
   if (secret && value !== null) return `# ${fileKey(name)}: (set, not shown)`;
   const { kind } = settings[name] as Setting<unknown>;
-  return `${fileKey(name)}: ${JSON.stringify(kind === range ? shownRange(value as Range) : (value ?? ''))}`;
+  return `${fileKey(name)}: ${JSON.stringify(kind === range ? shownRange(value as UidRange) : (value ?? ''))}`;
 }
 
 /** A line of help for each setting, and one with its variables. */
@@ -151,11 +163,11 @@ export function defaultText(setting: Setting<unknown>): string {
   const value = setting.fallback({ HOME: '~' });
   if (value === null || value === false) return '';
   if (setting.kind === bytes) return shownBytes(Number(value));
-  if (setting.kind === range) return shownRange(value as Range);
+  if (setting.kind === range) return shownRange(value as UidRange);
   return Array.isArray(value) ? value.join(',') : String(value as string | number);
 }
 
-const shownRange = ({ from, to }: Range): string => `${from}-${to}`;
+const shownRange = ({ from, to }: UidRange): string => `${from}-${to}`;
 
 function shownBytes(size: number): string {
   return size < 1024 ** 3 ? `${size / 1024 ** 2}MB` : `${size / 1024 ** 3}GB`;

@@ -17,47 +17,50 @@ export function readConfigFile(
   structured: ReadonlySet<string> = new Set(),
 ): Map<string, FileValue> {
   const lines = new LineCounter();
-  const document = parseDocument(readText(path), { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(readConfigText(path), { lineCounter: lines, prettyErrors: false });
   const lineOf = (node: Node | null | undefined): number => lines.linePos(node?.range?.[0] ?? 0).line;
   const [problem] = document.errors;
-  if (problem) fail(path, lines.linePos(problem.pos[0]).line, problem.message);
+  if (problem) failAtLine(path, lines.linePos(problem.pos[0]).line, problem.message);
   const values = new Map<string, FileValue>();
   const { contents } = document;
   if (contents === null || (isScalar(contents) && contents.value === null)) return values;
-  if (!isMap(contents)) fail(path, 1, 'the file must hold `key: value` lines');
-  for (const [name, key, value] of entriesOf(contents)) {
+  if (!isMap(contents)) failAtLine(path, 1, 'the file must hold `key: value` lines');
+  for (const [name, key, value] of readMapEntries(contents)) {
     const line = lineOf(key);
-    if (values.has(name)) fail(path, line, `${name} is set twice`);
+    if (values.has(name)) failAtLine(path, line, `${name} is set twice`);
     const text =
-      structured.has(name) && isSeq(value) ? JSON.stringify(value) : textOf(path, name, line, value);
+      structured.has(name) && isSeq(value) ? JSON.stringify(value) : toSettingText(path, name, line, value);
     values.set(name, { text, line });
   }
   return values;
 }
 
 /** Keys below a key come with it before them, one level deep. */
-function* entriesOf(map: YAMLMap, prefix = ''): Generator<[name: string, key: Node, value: Node | null]> {
+function* readMapEntries(
+  map: YAMLMap,
+  prefix = '',
+): Generator<[name: string, key: Node, value: Node | null]> {
   for (const { key, value } of map.items) {
     const name = prefix + (isScalar(key) ? String(key.value) : String(key));
-    if (prefix === '' && isMap(value)) yield* entriesOf(value, `${name}.`);
+    if (prefix === '' && isMap(value)) yield* readMapEntries(value, `${name}.`);
     else yield [name, key as Node, value as Node | null];
   }
 }
 
 /** A list becomes what the same setting takes as text: its items with commas between. */
-function textOf(path: string, key: string, line: number, node: Node | null): string {
+function toSettingText(path: string, key: string, line: number, node: Node | null): string {
   if (node === null) return '';
   if (isScalar(node)) return scalarText(node.value);
   if (isSeq(node) && node.items.every((item) => isScalar(item)))
     return node.items.map((item) => scalarText(item.value)).join(',');
-  return fail(path, line, `${key} must be one value or a list of values`);
+  return failAtLine(path, line, `${key} must be one value or a list of values`);
 }
 
 function scalarText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? '').replace(/^""$/, '');
 }
 
-function readText(path: string): string {
+function readConfigText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -68,6 +71,6 @@ function readText(path: string): string {
   }
 }
 
-export function fail(path: string, line: number, what: string): never {
+export function failAtLine(path: string, line: number, what: string): never {
   throw new WorkcrateError('config_invalid', `${path}, line ${line}: ${what}`, { details: { line } });
 }

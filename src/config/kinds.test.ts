@@ -13,11 +13,11 @@ import {
   optionalUrl,
   seconds,
   text,
-  type Kind,
+  type SettingKind,
 } from './kinds.ts';
 import { settings } from './settings.ts';
 
-function refuses(kind: Kind<unknown>, ...texts: string[]): void {
+function refuses(kind: SettingKind<unknown>, ...texts: string[]): void {
   for (const given of texts) assert.throws(() => kind.parse(given), BadValue, given);
 }
 

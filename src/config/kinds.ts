@@ -1,14 +1,14 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
 /** How the text of a flag, a variable or a config file becomes a value. Each says what it takes. */
-export interface Kind<T> {
+export interface SettingKind<T> {
   readonly takes: string;
   parse(text: string): T;
 }
 
 export class BadValue extends Error {}
 
-function kind<T>(takes: string, parse: (text: string) => T): Kind<T> {
+function kind<T>(takes: string, parse: (text: string) => T): SettingKind<T> {
   return { takes, parse };
 }
 
@@ -19,7 +19,7 @@ export const text = kind('some text', (value) => {
 
 export const optionalText = kind<string | null>('text', (value) => value || null);
 
-export function integer(least: number, most: number): Kind<number> {
+export function integer(least: number, most: number): SettingKind<number> {
   return kind(`a whole number from ${least} to ${most}`, (value) => {
     const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
     if (!(number >= least && number <= most)) throw new BadValue();
@@ -32,7 +32,13 @@ const unitSeconds = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
 type TimeUnit = keyof typeof unitSeconds;
 
 /** A span of time that is kept in the unit of a plain number: `90` of seconds, or `15m`; `30` of days, or `4w`. */
-function span(plain: TimeUnit, name: string, examples: string, least: number, most: number): Kind<number> {
+function span(
+  plain: TimeUnit,
+  name: string,
+  examples: string,
+  least: number,
+  most: number,
+): SettingKind<number> {
   const one = integer(least, most);
   return kind(`a number of ${name} from ${least} to ${most}, or a time such as ${examples}`, (value) => {
     const [, number, unit] = /^(\d{1,10})\s*([smhdw])$/.exec(value) ?? [];
@@ -41,24 +47,24 @@ function span(plain: TimeUnit, name: string, examples: string, least: number, mo
   });
 }
 
-export const seconds = (least: number, most: number): Kind<number> =>
+export const seconds = (least: number, most: number): SettingKind<number> =>
   span('s', 'seconds', '90s, 15m, 12h or 30d', least, most);
 
-export const days = (least: number, most: number): Kind<number> =>
+export const days = (least: number, most: number): SettingKind<number> =>
   span('d', 'days', '30d or 4w', least, most);
 
-export function optionalInteger(least: number, most: number): Kind<number | null> {
+export function optionalInteger(least: number, most: number): SettingKind<number | null> {
   const one = integer(least, most);
   return kind(one.takes, (value) => (value === '' ? null : one.parse(value)));
 }
 
-export interface Range {
+export interface UidRange {
   readonly from: number;
   readonly to: number;
 }
 
 /** Numbers of users: never 0, which is root, and below what the kernel keeps for itself. */
-export const range = kind<Range>(
+export const range = kind<UidRange>(
   'two user ids from 1 to 4294967293 such as 1900000000-1900065535',
   (value) => {
     const match = /^(\d{1,10})-(\d{1,10})$/.exec(value);
@@ -68,7 +74,7 @@ export const range = kind<Range>(
   },
 );
 
-export function oneOf<const T extends string>(...choices: T[]): Kind<T> {
+export function oneOf<const T extends string>(...choices: T[]): SettingKind<T> {
   return kind(`one of ${choices.join(', ')}`, (value) => {
     const found = choices.find((choice) => choice === value);
     if (found === undefined) throw new BadValue();
@@ -77,7 +83,7 @@ export function oneOf<const T extends string>(...choices: T[]): Kind<T> {
 }
 
 /** Any of the choices, each at most once. */
-export function someOf<const T extends string>(...choices: T[]): Kind<readonly T[]> {
+export function someOf<const T extends string>(...choices: T[]): SettingKind<readonly T[]> {
   const one = oneOf(...choices);
   return kind(`any of ${choices.join(', ')}, separated by commas`, (value) => [
     ...new Set(list.parse(value).map((item) => one.parse(item))),

@@ -1,4 +1,4 @@
-import { BadValue, list, type Kind } from './kinds.ts';
+import { BadValue, list, type SettingKind } from './kinds.ts';
 
 /** What a config file says of one project of clients, in the words of the file. */
 export interface ProjectSetting {
@@ -8,17 +8,17 @@ export interface ProjectSetting {
 }
 
 /** A list of projects: YAML in a config file, JSON elsewhere. */
-export const projectList: Kind<readonly ProjectSetting[]> = {
+export const projectList: SettingKind<readonly ProjectSetting[]> = {
   takes:
     'a list of projects such as [{"root": "/home/me/project", "filesystem": {"allowed_paths": ["docs", "data"]}}]',
   parse(text) {
-    const value = text === '' ? [] : parseJson(text);
+    const value = text === '' ? [] : parseProjectsJson(text);
     if (!Array.isArray(value)) throw new BadValue();
     return value.map(parseProject);
   },
 };
 
-function parseJson(text: string): unknown {
+function parseProjectsJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
@@ -29,11 +29,11 @@ function parseJson(text: string): unknown {
 
 /** `filesystem.allowed_paths` may be one key or two, as at the top of the file. */
 function parseProject(value: unknown): ProjectSetting {
-  const { root, filesystem, 'filesystem.allowed_paths': dotted, ...more } = asRecord(value);
-  const { allowed_paths: nested, ...others } = asRecord(filesystem ?? {});
+  const { root, filesystem, 'filesystem.allowed_paths': dotted, ...more } = demandRecord(value);
+  const { allowed_paths: nested, ...others } = demandRecord(filesystem ?? {});
   const isKnown = Object.keys(more).length + Object.keys(others).length === 0;
   const isOne = (nested === undefined) !== (dotted === undefined);
-  if (!isKnown || !isOne || typeof root !== 'string' || !isAbsolute(root)) throw new BadValue();
+  if (!isKnown || !isOne || typeof root !== 'string' || !isAbsoluteProjectPath(root)) throw new BadValue();
   return { root, filesystem: { allowed_paths: parsePaths(nested ?? dotted) } };
 }
 
@@ -43,10 +43,10 @@ function parsePaths(value: unknown): string[] {
   return value;
 }
 
-function asRecord(value: unknown): Record<string, unknown> {
+function demandRecord(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BadValue();
   return value as Record<string, unknown>;
 }
 
 /** On any system: the client's may be another than this one. */
-const isAbsolute = (path: string): boolean => /^(?:\/|[a-z]:[/\\]|\\\\)/i.test(path);
+const isAbsoluteProjectPath = (path: string): boolean => /^(?:\/|[a-z]:[/\\]|\\\\)/i.test(path);

@@ -18,15 +18,15 @@ import {
   seconds,
   someOf,
   text,
-  type Kind,
+  type SettingKind,
 } from './kinds.ts';
 import { projectList } from './projects.ts';
 import { program } from '../program.ts';
 
 /** One setting. Its key `fileTtl` is `--file-ttl`, `WORKCRATE_FILE_TTL` and `file_ttl` in the config file. */
 export interface Setting<T> {
-  readonly kind: Kind<T>;
-  readonly fallback: (environment: Environment) => T;
+  readonly kind: SettingKind<T>;
+  readonly fallback: (environment: SettingsEnvironment) => T;
   readonly help: string;
   /** Further environment names that are accepted, after the WORKCRATE_ one. */
   readonly aliases?: readonly string[];
@@ -36,32 +36,32 @@ export interface Setting<T> {
   readonly secret?: boolean;
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type SettingsEnvironment = Readonly<Record<string, string | undefined>>;
 
 function setting<T>(
-  kind: Kind<T>,
-  fallback: T | ((environment: Environment) => T),
+  kind: SettingKind<T>,
+  fallback: T | ((environment: SettingsEnvironment) => T),
   help: string,
   more: { aliases?: readonly string[]; fileAlias?: string; secret?: boolean } = {},
 ): Setting<T> {
-  const give = typeof fallback === 'function' ? (fallback as (e: Environment) => T) : () => fallback;
+  const give = typeof fallback === 'function' ? (fallback as (e: SettingsEnvironment) => T) : () => fallback;
   return { kind, fallback: give, help, ...more };
 }
 
 const day = 86_400;
-const megabyte = 1024 ** 2;
+const megabyteBytes = 1024 ** 2;
 const gigabyte = 1024 ** 3;
 
 /** What may be read of a client's project unless told otherwise. */
 export const usualClientPaths = ['docs', 'src', 'tests', '.guide', '.todo'];
 
 /** Where data stands unless told: the place that the XDG convention names. */
-function defaultData(environment: Environment): string {
+function defaultData(environment: SettingsEnvironment): string {
   const base = environment.XDG_DATA_HOME || join(environment.HOME || homedir(), '.local', 'share');
   return join(base, 'workcrate');
 }
 
-function defaultPython({ PATH = '' }: Environment): string | null {
+function defaultPython({ PATH = '' }: SettingsEnvironment): string | null {
   const folders = ['/usr/bin', ...PATH.split(':').filter(isAbsolute)];
   return folders.map((folder) => join(folder, 'python3')).find((path) => existsSync(path)) ?? null;
 }
@@ -160,7 +160,7 @@ export const settings = {
   ),
   partSize: setting(
     bytes,
-    8 * megabyte,
+    8 * megabyteBytes,
     's3, azure: size of the parts of a large object; a transfer holds up to four in memory',
   ),
   downloads: setting(
@@ -168,7 +168,7 @@ export const settings = {
     'stream',
     'how large files are sent: stream, redirect to a presigned URL (s3, azure), accel by nginx (disk)',
   ),
-  redirectFrom: setting(bytes, megabyte, 'redirect, accel: smallest file that is not streamed'),
+  redirectFrom: setting(bytes, megabyteBytes, 'redirect, accel: smallest file that is not streamed'),
   accelPrefix: setting(text, '/workcrate-objects/', 'accel: the internal location of nginx'),
   auth: setting(
     someOf('keys', 'oauth'),
@@ -275,7 +275,7 @@ export const settings = {
   keepFailures: setting(days(1, 3650), 90, 'days that the record of a run that failed is kept'),
   recordsUserBytes: setting(
     bytes,
-    512 * megabyte,
+    512 * megabyteBytes,
     'most bytes of records of runs kept for one user, code and stdin included; the oldest go first',
   ),
   crateSources: setting(
@@ -296,7 +296,7 @@ export const settings = {
   crateDownloadLimitMb: setting(integer(0, 1e6), 50, 'largest crate given as base64, in MB of 1024²', {
     aliases: ['ROC_MCP_DOWNLOAD_SIZE_LIMIT_MB'],
   }),
-  maxMetadata: setting(bytes, 128 * megabyte, 'largest ro-crate-metadata.json that is read'),
+  maxMetadata: setting(bytes, 128 * megabyteBytes, 'largest ro-crate-metadata.json that is read'),
   semantics: setting(
     oneOf('lsa', 'hash', 'endpoint', 'off'),
     'lsa',
@@ -309,7 +309,7 @@ export const settings = {
   embeddingsKey: setting(optionalText, null, 'endpoint: key that the API asks for', { secret: true }),
   documentTimeout: setting(seconds(1, 3600), 60, 'seconds that building a document may take, in all formats'),
   documentMemory: setting(bytes, gigabyte, 'most memory of a process that builds documents'),
-  documentSize: setting(bytes, 4 * megabyte, 'longest text of a document, and of a bibliography'),
+  documentSize: setting(bytes, 4 * megabyteBytes, 'longest text of a document, and of a bibliography'),
   maxDocuments: setting(
     integer(1, 64),
     2,
@@ -352,7 +352,7 @@ export const settings = {
     "folders of the client's project that may be listed; default: --client-paths",
   ),
   clientTimeout: setting(seconds(1, 3600), 120, 'seconds that a client has to answer a question'),
-  clientCache: setting(bytes, 64 * megabyte, "most bytes of the client's files that are kept in memory"),
+  clientCache: setting(bytes, 64 * megabyteBytes, "most bytes of the client's files that are kept in memory"),
   clientCacheFiles: setting(integer(1, 1e6), 10_000, "most of the client's files that are kept in memory"),
   auditLevel: setting(
     oneOf('trace', 'info', 'warning', 'off'),
@@ -398,8 +398,9 @@ export type Config = {
   readonly [Name in SettingName]: (typeof settings)[Name] extends Setting<infer T> ? T : never;
 };
 
-const words = (name: string): string[] => name.split(/(?=[A-Z])/).map((word) => word.toLowerCase());
+const splitCamelCase = (name: string): string[] => name.split(/(?=[A-Z])/).map((word) => word.toLowerCase());
 
-export const flagName = (name: string): string => words(name).join('-');
-export const fileKey = (name: string): string => words(name).join('_');
-export const environmentName = (name: string): string => `WORKCRATE_${words(name).join('_').toUpperCase()}`;
+export const flagName = (name: string): string => splitCamelCase(name).join('-');
+export const fileKey = (name: string): string => splitCamelCase(name).join('_');
+export const environmentName = (name: string): string =>
+  `WORKCRATE_${splitCamelCase(name).join('_').toUpperCase()}`;

@@ -1,5 +1,5 @@
 import { findNearest } from '../edit-distance.ts';
-import { environmentName, settings, type Environment } from './settings.ts';
+import { environmentName, settings, type SettingsEnvironment } from './settings.ts';
 
 export interface UnknownVariable {
   readonly variable: string;
@@ -8,21 +8,25 @@ export interface UnknownVariable {
 }
 
 /** No settings of the server, and yet ours: for the command line, the start scripts and the tests. */
-const others = /^WORKCRATE_(?:CONFIG|KEY|NO_INSTALL|WRITE_SCORECARD|(?:TEST|ATTACKS|CONTRACT)_[A-Z0-9_]*)$/;
+const otherKnownVariables =
+  /^WORKCRATE_(?:CONFIG|KEY|NO_INSTALL|WRITE_SCORECARD|(?:TEST|ATTACKS|CONTRACT)_[A-Z0-9_]*)$/;
 
-const prefix = 'WORKCRATE_';
-const known = Object.keys(settings).map(environmentName);
-const bareNames = known.map((name) => name.slice(prefix.length));
+const variablePrefix = 'WORKCRATE_';
+const knownVariables = Object.keys(settings).map(environmentName);
+const bareNames = knownVariables.map((name) => name.slice(variablePrefix.length));
 
 /** Variables that look like settings and are none: a misspelt one would otherwise do nothing in silence. */
-export function unknownVariables(environment: Environment): UnknownVariable[] {
+export function unknownVariables(environment: SettingsEnvironment): UnknownVariable[] {
   return Object.keys(environment)
-    .filter((name) => name.startsWith(prefix) && !known.includes(name) && !others.test(name))
+    .filter(
+      (name) =>
+        name.startsWith(variablePrefix) && !knownVariables.includes(name) && !otherKnownVariables.test(name),
+    )
     .map((variable) => ({ variable, nearest: nearestTo(variable) }));
 }
 
 /** Compared without what all of them begin with, so that it does not make short names look alike. */
 function nearestTo(variable: string): string | null {
-  const nearest = findNearest(variable.slice(prefix.length), bareNames);
-  return nearest === null ? null : prefix + nearest;
+  const nearest = findNearest(variable.slice(variablePrefix.length), bareNames);
+  return nearest === null ? null : variablePrefix + nearest;
 }

@@ -48,11 +48,11 @@ export async function reachDatabase(location: string): Promise<void> {
 /** Opens it as it is, whatever its schema. */
 export async function openBackend(location: string, options: SqliteOptions = {}): Promise<Database> {
   const backend = BACKENDS.find((candidate) => candidate.location.test(location));
-  if (backend === undefined) throw unsupported();
+  if (backend === undefined) throw unsupportedDatabaseError();
   return backend.open(location, options);
 }
 
-function unsupported(): WorkcrateError {
+function unsupportedDatabaseError(): WorkcrateError {
   return new WorkcrateError(
     'config_invalid',
     'The database is a URL that begins with postgres://, or the path of a SQLite file.',

@@ -6,44 +6,44 @@ const CONFLICTS = new Set<unknown>(['40001', '40P01']);
 const CONNECTION_ENDED = new Set(['08000', '08003', '08006', '25P03', '57P01', '57P02', '57P03', '57P05']);
 const LOGIN_REFUSED = new Set(['28000', '28P01', '3D000']);
 const DISK_FULL = '53100';
-const READ_ONLY = '25006';
+const PG_READ_ONLY = '25006';
 /** Of a table, of an index. */
 const DAMAGE = new Set<unknown>(['XX001', 'XX002']);
 
 /** Whether the server undid a transaction because of another one, so that it may be run again. */
 export function isConflict(error: unknown): boolean {
-  return CONFLICTS.has(detailOf(error, 'sqlState'));
+  return CONFLICTS.has(findErrorDetail(error, 'sqlState'));
 }
 
 /** Whether the server told of pages that are damaged. */
 export function isDamage(error: unknown): boolean {
-  return DAMAGE.has(detailOf(error, 'sqlState'));
+  return DAMAGE.has(findErrorDetail(error, 'sqlState'));
 }
 
 /** Whether a connection that had been made is gone, and with it what it had not committed. */
 export function isConnectionLost(error: unknown): boolean {
-  return detailOf(error, 'connection') === 'lost';
+  return findErrorDetail(error, 'connection') === 'lost';
 }
 
 /** `place` names the server without the password, which stands in no message of the driver's either. */
 export function connectError(error: unknown, place: string): WorkcrateError {
-  const [code, advice] = meaningOf(sqlState(error));
-  return new WorkcrateError(code, messageOf(error, place, advice), { cause: error });
+  const [code, advice] = explainSqlState(sqlState(error));
+  return new WorkcrateError(code, toOperatorMessage(error, place, advice), { cause: error });
 }
 
 export function queryError(error: unknown, place: string): WorkcrateError {
   if (isWorkcrateError(error)) return error;
   const state = sqlState(error);
-  const [code, advice] = meaningOf(state);
+  const [code, advice] = explainSqlState(state);
   const details = { ...(state !== null && { sqlState: state }), ...(isEnd(state) && { connection: 'lost' }) };
-  const told = messageOf(error, place, advice);
-  const message = callerMessages[code];
+  const told = toOperatorMessage(error, place, advice);
+  const message = postgresCallerMessages[code];
   if (message === undefined) return new WorkcrateError(code, told, { cause: error, details });
   // Any caller may read it: which server it is stands in the log alone.
   return new WorkcrateError(code, message, { cause: new Error(told, { cause: error }), details });
 }
 
-const callerMessages: Partial<Record<ErrorCode, string>> = {
+const postgresCallerMessages: Partial<Record<ErrorCode, string>> = {
   storage_full:
     'The disk of the database is full, so nothing can be written. What was acknowledged is safe. Ask the ' +
     'operator to free some space, then try again.',
@@ -55,11 +55,11 @@ function isEnd(state: string | null): boolean {
   return state === null || CONNECTION_ENDED.has(state);
 }
 
-function meaningOf(state: string | null): [ErrorCode, string] {
+function explainSqlState(state: string | null): [ErrorCode, string] {
   if (isEnd(state))
     return ['database_failed', 'Check that the server runs and can be reached, then try again.'];
   if (state === DISK_FULL) return ['storage_full', 'Free some space on the database server.'];
-  if (state === READ_ONLY) return ['storage_read_only', 'Point the database URL at the primary server.'];
+  if (state === PG_READ_ONLY) return ['storage_read_only', 'Point the database URL at the primary server.'];
   if (LOGIN_REFUSED.has(state ?? '')) {
     return ['database_failed', 'Check the user, the password and the database name in the database URL.'];
   }
@@ -67,7 +67,7 @@ function meaningOf(state: string | null): [ErrorCode, string] {
 }
 
 /** Node's error for a host with several addresses has no message, only a code. */
-function messageOf(error: unknown, place: string, advice: string): string {
+function toOperatorMessage(error: unknown, place: string, advice: string): string {
   const message = error instanceof Error ? error.message : String(error);
   return `PostgreSQL at ${place}: ${message || errnoOf(error)}. ${advice}`.trim();
 }
@@ -79,7 +79,7 @@ function sqlState(error: unknown): string | null {
 }
 
 /** `work` may have wrapped the error of a query in its own. */
-function detailOf(error: unknown, name: string): string | number | null {
+function findErrorDetail(error: unknown, name: string): string | number | null {
   for (let at = error; at instanceof Error; at = at.cause) {
     if (isWorkcrateError(at) && name in at.details) return at.details[name] ?? null;
   }
@@ -102,23 +102,26 @@ export async function verifyPostgres(queries: Queries, transaction: Transaction)
       problems.push(`${what}: ${error.message}`);
     }
   };
-  for (const table of await namesOf(queries, 'r'))
+  for (const table of await listRelationNames(queries, 'r'))
     await attempt(`table ${table}`, async (tx) => {
       await tx.query('SET LOCAL statement_timeout = 0');
-      await tx.query(`SELECT COUNT(CAST(each AS TEXT)) AS n FROM ${quoted(table)} AS each`);
+      await tx.query(`SELECT COUNT(CAST(each AS TEXT)) AS n FROM ${quoteIdentifier(table)} AS each`);
     });
   const installed = await queries.query("SELECT extname FROM pg_extension WHERE extname = 'amcheck'");
   if (installed.length === 0)
     return { by: 'reading every row of PostgreSQL (indexes too with: CREATE EXTENSION amcheck)', problems };
-  for (const index of await namesOf(queries, 'i'))
+  for (const index of await listRelationNames(queries, 'i'))
     await attempt(`index ${index}`, async (tx) => {
       await tx.query('SET LOCAL statement_timeout = 0');
-      await tx.query('SELECT bt_index_check(CAST(CAST(? AS TEXT) AS regclass), true) AS done', quoted(index));
+      await tx.query(
+        'SELECT bt_index_check(CAST(CAST(? AS TEXT) AS regclass), true) AS done',
+        quoteIdentifier(index),
+      );
     });
   return { by: 'reading every row of PostgreSQL, and amcheck of its indexes', problems };
 }
 
-async function namesOf(queries: Queries, kind: 'r' | 'i'): Promise<string[]> {
+async function listRelationNames(queries: Queries, kind: 'r' | 'i'): Promise<string[]> {
   const rows = await queries.query<{ name: string }>(
     `SELECT CAST(c.relname AS TEXT) AS name FROM pg_class c LEFT JOIN pg_am a ON a.oid = c.relam
      WHERE c.relnamespace = CAST(current_schema() AS regnamespace) AND CAST(c.relkind AS TEXT) = ?
@@ -129,4 +132,4 @@ async function namesOf(queries: Queries, kind: 'r' | 'i'): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -17,7 +17,7 @@ import { checkValues, parseStatement } from './sqlite.ts';
 
 /** The backend for several processes. The first query connects, not this function. */
 export async function postgresDatabase(url: string): Promise<Database> {
-  const { pool, place } = await openPool(url);
+  const { pool, place } = await openPostgresPool(url);
   const lend = lendingFrom(pool, place);
   const running = new Set<Promise<unknown>>();
   let closing: Promise<void> | null = null;
@@ -69,7 +69,7 @@ async function querySingly<T extends Row>(lend: Lend, sql: string, values: SqlVa
   return lend((loan) => loan.query<T>(sql, ...values));
 }
 
-const MOST_STATEMENTS = 500;
+const MAX_PREPARED_STATEMENTS = 500;
 
 /** One connection of the pool, lent for a time. */
 export interface Loan extends Queries {
@@ -80,7 +80,7 @@ export interface Loan extends Queries {
 export type Lend = <T>(use: (loan: Loan) => Promise<T>) => Promise<T>;
 
 function lendingFrom(pool: Pool, place: string): Lend {
-  const parse = memoize(MOST_STATEMENTS, parseStatement);
+  const parse = memoize(MAX_PREPARED_STATEMENTS, parseStatement);
 
   const connect = async (): Promise<PoolClient> => {
     try {
@@ -142,7 +142,7 @@ const SETTINGS = {
 } satisfies PoolConfig;
 
 /** The connections, and the name of their server for messages, which is without the password. */
-async function openPool(url: string) {
+async function openPostgresPool(url: string) {
   const pg = await importPg();
   const types = {
     getTypeParser: ((oid: number, format: 'text') =>
@@ -152,7 +152,7 @@ async function openPool(url: string) {
   // Without a listener, a connection that ends would end the process. The pool opens another.
   pool.on('error', ignore);
   pool.on('connect', (client) => client.on('error', ignore));
-  return { pool, place: placeOf(pg.Client, url) };
+  return { pool, place: describeServer(pg.Client, url) };
 }
 
 function ignore(): void {}
@@ -177,7 +177,7 @@ async function importPg() {
   }
 }
 
-function placeOf(Client: typeof import('pg').Client, url: string): string {
+function describeServer(Client: typeof import('pg').Client, url: string): string {
   try {
     const { user, host, port, database } = new Client({ connectionString: url });
     return `${user}@${host}:${port}/${database}`;

@@ -19,7 +19,7 @@ export const waitingLimit: MutexLimit = {
  */
 export async function runWork<T>(queries: Queries, work: (tx: Queries) => Promise<T>): Promise<T> {
   const idle = idleLimit();
-  const scope = scopeOf(queries, idle.postpone);
+  const scope = createQueryScope(queries, idle.postpone);
   try {
     const result = await Promise.race([work(scope.tx), idle.passed]);
     await scope.settled();
@@ -30,7 +30,7 @@ export async function runWork<T>(queries: Queries, work: (tx: Queries) => Promis
   }
 }
 
-function scopeOf(queries: Queries, asked: () => void) {
+function createQueryScope(queries: Queries, asked: () => void) {
   const pending = new Set<Promise<unknown>>();
   const failures: unknown[] = [];
   let ended = false;

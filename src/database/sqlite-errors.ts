@@ -4,14 +4,14 @@ import type { DatabaseCheck } from './database.ts';
 
 // Primary result codes, from https://sqlite.org/rescode.html
 const BUSY = 5;
-const READ_ONLY = 8;
+const SQLITE_READ_ONLY = 8;
 const CORRUPT = 11;
 const IO_ERROR = 10;
 const FULL = 13;
 const NOT_A_DATABASE = 26;
 
 /** Whether another process was in the way, for an error made here. */
-export function isBusy(error: unknown): boolean {
+export function isSqliteBusy(error: unknown): boolean {
   return isWorkcrateError(error) && resultCode(error.cause) === BUSY;
 }
 
@@ -32,21 +32,21 @@ export function mayBeFull(error: unknown): boolean {
 /** For whoever opens a database: it says which file. */
 export function sqliteError(error: unknown, file: string): WorkcrateError {
   if (isWorkcrateError(error)) return error;
-  const [code, advice] = meaningOf(error);
-  return new WorkcrateError(code, `${detailOf(error, file)} ${advice}`.trim(), { cause: error });
+  const [code, advice] = explainSqliteCode(error);
+  return new WorkcrateError(code, `${describeSqliteError(error, file)} ${advice}`.trim(), { cause: error });
 }
 
 /** For whoever asks a database, who may be any caller: which file it is stands in the log alone. */
 export function sqliteQueryError(error: unknown, file: string): WorkcrateError {
   const failure = sqliteError(error, file);
-  const message = callerMessages[failure.code];
+  const message = sqliteCallerMessages[failure.code];
   if (isWorkcrateError(error) || message === undefined) return failure;
   return new WorkcrateError(failure.code, message, {
-    cause: new Error(detailOf(error, file), { cause: error }),
+    cause: new Error(describeSqliteError(error, file), { cause: error }),
   });
 }
 
-const callerMessages: Partial<Record<ErrorCode, string>> = {
+const sqliteCallerMessages: Partial<Record<ErrorCode, string>> = {
   storage_full:
     'The disk of the server is full, so nothing can be written. What was acknowledged is safe. Ask the ' +
     'operator to free some space, then try again.',
@@ -54,17 +54,17 @@ const callerMessages: Partial<Record<ErrorCode, string>> = {
     'The database of the server cannot be written to. What was acknowledged is safe. The log of the server says more.',
 };
 
-function detailOf(error: unknown, file: string): string {
+function describeSqliteError(error: unknown, file: string): string {
   return `SQLite at ${file}: ${error instanceof Error ? error.message : String(error)}.`;
 }
 
-function meaningOf(error: unknown): [ErrorCode, string] {
+function explainSqliteCode(error: unknown): [ErrorCode, string] {
   switch (errnoOf(error) ?? resultCode(error)) {
     case FULL:
     case 'ENOSPC':
     case 'EDQUOT':
       return ['storage_full', 'Free some space; what was acknowledged is safe.'];
-    case READ_ONLY:
+    case SQLITE_READ_ONLY:
     case 'EROFS':
     case 'EACCES':
     case 'EPERM':

@@ -7,7 +7,7 @@ import { WorkcrateError } from '../errors.ts';
 import { othersNoticedMs, type Database, type Queries, type Row, type SqlValue } from './database.ts';
 import { runWork, waitingLimit } from './scope.ts';
 import {
-  isBusy,
+  isSqliteBusy,
   isDamagedDatabase,
   isFull,
   mayBeFull,
@@ -16,7 +16,7 @@ import {
   verifySqlite,
 } from './sqlite-errors.ts';
 
-const MOST_STATEMENTS = 500;
+const MAX_CACHED_STATEMENTS = 500;
 /** SQLite waits in the thread and so stops the whole server: keep it short, and go on in `patiently`. */
 const BUSY_IN_THREAD_MS = 50;
 const BUSY_LIMIT_MS = 10_000;
@@ -30,14 +30,14 @@ export interface SqliteOptions {
 export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteOptions = {}): Database {
   const connection = openWithRoom(file, makeRoom);
   const mutex = createMutex(waitingLimit);
-  const prepare = memoize(MOST_STATEMENTS, (sql: string) => {
+  const prepare = memoize(MAX_CACHED_STATEMENTS, (sql: string) => {
     const { placeholders } = parseStatement(sql);
     const statement = connection.prepare(sql);
     statement.setReturnArrays(true);
     const names = statement.columns().map((column) => column.name);
     return { placeholders, statement, names, reads: /^\s*SELECT\b/i.test(sql) };
   });
-  const opened = inodeOf(file);
+  const opened = readInode(file);
   let closing: Promise<void> | null = null;
   let damage: WorkcrateError | null = null;
   let version = 0;
@@ -52,7 +52,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
       if (!reads) version++;
       checkValues(sql, placeholders, values);
       const rows = statement.all(...values) as unknown as SqlValue[][];
-      return rows.map((row) => rowOf(names, row)) as T[];
+      return rows.map((row) => toRow(names, row)) as T[];
     } catch (error) {
       const failure = sqliteQueryError(error, file);
       if (isDamagedDatabase(failure)) damage ??= failure;
@@ -117,7 +117,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
       try {
         return run<T>(sql, values);
       } catch (error) {
-        if (!isBusy(error) && !isFull(error)) throw error;
+        if (!isSqliteBusy(error) && !isFull(error)) throw error;
         return mutex.run(() => withRoom(() => patiently(() => run<T>(sql, values))));
       }
     },
@@ -128,7 +128,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     verify: () => mutex.run(() => verifySqlite(connection)),
     async demandWhole() {
       if (damage !== null) throw damage;
-      if (inodeOf(file) !== opened) throw removedUnderUs(file);
+      if (readInode(file) !== opened) throw removedUnderUs(file);
     },
     close() {
       closing ??= mutex.run(() => connection.close());
@@ -138,7 +138,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
 }
 
 /** Which file stands at a path; null where there is none, or the database is in memory. */
-const inodeOf = (file: string): bigint | null =>
+const readInode = (file: string): bigint | null =>
   statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
 
 const removedUnderUs = (file: string): WorkcrateError =>
@@ -158,7 +158,7 @@ function openWithRoom(file: string, makeRoom: () => boolean): DatabaseSync {
 }
 
 /** A plain object as pg gives it, made here: those of node:sqlite have no prototype and are slow to read. */
-function rowOf(names: readonly string[], values: readonly SqlValue[]): Row {
+function toRow(names: readonly string[], values: readonly SqlValue[]): Row {
   const row: Row = {};
   for (let at = 0; at < names.length; at++) row[names[at]!] = values[at]!;
   return row;
@@ -171,7 +171,7 @@ async function patiently<T>(attempt: () => T): Promise<T> {
     try {
       return attempt();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
+      if (!isSqliteBusy(error) || performance.now() > deadline) throw error;
     }
     await pause(Math.random() * 50);
   }
@@ -188,7 +188,7 @@ function openConnection(file: string): DatabaseSync {
       return attemptToOpen(file);
     } catch (error) {
       const failure = sqliteError(error, file);
-      if (!isBusy(failure) || performance.now() > deadline) throw failure;
+      if (!isSqliteBusy(failure) || performance.now() > deadline) throw failure;
     }
     sleepInThread(Math.random() * 50);
   }
@@ -231,31 +231,32 @@ export function parseStatement(sql: string): Statement {
     return token === '?' ? `$${++placeholders}` : token;
   });
   // SQLite would run the first statement and silently leave the rest.
-  if (withoutComments(sql.slice(end + 1)) !== '') throw refused('a query is one statement', sql);
+  if (stripSqlComments(sql.slice(end + 1)) !== '')
+    throw statementRefusedError('a query is one statement', sql);
   return { numbered, placeholders };
 }
 
 /** SQLite would silently take a missing value as NULL. */
 export function checkValues(sql: string, placeholders: number, values: readonly unknown[]): void {
   if (values.length === placeholders) return;
-  throw refused(`${placeholders} placeholders were given ${values.length} values`, sql);
+  throw statementRefusedError(`${placeholders} placeholders were given ${values.length} values`, sql);
 }
 
 /** The statements of a file of SQL, without comments, each in one spelling whatever its line breaks. */
 export function splitStatements(text: string): string[] {
   const statements = [''];
-  for (const [part] of withoutComments(text).matchAll(new RegExp(`${QUOTED}|;|[^'";]+`, 'g'))) {
+  for (const [part] of stripSqlComments(text).matchAll(new RegExp(`${QUOTED}|;|[^'";]+`, 'g'))) {
     if (part === ';') statements.push('');
     else statements[statements.length - 1] += /^['"]/.test(part) ? part : part.replaceAll(/\s+/g, ' ');
   }
   return statements.map((statement) => statement.trim()).filter((statement) => statement !== '');
 }
 
-function withoutComments(sql: string): string {
+function stripSqlComments(sql: string): string {
   const pattern = new RegExp(`(${QUOTED})|${COMMENT}`, 'g');
   return sql.replace(pattern, (_, quoted: string | undefined) => quoted ?? ' ').trim();
 }
 
-function refused(reason: string, sql: string): WorkcrateError {
+function statementRefusedError(reason: string, sql: string): WorkcrateError {
   return new WorkcrateError('database_failed', `The SQL was refused: ${reason}. ${sql.slice(0, 200)}`);
 }
