@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openDatabase } from '../src/database/open.ts';
-import { digestOf, type StoredFile } from '../src/files/files.ts';
+import { computeDigest, type StoredFile } from '../src/files/files.ts';
 import { demandSameStore, insertFile } from '../src/files/stored-file.ts';
 import { openStorage } from '../src/storage/open.ts';
 import { startProgram, temporaryFolder } from './program.ts';
@@ -47,7 +47,7 @@ console.table({
 async function plant(path: string): Promise<string[]> {
   const database = await openDatabase(join(path, 'workcrate.db'));
   await demandSameStore(database, await openStorage({ kind: 'disk', directory: join(path, 'files') }));
-  const digest = await digestOf(zeros(gigabyte));
+  const digest = await computeDigest(zeros(gigabyte));
   const files = Array.from({ length: count }, (_, at) => sparseFile(at));
   await database.transaction(async (tx) => {
     for (const file of files) await insertFile(tx, { ...file, ...digest });

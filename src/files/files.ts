@@ -14,7 +14,7 @@ import {
   fileFromRow,
   idOfKey,
   insertFile,
-  isKnown,
+  isKnownStorageKey,
   isSameStore,
   keyFor,
   type StoredFile,
@@ -54,7 +54,7 @@ export interface FilesOptions {
   readonly demandSpace?: (bytes: number) => Promise<void>;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
+const fileDayMs = 24 * 60 * 60 * 1000;
 
 export type Files = ReturnType<typeof createFiles>;
 
@@ -75,11 +75,11 @@ export function createFiles(options: FilesOptions) {
   ): Promise<StoredFile> {
     if (known) accept(known);
     const storageKey = keyFor(stagingId);
-    await commit(options, stagingId, storageKey);
+    await commitStaged(options, stagingId, storageKey);
     try {
       const digest = known ?? (await digestStored(storage, storageKey));
       accept(digest);
-      const stored = describe(caller, file, idOfKey(storageKey), storageKey, digest, clock());
+      const stored = toStoredFile(caller, file, idOfKey(storageKey), storageKey, digest, clock());
       await database.transaction(async (tx) => {
         await settle(tx, stored);
         await insertFile(tx, stored);
@@ -108,7 +108,7 @@ export function createFiles(options: FilesOptions) {
       const stagingId = `add-${randomBytes(12).toString('hex')}`;
       inHand.add(stagingId);
       try {
-        const through = digesting(bounded(bytes, options.maxFileSize));
+        const through = digestWhileReading(boundBytes(bytes, options.maxFileSize));
         await storage.staging.append(stagingId, 0, through.bytes, { signal, key: keyFor(stagingId) });
         return await keep(caller, file, stagingId, through.digest(), (tx, stored) =>
           charge(tx, caller.user, { bytes: stored.size, files: 1 }, quotas),
@@ -123,12 +123,12 @@ export function createFiles(options: FilesOptions) {
      * Stages bytes again that were put in their place but got no row, because a crash or the database came between:
      * whether there were any. Whoever sent them may go on.
      */
-    takeBack: (stagingId: string) => takeBack(options, stagingId),
+    takeBack: (stagingId: string) => restageCommitted(options, stagingId),
 
     /** Rejects where the disk has no space for so many bytes, before anything is written for them. */
     demandSpace: async (bytes: number): Promise<void> => options.demandSpace?.(bytes),
 
-    demandRoom: (caller: Caller, size: number) => demandRoom(options, caller, size),
+    demandRoom: (caller: Caller, size: number) => demandFileQuota(options, caller, size),
 
     /** A file of the caller's that has not expired, or null. */
     async find(caller: Caller, id: string): Promise<StoredFile | null> {
@@ -145,7 +145,7 @@ export function createFiles(options: FilesOptions) {
     newestNamed: (caller: Caller, name: string) => newestNamed(options, caller, name),
 
     /** The caller's files, newest first. `after` is the id that the page before ended with. */
-    list: (caller: Caller, page: FilePage) => listFiles(options, caller, page),
+    list: (caller: Caller, page: FilePage) => listStoredFiles(options, caller, page),
 
     /** The bytes, held open, or null where they are gone although the row is there. */
     open: (file: Pick<StoredFile, 'storageKey'>): Promise<OpenObject | null> => storage.open(file.storageKey),
@@ -170,7 +170,7 @@ export function createFiles(options: FilesOptions) {
 
     /** Deletes a file and its bytes. Its links answer 410 from then on. */
     async remove(caller: Caller, id: string): Promise<boolean> {
-      const removed = await forget(options, caller, id);
+      const removed = await deleteFileRow(options, caller, id);
       if (removed) await storage.remove(removed.storageKey);
       return removed !== null;
     },
@@ -198,19 +198,23 @@ export function createFiles(options: FilesOptions) {
  * Where a write to the database could not be answered, bytes may stand there without a row; then they give way to the
  * next try.
  */
-async function commit({ database, storage }: FilesOptions, stagingId: string, key: string): Promise<void> {
+async function commitStaged(
+  { database, storage }: FilesOptions,
+  stagingId: string,
+  key: string,
+): Promise<void> {
   try {
     await storage.staging.commit(stagingId, key);
   } catch (error) {
-    if (!isWorkcrateError(error, 'already_exists') || (await isKnown(database, key))) throw error;
+    if (!isWorkcrateError(error, 'already_exists') || (await isKnownStorageKey(database, key))) throw error;
     await storage.remove(key);
     await storage.staging.commit(stagingId, key);
   }
 }
 
-async function takeBack({ database, storage }: FilesOptions, stagingId: string): Promise<boolean> {
+async function restageCommitted({ database, storage }: FilesOptions, stagingId: string): Promise<boolean> {
   const key = keyFor(stagingId);
-  if (storage.staging.takeBack === undefined || (await isKnown(database, key))) return false;
+  if (storage.staging.takeBack === undefined || (await isKnownStorageKey(database, key))) return false;
   return storage.staging.takeBack(key, stagingId);
 }
 
@@ -220,7 +224,7 @@ function dailyOrphans(options: FilesOptions, inHand: ReadonlySet<string>): () =>
   let next = 0;
   return async () => {
     if (!storage.isShared || clock() < next) return;
-    next = clock() + dayMs;
+    next = clock() + fileDayMs;
     if (!(await isSameStore(options.database, storage)))
       return log.error('sweep.orphans_left', { reason: 'the store now belongs to another database' });
     const { removed } = await sweepOrphans(options, inHand);
@@ -233,7 +237,7 @@ export interface FilePage {
   readonly after: string | null;
 }
 
-async function listFiles(
+async function listStoredFiles(
   { database, clock }: FilesOptions,
   { user }: Caller,
   { limit, after }: FilePage,
@@ -264,7 +268,7 @@ async function newestNamed(
   return row ? fileFromRow(row) : null;
 }
 
-async function forget(
+async function deleteFileRow(
   { database, quotas }: FilesOptions,
   caller: Caller,
   id: string,
@@ -279,10 +283,10 @@ async function forget(
 async function digestStored(storage: Storage, key: string): Promise<Digest> {
   await using object = await storage.open(key);
   if (object === null) throw new WorkcrateError('storage_failed', 'Bytes just stored are not there.');
-  return await digestOf(object.read(0, object.size));
+  return await computeDigest(object.read(0, object.size));
 }
 
-function describe(
+function toStoredFile(
   caller: Caller,
   file: NewFile,
   id: string,
@@ -295,7 +299,7 @@ function describe(
     id,
     owner: caller.user,
     name,
-    mediaType: file.mediaType ?? mediaTypeOf(name),
+    mediaType: file.mediaType ?? guessMediaType(name),
     ...digest,
     origin: file.origin,
     storageKey,
@@ -305,9 +309,9 @@ function describe(
 }
 
 /** Refuses what is known to be too large or over quota before a byte of it is copied. */
-async function demandRoom(options: FilesOptions, { user }: Caller, size: number): Promise<void> {
+async function demandFileQuota(options: FilesOptions, { user }: Caller, size: number): Promise<void> {
   const { database, quotas, maxFileSize } = options;
-  if (size > maxFileSize) throw tooLarge(maxFileSize);
+  if (size > maxFileSize) throw fileTooLargeError(maxFileSize);
   await options.demandSpace?.(size);
   await database.transaction(async (tx) => {
     await charge(tx, user, { bytes: size, files: 1 }, quotas);
@@ -316,16 +320,16 @@ async function demandRoom(options: FilesOptions, { user }: Caller, size: number)
 }
 
 /** Passes bytes through until there are more than `most`, then breaks off. */
-async function* bounded(bytes: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
+async function* boundBytes(bytes: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of bytes) {
     size += chunk.length;
-    if (size > most) throw tooLarge(most);
+    if (size > most) throw fileTooLargeError(most);
     yield chunk;
   }
 }
 
-export function tooLarge(most: number): WorkcrateError {
+export function fileTooLargeError(most: number): WorkcrateError {
   return new WorkcrateError(
     'too_large',
     `The file has more than ${formatBytes(most)}, which is the limit. Send a smaller file.`,
@@ -336,15 +340,15 @@ export function tooLarge(most: number): WorkcrateError {
 }
 
 /** The media type that a name's ending stands for, else plain bytes. */
-export function mediaTypeOf(name: string): string {
+export function guessMediaType(name: string): string {
   return lookup(name) || 'application/octet-stream';
 }
 
-const form = /^[a-z0-9!#$&^_.+-]{1,100}\/[a-z0-9!#$&^_.+-]{1,100}(?:; ?charset=[a-z0-9-]{1,40})?$/i;
+const mediaTypeForm = /^[a-z0-9!#$&^_.+-]{1,100}\/[a-z0-9!#$&^_.+-]{1,100}(?:; ?charset=[a-z0-9-]{1,40})?$/i;
 
 /** Whether a media type given by a stranger may stand in a header. */
 export function isMediaType(value: string): boolean {
-  return form.test(value);
+  return mediaTypeForm.test(value);
 }
 
 /** What is known of bytes once they have all been seen. The CRC is for ZIPs made of the file later. */
@@ -355,7 +359,7 @@ export interface Digest {
 }
 
 /** Passes bytes through and knows their digest at the end. */
-export function digesting(bytes: AsyncIterable<Uint8Array>): {
+export function digestWhileReading(bytes: AsyncIterable<Uint8Array>): {
   bytes: AsyncIterable<Uint8Array>;
   digest(): Digest;
 } {
@@ -374,8 +378,8 @@ export function digesting(bytes: AsyncIterable<Uint8Array>): {
 }
 
 /** The digest of bytes that are not needed otherwise. */
-export async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<Digest> {
-  const through = digesting(bytes);
+export async function computeDigest(bytes: AsyncIterable<Uint8Array>): Promise<Digest> {
+  const through = digestWhileReading(bytes);
   for await (const _ of through.bytes);
   return through.digest();
 }

@@ -28,7 +28,7 @@ export function createLocalFiles({
   /** A refused path is an attempt to get out of the roots more often than a mistake, so it is noted. */
   function openAudited(caller: Caller, path: string): OpenFile {
     try {
-      const { root, below } = locate(path, roots);
+      const { root, below } = locateBelowRoots(path, roots);
       // Hidden files hold keys and settings more often than results.
       return openBelow(root, { links: 'within', hidden: 'refuse' }).open(parsePath(below));
     } catch (error) {
@@ -41,20 +41,22 @@ export function createLocalFiles({
 
 export type LocalFiles = ReturnType<typeof createLocalFiles>;
 
-function locate(path: string, roots: readonly string[]): { root: string; below: string } {
+function locateBelowRoots(path: string, roots: readonly string[]): { root: string; below: string } {
   const [first] = roots;
   if (first === undefined)
-    throw outside('No folder is allowed for sharing by path. Start workcrate with --share-roots DIR.');
+    throw outsideRootsError(
+      'No folder is allowed for sharing by path. Start workcrate with --share-roots DIR.',
+    );
   if (!isAbsolute(path)) return { root: first, below: path };
   for (const root of roots) {
     const below = relative(root, path);
     if (below !== '' && !below.startsWith('..') && !isAbsolute(below)) return { root, below };
   }
-  throw outside(
+  throw outsideRootsError(
     `Only files below ${roots.join(' or ')} may be shared. Move the file there, or start workcrate with another --share-roots.`,
   );
 }
 
-function outside(message: string): WorkcrateError {
+function outsideRootsError(message: string): WorkcrateError {
   return new WorkcrateError('path_refused', message, { details: { kind: 'outside' } });
 }

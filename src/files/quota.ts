@@ -15,7 +15,7 @@ interface Charge {
 }
 
 /** The row of the usage table that counts everybody. No user can have this name. */
-const everybody = '*';
+const allOwners = '*';
 
 /**
  * Adds to what a user holds, or rejects with `quota_exceeded`. One UPDATE checks and adds, so that no two
@@ -23,7 +23,7 @@ const everybody = '*';
  */
 export async function charge(tx: Queries, owner: string, amount: Charge, quotas: Quotas): Promise<void> {
   await chargeRow(tx, owner, amount, quotas.userBytes, quotas.userFiles);
-  await chargeRow(tx, everybody, amount, quotas.totalBytes, quotas.totalFiles);
+  await chargeRow(tx, allOwners, amount, quotas.totalBytes, quotas.totalFiles);
 }
 
 async function chargeRow(
@@ -44,7 +44,7 @@ async function chargeRow(
     files,
     owner,
   );
-  if (rows.length === 0) throw await exceeded(tx, owner, mostBytes, mostFiles);
+  if (rows.length === 0) throw await quotaExceededError(tx, owner, mostBytes, mostFiles);
 }
 
 /** A SELECT of everybody who has files, and of `*`, for one statement with other tables. */
@@ -70,7 +70,7 @@ export async function demandWritable(database: Queries): Promise<void> {
   await database.query("UPDATE usage SET bytes = bytes WHERE owner = '*'");
 }
 
-async function exceeded(
+async function quotaExceededError(
   tx: Queries,
   owner: string,
   mostBytes: number,
@@ -83,7 +83,7 @@ async function exceeded(
   const advice = 'Delete files that are no longer needed (delete_file), or wait until they expire.';
   const details = { mostBytes, mostFiles };
   // How much others hold is nobody's business.
-  if (owner === everybody)
+  if (owner === allOwners)
     return new WorkcrateError('quota_exceeded', `Over quota. This server has no space left. ${advice}`, {
       details,
     });

@@ -91,7 +91,7 @@ export function fileDamaged({ id, name }: Pick<StoredFile, 'id' | 'name'>): Work
   );
 }
 
-const key = 'store-id';
+const storeIdKey = 'store-id';
 
 /**
  * Makes sure that this database and this storage belong together, and ties them where both are new. Bytes that no row
@@ -131,8 +131,8 @@ export async function isSameStore(database: Database, storage: Storage): Promise
 
 async function tie(database: Database, storage: Storage, id: string, there: string | null): Promise<void> {
   // An empty folder is this process's own; in a store that others use, an id is the sign of one of them.
-  if (there !== null && !storage.isShared) await storage.remove(key);
-  if (!(await create(storage, id)) && (await readId(storage)) !== id) throw ofAnother();
+  if (there !== null && !storage.isShared) await storage.remove(storeIdKey);
+  if (!(await writeStoreId(storage, id)) && (await readId(storage)) !== id) throw ofAnother();
   await noteTied(database, false);
 }
 
@@ -150,14 +150,14 @@ async function idInDatabase(database: Database): Promise<{ id: string; isTied: b
 }
 
 /** False where another has made one. */
-async function create(storage: Storage, id: string): Promise<boolean> {
+async function writeStoreId(storage: Storage, id: string): Promise<boolean> {
   const bytes = async function* (): AsyncGenerator<Uint8Array> {
     yield Buffer.from(id);
   };
-  const staged = `${key}-${randomBytes(12).toString('hex')}`;
+  const staged = `${storeIdKey}-${randomBytes(12).toString('hex')}`;
   try {
     await storage.staging.append(staged, 0, bytes());
-    await storage.staging.commit(staged, key);
+    await storage.staging.commit(staged, storeIdKey);
     return true;
   } catch (error) {
     if (!isWorkcrateError(error, 'already_exists')) throw error;
@@ -168,7 +168,7 @@ async function create(storage: Storage, id: string): Promise<boolean> {
 }
 
 async function readId(storage: Storage): Promise<string | null> {
-  await using object = await storage.open(key);
+  await using object = await storage.open(storeIdKey);
   if (object === null) return null;
   return await collectText(object.read(0, object.size));
 }
@@ -186,7 +186,7 @@ function ofAnother(): WorkcrateError {
     'data_mismatch',
     'The stored files belong to another database. Start with the database that they belong to ' +
       '(several servers need the same --database), or choose an empty folder, bucket or prefix (--files-dir, --s3-prefix, ' +
-      `--azure-prefix). Nothing was changed. If that database is gone for good, remove the object ${key}.`,
+      `--azure-prefix). Nothing was changed. If that database is gone for good, remove the object ${storeIdKey}.`,
   );
 }
 
@@ -212,6 +212,6 @@ export function keyFor(stagingId: string): string {
 export const idOfKey = (key: string): string => `file_${key.slice(key.lastIndexOf('/') + 1)}`;
 
 /** Whether a row knows these bytes. */
-export async function isKnown(database: Queries, key: string): Promise<boolean> {
+export async function isKnownStorageKey(database: Queries, key: string): Promise<boolean> {
   return (await database.query('SELECT id FROM files WHERE id = ?', idOfKey(key))).length > 0;
 }

@@ -6,7 +6,7 @@ import type { FilesOptions } from './files.ts';
 import { charge } from './quota.ts';
 import { fileFromRow, idOfKey, type StoredFile } from './stored-file.ts';
 
-const batch = 500;
+const sweepBatch = 500;
 
 /** Rows go first, then bytes: a crash between leaves bytes without a row, which the next start removes. */
 export async function sweepFiles(options: FilesOptions): Promise<number> {
@@ -18,14 +18,14 @@ export async function sweepFiles(options: FilesOptions): Promise<number> {
     });
     for (const file of expired) await removeBytes(options, file.storageKey);
     count += expired.length;
-    if (expired.length < batch) return count;
+    if (expired.length < sweepBatch) return count;
   }
 }
 
 async function forgetExpired({ database, clock, quotas }: FilesOptions): Promise<StoredFile[]> {
   return database.transaction(async (tx) => {
     const rows = await tx.query(
-      `DELETE FROM files WHERE id IN (SELECT id FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ${batch}) RETURNING *`,
+      `DELETE FROM files WHERE id IN (SELECT id FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ${sweepBatch}) RETURNING *`,
       clock(),
     );
     const files = rows.map(fileFromRow);
@@ -43,7 +43,7 @@ async function forgetExpired({ database, clock, quotas }: FilesOptions): Promise
  */
 async function freeThenForget(options: FilesOptions): Promise<StoredFile[]> {
   const rows = await options.database.query(
-    `SELECT * FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ${batch}`,
+    `SELECT * FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ${sweepBatch}`,
     options.clock(),
   );
   for (const row of rows) await removeBytes(options, fileFromRow(row).storageKey);
@@ -83,7 +83,7 @@ const mostLeftByCrash = 8;
 
 /** How long objects stay in quarantine. */
 const quarantineDays = 30;
-const dayMs = 24 * 60 * 60 * 1000;
+const quarantineDayMs = 24 * 60 * 60 * 1000;
 
 /** What became of bytes that no row knew. */
 export interface SweptOrphans {
@@ -105,7 +105,7 @@ export async function sweepOrphans(
   for (const key of keys)
     if (mustKeep) quarantined += (await putAside(options, key)) ? 1 : 0;
     else removed += (await removeBytes(options, key)) ? 1 : 0;
-  for await (const { id } of abandoned(options, options.clock())) {
+  for await (const { id } of findAbandonedUploads(options, options.clock())) {
     if (inHand.has(id)) continue;
     await options.storage.staging.discard(id);
     removed++;
@@ -120,7 +120,7 @@ export const isSuspicious = ({ quarantine }: Storage, objects: number): boolean 
 /** What cannot be moved, such as on a full disk, stays where it is; the next start tries again. */
 async function putAside({ storage, clock, log }: FilesOptions, key: string): Promise<boolean> {
   try {
-    await storage.quarantine?.take(key, dayOf(clock()));
+    await storage.quarantine?.take(key, toQuarantineDay(clock()));
     return true;
   } catch (error) {
     log.error('sweep.quarantine_failed', { key, error });
@@ -130,7 +130,7 @@ async function putAside({ storage, clock, log }: FilesOptions, key: string): Pro
 
 /** Deletes what has been in quarantine long enough. */
 export async function sweepQuarantine({ storage, clock, log }: FilesOptions): Promise<void> {
-  const last = dayOf(clock() - quarantineDays * dayMs);
+  const last = toQuarantineDay(clock() - quarantineDays * quarantineDayMs);
   for (const { day, objects, bytes } of (await storage.quarantine?.list()) ?? []) {
     if (day >= last) continue;
     await storage.quarantine?.drop(day);
@@ -138,14 +138,14 @@ export async function sweepQuarantine({ storage, clock, log }: FilesOptions): Pr
   }
 }
 
-const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+const toQuarantineDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 /** The keys of objects that no row knows. */
 export async function* orphans(stores: Stores): AsyncGenerator<string> {
   for (let after: string | null = ''; after !== null;) {
     const page = await stores.storage.list({ prefix: 'files/', after, limit: 500 });
     const keys = page.objects.filter((object) => isOldEnough(stores, object)).map(({ key }) => key);
-    yield* await unknown(stores, keys);
+    yield* await filterUnknownKeys(stores, keys);
     after = page.next;
   }
 }
@@ -154,7 +154,7 @@ export async function* orphans(stores: Stores): AsyncGenerator<string> {
  * Nor what parts of an open upload became that were acknowledged: they are staged again when their sender goes on. Where
  * others write too, neither what an open upload may be about to become: S3 may date it from its beginning.
  */
-async function unknown(
+async function filterUnknownKeys(
   { database, storage, openUploads }: Stores,
   keys: readonly string[],
 ): Promise<string[]> {
@@ -166,17 +166,17 @@ async function unknown(
   );
   const uploads = await openUploads.find(
     database,
-    keys.map((key) => `up-${digitsOf(key)}`),
+    keys.map((key) => `up-${getTrailingDigits(key)}`),
     storage.isShared ? 'all' : 'synced',
   );
-  const known = new Set([...files.map(({ id }) => id), ...uploads].map(digitsOf));
-  return keys.filter((key) => !known.has(digitsOf(key)));
+  const known = new Set([...files.map(({ id }) => id), ...uploads].map(getTrailingDigits));
+  return keys.filter((key) => !known.has(getTrailingDigits(key)));
 }
 
-const digitsOf = (name: string): string => name.slice(-24);
+const getTrailingDigits = (name: string): string => name.slice(-24);
 
 /** Staged bytes go on living only for an upload that may still be gone on with at this time. */
-export async function* abandoned(stores: Stores, at: number): AsyncGenerator<Staged> {
+export async function* findAbandonedUploads(stores: Stores, at: number): AsyncGenerator<Staged> {
   const { database, storage, openUploads } = stores;
   for (const staged of await storage.staging.list())
     if (isOldEnough(stores, staged) && !(await openUploads.isOpen(database, staged.id, at))) yield staged;

@@ -3,7 +3,7 @@ import { WorkcrateError } from '../errors.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
 import type { Files, StoredFile } from './files.ts';
 
-const listed = z.object({
+const listedFileSchema = z.object({
   file_id: z.string(),
   filename: z.string(),
   size: z.number(),
@@ -16,10 +16,10 @@ const listed = z.object({
 
 /** Tools that look after stored files. */
 export function fileTools(files: Files): Tool[] {
-  return [listFiles(files), deleteFile(files)];
+  return [listFilesTool(files), deleteFile(files)];
 }
 
-function listFiles(files: Files): Tool {
+function listFilesTool(files: Files): Tool {
   return defineTool({
     name: 'list_files',
     group: 'files',
@@ -29,7 +29,7 @@ function listFiles(files: Files): Tool {
       limit: z.number().int().min(1).max(200).default(50),
       after: z.string().max(100).optional().describe('The `next` of the page before'),
     }),
-    output: z.object({ files: z.array(listed), next: z.string().nullable() }),
+    output: z.object({ files: z.array(listedFileSchema), next: z.string().nullable() }),
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: [] },
     async handle({ limit, after }, { caller }) {
@@ -39,13 +39,13 @@ function listFiles(files: Files): Tool {
       const lines = page.map((file) => `${file.id}  ${file.size} bytes  ${file.name}`);
       return {
         text: lines.join('\n') || 'There are no files. Send one with request_upload.',
-        structured: { files: page.map(describe), next },
+        structured: { files: page.map(toListedFile), next },
       };
     },
   });
 }
 
-function describe(file: StoredFile): z.input<typeof listed> {
+function toListedFile(file: StoredFile): z.input<typeof listedFileSchema> {
   const { name: filename, size, sha256, mediaType, origin } = file;
   const createdAt = new Date(file.createdAt).toISOString();
   const expiresAt = new Date(file.expiresAt).toISOString();

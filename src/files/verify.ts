@@ -1,8 +1,8 @@
 import type { Database, Row } from '../database/database.ts';
 import type { Storage } from '../storage/storage.ts';
-import { digestOf } from './files.ts';
+import { computeDigest } from './files.ts';
 import { fileFromRow, isSameStore, type StoredFile } from './stored-file.ts';
-import { abandoned, isSuspicious, orphans, type OpenUploads } from './sweep.ts';
+import { findAbandonedUploads, isSuspicious, orphans, type OpenUploads } from './sweep.ts';
 
 export interface Verification {
   files: number;
@@ -26,8 +26,8 @@ export interface VerifyOptions {
 export async function verifyFiles(options: VerifyOptions): Promise<Verification> {
   const result: Verification = { files: 0, bytes: 0, problems: [] };
   for await (const file of everyFile(options.database)) {
-    const problem = await problemOf(options, file);
-    if (problem !== null && (await isStillThere(options.database, file)))
+    const problem = await findFileProblem(options, file);
+    if (problem !== null && (await hasFileRow(options.database, file)))
       result.problems.push(`${file.id} (${file.name}): ${problem}`);
     result.files++;
     result.bytes += file.size;
@@ -49,17 +49,20 @@ async function* everyFile(database: Database): AsyncGenerator<StoredFile> {
   }
 }
 
-async function problemOf({ storage, readData }: VerifyOptions, file: StoredFile): Promise<string | null> {
+async function findFileProblem(
+  { storage, readData }: VerifyOptions,
+  file: StoredFile,
+): Promise<string | null> {
   await using object = await storage.open(file.storageKey);
   if (object === null) return 'its bytes are gone';
   if (object.size !== file.size) return `${object.size} bytes are stored where ${file.size} should be`;
   if (!readData) return null;
-  const { sha256 } = await digestOf(object.read(0, object.size));
+  const { sha256 } = await computeDigest(object.read(0, object.size));
   return sha256 === file.sha256 ? null : `its bytes have the sha256 ${sha256}, not ${file.sha256}`;
 }
 
 /** A server may have deleted the file since its row was read. */
-async function isStillThere(database: Database, file: StoredFile): Promise<boolean> {
+async function hasFileRow(database: Database, file: StoredFile): Promise<boolean> {
   return (await database.query('SELECT id FROM files WHERE id = ?', file.id)).length > 0;
 }
 
@@ -71,12 +74,12 @@ async function leftovers(options: VerifyOptions): Promise<string[]> {
   const fate = isSuspicious(options.storage, keys.length) ? 'puts it into quarantine' : 'removes it';
   const found = keys.map((key) => `${key}: this object belongs to no file; ${remover} ${fate}`);
   // Those of an upload that has expired go with its row.
-  for await (const { id } of abandoned(stores, 0))
+  for await (const { id } of findAbandonedUploads(stores, 0))
     found.push(`${id}: these bytes belong to no upload; ${remover} removes them`);
   return found;
 }
 
-interface Account {
+interface QuotaAccount {
   readonly owner: string;
   readonly bytes: number;
   readonly files: number;
@@ -89,7 +92,7 @@ interface Account {
  * them. One statement, since a server may be writing meanwhile.
  */
 async function miscounts({ database, openUploads }: VerifyOptions): Promise<string[]> {
-  const rows = await database.query<Account & Row>(
+  const rows = await database.query<QuotaAccount & Row>(
     `SELECT owner, CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(files) AS BIGINT) AS files,
        CAST(SUM(bytes_held) AS BIGINT) AS bytes_held, CAST(SUM(files_held) AS BIGINT) AS files_held
      FROM (

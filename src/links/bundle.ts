@@ -27,7 +27,7 @@ export async function createBundle(
   bundle: NewBundle,
   progress: Progress,
 ): Promise<Download & { readonly sha256: string }> {
-  const files = await ownFiles(options, caller, bundle.fileIds);
+  const files = await findOwnFiles(options, caller, bundle.fileIds);
   const names = uniqueNames(files.map((file) => portableFilename(file.name)));
   const entries = files.map((file, position) => bundledFile(names[position]!, file));
   const name = zipName(bundle.filename);
@@ -36,7 +36,7 @@ export async function createBundle(
     { name, sha256: '', createdAt: bundle.link.createdAt },
     entries,
   );
-  const sha256 = await hashOf(allBytes(unhashed, files, progress));
+  const sha256 = await hashBundle(allBytes(unhashed, files, progress));
   await options.database.transaction(async (tx) => {
     for (const file of files)
       if (!(await options.files.extend(tx, caller, file.id, bundle.link.expiresAt)))
@@ -55,7 +55,7 @@ export async function createBundle(
   return { ...unhashed, sha256 };
 }
 
-async function ownFiles(
+async function findOwnFiles(
   options: LinksOptions,
   caller: Caller,
   ids: readonly string[],
@@ -79,7 +79,7 @@ function zipName(filename: string): string {
   return /\.zip$/i.test(name) ? name : cleanFilename(`${name}.zip`);
 }
 
-async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+async function hashBundle(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of bytes) hash.update(chunk);
   return hash.digest('hex');

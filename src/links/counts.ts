@@ -1,15 +1,15 @@
 import { countUpTo, type Queries } from '../database/database.ts';
 
-const active = 'expires_at > ? AND revoked_at IS NULL AND consumed_at IS NULL';
+const activeLinkCondition = 'expires_at > ? AND revoked_at IS NULL AND consumed_at IS NULL';
 
 /** How many links work now, up to a bound. */
 export const countActiveLinks = (database: Queries, now: number, most: number): Promise<number> =>
-  countUpTo(most, database, `SELECT id FROM links WHERE ${active}`, now);
+  countUpTo(most, database, `SELECT id FROM links WHERE ${activeLinkCondition}`, now);
 
 /** How many links work now, for each user who has any. */
 export async function countActiveLinksByOwner(database: Queries, now: number) {
   return database.query<{ owner: string; count: number }>(
-    `SELECT owner, CAST(COUNT(*) AS BIGINT) AS count FROM links WHERE ${active} GROUP BY owner`,
+    `SELECT owner, CAST(COUNT(*) AS BIGINT) AS count FROM links WHERE ${activeLinkCondition} GROUP BY owner`,
     now,
   );
 }

@@ -23,19 +23,19 @@ export function planDownload(
   download: Download,
   judgeRanges: (ranges: ByteRange[]) => ByteRange[] | null = (ranges) => ranges,
 ): DownloadPlan {
-  const validators = { etag: etagOf(download), modified: download.modified };
+  const validators = { etag: getEtag(download), modified: download.modified };
   const verdict = judgeConditions(headers, validators);
-  if (verdict === 'failed') return bodiless(412, { 'Content-Length': 0 });
-  if (verdict === 'not_modified') return bodiless(304, withoutContent(download));
+  if (verdict === 'failed') return toBodilessPlan(412, { 'Content-Length': 0 });
+  if (verdict === 'not_modified') return toBodilessPlan(304, withoutContent(download));
   const asked = rangeStillApplies(headers, validators) ? requestedRanges(headers.range, download.size) : null;
   if (asked?.length === 0)
-    return bodiless(416, { 'Content-Range': `bytes */${download.size}`, 'Content-Length': 0 });
+    return toBodilessPlan(416, { 'Content-Range': `bytes */${download.size}`, 'Content-Length': 0 });
   const ranges = asked && judgeRanges(asked);
-  if (ranges === null) return whole(download);
+  if (ranges === null) return toWholePlan(download);
   return ranges.length === 1 ? partial(download, ranges[0]!) : multipart(download, ranges);
 }
 
-function bodiless(status: 304 | 412 | 416, headers: Record<string, string | number>): DownloadPlan {
+function toBodilessPlan(status: 304 | 412 | 416, headers: Record<string, string | number>): DownloadPlan {
   return { status, headers, length: 0, body: () => [], range: null, stretches: [] };
 }
 
@@ -45,7 +45,7 @@ function withoutContent(download: Download): Record<string, string> {
   return rest;
 }
 
-function whole(download: Download): DownloadPlan {
+function toWholePlan(download: Download): DownloadPlan {
   const { size } = download;
   const range = { start: 0, end: size };
   return {
@@ -109,15 +109,15 @@ function multipart(download: Download, ranges: readonly ByteRange[]): DownloadPl
 }
 
 /** Types that a browser would run as a page of ours if it opened them. */
-const active = /^(?:text\/html|text\/xml|application\/xml|[a-z]+\/[a-z0-9.-]+\+xml)\b/i;
+const activeMediaTypes = /^(?:text\/html|text\/xml|application\/xml|[a-z]+\/[a-z0-9.-]+\+xml)\b/i;
 
-export function etagOf(download: Download): string {
+export function getEtag(download: Download): string {
   const { sha256, version } = download;
-  return `"${sha256 ?? `v-${hashOf(version ?? '')}`}"`;
+  return `"${sha256 ?? `v-${hashVersion(version ?? '')}`}"`;
 }
 
 /** A version may hold anything, such as quotes, or what is nobody's business. */
-function hashOf(version: string): string {
+function hashVersion(version: string): string {
   return createHash('sha256').update(version).digest('hex').slice(0, 32);
 }
 
@@ -140,13 +140,13 @@ function makeHeaders(download: Download): Record<string, string> {
   return {
     'Content-Type': download.mediaType,
     'Content-Disposition': create(visibleName(download.filename)),
-    ETag: etagOf(download),
+    ETag: getEtag(download),
     'Last-Modified': new Date(download.modified).toUTCString(),
     'Accept-Ranges': 'bytes',
     'Cache-Control': 'private, no-store',
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
-    ...(active.test(download.mediaType) ? { 'Content-Security-Policy': 'sandbox' } : {}),
+    ...(activeMediaTypes.test(download.mediaType) ? { 'Content-Security-Policy': 'sandbox' } : {}),
   };
 }
 
@@ -159,8 +159,8 @@ export interface ByteRange {
 /** More ranges than this are a way to make a server work for nothing; such a header is ignored. */
 const mostRanges = 32;
 
-const form = /^bytes=(.*)$/is;
-const one = /^(?:(\d{1,300})-(\d{0,300})|-(\d{1,300}))$/;
+const rangeHeaderForm = /^bytes=(.*)$/is;
+const oneRangeForm = /^(?:(\d{1,300})-(\d{0,300})|-(\d{1,300}))$/;
 
 /**
  * The ranges that a header asks for: null means the whole content (no header, or one that must be ignored:
@@ -169,7 +169,7 @@ const one = /^(?:(\d{1,300})-(\d{0,300})|-(\d{1,300}))$/;
  * By hand, since range-parser answers 416 to a suffix longer than the file, which means all of it.
  */
 function requestedRanges(header: string | undefined, size: number): ByteRange[] | null {
-  const specs = form
+  const specs = rangeHeaderForm
     .exec(header ?? '')?.[1]
     ?.split(',')
     .map((spec) => spec.trim())
@@ -181,12 +181,12 @@ function requestedRanges(header: string | undefined, size: number): ByteRange[] 
     if (range === 'malformed') return null;
     if (range.start < range.end) ranges.push(range);
   }
-  return combined(ranges);
+  return combineRanges(ranges);
 }
 
 /** A range cut to the content; an empty one cannot be satisfied. */
 function parseOne(spec: string, size: number): ByteRange | 'malformed' {
-  const match = one.exec(spec);
+  const match = oneRangeForm.exec(spec);
   if (!match) return 'malformed';
   const [, first, last, suffix] = match;
   if (suffix !== undefined) return { start: Math.max(0, size - Number(suffix)), end: size };
@@ -196,7 +196,7 @@ function parseOne(spec: string, size: number): ByteRange | 'malformed' {
 }
 
 /** Overlapping and touching ranges become one; the others stay in the order asked for. */
-function combined(ranges: readonly ByteRange[]): ByteRange[] {
+function combineRanges(ranges: readonly ByteRange[]): ByteRange[] {
   const kept: ByteRange[] = [];
   for (const range of ranges.toSorted((a, b) => a.start - b.start)) {
     const before = kept.at(-1);
@@ -232,21 +232,21 @@ export interface Validators {
   readonly modified: number;
 }
 
-export type Verdict = 'send' | 'not_modified' | 'failed';
+export type ConditionVerdict = 'send' | 'not_modified' | 'failed';
 
 /** Judges the conditions of a GET or HEAD in the order of RFC 9110, 13.2.2. */
-function judgeConditions(headers: IncomingHttpHeaders, { etag, modified }: Validators): Verdict {
+function judgeConditions(headers: IncomingHttpHeaders, { etag, modified }: Validators): ConditionVerdict {
   const match = headers['if-match'];
   if (match !== undefined) {
     if (!listsTag(match, etag, 'strong')) return 'failed';
   } else {
     const unmodifiedSince = httpDate(headers['if-unmodified-since']);
-    if (unmodifiedSince !== null && seconds(modified) > unmodifiedSince) return 'failed';
+    if (unmodifiedSince !== null && toWholeSeconds(modified) > unmodifiedSince) return 'failed';
   }
   const noneMatch = headers['if-none-match'];
   if (noneMatch !== undefined) return listsTag(noneMatch, etag, 'weak') ? 'not_modified' : 'send';
   const modifiedSince = httpDate(headers['if-modified-since']);
-  return modifiedSince !== null && seconds(modified) <= modifiedSince ? 'not_modified' : 'send';
+  return modifiedSince !== null && toWholeSeconds(modified) <= modifiedSince ? 'not_modified' : 'send';
 }
 
 /** Whether the content is still the one that an If-Range means. Without If-Range it is. */
@@ -255,7 +255,7 @@ function rangeStillApplies(headers: IncomingHttpHeaders, { etag, modified }: Val
   if (condition === undefined) return true;
   if (typeof condition !== 'string') return false;
   if (/^\s*(?:W\/)?"/.test(condition)) return condition.trim() === etag;
-  return httpDate(condition) === seconds(modified);
+  return httpDate(condition) === toWholeSeconds(modified);
 }
 
 function listsTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
@@ -264,7 +264,7 @@ function listsTag(list: string, etag: string, comparison: 'strong' | 'weak'): bo
   return tags.some((tag) => (comparison === 'weak' ? tag.replace(/^W\//, '') : tag) === etag);
 }
 
-const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000) * 1000;
+const toWholeSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000) * 1000;
 
 /** A date in a header; one that cannot be read counts as absent, as the RFC has it. */
 function httpDate(value: string | undefined): number | null {

@@ -10,7 +10,7 @@ import type { Download } from './download.ts';
 import type { Link } from './link.ts';
 import type { Links } from './links.ts';
 import type { HandOver } from './offload.ts';
-import { lastByteAfter, lengthOf, type Lease } from './single-use.ts';
+import { lastByteAfter, countSegmentBytes, type RowLease } from './single-use.ts';
 
 /** What one GET gave of a download. */
 export interface Served {
@@ -46,7 +46,7 @@ export function createDownloadRoute(options: DownloadRouteOptions) {
     const turn = socketInTurn(res);
     if ((turn instanceof Promise ? await turn : turn) === null) return;
     const { link, download } = await options.links.resolve(token);
-    if (link.singleUse && req.method === 'GET') await sendOnce(options, req, res, link, download);
+    if (link.singleUse && req.method === 'GET') await sendSingleUse(options, req, res, link, download);
     else await sendFreely(options, req, res, link, download);
   };
 }
@@ -61,7 +61,7 @@ async function sendFreely(
   const headers = req.method === 'HEAD' ? withoutRange(req) : req.headers;
   const plan = planDownload(headers, download);
   if (req.method === 'GET' && (await handedOver(options, req, res, link, download, plan))) return;
-  const sent = await send(options, res, link, download, plan);
+  const sent = await sendDownload(options, res, link, download, plan);
   if (req.method !== 'GET') return account(options, link, plan.status, sent, false);
   const finished = completes(options, link, download, servedBy(plan, sent).stretches);
   account(options, link, plan.status, sent, finished);
@@ -110,7 +110,7 @@ function withoutRange({ headers: { range: _range, ...headers } }: IncomingMessag
  * One complete download under any concurrency. The lease lets one transfer run at a time; what is sent from
  * the start on is noted, so that a broken transfer may go on; reaching the end uses the link up.
  */
-async function sendOnce(
+async function sendSingleUse(
   options: DownloadRouteOptions,
   req: IncomingMessage,
   res: ServerResponse,
@@ -119,7 +119,7 @@ async function sendOnce(
 ): Promise<void> {
   const { links } = options;
   await using lease = await leaseSoon(links, link);
-  if (!lease) throw busy();
+  if (!lease) throw linkBusyError();
   const delivered = await links.delivered(link);
   const closing = closingDownload(download, () => links.use(link, lease));
   const plan = planDownload(req.headers, closing, ([range, ...more]) =>
@@ -128,7 +128,7 @@ async function sendOnce(
   const { socket } = req;
   let sent: Sent = { sent: 0, complete: false };
   try {
-    sent = await send(options, res, link, closing, plan);
+    sent = await sendDownload(options, res, link, closing, plan);
   } finally {
     const used = sent.complete && plan.range?.end === download.size;
     if (plan.range !== null && !used)
@@ -157,7 +157,7 @@ function closingDownload(download: Download, use: () => Promise<void>): Download
         async *segments(start, end) {
           let left = size - start;
           for await (const segment of opened.segments(start, end)) {
-            left -= lengthOf(segment);
+            left -= countSegmentBytes(segment);
             if (left > 0) yield segment;
             else yield* lastByteAfter(use, segment);
           }
@@ -169,7 +169,7 @@ function closingDownload(download: Download, use: () => Promise<void>): Download
 }
 
 /** A client that fetches piece by piece asks for the next while the last is still being written down. */
-async function leaseSoon(links: Links, link: Link): Promise<Lease | null> {
+async function leaseSoon(links: Links, link: Link): Promise<RowLease | null> {
   for (let attempt = 0; ; attempt++) {
     const lease = await links.lease(link);
     if (lease || attempt === 10) return lease;
@@ -178,14 +178,14 @@ async function leaseSoon(links: Links, link: Link): Promise<Lease | null> {
   }
 }
 
-function busy(): WorkcrateError {
+function linkBusyError(): WorkcrateError {
   return new WorkcrateError(
     'link_busy',
     'Someone is downloading this single-use link now. If that transfer fails, you can try again.',
   );
 }
 
-const settleMs = 3000;
+const resetSettleMs = 3000;
 
 /**
  * Whether the connection is reset after the last byte was handed to the kernel: the client then closed it
@@ -194,7 +194,7 @@ const settleMs = 3000;
 async function breaksOff(socket: Socket): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<void>();
   // Not in the timer: after a stall that would come before the end of the connection has been read.
-  const timer = setTimeout(() => setImmediate(resolve), settleMs).unref();
+  const timer = setTimeout(() => setImmediate(resolve), resetSettleMs).unref();
   const closed = (): void => resolve();
   socket.once('close', closed);
   if (socket.destroyed) resolve();
@@ -208,7 +208,7 @@ async function breaksOff(socket: Socket): Promise<boolean> {
 }
 
 /** The bytes are held before the headers go out, so that missing ones can still be a 410. */
-async function send(
+async function sendDownload(
   options: DownloadRouteOptions,
   res: ServerResponse,
   link: Link,
@@ -222,10 +222,10 @@ async function send(
     res.writeHead(plan.status, plan.headers);
     const body = opened === null ? [] : plan.body(opened);
     const sent = await sendSegments(res, body, { length: plan.length, sendfile, idleMs });
-    tell(options, res, link, download, servedBy(plan, sent));
+    reportServed(options, res, link, download, servedBy(plan, sent));
     return sent;
   } catch (error) {
-    tell(options, res, link, download, { ...nothing, failure: asWorkcrateError(error).code });
+    reportServed(options, res, link, download, { ...servedNothing, failure: asWorkcrateError(error).code });
     if (isWorkcrateError(error, 'zip_damaged')) links.noteDamage(link, download);
     throw error;
   } finally {
@@ -234,19 +234,23 @@ async function send(
   }
 }
 
-const nothing: Served = { stretches: [], bytes: 0, isHandedOver: false, failure: null };
+const servedNothing: Served = { stretches: [], bytes: 0, isHandedOver: false, failure: null };
 
 /** Of several ranges, it is known what went out only where all did. */
 function servedBy({ stretches, range }: DownloadPlan, { sent, complete }: Sent): Served {
   if (range !== null)
-    return { ...nothing, stretches: [{ start: range.start, end: range.start + sent }], bytes: sent };
-  if (!complete) return { ...nothing, bytes: sent };
+    return { ...servedNothing, stretches: [{ start: range.start, end: range.start + sent }], bytes: sent };
+  if (!complete) return { ...servedNothing, bytes: sent };
   // Without what stands between the parts.
-  return { ...nothing, stretches, bytes: stretches.reduce((sum, { start, end }) => sum + end - start, 0) };
+  return {
+    ...servedNothing,
+    stretches,
+    bytes: stretches.reduce((sum, { start, end }) => sum + end - start, 0),
+  };
 }
 
 /** Of a GET that gave nothing there is nothing to tell, unless there was nothing more to give. */
-function tell(
+function reportServed(
   { served }: DownloadRouteOptions,
   { req }: ServerResponse,
   link: Link,

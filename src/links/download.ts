@@ -64,16 +64,16 @@ function fileDownload(files: Files, file: LinkedFile): Download {
   };
 }
 
-const mostAtOnce = 16;
-const mostLookedAt = 200;
+const maxLooksAtOnce = 16;
+const maxFilesLookedAt = 200;
 
 /** Of many files the first are looked at: each look is a request where the store is not a disk. */
 async function demandAllStored(
   files: Files,
   all: readonly Pick<StoredFile, 'storageKey' | 'size'>[],
 ): Promise<void> {
-  for (let from = 0; from < Math.min(all.length, mostLookedAt); from += mostAtOnce) {
-    const are = await Promise.all(all.slice(from, from + mostAtOnce).map((file) => files.isStored(file)));
+  for (let from = 0; from < Math.min(all.length, maxFilesLookedAt); from += maxLooksAtOnce) {
+    const are = await Promise.all(all.slice(from, from + maxLooksAtOnce).map((file) => files.isStored(file)));
     if (are.includes(false)) throw bytesGone();
   }
 }
@@ -111,7 +111,7 @@ export function objectDownload({ start, end, crc32, object: open, ...described }
     size,
     storageKey: null,
     async open() {
-      if (size === 0 && crc32 !== null && crc32 !== 0) throw damaged();
+      if (size === 0 && crc32 !== null && crc32 !== 0) throw archiveDamagedError();
       const object = await openUpTo(open, end);
       const whole = crc32 === null ? object : checkedObject(object, crc32);
       return {
@@ -142,7 +142,7 @@ function checkedObject(object: OpenObject, expected: number): OpenObject {
       for await (const chunk of object.read(start, end, signal)) {
         crc = crc32Of(chunk, crc);
         left -= chunk.length;
-        if (left <= 0 && crc !== expected) throw damaged();
+        if (left <= 0 && crc !== expected) throw archiveDamagedError();
         yield chunk;
       }
     },
@@ -150,7 +150,7 @@ function checkedObject(object: OpenObject, expected: number): OpenObject {
   };
 }
 
-export function damaged(): WorkcrateError {
+export function archiveDamagedError(): WorkcrateError {
   return new WorkcrateError(
     'zip_damaged',
     'The file in the archive is damaged: its CRC-32 does not match. Copy the archive to its source again.',
@@ -263,7 +263,7 @@ export async function findLink(
   return { link, download: async () => download ?? Promise.reject(bytesGone()) };
 }
 
-const mostRemembered = 1000;
+const maxRememberedLinks = 1000;
 
 /**
  * Finds links by the hash of their token, and remembers them for as long as nothing is written to the
@@ -273,7 +273,7 @@ export function createLookup(
   rooms: Rooms & Pick<LinksOptions, 'lookups'>,
 ): (tokenHash: string) => Promise<FoundLink | null> {
   const { lookups = { hits: 0, misses: 0 } } = rooms;
-  const known = new BoundedMap<string, FoundLink>({ mostEntries: mostRemembered, whenFull: 'clear' });
+  const known = new BoundedMap<string, FoundLink>({ mostEntries: maxRememberedLinks, whenFull: 'clear' });
   let knownAt: number | null = null;
   return async (tokenHash) => {
     const version = rooms.database.version();

@@ -6,7 +6,7 @@ import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { WorkcrateError } from '../errors.ts';
 import { eventually } from '../eventually.testing.ts';
 import { createLog } from '../observability/log.ts';
-import { takeLease } from './single-use.ts';
+import { takeRowLease } from './single-use.ts';
 
 const postgres = await findPostgres();
 const log = createLog('off');
@@ -33,7 +33,7 @@ describe('the lease of an upload', () => {
       },
     };
     const take = (db: Database, holder: string) =>
-      takeLease({ database: db, clock: () => 1000, log }, 'uploads', 'hash', holder);
+      takeRowLease({ database: db, clock: () => 1000, log }, 'uploads', 'hash', holder);
     const first = (await take(failing, 'first'))!;
     await assert.rejects(first.finish({ synced_bytes: 7 }), { code: 'storage_full' });
     assert.equal(await take(database, 'second'), null);
@@ -46,7 +46,7 @@ describe('the lease of an upload', () => {
   it('ends by the clock of the database, however wrong the clock of a server is', { skip }, async () => {
     await using database = await withUpload(await postgres!.url());
     const take = (ahead: number, holder: string) =>
-      takeLease({ database, clock: () => Date.now() + ahead, log }, 'uploads', 'hash', holder);
+      takeRowLease({ database, clock: () => Date.now() + ahead, log }, 'uploads', 'hash', holder);
     assert.notEqual(await take(3_600_000, 'an hour ahead'), null);
     assert.equal(await take(7_200_000, 'two hours ahead'), null);
     const [row] = await database.query<{ lease_until: number }>('SELECT lease_until FROM uploads');

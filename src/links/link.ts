@@ -84,7 +84,7 @@ export function linkFromRow(row: Row): Link {
 
 export type LinkState = 'active' | 'used' | 'revoked' | 'expired';
 
-export function stateOf(link: Link, now: number): LinkState {
+export function getLinkState(link: Link, now: number): LinkState {
   if (link.revokedAt !== null) return 'revoked';
   if (link.consumedAt !== null) return 'used';
   return link.expiresAt <= now ? 'expired' : 'active';
@@ -169,11 +169,11 @@ export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-const form = /^[A-Za-z0-9_-]{43}$/;
+const tokenForm = /^[A-Za-z0-9_-]{43}$/;
 
 /** Whether a string can be a token at all, so that nothing else is looked up. */
 export function isToken(value: string): boolean {
-  return form.test(value);
+  return tokenForm.test(value);
 }
 
 export function hashToken(token: string): string {

@@ -5,8 +5,8 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { createBundle } from './bundle.ts';
-import { etagOf } from './download-response.ts';
-import { createLookup, damaged, findLink, type Download, type FoundLink } from './download.ts';
+import { getEtag } from './download-response.ts';
+import { createLookup, archiveDamagedError, findLink, type Download, type FoundLink } from './download.ts';
 import {
   DeadLink,
   fileNotFound,
@@ -15,7 +15,7 @@ import {
   isToken,
   linkNotFound,
   mintLink,
-  stateOf,
+  getLinkState,
   type Link,
   type LinksOptions,
   type LinkTerms,
@@ -116,7 +116,7 @@ export function createLinks(options: LinksOptions) {
     async resolve(token: string): Promise<{ link: Link; download: Download }> {
       const found = isToken(token) ? await lookup(hashToken(token)) : null;
       if (!found) throw linkNotFound();
-      const state = stateOf(found.link, clock());
+      const state = getLinkState(found.link, clock());
       if (state !== 'active') throw linkNotFound(new DeadLink(found.link, state));
       return { link: found.link, download: await undamaged(found) };
     },
@@ -136,7 +136,7 @@ export function createLinks(options: LinksOptions) {
       await statistics.flush();
       const found = await mine(caller, reference);
       const { link } = found;
-      return { link, state: stateOf(link, clock()), ...(await standing(stored(found))) };
+      return { link, state: getLinkState(link, clock()), ...(await findIfPresent(stored(found))) };
     },
 
     /** Ends a link at once. Revoking twice is allowed. */
@@ -175,7 +175,9 @@ async function foundElsewhere({ elsewhere }: LinksOptions, reference: string): P
 }
 
 /** What a link points at, as far as that can be told: a source that is down must not hide how a link was used. */
-async function standing(finding: Promise<Download>): Promise<{ download: Download | null; isGone: boolean }> {
+async function findIfPresent(
+  finding: Promise<Download>,
+): Promise<{ download: Download | null; isGone: boolean }> {
   try {
     return { download: await finding, isGone: false };
   } catch (error) {
@@ -186,7 +188,7 @@ async function standing(finding: Promise<Download>): Promise<{ download: Downloa
   }
 }
 
-interface Use {
+interface LinkUse {
   downloads: number;
   bytes: number;
   at: number;
@@ -199,7 +201,7 @@ const flushMs = 1000;
  * for each download would cost more than the download. A crash can lose that second, never a single use.
  */
 function createStatistics({ database, log }: { database: Database; log: Log }) {
-  let gathered = new Map<string, Use>();
+  let gathered = new Map<string, LinkUse>();
   let timer: NodeJS.Timeout | null = null;
 
   async function flush(): Promise<void> {
@@ -240,22 +242,22 @@ function createStatistics({ database, log }: { database: Database; log: Log }) {
   };
 }
 
-const mostKnown = 1000;
+const maxKnownCorruptions = 1000;
 
 /**
  * Remembers which downloads were broken off because their bytes were wrong. A client that is cut off asks for the
  * rest, which cannot be checked by itself: it would take what it then has for the whole.
  */
 function createDamage() {
-  const known = new BoundedMap<string, true>({ mostEntries: mostKnown });
-  const keyOf = ({ target }: Link, download: Download): string => `${etagOf(download)} ${target}`;
+  const known = new BoundedMap<string, true>({ mostEntries: maxKnownCorruptions });
+  const keyOf = ({ target }: Link, download: Download): string => `${getEtag(download)} ${target}`;
   return {
     note(link: Link, download: Download): void {
       known.set(keyOf(link, download), true);
     },
     /** Rejects with `zip_damaged` until there are other bytes. */
     demandNone(link: Link, download: Download): void {
-      if (link.target !== null && known.has(keyOf(link, download))) throw damaged();
+      if (link.target !== null && known.has(keyOf(link, download))) throw archiveDamagedError();
     },
   };
 }

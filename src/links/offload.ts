@@ -8,12 +8,12 @@ import type { Download } from './download.ts';
 import type { Link } from './link.ts';
 
 /** An answer without a body, which has others send the bytes. */
-export interface Handed {
+export interface OffloadedAnswer {
   readonly status: 200 | 302;
   readonly headers: Record<string, string | number>;
 }
 
-export interface Asked {
+export interface OffloadRequest {
   readonly headers: IncomingHttpHeaders;
   readonly link: Link;
   readonly download: Download;
@@ -21,7 +21,7 @@ export interface Asked {
 }
 
 /** Null where the bytes have to be sent from here. */
-export type HandOver = (asked: Asked) => Promise<Handed | null>;
+export type HandOver = (asked: OffloadRequest) => Promise<OffloadedAnswer | null>;
 
 export interface HandOverOptions {
   readonly downloads: 'stream' | 'redirect' | 'accel';
@@ -49,13 +49,13 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
     });
     return null;
   }
-  return async (asked) => (asked.download.size < from || !isPlain(asked) ? null : way(asked));
+  return async (asked) => (asked.download.size < from || !isPlainDownload(asked) ? null : way(asked));
 }
 
 /** The other side has an ETag and a date of its own, and would judge conditions by those. */
 const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'];
 
-function isPlain({ headers, link, plan }: Asked): boolean {
+function isPlainDownload({ headers, link, plan }: OffloadRequest): boolean {
   if (link.singleUse || (plan.status !== 200 && plan.status !== 206)) return false;
   return conditions.every((name) => headers[name] === undefined);
 }
@@ -66,7 +66,7 @@ const presignedMs = 60_000;
 /** Sends clients on to a URL of the object store. Refuses to start on a storage that gives none. */
 async function createRedirect(storage: Storage, clock: Clock) {
   if ((await storage.presign('GET', 'files/none', clock() + presignedMs)) === null) throw cannotPresign();
-  return async ({ headers, link, download, plan }: Asked): Promise<Handed | null> => {
+  return async ({ headers, link, download, plan }: OffloadRequest): Promise<OffloadedAnswer | null> => {
     if (!isForTheStore(headers, plan.status)) return null;
     const expiresAt = Math.min(link.expiresAt, clock() + presignedMs);
     const presigned = await presign(storage, download, expiresAt);
@@ -96,11 +96,11 @@ async function presign(
  * Ranges are answered here, where several at once are known too. But a download that the store began is resumed with
  * the store's own ETag in If-Range, which makes it a whole one here, and a range again over there.
  */
-function isForTheStore(headers: Asked['headers'], status: number): boolean {
+function isForTheStore(headers: OffloadRequest['headers'], status: number): boolean {
   return status === 200 && (headers.range === undefined || headers['if-range'] !== undefined);
 }
 
-function redirectHeaders(url: string): Handed['headers'] {
+function redirectHeaders(url: string): OffloadedAnswer['headers'] {
   return {
     Location: url,
     'Content-Length': 0,
@@ -124,7 +124,7 @@ const offer = 'x-sendfile-type';
 function createAccel(storage: Storage, prefix: string) {
   if (storage.localPath === undefined) throw needsDisk();
   const place = `/${prefix.replaceAll(/^\/+|\/+$/g, '')}/`.replace('//', '/');
-  return async ({ headers, download, plan }: Asked): Promise<Handed | null> => {
+  return async ({ headers, download, plan }: OffloadRequest): Promise<OffloadedAnswer | null> => {
     const { storageKey: key } = download;
     if (key === null) return null;
     // Whoever came past the proxy would be left with an empty answer.

@@ -1,10 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Queries } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { digesting, keyFor, tooLarge, type Digest, type StoredFile } from '../files/files.ts';
+import {
+  digestWhileReading,
+  keyFor,
+  fileTooLargeError,
+  type Digest,
+  type StoredFile,
+} from '../files/files.ts';
 import { offsetConflict } from '../storage/storage.ts';
 import type { LinksOptions } from './link.ts';
-import { accept, heldBy, hold, sizeMismatch, type LeasedUpload, type Upload } from './upload.ts';
+import { accept, heldBy, holdQuota, sizeMismatch, type LeasedUpload, type Upload } from './upload.ts';
 
 /** What one HTTP request brings of a file. */
 export interface Delivery {
@@ -24,10 +30,14 @@ export interface Received {
   readonly file: StoredFile | null;
 }
 
-type Options = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
+type ReceiveOptions = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
 
 /** Takes the bytes of one request in, and makes the file once they are all here. */
-export async function take(options: Options, upload: LeasedUpload, delivery: Delivery): Promise<Received> {
+export async function receiveBytes(
+  options: ReceiveOptions,
+  upload: LeasedUpload,
+  delivery: Delivery,
+): Promise<Received> {
   const { files } = options;
   const start = delivery.offset === null ? 0 : await demandOffset(options, upload, delivery.offset);
   const end = delivery.bodyLength === null ? null : start + delivery.bodyLength;
@@ -35,20 +45,20 @@ export async function take(options: Options, upload: LeasedUpload, delivery: Del
   const whole = delivery.offset === null;
   if (!whole) await declare(options, upload, length);
   const known = length ?? end;
-  if (known !== null) await reserve(options, upload, known);
+  if (known !== null) await reserveQuota(options, upload, known);
   const most = length ?? files.maxFileSize;
-  const bytes = receive(delivery.bytes(), start, most, (upTo) => reserve(options, upload, upTo));
-  const hashed = start === 0 ? digesting(bytes) : null;
-  const size = await append(options, upload, start, hashed?.bytes ?? bytes);
+  const bytes = receive(delivery.bytes(), start, most, (upTo) => reserveQuota(options, upload, upTo));
+  const hashed = start === 0 ? digestWhileReading(bytes) : null;
+  const size = await appendToStaged(options, upload, start, hashed?.bytes ?? bytes);
   if (whole || size === length)
-    return { size, file: await complete(options, upload, hashed?.digest() ?? null) };
-  if (length === null) await hold(options, upload, () => size);
+    return { size, file: await completeUpload(options, upload, hashed?.digest() ?? null) };
+  if (length === null) await holdQuota(options, upload, () => size);
   return { size, file: null };
 }
 
 /** Adds bytes to what is staged, and keeps count of what is durable. */
-async function append(
-  options: Options,
+async function appendToStaged(
+  options: ReceiveOptions,
   upload: LeasedUpload,
   start: number,
   bytes: AsyncIterable<Uint8Array>,
@@ -62,13 +72,13 @@ async function append(
     return progress.synced;
   } catch (error) {
     // What came before a sender broke off was synced; what a failing disk took is dropped.
-    if (staging.cutBack && !isOfNoUse(options, error)) progress.synced = await staging.size(id);
+    if (staging.cutBack && !isUnusableAfter(options, error)) progress.synced = await staging.size(id);
     throw error;
   }
 }
 
 /** What is recorded must never be beyond where new bytes begin: a power loss could make them look as if they were synced. */
-async function recordStart({ database }: Options, upload: LeasedUpload, start: number): Promise<void> {
+async function recordStart({ database }: ReceiveOptions, upload: LeasedUpload, start: number): Promise<void> {
   const { tokenHash, progress } = upload;
   if (progress.synced === start) return;
   await database.query('UPDATE uploads SET synced_bytes = ? WHERE token_hash = ?', start, tokenHash);
@@ -76,22 +86,25 @@ async function recordStart({ database }: Options, upload: LeasedUpload, start: n
 }
 
 /** Begins anew with a file of this length, null where it is not known yet. An empty file is whole at once. */
-export async function begin(
-  options: Options,
+export async function beginUpload(
+  options: ReceiveOptions,
   upload: LeasedUpload,
   fileLength: number | null,
 ): Promise<Received> {
   const length = checkLength(upload, fileLength, 0, options.files.maxFileSize);
   await reset(options, upload);
-  if (length !== null) await reserve(options, upload, length);
+  if (length !== null) await reserveQuota(options, upload, length);
   await declare(options, upload, length);
   if (length !== 0) return { size: 0, file: null };
-  return { size: 0, file: await salvaging(options, upload, () => complete(options, upload, null)) };
+  return {
+    size: 0,
+    file: await salvageOnFailure(options, upload, () => completeUpload(options, upload, null)),
+  };
 }
 
 /** Makes the file of an upload whose bytes are all here. */
-export async function complete(
-  { files, clock }: Options,
+export async function completeUpload(
+  { files, clock }: ReceiveOptions,
   upload: LeasedUpload,
   digest: Digest | null,
 ): Promise<StoredFile> {
@@ -120,45 +133,45 @@ export async function complete(
 }
 
 /** Drops what was sent: the upload can be tried again from the start. Bytes first: the disk may be full. */
-export async function reset(options: Options, upload: LeasedUpload): Promise<void> {
+export async function reset(options: ReceiveOptions, upload: LeasedUpload): Promise<void> {
   await options.storage.staging.discard(upload.id);
   upload.progress.synced = 0;
-  await hold(options, upload, () => 0);
+  await holdQuota(options, upload, () => 0);
 }
 
 /** Failures after which what was sent is of no use. After all others, the sender may go on with it. */
 const refusals = ['too_large', 'size_mismatch', 'hash_mismatch', 'quota_exceeded', 'storage_full'] as const;
 
 /** A disk that fails is no place for more; a store that others use too is out of reach for a while. */
-const isOfNoUse = ({ storage }: Options, error: unknown): boolean =>
+const isUnusableAfter = ({ storage }: ReceiveOptions, error: unknown): boolean =>
   refusals.some((code) => isWorkcrateError(error, code)) ||
   (!storage.isShared && isWorkcrateError(error, 'storage_failed'));
 
 /** Leaves of a transfer that fails what can be gone on with, or nothing. */
-export async function salvaging<T>(
-  options: Options,
+export async function salvageOnFailure<T>(
+  options: ReceiveOptions,
   upload: LeasedUpload,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (isOfNoUse(options, error)) await reset(options, upload);
+    if (isUnusableAfter(options, error)) await reset(options, upload);
     else if (upload.declaredSize === null) await holdWhatCame(options, upload);
     throw error;
   }
 }
 
-async function holdWhatCame(options: Options, upload: LeasedUpload): Promise<void> {
+async function holdWhatCame(options: ReceiveOptions, upload: LeasedUpload): Promise<void> {
   const size = await options.storage.staging.size(upload.id);
-  await hold(options, upload, () => size);
+  await holdQuota(options, upload, () => size);
 }
 
-const reserve = (options: Options, upload: LeasedUpload, upTo: number): Promise<void> =>
-  hold(options, upload, (held) => Math.max(held, upTo));
+const reserveQuota = (options: ReceiveOptions, upload: LeasedUpload, upTo: number): Promise<void> =>
+  holdQuota(options, upload, (held) => Math.max(held, upTo));
 
 /** Remembers how long the file will be, where that was left open. */
-async function declare({ database }: Options, upload: Upload, length: number | null): Promise<void> {
+async function declare({ database }: ReceiveOptions, upload: Upload, length: number | null): Promise<void> {
   if (length === upload.declaredSize) return;
   await database.query('UPDATE uploads SET declared_size = ? WHERE token_hash = ?', length, upload.tokenHash);
 }
@@ -170,11 +183,12 @@ function checkLength(
   end: number,
   most: number,
 ): number | null {
-  if (fileLength !== null && fileLength > (declaredSize ?? most)) throw tooLarge(declaredSize ?? most);
+  if (fileLength !== null && fileLength > (declaredSize ?? most))
+    throw fileTooLargeError(declaredSize ?? most);
   if (fileLength !== null && declaredSize !== null && fileLength !== declaredSize)
     throw sizeMismatch(declaredSize, fileLength);
   const length = fileLength ?? declaredSize;
-  if (end > (length ?? most)) throw tooLarge(length ?? most);
+  if (end > (length ?? most)) throw fileTooLargeError(length ?? most);
   return length;
 }
 
@@ -183,7 +197,7 @@ const leastAhead = 64 * 1024;
 const mostAhead = 64 * 1024 * 1024;
 
 /**
- * Bounds bytes on their way in: at most `most` in all, and never more than there is room for. `reserve`
+ * Bounds bytes on their way in: at most `most` in all, and never more than there is room for. `reserveQuota`
  * makes sure of room for that many bytes of the file, or rejects.
  */
 async function* receive(
@@ -196,7 +210,7 @@ async function* receive(
   let room = from;
   for await (const chunk of bytes) {
     size += chunk.length;
-    if (size > most) throw tooLarge(most);
+    if (size > most) throw fileTooLargeError(most);
     if (size > room) room = await reserveAhead(size, most, reserve);
     yield chunk;
   }
@@ -224,7 +238,7 @@ const leastProgress = 1024;
 
 /**
  * The bytes of a request. A sender that goes away is `upload_incomplete`, one that sends next to nothing for
- * `idleMs` is `stalled`; time in which nobody asks for bytes does not count. The connection stays open for
+ * `idleMs` is `senderStalledError`; time in which nobody asks for bytes does not count. The connection stays open for
  * the answer. A client that waits for leave to send gets it here, once the upload is found fit.
  */
 export async function* requestBody(
@@ -253,7 +267,7 @@ export async function* requestBody(
 
 async function within<T>(milliseconds: number, reading: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(stalled()), milliseconds);
+  const timer = setTimeout(() => reject(senderStalledError()), milliseconds);
   try {
     return await Promise.race([
       reading.catch((cause: unknown) => {
@@ -274,7 +288,7 @@ function incomplete(cause?: unknown): WorkcrateError {
   );
 }
 
-function stalled(): WorkcrateError {
+function senderStalledError(): WorkcrateError {
   return new WorkcrateError(
     'stalled',
     'No bytes came for too long. Continue from the Upload-Offset that HEAD returns.',

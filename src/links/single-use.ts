@@ -14,26 +14,26 @@ import type { Log } from '../observability/log.ts';
 import type { OpenObject } from '../storage/storage.ts';
 import type { ObjectRange, Segment } from '../transfer/transfer.ts';
 import { isWhole, joinRanges, type ByteRange } from './download-response.ts';
-import { linkFromRow, linkNotFound, stateOf, type Link, type LinksOptions } from './link.ts';
+import { linkFromRow, linkNotFound, getLinkState, type Link, type LinksOptions } from './link.ts';
 
 /** What a link needs that may be downloaded once: one transfer at a time, and how far it has come. */
 export function createSingleUse(options: LinksOptions) {
   const { database, clock } = options;
   return {
     /** The right to be the one transfer, or null while another has it. */
-    lease: (link: Link): Promise<Lease | null> =>
-      takeLease(options, 'links', link.tokenHash, randomBytes(8).toString('hex')),
+    lease: (link: Link): Promise<RowLease | null> =>
+      takeRowLease(options, 'links', link.tokenHash, randomBytes(8).toString('hex')),
 
     /** How far the link has been delivered, read under its lease; `link_not_found` if it is used up. */
     async delivered(link: Link): Promise<number> {
       const [row] = await database.query('SELECT * FROM links WHERE token_hash = ?', link.tokenHash);
       const now = row ? linkFromRow(row) : null;
-      if (!now || stateOf(now, clock()) !== 'active') throw linkNotFound();
+      if (!now || getLinkState(now, clock()) !== 'active') throw linkNotFound();
       return now.delivered;
     },
 
     /** Uses the link up; `link_not_found` if the lease has been lost meanwhile. */
-    async use(link: Link, lease: Lease): Promise<void> {
+    async use(link: Link, lease: RowLease): Promise<void> {
       const used = await database.query(
         'UPDATE links SET consumed_at = ? WHERE token_hash = ? AND lease_holder = ? AND consumed_at IS NULL RETURNING id',
         clock(),
@@ -44,7 +44,7 @@ export function createSingleUse(options: LinksOptions) {
     },
 
     /** Notes how far the link was delivered, short of its end. */
-    async deliver(link: Link, lease: Lease, upTo: number): Promise<void> {
+    async deliver(link: Link, lease: RowLease, upTo: number): Promise<void> {
       await database.query(
         'UPDATE links SET delivered = ?, consumed_at = NULL WHERE token_hash = ? AND lease_holder = ?',
         upTo,
@@ -54,7 +54,7 @@ export function createSingleUse(options: LinksOptions) {
     },
 
     /** Opens a used link again, once: a client that resets the connection each time would have no end of copies. */
-    async reopen(link: Link, lease: Lease): Promise<void> {
+    async reopen(link: Link, lease: RowLease): Promise<void> {
       await database.query(
         'UPDATE links SET consumed_at = NULL, reopened = 1 WHERE token_hash = ? AND lease_holder = ? AND reopened = 0',
         link.tokenHash,
@@ -64,11 +64,11 @@ export function createSingleUse(options: LinksOptions) {
   };
 }
 
-const leaseMs = 30_000;
+const transferLeaseMs = 30_000;
 const retryMs = 500;
 
 /** The right of one transfer to be the only one on its upload or single-use link. Dispose to give it back. */
-export interface Lease extends AsyncDisposable {
+export interface RowLease extends AsyncDisposable {
   readonly holder: string;
   /**
    * Writes these columns and gives the lease back, in one statement: whether the lease was still this one. Where that
@@ -79,7 +79,7 @@ export interface Lease extends AsyncDisposable {
 
 type LeasedTable = 'uploads' | 'links';
 
-interface LeaseOptions {
+interface RowLeaseOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
@@ -93,7 +93,7 @@ const toRow = (table: LeasedTable, tokenHash: string): LeasedRow => ({
   free: { lease_holder: null, lease_until: null },
 });
 
-const toTime = ({ database, clock }: Omit<LeaseOptions, 'log'>) => ({
+const toTime = ({ database, clock }: Omit<RowLeaseOptions, 'log'>) => ({
   clock,
   sharedClock: database.sharedClock,
 });
@@ -102,22 +102,22 @@ const toTime = ({ database, clock }: Omit<LeaseOptions, 'log'>) => ({
  * Takes the lease, or gives null where another transfer has it. It is renewed while it is held, together with what
  * `progress` gives.
  */
-export async function takeLease(
-  options: LeaseOptions,
+export async function takeRowLease(
+  options: RowLeaseOptions,
   table: LeasedTable,
   tokenHash: string,
   holder: string,
   progress: () => LeaseColumns = () => ({}),
-): Promise<Lease | null> {
+): Promise<RowLease | null> {
   const { database, log } = options;
   const acquired = await acquireLease({
     database,
     row: toRow(table, tokenHash),
     holder,
     time: toTime(options),
-    leaseMs,
+    leaseMs: transferLeaseMs,
     renewal: {
-      everyMs: leaseMs / 3,
+      everyMs: transferLeaseMs / 3,
       columns: progress,
       onError: (error) => log.warn('lease.renew_failed', { table, error }),
     },
@@ -146,7 +146,7 @@ export async function takeLease(
 
 /** Until the lease has run out by itself. */
 async function retry(giveBack: () => Promise<unknown>): Promise<void> {
-  for (let waited = 0; waited < leaseMs; waited += retryMs) {
+  for (let waited = 0; waited < transferLeaseMs; waited += retryMs) {
     await pause(retryMs, undefined, { ref: false });
     try {
       await giveBack();
@@ -158,7 +158,7 @@ async function retry(giveBack: () => Promise<unknown>): Promise<void> {
 }
 
 /** The condition that nobody has the lease of a row. */
-export const idleLease = (options: Omit<LeaseOptions, 'log'>): Fragment =>
+export const idleLease = (options: Omit<RowLeaseOptions, 'log'>): Fragment =>
   toIdleCondition('lease_until', toTime(options));
 
 /** Ends the leases that a crash left, where this process alone uses the database. */
@@ -169,7 +169,7 @@ export async function dropLeases(database: Database): Promise<void> {
     );
 }
 
-export function lengthOf(segment: Segment): number {
+export function countSegmentBytes(segment: Segment): number {
   return 'bytes' in segment ? segment.bytes.length : segment.end - segment.start;
 }
 
@@ -179,7 +179,8 @@ export async function* lastByteAfter(act: () => Promise<void>, segment: Segment)
     yield { bytes: segment.bytes.subarray(0, -1) };
     await act();
     yield { bytes: segment.bytes.subarray(-1) };
-  } else if (segment.object.descriptor === null) yield { ...segment, object: reading(act, segment) };
+  } else if (segment.object.descriptor === null)
+    yield { ...segment, object: readWithLastByteHook(act, segment) };
   else {
     const last = segment.end - 1;
     yield { ...segment, end: last };
@@ -189,7 +190,7 @@ export async function* lastByteAfter(act: () => Promise<void>, segment: Segment)
 }
 
 /** In one read: a second one, for a byte, may cost as much as the first. */
-function reading(act: () => Promise<void>, { object }: ObjectRange): OpenObject {
+function readWithLastByteHook(act: () => Promise<void>, { object }: ObjectRange): OpenObject {
   return {
     size: object.size,
     descriptor: null,
@@ -209,7 +210,7 @@ function reading(act: () => Promise<void>, { object }: ObjectRange): OpenObject 
   };
 }
 
-const mostLinks = 1000;
+const maxCoveredLinks = 1000;
 const mostPieces = 100;
 
 /**
@@ -219,7 +220,7 @@ const mostPieces = 100;
  * too many.
  */
 export function createCoverage() {
-  const gathered = new BoundedMap<string, ByteRange[]>({ mostEntries: mostLinks });
+  const gathered = new BoundedMap<string, ByteRange[]>({ mostEntries: maxCoveredLinks });
 
   function keep(link: string, pieces: ByteRange[]): void {
     if (pieces.length === 0 || pieces.length > mostPieces) gathered.delete(link);

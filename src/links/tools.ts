@@ -125,7 +125,7 @@ function bundleFiles(options: LinkToolsOptions): Tool {
     auditFields: { subject: ['filename'], files: ['file_ids'], newToken: 'token' },
     async handle(input, { caller, signal, progress }) {
       const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
-      const report = throttled((done, total) => progress(done, total, 'hashing the archive'));
+      const report = throttleProgress((done, total) => progress(done, total, 'hashing the archive'));
       const shared = await options.links.bundle(caller, input.file_ids, input.filename, given, {
         signal,
         report,
@@ -136,7 +136,9 @@ function bundleFiles(options: LinkToolsOptions): Tool {
 }
 
 /** A message for each chunk of 10 GB would cost more than the work it tells of. */
-function throttled(report: (done: number, total: number) => void): (done: number, total: number) => void {
+function throttleProgress(
+  report: (done: number, total: number) => void,
+): (done: number, total: number) => void {
   let next = 0;
   return (done, total) => {
     if (performance.now() < next) return;
@@ -145,13 +147,13 @@ function throttled(report: (done: number, total: number) => void): (done: number
   };
 }
 
-const reference = z.strictObject({
+const linkReferenceSchema = z.strictObject({
   token: z.string().min(1).max(4096).optional().describe('The token of a link, or its URL'),
   link_id: z.string().min(1).max(200).optional().describe('Or its link_id, from link_status'),
 });
 
 /** A URL ends with its token. */
-function referenceOf({ token, link_id }: z.output<typeof reference>): string {
+function demandLinkReference({ token, link_id }: z.output<typeof linkReferenceSchema>): string {
   const given = token ?? link_id;
   if (given === undefined || (token !== undefined && link_id !== undefined))
     throw new WorkcrateError('invalid_input', 'Give either token or link_id.');
@@ -164,7 +166,7 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
     group: 'files',
     title: 'See how a link was used',
     description: 'Shows whether a link still works, and how often, how much and when it was downloaded.',
-    input: reference,
+    input: linkReferenceSchema,
     output: z.object({
       link_id: z.string(),
       state: z.enum(['active', 'used', 'revoked', 'expired', 'gone']),
@@ -179,7 +181,7 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['filename', 'link_id'] },
     async handle(input, { caller }) {
-      const { link, state, download, isGone } = await links.status(caller, referenceOf(input));
+      const { link, state, download, isGone } = await links.status(caller, demandLinkReference(input));
       const shown = state === 'active' && isGone ? ('gone' as const) : state;
       const hidden = download === null && !isGone ? ' Its target cannot be reached now.' : '';
       const why =
@@ -208,12 +210,12 @@ function revokeLink({ links }: LinkToolsOptions): Tool {
     group: 'files',
     title: 'End a link',
     description: 'Ends a link at once. The file is kept; delete_file removes it.',
-    input: reference,
+    input: linkReferenceSchema,
     output: z.object({ link_id: z.string(), revoked: z.boolean() }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['link_id'] },
     async handle(input, { caller }) {
-      const link = await links.revoke(caller, referenceOf(input));
+      const link = await links.revoke(caller, demandLinkReference(input));
       return { text: `Link ${link.id} is revoked.`, structured: { link_id: link.id, revoked: true } };
     },
   });

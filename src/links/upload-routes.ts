@@ -27,22 +27,22 @@ export function createUploadRoute(options: UploadRouteOptions) {
     const bodyLength = lengthHeader(req, 'content-length');
     const bytes = () => requestBody(req, res, idleMs);
     const take: TakeBytes = (delivery) =>
-      counted(options, uploads.write(token, { ...delivery, bodyLength, bytes }));
+      countTransfer(options, uploads.write(token, { ...delivery, bodyLength, bytes }));
     // Set here, it stands on errors too.
-    res.setHeader('Tus-Resumable', tusVersion);
+    res.setHeader('Tus-Resumable', supportedTusVersion);
     if (!speaksVersion(req, res)) return;
-    switch (methodOf(req)) {
+    switch (getTusMethod(req)) {
       case 'PUT':
-        return await put(req, res, take);
+        return await answerPut(req, res, take);
       case 'GET':
-        return await tell(uploads, res, token);
+        return await answerUploadState(uploads, res, token);
       default:
         return await answerTus({ ...options, req, res, token, take });
     }
   };
 }
 
-async function put(req: IncomingMessage, res: ServerResponse, take: TakeBytes): Promise<void> {
+async function answerPut(req: IncomingMessage, res: ServerResponse, take: TakeBytes): Promise<void> {
   if (req.headers['content-range'] !== undefined)
     throw new WorkcrateError(
       'invalid_input',
@@ -50,16 +50,16 @@ async function put(req: IncomingMessage, res: ServerResponse, take: TakeBytes): 
     );
   const { file } = await take({ offset: null, fileLength: lengthHeader(req, 'content-length') });
   if (!file) throw new WorkcrateError('internal', 'A whole upload made no file.');
-  answerJson(res, 201, receipt(file));
+  answerJson(res, 201, toReceipt(file));
 }
 
 /** What a sender needs to know of the file that its bytes became. */
-function receipt(file: StoredFile) {
+function toReceipt(file: StoredFile) {
   return { file_id: file.id, filename: file.name, size: file.size, sha256: file.sha256 };
 }
 
 /** For a sender whose connection was lost together with the answer. */
-async function tell(uploads: Uploads, res: ServerResponse, token: string): Promise<void> {
+async function answerUploadState(uploads: Uploads, res: ServerResponse, token: string): Promise<void> {
   const { upload, offset } = await uploads.standing(token);
   const file = await uploads.file(upload);
   answerJson(res, 200, {
@@ -67,11 +67,14 @@ async function tell(uploads: Uploads, res: ServerResponse, token: string): Promi
     offset,
     size: upload.declaredSize,
     expiresAt: new Date(upload.expiresAt).toISOString(),
-    ...(file ? { file: receipt(file) } : {}),
+    ...(file ? { file: toReceipt(file) } : {}),
   });
 }
 
-async function counted({ metrics, log }: UploadRouteOptions, work: Promise<Received>): Promise<Received> {
+async function countTransfer(
+  { metrics, log }: UploadRouteOptions,
+  work: Promise<Received>,
+): Promise<Received> {
   metrics.transfers.in++;
   try {
     const received = await work;
@@ -98,7 +101,7 @@ async function counted({ metrics, log }: UploadRouteOptions, work: Promise<Recei
  * given out by request_upload, so creation by POST only answers where it is. By hand, since the library
  * keeps its own ids, store and locks, where here the token, the storage port and the lease are these.
  */
-const tusVersion = '1.0.0';
+const supportedTusVersion = '1.0.0';
 
 const offsetType = 'application/offset+octet-stream';
 
@@ -111,15 +114,15 @@ interface TusExchange extends UploadRouteOptions {
 
 /** One handler for each method of the protocol. */
 async function answerTus(exchange: TusExchange): Promise<void> {
-  switch (methodOf(exchange.req)) {
+  switch (getTusMethod(exchange.req)) {
     case 'OPTIONS':
-      return options(exchange);
+      return answerTusOptions(exchange);
     case 'HEAD':
-      return head(exchange);
+      return answerTusHead(exchange);
     case 'POST':
-      return create(exchange);
+      return answerTusCreate(exchange);
     case 'PATCH':
-      return patch(exchange);
+      return answerTusPatch(exchange);
     case 'DELETE':
       return terminate(exchange);
     default:
@@ -133,38 +136,38 @@ async function answerTus(exchange: TusExchange): Promise<void> {
 /** Answers a client that speaks another version. One that names none may be curl and knows what it does. */
 function speaksVersion(req: IncomingMessage, res: ServerResponse): boolean {
   const asked = req.headers['tus-resumable'];
-  if (asked === undefined || asked === tusVersion || req.method === 'OPTIONS') return true;
-  const error = `This server supports only tus ${tusVersion}. Use a client of that version, or PUT.`;
-  answerJson(res, 412, { error, code: 'unsupported' }, { 'Tus-Version': tusVersion });
+  if (asked === undefined || asked === supportedTusVersion || req.method === 'OPTIONS') return true;
+  const error = `This server supports only tus ${supportedTusVersion}. Use a client of that version, or PUT.`;
+  answerJson(res, 412, { error, code: 'unsupported' }, { 'Tus-Version': supportedTusVersion });
   return false;
 }
 
 /** Clients behind proxies that know no PATCH say it in a header. */
-function methodOf(req: IncomingMessage): string {
+function getTusMethod(req: IncomingMessage): string {
   const override = req.method === 'POST' ? req.headers['x-http-method-override'] : undefined;
   return typeof override === 'string' ? override.toUpperCase() : (req.method ?? '');
 }
 
-function options({ res, maxFileSize }: TusExchange): void {
+function answerTusOptions({ res, maxFileSize }: TusExchange): void {
   answer(res, 204, {
-    'Tus-Version': tusVersion,
+    'Tus-Version': supportedTusVersion,
     'Tus-Extension': 'creation,creation-defer-length,expiration,termination',
     'Tus-Max-Size': maxFileSize,
   });
 }
 
-async function head({ uploads, res, token }: TusExchange): Promise<void> {
+async function answerTusHead({ uploads, res, token }: TusExchange): Promise<void> {
   const { upload, offset } = await uploads.standing(token);
   const length = upload.declaredSize;
   answer(res, 200, {
     'Upload-Offset': offset,
     ...(length === null ? { 'Upload-Defer-Length': 1 } : { 'Upload-Length': length }),
-    ...expiry(upload),
+    ...toExpiryHeader(upload),
     ...(upload.fileId === null ? {} : { 'Workcrate-File-Id': upload.fileId }),
   });
 }
 
-async function create({ uploads, req, res, token, urlOf }: TusExchange): Promise<void> {
+async function answerTusCreate({ uploads, req, res, token, urlOf }: TusExchange): Promise<void> {
   const length = lengthHeader(req, 'upload-length');
   const deferred = req.headers['upload-defer-length'];
   if (length === null ? deferred !== '1' : deferred !== undefined)
@@ -173,10 +176,14 @@ async function create({ uploads, req, res, token, urlOf }: TusExchange): Promise
       'POST needs either Upload-Length or Upload-Defer-Length: 1. To send a whole file at once, use PUT.',
     );
   const { file } = await uploads.begin(token, length);
-  answer(res, 201, { Location: urlOf(token), ...expiry(await uploads.find(token)), ...receiptHeaders(file) });
+  answer(res, 201, {
+    Location: urlOf(token),
+    ...toExpiryHeader(await uploads.find(token)),
+    ...receiptHeaders(file),
+  });
 }
 
-async function patch({ uploads, req, res, token, take }: TusExchange): Promise<void> {
+async function answerTusPatch({ uploads, req, res, token, take }: TusExchange): Promise<void> {
   if (req.headers['content-type'] !== offsetType) {
     const error = `PATCH needs Content-Type: ${offsetType}.`;
     return answerJson(res, 415, { error, code: 'unsupported' });
@@ -187,7 +194,7 @@ async function patch({ uploads, req, res, token, take }: TusExchange): Promise<v
   const { expiresAt } = await uploads.find(token);
   try {
     const { size, file } = await take({ offset, fileLength: lengthHeader(req, 'upload-length') });
-    answer(res, 204, { 'Upload-Offset': size, ...expiry({ expiresAt }), ...receiptHeaders(file) });
+    answer(res, 204, { 'Upload-Offset': size, ...toExpiryHeader({ expiresAt }), ...receiptHeaders(file) });
   } catch (error) {
     if (isWorkcrateError(error, 'offset_conflict')) res.setHeader('Upload-Offset', error.details['offset']!);
     throw error;
@@ -199,7 +206,7 @@ async function terminate({ uploads, res, token }: TusExchange): Promise<void> {
   answer(res, 204, {});
 }
 
-function expiry({ expiresAt }: Pick<Upload, 'expiresAt'>): Record<string, string> {
+function toExpiryHeader({ expiresAt }: Pick<Upload, 'expiresAt'>): Record<string, string> {
   return { 'Upload-Expires': new Date(expiresAt).toUTCString() };
 }
 

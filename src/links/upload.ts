@@ -4,7 +4,7 @@ import { WorkcrateError } from '../errors.ts';
 import type { Digest, Files } from '../files/files.ts';
 
 /** What the server asked for by an upload, so that it finds again what came. */
-export interface Purpose {
+export interface UploadPurpose {
   /** The same for all uploads of a user that are to bring the same thing. No longer than a hash. */
   readonly key: string;
   /** What whoever asked has to know of it later, at any server. */
@@ -28,7 +28,7 @@ export interface Upload {
   /** The file that it became, once it is whole. */
   readonly fileId: string | null;
   /** Null where a user wanted to send, and where what came was claimed. */
-  readonly purpose: Purpose | null;
+  readonly purpose: UploadPurpose | null;
   /** How many bytes were durable when this was last recorded; null where that was begun by an older release. */
   readonly syncedBytes: number | null;
 }
@@ -66,7 +66,7 @@ export function uploadFromRow(row: Row): Upload {
   };
 }
 
-function purposeFrom({ purpose, purpose_note: note }: Row): Purpose | null {
+function purposeFrom({ purpose, purpose_note: note }: Row): UploadPurpose | null {
   return purpose === null ? null : { key: purpose as string, note: note as string };
 }
 
@@ -115,7 +115,7 @@ interface QuotaOptions {
 }
 
 /** Makes that much of the quota this upload's own, or rejects; what it holds above that is given back. */
-export async function hold(
+export async function holdQuota(
   { database, files }: QuotaOptions,
   upload: LeasedUpload,
   bytes: (held: number) => number,
@@ -187,7 +187,7 @@ export function createPurposes({ database, clock }: { database: Database; clock:
   };
 }
 
-const mostKnown = 1000;
+const maxKnownPurposes = 1000;
 
 /**
  * What was looked for in vain since anything was last written: each call for a file that is remembered looks here first.
@@ -198,7 +198,7 @@ function emptiness({ version }: Database): () => Set<string> | null {
   return () => {
     const now = version();
     // Anew, not cleared: a look that is under way must not add to what is known of a later version.
-    if (now !== knownAt || known.size >= mostKnown) [known, knownAt] = [new Set(), now];
+    if (now !== knownAt || known.size >= maxKnownPurposes) [known, knownAt] = [new Set(), now];
     return now === null ? null : known;
   };
 }

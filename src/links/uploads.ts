@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto';
 import type { Queries } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { cleanFilename } from '../filenames.ts';
-import { mediaTypeOf, type StoredFile } from '../files/files.ts';
+import { guessMediaType, type StoredFile } from '../files/files.ts';
 import { isLocal, type Caller } from '../identity.ts';
 import { demandStanding } from '../users/users.ts';
 import { hashToken, isToken, newToken, type LinksOptions } from './link.ts';
 import {
-  begin,
-  complete,
+  beginUpload,
+  completeUpload,
   cutToRecord,
   reset,
-  salvaging,
+  salvageOnFailure,
   surelyHere,
-  take,
+  receiveBytes,
   type Delivery,
   type Received,
 } from './receive.ts';
-import { idleLease, takeLease, type Lease } from './single-use.ts';
+import { idleLease, takeRowLease, type RowLease } from './single-use.ts';
 import {
   createPurposes,
   uploadBusy,
@@ -25,7 +25,7 @@ import {
   uploadNotFound,
   uploadUsed,
   type LeasedUpload,
-  type Purpose,
+  type UploadPurpose,
   type Upload,
   type UploadProgress,
 } from './upload.ts';
@@ -65,7 +65,7 @@ export function createUploads(options: LinksOptions) {
     const progress: UploadProgress = { synced: null, isComplete: false };
     const synced = () => (progress.synced === null ? {} : { synced_bytes: progress.synced });
     const holder = randomBytes(8).toString('hex');
-    await using lease = await takeLease(options, 'uploads', tokenHash, holder, synced);
+    await using lease = await takeRowLease(options, 'uploads', tokenHash, holder, synced);
     if (!lease) throw uploadBusy();
     const upload = await findHashed(tokenHash);
     if (upload.fileId !== null) throw uploadUsed();
@@ -85,7 +85,7 @@ export function createUploads(options: LinksOptions) {
    * Records how far the upload has come before that is acknowledged. Whoever is still sending may go on for as long
    * again, however long it takes in all.
    */
-  async function recordProgress(lease: Lease, upload: Upload, progress: UploadProgress): Promise<void> {
+  async function recordProgress(lease: RowLease, upload: Upload, progress: UploadProgress): Promise<void> {
     if (progress.isComplete) return;
     const expires_at = Math.max(upload.expiresAt, clock() + options.uploadTtl * 1000);
     const synced_bytes = progress.synced;
@@ -97,7 +97,7 @@ export function createUploads(options: LinksOptions) {
     try {
       await writing(token, async (upload) => {
         if ((await cutToRecord(options, upload)) !== upload.declaredSize) return;
-        await salvaging(options, upload, () => complete(options, upload, null));
+        await salvageOnFailure(options, upload, () => completeUpload(options, upload, null));
       });
     } catch (error) {
       if (!isWorkcrateError(error, 'upload_used')) throw error;
@@ -146,12 +146,14 @@ export function createUploads(options: LinksOptions) {
       const upload = await find(token);
       // Before the lease: who tries again and again must not use up what is kept free for deleting.
       await files.demandSpace(delivery.bodyLength ?? 0);
-      return writingTo(upload, (leased) => salvaging(options, leased, () => take(options, leased, delivery)));
+      return writingTo(upload, (leased) =>
+        salvageOnFailure(options, leased, () => receiveBytes(options, leased, delivery)),
+      );
     },
 
     /** Begins anew with a file of this length, null where it is not known yet. An empty file is whole at once. */
     begin: (token: string, fileLength: number | null): Promise<Received> =>
-      writing(token, (upload) => begin(options, upload, fileLength)),
+      writing(token, (upload) => beginUpload(options, upload, fileLength)),
 
     /** Gives the right up: what was sent is dropped, the link is dead. */
     withdraw: (token: string): Promise<void> => writing(token, end),
@@ -209,11 +211,11 @@ export interface UploadRequest {
   readonly mediaType: string | null;
   readonly keepSeconds: number;
   /** Where the server asks for it by itself, rather than a user who wants to send. */
-  readonly purpose?: Purpose;
+  readonly purpose?: UploadPurpose;
 }
 
 /** Rights to send that one user may have open: they cost nothing, and so no quota bounds them. */
-const mostOpen = 1000;
+const maxOpenUploads = 1000;
 
 function mintUpload(caller: Caller, request: UploadRequest, now: number, ttlSeconds: number) {
   const token = newToken();
@@ -223,7 +225,7 @@ function mintUpload(caller: Caller, request: UploadRequest, now: number, ttlSeco
     id: `up-${randomBytes(12).toString('hex')}`,
     owner: caller.user,
     name,
-    mediaType: request.mediaType ?? mediaTypeOf(name),
+    mediaType: request.mediaType ?? guessMediaType(name),
     declaredSize: request.size,
     declaredSha256: request.sha256,
     keepSeconds: request.keepSeconds,
@@ -237,10 +239,10 @@ function mintUpload(caller: Caller, request: UploadRequest, now: number, ttlSeco
   return { token, upload };
 }
 
-type Options = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
+type UploadsContext = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
 
 /** Writes down that a file may be sent. Where a user has too many open, those that the server asked for give way. */
-async function promiseUpload(options: Options, caller: Caller, upload: Upload): Promise<void> {
+async function promiseUpload(options: UploadsContext, caller: Caller, upload: Upload): Promise<void> {
   const { database, storage } = options;
   if (isLocal(caller) && (await insert(database, upload))) return;
   const gone = await database.transaction(async (tx) => {
@@ -261,7 +263,7 @@ async function insert(database: Queries, upload: Upload): Promise<boolean> {
   const made = await database.query(
     `INSERT INTO uploads (token_hash, id, owner, name, media_type, declared_size, declared_sha256, keep_seconds, created_at, expires_at, purpose, purpose_note, synced_bytes)
      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0
-     WHERE (SELECT COUNT(*) FROM uploads WHERE owner = ? AND expires_at > ? AND file_id IS NULL) < ${mostOpen}
+     WHERE (SELECT COUNT(*) FROM uploads WHERE owner = ? AND expires_at > ? AND file_id IS NULL) < ${maxOpenUploads}
      RETURNING id`,
     upload.tokenHash,
     upload.id,
@@ -285,7 +287,11 @@ async function insert(database: Queries, upload: Upload): Promise<boolean> {
  * Ends the oldest right of the same user that the server asked for and nobody is sending by: it can be asked for anew.
  * Null where there is none.
  */
-async function giveWay(options: Options, tx: Queries, { owner, createdAt }: Upload): Promise<string | null> {
+async function giveWay(
+  options: UploadsContext,
+  tx: Queries,
+  { owner, createdAt }: Upload,
+): Promise<string | null> {
   const idle = idleLease(options);
   // Twice, since another may begin to send between the two.
   const [row] = await tx.query(
@@ -307,7 +313,7 @@ async function giveWay(options: Options, tx: Queries, { owner, createdAt }: Uplo
 function tooManyOpen(): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
-    `You have ${mostOpen} upload links that wait for their files, which is the limit. Use them, or wait until they expire.`,
-    { details: { mostUploads: mostOpen } },
+    `You have ${maxOpenUploads} upload links that wait for their files, which is the limit. Use them, or wait until they expire.`,
+    { details: { mostUploads: maxOpenUploads } },
   );
 }

@@ -15,11 +15,11 @@ export interface WebhookOptions {
   readonly log: Log;
 }
 
-const mostAttempts = 8;
-const mostWaiting = 10_000;
+const maxWebhookAttempts = 8;
+const maxWaitingEvents = 10_000;
 /** The URL is the operator's; what is answered is not read. */
 const policy: FetchPolicy = { timeoutMs: 10_000, maxBytes: 0, privateAddresses: 'allowed' };
-const pollMs = 1000;
+const webhookPollMs = 1000;
 
 /**
  * Tells a URL of every completed export and every completed download. Events wait in the database, so that none is lost by a restart;
@@ -32,7 +32,7 @@ export function createWebhook(options: WebhookOptions) {
   const stop = new AbortController();
   let running = Promise.resolve();
   let pending = false;
-  const timer = url === null ? null : setInterval(deliverSoon, pollMs).unref();
+  const timer = url === null ? null : setInterval(deliverSoon, webhookPollMs).unref();
 
   function deliverSoon(): void {
     if (pending) return;
@@ -57,8 +57,8 @@ export function createWebhook(options: WebhookOptions) {
   /** A receiver that is away for long must not fill the database. */
   async function isFull(): Promise<boolean> {
     const [row] = await database.query<{ count: number }>('SELECT COUNT(*) AS count FROM outbox');
-    const full = (row?.count ?? 0) >= mostWaiting;
-    if (full) log.error('webhook.dropped', { waiting: mostWaiting });
+    const full = (row?.count ?? 0) >= maxWaitingEvents;
+    if (full) log.error('webhook.dropped', { waiting: maxWaitingEvents });
     return full;
   }
 
@@ -69,7 +69,7 @@ export function createWebhook(options: WebhookOptions) {
     failure: string,
   ): Promise<void> {
     log.warn('webhook.not_delivered', { id, attempt: attempts + 1, failure });
-    if (attempts + 1 >= mostAttempts) return void (await forget(id));
+    if (attempts + 1 >= maxWebhookAttempts) return void (await forget(id));
     const wait = 1000 * 4 ** attempts;
     await database.query(
       'UPDATE outbox SET attempts = attempts + 1, next_at = ? WHERE id = ?',

@@ -8,10 +8,10 @@ interface Handle {
   readonly writeQueueSize?: number;
 }
 
-const handleOf = (socket: Socket) => (socket as Socket & { _handle?: Handle | null })._handle ?? null;
+const getSocketHandle = (socket: Socket) => (socket as Socket & { _handle?: Handle | null })._handle ?? null;
 
 /** The receiving end of one response, whose turn on the socket has come. */
-export class Client {
+export class ResponseClient {
   /** Body bytes that the kernel has taken. */
   sent = 0;
   readonly #res: ServerResponse;
@@ -71,7 +71,7 @@ export class Client {
   withDescriptor(use: (descriptor: number) => number): number {
     this.demandPresence();
     this.#sendHeaders();
-    const descriptor = handleOf(this.#socket)?.fd ?? -1;
+    const descriptor = getSocketHandle(this.#socket)?.fd ?? -1;
     if (descriptor < 0 || this.#socket.writableLength > 0) return -1;
     const moved = use(descriptor);
     if (moved > 0) this.sent += moved;
@@ -99,12 +99,14 @@ export class Client {
 
 /** Whether bytes put into the descriptor are what the client gets: not so with TLS or a wrapped stream. */
 export function isPlainTcp(socket: Socket): boolean {
-  return Object.getPrototypeOf(socket) === Socket.prototype && handleOf(socket)?.constructor.name === 'TCP';
+  return (
+    Object.getPrototypeOf(socket) === Socket.prototype && getSocketHandle(socket)?.constructor.name === 'TCP'
+  );
 }
 
 /** Destroys the socket once nothing has left Node's queue for a whole period. */
 function watchIdle(socket: Socket, idleMs: number): Disposable {
-  const queued = () => handleOf(socket)?.writeQueueSize ?? 0;
+  const queued = () => getSocketHandle(socket)?.writeQueueSize ?? 0;
   let before = queued();
   const timer = setTimeout(() => {
     const now = queued();
@@ -120,11 +122,11 @@ const WORTH_A_WRITE = 16 * 1024;
 
 /** Small stretches collected into one write: a ZIP of 100,000 files, or a small file with its headers. */
 export class Gather {
-  readonly #client: Client;
+  readonly #client: ResponseClient;
   #buffer: PooledBuffer | null = null;
   #filled = 0;
 
-  constructor(client: Client) {
+  constructor(client: ResponseClient) {
     this.#client = client;
   }
 

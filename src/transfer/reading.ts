@@ -1,7 +1,7 @@
 import { read, readSync } from 'node:fs';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { program } from '../program.ts';
-import type { Client } from './client.ts';
+import type { ResponseClient } from './client.ts';
 import type { FileRange } from './transfer.ts';
 
 /** A buffer on loan. Dispose of it only once no read and no write can touch it any more. */
@@ -10,7 +10,7 @@ export interface PooledBuffer extends Disposable {
 }
 
 /** Buffers of one size, of which `kept` wait for the next transfer instead of being collected. */
-class Pool {
+class BufferPool {
   inUse = 0;
   readonly size: number;
   readonly #kept: number;
@@ -33,9 +33,9 @@ class Pool {
   }
 }
 
-const tiny = new Pool(4 * 1024, 256);
-const small = new Pool(64 * 1024, 64);
-const large = new Pool(1024 * 1024, 16);
+const tiny = new BufferPool(4 * 1024, 256);
+const small = new BufferPool(64 * 1024, 64);
+const large = new BufferPool(1024 * 1024, 16);
 /** Slow clients may hold this many large buffers (24 MB); whoever comes after them gets a small one. */
 const LARGE_IN_USE = 24;
 
@@ -67,7 +67,7 @@ export function buffersInUse(): { count: number; bytes: number } {
 const PROMPT_MS = 100;
 
 /** Reads and writes in turn with one buffer at a time, so that a slow client holds no more than that. */
-export async function sendPooled(client: Client, { file, start, end }: FileRange): Promise<void> {
+export async function sendPooled(client: ResponseClient, { file, start, end }: FileRange): Promise<void> {
   for (let at = start, prompt = true; at < end;) {
     using buffer = prompt ? takeLarge() : takeSmall();
     const bytes = buffer.bytes.subarray(0, Math.min(end - at, buffer.bytes.length));
@@ -80,13 +80,13 @@ export async function sendPooled(client: Client, { file, start, end }: FileRange
 }
 
 /** Fills `into` from the file at `position`, or throws: a file that ends early is a failure here. */
-export type Fill = (file: number, into: Buffer, position: number) => void | Promise<void>;
+export type FillBuffer = (file: number, into: Buffer, position: number) => void | Promise<void>;
 
 /** Through the thread pool, so that a slow disk does not hold up other clients. */
 export async function fillInBackground(file: number, into: Buffer, position: number): Promise<void> {
   for (let filled = 0; filled < into.length;) {
     const got = await readOnce(file, into, filled, position + filled);
-    if (got === 0) throw truncated();
+    if (got === 0) throw objectTruncatedError();
     filled += got;
   }
 }
@@ -94,7 +94,7 @@ export async function fillInBackground(file: number, into: Buffer, position: num
 function readOnce(file: number, into: Buffer, offset: number, position: number): Promise<number> {
   return new Promise((resolve, reject) => {
     read(file, into, offset, into.length - offset, position, (error, got) =>
-      error ? reject(unreadable(error)) : resolve(got),
+      error ? reject(objectUnreadableError(error)) : resolve(got),
     );
   });
 }
@@ -103,7 +103,7 @@ function readOnce(file: number, into: Buffer, offset: number, position: number):
 export function fillAtOnce(file: number, into: Buffer, position: number): void {
   for (let filled = 0; filled < into.length;) {
     const got = readOnceNow(file, into, filled, position + filled);
-    if (got === 0) throw truncated();
+    if (got === 0) throw objectTruncatedError();
     filled += got;
   }
 }
@@ -112,21 +112,21 @@ function readOnceNow(file: number, into: Buffer, offset: number, position: numbe
   try {
     return readSync(file, into, offset, into.length - offset, position);
   } catch (error) {
-    throw unreadable(error);
+    throw objectUnreadableError(error);
   }
 }
 
 /** Thrown inside this room to end a transfer whose client went away; it never leaves the room. */
 export class ClientGone extends Error {}
 
-export function truncated(): WorkcrateError {
+export function objectTruncatedError(): WorkcrateError {
   return new WorkcrateError(
     'storage_failed',
     `A stored object is shorter than it was when the download began; run ${program} check --read-data.`,
   );
 }
 
-function unreadable(cause: unknown): WorkcrateError {
+function objectUnreadableError(cause: unknown): WorkcrateError {
   return new WorkcrateError('storage_failed', 'A stored object could not be read; see the cause.', { cause });
 }
 
@@ -136,7 +136,7 @@ export function wrongLength(promised: number): WorkcrateError {
   });
 }
 
-export function errorCodeOf(error: unknown): string {
+export function getErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 

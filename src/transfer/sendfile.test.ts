@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { Client } from './client.ts';
+import { ResponseClient } from './client.ts';
 import {
   BACKENDS,
   bodyOf,
@@ -73,7 +73,7 @@ test('a file on which sendfile does not work is sent by other means', async () =
   await using server = await serve(async (_req, res) => {
     res.writeHead(200, { 'Content-Length': bytes.length });
     assert.ok(res.socket);
-    const client = new Client(res, res.socket, 60_000);
+    const client = new ResponseClient(res, res.socket, 60_000);
     const refuse = () => ((refusals += 1), -1);
     await sendByKernel(client, refuse, { file: object.descriptor ?? -1, start: 0, end: bytes.length });
     await client.end(null);
@@ -89,7 +89,7 @@ test('the descriptor of a socket is never used once the socket was destroyed', a
   await using loopback = await serve(async (_req, res) => {
     res.writeHead(200, { 'Content-Length': 10 });
     assert.ok(res.socket);
-    const client = new Client(res, res.socket, 60_000);
+    const client = new ResponseClient(res, res.socket, 60_000);
     assert.equal(
       client.withDescriptor((descriptor) => (assert.ok(descriptor > 0), 0)),
       0,

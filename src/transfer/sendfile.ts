@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { Client } from './client.ts';
-import { errorCodeOf, fillAtOnce, sendPooled, takeTiny, truncated } from './reading.ts';
+import type { ResponseClient } from './client.ts';
+import { getErrorCode, fillAtOnce, sendPooled, takeTiny, objectTruncatedError } from './reading.ts';
 import type { FileRange } from './transfer.ts';
 
 /**
@@ -25,7 +25,7 @@ function loadFfi(): Ffi | null {
 
 const SIGNATURE = { sendfile: { arguments: ['i32', 'i32', 'pointer', 'u64'], return: 'i64' } } as const;
 
-function bind(ffi: Ffi): Sendfile {
+function bindSendfile(ffi: Ffi): Sendfile {
   const { sendfile } = ffi.dlopen(null, SIGNATURE).functions;
   // On an ArrayBuffer of its own, since the garbage collector may move a small typed array.
   const offset = new BigInt64Array(new ArrayBuffer(8));
@@ -39,14 +39,14 @@ function bind(ffi: Ffi): Sendfile {
 const UNAVAILABLE = new Set(['ERR_ACCESS_DENIED', 'ERR_FFI_CALL_FAILED']);
 
 /** Null on other systems, on 32 bits (another off_t), in a Node without FFI or without leave to use it. */
-function load(): Sendfile | null {
+function loadSendfile(): Sendfile | null {
   if (process.platform !== 'linux' || !/64/.test(process.arch)) return null;
   const ffi = loadFfi();
   if (ffi === null) return null;
   try {
-    return bind(ffi);
+    return bindSendfile(ffi);
   } catch (error) {
-    if (UNAVAILABLE.has(errorCodeOf(error))) return null;
+    if (UNAVAILABLE.has(getErrorCode(error))) return null;
     throw error;
   }
 }
@@ -55,7 +55,7 @@ let loaded: Sendfile | null | undefined;
 
 /** The call, loaded when it is first wanted; null where this process cannot make it. */
 export function sendfileCall(): Sendfile | null {
-  if (loaded === undefined) loaded = load();
+  if (loaded === undefined) loaded = loadSendfile();
   return loaded;
 }
 
@@ -66,17 +66,21 @@ export const TURN_BYTES = 2 * 1024 * 1024;
 const REFUSALS = 8;
 
 /** Lets the kernel move the bytes from the page cache to the socket: nothing is copied through this process. */
-export function sendByKernel(client: Client, sendfile: Sendfile, range: FileRange): void | Promise<void> {
-  const moved = move(client, sendfile, range);
+export function sendByKernel(
+  client: ResponseClient,
+  sendfile: Sendfile,
+  range: FileRange,
+): void | Promise<void> {
+  const moved = moveBytes(client, sendfile, range);
   // What fits into the socket at once, as 100 KB do, is done without a promise.
   if (moved < range.end - range.start) return sendRest(client, sendfile, after(range, moved));
 }
 
-async function sendRest(client: Client, sendfile: Sendfile, range: FileRange): Promise<void> {
+async function sendRest(client: ResponseClient, sendfile: Sendfile, range: FileRange): Promise<void> {
   let [rest, refusals, works] = [range, 0, false];
   while (rest.start < rest.end) {
-    const moved = move(client, sendfile, rest);
-    if (moved === 0) throw truncated();
+    const moved = moveBytes(client, sendfile, rest);
+    if (moved === 0) throw objectTruncatedError();
     works ||= moved > 0;
     rest = after(rest, moved);
     if (moved === TURN_BYTES) await yieldToEventLoop();
@@ -85,7 +89,7 @@ async function sendRest(client: Client, sendfile: Sendfile, range: FileRange): P
   }
 }
 
-function move(client: Client, sendfile: Sendfile, { file, start, end }: FileRange): number {
+function moveBytes(client: ResponseClient, sendfile: Sendfile, { file, start, end }: FileRange): number {
   const asked = Math.min(end - start, TURN_BYTES);
   return client.withDescriptor((socket) => sendfile(socket, file, start, asked));
 }
@@ -96,7 +100,7 @@ const after = (range: FileRange, moved: number) => ({ ...range, start: range.sta
  * For a full socket: an ordinary write waits for room, and reports what else may be wrong with it. Its
  * chunk is tiny, since whatever is written so is copied, and every client that is slower than we are has one.
  */
-async function sendOneChunk(client: Client, { file, start, end }: FileRange): Promise<number> {
+async function sendOneChunk(client: ResponseClient, { file, start, end }: FileRange): Promise<number> {
   if (start === end) return 0;
   using buffer = takeTiny();
   const bytes = buffer.bytes.subarray(0, end - start);

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { OpenObject } from '../storage/storage.ts';
-import { Client, Gather, isPlainTcp } from './client.ts';
+import { ResponseClient, Gather, isPlainTcp } from './client.ts';
 import {
   ClientGone,
   fillAtOnce,
@@ -10,9 +10,9 @@ import {
   isAbort,
   sendPooled,
   SMALL_BUFFER,
-  truncated,
+  objectTruncatedError,
   wrongLength,
-  type Fill,
+  type FillBuffer,
 } from './reading.ts';
 import { sendByKernel, sendfileCall, TURN_BYTES, type Sendfile } from './sendfile.ts';
 
@@ -56,7 +56,7 @@ export async function sendSegments(
   const turn = socketInTurn(res);
   const socket = turn instanceof Promise ? await turn : turn;
   if (socket === null) return { sent: 0, complete: false };
-  const client = new Client(res, socket, options.idleMs ?? 60_000);
+  const client = new ResponseClient(res, socket, options.idleMs ?? 60_000);
   const sendfile = options.sendfile === false || !isPlainTcp(socket) ? null : sendfileCall();
   const stopListening = onAbort(options.signal, client.drop);
   try {
@@ -104,7 +104,7 @@ const SEGMENT_COST = 32 * 1024;
 
 /** Sends each segment in the cheapest way there is for it, `promised` bytes in all, and ends the response. */
 async function sendBody(
-  client: Client,
+  client: ResponseClient,
   segments: AsyncIterable<Segment> | Iterable<Segment>,
   sendfile: Sendfile | null,
   promised: number,
@@ -113,11 +113,11 @@ async function sendBody(
   let [left, turn] = [promised, TURN_BYTES];
   try {
     await each(segments, (segment) => {
-      left -= lengthOf(segment);
+      left -= getSegmentLength(segment);
       // Before any byte too many: the client would read it as the next response.
       if (left < 0) throw wrongLength(promised);
       const pending = sendSegment(client, gather, segment, sendfile);
-      turn -= Math.max(lengthOf(segment), SEGMENT_COST);
+      turn -= Math.max(getSegmentLength(segment), SEGMENT_COST);
       if (turn > 0) return pending;
       turn = TURN_BYTES;
       return Promise.resolve(pending).then(yieldToEventLoop);
@@ -142,7 +142,7 @@ async function each<T>(items: AsyncIterable<T> | Iterable<T>, act: (item: T) => 
 }
 
 function sendSegment(
-  client: Client,
+  client: ResponseClient,
   gather: Gather,
   segment: Segment,
   sendfile: Sendfile | null,
@@ -155,13 +155,13 @@ function sendSegment(
   return sendSmall(gather, range, sendfile === null ? fillInBackground : fillAtOnce);
 }
 
-function sendSmall(gather: Gather, { file, start, end }: FileRange, fill: Fill): void | Promise<void> {
+function sendSmall(gather: Gather, { file, start, end }: FileRange, fill: FillBuffer): void | Promise<void> {
   if (gather.hasSpace(end - start)) return fill(file, gather.space(end - start), start);
   return gather.flush().then(() => fill(file, gather.space(end - start), start));
 }
 
 function sendLarge(
-  client: Client,
+  client: ResponseClient,
   gather: Gather,
   range: FileRange,
   sendfile: Sendfile | null,
@@ -172,7 +172,7 @@ function sendLarge(
 
 /** For storage without descriptors, which is told to stop when the client goes away. */
 async function sendStream(
-  client: Client,
+  client: ResponseClient,
   gather: Gather,
   { object, start, end }: ObjectRange,
 ): Promise<void> {
@@ -184,7 +184,7 @@ async function sendStream(
     await gather.add(chunk);
   }
   client.demandPresence();
-  if (left > 0) throw truncated();
+  if (left > 0) throw objectTruncatedError();
 }
 
 /** The bytes of an open object from `start` to before `end`. */
@@ -204,6 +204,6 @@ export interface FileRange {
   readonly end: number;
 }
 
-function lengthOf(segment: Segment): number {
+function getSegmentLength(segment: Segment): number {
   return 'bytes' in segment ? segment.bytes.length : segment.end - segment.start;
 }

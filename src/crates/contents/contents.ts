@@ -1,5 +1,5 @@
 import { startTimeSlices } from '../../concurrency/yield.ts';
-import { mediaTypeOf } from '../../files/files.ts';
+import { guessMediaType } from '../../files/files.ts';
 import { createGlob } from '../../glob.ts';
 import type { Caller } from '../../identity.ts';
 import { collectBytes } from '../../streams.ts';
@@ -45,7 +45,7 @@ export function createInside(options: InsideOptions) {
       const { container } = await open(caller, crateId, signal);
       await using _held = container;
       const file = await demandFile(container, path);
-      const described = { size: file.size, mediaType: mediaTypeOf(path) };
+      const described = { size: file.size, mediaType: guessMediaType(path) };
       if (file.size > mostText) return { ...described, text: null };
       const bytes = await collectBytes(container.read(file, { limit: mostText, signal }));
       return { ...described, text: textOf(bytes) };

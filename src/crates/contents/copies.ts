@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { digestOf } from '../../files/files.ts';
+import { computeDigest } from '../../files/files.ts';
 import { bytesGone, objectDownload, type Download } from '../../links/links.ts';
 import type { OpenSourceObject, Source, SourceObject } from '../../storage/source.ts';
 
@@ -42,7 +42,7 @@ async function hasSameBytes(source: Source, reference: Reference, there: SourceO
   try {
     await using opened = await source.open(object);
     if (opened?.object.stamp !== there.stamp) return false;
-    const found = await digestOf(opened.read(start, end));
+    const found = await computeDigest(opened.read(start, end));
     return sha256 === null ? found.crc32 === crc32 : found.sha256 === sha256;
   } catch (error) {
     if (isWorkcrateError(error, 'crate_changed') || isWorkcrateError(error, 'crate_gone')) return false;

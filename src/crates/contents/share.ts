@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { cleanFilename } from '../../filenames.ts';
-import { digestOf, mediaTypeOf, type Files } from '../../files/files.ts';
+import { computeDigest, guessMediaType, type Files } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { Links, LinkTerms, SharedLink } from '../../links/links.ts';
 import { crateChanged, crateGone, lastingName, type Source } from '../../storage/source.ts';
@@ -37,7 +37,7 @@ export function createHandingOut(options: InsideOptions, open: Open) {
       const stored = await container.stored(file, signal);
       if (stored !== null) {
         const sha256 = await digestRange(source, stored, signal);
-        const described = { filename: name, mediaType: mediaTypeOf(name), sha256 };
+        const described = { filename: name, mediaType: guessMediaType(name), sha256 };
         const modified = file.modified ?? place.modified;
         const reference: Reference = { source: lastingName(source), ...stored, ...described, modified };
         return await options.links.shareElsewhere(caller, JSON.stringify(reference), terms);
@@ -129,7 +129,7 @@ async function wholeCrate(
   const range = { object, stamp, start: 0, end };
   const sha256 = wanted.sha256 ?? (await options.digestRange(wanted.source, range, watching.signal));
   const filename = cleanFilename(object.slice(object.lastIndexOf('/') + 1));
-  const described = { filename, mediaType: mediaTypeOf(filename), crc32: null, sha256 };
+  const described = { filename, mediaType: guessMediaType(filename), crc32: null, sha256 };
   const reference: Reference = { source, ...range, modified, ...described };
   return options.links.shareElsewhere(caller, JSON.stringify(reference), terms);
 }
@@ -145,7 +145,7 @@ async function packedFolder(
   const members: Member[] = [];
   for (const file of listed) {
     const read = (until: AbortSignal) => container.read(file, { limit: file.size, signal: until });
-    const digest = await digestOf(read(signal));
+    const digest = await computeDigest(read(signal));
     members.push({ ...digest, path: file.path, modified: file.modified ?? place.modified, read });
     report(members.length, listed.length);
   }

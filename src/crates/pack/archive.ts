@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
-import { digesting, type Digest } from '../../files/files.ts';
+import { digestWhileReading, type Digest } from '../../files/files.ts';
 import { zipLayout } from '../../zip/zip.ts';
 
 /** A file of the archive to be: known to the byte, and read when its turn comes. */
@@ -51,7 +51,7 @@ export function archiveOf(members: readonly Member[]): Archive {
 
 /** The bytes of a member, as many as were announced, and at the end the proof that they are those. */
 async function* unchanged(member: Member, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const through = digesting(member.read(signal));
+  const through = digestWhileReading(member.read(signal));
   let left = member.size;
   for await (const chunk of through.bytes) {
     if (chunk.length > left) throw mismatchOf(member);

@@ -1,7 +1,13 @@
 import { Readable } from 'node:stream';
 import { WorkcrateError } from '../../errors.ts';
 import type { Execution, GivenFile } from '../../executions/executions.ts';
-import { digestOf, fileDamaged, mediaTypeOf, type Files, type StoredFile } from '../../files/files.ts';
+import {
+  computeDigest,
+  fileDamaged,
+  guessMediaType,
+  type Files,
+  type StoredFile,
+} from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { Language, Workspace } from '../../sandbox/sandbox.ts';
 import type { Member } from './archive.ts';
@@ -85,7 +91,7 @@ async function* readStored(
 /** A file of the user's place that has been measured. */
 function addFromPlace(gathering: Gathering, file: PlaceFile, measured: Measured, labels: Labels): PackedFile {
   const read = (signal: AbortSignal) => readAgain(file, signal);
-  return add(gathering, labels, mediaTypeOf(labels.name), { ...measured, read });
+  return add(gathering, labels, guessMediaType(labels.name), { ...measured, read });
 }
 
 /** Text that is made for the crate. */
@@ -102,7 +108,7 @@ async function addText(
 export async function textMember(path: string, text: string, modified: number): Promise<Member> {
   const bytes = Buffer.from(text);
   const read = () => Readable.from(bytes.length === 0 ? [] : [bytes]);
-  return { path, modified, read, ...(await digestOf(read())) };
+  return { path, modified, read, ...(await computeDigest(read())) };
 }
 
 function add(

@@ -1,7 +1,7 @@
 import { fstatSync, read, type BigIntStats } from 'node:fs';
 import { promisify } from 'node:util';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { digestOf, type Digest } from '../../files/files.ts';
+import { computeDigest, type Digest } from '../../files/files.ts';
 import { openBelow, here, joinComponents, parseName, type Components } from '../../paths/paths.ts';
 import { languages, type Language, type Workspace } from '../../sandbox/sandbox.ts';
 import { canRunsRead } from '../../workspaces/workspaces.ts';
@@ -203,7 +203,7 @@ export async function measure(file: PlaceFile, signal: AbortSignal): Promise<Mea
     using opened = open(file);
     const stats = fstatSync(opened.fd, { bigint: true });
     if (!canRunsRead(file.place, stats)) return 'is not a file of this user';
-    const digest = await digestOf(piecesOf(file, opened.fd, stats, signal));
+    const digest = await computeDigest(piecesOf(file, opened.fd, stats, signal));
     return { ...digest, modified: Number(stats.mtimeMs) };
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return 'is gone';

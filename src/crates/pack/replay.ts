@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { difference, snapshot, type Changes } from '../../artifacts/changes.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { digesting } from '../../files/files.ts';
+import { digestWhileReading } from '../../files/files.ts';
 import {
   openBelow,
   here,
@@ -79,7 +79,7 @@ async function verified({ read, signal }: ReplayOptions, file: PlannedFile, limi
   const bytes = await read(file.path, signal);
   if (bytes === null)
     throw new WorkcrateError('not_found', `The crate tells of ${shown(file.path)} and does not hold it.`);
-  const through = digesting(bytes);
+  const through = digestWhileReading(bytes);
   return (async function* (): AsyncGenerator<Uint8Array> {
     let left = limit;
     for await (const chunk of through.bytes) {
