@@ -4,8 +4,8 @@ import { asWorkcrateError, errnoOf, isWorkcrateError, publicMessage, WorkcrateEr
 import { parseName, type OpenFile, type RefusalKind, type FolderRoot } from '../paths/paths.ts';
 
 /** A multiple of three, so that the base64 of the pieces is that of the whole. */
-const pieceBytes = 3 * 256 * 1024;
-const readAt = promisify(read);
+const artifactPieceBytes = 3 * 256 * 1024;
+const readDescriptorAt = promisify(read);
 
 /** A file that a user's runs left in /artifacts, held open. */
 export interface Artifact extends Disposable {
@@ -16,7 +16,7 @@ export interface Artifact extends Disposable {
 }
 
 /** Whether something can be the name of an artifact. */
-export const isPlainName = (name: string): boolean => /^(?!\.)[^/\\]+$/.test(name);
+export const isPlainArtifactName = (name: string): boolean => /^(?!\.)[^/\\]+$/.test(name);
 
 /** Refuses what cannot be the name of an artifact, before anything is looked up. */
 export function demandName(name: string): void {
@@ -33,10 +33,10 @@ export interface ArtifactFolder {
 
 /** Opening reads no byte. The file is judged as it was before that, and again as it is now. */
 export function openArtifact({ root, canRead }: ArtifactFolder, name: string, limit: number): Artifact {
-  const found = attempt('size', name, () => root.stat(parseName(name)));
+  const found = withArtifactErrors('size', name, () => root.stat(parseName(name)));
   if (found.type !== 'file') throw artifactNotFound(name);
   using opened = new DisposableStack();
-  const file = opened.use(attempt('encode', name, () => root.open(parseName(name))));
+  const file = opened.use(withArtifactErrors('encode', name, () => root.open(parseName(name))));
   const stats = fstatSync(file.fd, { bigint: true });
   for (const judged of [file.stats, stats]) {
     // Of a file of somebody else's not even the size is told.
@@ -45,70 +45,70 @@ export function openArtifact({ root, canRead }: ArtifactFolder, name: string, li
   }
   const held = opened.move();
   const size = Number(stats.size);
-  return { name, size, bytes: () => piecesOf(file, stats), [Symbol.dispose]: () => held.dispose() };
+  return { name, size, bytes: () => readArtifactPieces(file, stats), [Symbol.dispose]: () => held.dispose() };
 }
 
-function attempt<T>(what: 'size' | 'encode', name: string, act: () => T): T {
+function withArtifactErrors<T>(what: 'size' | 'encode', name: string, act: () => T): T {
   try {
     return act();
   } catch (error) {
-    throw isAbsence(error) ? artifactNotFound(name, error) : artifactFailed(what, error);
+    throw isArtifactAbsence(error) ? artifactNotFound(name, error) : artifactFailed(what, error);
   }
 }
 
-export async function base64Of(artifact: Artifact): Promise<string> {
+export async function readAsBase64(artifact: Artifact): Promise<string> {
   const pieces: string[] = [];
   for await (const piece of artifact.bytes()) pieces.push(piece.toString('base64'));
   return pieces.join('');
 }
 
-async function* piecesOf({ fd }: OpenFile, stats: BigIntStats): AsyncGenerator<Buffer, void> {
+async function* readArtifactPieces({ fd }: OpenFile, stats: BigIntStats): AsyncGenerator<Buffer, void> {
   const size = Number(stats.size);
-  for (let done = 0; done < size; done += pieceBytes) {
+  for (let done = 0; done < size; done += artifactPieceBytes) {
     // A new one each time: storage gathers several before it writes them.
-    const piece = Buffer.allocUnsafe(Math.min(pieceBytes, size - done));
-    await fill(fd, piece, done);
+    const piece = Buffer.allocUnsafe(Math.min(artifactPieceBytes, size - done));
+    await fillPiece(fd, piece, done);
     yield piece;
   }
   const now = fstatSync(fd, { bigint: true });
-  if (now.size !== stats.size || now.mtimeNs !== stats.mtimeNs) throw changed();
+  if (now.size !== stats.size || now.mtimeNs !== stats.mtimeNs) throw artifactChangedError();
 }
 
-async function fill(fd: number, piece: Buffer, position: number): Promise<void> {
+async function fillPiece(fd: number, piece: Buffer, position: number): Promise<void> {
   for (let done = 0; done < piece.length;) {
-    const { bytesRead } = await reading(fd, piece, done, position + done);
-    if (bytesRead === 0) throw changed();
+    const { bytesRead } = await readPiece(fd, piece, done, position + done);
+    if (bytesRead === 0) throw artifactChangedError();
     done += bytesRead;
   }
 }
 
-async function reading(fd: number, into: Buffer, offset: number, position: number) {
+async function readPiece(fd: number, into: Buffer, offset: number, position: number) {
   try {
-    return await readAt(fd, into, offset, into.length - offset, position);
+    return await readDescriptorAt(fd, into, offset, into.length - offset, position);
   } catch (error) {
     throw artifactFailed('encode', error);
   }
 }
 
-function changed(): WorkcrateError {
+function artifactChangedError(): WorkcrateError {
   const reason = 'it changed during reading; try again when the program that writes it has ended';
   return artifactFailed('encode', new WorkcrateError('artifact_failed', reason));
 }
 
 /** The texts are part of the specification (A3, A5, A6, A7): programs and people know them. */
 function notAFilename(name: string): WorkcrateError {
-  return invalid(name, String.raw`must be a filename, not a path (no '/' or '\' allowed)`);
+  return invalidArtifactNameError(name, String.raw`must be a filename, not a path (no '/' or '\' allowed)`);
 }
 
 function startsWithDot(name: string): WorkcrateError {
-  return invalid(name, "cannot start with '.'");
+  return invalidArtifactNameError(name, "cannot start with '.'");
 }
 
 export function brokenEncoding(name: string): WorkcrateError {
-  return invalid(name, 'its percent encoding is broken');
+  return invalidArtifactNameError(name, 'its percent encoding is broken');
 }
 
-function invalid(name: string, reason: string): WorkcrateError {
+function invalidArtifactNameError(name: string, reason: string): WorkcrateError {
   return new WorkcrateError('invalid_input', `Invalid artifact path '${name}': ${reason}`);
 }
 
@@ -124,24 +124,28 @@ function artifactTooLarge(name: string, size: number, limit: number): WorkcrateE
   );
 }
 
-const attempts = {
+const artifactFailureTexts = {
   list: 'Failed to list artifacts',
   size: 'Failed to check artifact size',
   encode: 'Failed to encode artifact',
 } as const;
 
-export function artifactFailed(attempt: keyof typeof attempts, cause: unknown): WorkcrateError {
-  return new WorkcrateError('artifact_failed', `${attempts[attempt]}: ${reasonOf(cause)}`, { cause });
+export function artifactFailed(attempt: keyof typeof artifactFailureTexts, cause: unknown): WorkcrateError {
+  return new WorkcrateError(
+    'artifact_failed',
+    `${artifactFailureTexts[attempt]}: ${describeFileSystemFailure(cause)}`,
+    { cause },
+  );
 }
 
 /** Says nothing of where the user's folder stands on this machine. */
-function reasonOf(cause: unknown): string {
+function describeFileSystemFailure(cause: unknown): string {
   const errno = errnoOf(cause);
   return errno === null ? publicMessage(asWorkcrateError(cause)) : `the filesystem answered ${errno}`;
 }
 
 /** Refusals that mean that no file which may be had has that name. The others are failures. */
-const absences: ReadonlySet<unknown> = new Set<RefusalKind>([
+const absenceKinds: ReadonlySet<unknown> = new Set<RefusalKind>([
   'empty',
   'nul',
   'not_unicode',
@@ -151,7 +155,7 @@ const absences: ReadonlySet<unknown> = new Set<RefusalKind>([
   'not_regular',
 ]);
 
-function isAbsence(error: unknown): boolean {
+function isArtifactAbsence(error: unknown): boolean {
   if (isWorkcrateError(error, 'path_not_found')) return true;
-  return isWorkcrateError(error, 'path_refused') && absences.has(error.details['kind']);
+  return isWorkcrateError(error, 'path_refused') && absenceKinds.has(error.details['kind']);
 }

@@ -9,7 +9,7 @@ import { openDatabase } from '../database/open.ts';
 import type { Caller } from '../identity.ts';
 import { createLog } from '../observability/log.ts';
 import { createPlaces, type PlacesOptions } from '../workspaces/workspaces.ts';
-import { base64Of, createArtifacts } from './artifacts.ts';
+import { readAsBase64, createArtifacts } from './artifacts.ts';
 
 export const ann = { user: 'ann' };
 
@@ -30,7 +30,7 @@ export async function stage({ sizeLimit = 50 * 1024 ** 2, uids = null }: StageOp
   const log = createLog('debug', (line) => void lines.push(line));
   const artifacts = createArtifacts({ places, sizeLimit, log });
   const encode = (caller: Caller, name: string): Promise<string> =>
-    artifacts.use(caller, { name, delivery: 'base64' }, base64Of);
+    artifacts.use(caller, { name, delivery: 'base64' }, readAsBase64);
   return {
     home,
     secret,

@@ -16,7 +16,7 @@ import {
 } from './artifact.ts';
 import { byteKey, nameOfKey } from './changes.ts';
 
-export { base64Of, type Artifact } from './artifact.ts';
+export { readAsBase64, type Artifact } from './artifact.ts';
 
 export interface ArtifactsOptions {
   readonly places: Pick<Places, 'find'>;
@@ -25,7 +25,7 @@ export interface ArtifactsOptions {
   readonly log: Log;
 }
 
-export interface Wanted {
+export interface ArtifactRequest {
   readonly name: string;
   /** How it leaves: as a link to a copy, or in the answer itself. */
   readonly delivery: 'link' | 'base64';
@@ -59,16 +59,16 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
   /** Gives an artifact to `act` for as long as that takes. A link may be of any size. */
   async function use<T>(
     caller: Caller,
-    { name, delivery, signal }: Wanted,
+    { name, delivery, signal }: ArtifactRequest,
     act: (artifact: Artifact) => Promise<T>,
   ): Promise<T> {
     const asked = { user: caller.user, name: withoutSecrets(name).slice(0, mostLogged), delivery };
-    const work = async (note: Note): Promise<T> => {
+    const work = async (note: NoteFields): Promise<T> => {
       using artifact = await open(caller, name, delivery === 'link' ? Infinity : sizeLimit);
       note({ size: artifact.size });
       return await act(artifact);
     };
-    return noted(log, 'artifact.get', asked, work, signal);
+    return logOperation(log, 'artifact.get', asked, work, signal);
   }
 
   return {
@@ -77,7 +77,7 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
 
     /** A page of the names of the caller's artifacts, in the order of their bytes. */
     list: (caller: Caller, wish: Partial<PageWish> = {}): Promise<NamePage> =>
-      noted(log, 'artifact.list', { user: caller.user }, async (note) => {
+      logOperation(log, 'artifact.list', { user: caller.user }, async (note) => {
         const { after = null, limit = mostNamesOnPage } = wish;
         const work = async () => pageIn(await folderOf(caller), { after, limit });
         // One at a time: each page looks at all names again, and some users may have millions.
@@ -118,14 +118,14 @@ async function failingAs<T>(attempt: 'list' | 'size', act: () => Promise<T>): Pr
 /** No name that can be had is longer. */
 const mostLogged = 255;
 
-type Note = (fields: Readonly<Record<string, unknown>>) => void;
+type NoteFields = (fields: Readonly<Record<string, unknown>>) => void;
 
 /** Every list, get and error is logged with the user, errors at level error, whoever made the mistake (A13). */
-async function noted<T>(
+async function logOperation<T>(
   log: Log,
   event: string,
   asked: Readonly<Record<string, unknown>>,
-  act: (note: Note) => Promise<T>,
+  act: (note: NoteFields) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
   let found = {};

@@ -18,10 +18,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parsePath } from '../paths/paths.ts';
 import { hostileNames, strangers, swapping } from './artifacts.testing.ts';
-import { difference, snapshot, type Changes } from './changes.ts';
+import { difference, snapshot, type FolderChanges } from './changes.ts';
 import { recordProof } from '../requirements.testing.ts';
 
-const nothing: Changes = {
+const nothing: FolderChanges = {
   created: [],
   modified: [],
   deleted: [],
@@ -52,7 +52,7 @@ function workshop() {
   };
 }
 
-async function changesBy(folder: string, act: () => void): Promise<Changes> {
+async function changesBy(folder: string, act: () => void): Promise<FolderChanges> {
   const before = await snapshot(folder);
   act();
   return difference(before, await snapshot(folder));

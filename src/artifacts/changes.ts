@@ -41,7 +41,7 @@ export interface Snapshot {
 }
 
 /** Paths from the folder on, parted by "/", in the order of their bytes. */
-export interface Changes {
+export interface FolderChanges {
   readonly created: string[];
   readonly modified: string[];
   readonly deleted: string[];
@@ -59,11 +59,11 @@ export interface SnapshotBounds {
 }
 
 /** Written by the interpreters, not by the code that they run. */
-const ownFiles = new Set(['.node_repl_history', '.python_history', '.bash_history']);
+const interpreterFiles = new Set(['.node_repl_history', '.python_history', '.bash_history']);
 const isOwnFolder = (name: string): boolean => name === '__pycache__';
 
 function isOwnFile(path: string): boolean {
-  return path.endsWith('.pyc') || ownFiles.has(path.slice(path.lastIndexOf('/') + 1));
+  return path.endsWith('.pyc') || interpreterFiles.has(path.slice(path.lastIndexOf('/') + 1));
 }
 
 /** The kernel stamps files by a clock that may be a tick behind. */
@@ -82,11 +82,11 @@ export async function snapshot(
   const files = new Map<string, Mark>();
   const enters = (name: string): boolean => !isOwnFolder(name);
   const all = openBelow(directory).tree(below, { mostEntries, mostDepth, mostBytes, enters });
-  const { cut, unentered, unreadable } = await seen(all, files);
+  const { cut, unentered, unreadable } = await recordTree(all, files);
   return { files, sawAll: !cut && unentered === 0, unreadable, takenAt };
 }
 
-async function seen(all: Generator<TreeEntry, TreeEnd>, files: Map<string, Mark>): Promise<TreeEnd> {
+async function recordTree(all: Generator<TreeEntry, TreeEnd>, files: Map<string, Mark>): Promise<TreeEnd> {
   try {
     const take = ({ path, stats }: TreeEntry): void => {
       if (path === null || !stats.isFile() || isOwnFile(path)) return;
@@ -106,7 +106,7 @@ async function seen(all: Generator<TreeEntry, TreeEnd>, files: Map<string, Mark>
 }
 
 /** What a run did to the files of a folder, by the snapshots before and after it. */
-export function difference(before: Snapshot, after: Snapshot): Changes {
+export function difference(before: Snapshot, after: Snapshot): FolderChanges {
   const created = createdBetween(before, after);
   const modified = modifiedBetween(before, after);
   const deleted = deletedBetween(before, after);
@@ -114,7 +114,11 @@ export function difference(before: Snapshot, after: Snapshot): Changes {
     created: first(created),
     modified: first(modified),
     deleted: first(deleted),
-    omitted: { created: rest(created), modified: rest(modified), deleted: rest(deleted) },
+    omitted: {
+      created: countUnlisted(created),
+      modified: countUnlisted(modified),
+      deleted: countUnlisted(deleted),
+    },
     complete: before.sawAll && after.sawAll && before.unreadable + after.unreadable === 0,
   };
 }
@@ -129,7 +133,7 @@ function createdBetween(before: Snapshot, after: Snapshot): string[] {
 function modifiedBetween(before: Snapshot, after: Snapshot): string[] {
   const isChanged = ([path, now]: [string, Mark]): boolean => {
     const then = before.files.get(path);
-    return then !== undefined && !isSame(then, now);
+    return then !== undefined && !isSameMark(then, now);
   };
   return [...after.files].filter(isChanged).map(([path]) => path);
 }
@@ -139,11 +143,11 @@ function deletedBetween(before: Snapshot, after: Snapshot): string[] {
   return after.sawAll ? [...before.files.keys()].filter((path) => !after.files.has(path)) : [];
 }
 
-function isSame(a: Mark, b: Mark): boolean {
+function isSameMark(a: Mark, b: Mark): boolean {
   return a.size === b.size && a.modified === b.modified && a.inode === b.inode;
 }
 
-const mostListed = 1000;
+const maxListedChanges = 1000;
 
-const first = (names: string[]): string[] => inByteOrder(names).slice(0, mostListed);
-const rest = (names: string[]): number => Math.max(0, names.length - mostListed);
+const first = (names: string[]): string[] => inByteOrder(names).slice(0, maxListedChanges);
+const countUnlisted = (names: string[]): number => Math.max(0, names.length - maxListedChanges);

@@ -21,20 +21,20 @@ export function artifactRoutes(options: ArtifactRoutesOptions): Hono {
   const { artifacts, signedIn, noted } = options;
   const routes = new Hono();
   routes.get('/:user_id/artifacts', ({ req, env }) =>
-    answered(async () => {
+    answerErrors(async () => {
       const { pathname } = new URL(req.url);
-      const { caller } = await parsed(options, 'list_artifacts', pathname, signedIn(env));
+      const { caller } = await parseArtifactPath(options, 'list_artifacts', pathname, signedIn(env));
       const asked = { operation: 'list_artifacts', user: caller.user, subject: null };
       const list = (after: string | null) => artifacts.list(caller, { after });
-      return listResponse(await noted(asked, () => list(null)), list, outgoingOf(env));
+      return listResponse(await noted(asked, () => list(null)), list, getOutgoing(env));
     }),
   );
   const give = ({ req, env }: Context, path: string): Promise<Response> =>
-    answered(async () => {
-      const wanted = await parsed(options, 'get_artifact', path, signedIn(env));
+    answerErrors(async () => {
+      const wanted = await parseArtifactPath(options, 'get_artifact', path, signedIn(env));
       const head = req.method === 'HEAD';
-      const streaming = { artifacts: notedUse(options, head), ...wanted, connection: outgoingOf(env) };
-      return head ? streamedHead(streaming) : streamed(streaming);
+      const streaming = { artifacts: notedUse(options, head), ...wanted, connection: getOutgoing(env) };
+      return head ? streamedHead(streaming) : streamArtifact(streaming);
     });
   // With slashes too, so that a path is refused as one (A5).
   routes.get('/:user_id/artifacts/:artifact_id{[^]+}', (context) =>
@@ -48,17 +48,17 @@ export function artifactRoutes(options: ArtifactRoutesOptions): Hono {
   return routes;
 }
 
-interface Environment {
+interface HonoEnvironment {
   readonly incoming?: { readonly url?: string };
   readonly outgoing?: ServerResponse;
 }
 
-const outgoingOf = (env: unknown): ServerResponse | null =>
-  (env as Environment | undefined)?.outgoing ?? null;
+const getOutgoing = (env: unknown): ServerResponse | null =>
+  (env as HonoEnvironment | undefined)?.outgoing ?? null;
 
 /** A path as it was sent, if its last segment is `.` or `..`, encoded or not: every parser of URLs takes those out. */
 function dotPath(env: unknown): string | null {
-  const [path = ''] = (env as Environment | undefined)?.incoming?.url?.split('?') ?? [];
+  const [path = ''] = (env as HonoEnvironment | undefined)?.incoming?.url?.split('?') ?? [];
   return /^\/[^/]+\/artifacts\/(?:\.|%2e){1,2}$/i.test(path) ? path : null;
 }
 
@@ -77,7 +77,7 @@ function notedUse({ artifacts, noted }: ArtifactRoutesOptions, head: boolean): P
   };
 }
 
-async function answered(act: () => Promise<Response>): Promise<Response> {
+async function answerErrors(act: () => Promise<Response>): Promise<Response> {
   try {
     return await act();
   } catch (cause) {
@@ -87,7 +87,7 @@ async function answered(act: () => Promise<Response>): Promise<Response> {
 }
 
 /** From the path itself, since the framework leaves a broken encoding as it is. */
-async function parsed(
+async function parseArtifactPath(
   { log, noted }: ArtifactRoutesOptions,
   operation: string,
   path: string,
@@ -95,9 +95,9 @@ async function parsed(
 ): Promise<{ caller: Caller; name: string }> {
   const [, segment = '', , ...rest] = path.split('/');
   try {
-    return { caller: callerOf(segment, who), name: nameOf(rest.join('/')) };
+    return { caller: readCallerSegment(segment, who), name: readNameSegment(rest.join('/')) };
   } catch (error) {
-    const named = nameForm.test(segment) ? segment : null;
+    const named = userSegmentForm.test(segment) ? segment : null;
     const user = who?.user ?? named;
     log.error('artifact.refused', { user, of: named, error });
     const subject = named === null ? null : [named, 'artifacts', ...rest].join('/');
@@ -108,15 +108,15 @@ async function parsed(
 const mostUserLength = 256;
 
 /** What can be a name of a user (users/names.ts). A key, or a piece of one, that was pasted there is none. */
-const nameForm = /^(?!wck_)[a-z0-9][a-z0-9._@+-]{0,63}$/;
+const userSegmentForm = /^(?!wck_)[a-z0-9][a-z0-9._@+-]{0,63}$/;
 const holdsKey = /wck_[\w-]{43}/;
 
 /**
  * On loopback without auth there is one trust domain, and the user is the one named in the path. Who has signed in
  * must be the one in the path; whether there is anybody else of that name is not told.
  */
-function callerOf(segment: string, who: Caller | null): Caller {
-  const user = decoded(segment);
+function readCallerSegment(segment: string, who: Caller | null): Caller {
+  const user = decodeSegment(segment);
   if (who !== null && user !== who.user)
     throw new WorkcrateError(
       'forbidden',
@@ -133,13 +133,13 @@ function callerOf(segment: string, who: Caller | null): Caller {
   return { user };
 }
 
-function nameOf(segment: string): string {
-  const name = decoded(segment);
+function readNameSegment(segment: string): string {
+  const name = decodeSegment(segment);
   if (name === null) throw brokenEncoding(segment);
   return name;
 }
 
-function decoded(text: string): string | null {
+function decodeSegment(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch (error) {
@@ -160,14 +160,14 @@ export interface Streaming {
  * The answer of A8, written while the artifact is read, so that its size costs no memory. What fails before
  * the first bytes are read is an error like any other; what fails later breaks the connection.
  */
-function streamed({ artifacts, caller, name, connection }: Streaming): Promise<Response> {
+function streamArtifact({ artifacts, caller, name, connection }: Streaming): Promise<Response> {
   const answer = Promise.withResolvers<Response>();
   const gone = new AbortController();
   const wanted = { name, delivery: 'base64', signal: gone.signal } as const;
   const giving = artifacts.use(caller, wanted, async (artifact) => {
-    const pieces = bodyOf(artifact);
+    const pieces = readAnswerBody(artifact);
     const first = await pieces.next();
-    const { body, ended } = streamOf(first, pieces, connection, gone);
+    const { body, ended } = toResponseStream(first, pieces, connection, gone);
     answer.resolve(new Response(body, { headers: headersFor(artifact) }));
     await ended;
   });
@@ -182,19 +182,19 @@ async function streamedHead({ artifacts, caller, name }: Streaming): Promise<Res
   return new Response(null, { headers });
 }
 
-const startOf = (name: string): string => `{"artifact_id":${JSON.stringify(name)},"data":"`;
-const end = '","encoding":"base64"}\n';
+const toAnswerStart = (name: string): string => `{"artifact_id":${JSON.stringify(name)},"data":"`;
+const answerEnd = '","encoding":"base64"}\n';
 
 function headersFor({ name, size }: Artifact): Headers {
   const { headers } = jsonResponse(null);
-  const length = Buffer.byteLength(startOf(name)) + Math.ceil(size / 3) * 4 + end.length;
+  const length = Buffer.byteLength(toAnswerStart(name)) + Math.ceil(size / 3) * 4 + answerEnd.length;
   headers.set('Content-Length', String(length));
   return headers;
 }
 
 /** One piece behind, so that an artifact of one piece has been found unchanged before a byte is given. */
-async function* bodyOf(artifact: Artifact): AsyncGenerator<Buffer, void> {
-  let ready = startOf(artifact.name);
+async function* readAnswerBody(artifact: Artifact): AsyncGenerator<Buffer, void> {
+  let ready = toAnswerStart(artifact.name);
   let isFirst = true;
   for await (const piece of artifact.bytes()) {
     if (!isFirst) {
@@ -204,11 +204,11 @@ async function* bodyOf(artifact: Artifact): AsyncGenerator<Buffer, void> {
     isFirst = false;
     ready += piece.toString('base64');
   }
-  yield Buffer.from(ready + end);
+  yield Buffer.from(ready + answerEnd);
 }
 
 /** `ended` settles when the artifact is not needed any more, and rejects if that came too early. */
-function streamOf(
+function toResponseStream(
   first: IteratorResult<Buffer, void>,
   pieces: AsyncGenerator<Buffer, void>,
   connection: ServerResponse | null,
@@ -256,14 +256,14 @@ async function listResponse(
 ): Promise<Response> {
   const { names, next } = first;
   if (next === null) return jsonResponse({ artifacts: names, count: names.length });
-  const pieces = piecesOf(first, list);
-  const { body, ended } = streamOf(await pieces.next(), pieces, connection, new AbortController());
+  const pieces = readListPieces(first, list);
+  const { body, ended } = toResponseStream(await pieces.next(), pieces, connection, new AbortController());
   // The log has it: each page is listed, and fails, by itself.
   ended.catch(() => {});
   return new Response(body, { headers: jsonResponse(null).headers });
 }
 
-async function* piecesOf(
+async function* readListPieces(
   first: NamePage,
   list: (after: string) => Promise<NamePage>,
 ): AsyncGenerator<Buffer, void> {

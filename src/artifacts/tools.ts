@@ -6,9 +6,9 @@ import { linkAnswer, linkShape, linkTerms } from '../links/link-result.ts';
 import type { Links } from '../links/links.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
 import { formatBytes } from '../text.ts';
-import { isPlainName } from './artifact.ts';
+import { isPlainArtifactName } from './artifact.ts';
 import {
-  base64Of,
+  readAsBase64,
   mostNamesOnPage,
   pictureType,
   type Artifact,
@@ -75,7 +75,7 @@ function pageAsText({ names, total, next }: NamePage, after: string | null): str
   );
 }
 
-function inputOf(options: ArtifactToolsOptions) {
+function makeGetArtifactInput(options: ArtifactToolsOptions) {
   return z.strictObject({
     name: z
       .string()
@@ -95,7 +95,7 @@ function inputOf(options: ArtifactToolsOptions) {
   });
 }
 
-type Input = z.output<ReturnType<typeof inputOf>>;
+type GetArtifactInput = z.output<ReturnType<typeof makeGetArtifactInput>>;
 
 /** A link has all of the first fields and none of the others; base64 is the other way round. */
 const gotten = linkShape.partial().extend({
@@ -104,7 +104,7 @@ const gotten = linkShape.partial().extend({
   encoding: z.literal('base64').optional(),
 });
 
-type Answer = ToolAnswer<z.input<typeof gotten>>;
+type GetArtifactAnswer = ToolAnswer<z.input<typeof gotten>>;
 
 function getArtifact(options: ArtifactToolsOptions): Tool {
   return defineTool({
@@ -113,18 +113,20 @@ function getArtifact(options: ArtifactToolsOptions): Tool {
     title: 'Get an artifact',
     description:
       'Returns a file that your code left in /artifacts: by default as a link from which a person or a program downloads it, outside the conversation. The link is to a copy made now.',
-    input: inputOf(options),
+    input: makeGetArtifactInput(options),
     output: gotten,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     auditFields: { subject: ['name', 'artifact_path'], newToken: 'token' },
     async handle(input, context) {
       let isThere = false;
-      const wanted = { name: nameIn(input), delivery: input.delivery, signal: context.signal };
+      const wanted = { name: readArtifactName(input), delivery: input.delivery, signal: context.signal };
       const giving = options.artifacts.use(context.caller, wanted, async (artifact) => {
         isThere = true;
         const shown = input.show ? await picture(artifact, options.artifacts.sizeLimit) : [];
         const isLink = input.delivery === 'link';
-        const answer = await (isLink ? linked(options, artifact, input, context) : encoded(artifact));
+        const answer = await (isLink
+          ? answerAsLink(options, artifact, input, context)
+          : answerAsBase64(artifact));
         return { ...answer, content: [...(answer.content ?? []), ...shown] };
       });
       return giving.catch((error: unknown) => {
@@ -134,18 +136,18 @@ function getArtifact(options: ArtifactToolsOptions): Tool {
   });
 }
 
-const folder = '/artifacts/';
+const artifactsFolder = '/artifacts/';
 
 /** A run tells an artifact with its folder, `/artifacts/plot.png`; nothing else with a slash is a name (A5). */
-function nameIn({ name, artifact_path: path }: Input): string {
+function readArtifactName({ name, artifact_path: path }: GetArtifactInput): string {
   const given = name ?? path;
   if (given === undefined || (name !== undefined && path !== undefined))
     throw new WorkcrateError(
       'invalid_input',
       'Name one artifact: give name, or artifact_path, but not both.',
     );
-  const rest = given.startsWith(folder) ? given.slice(folder.length) : given;
-  return isPlainName(rest) ? rest : given;
+  const rest = given.startsWith(artifactsFolder) ? given.slice(artifactsFolder.length) : given;
+  return isPlainArtifactName(rest) ? rest : given;
 }
 
 /** The words of the specification (A5, A6) are the first line; what to do is the second. */
@@ -155,9 +157,9 @@ function withAdvice(error: unknown): unknown {
   return new WorkcrateError(error.code, message, { cause: error, details: { ...error.details } });
 }
 
-async function encoded(artifact: Artifact): Promise<Answer> {
+async function answerAsBase64(artifact: Artifact): Promise<GetArtifactAnswer> {
   const { name, size } = artifact;
-  const data = await base64Of(artifact);
+  const data = await readAsBase64(artifact);
   return {
     text: `${JSON.stringify(name)}, ${size} bytes: as base64 in the structured content.`,
     structured: { artifact_id: name, data, encoding: 'base64' },
@@ -165,26 +167,26 @@ async function encoded(artifact: Artifact): Promise<Answer> {
 }
 
 /** Copied, since a link promises bytes that stay the same and runs may write to the artifact again. */
-async function linked(
+async function answerAsLink(
   { files, links, baseUrl }: ArtifactToolsOptions,
   artifact: Artifact,
-  { ttl_seconds: ttlSeconds, single_use: singleUse }: Input,
+  { ttl_seconds: ttlSeconds, single_use: singleUse }: GetArtifactInput,
   { caller, signal }: ToolContext,
-): Promise<Answer> {
+): Promise<GetArtifactAnswer> {
   await files.demandRoom(caller, artifact.size);
   const file = { name: artifact.name, origin: 'artifact', keepSeconds: ttlSeconds };
   const { id } = await files.add(caller, file, artifact.bytes(), signal);
   return linkAnswer(await links.share(caller, id, { ttlSeconds, singleUse }), baseUrl());
 }
 
-const mostShown = 1024 * 1024;
+const maxPictureBytes = 1024 * 1024;
 
 /** The picture, or a word on why there is none. */
 async function picture(artifact: Artifact, sizeLimit: number): Promise<ContentBlock[]> {
-  const most = Math.min(mostShown, sizeLimit);
+  const most = Math.min(maxPictureBytes, sizeLimit);
   if (artifact.size > most)
     return [{ type: 'text', text: `Not shown: it is larger than ${formatBytes(most)}.` }];
-  const data = await base64Of(artifact);
+  const data = await readAsBase64(artifact);
   const mimeType = pictureType(Buffer.from(data.slice(0, 16), 'base64'));
   if (mimeType === null) return [{ type: 'text', text: 'Not shown: it is not a PNG, JPEG, GIF or WebP.' }];
   return [{ type: 'image', data, mimeType }];

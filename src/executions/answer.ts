@@ -6,7 +6,7 @@ import type { Links, SharedLink } from '../links/links.ts';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { formatBytes, formatDuration } from '../text.ts';
-import type { Ended } from './execute.ts';
+import type { EndedExecution } from './execute.ts';
 import { differenceShape, reasons, showDifference, type Execution } from './fields.ts';
 import { missingHint } from './hint.ts';
 import type { Spooled } from './output.ts';
@@ -43,10 +43,14 @@ export interface AnswerOptions {
   readonly surroundings?: Surroundings | null;
 }
 
-type Answer = ToolAnswer<z.input<typeof endedShape>>;
+type ExecutionAnswer = ToolAnswer<z.input<typeof endedShape>>;
 
 /** A program that failed is a result like any other. */
-export async function answerOf(options: AnswerOptions, caller: Caller, ended: Ended): Promise<Answer> {
+export async function buildAnswer(
+  options: AnswerOptions,
+  caller: Caller,
+  ended: EndedExecution,
+): Promise<ExecutionAnswer> {
   const { execution, spooled } = ended;
   const stdout = await fullOutput(options, caller, 'stdout', spooled.stdout);
   const stderr = await fullOutput(options, caller, 'stderr', spooled.stderr);
@@ -142,7 +146,7 @@ export function endLines(execution: Execution): string[] {
   const { id, artifacts, workingDir, limits } = execution;
   const { created, modified, deleted, complete } = artifacts;
   return [
-    `[${id}: ${endOf(execution)}]`,
+    `[${id}: ${describeEnd(execution)}]`,
     ...namesLines({
       ...byPlace('Created', workingDir, created),
       ...byPlace('Modified', workingDir, modified),
@@ -162,7 +166,7 @@ function byPlace(what: string, workingDir: string, names: readonly string[]): Re
   };
 }
 
-function endOf({ reason, exitCode, signal, durationMs, limits }: Execution): string {
+function describeEnd({ reason, exitCode, signal, durationMs, limits }: Execution): string {
   const after = durationMs === null ? '' : ` after ${formatDuration(durationMs)}`;
   switch (reason) {
     case 'exit':
@@ -189,12 +193,12 @@ function endOf({ reason, exitCode, signal, durationMs, limits }: Execution): str
 }
 
 /** In all lines together: who needs more has the structured content. */
-const mostNamed = 20;
-const mostNameLength = 200;
+const maxNamedChanges = 20;
+const maxChangeNameLength = 200;
 
 function namesLines(lists: Readonly<Record<string, readonly string[]>>): string[] {
   const filled = Object.entries(lists).filter(([, names]) => names.length > 0);
-  const most = Math.floor(mostNamed / filled.length);
+  const most = Math.floor(maxNamedChanges / filled.length);
   return filled.map(([what, names]) => {
     const more = names.length > most ? ` and ${names.length - most} more` : '';
     return `${what}: ${names.slice(0, most).map(shownName).join(', ')}${more}`;
@@ -203,7 +207,7 @@ function namesLines(lists: Readonly<Record<string, readonly string[]>>): string[
 
 /** Quoted unless plain, so that no name can pass for a line of ours. */
 function shownName(name: string): string {
-  const start = name.slice(0, mostNameLength);
+  const start = name.slice(0, maxChangeNameLength);
   const isPlain = /^[\p{L}\p{N}._/+@=-][\p{L}\p{N}._/+@= -]*$/u.test(start);
   return `${isPlain ? start : JSON.stringify(start)}${start === name ? '' : '…'}`;
 }

@@ -15,13 +15,13 @@ export interface ClientFiles {
   /** Refuses what can never be had, before anybody is asked. */
   demand(context: ToolContext, path: string): Promise<unknown>;
   /** Null where the client has to be asked. */
-  find(context: ToolContext, path: string): Promise<ClientFile | Question | null>;
-  ask(context: ToolContext, path: string): Promise<ClientFile | Question | ToSend>;
+  find(context: ToolContext, path: string): Promise<RequestedClientFile | Question | null>;
+  ask(context: ToolContext, path: string): Promise<RequestedClientFile | Question | ToSend>;
   /** How the client can send it of its own accord. */
-  toSend(context: ToolContext, path: string): Promise<ClientFile | ToSend>;
+  toSend(context: ToolContext, path: string): Promise<RequestedClientFile | ToSend>;
 }
 
-export interface ClientFile {
+export interface RequestedClientFile {
   readonly path: string;
   readonly rung: string;
   readonly cached: boolean;
@@ -51,7 +51,7 @@ export const clientFiles = z
     'Files of the project on your side to put into the working directory first. With a shell there, send each by read_client_file with via upload before',
   );
 
-type Asked = NonNullable<z.output<typeof clientFiles>>;
+type RequestedPaths = NonNullable<z.output<typeof clientFiles>>;
 
 /** Clients give up on a call that asks too often, and people do so earlier. */
 const mostAsked = 8;
@@ -60,32 +60,32 @@ const mostAsked = 8;
 export async function findClientFiles(
   port: ClientFiles | undefined,
   context: ToolContext,
-  asked: Asked = [],
+  asked: RequestedPaths = [],
 ): Promise<readonly OtherFile[] | Question> {
   if (asked.length === 0) return [];
-  const files = demandAllowed(port, context);
-  const names = namesOf(asked);
+  const files = demandClientFilesAllowed(port, context);
+  const names = toInputNames(asked);
   const paths = [...new Set(asked.map(({ path }) => path))];
   for (const path of paths) await files.demand(context, path).catch(refuseRun);
-  const found = new Map<string, ClientFile>();
+  const found = new Map<string, RequestedClientFile>();
   for (const path of paths) {
     const file = await files.find(context, path).catch(refuseRun);
     if (file !== null && isQuestion(file)) return file;
     if (file !== null) found.set(path, file);
-    demandRoom(found, files.mostBytes);
+    demandInputRoom(found, files.mostBytes);
   }
   const missing = paths.filter((path) => !found.has(path));
   if (missing.length > 0) return askFor(files, context, missing);
-  return asked.map(({ path }, at) => given(found.get(path)!, names[at]!));
+  return asked.map(({ path }, at) => toInputFile(found.get(path)!, names[at]!));
 }
 
-function given({ path, rung, cached, size, open }: ClientFile, name: string): OtherFile {
+function toInputFile({ path, rung, cached, size, open }: RequestedClientFile, name: string): OtherFile {
   const origin = { client_path: path, rung, ...(cached ? { cached: 'true' } : {}) };
   return { name, origin, size, open };
 }
 
 /** Looked at before anybody is asked for anything. */
-function namesOf(asked: Asked): string[] {
+function toInputNames(asked: RequestedPaths): string[] {
   const names = asked.map(({ path, as }) => as ?? path.slice(path.lastIndexOf('/') + 1));
   for (const name of names) parseName(name);
   if (new Set(names).size < names.length)
@@ -117,7 +117,7 @@ function refuseRun(error: unknown): never {
   throw new WorkcrateError(error.code, error.message, { cause: error, details: { ...error.details } });
 }
 
-function demandRoom(found: ReadonlyMap<string, ClientFile>, most: number): void {
+function demandInputRoom(found: ReadonlyMap<string, RequestedClientFile>, most: number): void {
   const held = found.values().reduce((sum, file) => sum + file.held, 0);
   if (held > most)
     throw new WorkcrateError(
@@ -127,7 +127,7 @@ function demandRoom(found: ReadonlyMap<string, ClientFile>, most: number): void 
     );
 }
 
-function demandAllowed(port: ClientFiles | undefined, context: ToolContext): ClientFiles {
+function demandClientFilesAllowed(port: ClientFiles | undefined, context: ToolContext): ClientFiles {
   if (port === undefined)
     throw new WorkcrateError(
       'unsupported',
@@ -193,7 +193,7 @@ export async function findCrateFiles(
 }
 
 const readInto = promisify(read);
-const chunkBytes = 256 * 1024;
+const hashChunkBytes = 256 * 1024;
 
 /**
  * The sha256 of a regular file, by one descriptor, since code of the user's may exchange it meanwhile. Null where
@@ -218,10 +218,10 @@ export async function hashExisting(
 /** Stops where it turns out to be longer. */
 async function hashFile({ fd }: OpenFile, size: number, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  const chunk = Buffer.allocUnsafe(chunkBytes);
+  const chunk = Buffer.allocUnsafe(hashChunkBytes);
   for (let at = 0; ;) {
     signal.throwIfAborted();
-    const { bytesRead } = await readInto(fd, chunk, 0, chunkBytes, at);
+    const { bytesRead } = await readInto(fd, chunk, 0, hashChunkBytes, at);
     at += bytesRead;
     if (bytesRead === 0) return at === size ? hash.digest('hex') : 'other';
     if (at > size) return 'other';

@@ -9,7 +9,7 @@ import { WorkcrateError } from '../errors.ts';
 import { recordProof } from '../requirements.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './executions.ts';
-import { lineOf } from './journal-files.ts';
+import { toJournalLine } from './journal-files.ts';
 import { ada, openRoom, until, type RoomOptions, type TestRoom } from './room.testing.ts';
 import { insertRunning, updateEnded } from './store.ts';
 
@@ -112,7 +112,9 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
         sampleExecution(noon, given),
       );
       mkdirSync(logs(room));
-      writeFileSync(pathOf(room), `${lineOf(ok!, false)}{"torn\n${lineOf(bad!, false)}`, { mode: 0o600 });
+      writeFileSync(pathOf(room), `${toJournalLine(ok!, false)}{"torn\n${toJournalLine(bad!, false)}`, {
+        mode: 0o600,
+      });
       for (const [hours, left] of [
         [35, ['went well', 'failed']],
         [37, ['failed']],

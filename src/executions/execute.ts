@@ -15,7 +15,7 @@ import { noDifference, type Difference, type Execution, type Reason } from './fi
 import { startComparison } from './folder-diff.ts';
 import { giveFiles, type Inputs, type OtherFile } from './input-files.ts';
 import type { createEnds } from './lost.ts';
-import { follow, type Outputs, type Report, type Spooled } from './output.ts';
+import { followRun, type RunOutputs, type ReportProgress, type Spooled } from './output.ts';
 import { insertRunning, newExecutionId, type writeTogether } from './store.ts';
 import {
   insidePath,
@@ -43,11 +43,11 @@ export interface ExecutionRequest {
 
 export interface Watching {
   readonly signal: AbortSignal;
-  readonly progress: Report;
+  readonly progress: ReportProgress;
 }
 
 /** A run that is over, and what became of outputs that were too long to be shown. */
-export interface Ended {
+export interface EndedExecution {
   readonly execution: Execution;
   /** False where the database failed: its end is written later. */
   readonly isRecorded: boolean;
@@ -56,7 +56,7 @@ export interface Ended {
   readonly spooled: { readonly stdout: Spooled | null; readonly stderr: Spooled | null };
 }
 
-export interface Room extends ExecutionsOptions {
+export interface ExecuteContext extends ExecutionsOptions {
   readonly write: ReturnType<typeof writeTogether>;
   readonly ends: Pick<ReturnType<typeof createEnds>, 'end'>;
   /** Runs of this server that may have a row and no end yet. */
@@ -64,18 +64,18 @@ export interface Room extends ExecutionsOptions {
 }
 
 /** One run from the request to the record. `stop` ends it as the caller's own signal does. */
-export async function execute(
-  room: Room,
+export async function executeRequest(
+  room: ExecuteContext,
   caller: Caller,
   request: ExecutionRequest,
   watching: Watching,
   stop: AbortController,
-): Promise<Ended> {
-  const sandbox = sandboxFor(room, request.language);
+): Promise<EndedExecution> {
+  const sandbox = demandSandbox(room, request.language);
   watching.signal.throwIfAborted();
   const place = await room.places.of(caller.user);
   const id = newExecutionId();
-  const folder = folderFor(room, caller, place, id, request);
+  const folder = prepareFolder(room, caller, place, id, request);
   try {
     const { files } = room;
     // The first to ask waits for the interpreter's answer, and may as well copy meanwhile.
@@ -86,7 +86,7 @@ export async function execute(
     const runtime = await asking;
     const compare = await startComparison(room.changes, place, folder);
     const begun = {
-      ...beginning(room, sandbox, runtime, caller, id, folder, request),
+      ...toBegunExecution(room, sandbox, runtime, caller, id, folder, request),
       inputs: inputs.files,
     };
     return await runRecorded(room, { sandbox, place, begun, inputs, compare }, watching, stop);
@@ -95,7 +95,7 @@ export async function execute(
   }
 }
 
-function sandboxFor({ sandbox }: Room, language: Language): Sandbox {
+function demandSandbox({ sandbox }: ExecuteContext, language: Language): Sandbox {
   if (typeof sandbox === 'string')
     throw new WorkcrateError('sandbox_unavailable', `No code can be run here. ${sandbox}`);
   if (!sandbox.languages.includes(language))
@@ -106,8 +106,8 @@ function sandboxFor({ sandbox }: Room, language: Language): Sandbox {
   return sandbox;
 }
 
-function folderFor(
-  room: Room,
+function prepareFolder(
+  room: ExecuteContext,
   caller: Caller,
   place: Workspace,
   id: string,
@@ -133,7 +133,7 @@ function folderFor(
   }
 }
 
-interface Prepared {
+interface PreparedRun {
   readonly sandbox: Sandbox;
   readonly place: Workspace;
   readonly begun: Execution;
@@ -143,11 +143,11 @@ interface Prepared {
 
 /** From here on there is a row, and whatever happens it gets its end. */
 async function runRecorded(
-  room: Room,
-  prepared: Prepared,
+  room: ExecuteContext,
+  prepared: PreparedRun,
   watching: Watching,
   stop: AbortController,
-): Promise<Ended> {
+): Promise<EndedExecution> {
   const { id } = prepared.begun;
   room.live.add(id);
   try {
@@ -158,35 +158,35 @@ async function runRecorded(
 }
 
 async function runWithRow(
-  room: Room,
-  prepared: Prepared,
+  room: ExecuteContext,
+  prepared: PreparedRun,
   watching: Watching,
   stop: AbortController,
-): Promise<Ended> {
+): Promise<EndedExecution> {
   const { begun } = prepared;
   const cancelled = AbortSignal.any([watching.signal, stop.signal]);
-  const starting = start(prepared, cancelled);
+  const starting = startRun(prepared, cancelled);
   // That happens a turn later, when the run has its task: SQLite would keep it waiting.
   const inserting = room.write((queries) => insertRunning(queries, begun, room.server));
   // Nothing goes on that is not recorded.
   inserting.catch(() => stop.abort());
   const run = await starting.catch(async (error: unknown) => {
     await inserting;
-    await close(room, notRun(begun, room.clock(), cancelled.aborted ? 'cancelled' : 'refused', error));
+    await recordEnd(room, notRun(begun, room.clock(), cancelled.aborted ? 'cancelled' : 'refused', error));
     throw error;
   });
-  const following = follow(room, begun, run, watching.progress);
+  const following = followRun(room, begun, run, watching.progress);
   try {
     await Promise.all([following, inserting]);
   } catch (error) {
     stop.abort();
     const [row] = await Promise.allSettled([inserting, following, run.ended]);
-    if (row.status === 'fulfilled') await close(room, notRun(begun, room.clock(), 'lost', error));
+    if (row.status === 'fulfilled') await recordEnd(room, notRun(begun, room.clock(), 'lost', error));
     throw error;
   }
   const { end, outputs } = await following;
-  const execution = endedAs(begun, room.clock(), end, outputs, await compared(room, prepared));
-  const isRecorded = await close(room, execution);
+  const execution = endedAs(begun, room.clock(), end, outputs, await compareOrLog(room, prepared));
+  const isRecorded = await recordEnd(room, execution);
   return {
     execution,
     isRecorded,
@@ -195,7 +195,10 @@ async function runWithRow(
   };
 }
 
-async function start({ sandbox, place, begun, inputs }: Prepared, signal: AbortSignal): Promise<SandboxRun> {
+async function startRun(
+  { sandbox, place, begun, inputs }: PreparedRun,
+  signal: AbortSignal,
+): Promise<SandboxRun> {
   const run = await sandbox.start({
     id: begun.id,
     user: begun.owner,
@@ -212,7 +215,7 @@ async function start({ sandbox, place, begun, inputs }: Prepared, signal: AbortS
 }
 
 /** What cannot be compared any more must not cost the result. */
-async function compared({ log }: Room, { begun, compare }: Prepared): Promise<Difference> {
+async function compareOrLog({ log }: ExecuteContext, { begun, compare }: PreparedRun): Promise<Difference> {
   try {
     return await compare();
   } catch (error) {
@@ -222,7 +225,7 @@ async function compared({ log }: Room, { begun, compare }: Prepared): Promise<Di
 }
 
 /** Gives whether the end is in the row. Where it is not, it is tried again: what ran is told all the same. */
-async function close(room: Room, execution: Execution): Promise<boolean> {
+async function recordEnd(room: ExecuteContext, execution: Execution): Promise<boolean> {
   const isRecorded = await room.ends.end(execution);
   room.ended(execution);
   const { id, owner: user, language, reason, durationMs: ms } = execution;
@@ -231,7 +234,7 @@ async function close(room: Room, execution: Execution): Promise<boolean> {
 }
 
 /** As it is when it starts. */
-function beginning(
+function toBegunExecution(
   room: ExecutionsOptions,
   sandbox: Sandbox,
   runtime: string | null,
@@ -280,7 +283,7 @@ function endedAs(
   begun: Execution,
   endedAt: number,
   end: RunEnd,
-  { stdout, stderr }: Outputs,
+  { stdout, stderr }: RunOutputs,
   artifacts: Difference,
 ): Execution {
   return {

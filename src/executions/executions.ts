@@ -8,13 +8,19 @@ import type { Log } from '../observability/log.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { trustedTime } from '../trusted-clock.ts';
 import type { Places } from '../workspaces/workspaces.ts';
-import { execute, type Ended, type ExecutionRequest, type Room, type Watching } from './execute.ts';
+import {
+  executeRequest,
+  type EndedExecution,
+  type ExecutionRequest,
+  type ExecuteContext,
+  type Watching,
+} from './execute.ts';
 import type { Execution } from './fields.ts';
 import type { Changes } from './folder-diff.ts';
 import { createJournal } from './journal.ts';
 import { createEnds, markLost } from './lost.ts';
-import { appendRows, lastEnded, restoreLines, type EndedRun } from './restore-lines.ts';
-import { searchExecutions, type FoundPage, type Search } from './search.ts';
+import { appendRows, lastEnded, restoreLines, type RunWithoutLine } from './restore-lines.ts';
+import { findExecutions, type FoundPage, type ExecutionSearch } from './search.ts';
 import { createShare } from './share.ts';
 import {
   executionFromRow,
@@ -26,10 +32,10 @@ import {
 import type { Bounds } from './truncation.ts';
 
 export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.ts';
-export type { Ended, ExecutionRequest } from './execute.ts';
+export type { EndedExecution, ExecutionRequest } from './execute.ts';
 export type { Execution } from './fields.ts';
 export type { Changes } from './folder-diff.ts';
-export type { GivenFile, OtherFile } from './input-files.ts';
+export type { InputFileRecord, OtherFile } from './input-files.ts';
 export type { Bounds } from './truncation.ts';
 
 export interface ExecutionsOptions {
@@ -97,8 +103,8 @@ export function createExecutions(options: ExecutionsOptions) {
   };
   const live = new Set<string>();
   const isLive = (id: string): boolean => live.has(id) || ends.isWaiting(id);
-  const room: Room = { ...options, ended, ends, live, write };
-  const underWay = new Map<Promise<Ended>, AbortController>();
+  const room: ExecuteContext = { ...options, ended, ends, live, write };
+  const underWay = new Map<Promise<EndedExecution>, AbortController>();
 
   /** What this server was running when it ended is lost; there is no other unless the database is shared. */
   async function recover(): Promise<number> {
@@ -123,9 +129,9 @@ export function createExecutions(options: ExecutionsOptions) {
 
   return {
     /** Runs code and gives its record, whatever the code did. It rejects only where nothing ran. */
-    async run(caller: Caller, request: ExecutionRequest, watching: Watching): Promise<Ended> {
+    async run(caller: Caller, request: ExecutionRequest, watching: Watching): Promise<EndedExecution> {
       const stop = new AbortController();
-      const running = execute(room, caller, request, watching, stop);
+      const running = executeRequest(room, caller, request, watching, stop);
       underWay.set(running, stop);
       try {
         return await running;
@@ -138,8 +144,8 @@ export function createExecutions(options: ExecutionsOptions) {
     get: (caller: Caller, id: string): Promise<Execution> => executionOf(database, caller, id),
 
     /** The caller's executions, newest first. */
-    search: (caller: Caller, search: Search): Promise<FoundPage> =>
-      searchExecutions(database, caller, search),
+    search: (caller: Caller, search: ExecutionSearch): Promise<FoundPage> =>
+      findExecutions(database, caller, search),
 
     /**
      * Says of runs that a crash has cut off that they are lost, and gives their number; writes lines again that are
@@ -148,7 +154,7 @@ export function createExecutions(options: ExecutionsOptions) {
     recover,
 
     /** Runs of this server that ended last, for those who note them elsewhere. */
-    lastEnded: (): Promise<EndedRun[]> => lastEnded(database, server),
+    lastEnded: (): Promise<RunWithoutLine[]> => lastEnded(database, server),
 
     /** Forgets what is older than its record is kept. */
     async sweep(): Promise<SweptExecutions> {

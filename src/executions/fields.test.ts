@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Execution } from './fields.ts';
-import { lineOf } from './journal-files.ts';
+import { toJournalLine } from './journal-files.ts';
 import { openRoom } from './room.testing.ts';
-import { executionShape, pageShape, shownExecution, shownPage } from './schema.ts';
+import { executionShape, pageShape, shownExecution, toExecutionPage } from './schema.ts';
 import { executionFromRow, insertRunning, updateEnded } from './store.ts';
 
 const sample: Execution = {
@@ -65,7 +65,10 @@ const shownJson =
 describe('an execution in all its forms', () => {
   it('is a line of the journal', () => {
     const start = '{"user":"ada","ended_at":"2026-05-04T12:00:01.501Z",';
-    assert.equal(lineOf(sample, false), `${start}${shownJson.slice(1).replace('@@', String.raw`\u0085`)}\n`);
+    assert.equal(
+      toJournalLine(sample, false),
+      `${start}${shownJson.slice(1).replace('@@', String.raw`\u0085`)}\n`,
+    );
     const brief =
       String.raw`{"user":"ada","ended_at":"2026-05-04T12:00:01.501Z","execution_id":"exec_0123456789ab",` +
       String.raw`"tool":"execute_code","language":"python","code":"","stdin_bytes":2,` +
@@ -77,7 +80,7 @@ describe('an execution in all its forms', () => {
       String.raw`"file_bytes":4,"disk_bytes":5,"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2",` +
       String.raw`"unenforced":["cpu"]},"code_bytes":13,` +
       String.raw`"code_sha256":"ab11716162a7dfbb2fc811f2ce985120835c38f6cba1f479d17dcd9834deab29"}`;
-    assert.equal(lineOf(sample, true), `${brief}\n`);
+    assert.equal(toJournalLine(sample, true), `${brief}\n`);
   });
 
   it('is the JSON of tools and routes, by their schema', () => {
@@ -93,7 +96,7 @@ describe('an execution in all its forms', () => {
       String.raw`{"execution_id":"exec_0123456789ab","tool":"execute_code","language":"python",` +
       String.raw`"code":"print(\"ä\")@@","end_reason":"timeout","succeeded":false,"exit_code":null,` +
       String.raw`"started_at":"2026-05-04T12:00:00.000Z","duration_ms":1500}`;
-    const page = shownPage({ executions: [sample], next: null });
+    const page = toExecutionPage({ executions: [sample], next: null });
     assert.equal(JSON.stringify(page), `{"executions":[${entry.replace('@@', '\u0085')}],"next":null}`);
     const { element } = pageShape.shape.executions;
     assert.equal(

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { SqlValue } from '../database/database.ts';
 import { endReasons, languages, type RunLimitSettings, type Sandbox } from '../sandbox/sandbox.ts';
-import type { GivenFile } from './input-files.ts';
+import type { InputFileRecord } from './input-files.ts';
 
 /** `refused` is a run that never started. */
 export const reasons = ['running', ...endReasons, 'refused'] as const;
@@ -184,7 +184,7 @@ export const executionFields = {
     'inputs',
     'start',
     z.array(inputShape),
-    (parsed: readonly GivenFile[]): readonly GivenFile[] =>
+    (parsed: readonly InputFileRecord[]): readonly InputFileRecord[] =>
       parsed.map((file) => ({ ...file, origin: file.origin ?? null })),
     (files) => files.map(showInput),
   ),
@@ -239,7 +239,7 @@ export function showDifference({ created, modified, deleted, complete }: Differe
   return { created: [...created], modified: [...modified], deleted: [...deleted], complete };
 }
 
-function showInput({ fileId, origin, name, size, sha256 }: GivenFile): z.input<typeof inputShape> {
+function showInput({ fileId, origin, name, size, sha256 }: InputFileRecord): z.input<typeof inputShape> {
   return { file_id: fileId, origin: origin && { ...origin }, name, size, sha256 };
 }
 

@@ -16,8 +16,8 @@ export interface Changes {
 }
 
 /** Names of each kind in a result, and the bytes that all of them take as JSON. */
-const mostNames = 1000;
-const mostBytes = 64 * 1024;
+const maxDiffNames = 1000;
+const maxDiffBytes = 64 * 1024;
 
 interface Compared {
   readonly base: string;
@@ -38,7 +38,9 @@ export async function startComparison(
   const before = await look();
   return async () => {
     const after = await look();
-    return merged(compared.map(({ prefix }, at) => named(changes.difference(before[at], after[at]), prefix)));
+    return mergeDifferences(
+      compared.map(({ prefix }, at) => prefixNames(changes.difference(before[at], after[at]), prefix)),
+    );
   };
 }
 
@@ -50,7 +52,7 @@ function comparedFolders(place: Workspace, folder: InsideFolder): Compared[] {
   return [...working, { base: place.artifacts, below: here, prefix: '/artifacts/' }];
 }
 
-function named(found: ReturnType<Changes['difference']>, prefix: string): Difference {
+function prefixNames(found: ReturnType<Changes['difference']>, prefix: string): Difference {
   const names = (kind: (typeof kinds)[number]): string[] => found[kind].map((name) => prefix + name);
   const omitted = kinds.some((kind) => found.omitted[kind] > 0);
   return {
@@ -61,11 +63,11 @@ function named(found: ReturnType<Changes['difference']>, prefix: string): Differ
   };
 }
 
-function merged(parts: readonly Difference[]): Difference {
-  let left = mostBytes;
+function mergeDifferences(parts: readonly Difference[]): Difference {
+  let left = maxDiffBytes;
   const fits = (name: string): boolean => (left -= Buffer.byteLength(JSON.stringify(name))) >= 0;
   const listed = (kind: (typeof kinds)[number]): string[] => {
-    const names = parts.flatMap((part) => part[kind]).slice(0, mostNames);
+    const names = parts.flatMap((part) => part[kind]).slice(0, maxDiffNames);
     return names.slice(0, countWhile(names, fits));
   };
   const names = { created: listed('created'), modified: listed('modified'), deleted: listed('deleted') };

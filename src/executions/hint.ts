@@ -1,13 +1,13 @@
 import { describeSurroundings, installLine, networkText, type Surroundings } from './surroundings.ts';
 import type { Execution } from './fields.ts';
 
-type Ended = Pick<Execution, 'language' | 'reason' | 'exitCode' | 'stderr'>;
+type FailedRun = Pick<Execution, 'language' | 'reason' | 'exitCode' | 'stderr'>;
 
 /**
  * What to do about a program that failed for want of a package or a program: a line behind its output, or null. Only the
  * words of the interpreters themselves are looked for, where they put them; whoever prints the same gets the same line.
  */
-export function missingHint(ended: Ended, surroundings: Surroundings | null): string | null {
+export function missingHint(ended: FailedRun, surroundings: Surroundings | null): string | null {
   if (surroundings === null || ended.reason !== 'exit' || ended.exitCode === 0) return null;
   const missing = missingIn(ended);
   return missing === null ? null : hintFor(missing, surroundings);
@@ -22,17 +22,17 @@ interface Missing {
 const pythonModule = /^ModuleNotFoundError: No module named '([A-Za-z_]\w{0,60})(?:\.[\w.]*)?'(?:; .*)?$/;
 const nodePackage =
   /^Error(?: \[ERR_MODULE_NOT_FOUND\])?: Cannot find (?:module|package) '(@?[\w-][\w./-]{0,80})'/m;
-const command = /(?:^|: )(?:line \d+: )?([\w.+-]{1,60}): command not found$/;
+const commandNotFound = /(?:^|: )(?:line \d+: )?([\w.+-]{1,60}): command not found$/;
 const failedInstall =
   /^(?:error: externally-managed-environment|ERROR: No matching distribution found for .*)$/m;
 
-function missingIn({ language, stderr }: Ended): Missing | null {
+function missingIn({ language, stderr }: FailedRun): Missing | null {
   const last = stderr.trimEnd().split('\n').at(-1) ?? '';
   const found = (what: Missing['what'], match: RegExpExecArray | null): Missing | null =>
     match === null ? null : { what, name: match[1] ?? '' };
   return (
     found('python', pythonModule.exec(last)) ??
-    found('command', command.exec(last)) ??
+    found('command', commandNotFound.exec(last)) ??
     found('install', failedInstall.exec(stderr)) ??
     (language === 'node' ? found('node', nodePackage.exec(stderr)) : null)
   );
@@ -46,19 +46,19 @@ function hintFor({ what, name }: Missing, surroundings: Surroundings): string | 
       return sentences(
         `Node has no module ${name} here, only its built-in modules and those in a node_modules of the working directory.`,
         networkText(surroundings),
-        operator(surroundings),
+        describeOperatorRemedy(surroundings),
       );
     case 'command':
       return sentences(
         `There is no program ${name} here.`,
         networkText(surroundings),
-        operator(surroundings),
+        describeOperatorRemedy(surroundings),
       );
     case 'install':
       return sentences(
         'A run cannot install anything.',
         describeSurroundings(surroundings).trim(),
-        operator(surroundings),
+        describeOperatorRemedy(surroundings),
       );
   }
 }
@@ -73,11 +73,11 @@ function pythonHint(name: string, surroundings: Surroundings): string | null {
   return sentences(
     `Python has no ${name} here.`,
     describeSurroundings(surroundings).trim(),
-    operator(surroundings, line),
+    describeOperatorRemedy(surroundings, line),
   );
 }
 
-function operator({ kind }: Surroundings, line: string | null = null): string {
+function describeOperatorRemedy({ kind }: Surroundings, line: string | null = null): string {
   const where = kind === 'docker' ? ' in the image that code runs in' : '';
   return `Only whoever runs the server can install more${where}${line === null ? '' : `: ${line}`}.`;
 }

@@ -13,7 +13,7 @@ import { hashExisting } from './client-and-crate-files.ts';
 import { isFleeting, type InsideFolder } from './working-dir.ts';
 
 /** A file that a run was given: enough to tell later what it worked on. */
-export interface GivenFile {
+export interface InputFileRecord {
   /** Null where it is not one of the stored files. */
   readonly fileId: string | null;
   /** Where it came from, in the words of whoever found it; null for a stored file. */
@@ -46,13 +46,13 @@ export interface Giving {
 
 /** The files that a run was given. Disposing of them takes back what was copied, unless they are kept. */
 export interface Inputs extends Disposable {
-  readonly files: readonly GivenFile[];
+  readonly files: readonly InputFileRecord[];
   /** The run has begun, so they are its own now. */
   keep(): void;
 }
 
 /** A file to be copied, wherever it stands; what is not known of it yet is null. */
-interface Wanted extends Omit<GivenFile, 'sha256'> {
+interface WantedInput extends Omit<InputFileRecord, 'sha256'> {
   readonly sha256: string | null;
   read(signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
@@ -68,24 +68,24 @@ export async function giveFiles(
 ): Promise<Inputs> {
   if (ids.length + others.length === 0) {
     using _claim = await claimFor(giving, []);
-    return inputsOf(giving, [], []);
+    return toInputs(giving, [], []);
   }
   const stored = await Promise.all(ids.map((id) => findFile(giving, id)));
   const wanted = [...stored, ...others.map(fromElsewhere)];
   demandFit(giving, wanted);
   const copies: Copy[] = [];
   try {
-    const there: (GivenFile | null)[] = [];
+    const there: (InputFileRecord | null)[] = [];
     for (const file of wanted) there.push(await findExisting(giving, file));
     const missing = wanted.filter((_, at) => there[at] === null);
     using _claim = await claimFor(giving, missing);
-    const given: GivenFile[] = [];
+    const given: InputFileRecord[] = [];
     for (const [at, file] of wanted.entries()) given.push(there[at] ?? (await copyIn(giving, file, copies)));
-    return inputsOf(giving, given, copies);
+    return toInputs(giving, given, copies);
   } catch (error) {
-    takeBack(giving, copies);
+    removeCopies(giving, copies);
     // However a source put it.
-    throw giving.signal.aborted ? cancelled(error) : error;
+    throw giving.signal.aborted ? inputCancelledError(error) : error;
   }
 }
 
@@ -95,27 +95,30 @@ interface Copy {
   readonly inode: number;
 }
 
-function inputsOf(giving: Giving, files: readonly GivenFile[], copies: readonly Copy[]): Inputs {
+function toInputs(giving: Giving, files: readonly InputFileRecord[], copies: readonly Copy[]): Inputs {
   let isKept = false;
   return {
     files,
     keep: () => void (isKept = true),
-    [Symbol.dispose]: () => void (isKept || takeBack(giving, copies)),
+    [Symbol.dispose]: () => void (isKept || removeCopies(giving, copies)),
   };
 }
 
 /** File systems give out whole blocks. */
-const blockBytes = 4096;
+const diskBlockBytes = 4096;
 
-async function claimFor({ sandbox, place, signal }: Giving, files: readonly Wanted[]): Promise<Disposable> {
-  const bytes = files.reduce((sum, { size }) => sum + Math.ceil(size / blockBytes) * blockBytes, 0);
+async function claimFor(
+  { sandbox, place, signal }: Giving,
+  files: readonly WantedInput[],
+): Promise<Disposable> {
+  const bytes = files.reduce((sum, { size }) => sum + Math.ceil(size / diskBlockBytes) * diskBlockBytes, 0);
   const claim = await sandbox.claimDisk(place, bytes);
   if (!signal.aborted) return claim;
   claim[Symbol.dispose]();
-  throw cancelled(signal.reason);
+  throw inputCancelledError(signal.reason);
 }
 
-async function findFile({ files, caller }: Giving, id: string): Promise<Wanted> {
+async function findFile({ files, caller }: Giving, id: string): Promise<WantedInput> {
   const file = await files.find(caller, id);
   if (file === null)
     throw new WorkcrateError(
@@ -136,12 +139,12 @@ export async function* storedBytes(files: Pick<Files, 'open'>, file: StoredFile)
   yield* object.read(0, object.size);
 }
 
-function fromElsewhere(file: OtherFile): Wanted {
+function fromElsewhere(file: OtherFile): WantedInput {
   const { name, origin, size } = file;
   return { fileId: null, origin, name, size, sha256: null, read: (signal) => file.open(signal) };
 }
 
-function demandFit({ folder, sandbox: { limits } }: Giving, wanted: readonly Wanted[]): void {
+function demandFit({ folder, sandbox: { limits } }: Giving, wanted: readonly WantedInput[]): void {
   if (isFleeting(folder.root))
     throw new WorkcrateError(
       'invalid_input',
@@ -168,10 +171,10 @@ function demandFit({ folder, sandbox: { limits } }: Giving, wanted: readonly Wan
 }
 
 /** The file that is there already, if it has the bytes that it should; null where nothing is there. */
-async function findExisting(giving: Giving, file: Wanted): Promise<GivenFile | null> {
+async function findExisting(giving: Giving, file: WantedInput): Promise<InputFileRecord | null> {
   const { place, folder, signal } = giving;
   const path = joinComponents(folder.below, parseName(file.name));
-  const found = await hashExisting(rootOf(place, folder), path, file.size, signal);
+  const found = await hashExisting(getInputRoot(place, folder), path, file.size, signal);
   if (found === null) return null;
   const { fileId, origin, name, size } = file;
   const sha256 = file.sha256 ?? (found === 'other' ? null : await readBytes(giving, file, async () => {}));
@@ -179,13 +182,13 @@ async function findExisting(giving: Giving, file: Wanted): Promise<GivenFile | n
   return { fileId, origin, name, size, sha256 };
 }
 
-async function copyIn(giving: Giving, file: Wanted, copies: Copy[]): Promise<GivenFile> {
+async function copyIn(giving: Giving, file: WantedInput, copies: Copy[]): Promise<InputFileRecord> {
   const { place, folder } = giving;
   const path = joinComponents(folder.below, parseName(file.name));
-  using target = create(giving, path, file.name);
+  using target = createInput(giving, path, file.name);
   copies.push({ path, inode: fstatSync(target.fd).ino });
-  const sha256 = await readBytes(giving, file, (chunk) => writeAll(target.fd, chunk));
-  if (file.sha256 !== null && sha256 !== file.sha256) throw damaged(giving, file, sha256);
+  const sha256 = await readBytes(giving, file, (chunk) => writeWholeChunk(target.fd, chunk));
+  if (file.sha256 !== null && sha256 !== file.sha256) throw inputDamagedError(giving, file, sha256);
   if (place.uid !== null) fchownSync(target.fd, place.uid, place.uid);
   const { fileId, origin, name, size } = file;
   return { fileId, origin, name, size, sha256 };
@@ -194,7 +197,7 @@ async function copyIn(giving: Giving, file: Wanted, copies: Copy[]): Promise<Giv
 /** Gives the sha256 of what was read, so that a record never names other bytes than the run had. */
 async function readBytes(
   { signal }: Giving,
-  file: Wanted,
+  file: WantedInput,
   take: (chunk: Uint8Array) => Promise<void>,
 ): Promise<string> {
   const hash = createHash('sha256');
@@ -214,7 +217,11 @@ async function readBytes(
   return hash.digest('hex');
 }
 
-function damaged({ log, caller }: Giving, { fileId, name, sha256 }: Wanted, found: string): WorkcrateError {
+function inputDamagedError(
+  { log, caller }: Giving,
+  { fileId, name, sha256 }: WantedInput,
+  found: string,
+): WorkcrateError {
   log.error('file.damaged', { user: caller.user, file_id: fileId, sha256, found });
   return new WorkcrateError(
     'storage_failed',
@@ -222,15 +229,15 @@ function damaged({ log, caller }: Giving, { fileId, name, sha256 }: Wanted, foun
   );
 }
 
-function cancelled(cause: unknown): WorkcrateError {
+function inputCancelledError(cause: unknown): WorkcrateError {
   return new WorkcrateError('cancelled', 'The call was cancelled.', { cause });
 }
 
-const writeBytes = promisify(write);
+const writeDescriptor = promisify(write);
 
-async function writeAll(fd: number, chunk: Uint8Array): Promise<void> {
+async function writeWholeChunk(fd: number, chunk: Uint8Array): Promise<void> {
   try {
-    for (let done = 0; done < chunk.length;) done += (await writeBytes(fd, chunk, done)).bytesWritten;
+    for (let done = 0; done < chunk.length;) done += (await writeDescriptor(fd, chunk, done)).bytesWritten;
   } catch (cause) {
     if (!['ENOSPC', 'EDQUOT'].includes(errnoOf(cause) ?? '')) throw cause;
     const message = 'The disk of the working directory is full. Remove files from it, or give fewer.';
@@ -238,9 +245,9 @@ async function writeAll(fd: number, chunk: Uint8Array): Promise<void> {
   }
 }
 
-function create({ place, folder }: Giving, path: Components, name: string) {
+function createInput({ place, folder }: Giving, path: Components, name: string) {
   try {
-    return openBelow(rootOf(place, folder)).create(path);
+    return openBelow(getInputRoot(place, folder)).create(path);
   } catch (error) {
     if (!isWorkcrateError(error, 'already_exists')) throw error;
     throw alreadyThere(name, error);
@@ -255,8 +262,8 @@ function alreadyThere(name: string, cause?: unknown): WorkcrateError {
   );
 }
 
-function takeBack({ place, folder }: Giving, copies: readonly Copy[]): void {
-  const root = openBelow(rootOf(place, folder));
+function removeCopies({ place, folder }: Giving, copies: readonly Copy[]): void {
+  const root = openBelow(getInputRoot(place, folder));
   for (const { path, inode } of copies) {
     try {
       using file = root.open(path);
@@ -268,5 +275,5 @@ function takeBack({ place, folder }: Giving, copies: readonly Copy[]): void {
   }
 }
 
-const rootOf = (place: Workspace, { root }: InsideFolder): string =>
+const getInputRoot = (place: Workspace, { root }: InsideFolder): string =>
   root === 'artifacts' ? place.artifacts : place.workspace;

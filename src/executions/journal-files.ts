@@ -7,23 +7,24 @@ import type { Execution } from './fields.ts';
 import { shownExecution } from './schema.ts';
 
 /** How much of the code is in a line; the row has all of it. In characters. */
-const mostCode = 4096;
+const maxBriefCode = 4096;
 
 /** What JSON leaves as it is, although terminals act on it or take it for the end of a line. */
-const unprintable = /[\u007f-\u009f\u2028\u2029]/g;
-const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const unprintableInJournal = /[\u007f-\u009f\u2028\u2029]/g;
+const escapeForJournal = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** An execution that has ended, as a line of JSON. A brief one leaves out all that grows with what the user sent. */
-export function lineOf(execution: Execution, isBrief: boolean): string {
+export function toJournalLine(execution: Execution, isBrief: boolean): string {
   const endedAt = execution.endedAt ?? execution.startedAt + (execution.durationMs ?? 0);
   const who = { user: execution.owner, ended_at: new Date(endedAt).toISOString() };
   const shown = shownExecution(execution);
-  const told = isBrief ? { ...shown, ...nothing } : shown;
-  const line = { ...who, ...told, ...codeOf(execution.code, isBrief ? 0 : mostCode) };
-  return `${JSON.stringify(line).replace(unprintable, escaped)}\n`;
+  const told = isBrief ? { ...shown, ...emptyBriefFields } : shown;
+  const line = { ...who, ...told, ...toBriefCode(execution.code, isBrief ? 0 : maxBriefCode) };
+  return `${JSON.stringify(line).replace(unprintableInJournal, escapeForJournal)}\n`;
 }
 
-const nothing = {
+const emptyBriefFields = {
   stdout: '',
   stderr: '',
   inputs: [],
@@ -31,7 +32,7 @@ const nothing = {
 };
 
 /** The start of code that is long, with what identifies the whole. */
-function codeOf(code: string, most: number) {
+function toBriefCode(code: string, most: number) {
   if (code.length <= most) return { code };
   return {
     code: code.slice(0, most).toWellFormed(),
@@ -57,37 +58,37 @@ function readLineStart(line: Buffer): LineStart | null {
 
 /** Quotes within a text are escaped, so neither can stand in one. */
 const success = Buffer.from(',"succeeded":true,');
-const failure = Buffer.from(',"succeeded":false,');
+const failureMark = Buffer.from(',"succeeded":false,');
 
 /** Whether it is of a run that succeeded; null for what does not tell. */
 function readSuccess(line: Buffer): boolean | null {
   if (line.includes(success)) return true;
-  return line.includes(failure) ? false : null;
+  return line.includes(failureMark) ? false : null;
 }
 
-export const dayMs = 86_400_000;
+export const journalDayMs = 86_400_000;
 
-const nameForm = /^executions-(\d{4}-\d{2}-\d{2})\.jsonl$/;
+const journalNameForm = /^executions-(\d{4}-\d{2}-\d{2})\.jsonl$/;
 
-export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+export const toJournalDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 export const journalName = (day: string): string => `executions-${day}.jsonl`;
 
 /** The days that have a file, the oldest first. */
 export async function journalDays(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(noneIfMissing);
-  return names.flatMap((name) => nameForm.exec(name)?.[1] ?? []).toSorted();
+  const names = await readdir(folder).catch(noFilesIfMissing);
+  return names.flatMap((name) => journalNameForm.exec(name)?.[1] ?? []).toSorted();
 }
 
 /** When the run of the newest line ended; null where there is no line. */
 export async function lastEndedAt(folder: string): Promise<number | null> {
   for (const day of (await journalDays(folder)).toReversed()) {
-    const last = await lastLine(join(folder, journalName(day)));
+    const last = await readLastJournalLine(join(folder, journalName(day)));
     if (last !== null) return last.endedAt;
   }
   return null;
 }
 
-async function lastLine(path: string): Promise<LineStart | null> {
+async function readLastJournalLine(path: string): Promise<LineStart | null> {
   const { size } = await stat(path);
   for (let most = 256 * 1024; ; most *= 8) {
     let last: LineStart | null = null;
@@ -100,7 +101,7 @@ async function lastLine(path: string): Promise<LineStart | null> {
 export async function idsSince(folder: string, since: number): Promise<Set<string>> {
   const ids = new Set<string>();
   for (const day of await journalDays(folder))
-    if (Date.parse(day) + dayMs > since) await addIds(ids, join(folder, journalName(day)), since);
+    if (Date.parse(day) + journalDayMs > since) await addIds(ids, join(folder, journalName(day)), since);
   return ids;
 }
 
@@ -148,7 +149,7 @@ export async function removeLines(path: string, due: Due): Promise<boolean> {
   await rm(temporary, { force: true });
   {
     await using kept = await open(temporary, 'wx', 0o600);
-    for await (const lines of inBatches(keptLines(path, due))) await kept.appendFile(lines);
+    for await (const lines of batchLines(keptLines(path, due))) await kept.appendFile(lines);
     await kept.datasync();
   }
   await rename(temporary, path);
@@ -156,12 +157,13 @@ export async function removeLines(path: string, due: Due): Promise<boolean> {
 }
 
 async function* keptLines(path: string, due: Due): AsyncGenerator<Buffer> {
-  for await (const line of linesFrom(path, 0)) if (!isDue(line, due)) yield Buffer.concat([line, newline]);
+  for await (const line of linesFrom(path, 0))
+    if (!isDue(line, due)) yield Buffer.concat([line, journalNewline]);
 }
 
-const newline = Buffer.from('\n');
+const journalNewline = Buffer.from('\n');
 
-async function* inBatches(lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* batchLines(lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let [batch, bytes]: [Buffer[], number] = [[], 0];
   for await (const line of lines) {
     batch.push(line);
@@ -186,7 +188,7 @@ export async function removeJournal(folder: string, day: string): Promise<void> 
   await unlink(join(folder, journalName(day)));
 }
 
-function noneIfMissing(error: unknown): string[] {
+function noFilesIfMissing(error: unknown): string[] {
   if (errnoOf(error) === 'ENOENT') return [];
   throw error;
 }

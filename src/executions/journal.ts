@@ -5,11 +5,11 @@ import type { Clock } from '../clock.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Execution } from './fields.ts';
 import {
-  dayMs,
-  dayOf,
+  journalDayMs,
+  toJournalDay,
   journalDays,
   journalName,
-  lineOf,
+  toJournalLine,
   removeJournal,
   removeLines,
 } from './journal-files.ts';
@@ -19,9 +19,9 @@ const syncMs = 1000;
 /** Of one user within a day, from the start of the server on: beyond it lines are brief. */
 const mostBytesOfUser = 64 * 1024 ** 2;
 /** More are forgotten, and begin to count anew. */
-const mostUsers = 10_000;
+const maxJournalUsers = 10_000;
 
-interface Current {
+interface CurrentJournal {
   readonly day: string;
   readonly file: FileHandle;
   size: number;
@@ -39,19 +39,19 @@ export type Journal = ReturnType<typeof createJournal>;
 export function createJournal(folder: string, clock: Clock, syncFailed: (error: unknown) => void) {
   let waiting: { execution: Execution; done: PromiseWithResolvers<void> }[] = [];
   let writing: Promise<void> | null = null;
-  let current: Current | null = null;
+  let current: CurrentJournal | null = null;
   let timer: NodeJS.Timeout | null = null;
-  const written = new BoundedMap<string, number>({ mostEntries: mostUsers, whenFull: 'clear' });
+  const written = new BoundedMap<string, number>({ mostEntries: maxJournalUsers, whenFull: 'clear' });
   /** Days whose lines have been looked at, with what was due then. */
   const swept = new Map<string, string>();
 
-  async function fileOf(day: string): Promise<Current> {
+  async function fileOf(day: string): Promise<CurrentJournal> {
     if (current?.day === day) return current;
     await close();
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const file = await open(join(folder, journalName(day)), appendFlags, 0o600);
+    const file = await open(join(folder, journalName(day)), journalAppendFlags, 0o600);
     const { size } = await file.stat();
-    if (size === 0) await syncFolder(folder);
+    if (size === 0) await syncJournalFolder(folder);
     written.clear();
     current = { day, file, size, torn: await endsTorn(file, size) };
     return current;
@@ -68,9 +68,9 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
   }
 
   async function writeLine(execution: Execution): Promise<void> {
-    const target = await fileOf(dayOf(execution.endedAt ?? execution.startedAt));
+    const target = await fileOf(toJournalDay(execution.endedAt ?? execution.startedAt));
     const line = lineFor(execution);
-    appendAll(target, Buffer.from(target.torn ? `\n${line}` : line));
+    appendToJournal(target, Buffer.from(target.torn ? `\n${line}` : line));
     timer ??= setTimeout(syncSoon, syncMs).unref();
   }
 
@@ -78,7 +78,7 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
   function lineFor(execution: Execution): string {
     const { owner } = execution;
     const before = written.get(owner) ?? 0;
-    const line = lineOf(execution, before >= mostBytesOfUser);
+    const line = toJournalLine(execution, before >= mostBytesOfUser);
     written.set(owner, before + line.length);
     return line;
   }
@@ -119,8 +119,8 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
     async sweep(before: { readonly successes: number; readonly failures: number }): Promise<number> {
       let count = 0;
       const days = await journalDays(folder);
-      for (const day of days.filter((one) => one < dayOf(clock()) && one !== current?.day)) {
-        const end = Date.parse(day) + dayMs;
+      for (const day of days.filter((one) => one < toJournalDay(clock()) && one !== current?.day)) {
+        const end = Date.parse(day) + journalDayMs;
         const due = { successes: end <= before.successes, failures: end <= before.failures };
         if (due.successes && due.failures) {
           await removeJournal(folder, day);
@@ -141,7 +141,7 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
 }
 
 /** Read as well, to see how the file ends. */
-const appendFlags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
+const journalAppendFlags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 
 async function endsTorn(file: FileHandle, size: number): Promise<boolean> {
   if (size === 0) return false;
@@ -150,7 +150,7 @@ async function endsTorn(file: FileHandle, size: number): Promise<boolean> {
 }
 
 /** At once: it goes to memory, and must not wait behind slower work in the pool of threads. All of it, or nothing. */
-function appendAll(target: Current, bytes: Buffer): void {
+function appendToJournal(target: CurrentJournal, bytes: Buffer): void {
   try {
     for (let done = 0; done < bytes.length;) done += writeSync(target.file.fd, bytes, done);
   } catch (error) {
@@ -165,7 +165,7 @@ function appendAll(target: Current, bytes: Buffer): void {
   target.torn = false;
 }
 
-async function syncFolder(folder: string): Promise<void> {
+async function syncJournalFolder(folder: string): Promise<void> {
   await using entries = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
   await entries.sync();
 }

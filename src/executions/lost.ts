@@ -5,7 +5,7 @@ import type { Execution } from './fields.ts';
 import { executionFromRow, mostSearchedCode, updateEnded, type writeTogether } from './store.ts';
 
 /** A row may hold 3 MB of code and stdin. */
-const wholeRows = 20;
+const lostRowsAtOnce = 20;
 
 export interface LostOptions {
   readonly database: Database;
@@ -30,8 +30,8 @@ export async function markLost(
 ): Promise<number> {
   const ids = await staleIds(options);
   let count = 0;
-  for (let at = 0; at < ids.length; at += wholeRows) {
-    const some = ids.slice(at, at + wholeRows);
+  for (let at = 0; at < ids.length; at += lostRowsAtOnce) {
+    const some = ids.slice(at, at + lostRowsAtOnce);
     const rows = await options.database.query(
       `UPDATE executions SET reason = 'lost', ended_at = ?, server = ?
        WHERE reason = 'running' AND id IN (${some.map(() => '?').join(', ')}) RETURNING *`,
@@ -71,9 +71,9 @@ function othersRunning(
 }
 
 /** Ends that wait to be written, each with its output as shown. Beyond them the oldest are given up: see below. */
-const mostWaiting = 1000;
-const firstPauseMs = 1000;
-const longestPauseMs = 60_000;
+const maxWaitingEnds = 1000;
+const firstEndBackoffMs = 1000;
+const longestEndBackoffMs = 60_000;
 
 export interface EndsOptions {
   readonly database: Database;
@@ -89,8 +89,8 @@ export interface EndsOptions {
  * when the server ends, stays `running` until it is found lost.
  */
 export function createEnds({ database, write, note, log }: EndsOptions) {
-  const waiting = new BoundedMap<string, Execution>({ mostEntries: mostWaiting });
-  let pauseMs = firstPauseMs;
+  const waiting = new BoundedMap<string, Execution>({ mostEntries: maxWaitingEnds });
+  let pauseMs = firstEndBackoffMs;
   let timer: NodeJS.Timeout | null = null;
   let trying: Promise<void> | null = null;
 
@@ -129,10 +129,10 @@ export function createEnds({ database, write, note, log }: EndsOptions) {
         log.info('execution.end_written', { id: execution.id });
       } catch (error) {
         log.debug('execution.end_not_written', { id: execution.id, error });
-        pauseMs = Math.min(2 * pauseMs, longestPauseMs);
+        pauseMs = Math.min(2 * pauseMs, longestEndBackoffMs);
         return tryLater();
       }
-    pauseMs = firstPauseMs;
+    pauseMs = firstEndBackoffMs;
   }
 
   /** Its line is made of the row, which has all of its code. */

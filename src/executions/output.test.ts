@@ -5,7 +5,7 @@ import { WorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';
 import { createSpool, takeOutput } from './output.ts';
 import { shownBounds } from './room.testing.ts';
-import { truncated } from './truncation.ts';
+import { truncateText } from './truncation.ts';
 
 /** Keeps bytes in memory, or fails after so many chunks. */
 function keeper(failAfter = Infinity) {
@@ -57,7 +57,7 @@ test('any bytes in any pieces give the text that they are as a whole', async () 
       const kept = keeper();
       const output = await takeOutput(streamed(inPieces(whole, sizes)), { ...kept, heard: silent, bounds });
       const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole);
-      assert.equal(output.text, truncated(text, bounds));
+      assert.equal(output.text, truncateText(text, bounds));
       assert.ok(output.text.isWellFormed());
       assert.equal(output.bytes, whole.length);
       assert.equal(output.truncated, text.length > 10_000);

@@ -4,10 +4,10 @@ import type { StoredFile } from '../files/files.ts';
 import type { SandboxRun, RunEnd } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
-import { createTruncation, endOf, type Bounds } from './truncation.ts';
+import { createTruncation, cutEnd, type Bounds } from './truncation.ts';
 
 /** One output of a run, as it is shown and recorded. */
-export interface Output {
+export interface RunOutput {
   readonly text: string;
   readonly bytes: number;
   readonly truncated: boolean;
@@ -31,7 +31,7 @@ export interface OutputOptions {
 export async function takeOutput(
   chunks: AsyncIterable<Uint8Array>,
   { bounds, spool: openSpool, heard }: OutputOptions,
-): Promise<Output> {
+): Promise<RunOutput> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const shown = createTruncation(bounds);
   let bytes = 0;
@@ -83,10 +83,10 @@ function passable(chunk: Uint8Array, tail: number): number {
 }
 
 /** Short strings are gone with the next small collection; those of whole chunks would pile up in a flood. */
-const pieceBytes = 16 * 1024;
+const outputPieceBytes = 16 * 1024;
 
 function* inPieces(chunk: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < chunk.length; at += pieceBytes) yield chunk.subarray(at, at + pieceBytes);
+  for (let at = 0; at < chunk.length; at += outputPieceBytes) yield chunk.subarray(at, at + outputPieceBytes);
 }
 
 /** The replacement for a character that was never finished may be the one that is too many. */
@@ -102,24 +102,24 @@ async function endOfSpool(
   return last.end();
 }
 
-export interface Outputs {
-  readonly stdout: Output;
-  readonly stderr: Output;
+export interface RunOutputs {
+  readonly stdout: RunOutput;
+  readonly stderr: RunOutput;
 }
 
-type Stream = keyof Outputs;
+type Stream = keyof RunOutputs;
 
 /** Reads both outputs of a run to their ends, passing them on as they come. */
-export async function follow(
+export async function followRun(
   room: ExecutionsOptions,
   execution: Execution,
   run: SandboxRun,
-  report: Report,
-): Promise<{ end: RunEnd; outputs: Outputs }> {
+  report: ReportProgress,
+): Promise<{ end: RunEnd; outputs: RunOutputs }> {
   using progress = createOutputProgress(report);
   // A file may not be larger than files may be, or none of it would be kept.
   const budget: Budget = { left: Math.min(room.outputBytes, room.files.maxFileSize) };
-  const take = (stream: Stream): Promise<Output> =>
+  const take = (stream: Stream): Promise<RunOutput> =>
     takeOutput(run[stream], {
       bounds: room.outputBounds,
       spool: () => spoolFor(room, execution, stream, budget),
@@ -140,8 +140,8 @@ function spoolFor(
   return createSpool((bytes) => files.add({ user }, file, bytes), budget);
 }
 
-function reportLosses({ log }: ExecutionsOptions, { id }: Execution, outputs: Outputs): void {
-  for (const { spooled } of Object.values(outputs) as Output[]) {
+function reportLosses({ log }: ExecutionsOptions, { id }: Execution, outputs: RunOutputs): void {
+  for (const { spooled } of Object.values(outputs) as RunOutput[]) {
     const error = spooled?.failure;
     if (error) log[isOurFault(error) ? 'error' : 'info']('execution.output_not_kept', { id, error });
   }
@@ -211,12 +211,12 @@ export function createSpool(keep: (bytes: AsyncIterable<Uint8Array>) => Promise<
 const intervalMs = 250;
 /** A run that is over by then tells everything in its result. */
 const firstMs = 100;
-const mostCharacters = 2000;
+const maxProgressCharacters = 2000;
 
-export type Report = (done: number, total: number | null, message?: string) => void;
+export type ReportProgress = (done: number, total: number | null, message?: string) => void;
 
 /** Passes output on while it comes: a few messages a second, each with the newest of it. */
-function createOutputProgress(report: Report) {
+function createOutputProgress(report: ReportProgress) {
   let total = 0;
   let pending = '';
   let last = Number.NEGATIVE_INFINITY;
@@ -225,7 +225,8 @@ function createOutputProgress(report: Report) {
   function send(): void {
     timer = null;
     last = performance.now();
-    const message = pending.length > mostCharacters ? `…${endOf(pending, mostCharacters - 1)}` : pending;
+    const message =
+      pending.length > maxProgressCharacters ? `…${cutEnd(pending, maxProgressCharacters - 1)}` : pending;
     pending = '';
     report(total, null, message);
   }
@@ -234,7 +235,7 @@ function createOutputProgress(report: Report) {
     heard(text: string, passed = 0): void {
       total += passed + text.length;
       pending = passed > 0 ? text : pending + text;
-      if (pending.length > 4 * mostCharacters) pending = endOf(pending, mostCharacters + 1);
+      if (pending.length > 4 * maxProgressCharacters) pending = cutEnd(pending, maxProgressCharacters + 1);
       const waited = performance.now() - last;
       timer ??= setTimeout(send, Math.max(firstMs, intervalMs - waited)).unref();
     },

@@ -5,10 +5,10 @@ import type { Journal } from './journal.ts';
 import { executionFromRow, selectFields } from './store.ts';
 
 /** How much earlier than the last line that is left a line can be missing. Lines are synced every second. */
-const marginMs = 600_000;
-const rowsAtOnce = 200;
+const restoreMarginMs = 600_000;
+const restoreRowsAtOnce = 200;
 /** A row may hold 3 MB of code and stdin. */
-const wholeRows = 20;
+const restoreWholeRows = 20;
 
 /**
  * Writes lines again that are missing for runs of this server which have ended: a loss of power took them, or the
@@ -21,13 +21,13 @@ export async function restoreLines(
   folder: string,
 ): Promise<number> {
   const last = await lastEndedAt(folder);
-  const since = last === null ? 0 : last - marginMs;
+  const since = last === null ? 0 : last - restoreMarginMs;
   const ended = await endedSince(database, server, since);
   if (ended.length === 0) return 0;
   const there = await idsSince(folder, since);
   const missing = ended.filter((id) => !there.has(id));
-  for (let at = 0; at < missing.length; at += wholeRows)
-    await appendRows(database, journal, missing.slice(at, at + wholeRows));
+  for (let at = 0; at < missing.length; at += restoreWholeRows)
+    await appendRows(database, journal, missing.slice(at, at + restoreWholeRows));
   return missing.length;
 }
 
@@ -37,14 +37,14 @@ async function endedSince(database: Database, server: string, since: number): Pr
   for (let [from, after] = [since, '']; ;) {
     const rows = await database.query<{ id: string; ended_at: number }>(
       `SELECT id, ended_at FROM executions WHERE server = ? AND ended_at >= ? AND (ended_at > ? OR id > ?)
-       ORDER BY ended_at, id LIMIT ${rowsAtOnce}`,
+       ORDER BY ended_at, id LIMIT ${restoreRowsAtOnce}`,
       server,
       from,
       from,
       after,
     );
     found.push(...rows.map(({ id }) => id));
-    if (rows.length < rowsAtOnce) return found;
+    if (rows.length < restoreRowsAtOnce) return found;
     ({ ended_at: from, id: after } = rows.at(-1)!);
   }
 }
@@ -63,7 +63,7 @@ export async function appendRows(
 }
 
 /** A run that is over, in few words. */
-export type EndedRun = Pick<Execution, 'id' | 'owner' | 'tool' | 'reason' | 'exitCode'> & {
+export type RunWithoutLine = Pick<Execution, 'id' | 'owner' | 'tool' | 'reason' | 'exitCode'> & {
   readonly endedAt: number;
 };
 
@@ -73,7 +73,7 @@ const lateMs = 60_000;
 const mostLate = 1000;
 
 /** Runs of this server that ended in the last minute in which any did: what a crash can have cost their lines. */
-export async function lastEnded(database: Database, server: string): Promise<EndedRun[]> {
+export async function lastEnded(database: Database, server: string): Promise<RunWithoutLine[]> {
   const [newest] = await database.query<{ last: number | null }>(
     'SELECT MAX(ended_at) AS last FROM executions WHERE server = ?',
     server,
@@ -93,7 +93,7 @@ function hasRun({ reason, duration_ms, ended_at }: Row): boolean {
   return duration_ms !== 0 || (reason !== 'cancelled' && reason !== 'lost');
 }
 
-function endedRun(row: Row): EndedRun {
+function endedRun(row: Row): RunWithoutLine {
   const { durationMs: _, endedAt, ...run } = endedFields.fromRow(row);
   return { ...run, endedAt: endedAt! };
 }

@@ -6,7 +6,7 @@ import { jsonResponse, statusOf } from '../http/answer.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { Executions } from './executions.ts';
-import { executionId, searchInput, shownExecution, shownPage } from './schema.ts';
+import { executionId, searchInput, shownExecution, toExecutionPage } from './schema.ts';
 
 export interface ExecutionRoutesOptions {
   readonly executions: Pick<Executions, 'get' | 'search'>;
@@ -38,7 +38,7 @@ export function executionRoutes({ executions, callerOf, noted, log }: ExecutionR
     answered(() => {
       const caller = callerOf(env);
       return noted({ operation: 'search_executions', user: caller.user, subject: null }, async () =>
-        shownPage(await executions.search(caller, parsed(query, req.query()))),
+        toExecutionPage(await executions.search(caller, parseInput(query, req.query()))),
       );
     }),
   );
@@ -47,14 +47,14 @@ export function executionRoutes({ executions, callerOf, noted, log }: ExecutionR
       const caller = callerOf(env);
       const id = req.param('id');
       return noted({ operation: 'get_execution', user: caller.user, subject: id }, async () =>
-        shownExecution(await executions.get(caller, parsed(executionId, id))),
+        shownExecution(await executions.get(caller, parseInput(executionId, id))),
       );
     }),
   );
   return routes;
 }
 
-function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const wrong = result.error.issues.map(({ path, message }) => [...path.map(String), message].join(': '));

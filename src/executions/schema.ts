@@ -9,7 +9,7 @@ import {
   type ShownShape,
 } from './fields.ts';
 import { cursorForm, type FoundPage } from './search.ts';
-import { idForm } from './store.ts';
+import { executionIdForm } from './store.ts';
 
 type Fields = typeof executionFields;
 
@@ -61,7 +61,7 @@ export const pageShape = z.object({
   next: z.string().nullable(),
 });
 
-export function shownPage({ executions, next }: FoundPage): z.input<typeof pageShape> {
+export function toExecutionPage({ executions, next }: FoundPage): z.input<typeof pageShape> {
   return {
     executions: executions.map((found) => show(listShown, found as Execution)) as z.input<
       typeof pageShape
@@ -99,10 +99,10 @@ export const givenFiles = z
 
 export const executionId = z
   .string()
-  .regex(idForm, 'an execution_id looks like exec_ and 12 hex digits; search_executions shows them');
+  .regex(executionIdForm, 'an execution_id looks like exec_ and 12 hex digits; search_executions shows them');
 
 /** A day is its start, in UTC. */
-const time = z
+const timeSchema = z
   .union(
     [z.iso.datetime({ offset: true }), z.iso.date()],
     'give a time such as 2026-01-31T12:00:00Z, or a day',
@@ -122,8 +122,8 @@ export const searchInput = z.strictObject({
     ),
   language: z.enum(languages).optional(),
   status: z.enum(statuses).optional().describe('ok, failed, or how it ended'),
-  since: time.optional().describe('Started at or after this time'),
-  until: time.optional().describe('Started before this time'),
+  since: timeSchema.optional().describe('Started at or after this time'),
+  until: timeSchema.optional().describe('Started before this time'),
   limit: z.number().int().min(1).max(100).default(20),
   after: z.string().regex(cursorForm, 'after takes the `next` of the page before').optional(),
 });

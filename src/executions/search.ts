@@ -5,7 +5,7 @@ import type { Language } from '../sandbox/sandbox.ts';
 import { listedFields, type ListedExecution, type Reason } from './fields.ts';
 import { searchable, selectFields } from './store.ts';
 
-export interface Search {
+export interface ExecutionSearch {
   /** Anything that stands in the start of the code or the output, in any case. */
   readonly text?: string | undefined;
   readonly language?: Language | undefined;
@@ -33,44 +33,44 @@ interface Condition {
   readonly values: readonly SqlValue[];
 }
 
-const where = (sql: string, ...values: SqlValue[]): Condition => ({ sql, values });
+const toCondition = (sql: string, ...values: SqlValue[]): Condition => ({ sql, values });
 
 /**
  * The caller's executions, newest first. SQLite works in the thread of the server, and a row may hold a
  * megabyte before what is looked at; so others have their turn after every few rows, and a page may end early.
  */
-export async function searchExecutions(
+export async function findExecutions(
   database: Database,
   caller: Caller,
-  search: Search,
+  search: ExecutionSearch,
 ): Promise<FoundPage> {
-  const { hits, next } = await hitsOf(database, caller, search);
+  const { hits, next } = await findHits(database, caller, search);
   const executions: ListedExecution[] = [];
   for (let at = 0; at < hits.length; at += windowRows) {
     if (at > 0) await yieldToEventLoop();
     executions.push(...(await shownRows(database, caller, hits.slice(at, at + windowRows))));
   }
-  return { executions, next: next && cursorOf(next) };
+  return { executions, next: next && formatCursor(next) };
 }
 
 /** Rows that one query looks at, and that a whole search does. */
 const windowRows = 25;
 const mostRows = 50_000;
 
-interface Place {
+interface ExecutionCursor {
   readonly startedAt: number;
   readonly id: string;
 }
 
-const cursorOf = ({ startedAt, id }: Place): string => `${startedAt}-${id}`;
+const formatCursor = ({ startedAt, id }: ExecutionCursor): string => `${startedAt}-${id}`;
 
 /** Where a page's rows stand, and the last row before the next page if there is one. */
-async function hitsOf(
+async function findHits(
   database: Database,
   caller: Caller,
-  { limit, after, ...search }: Search,
-): Promise<{ hits: Place[]; next: Place | null }> {
-  const hits: Place[] = [];
+  { limit, after, ...search }: ExecutionSearch,
+): Promise<{ hits: ExecutionCursor[]; next: ExecutionCursor | null }> {
+  const hits: ExecutionCursor[] = [];
   let from = after === undefined ? null : placeAt(after);
   for (let seen = 0; seen < mostRows; seen += windowRows) {
     if (seen > 0) await yieldToEventLoop();
@@ -85,7 +85,7 @@ async function hitsOf(
   return { hits, next: from };
 }
 
-function placeAt(cursor: string): Place | null {
+function placeAt(cursor: string): ExecutionCursor | null {
   const [, startedAt, id] = cursorForm.exec(cursor) ?? [];
   return startedAt === undefined || id === undefined ? null : { startedAt: Number(startedAt), id };
 }
@@ -94,11 +94,11 @@ function placeAt(cursor: string): Place | null {
 async function windowAfter(
   database: Database,
   caller: Caller,
-  search: Omit<Search, 'limit' | 'after'>,
-  from: Place | null,
-): Promise<(Place & { isHit: boolean })[]> {
-  const wanted = wantedBy(search);
-  const range = rangeOf(caller, search, from);
+  search: Omit<ExecutionSearch, 'limit' | 'after'>,
+  from: ExecutionCursor | null,
+): Promise<(ExecutionCursor & { isHit: boolean })[]> {
+  const wanted = toSearchConditions(search);
+  const range = toRangeConditions(caller, search, from);
   const rows = await database.query(
     `SELECT id, started_at, CASE WHEN ${all(wanted)} THEN 1 ELSE 0 END AS hit
      FROM executions WHERE ${all(range)} ORDER BY started_at DESC, id DESC LIMIT ${windowRows}`,
@@ -121,7 +121,7 @@ const listedColumns = listed.columns.map((column) =>
 async function shownRows(
   database: Database,
   caller: Caller,
-  places: readonly Place[],
+  places: readonly ExecutionCursor[],
 ): Promise<ListedExecution[]> {
   const rows = await database.query(
     `SELECT ${listedColumns.join(', ')}
@@ -134,12 +134,16 @@ async function shownRows(
 }
 
 /** What the index decides. */
-function rangeOf({ user }: Caller, { since, until }: Pick<Search, 'since' | 'until'>, from: Place | null) {
+function toRangeConditions(
+  { user }: Caller,
+  { since, until }: Pick<ExecutionSearch, 'since' | 'until'>,
+  from: ExecutionCursor | null,
+) {
   return [
-    where('owner = ?', user),
-    ...(since === undefined ? [] : [where('started_at >= ?', since)]),
-    ...(until === undefined ? [] : [where('started_at < ?', until)]),
-    ...(from === null ? [] : [where('(started_at, id) < (?, ?)', from.startedAt, from.id)]),
+    toCondition('owner = ?', user),
+    ...(since === undefined ? [] : [toCondition('started_at >= ?', since)]),
+    ...(until === undefined ? [] : [toCondition('started_at < ?', until)]),
+    ...(from === null ? [] : [toCondition('(started_at, id) < (?, ?)', from.startedAt, from.id)]),
   ];
 }
 
@@ -147,17 +151,21 @@ function rangeOf({ user }: Caller, { since, until }: Pick<Search, 'since' | 'unt
  * What the rows have to be looked at for. Not LIKE, which in SQLite takes as many steps as text and pattern
  * have characters multiplied.
  */
-function wantedBy({ text, language, status }: Pick<Search, 'text' | 'language' | 'status'>): Condition[] {
+function toSearchConditions({
+  text,
+  language,
+  status,
+}: Pick<ExecutionSearch, 'text' | 'language' | 'status'>): Condition[] {
   return [
-    where('1 = 1'),
-    ...(language === undefined ? [] : [where('language = ?', language)]),
+    toCondition('1 = 1'),
+    ...(language === undefined ? [] : [toCondition('language = ?', language)]),
     ...(status === undefined ? [] : [ofStatus(status)]),
-    ...(text ? [where("REPLACE(haystack, ?, '') <> haystack", searchable(text))] : []),
+    ...(text ? [toCondition("REPLACE(haystack, ?, '') <> haystack", searchable(text))] : []),
   ];
 }
 
-function ofStatus(status: NonNullable<Search['status']>): Condition {
-  if (status === 'ok') return where('succeeded = 1');
-  if (status === 'failed') return where("succeeded = 0 AND reason <> 'running'");
-  return where('reason = ?', status);
+function ofStatus(status: NonNullable<ExecutionSearch['status']>): Condition {
+  if (status === 'ok') return toCondition('succeeded = 1');
+  if (status === 'failed') return toCondition("succeeded = 0 AND reason <> 'running'");
+  return toCondition('reason = ?', status);
 }

@@ -8,7 +8,7 @@ import type { Execution } from './fields.ts';
 const measuredAtOnce = 500;
 const deletedAtOnce = 20;
 /** Users whose room is known; of more, whoever ran nothing for longest is measured again. */
-const mostUsers = 10_000;
+const maxShareUsers = 10_000;
 
 /** What a row takes beside its texts, roughly. */
 const rowBytes = 500;
@@ -23,7 +23,7 @@ export interface ShareOptions {
   readonly log: Log;
 }
 
-interface Place {
+interface OldestKept {
   readonly startedAt: number;
   readonly id: string;
 }
@@ -34,11 +34,11 @@ interface Place {
  * since the start. Others may write too, so no user is believed to have much room for long.
  */
 export function createShare({ database, mostBytes, log }: ShareOptions) {
-  const room = new BoundedMap<string, number>({ mostEntries: mostUsers });
+  const room = new BoundedMap<string, number>({ mostEntries: maxShareUsers });
   const trimming = new Map<string, Promise<void>>();
 
   async function trim(owner: string): Promise<void> {
-    const { bytes, last } = await measure(database, owner, mostBytes);
+    const { bytes, last } = await measureRecords(database, owner, mostBytes);
     if (last !== null) {
       const count = await deleteFrom(database, owner, last);
       log.info('execution.records_trimmed', { user: owner, count });
@@ -59,8 +59,8 @@ export function createShare({ database, mostBytes, log }: ShareOptions) {
     add(execution: Execution): void {
       const { owner } = execution;
       const left = room.get(owner);
-      if (left !== undefined) room.set(owner, left - bytesOf(execution));
-      if (left === undefined || left <= bytesOf(execution)) trimSoon(owner);
+      if (left !== undefined) room.set(owner, left - countRecordBytes(execution));
+      if (left === undefined || left <= countRecordBytes(execution)) trimSoon(owner);
     },
 
     /** Resolves when what is being removed is gone. */
@@ -70,18 +70,18 @@ export function createShare({ database, mostBytes, log }: ShareOptions) {
   };
 }
 
-const bytesOf = ({ code, stdinBytes, stdout, stderr }: Execution): number =>
+const countRecordBytes = ({ code, stdinBytes, stdout, stderr }: Execution): number =>
   rowBytes + Buffer.byteLength(code) + stdinBytes + 2 * (stdout.length + stderr.length) + 16 * 1024;
 
 /** How much the newest records take that fit into the share, and the first that does not. */
-async function measure(
+async function measureRecords(
   database: Database,
   owner: string,
   mostBytes: number,
-): Promise<{ bytes: number; last: Place | null }> {
+): Promise<{ bytes: number; last: OldestKept | null }> {
   let bytes = 0;
-  for (let from: Place | null = null; ;) {
-    const rows: Row[] = await database.query<Row>(
+  for (let from: OldestKept | null = null; ;) {
+    const rows: RecordRow[] = await database.query<RecordRow>(
       `SELECT id, started_at, ${bytesOfRow} AS bytes FROM executions
        WHERE owner = ?${from === null ? '' : ' AND (started_at, id) < (?, ?)'}
        ORDER BY started_at DESC, id DESC LIMIT ${measuredAtOnce}`,
@@ -100,10 +100,10 @@ async function measure(
   }
 }
 
-type Row = { id: string; started_at: number; bytes: number };
+type RecordRow = { id: string; started_at: number; bytes: number };
 
 /** This record and all that are older, but for runs that are under way. */
-async function deleteFrom(database: Database, owner: string, { startedAt, id }: Place): Promise<number> {
+async function deleteFrom(database: Database, owner: string, { startedAt, id }: OldestKept): Promise<number> {
   for (let count = 0; ;) {
     const gone = await database.query(
       `DELETE FROM executions WHERE id IN (

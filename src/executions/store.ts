@@ -3,7 +3,7 @@ import type { Database, Queries, Row, SqlValue } from '../database/database.ts';
 import { executionFields, toStorable, type Execution } from './fields.ts';
 import type { Journal } from './journal.ts';
 
-export const idForm = /^exec_[0-9a-f]{12}$/;
+export const executionIdForm = /^exec_[0-9a-f]{12}$/;
 
 export function newExecutionId(): string {
   return `exec_${randomBytes(6).toString('hex')}`;
@@ -124,8 +124,8 @@ async function allAtOnce(database: Database, batch: readonly { readonly write: W
   }
 }
 
-const batch = 500;
-const dayMs = 86_400_000;
+const retentionBatch = 500;
+const retentionDayMs = 86_400_000;
 
 export interface Retention {
   readonly successDays: number;
@@ -144,23 +144,26 @@ export async function sweepExecutions(
   now: number,
   { successDays, failureDays }: Retention,
 ): Promise<SweptExecutions> {
-  const before = { successes: now - successDays * dayMs, failures: now - failureDays * dayMs };
-  const successes = await forget(database, 1, before.successes);
-  const failures = await forget(database, 0, before.failures);
+  const before = {
+    successes: now - successDays * retentionDayMs,
+    failures: now - failureDays * retentionDayMs,
+  };
+  const successes = await deleteOldExecutions(database, 1, before.successes);
+  const failures = await deleteOldExecutions(database, 0, before.failures);
   return { executions: successes + failures, journals: await journal.sweep(before) };
 }
 
-async function forget(database: Database, succeeded: 0 | 1, before: number): Promise<number> {
+async function deleteOldExecutions(database: Database, succeeded: 0 | 1, before: number): Promise<number> {
   for (let count = 0; ;) {
     const gone = await database.query(
       `DELETE FROM executions WHERE id IN (
          SELECT id FROM executions WHERE succeeded = ? AND started_at < ? AND reason <> 'running'
-         ORDER BY started_at LIMIT ${batch}
+         ORDER BY started_at LIMIT ${retentionBatch}
        ) RETURNING id`,
       succeeded,
       before,
     );
     count += gone.length;
-    if (gone.length < batch) return count;
+    if (gone.length < retentionBatch) return count;
   }
 }

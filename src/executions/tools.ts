@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { defineTool, isQuestion, type Tool } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
-import { answerOf, endedShape, endLines, inputLines, outputLines, type AnswerOptions } from './answer.ts';
+import { buildAnswer, endedShape, endLines, inputLines, outputLines, type AnswerOptions } from './answer.ts';
 import {
   clientFiles,
   crateFiles,
@@ -20,13 +20,13 @@ import {
   pageShape,
   searchInput,
   shownExecution,
-  shownPage,
+  toExecutionPage,
   stdinText,
 } from './schema.ts';
 import { describeFolders, describeSurroundings } from './surroundings.ts';
-import { truncated, type Bounds } from './truncation.ts';
+import { truncateText, type Bounds } from './truncation.ts';
 
-export type { ClientFile, ClientFiles, FindCrateFiles } from './client-and-crate-files.ts';
+export type { RequestedClientFile, ClientFiles, FindCrateFiles } from './client-and-crate-files.ts';
 export { askSurroundings, installLine, packagesText } from './surroundings.ts';
 
 export interface ExecutionToolsOptions extends AnswerOptions {
@@ -48,11 +48,11 @@ const runningIn = (surroundings: ExecutionToolsOptions['surroundings']) => ({
   idempotentHint: false,
   openWorldHint: surroundings?.hasNetwork ?? true,
 });
-const looking = { readOnlyHint: true, openWorldHint: false };
+const readOnlyAnnotations = { readOnlyHint: true, openWorldHint: false };
 
 /** Tools that run code, and that look up what was run. */
 export function executionTools(options: ExecutionToolsOptions): Tool[] {
-  return [executeCode(options), executeBash(options), getExecution(options), searchExecutions(options)];
+  return [executeCode(options), executeBash(options), getExecution(options), searchExecutionsTool(options)];
 }
 
 function executeCode(options: ExecutionToolsOptions): Tool {
@@ -109,7 +109,11 @@ function executeCode(options: ExecutionToolsOptions): Tool {
         files: input.files ?? [],
         others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
       };
-      return answerOf(options, caller, await options.executions.run(caller, request, { signal, progress }));
+      return buildAnswer(
+        options,
+        caller,
+        await options.executions.run(caller, request, { signal, progress }),
+      );
     },
   });
 }
@@ -153,7 +157,11 @@ function executeBash(options: ExecutionToolsOptions): Tool {
         files,
         others: [...clients, ...(await findCrateFiles(options.crateFiles, context, crate_files))],
       };
-      return answerOf(options, caller, await options.executions.run(caller, request, { signal, progress }));
+      return buildAnswer(
+        options,
+        caller,
+        await options.executions.run(caller, request, { signal, progress }),
+      );
     },
   });
 }
@@ -167,20 +175,20 @@ function getExecution({ executions, outputBounds }: ExecutionToolsOptions): Tool
       'Gives the code, inputs, output, changed files, limits and end of an earlier run. Where output was cut, share_file makes a link of its stdout_file or stderr_file, for as long as that is kept.',
     input: z.strictObject({ execution_id: executionId }),
     output: executionShape,
-    annotations: looking,
+    annotations: readOnlyAnnotations,
     auditFields: { subject: ['execution_id'], runEnd: { reason: 'end_reason', exitCode: 'exit_code' } },
     async handle({ execution_id }, { caller }) {
       const execution = await executions.get(caller, execution_id);
-      return { text: toldOf(execution, outputBounds), structured: shownExecution(execution) };
+      return { text: describeExecution(execution, outputBounds), structured: shownExecution(execution) };
     },
   });
 }
 
-function toldOf(execution: Execution, bounds: Bounds): string {
+function describeExecution(execution: Execution, bounds: Bounds): string {
   const { language, workingDir, startedAt, code, stdoutFile, stderrFile } = execution;
   return [
     `${language} in ${workingDir} at ${new Date(startedAt).toISOString()}:`,
-    truncated(code, bounds),
+    truncateText(code, bounds),
     ...inputLines(execution),
     '--- stdout ---',
     ...outputLines(execution),
@@ -190,7 +198,7 @@ function toldOf(execution: Execution, bounds: Bounds): string {
   ].join('\n');
 }
 
-function searchExecutions({ executions }: ExecutionToolsOptions): Tool {
+function searchExecutionsTool({ executions }: ExecutionToolsOptions): Tool {
   return defineTool({
     name: 'search_executions',
     group: 'code',
@@ -199,7 +207,7 @@ function searchExecutions({ executions }: ExecutionToolsOptions): Tool {
       'Lists your earlier runs, newest first, by page: by text in the start of the code or the output, language, outcome and time. As long as there is a `next` there may be more, even after a page with few or none.',
     input: searchInput,
     output: pageShape,
-    annotations: looking,
+    annotations: readOnlyAnnotations,
     auditFields: { subject: [] },
     async handle(input, { caller }) {
       const page = await executions.search(caller, input);
@@ -209,7 +217,7 @@ function searchExecutions({ executions }: ExecutionToolsOptions): Tool {
       );
       if (lines.length === 0) lines.push(page.next === null ? 'Nothing was found.' : 'Nothing yet.');
       if (page.next !== null) lines.push(`Go on with after: ${page.next}`);
-      return { text: lines.join('\n'), structured: shownPage(page) };
+      return { text: lines.join('\n'), structured: toExecutionPage(page) };
     },
   });
 }

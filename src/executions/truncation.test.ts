@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { shownBounds } from './room.testing.ts';
-import { createTruncation, truncated } from './truncation.ts';
+import { createTruncation, truncateText } from './truncation.ts';
 import { recordProof } from '../requirements.testing.ts';
 
 const bounds = { most: 100, head: 40, tail: 40 };
@@ -22,7 +22,7 @@ const pieces = fc.tuple(text, fc.array(fc.nat(400), { maxLength: 20 })).map(([wh
 test('a text up to the bound is shown whole, a longer one by its head and tail', () => {
   fc.assert(
     fc.property(text, (whole) => {
-      const shown = truncated(whole, bounds);
+      const shown = truncateText(whole, bounds);
       if (whole.length <= bounds.most) return assert.equal(shown, whole);
       const [, head = '', count, tail = ''] = marker.exec(shown) ?? [];
       assert.ok(whole.startsWith(head) && whole.endsWith(tail));
@@ -33,7 +33,7 @@ test('a text up to the bound is shown whole, a longer one by its head and tail',
 });
 
 test('no character is broken at the cut', () => {
-  fc.assert(fc.property(text, (whole) => assert.ok(truncated(whole, bounds).isWellFormed())));
+  fc.assert(fc.property(text, (whole) => assert.ok(truncateText(whole, bounds).isWellFormed())));
   recordProof('D7:no-broken-utf8');
 });
 
@@ -42,15 +42,15 @@ test('in which pieces a text comes makes no difference', () => {
     fc.property(pieces, ({ whole, parts }) => {
       const truncation = createTruncation(bounds);
       parts.forEach(truncation.add);
-      assert.equal(truncation.text(), truncated(whole, bounds));
+      assert.equal(truncation.text(), truncateText(whole, bounds));
       assert.equal(truncation.total(), whole.length);
     }),
   );
 });
 
 test('10,000 characters are shown, of 10,001 the first and last 4,000', () => {
-  assert.equal(truncated('x'.repeat(10_000), shownBounds), 'x'.repeat(10_000));
-  const shown = truncated(`${'a'.repeat(5000)}b${'c'.repeat(5000)}`, shownBounds);
+  assert.equal(truncateText('x'.repeat(10_000), shownBounds), 'x'.repeat(10_000));
+  const shown = truncateText(`${'a'.repeat(5000)}b${'c'.repeat(5000)}`, shownBounds);
   assert.equal(shown, `${'a'.repeat(4000)}\n[... truncated 2001 chars ...]\n${'c'.repeat(4000)}`);
   recordProof('D7:default-bounds');
 });

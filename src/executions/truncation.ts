@@ -23,12 +23,12 @@ export function createTruncation({ most, head, tail }: Bounds) {
       start += text;
     } else if (before <= most) {
       const whole = start + text;
-      start = startOf(whole, head);
-      end = endOf(whole.slice(start.length), tail);
+      start = cutStart(whole, head);
+      end = cutEnd(whole.slice(start.length), tail);
     } else {
       end += text;
       // Not at every piece: a flood of small ones would copy the tail each time.
-      if (end.length > 4 * tail) end = endOf(end, tail);
+      if (end.length > 4 * tail) end = cutEnd(end, tail);
     }
   }
 
@@ -43,26 +43,26 @@ export function createTruncation({ most, head, tail }: Bounds) {
     truncated: (): boolean => total > most,
     text(): string {
       if (total <= most) return start;
-      const last = endOf(end, tail);
+      const last = cutEnd(end, tail);
       return `${start}\n[... truncated ${total - start.length - last.length} chars ...]\n${last}`;
     },
   };
 }
 
 /** A text that is at hand as a whole, cut in the same way. */
-export function truncated(text: string, bounds: Bounds): string {
+export function truncateText(text: string, bounds: Bounds): string {
   const truncation = createTruncation(bounds);
   truncation.add(text);
   return truncation.text();
 }
 
 /** At most `length` units from the start; half a character is left out. */
-function startOf(text: string, length: number): string {
+function cutStart(text: string, length: number): string {
   return text.slice(0, isSplit(text, length) ? length - 1 : length);
 }
 
 /** At most `length` units from the end; half a character is left out. */
-export function endOf(text: string, length: number): string {
+export function cutEnd(text: string, length: number): string {
   const from = Math.max(0, text.length - length);
   return text.slice(isSplit(text, from) ? from + 1 : from);
 }

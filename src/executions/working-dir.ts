@@ -5,11 +5,11 @@ import type { Workspace } from '../sandbox/sandbox.ts';
 
 /** The folders inside in which a run can stand. Those of the user are on this machine too. */
 const roots = { workspace: '/workspace', artifacts: '/artifacts', tmp: '/tmp', home: '/home/user' } as const;
-type Root = keyof typeof roots;
+type InsideRoot = keyof typeof roots;
 
 /** A folder as seen inside, such as `/workspace/data`. */
 export interface InsideFolder {
-  readonly root: Root;
+  readonly root: InsideRoot;
   readonly below: Components;
 }
 
@@ -27,7 +27,7 @@ export function insidePath({ root, below }: InsideFolder): string {
 }
 
 /** Whether a folder is of this run alone: made when it starts, and gone with it. */
-export const isFleeting = (root: Root): root is 'tmp' | 'home' => root === 'tmp' || root === 'home';
+export const isFleeting = (root: InsideRoot): root is 'tmp' | 'home' => root === 'tmp' || root === 'home';
 
 /**
  * What a caller's working_dir means: relative paths are below /workspace, and ~ is the home of the sandbox. A place of the host that is to
@@ -37,10 +37,11 @@ export function parseWorkingDir(path: string, serverFolders: readonly string[]):
   if (path.startsWith('~')) return parseHome(path);
   if (!path.startsWith('/')) return { root: 'workspace', below: parsePath(path) };
   const plain = posix.normalize(path);
-  const ours = isWithin(plain, '/workspace') || isWithin(plain, '/artifacts') || /^\/tmp\/?$/.test(plain);
-  if (isWithin(plain, roots.home) && !serverFolders.some((folder) => isWithin(plain, folder)))
+  const ours =
+    isInsideFolder(plain, '/workspace') || isInsideFolder(plain, '/artifacts') || /^\/tmp\/?$/.test(plain);
+  if (isInsideFolder(plain, roots.home) && !serverFolders.some((folder) => isInsideFolder(plain, folder)))
     return parseHome(`~${plain.slice(roots.home.length)}`);
-  if (!ours && [...systemFolders, ...serverFolders].some((folder) => isWithin(plain, folder)))
+  if (!ours && [...systemFolders, ...serverFolders].some((folder) => isInsideFolder(plain, folder)))
     throw protectedPath(path);
   const named = path.replace(/^\/+/, '');
   const [first, ...rest] = named === '' ? here : parsePath(named);
@@ -59,7 +60,7 @@ function parseHome(path: string): InsideFolder {
 }
 
 /** By components: `/etcetera` is not in `/etc`. */
-function isWithin(path: string, folder: string): boolean {
+function isInsideFolder(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
@@ -95,32 +96,41 @@ const whatIsAllowed =
   'Code runs in /workspace or /artifacts, which are kept, in /tmp or ~, which are new in every run, or in a folder below one of these. For files of your own in a run, name them in client_files, or upload them (request_upload) and name them in files';
 
 function protectedPath(path: string): WorkcrateError {
-  return refused(path, 'protected', `it belongs to this machine. ${whatIsAllowed}`);
+  return workingDirRefusedError(path, 'protected', `it belongs to this machine. ${whatIsAllowed}`);
 }
 
 function notFolder(path: string): WorkcrateError {
-  return refused(path, 'not_folder', 'it is not a folder');
+  return workingDirRefusedError(path, 'not_folder', 'it is not a folder');
 }
 
 function throughLink(path: string, cause: unknown): WorkcrateError {
-  return refused(path, 'link', 'it leads through a link; name the folder that the link leads to', cause);
+  return workingDirRefusedError(
+    path,
+    'link',
+    'it leads through a link; name the folder that the link leads to',
+    cause,
+  );
 }
 
-function refused(path: string, kind: string, reason: string, cause?: unknown): WorkcrateError {
-  return new WorkcrateError('path_refused', `The working_dir ${shown(path)} was refused: ${reason}.`, {
-    cause,
-    details: { kind },
-  });
+function workingDirRefusedError(path: string, kind: string, reason: string, cause?: unknown): WorkcrateError {
+  return new WorkcrateError(
+    'path_refused',
+    `The working_dir ${quoteWorkingDir(path)} was refused: ${reason}.`,
+    {
+      cause,
+      details: { kind },
+    },
+  );
 }
 
 function notInside(path: string): WorkcrateError {
   return new WorkcrateError(
     'path_not_found',
-    `There is no ${shown(path)} where code runs. ${whatIsAllowed}.`,
+    `There is no ${quoteWorkingDir(path)} where code runs. ${whatIsAllowed}.`,
   );
 }
 
-function shown(path: string): string {
+function quoteWorkingDir(path: string): string {
   return JSON.stringify(path.slice(0, 200));
 }
 

@@ -17,7 +17,7 @@ import {
 import { usualClientPaths, type Config } from '../config/config.ts';
 import { WorkcrateError } from '../errors.ts';
 import { storedBytes } from '../executions/input-files.ts';
-import type { ClientFile, ClientFiles } from '../executions/tools.ts';
+import type { RequestedClientFile, ClientFiles } from '../executions/tools.ts';
 import type { Files } from '../files/files.ts';
 import { isQuestion, type Question } from '../mcp/tool.ts';
 import type { Log } from '../observability/log.ts';
@@ -105,7 +105,7 @@ export function clientFilesOf(
   files: Pick<Files, 'open'>,
   mostBytes: number,
 ): ClientFiles {
-  const asFile = (answer: HadFile): ClientFile => {
+  const asFile = (answer: HadFile): RequestedClientFile => {
     const { path, rung, cached } = answer;
     const facts = { path, rung, cached };
     if ('stored' in answer)
@@ -113,7 +113,7 @@ export function clientFilesOf(
     const { bytes } = answer;
     return { ...facts, size: bytes.length, held: bytes.length, open: () => once(bytes) };
   };
-  const shown = <T extends Question | Offer | null>(answer: HadFile | T): ClientFile | T =>
+  const shown = <T extends Question | Offer | null>(answer: HadFile | T): RequestedClientFile | T =>
     answer === null || isQuestion(answer) || isOffer(answer) ? answer : asFile(answer);
   return {
     mostBytes,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { WorkcrateError } from '../../errors.ts';
-import type { Execution, GivenFile } from '../../executions/executions.ts';
+import type { Execution, InputFileRecord } from '../../executions/executions.ts';
 import {
   computeDigest,
   fileDamaged,
@@ -299,12 +299,12 @@ function gatherStdin(gathering: Gathering, { stdin, stdinBytes }: Execution): Pr
 }
 
 /** Whoever gave it said where from. Only a crate and a path in it are told here. */
-function originOf({ origin }: GivenFile): Origin | null {
+function originOf({ origin }: InputFileRecord): Origin | null {
   const { crate_id: crateId, path } = origin ?? {};
   return crateId === undefined || path === undefined ? null : { crateId, path };
 }
 
-const labelsOf = (given: GivenFile) => ({
+const labelsOf = (given: InputFileRecord) => ({
   folder: 'inputs',
   name: given.name,
   knownAs: given.name,
@@ -312,7 +312,7 @@ const labelsOf = (given: GivenFile) => ({
   origin: originOf(given),
 });
 
-async function fromStore(gathering: Gathering, given: GivenFile): Promise<PackedFile | null> {
+async function fromStore(gathering: Gathering, given: InputFileRecord): Promise<PackedFile | null> {
   if (given.fileId === null) return null;
   const stored = await gathering.files.find(gathering.caller, given.fileId);
   return stored && (await addStored(gathering, stored, labelsOf(given)));
@@ -322,7 +322,7 @@ async function fromStore(gathering: Gathering, given: GivenFile): Promise<Packed
 async function fromFolder(
   gathering: Gathering,
   { workingDir }: Execution,
-  given: GivenFile,
+  given: InputFileRecord,
 ): Promise<PackedFile | null> {
   const { place, signal } = gathering;
   const file = place && placeFile(place, workingDir, given.name);
@@ -332,7 +332,7 @@ async function fromFolder(
   return addFromPlace(gathering, file, measured, labelsOf(given));
 }
 
-function told({ naming, notes }: Gathering, given: GivenFile): MissingFile {
+function told({ naming, notes }: Gathering, given: InputFileRecord): MissingFile {
   // Where it would stand, so nothing else may.
   naming('inputs', given.name);
   notes.push(`The input ${JSON.stringify(given.name)} is gone: the crate tells of it, and does not hold it.`);

@@ -4,7 +4,7 @@ import { fchownSync, mkdirSync, write } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { difference, snapshot, type Changes } from '../../artifacts/changes.ts';
+import { difference, snapshot, type FolderChanges } from '../../artifacts/changes.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { digestWhileReading } from '../../files/files.ts';
 import {
@@ -286,7 +286,7 @@ type Look = Awaited<ReturnType<typeof look>>;
 function differences(before: Look, after: Look): { names: string[]; complete: boolean } {
   const working = difference(before.working, after.working);
   const artifacts = difference(before.artifacts, after.artifacts);
-  const isAll = ({ complete, omitted }: Changes): boolean =>
+  const isAll = ({ complete, omitted }: FolderChanges): boolean =>
     complete && omitted.created + omitted.modified === 0;
   return {
     names: [
