@@ -47,7 +47,7 @@ export interface Audit extends AsyncDisposable {
 }
 
 /** What a request is about. */
-export interface Asked {
+export interface AuditedRequest {
   readonly operation: string;
   /** Null where that could not be told. */
   readonly user: string | null;
@@ -57,10 +57,13 @@ export interface Asked {
 }
 
 /** Does what a request asks for, and notes how that ended. The work may tell further facts. */
-export type Noted = <T>(asked: Asked, work: (tell: (facts: Details) => void) => Promise<T>) => Promise<T>;
+export type Noted = <T>(
+  asked: AuditedRequest,
+  work: (tell: (facts: Details) => void) => Promise<T>,
+) => Promise<T>;
 
 /** Stands for whoever could not be told: no user has this name. */
-export const nobody = '-';
+export const noAuditUser = '-';
 
 /** Where the log stands within the data folder. */
 export const auditFolder = (data: string): string => join(data, 'audit');

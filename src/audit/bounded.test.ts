@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { newToken } from '../links/link.ts';
-import { beginning, bounded, lineAfter, plainJson } from './line.ts';
+import { chainStart, toBoundedEntry, lineAfter, plainJson } from './line.ts';
 import { event, noon } from './log.testing.ts';
 
 const bytesOf = (text: string): number => Buffer.byteLength(plainJson(text)) - 2;
@@ -13,7 +13,7 @@ test('texts are bounded as they stand in a line, are cut between characters, and
   fc.assert(
     fc.property(runs, (parts) => {
       const subject = parts.map(([one, count]) => one.repeat(count)).join('');
-      const cut = bounded(event({ subject }), noon);
+      const cut = toBoundedEntry(event({ subject }), noon);
       assert.ok(bytesOf(cut.subject!) <= 4096);
       if (bytesOf(subject) <= 4096) return assert.deepEqual([cut.subject, cut.details], [subject, undefined]);
       assert.ok(subject.startsWith(cut.subject!.slice(0, -1)) && cut.subject!.endsWith('…'));
@@ -31,7 +31,10 @@ test('a secret in any text of an event is hidden before the text is cut, whoever
     for (const before of [0, 170, 980, 4080]) {
       const text = `${'/'.repeat(before)}${secret}`;
       const details = { kind: text, [text]: text };
-      const cut = bounded(event({ operation: text, user: text, client: text, subject: text, details }), noon);
+      const cut = toBoundedEntry(
+        event({ operation: text, user: text, client: text, subject: text, details }),
+        noon,
+      );
       const shown = JSON.stringify(cut);
       for (const part of [token.slice(9, 14), key.slice(4, 12)]) assert.ok(!shown.includes(part), shown);
     }
@@ -41,10 +44,10 @@ test('no line is longer than 32 KB, whatever is told', () => {
   const long = '\u0001'.repeat(1e5);
   const details = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${at}${long}`, long]));
   const told = event({ operation: long, user: long, client: long, subject: long, result: long, details });
-  const { text } = lineAfter(beginning, bounded(told, noon), null);
+  const { text } = lineAfter(chainStart, toBoundedEntry(told, noon), null);
   assert.ok(text.length > 20_000 && text.length < 32_768, `${text.length}`);
 });
 
 test('nobody but the log itself writes lines about the log', () => {
-  assert.equal(bounded(event({ operation: 'audit.opened' }), noon).operation, 'audit:opened');
+  assert.equal(toBoundedEntry(event({ operation: 'audit.opened' }), noon).operation, 'audit:opened');
 });

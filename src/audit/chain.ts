@@ -11,26 +11,26 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, WorkcrateError } from '../errors.ts';
-import { endingOf, type Torn } from './ending.ts';
+import { readChainEnding, type Torn } from './ending.ts';
 import { fileFor, openRegular, openRegularSync } from './files.ts';
 import {
   beginHead,
-  beginning,
+  chainStart,
   lineAfter,
   readHead,
-  writeHead,
-  type Entry,
-  type Head,
-  type Place,
+  writeChainHead,
+  type AuditEntry,
+  type ChainHead,
+  type ChainPosition,
 } from './line.ts';
 
 const datasync = promisify(fdatasync);
 
 /** Read as well, since a file that was just opened is looked at. */
-const appendFlags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
+const chainAppendFlags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
 
 /** What of the log's end on disk the next line has to see to. */
-interface Found {
+interface FoundChainEnd {
   /** Lines go there or to one that comes after it. */
   readonly file: string | null;
   /** Whether the last line has no end. */
@@ -41,29 +41,29 @@ interface Found {
   readonly head: string;
 }
 
-interface Current {
+interface CurrentFile {
   readonly file: string;
   readonly fd: number;
   size: number;
 }
 
-export type Chain = ReturnType<typeof openChain>;
+export type AuditChain = ReturnType<typeof openChain>;
 
 /**
  * The end of the log, where lines are added. All is done at once: it goes to memory, and settling brings it to disk.
  * It goes on from `from` where the files end before it, so that lines that are found again fit in.
  */
-export function openChain(folder: string, key: string | null, from: Place = beginning) {
-  let place: Place = from;
-  let current: Current | null = null;
-  let found: Found | null = null;
+export function openChain(folder: string, key: string | null, from: ChainPosition = chainStart) {
+  let place: ChainPosition = from;
+  let current: CurrentFile | null = null;
+  let found: FoundChainEnd | null = null;
   let file: string | null = null;
   let settled = 0;
   let settledFile: string | null = null;
 
   /** Goes on from whatever is furthest: what is known here, what the head says, or what stands in the files. */
-  function look(): Found {
-    const ending = endingOf(folder, key);
+  function look(): FoundChainEnd {
+    const ending = readChainEnding(folder, key);
     const head = readHead(folder, key);
     const known = typeof head === 'string' || head.seq <= place.seq ? place : head;
     if ((ending.last?.seq ?? 0) > known.seq) place = ending.last!;
@@ -71,10 +71,10 @@ export function openChain(folder: string, key: string | null, from: Place = begi
     return { ...ending, head: headState(head, ending.last) };
   }
 
-  function opened(file: string): Current {
+  function opened(file: string): CurrentFile {
     if (current?.file === file) return current;
     leave();
-    const fd = openRegularSync(join(folder, file), appendFlags, 0o600);
+    const fd = openRegularSync(join(folder, file), chainAppendFlags, 0o600);
     current = { file, fd, size: fstatSync(fd).size };
     return current;
   }
@@ -92,7 +92,7 @@ export function openChain(folder: string, key: string | null, from: Place = begi
   }
 
   /** All of the entries, or none. */
-  function append(day: string, entries: readonly Entry[]): void {
+  function append(day: string, entries: readonly AuditEntry[]): void {
     const first = found === null;
     found ??= look();
     try {
@@ -102,7 +102,7 @@ export function openChain(folder: string, key: string | null, from: Place = begi
       const own = ownEntries(entries[0]!.time, isNew ? target.file : null, first ? found : null, key);
       const lines = linesAfter(place, [...own, ...entries], key);
       const separator = target.file === found.file && found.open ? '\n' : '';
-      target.size += appendAll(target, Buffer.from(separator + lines.text));
+      target.size += appendToChain(target, Buffer.from(separator + lines.text));
       ({ place } = lines);
       ({ file } = target);
       found = { ...found, file, head: 'same', open: false, torn: null, begun: true };
@@ -127,11 +127,11 @@ export function openChain(folder: string, key: string | null, from: Place = begi
     append,
 
     /** Resolves with the head once all that was added is on disk, and it says so; with null where nothing is new. */
-    async settle(): Promise<Head | null> {
+    async settle(): Promise<ChainHead | null> {
       if (file === null || place.seq === settled) return null;
-      const head: Head = { seq: place.seq, hash: place.hash, file };
+      const head: ChainHead = { seq: place.seq, hash: place.hash, file };
       await syncFile(folder, file, current?.fd ?? null);
-      await writeHead(folder, head, key);
+      await writeChainHead(folder, head, key);
       settled = head.seq;
       settledFile = head.file;
       return head;
@@ -161,7 +161,7 @@ export function openChain(folder: string, key: string | null, from: Place = begi
 }
 
 /** Ends as it began where not all could be written. */
-function appendAll({ fd, size }: Current, bytes: Buffer): number {
+function appendToChain({ fd, size }: CurrentFile, bytes: Buffer): number {
   try {
     for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
   } catch (error) {
@@ -180,17 +180,22 @@ async function syncFile(folder: string, file: string, fd: number | null): Promis
     throw new WorkcrateError('storage_failed', `The audit log's file ${file} was replaced while in use.`);
 }
 
-function headState(head: Head | 'missing' | 'changed', last: Place | null): string {
+function headState(head: ChainHead | 'missing' | 'changed', last: ChainPosition | null): string {
   if (head === 'missing' && last === null) return 'none';
   if (typeof head === 'string') return head;
-  const { seq, hash } = last ?? beginning;
+  const { seq, hash } = last ?? chainStart;
   if (head.seq !== seq) return head.seq > seq ? 'ahead' : 'behind';
   return head.hash === hash ? 'same' : 'changed';
 }
 
 /** The lines that the log tells of itself: which file this is, and how the end of the log was found. */
-function ownEntries(time: number, newFile: string | null, found: Found | null, key: string | null): Entry[] {
-  const own = (operation: string, details: Record<string, string | number | boolean>): Entry => ({
+function ownEntries(
+  time: number,
+  newFile: string | null,
+  found: FoundChainEnd | null,
+  key: string | null,
+): AuditEntry[] {
+  const own = (operation: string, details: Record<string, string | number | boolean>): AuditEntry => ({
     time,
     level: 'info',
     operation,
@@ -207,7 +212,7 @@ function ownEntries(time: number, newFile: string | null, found: Found | null, k
   ];
 }
 
-function linesAfter(from: Place, entries: readonly Entry[], key: string | null) {
+function linesAfter(from: ChainPosition, entries: readonly AuditEntry[], key: string | null) {
   let place = from;
   let text = '';
   for (const entry of entries) {
@@ -230,7 +235,7 @@ export interface Remark {
 const mostRemarks = 100;
 
 /** Adds one, unless there are enough. What is true of several lines in a row is one remark. */
-export function told(remarks: Remark[], remark: Remark): void {
+export function addRemark(remarks: Remark[], remark: Remark): void {
   const at = remarks.findLastIndex(({ file, what }) => file === remark.file && what === remark.what);
   const like = remarks[at];
   if (like !== undefined && like.line !== null && (like.to ?? like.line) + 1 === remark.line)

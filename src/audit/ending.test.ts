@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { dayMs } from './files.ts';
+import { auditDayMs } from './files.ts';
 import { event, filesIn, forged, linesOf, noon, open, temporaryLog } from './log.testing.ts';
 import { verifyAudit } from './verify.ts';
 
 const crashed = 'an incomplete line: the server crashed';
 
 async function write(folder: string, day = 0): Promise<void> {
-  await using audit = open(folder, { key: 'k', clock: () => noon + day * dayMs });
+  await using audit = open(folder, { key: 'k', clock: () => noon + day * auditDayMs });
   audit.note(event());
 }
 

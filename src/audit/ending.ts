@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { auditFilesSync, NotAFile, openRegularSync } from './files.ts';
-import { isIntact, linkOf, mostLineBytes, type Place } from './line.ts';
+import { isSealIntact, parseChainLink, mostLineBytes, type ChainPosition } from './line.ts';
 
 /**
  * What stands behind the last line: the start of one whose writer was ended in the middle, or zeros that a loss of
@@ -18,7 +18,7 @@ export interface Ending {
   /** Null where there is no file. */
   readonly file: string | null;
   /** Of the last line that can be read; null where there is none. */
-  readonly last: Place | null;
+  readonly last: ChainPosition | null;
   /** Whether the last line has no end. */
   readonly open: boolean;
   readonly torn: Torn | null;
@@ -27,9 +27,9 @@ export interface Ending {
 }
 
 /** The end of one file, behind its last line. */
-interface Tail {
+interface FileTail {
   readonly path: string;
-  readonly last: Place | null;
+  readonly last: ChainPosition | null;
   readonly begun: boolean;
   readonly from: number;
   readonly size: number;
@@ -37,11 +37,11 @@ interface Tail {
 }
 
 /** From the newest file back to one that has a line that can be read. */
-export function endingOf(folder: string, key: string | null): Ending {
-  const tails: Tail[] = [];
+export function readChainEnding(folder: string, key: string | null): Ending {
+  const tails: FileTail[] = [];
   let newest: string | null = null;
   for (const file of auditFilesSync(folder).toReversed()) {
-    const tail = tailOf(join(folder, file), key);
+    const tail = tryReadTail(join(folder, file), key);
     if (tail === null) continue;
     newest ??= file;
     tails.unshift(tail);
@@ -52,15 +52,15 @@ export function endingOf(folder: string, key: string | null): Ending {
     file: newest,
     last: tails[0]?.last ?? null,
     open: end?.open ?? false,
-    torn: tornOf(tails),
+    torn: findTornPieces(tails),
     begun: end?.begun ?? false,
   };
 }
 
 /** Null for what is no file: nothing is to be read there, and verifying tells of it. */
-function tailOf(path: string, key: string | null): Tail | null {
+function tryReadTail(path: string, key: string | null): FileTail | null {
   try {
-    return readTail(path, key);
+    return readFileTail(path, key);
   } catch (error) {
     if (error instanceof NotAFile) return null;
     throw error;
@@ -70,14 +70,14 @@ function tailOf(path: string, key: string | null): Tail | null {
 /** More than a crash leaves behind; of a file that ends otherwise nobody has to know where its last line is. */
 const mostTailBytes = 64 * 1024 ** 2;
 
-function readTail(path: string, key: string | null): Tail {
+function readFileTail(path: string, key: string | null): FileTail {
   const fd = openRegularSync(path, constants.O_RDONLY);
   try {
     const { size } = fstatSync(fd);
     for (let most = 2 * mostLineBytes; ; most *= 4) {
-      const bytes = bytesOf(fd, Math.max(0, size - most), size);
+      const bytes = readBytesBetween(fd, Math.max(0, size - most), size);
       const open = bytes.length > 0 && bytes.at(-1) !== 0x0a;
-      const found = lastLine(bytes, key);
+      const found = findLastLine(bytes, key);
       if (found !== null || bytes.length === size || most > mostTailBytes) {
         const from = size - bytes.length + (found?.end ?? 0);
         return { path, last: found?.place ?? null, begun: found !== null, from, size, open };
@@ -95,20 +95,23 @@ const mostSeq = 1e14;
  * Where the last line ends, and the place to go on from: that of the last line that is as it was written. Others may
  * be forged; they are gone on from only where there is nothing else, as after a change of the key.
  */
-function lastLine(bytes: Buffer, key: string | null): { place: Place | null; end: number } | null {
+function findLastLine(
+  bytes: Buffer,
+  key: string | null,
+): { place: ChainPosition | null; end: number } | null {
   const whole = bytes.lastIndexOf(0x0a) + 1;
   const rest = bytes.subarray(whole);
-  const unended = linkOf(rest);
-  let end = unended !== null && isIntact(rest, unended, key) ? bytes.length : 0;
-  let place: Place | null = null;
+  const unended = parseChainLink(rest);
+  let end = unended !== null && isSealIntact(rest, unended, key) ? bytes.length : 0;
+  let place: ChainPosition | null = null;
   if (unended !== null && end > 0 && unended.seq < mostSeq) return { place: unended, end };
   for (let stop = whole - 1; stop > 0;) {
     const start = bytes.lastIndexOf(0x0a, stop - 1) + 1;
     const line = bytes.subarray(start, stop);
-    const link = linkOf(line);
+    const link = parseChainLink(line);
     if (link !== null) end ||= stop + 1;
     if (link !== null && link.seq < mostSeq) {
-      if (isIntact(line, link, key)) return { place: link, end };
+      if (isSealIntact(line, link, key)) return { place: link, end };
       place ??= link;
     }
     stop = start - 1;
@@ -117,7 +120,7 @@ function lastLine(bytes: Buffer, key: string | null): { place: Place | null; end
 }
 
 /** What ends with a line's end is none that a crash has left. */
-function tornOf(tails: readonly Tail[]): Torn | null {
+function findTornPieces(tails: readonly FileTail[]): Torn | null {
   const pieces = tails.filter(({ from, size }) => from < size);
   const last = pieces.at(-1);
   if (last === undefined || !last.open) return null;
@@ -129,17 +132,18 @@ function tornOf(tails: readonly Tail[]): Torn | null {
   };
 }
 
-function hashPiece(hash: ReturnType<typeof createHash>, { path, from, size }: Tail): void {
+function hashPiece(hash: ReturnType<typeof createHash>, { path, from, size }: FileTail): void {
   const fd = openRegularSync(path, constants.O_RDONLY);
   try {
     const step = 1024 ** 2;
-    for (let at = from; at < size; at += step) hash.update(bytesOf(fd, at, Math.min(size, at + step)));
+    for (let at = from; at < size; at += step)
+      hash.update(readBytesBetween(fd, at, Math.min(size, at + step)));
   } finally {
     closeSync(fd);
   }
 }
 
-function bytesOf(fd: number, from: number, to: number): Buffer {
+function readBytesBetween(fd: number, from: number, to: number): Buffer {
   const bytes = Buffer.alloc(to - from);
   return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
 }

@@ -7,62 +7,64 @@ import { errnoOf, WorkcrateError } from '../errors.ts';
 import type { Remark } from './chain.ts';
 import type { Torn } from './ending.ts';
 
-export const dayMs = 86_400_000;
+export const auditDayMs = 86_400_000;
 
-const form = /^audit-((\d{4}-\d{2}-\d{2})(?:\.([1-9]\d{0,5}))?)\.jsonl$/;
+const auditFileForm = /^audit-((\d{4}-\d{2}-\d{2})(?:\.([1-9]\d{0,5}))?)\.jsonl$/;
 const lastEra = 999_999;
 
 /** The day (UTC) of a time, as it stands in the names of files. */
-export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+export const toAuditDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-export const dayOfFile = (file: string): string => form.exec(file)![2]!;
+export const getFileDay = (file: string): string => auditFileForm.exec(file)![2]!;
 
 /** How often the clock had been set back by more than a day when the file was begun. */
-const eraOf = (file: string): number => Number(form.exec(file)![3] ?? 0);
+const getFileEra = (file: string): number => Number(auditFileForm.exec(file)![3] ?? 0);
 
-const fileOf = (day: string, era: number): string => `audit-${day}${era === 0 ? '' : `.${era}`}.jsonl`;
+const toAuditFileName = (day: string, era: number): string =>
+  `audit-${day}${era === 0 ? '' : `.${era}`}.jsonl`;
 
 /** What tells a file from the others, for those who go on from a place in it. */
-export const stemOf = (file: string): string => form.exec(file)![1]!;
+export const getFileStem = (file: string): string => auditFileForm.exec(file)![1]!;
 
-export const fileOfStem = (stem: string): string | null =>
-  form.test(`audit-${stem}.jsonl`) ? `audit-${stem}.jsonl` : null;
+export const toFileOfStem = (stem: string): string | null =>
+  auditFileForm.test(`audit-${stem}.jsonl`) ? `audit-${stem}.jsonl` : null;
 
 /**
  * Where the lines of a day go. A clock that is set back by a day or less stays with the newest file; by more, it was
  * wrong before, and another era begins, so that there is a file for each day again.
  */
 export function fileFor(day: string, newest: string | null): string {
-  if (newest === null) return fileOf(day, 0);
-  const [from, era] = [dayOfFile(newest), eraOf(newest)];
-  if (day >= from) return fileOf(day, era);
-  const isLittle = Date.parse(from) - Date.parse(day) <= dayMs;
-  return isLittle || era === lastEra ? newest : fileOf(day, era + 1);
+  if (newest === null) return toAuditFileName(day, 0);
+  const [from, era] = [getFileDay(newest), getFileEra(newest)];
+  if (day >= from) return toAuditFileName(day, era);
+  const isLittle = Date.parse(from) - Date.parse(day) <= auditDayMs;
+  return isLittle || era === lastEra ? newest : toAuditFileName(day, era + 1);
 }
 
 /** In the order in which they were written. */
 export function inFileOrder(one: string, other: string): number {
-  return eraOf(one) - eraOf(other) || Date.parse(dayOfFile(one)) - Date.parse(dayOfFile(other));
+  return getFileEra(one) - getFileEra(other) || Date.parse(getFileDay(one)) - Date.parse(getFileDay(other));
 }
 
 /** All files of the log, the oldest first; none where there is no folder. */
 export async function auditFiles(folder: string): Promise<string[]> {
-  return inOrder(await readdir(folder).catch(noneIfMissing));
+  return sortAuditFiles(await readdir(folder).catch(emptyIfMissing));
 }
 
 export function auditFilesSync(folder: string): string[] {
   try {
-    return inOrder(readdirSync(folder));
+    return sortAuditFiles(readdirSync(folder));
   } catch (error) {
-    return noneIfMissing(error);
+    return emptyIfMissing(error);
   }
 }
 
-const isOurs = (name: string): boolean => form.test(name) && !Number.isNaN(Date.parse(dayOfFile(name)));
+const isOurs = (name: string): boolean =>
+  auditFileForm.test(name) && !Number.isNaN(Date.parse(getFileDay(name)));
 
-const inOrder = (names: string[]): string[] => names.filter(isOurs).sort(inFileOrder);
+const sortAuditFiles = (names: string[]): string[] => names.filter(isOurs).sort(inFileOrder);
 
-function noneIfMissing(error: unknown): string[] {
+function emptyIfMissing(error: unknown): string[] {
   if (errnoOf(error) === 'ENOENT') return [];
   throw error;
 }
@@ -73,7 +75,7 @@ function noneIfMissing(error: unknown): string[] {
  */
 export async function sweepAudit(folder: string, now: number, days: number): Promise<number> {
   const files = await auditFiles(folder);
-  const ends = files.map((file) => Date.parse(dayOfFile(file)) + dayMs);
+  const ends = files.map((file) => Date.parse(getFileDay(file)) + auditDayMs);
   const old = files.slice(0, countOfOld(ends, now, days));
   for (const file of old) await unlink(join(folder, file)).catch(fineIfMissing);
   return old.length;
@@ -84,11 +86,11 @@ export async function sweepAudit(folder: string, now: number, days: number): Pro
  * behind. A day that is still to come was written by such a clock, and goes with the day after it in the log.
  */
 function countOfOld(ends: readonly number[], now: number, days: number): number {
-  const before = Math.min(now, ends.at(-2) ?? 0) - days * dayMs;
+  const before = Math.min(now, ends.at(-2) ?? 0) - days * auditDayMs;
   let count = 0;
   for (const [at, end] of ends.slice(0, -1).entries())
     if (end <= before) count = at + 1;
-    else if (end - dayMs <= now) break;
+    else if (end - auditDayMs <= now) break;
   return count;
 }
 
@@ -113,7 +115,7 @@ const never = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** To be read. A link is not followed, and nothing waits. */
 export async function openRegular(path: string): Promise<FileHandle> {
   const handle = await open(path, constants.O_RDONLY | never).catch((error: unknown) => {
-    throw named(path, error);
+    throw toNotAFile(path, error);
   });
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
@@ -131,26 +133,26 @@ function openNow(path: string, flags: number, mode?: number): number {
   try {
     return openSync(path, flags | never, mode);
   } catch (error) {
-    throw named(path, error);
+    throw toNotAFile(path, error);
   }
 }
 
 /** What the system says of links, folders that are to be written, and pipes and sockets that nobody listens at. */
-const codes: ReadonlySet<string | null | undefined> = new Set(['ELOOP', 'EISDIR', 'ENXIO']);
+const notRegularCodes: ReadonlySet<string | null | undefined> = new Set(['ELOOP', 'EISDIR', 'ENXIO']);
 
-const named = (path: string, error: unknown): unknown =>
-  codes.has(errnoOf(error)) ? new NotAFile(path, error) : error;
+const toNotAFile = (path: string, error: unknown): unknown =>
+  notRegularCodes.has(errnoOf(error)) ? new NotAFile(path, error) : error;
 
 /** Bytes that are no lines, between one line and the next; they may begin in one file and go on in another. */
 export interface Stray {
   /** Of those in the file in which they begin. */
   readonly remark: Remark;
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly StrayPiece[];
   /** Whether they end without a line's end, as what a crash has left does. */
   readonly open: boolean;
 }
 
-interface Piece {
+interface StrayPiece {
   readonly path: string;
   readonly from: number;
   readonly to: number;
@@ -159,7 +161,7 @@ interface Piece {
 /** With one more that was found; it goes on to the end of the file until a line is found behind it. */
 export function strayWith(
   stray: Stray | null,
-  { path, from, to }: Piece,
+  { path, from, to }: StrayPiece,
   open: boolean,
   remark: Remark,
 ): Stray {
@@ -185,10 +187,10 @@ export async function isToldBy(
   // The end that was written before that line is none of them.
   const pieces = stray.pieces.map((piece) => (piece.path === path ? { ...piece, to: start - 1 } : piece));
   const bytes = pieces.reduce((sum, { from, to }) => sum + to - from, 0);
-  return bytes === torn_bytes && (await hashOf(pieces)) === torn_sha256;
+  return bytes === torn_bytes && (await hashPieces(pieces)) === torn_sha256;
 }
 
-async function hashOf(pieces: readonly Piece[]): Promise<string> {
+async function hashPieces(pieces: readonly StrayPiece[]): Promise<string> {
   const hash = createHash('sha256');
   for (const { path, from, to } of pieces) {
     await using handle = await openRegular(path);
@@ -203,16 +205,19 @@ async function hashOf(pieces: readonly Piece[]): Promise<string> {
 const momentForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 /** A day (UTC), which means its beginning, or a moment with its zone. */
-export const moment = z
+export const momentSchema = z
   .string()
   .regex(momentForm, 'Take a day such as 2026-05-04, or a moment such as 2026-05-04T12:00Z')
-  .refine((text) => !Number.isNaN(Date.parse(text)) && isDay(text.slice(0, 10)), 'There is no such time');
+  .refine(
+    (text) => !Number.isNaN(Date.parse(text)) && isCalendarDay(text.slice(0, 10)),
+    'There is no such time',
+  );
 
 /** The 30th of February would pass for the 2nd of March. */
-function isDay(text: string): boolean {
+function isCalendarDay(text: string): boolean {
   const day = new Date(text);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
-export const timeOf = (given: string | undefined): number | undefined =>
+export const parseMoment = (given: string | undefined): number | undefined =>
   given === undefined ? undefined : Date.parse(given);

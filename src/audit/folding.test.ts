@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nobody, type AuditEvent } from './audit.ts';
+import { noAuditUser, type AuditEvent } from './audit.ts';
 import { event, linesOf, noon, open, temporaryLog } from './log.testing.ts';
 import { verifyAudit } from './verify.ts';
 import { createFolding } from './violations.ts';
@@ -79,7 +79,7 @@ test('a flood of invented tokens hides no link that is known, and neither does a
   );
   const tried = (subject: string, owner: string | null = null): void =>
     take(
-      refused({ user: nobody, operation: 'download', subject, ...(owner && { details: { owner } }) }),
+      refused({ user: noAuditUser, operation: 'download', subject, ...(owner && { details: { owner } }) }),
       owner === null ? 'unknown_token' : 'revoked_link',
     );
   const linesAbout = (subject: string): number => noted.filter((one) => one.subject === subject).length;

@@ -18,7 +18,7 @@ import { auditLevels, type AuditEvent } from './audit.ts';
 import { NotAFile, openRegularSync } from './files.ts';
 
 /** An event with the moment at which it was told, ready to be written. */
-export interface Entry extends AuditEvent {
+export interface AuditEntry extends AuditEvent {
   /** In milliseconds. */
   readonly time: number;
 }
@@ -33,12 +33,12 @@ export interface AuditLine extends AuditEvent {
 }
 
 /** A place in the chain: that of a line which was written. */
-export interface Place {
+export interface ChainPosition {
   readonly seq: number;
   readonly hash: string;
 }
 
-export const beginning: Place = { seq: 0, hash: '0'.repeat(64) };
+export const chainStart: ChainPosition = { seq: 0, hash: '0'.repeat(64) };
 
 /** Longer ones are never written, so whoever reads need not hold them. */
 export const mostLineBytes = 256 * 1024;
@@ -52,7 +52,11 @@ function seal(bytes: Buffer | string, key: string | null): string {
  * The line that comes after a place. What is hashed are its bytes up to the hash, `prev` among them: there is one form
  * only, so nobody has to write a line again to check it.
  */
-export function lineAfter(place: Place, entry: Entry, key: string | null): { text: string; place: Place } {
+export function lineAfter(
+  place: ChainPosition,
+  entry: AuditEntry,
+  key: string | null,
+): { text: string; place: ChainPosition } {
   const { time, level, operation, user, client, subject, result, details } = entry;
   const seq = place.seq + 1;
   const told = { seq, time: new Date(time).toISOString(), level, operation, user, client, subject, result };
@@ -61,49 +65,49 @@ export function lineAfter(place: Place, entry: Entry, key: string | null): { tex
   return { text: `${body},"hash":"${sealed}"}\n`, place: { seq, hash: sealed } };
 }
 
-export interface Link extends Place {
+export interface ChainLink extends ChainPosition {
   readonly prev: string;
 }
 
-const start = /^\{"seq":(0|[1-9]\d{0,15}),"time":"/;
-const end = /,"prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}$/;
+const lineStart = /^\{"seq":(0|[1-9]\d{0,15}),"time":"/;
+const lineEnd = /,"prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}$/;
 const endBytes = ',"prev":"","hash":""}'.length + 128;
 const hashBytes = ',"hash":""}'.length + 64;
 
 /** What a line says of its place in the chain; null for what is no line of ours. */
-export function linkOf(line: Buffer): Link | null {
-  const [, seq] = start.exec(line.toString('latin1', 0, 40)) ?? [];
-  const [, prev, sealed] = end.exec(line.toString('latin1', Math.max(0, line.length - endBytes))) ?? [];
+export function parseChainLink(line: Buffer): ChainLink | null {
+  const [, seq] = lineStart.exec(line.toString('latin1', 0, 40)) ?? [];
+  const [, prev, sealed] = lineEnd.exec(line.toString('latin1', Math.max(0, line.length - endBytes))) ?? [];
   if (seq === undefined || prev === undefined || sealed === undefined) return null;
   return { seq: Number(seq), prev, hash: sealed };
 }
 
 /** Whether a line is what its hash was made of. */
-export function isIntact(line: Buffer, { hash }: Link, key: string | null): boolean {
+export function isSealIntact(line: Buffer, { hash }: ChainLink, key: string | null): boolean {
   return seal(line.subarray(0, line.length - hashBytes), key) === hash;
 }
 
-const text = z.string();
-const sealForm = text.regex(/^[0-9a-f]{64}$/);
+const textSchema = z.string();
+const sealForm = textSchema.regex(/^[0-9a-f]{64}$/);
 
 /** Whoever can write to the folder can write anything there; what is not of this form is no line of ours. */
 const lineForm = z.strictObject({
   seq: z.int().min(0),
-  time: text.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/),
+  time: textSchema.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/),
   level: z.enum(auditLevels),
-  operation: text,
-  user: text,
-  client: text.nullable(),
-  subject: text.nullable(),
-  result: text,
-  details: z.record(text, z.union([text, z.number(), z.boolean(), z.null()])).optional(),
+  operation: textSchema,
+  user: textSchema,
+  client: textSchema.nullable(),
+  subject: textSchema.nullable(),
+  result: textSchema,
+  details: z.record(textSchema, z.union([textSchema, z.number(), z.boolean(), z.null()])).optional(),
   prev: sealForm,
   hash: sealForm,
 });
 
 /** The line in full; null for what is no line of ours. */
 export function parseLine(line: Buffer): AuditLine | null {
-  if (linkOf(line) === null) return null;
+  if (parseChainLink(line) === null) return null;
   try {
     return (lineForm.safeParse(JSON.parse(line.toString('utf8'))).data as AuditLine | undefined) ?? null;
   } catch (error) {
@@ -116,39 +120,40 @@ export function parseLine(line: Buffer): AuditLine | null {
  * What JSON leaves as it is, although terminals act on it, take it for the end of a line, or show the rest in another
  * order or not at all.
  */
-const unprintable =
+const unprintableCharacters =
   // oxlint-disable-next-line no-control-regex -- these are the ones that are looked for
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
-const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const escapeCharacter = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** JSON of plain characters, whatever stands in the value; one line, unless it is to be indented. */
 export const plainJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(unprintable, escaped);
+  JSON.stringify(value, null, indent).replace(unprintableCharacters, escapeCharacter);
 
 /** The last line that is known to be on disk, so that it shows when the end of the log is cut off. */
-export interface Head extends Place {
+export interface ChainHead extends ChainPosition {
   readonly file: string;
 }
 
 export const headFile = 'audit-head.json';
 
-const form =
+const headForm =
   /^\{"seq":(\d{1,16}),"hash":"([0-9a-f]{64})","file":"(audit-[\d-]{10}(?:\.\d{1,6})?\.jsonl)","seal":"[0-9a-f]{64}"\}\n$/;
 
-function textOf({ seq, hash, file }: Head, key: string | null): string {
+function toHeadText({ seq, hash, file }: ChainHead, key: string | null): string {
   const body = JSON.stringify({ seq, hash, file });
   return `${body.slice(0, -1)},"seal":"${seal(body, key)}"}\n`;
 }
 
 /** `missing`, or `changed` for what nobody wrote who has the key. */
-export function readHead(folder: string, key: string | null): Head | 'missing' | 'changed' {
+export function readHead(folder: string, key: string | null): ChainHead | 'missing' | 'changed' {
   try {
     const text = readShort(join(folder, headFile));
-    const [, seq, hash, file] = form.exec(text) ?? [];
+    const [, seq, hash, file] = headForm.exec(text) ?? [];
     if (seq === undefined || hash === undefined || file === undefined) return 'changed';
     const head = { seq: Number(seq), hash, file };
-    return textOf(head, key) === text ? head : 'changed';
+    return toHeadText(head, key) === text ? head : 'changed';
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return 'missing';
     if (error instanceof NotAFile) return 'changed';
@@ -167,15 +172,15 @@ function readShort(path: string): string {
 }
 
 /** Nothing that stands there already is opened: a pipe would wait for a reader. */
-const fresh = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+const createNewFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
 
 /** Before the first line of all: a log that has lines and no head has lost it. */
 export function beginHead(folder: string, file: string, key: string | null): void {
   const temporary = join(folder, `${headFile}.new`);
   rmSync(temporary, { force: true });
-  const fd = openSync(temporary, fresh, 0o600);
+  const fd = openSync(temporary, createNewFlags, 0o600);
   try {
-    writeFileSync(fd, textOf({ ...beginning, file }, key));
+    writeFileSync(fd, toHeadText({ ...chainStart, file }, key));
   } finally {
     closeSync(fd);
   }
@@ -183,12 +188,12 @@ export function beginHead(folder: string, file: string, key: string | null): voi
 }
 
 /** Whole or not at all, and on disk when it resolves. */
-export async function writeHead(folder: string, head: Head, key: string | null): Promise<void> {
+export async function writeChainHead(folder: string, head: ChainHead, key: string | null): Promise<void> {
   const temporary = join(folder, `${headFile}.new`);
   await rm(temporary, { force: true });
   {
-    await using file = await open(temporary, fresh, 0o600);
-    await file.writeFile(textOf(head, key));
+    await using file = await open(temporary, createNewFlags, 0o600);
+    await file.writeFile(toHeadText(head, key));
     await file.datasync();
   }
   await rename(temporary, join(folder, headFile));
@@ -198,15 +203,15 @@ export async function writeHead(folder: string, head: Head, key: string | null):
 
 /** All as they stand in a line: a character may take six bytes there. */
 const mostSubjectBytes = 4096;
-const mostNameBytes = 200;
+const maxAuditNameBytes = 200;
 const mostDetails = 20;
 const mostDetailBytes = 1000;
 
 /** An event as long as a line may be, and without secrets, whoever tells it. A subject that was cut says how long it was. */
-export function bounded(event: AuditEvent, time: number): Entry {
+export function toBoundedEntry(event: AuditEvent, time: number): AuditEntry {
   const { level, subject, client } = event;
   const clean = subject === null ? null : withoutSecrets(subject);
-  const shown = clean === null ? null : cut(clean, mostSubjectBytes);
+  const shown = clean === null ? null : cutToBytesOfJson(clean, mostSubjectBytes);
   const details = {
     ...boundedDetails(event.details ?? {}),
     ...(subject !== null && shown !== clean && { subject_bytes: Buffer.byteLength(subject) }),
@@ -215,11 +220,11 @@ export function bounded(event: AuditEvent, time: number): Entry {
     time,
     level,
     // Only the log itself tells of itself: verifying looks at such lines.
-    operation: told(event.operation.replace(/^audit\./, 'audit:'), mostNameBytes),
-    user: told(event.user, mostNameBytes),
-    client: client === null ? null : told(client, mostNameBytes),
+    operation: cutSecretFree(event.operation.replace(/^audit\./, 'audit:'), maxAuditNameBytes),
+    user: cutSecretFree(event.user, maxAuditNameBytes),
+    client: client === null ? null : cutSecretFree(client, maxAuditNameBytes),
     subject: shown,
-    result: told(event.result, mostNameBytes),
+    result: cutSecretFree(event.result, maxAuditNameBytes),
     ...(Object.keys(details).length > 0 && { details }),
   };
 }
@@ -228,18 +233,18 @@ function boundedDetails(details: NonNullable<AuditEvent['details']>): NonNullabl
   const some = Object.entries(details).slice(0, mostDetails);
   return Object.fromEntries(
     some.map(([name, value]) => [
-      told(name, mostNameBytes),
-      typeof value === 'string' ? told(value, mostDetailBytes) : value,
+      cutSecretFree(name, maxAuditNameBytes),
+      typeof value === 'string' ? cutSecretFree(value, mostDetailBytes) : value,
     ]),
   );
 }
 
-const told = (text: string, most: number): string => cut(withoutSecrets(text), most);
+const cutSecretFree = (text: string, most: number): string => cutToBytesOfJson(withoutSecrets(text), most);
 
 const escapedBytes = (text: string): number => Buffer.byteLength(plainJson(text)) - 2;
 
 /** Whole characters only, and as few as can be looked at: it may be a megabyte. */
-function cut(text: string, most: number): string {
+function cutToBytesOfJson(text: string, most: number): string {
   if (text.length * 6 <= most || (text.length <= most && escapedBytes(text) <= most)) return text;
   const room = most - Buffer.byteLength('…');
   let [fits, fitsNot] = [0, Math.min(text.length, room) + 1];

@@ -16,7 +16,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { WorkcrateError } from '../errors.ts';
 import { recordProof } from '../requirements.testing.ts';
-import { dayMs, sweepAudit } from './files.ts';
+import { auditDayMs, sweepAudit } from './files.ts';
 import { event, filesIn, keptLog, linesOf, noon, open, temporaryLog } from './log.testing.ts';
 import { verifyAudit } from './verify.ts';
 
@@ -119,15 +119,15 @@ test('each day has a file that goes on from the one before, also after a restart
   {
     await using audit = open(folder.path, { clock });
     audit.note(event());
-    now += dayMs;
+    now += auditDayMs;
     audit.note(event());
   }
-  now += dayMs;
+  now += auditDayMs;
   {
     await using audit = open(folder.path, { clock });
     audit.note(event());
     await audit.flush();
-    now -= dayMs;
+    now -= auditDayMs;
     audit.note(event({ subject: 'back' }));
   }
   assert.deepEqual(filesIn(folder.path), [fileName, 'audit-2026-05-05.jsonl', 'audit-2026-05-06.jsonl']);
@@ -140,7 +140,7 @@ test('days beyond the retention are removed as whole files, and the rest is told
   using folder = temporaryLog();
   let now = noon;
   for (const day of [0, 1, 2, 3]) {
-    now = noon + day * dayMs;
+    now = noon + day * auditDayMs;
     await using audit = open(folder.path, { clock: () => now, retentionDays: 2 });
     audit.note(event());
   }
@@ -189,7 +189,7 @@ test('a writer that is killed leaves a log that verifies, and that goes on', asy
 });
 
 test('a line that a crash has torn stays as evidence, the same day and the next', async () => {
-  for (const later of [0, dayMs]) {
+  for (const later of [0, auditDayMs]) {
     using folder = temporaryLog();
     {
       await using audit = open(folder.path);

@@ -5,10 +5,10 @@ import type { Log } from '../observability/log.ts';
 import { auditLevels, type Audit, type AuditEvent, type AuditLevel } from './audit.ts';
 import { openChain } from './chain.ts';
 import { sweepAudit } from './files.ts';
-import { bounded, type Entry, type Head } from './line.ts';
+import { toBoundedEntry, type AuditEntry, type ChainHead } from './line.ts';
 import { createQueue } from './queue.ts';
 import { missingText, type AuditMemory, type MissingLines } from './read.ts';
-import { countRepeats, createFolding, whereOf } from './violations.ts';
+import { countRepeats, createFolding, findRefusalSite } from './violations.ts';
 
 export interface AuditOptions {
   readonly folder: string;
@@ -30,12 +30,12 @@ export interface AuditOptions {
  * from one line would look like tampering.
  */
 export function openAudit(options: AuditOptions): Audit {
-  if (options.level === 'off') return silent();
+  if (options.level === 'off') return createSilentAudit();
   const { folder, clock, level, memory, log } = options;
   const lock = lockFolder(folder);
   const missing = memory?.missing ?? null;
   const chain = openChain(folder, options.key, missing?.isOther === false ? missing.remembered : undefined);
-  const settled = (head: Head): void => memory?.settled(head);
+  const settled = (head: ChainHead): void => memory?.settled(head);
   const queue = createQueue({ ...options, chain, newDay: sweepSoon, settled });
   const least = auditLevels.indexOf(level);
   let sweeping: Promise<unknown> | null = null;
@@ -53,7 +53,7 @@ export function openAudit(options: AuditOptions): Audit {
 
   const isWritten = ({ level }: AuditEvent): boolean => auditLevels.indexOf(level) >= least;
   const write = (event: AuditEvent): void => {
-    if (isWritten(event)) queue.add(bounded(event, clock()));
+    if (isWritten(event)) queue.add(toBoundedEntry(event, clock()));
   };
   const folding = createFolding(write, clock);
   if (missing !== null) {
@@ -64,9 +64,9 @@ export function openAudit(options: AuditOptions): Audit {
     // Whoever tries again and again while the disk is full must not fill what is left of it with lines.
     note: (event) => (event.result === 'storage_full' ? folding.take(event, event.result) : write(event)),
     noteSoon(event) {
-      if (isWritten(event)) queue.addSoon(bounded(event, clock()));
+      if (isWritten(event)) queue.addSoon(toBoundedEntry(event, clock()));
     },
-    violation: violations(folding.take),
+    violation: createViolationNoter(folding.take),
     synced: queue.sync,
     async flush() {
       folding.tell();
@@ -85,7 +85,7 @@ export function openAudit(options: AuditOptions): Audit {
 }
 
 /** The log tells it of itself, so that whoever verifies it later is told as well. */
-function missingEntry({ remembered, endsAt, isOther }: MissingLines, time: number): Entry {
+function missingEntry({ remembered, endsAt, isOther }: MissingLines, time: number): AuditEntry {
   return {
     time,
     level: 'warning',
@@ -103,12 +103,12 @@ function missingEntry({ remembered, endsAt, isOther }: MissingLines, time: numbe
   };
 }
 
-function silent(): Audit {
+function createSilentAudit(): Audit {
   const nothing = async (): Promise<void> => {};
   return {
     note() {},
     noteSoon() {},
-    violation: violations(() => {}),
+    violation: createViolationNoter(() => {}),
     synced: nothing,
     flush: nothing,
     [Symbol.asyncDispose]: nothing,
@@ -116,7 +116,7 @@ function silent(): Audit {
 }
 
 /** An error that two rooms tell of, such as the one that refuses and the one that was called, is one violation. */
-function violations(take: (event: AuditEvent, kind: string) => void): Audit['violation'] {
+function createViolationNoter(take: (event: AuditEvent, kind: string) => void): Audit['violation'] {
   const repeatsOf = countRepeats();
   const told = new WeakMap<Error, number>();
   return (event, kind, cause) => {
@@ -125,7 +125,7 @@ function violations(take: (event: AuditEvent, kind: string) => void): Audit['vio
     const repeats = repeatsOf(event.user.slice(0, 200), kind.slice(0, 200), event.operation.slice(0, 200));
     told.set(cause, repeats);
     // First, since only so many are kept, and last, since no other detail takes their place.
-    const own = { kind, where: whereOf(cause), repeats };
+    const own = { kind, where: findRefusalSite(cause), repeats };
     take({ ...event, level: 'warning', details: { ...own, ...event.details, ...own } }, kind);
     return repeats;
   };

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Chain } from './chain.ts';
+import type { AuditChain } from './chain.ts';
 import { event, keptLog, noon } from './log.testing.ts';
 import { createQueue } from './queue.ts';
 
 test('files of days that are over go only once the head names a line of the new day', async () => {
   const calls: string[] = [];
   let failure: Error | null = new Error('no room for the head');
-  const chain: Chain = {
+  const chain: AuditChain = {
     append: (day) => void calls.push(`append ${day}`),
     async settle() {
       calls.push('settle');
@@ -31,7 +31,7 @@ test('files of days that are over go only once the head names a line of the new 
 
 test('lines that no answer waits for are written together, and before a line that one waits for', () => {
   const written: (string | null)[][] = [];
-  const chain: Chain = {
+  const chain: AuditChain = {
     append: (_day, entries) => void written.push(entries.map(({ subject }) => subject)),
     settle: async () => null,
     isKnown: () => true,

@@ -1,24 +1,24 @@
 import { createMutex } from '../concurrency/mutex.ts';
 import type { Log } from '../observability/log.ts';
-import type { Chain } from './chain.ts';
-import { dayMs, dayOf } from './files.ts';
-import type { Entry, Head } from './line.ts';
+import type { AuditChain } from './chain.ts';
+import { auditDayMs, toAuditDay } from './files.ts';
+import type { AuditEntry, ChainHead } from './line.ts';
 
-const mostWaiting = 10_000;
+const maxWaitingLines = 10_000;
 /** Beyond those: whoever makes many lines while nothing can be written must not push out what was refused. */
 const keptForWarnings = 1000;
 /** Lines that are written in one go, so that others have their turn. */
-const mostAtOnce = 200;
-const settleMs = 1000;
+const maxLinesAtOnce = 200;
+const auditSettleMs = 1000;
 const againMs = 1000;
 
 export interface QueueOptions {
-  readonly chain: Chain;
+  readonly chain: AuditChain;
   readonly log: Log;
   /** Called when the first line of this process is on disk, and the first of each day, and the head says so. */
   newDay(): void;
   /** Called with the last line that is on disk. */
-  settled?(head: Head): void;
+  settled?(head: ChainHead): void;
 }
 
 /**
@@ -27,7 +27,7 @@ export interface QueueOptions {
  * Lines that come by `addSoon` are written together, once for each turn of the event loop.
  */
 export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions) {
-  let waiting: Entry[] = [];
+  let waiting: AuditEntry[] = [];
   let lost = 0;
   let lostMeanwhile = 0;
   let [day, settledDay] = ['', ''];
@@ -39,7 +39,7 @@ export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions)
   const settling = createSettling({ chain, log, settled });
 
   /** Not before the head says so: files may go then, and it must not name one of them. */
-  function settled(head: Head | null): void {
+  function settled(head: ChainHead | null): void {
     if (head !== null) tell?.(head);
     if (day !== settledDay) newDay();
     settledDay = day;
@@ -58,7 +58,7 @@ export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions)
     try {
       writeSome();
       failed(null);
-      rest ??= setTimeout(() => void settle(), settleMs).unref();
+      rest ??= setTimeout(() => void settle(), auditSettleMs).unref();
     } catch (error) {
       failed(error);
     }
@@ -67,13 +67,13 @@ export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions)
 
   function writeSome(): void {
     if (waiting.length === 0) return;
-    const today = dayOf(waiting[0]!.time);
-    const midnight = Date.parse(today) + dayMs;
-    const end = waiting.findIndex(({ time }, at) => at === mostAtOnce || time >= midnight);
+    const today = toAuditDay(waiting[0]!.time);
+    const midnight = Date.parse(today) + auditDayMs;
+    const end = waiting.findIndex(({ time }, at) => at === maxLinesAtOnce || time >= midnight);
     const batch = end === -1 ? waiting : waiting.slice(0, end);
     chain.append(today, batch);
     waiting = waiting.slice(batch.length);
-    if (lost > 0) waiting.push(lossOf(lost, (waiting.at(-1) ?? batch.at(-1)!).time));
+    if (lost > 0) waiting.push(toLossEntry(lost, (waiting.at(-1) ?? batch.at(-1)!).time));
     lost = 0;
     day = today;
   }
@@ -100,7 +100,7 @@ export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions)
 
   /** As often as it takes until all lines are written, or one cannot be. */
   function writeAll(): void {
-    for (let most = mostWaiting; most > 0; most--) {
+    for (let most = maxWaitingLines; most > 0; most--) {
       write();
       if (waiting.length === 0 || failure !== null) break;
     }
@@ -112,9 +112,9 @@ export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions)
     return failure ?? unsettled;
   }
 
-  function add(entry: Entry, when: 'now' | 'soon'): void {
+  function add(entry: AuditEntry, when: 'now' | 'soon'): void {
     if (closed) return log.error('audit.lines_lost', { lines: 1, because: 'closed' });
-    const most = entry.level === 'warning' ? mostWaiting + keptForWarnings : mostWaiting;
+    const most = entry.level === 'warning' ? maxWaitingLines + keptForWarnings : maxWaitingLines;
     if (waiting.length < most) waiting.push(entry);
     else lose();
     if (when === 'now' && failure === null) writeAll();
@@ -122,8 +122,8 @@ export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions)
   }
 
   return {
-    add: (entry: Entry) => add(entry, 'now'),
-    addSoon: (entry: Entry) => add(entry, 'soon'),
+    add: (entry: AuditEntry) => add(entry, 'now'),
+    addSoon: (entry: AuditEntry) => add(entry, 'soon'),
     sync: settling.sync,
 
     /** Resolves once all is on disk, or with what is in the way of that. */
@@ -142,7 +142,7 @@ export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions)
 }
 
 /** Stands where the lines would have stood. */
-function lossOf(lines: number, time: number): Entry {
+function toLossEntry(lines: number, time: number): AuditEntry {
   const operation = 'audit.lost';
   return {
     time,
@@ -157,10 +157,10 @@ function lossOf(lines: number, time: number): Entry {
 }
 
 export interface SettlingOptions {
-  readonly chain: Chain;
+  readonly chain: AuditChain;
   readonly log: Log;
   /** Called each time when all lines so far are on disk, and the head says so; with it where it is a new one. */
-  settled(head: Head | null): void;
+  settled(head: ChainHead | null): void;
 }
 
 /** Brings lines to disk: with the head every second and at the end, without it for those who wait for their answer. */

@@ -5,9 +5,9 @@ import type { Database, Queries } from '../database/database.ts';
 import { errnoOf } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import { auditFiles, NotAFile, openRegular } from './files.ts';
-import { linkOf, mostLineBytes, type Head } from './line.ts';
+import { parseChainLink, mostLineBytes, type ChainHead } from './line.ts';
 
-const chunkBytes = 256 * 1024;
+const backwardChunkBytes = 256 * 1024;
 
 /** Lines that stand together in a file, the last first, and what it took to read them. */
 export interface Backwards {
@@ -23,8 +23,8 @@ export async function* backwards(path: string, before: number): AsyncGenerator<B
   const { size } = await handle.stat();
   let rest = Buffer.alloc(0);
   for (let at = Math.min(size, before); at > 0;) {
-    const bytes = await read(handle, Math.max(0, at - chunkBytes), at);
-    at = Math.max(0, at - chunkBytes);
+    const bytes = await readHandleRange(handle, Math.max(0, at - backwardChunkBytes), at);
+    at = Math.max(0, at - backwardChunkBytes);
     const all = Buffer.concat([bytes, rest]);
     // What stands before the first end belongs to a line that begins further on.
     const begin = at === 0 ? 0 : all.indexOf(0x0a) + 1;
@@ -40,7 +40,7 @@ export async function* backwards(path: string, before: number): AsyncGenerator<B
   }
 }
 
-async function read(handle: FileHandle, from: number, to: number): Promise<Buffer> {
+async function readHandleRange(handle: FileHandle, from: number, to: number): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(to - from), 0, to - from, from);
   return buffer.subarray(0, bytesRead);
 }
@@ -106,7 +106,7 @@ function linesIn(bytes: Buffer): { lines: Buffer[]; starts: number[] } {
 }
 
 /** The last line on disk that the database was told of. It may lag behind the log, and is never ahead of it. */
-export interface RememberedHead extends Head {
+export interface RememberedHead extends ChainHead {
   readonly settledAt: number;
 }
 
@@ -166,7 +166,7 @@ export async function forgetRemembered(database: Database, server: string): Prom
 async function findMissing(folder: string, remembered: RememberedHead): Promise<MissingLines | null> {
   let endsAt = 0;
   for (const file of (await auditFiles(folder)).toReversed())
-    for await (const link of linksOf(join(folder, file))) {
+    for await (const link of readLinksBackwards(join(folder, file))) {
       endsAt ||= link.seq;
       if (link.seq > remembered.seq) continue;
       const isThere = link.seq === remembered.seq;
@@ -177,11 +177,11 @@ async function findMissing(folder: string, remembered: RememberedHead): Promise<
 }
 
 /** The last first. */
-async function* linksOf(path: string) {
+async function* readLinksBackwards(path: string) {
   try {
     for await (const { lines } of backwards(path, Infinity))
       for (const line of lines) {
-        const link = linkOf(line);
+        const link = parseChainLink(line);
         if (link !== null) yield link;
       }
   } catch (error) {
@@ -200,14 +200,14 @@ export function missingText({ remembered, endsAt, isOther }: MissingLines): stri
   return `the database recorded line ${seq} on ${when}, but ${end}: lines were lost or removed, or an older log was put back`;
 }
 
-const rememberMs = 5000;
+const rememberHeadMs = 5000;
 
 /** What the database remembers of the log. */
 export interface AuditMemory extends AsyncDisposable {
   /** What the log lacked when it was opened; null where it has all. */
   readonly missing: MissingLines | null;
   /** Takes the last line that is on disk, and tells the database soon. */
-  settled(head: Head): void;
+  settled(head: ChainHead): void;
 }
 
 export interface MemoryOptions {
@@ -228,7 +228,7 @@ export async function openMemory(options: MemoryOptions): Promise<AuditMemory> {
   const { database, server, place, folder, clock, log } = options;
   const remembered = await readRemembered(database, server);
   const missing = remembered && (await findMissing(folder, remembered));
-  let latest: Head | null = null;
+  let latest: ChainHead | null = null;
   let told = 0;
   let timer: NodeJS.Timeout | null = null;
   let hasFailed = false;
@@ -253,7 +253,7 @@ export async function openMemory(options: MemoryOptions): Promise<AuditMemory> {
       timer ??= setTimeout(() => {
         timer = null;
         void tell();
-      }, rememberMs).unref();
+      }, rememberHeadMs).unref();
     },
     async [Symbol.asyncDispose]() {
       clearTimeout(timer ?? undefined);

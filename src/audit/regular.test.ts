@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { dayMs } from './files.ts';
+import { auditDayMs } from './files.ts';
 import { event, filesIn, keptLog, linesOf, noon, open, temporaryLog } from './log.testing.ts';
 import { searchAudit } from './tools.ts';
 import { verifyAudit } from './verify.ts';
@@ -25,7 +25,7 @@ for (const [name, make] of Object.entries(things)) {
     make(join(folder.path, 'audit-2026-05-01.jsonl'));
     make(join(folder.path, 'audit-2026-05-09.jsonl'));
     {
-      await using audit = open(folder.path, { clock: () => noon + dayMs });
+      await using audit = open(folder.path, { clock: () => noon + auditDayMs });
       audit.note(event({ subject: 'later' }));
     }
     const { problems, lines } = await verifyAudit(folder.path, null);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { whereOf } from './violations.ts';
+import { findRefusalSite } from './violations.ts';
 
 const source = (file: string, line: number): string =>
   `${pathToFileURL(join(import.meta.dirname, '..', file)).href}:${line}:7`;
@@ -24,9 +24,9 @@ test('where something was refused begins with who refused it, not with what made
     source('client-files/tools/read.ts', 80),
   ];
   assert.equal(
-    whereOf(errorThrough(...frames)),
+    findRefusalSite(errorThrough(...frames)),
     'src/client-files/policy/policy.ts:41 < src/paths/faults.ts:3 < src/client-files/tools/read.ts:80',
   );
-  assert.equal(whereOf(errorThrough(...frames.slice(0, 1))), 'src/errors.ts:81');
-  assert.equal(whereOf(errorThrough('/elsewhere/x.ts:1:1')), '');
+  assert.equal(findRefusalSite(errorThrough(...frames.slice(0, 1))), 'src/errors.ts:81');
+  assert.equal(findRefusalSite(errorThrough('/elsewhere/x.ts:1:1')), '');
 });

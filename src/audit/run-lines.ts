@@ -7,7 +7,7 @@ const runTools: ReadonlySet<string> = new Set(['execute_code', 'execute_bash']);
 export const isRunTool = (name: string): boolean => runTools.has(name);
 
 /** What a row tells of a run that is over. */
-export interface EndedRun {
+export interface RecordedRun {
   readonly id: string;
   readonly owner: string;
   readonly tool: string;
@@ -23,9 +23,9 @@ export interface RunLinesOptions {
 }
 
 /** Lines are told after the end is in the row. */
-const marginMs = 60_000;
+const clockMarginMs = 60_000;
 /** Of the end of the log: some hundred thousand lines, of which the last second is looked for. */
-const mostBytes = 64 * 1024 ** 2;
+const maxLogBytesRead = 64 * 1024 ** 2;
 
 /**
  * Writes lines again of runs that have none: a loss of power took them, or the server died before it could write them.
@@ -33,20 +33,24 @@ const mostBytes = 64 * 1024 ** 2;
  */
 export async function restoreRunLines(
   { audit, folder, key }: RunLinesOptions,
-  runs: readonly EndedRun[],
+  runs: readonly RecordedRun[],
 ): Promise<number> {
   const wanted = runs.filter(({ tool }) => isRunTool(tool));
   if (wanted.length === 0) return 0;
-  const since = Math.min(...wanted.map(({ endedAt }) => endedAt)) - marginMs;
-  const { lines } = await searchAudit(folder, { since, limit: 1_000_000 }, { key, mostBytes });
+  const since = Math.min(...wanted.map(({ endedAt }) => endedAt)) - clockMarginMs;
+  const { lines } = await searchAudit(
+    folder,
+    { since, limit: 1_000_000 },
+    { key, mostBytes: maxLogBytesRead },
+  );
   const there = new Set(lines.map(({ subject }) => subject));
   const missing = wanted.filter(({ id }) => !there.has(id));
-  for (const run of missing) audit.note(eventOf(run));
+  for (const run of missing) audit.note(toRunEvent(run));
   return missing.length;
 }
 
 /** What a row does not tell, such as the client, is left out. */
-function eventOf({ id, owner, tool, reason, exitCode, endedAt }: EndedRun): AuditEvent {
+function toRunEvent({ id, owner, tool, reason, exitCode, endedAt }: RecordedRun): AuditEvent {
   const isPlain = reason !== 'cancelled' && reason !== 'lost';
   return {
     level: isPlain ? 'trace' : 'info',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { dayMs } from './files.ts';
+import { auditDayMs } from './files.ts';
 import { plainJson } from './line.ts';
 import { event, filesIn, forged, noon, open, temporaryLog } from './log.testing.ts';
 import { pageText, searchAudit, type AuditQuery } from './tools.ts';
@@ -12,7 +12,7 @@ describe('searching the audit log', () => {
   const perDay = 2000;
   before(async () => {
     for (const day of [0, 1, 2]) {
-      await using audit = open(folder.path, { clock: () => noon + day * dayMs });
+      await using audit = open(folder.path, { clock: () => noon + day * auditDayMs });
       for (let n = 0; n < perDay; n++) audit.note(event({ subject: `docs/${day}/${n} ${'x'.repeat(200)}` }));
       const tried = event({ user: 'eve', subject: '../Ünder', result: 'path_refused', client: null });
       audit.violation(tried, 'parent', new Error('no'));
@@ -43,7 +43,7 @@ describe('searching the audit log', () => {
     assert.equal((await subjects({ result: 'path_refused', level: 'warning' })).length, 3);
     assert.equal((await subjects({ operation: 'audit.file' })).length, 3);
     assert.deepEqual(await subjects({ operation: 'audit' }), []);
-    const second = { since: noon + dayMs, until: noon + 2 * dayMs };
+    const second = { since: noon + auditDayMs, until: noon + 2 * auditDayMs };
     assert.deepEqual(await subjects({ ...second, limit: 2 }), ['../Ünder', 'docs/1/1999']);
     assert.equal((await search({ ...second, limit: 10_000 })).lines.length, perDay + 3);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dayMs, sweepAudit } from './files.ts';
+import { auditDayMs, sweepAudit } from './files.ts';
 import { event, filesIn, noon, open, temporaryLog } from './log.testing.ts';
 import type { AuditOptions } from './open.ts';
 import { searchAudit } from './tools.ts';
@@ -18,7 +18,7 @@ async function writeOn(
   let now = noon;
   await using audit = open(folder, { clock: () => now, key: 'k', retentionDays, ...more });
   for (const day of at) {
-    now = noon + day * dayMs;
+    now = noon + day * auditDayMs;
     audit.note(event({ subject: `day ${day}` }));
     await audit.flush();
   }
@@ -40,7 +40,7 @@ test('a clock that was ten years ahead for a day costs no line, and there is a f
 
 test('a clock that is ahead on two days costs no line as long as it is not trusted', async () => {
   using folder = temporaryLog();
-  const trustedTime = async (now: number): Promise<number> => Math.min(now, noon + 2 * dayMs);
+  const trustedTime = async (now: number): Promise<number> => Math.min(now, noon + 2 * auditDayMs);
   await writeOn(folder.path, [0, 1, 2, 100, 101], 30, { trustedTime });
   assert.equal(filesIn(folder.path).length, 5);
   await writeOn(folder.path, [102], 30);
@@ -71,8 +71,8 @@ test('a clock that is far back for a while costs no line either', async () => {
 test('without lines of a later day nothing is removed, whatever the clock says', async () => {
   using folder = temporaryLog();
   await writeOn(folder.path, [0, 1, 2]);
-  assert.equal(await sweepAudit(folder.path, noon + 1000 * dayMs, 2), 0);
-  assert.equal(await sweepAudit(folder.path, noon + 1000 * dayMs, 1), 1);
+  assert.equal(await sweepAudit(folder.path, noon + 1000 * auditDayMs, 2), 0);
+  assert.equal(await sweepAudit(folder.path, noon + 1000 * auditDayMs, 1), 1);
 });
 
 test('a line that was written after the clock was a day ahead is found by its own time', async () => {

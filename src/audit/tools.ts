@@ -6,16 +6,16 @@ import { program } from '../program.ts';
 import { auditLevels, type AuditLevel } from './audit.ts';
 import {
   auditFiles,
-  dayMs,
-  dayOfFile,
-  fileOfStem,
+  auditDayMs,
+  getFileDay,
+  toFileOfStem,
   inFileOrder,
-  moment,
+  momentSchema,
   NotAFile,
-  stemOf,
-  timeOf,
+  getFileStem,
+  parseMoment,
 } from './files.ts';
-import { isIntact, parseLine, plainJson, type AuditLine } from './line.ts';
+import { isSealIntact, parseLine, plainJson, type AuditLine } from './line.ts';
 import { backwards } from './read.ts';
 
 export interface AuditToolsOptions {
@@ -23,9 +23,9 @@ export interface AuditToolsOptions {
   readonly key: string | null;
 }
 
-const name = z.string().min(1).max(200);
+const nameSchema = z.string().min(1).max(200);
 
-const found = z.object({
+const foundLineSchema = z.object({
   seq: z.number(),
   time: z.string(),
   level: z.enum(auditLevels),
@@ -48,16 +48,20 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
       description: `For operators: who did what on this server, for all users, newest first. Violations are at level warning, with kind, where and repeats in their details; \`folded\` counts similar ones within a minute. ${program} audit verify on the server checks that no line was changed or removed.`,
       input: z.strictObject({
         text: z.string().min(1).max(1000).optional().describe('Text in a line, upper or lower case'),
-        user: name.optional(),
-        operation: name.optional().describe('Such as read_client_file'),
-        result: name.optional().describe('ok, failed (anything else), or an error code'),
+        user: nameSchema.optional(),
+        operation: nameSchema.optional().describe('Such as read_client_file'),
+        result: nameSchema.optional().describe('ok, failed (anything else), or an error code'),
         level: z.enum(auditLevels).optional().describe('The least severe'),
-        since: moment.optional().describe('From then on: a day such as 2026-05-04, or 2026-05-04T12:00Z'),
-        until: moment.optional().describe('Before then: 2026-05-05 ends with the last moment of 2026-05-04'),
+        since: momentSchema
+          .optional()
+          .describe('From then on: a day such as 2026-05-04, or 2026-05-04T12:00Z'),
+        until: momentSchema
+          .optional()
+          .describe('Before then: 2026-05-05 ends with the last moment of 2026-05-04'),
         limit: z.number().int().min(1).max(200).default(50),
         before: z.string().regex(positionForm).optional().describe('The `next` of the previous page'),
       }),
-      output: z.object({ lines: z.array(found), next: z.string().nullable() }),
+      output: z.object({ lines: z.array(foundLineSchema), next: z.string().nullable() }),
       annotations: { readOnlyHint: true, openWorldHint: false },
       auditFields: { subject: [] },
       async handle({ since, until, ...query }, { mayUse, signal }) {
@@ -67,18 +71,23 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
             'forbidden',
             'The audit log is for operators, and this key has no operator scope.',
           );
-        const times = { since: timeOf(since), until: timeOf(until) };
+        const times = { since: parseMoment(since), until: parseMoment(until) };
         const page = await searchAudit(folder, { ...query, ...times }, { key, signal });
         return {
           text: pageText(page, (next) => `before ${next}.`),
-          structured: { lines: page.lines.map(shown), next: page.next },
+          structured: { lines: page.lines.map(toFoundLine), next: page.next },
         };
       },
     }),
   ];
 }
 
-function shown({ prev: _prev, hash: _hash, details = {}, ...line }: FoundLine): z.input<typeof found> {
+function toFoundLine({
+  prev: _prev,
+  hash: _hash,
+  details = {},
+  ...line
+}: FoundLine): z.input<typeof foundLineSchema> {
   return { ...line, details: { ...details } };
 }
 
@@ -128,19 +137,19 @@ export async function searchAudit(
   query: AuditQuery,
   { key, signal, mostBytes = usualBytes }: SearchOptions,
 ): Promise<FoundLines> {
-  const isWanted = wantedBy(query);
-  const from = query.before === undefined ? null : positionOf(query.before);
+  const isWanted = createLineFilter(query);
+  const from = query.before === undefined ? null : parsePosition(query.before);
   const lines: FoundLine[] = [];
   const passedOver: string[] = [];
   let [left, next] = [mostBytes, query.before ?? null];
-  for (const file of await filesOf(folder, query, from))
-    for await (const stretch of linesOf(folder, file, from, passedOver)) {
+  for (const file of await listFilesSince(folder, query, from))
+    for await (const stretch of readLinesOfFile(folder, file, from, passedOver)) {
       signal?.throwIfAborted();
       for (const [at, line] of stretch.lines.entries()) {
         if (lines.length === query.limit) return { lines, next, passedOver };
-        next = `${stemOf(file)}:${stretch.starts[at]!}`;
+        next = `${getFileStem(file)}:${stretch.starts[at]!}`;
         const hit = isWanted(line);
-        if (hit !== null) lines.push({ ...hit, intact: isIntact(line, hit, key) });
+        if (hit !== null) lines.push({ ...hit, intact: isSealIntact(line, hit, key) });
       }
       left -= stretch.bytes;
       if (left <= 0 && next !== (query.before ?? null)) return { lines, next, passedOver };
@@ -157,24 +166,28 @@ interface Position {
 /** The form of a `next`. */
 export const positionForm = /^(\d{4}-\d{2}-\d{2}(?:\.[1-9]\d{0,5})?):(\d{1,15})$/;
 
-function positionOf(text: string): Position {
+function parsePosition(text: string): Position {
   const [, stem = '', at] = positionForm.exec(text) ?? [];
-  const file = fileOfStem(stem);
+  const file = toFileOfStem(stem);
   if (file === null)
     throw new WorkcrateError('invalid_input', 'before takes the `next` of the previous page, unchanged.');
   return { file, at: Number(at) };
 }
 
 /** No line of a file is of a later day than the file; where the clock was set back, some are of an earlier. */
-async function filesOf(folder: string, { since = 0 }: AuditQuery, from: Position | null): Promise<string[]> {
+async function listFilesSince(
+  folder: string,
+  { since = 0 }: AuditQuery,
+  from: Position | null,
+): Promise<string[]> {
   const files = await auditFiles(folder);
   return files.toReversed().filter((file) => {
     const isBefore = from === null || inFileOrder(file, from.file) <= 0;
-    return isBefore && Date.parse(dayOfFile(file)) + dayMs > since;
+    return isBefore && Date.parse(getFileDay(file)) + auditDayMs > since;
   });
 }
 
-async function* linesOf(folder: string, file: string, from: Position | null, passedOver: string[]) {
+async function* readLinesOfFile(folder: string, file: string, from: Position | null, passedOver: string[]) {
   try {
     yield* backwards(join(folder, file), file === from?.file ? from.at : Infinity);
   } catch (error) {
@@ -185,7 +198,7 @@ async function* linesOf(folder: string, file: string, from: Position | null, pas
 }
 
 /** Most lines are passed over for what their bytes lack, which costs less than to read them as JSON. */
-function wantedBy(query: AuditQuery): (line: Buffer) => AuditLine | null {
+function createLineFilter(query: AuditQuery): (line: Buffer) => AuditLine | null {
   const { user, operation } = query;
   const needles = Object.entries({ operation, user })
     .filter(([, value]) => value !== undefined)
@@ -231,18 +244,20 @@ export function pageText({ lines, next, passedOver }: FoundLines, more: (next: s
 /** A line for people. Nothing in it acts on a terminal or looks like another line. */
 function lineText({ time, level, user, operation, result, subject, ...more }: FoundLine): string {
   const parts = [
-    plain(time),
-    plain(level).padEnd(7),
-    plain(user),
-    plain(operation),
-    plain(result),
+    quoteUnlessPlain(time),
+    quoteUnlessPlain(level).padEnd(7),
+    quoteUnlessPlain(user),
+    quoteUnlessPlain(operation),
+    quoteUnlessPlain(result),
     ...(subject === null ? [] : [plainJson(subject)]),
     ...(more.client === null ? [] : [`client=${plainJson(more.client)}`]),
-    ...Object.entries(more.details ?? {}).map(([name, value]) => `${plain(name)}=${plainJson(value)}`),
+    ...Object.entries(more.details ?? {}).map(
+      ([name, value]) => `${quoteUnlessPlain(name)}=${plainJson(value)}`,
+    ),
     ...(more.intact ? [] : ['(changed after it was written)']),
   ];
   return parts.join('  ');
 }
 
 /** Names stand without quotes as long as they are names. */
-const plain = (name: string): string => (/^[\w.@:+-]+$/.test(name) ? name : plainJson(name));
+const quoteUnlessPlain = (name: string): string => (/^[\w.@:+-]+$/.test(name) ? name : plainJson(name));

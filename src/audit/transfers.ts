@@ -4,7 +4,7 @@ import { asWorkcrateError, isWorkcrateError, type WorkcrateError } from '../erro
 import type { Served } from '../links/download-route.ts';
 import { DeadLink, hashToken, isToken, publicId, type Link } from '../links/link.ts';
 import { isWhole, joinRanges, type ByteRange, type Download, type Uploads } from '../links/links.ts';
-import { nobody, type Audit } from './audit.ts';
+import { noAuditUser, type Audit } from './audit.ts';
 
 type Stored = NonNullable<Awaited<ReturnType<Uploads['file']>>>;
 
@@ -14,8 +14,8 @@ export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
   const note = async (token: string, file: Stored | null): Promise<void> => {
     if (file === null) return;
     const { owner: user, name: subject, id: file_id, size: bytes } = file;
-    const details = { ...linkOf(token), file_id, bytes };
-    audit.note({ ...plain, level: 'trace', user, subject, result: 'ok', details });
+    const details = { ...toLinkDetails(token), file_id, bytes };
+    audit.note({ ...plainUpload, level: 'trace', user, subject, result: 'ok', details });
     await audit.synced();
   };
 
@@ -28,12 +28,12 @@ export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
       const result = asWorkcrateError(cause).code;
       if (upload !== null)
         audit.note({
-          ...plain,
+          ...plainUpload,
           level: 'info',
           user: upload.owner,
           subject: upload.name,
           result,
-          details: linkOf(token),
+          details: toLinkDetails(token),
         });
       throw cause;
     }
@@ -65,21 +65,28 @@ export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
       telling(token, async () => {
         const { owner: user, name: subject } = await uploads.find(token);
         await uploads.withdraw(token);
-        audit.note({ ...plain, level: 'trace', user, subject, result: 'withdrawn', details: linkOf(token) });
+        audit.note({
+          ...plainUpload,
+          level: 'trace',
+          user,
+          subject,
+          result: 'withdrawn',
+          details: toLinkDetails(token),
+        });
         await audit.synced();
       }),
   };
 }
 
-const plain = { operation: 'upload', client: null } as const;
+const plainUpload = { operation: 'upload', client: null } as const;
 
 /** By the name under which the call is told that made it, and those who try it later. */
-const linkOf = (token: string) => ({ link: publicId(hashToken(token)) });
+const toLinkDetails = (token: string) => ({ link: publicId(hashToken(token)) });
 
-type TokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
+type AuditedTokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
 /** The same route, with a violation for every token that opens nothing: it was guessed, used up, or taken back. */
-export function auditedTokens(route: TokenRoute, operation: string, audit: Audit): TokenRoute {
+export function auditedTokens(route: AuditedTokenRoute, operation: string, audit: Audit): AuditedTokenRoute {
   return async (req, res, token) => {
     try {
       await route(req, res, token);
@@ -96,7 +103,7 @@ function noteGuess(audit: Audit, operation: string, token: string, error: Workcr
   const { cause, code: result } = error;
   const dead = cause instanceof DeadLink ? cause : null;
   const subject = isToken(token) ? publicId(hashToken(token)) : null;
-  const event = { operation, user: nobody, client: null, subject, result };
+  const event = { operation, user: noAuditUser, client: null, subject, result };
   const kind = dead === null ? 'unknown_token' : `${dead.state}_link`;
   const details = dead && { owner: dead.owner };
   // Whoever was given a link and comes too late has made no attempt at anything.
@@ -105,7 +112,7 @@ function noteGuess(audit: Audit, operation: string, token: string, error: Workcr
 }
 
 /** What was asked for piece by piece, until it is told. */
-interface Gathered {
+interface GatheredDownload {
   readonly link: Link;
   readonly download: Download;
   readonly isHandedOver: boolean;
@@ -126,9 +133,9 @@ const mostStretches = 100;
  * the whole or their span is over. Whoever fetches is known by the link alone.
  */
 export function auditedDownloads(audit: Audit) {
-  const gathering = new BoundedMap<string, Gathered>({ mostEntries: mostGathered, onEvict: tell });
+  const gathering = new BoundedMap<string, GatheredDownload>({ mostEntries: mostGathered, onEvict: tell });
 
-  function begin(which: string, link: Link, download: Download, isHandedOver: boolean): Gathered {
+  function begin(which: string, link: Link, download: Download, isHandedOver: boolean): GatheredDownload {
     const timer = setTimeout(() => end(which), gatherMs).unref();
     const begun = { link, download, isHandedOver, timer, stretches: [], bytes: 0, requests: 0 };
     gathering.set(which, begun);
@@ -141,7 +148,7 @@ export function auditedDownloads(audit: Audit) {
     tell(gathered);
   }
 
-  function tell(gathered: Gathered): void {
+  function tell(gathered: GatheredDownload): void {
     clearTimeout(gathered.timer);
     noteGathered(audit, gathered);
   }
@@ -166,23 +173,23 @@ export function auditedDownloads(audit: Audit) {
   };
 }
 
-function eventOf({ owner }: Link, { filename }: Download) {
+function toDownloadEvent({ owner }: Link, { filename }: Download) {
   return { level: 'trace', operation: 'download', user: owner, client: null, subject: filename } as const;
 }
 
 function noteWhole(audit: Audit, link: Link, download: Download, { bytes, isHandedOver }: Served): void {
   audit.noteSoon({
-    ...eventOf(link, download),
+    ...toDownloadEvent(link, download),
     result: isHandedOver ? 'handed_over' : 'ok',
     details: { link: link.id, bytes, size: download.size, whole: true },
   });
 }
 
-function noteGathered(audit: Audit, gathered: Gathered): void {
+function noteGathered(audit: Audit, gathered: GatheredDownload): void {
   const { link, download, isHandedOver, stretches, bytes, requests } = gathered;
   const whole = isWhole(stretches, download.size);
   audit.noteSoon({
-    ...eventOf(link, download),
+    ...toDownloadEvent(link, download),
     result: isHandedOver ? 'handed_over' : whole ? 'ok' : 'partial',
     details: {
       link: link.id,
@@ -199,7 +206,7 @@ function noteGathered(audit: Audit, gathered: Gathered): void {
 /** How much had gone out by then is not known. */
 function noteFailed(audit: Audit, link: Link, download: Download, failure: string): void {
   audit.noteSoon({
-    ...eventOf(link, download),
+    ...toDownloadEvent(link, download),
     level: 'info',
     result: failure,
     details: { link: link.id, bytes: null, size: download.size, whole: false },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import { dayMs } from './files.ts';
+import { auditDayMs } from './files.ts';
 import { event, filesIn, noon, open, temporaryLog } from './log.testing.ts';
 import { verifyAudit } from './verify.ts';
 
@@ -13,7 +13,7 @@ const head = 'audit-head.json';
 /** Three days, and a restart on each. */
 async function writeThreeDays(folder: string, key: string | null): Promise<void> {
   for (const day of [0, 0.1, 1, 1.1, 2, 2.1]) {
-    await using audit = open(folder, { key, clock: () => noon + day * dayMs });
+    await using audit = open(folder, { key, clock: () => noon + day * auditDayMs });
     for (const subject of ['a', 'b']) audit.note(event({ subject }));
   }
 }
@@ -107,7 +107,7 @@ test('what was cut off, or lost its head, is still found when the server has gon
     await writeThreeDays(folder.path, 'k');
     harm(folder.path);
     {
-      await using audit = open(folder.path, { key: 'k', clock: () => noon + 3 * dayMs });
+      await using audit = open(folder.path, { key: 'k', clock: () => noon + 3 * auditDayMs });
       audit.note(event());
     }
     const { ok, problems } = await verifyAudit(folder.path, 'k');
@@ -153,7 +153,7 @@ test('lines that were moved to the file of the day before are found, also when t
   writeFileSync(join(folder.path, second), textOf(folder.path, second) + textOf(folder.path, third));
   truncateSync(join(folder.path, third), 0);
   {
-    await using audit = open(folder.path, { key: 'k', clock: () => noon + 3 * dayMs });
+    await using audit = open(folder.path, { key: 'k', clock: () => noon + 3 * auditDayMs });
     audit.note(event());
   }
   const { problems } = await verifyAudit(folder.path, 'k');
@@ -233,7 +233,7 @@ test('no log is a problem, and so is a megabyte without an end', async () => {
 test('files that expire while a log is read are no tampering', async () => {
   using folder = temporaryLog();
   for (const day of [0, 1, 2, 3, 4]) {
-    await using audit = open(folder.path, { key: 'k', clock: () => noon + day * dayMs });
+    await using audit = open(folder.path, { key: 'k', clock: () => noon + day * auditDayMs });
     audit.note(event());
   }
   // At every step of the reading.

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { errnoOf } from '../errors.ts';
-import { told, type Remark } from './chain.ts';
+import { addRemark, type Remark } from './chain.ts';
 import type { Torn } from './ending.ts';
 import { auditFiles, isToldBy, NotAFile, strayWith, type Stray } from './files.ts';
 import {
-  beginning,
+  chainStart,
   headFile,
-  isIntact,
-  linkOf,
+  isSealIntact,
+  parseChainLink,
   parseLine,
   readHead,
   type AuditLine,
-  type Head,
-  type Link,
-  type Place,
+  type ChainHead,
+  type ChainLink,
+  type ChainPosition,
 } from './line.ts';
 import { forwards, missingText, type RememberedHead } from './read.ts';
 
@@ -31,14 +31,14 @@ export interface Verified {
 }
 
 /** How far the reading has come. */
-interface Reading {
+interface VerifyState {
   readonly key: string | null;
-  readonly head: Head | null;
+  readonly head: ChainHead | null;
   /** The line that the database remembers, if it was asked and knows one. */
   readonly remembered: RememberedHead | null;
   /** What there is instead of that line; null where it was found. */
   rememberedAs: 'unseen' | 'other' | null;
-  place: Place | null;
+  place: ChainPosition | null;
   /** What was no line, until the next line tells whether it was left by a crash. */
   stray: Stray | null;
   lines: number;
@@ -54,7 +54,7 @@ interface Reading {
 }
 
 /** A server that removes files all the time is none. */
-const mostLooks = 5;
+const maxVerifyLooks = 5;
 
 /**
  * Reads the whole log and checks its chain. Works beside a running server. What the database remembers has to be read
@@ -68,7 +68,7 @@ export async function verifyAudit(
   for (let looks = 1; ; looks++) {
     const before = await auditFiles(folder);
     const told = await verifyOnce(folder, key, remembered);
-    if (told.ok || looks === mostLooks) return told;
+    if (told.ok || looks === maxVerifyLooks) return told;
     const after = new Set(await auditFiles(folder));
     // What expires while it is read looks like a hole. One that is there stays there.
     if (before.every((file) => after.has(file))) return told;
@@ -83,7 +83,7 @@ async function verifyOnce(
   // Before the files: lines may be added meanwhile, and none is taken away.
   const head = readHead(folder, key);
   const files = await auditFiles(folder);
-  const reading = begun(key, typeof head === 'string' ? null : head, remembered);
+  const reading = startVerifying(key, typeof head === 'string' ? null : head, remembered);
   for (const file of files) await readFile(reading, folder, file);
   endReading(reading, head, files.length);
   const { lines, first, problems, notes } = reading;
@@ -91,7 +91,11 @@ async function verifyOnce(
   return { ok: problems.length === 0, files: files.length, lines, first, last, problems, notes };
 }
 
-const begun = (key: string | null, head: Head | null, remembered: RememberedHead | null): Reading => ({
+const startVerifying = (
+  key: string | null,
+  head: ChainHead | null,
+  remembered: RememberedHead | null,
+): VerifyState => ({
   key,
   head,
   remembered,
@@ -108,12 +112,12 @@ const begun = (key: string | null, head: Head | null, remembered: RememberedHead
   notes: [],
 });
 
-async function readFile(reading: Reading, folder: string, file: string): Promise<void> {
+async function readFile(reading: VerifyState, folder: string, file: string): Promise<void> {
   try {
     if ((await readLines(reading, join(folder, file), file)) || reading.place !== null) return;
   } catch (error) {
     if (error instanceof NotAFile)
-      return told(reading.problems, {
+      return addRemark(reading.problems, {
         file,
         line: null,
         what: 'it is a link, a folder or a pipe, not a file',
@@ -127,19 +131,19 @@ async function readFile(reading: Reading, folder: string, file: string): Promise
 }
 
 /** Whether there was one. */
-async function readLines(reading: Reading, path: string, file: string): Promise<boolean> {
+async function readLines(reading: VerifyState, path: string, file: string): Promise<boolean> {
   let number = 0;
   let isFirst = true;
   for await (const { lines, starts, end, open } of forwards(path))
     for (const [at, line] of lines.entries()) {
       const own = ++number;
       const remark = (what: string): Remark => ({ file, line: own, what });
-      const where: Where = { file, path, start: starts[at]!, end, open, isFirst, remark };
-      const link = linkOf(line);
-      if (link === null || (open && !isIntact(line, link, reading.key))) readStray(reading, where);
+      const where: LineLocation = { file, path, start: starts[at]!, end, open, isFirst, remark };
+      const link = parseChainLink(line);
+      if (link === null || (open && !isSealIntact(line, link, reading.key))) readStray(reading, where);
       else {
         readLine(reading, line, link, where);
-        const mayTell = isFirst || reading.stray !== null || line.includes(ownMark);
+        const mayTell = isFirst || reading.stray !== null || line.includes(ownOperationMark);
         if (mayTell) await readOwn(reading, line, link, where);
         reading.place = link;
         isFirst = false;
@@ -148,7 +152,7 @@ async function readLines(reading: Reading, path: string, file: string): Promise<
   return !isFirst;
 }
 
-interface Where {
+interface LineLocation {
   readonly file: string;
   readonly path: string;
   /** Where the line begins. */
@@ -161,19 +165,19 @@ interface Where {
   remark(what: string): Remark;
 }
 
-function readStray(reading: Reading, { path, start, end, open, remark }: Where): void {
+function readStray(reading: VerifyState, { path, start, end, open, remark }: LineLocation): void {
   const piece = { path, from: start, to: end };
   reading.stray = strayWith(reading.stray, piece, open, remark('this is not a line of the log'));
 }
 
-function readLine(reading: Reading, line: Buffer, link: Link, where: Where): void {
-  if (where.open) told(reading.notes, where.remark('the last line has no end'));
+function readLine(reading: VerifyState, line: Buffer, link: ChainLink, where: LineLocation): void {
+  if (where.open) addRemark(reading.notes, where.remark('the last line has no end'));
   reading.lines++;
   reading.first ??= seqAndTime(line);
   checkPlace(reading, link, where);
-  if (!isIntact(line, link, reading.key)) {
+  if (!isSealIntact(line, link, reading.key)) {
     reading.unsealed++;
-    told(reading.problems, where.remark(changed(reading.key)));
+    addRemark(reading.problems, where.remark(describeChangedLine(reading.key)));
   }
   checkHead(reading, link, where);
   if (link.seq === reading.remembered?.seq)
@@ -181,24 +185,31 @@ function readLine(reading: Reading, line: Buffer, link: Link, where: Where): voi
   reading.last = line;
 }
 
-function checkPlace({ place, emptied, problems, notes }: Reading, link: Link, where: Where): void {
-  const before = place ?? (link.seq === 1 ? beginning : null);
-  if (before === null && emptied !== null) told(problems, emptied);
+function checkPlace(
+  { place, emptied, problems, notes }: VerifyState,
+  link: ChainLink,
+  where: LineLocation,
+): void {
+  const before = place ?? (link.seq === 1 ? chainStart : null);
+  if (before === null && emptied !== null) addRemark(problems, emptied);
   if (before === null)
-    told(
+    addRemark(
       notes,
       where.remark(`the log begins at seq ${link.seq}: earlier lines have expired or were removed`),
     );
   else if (link.seq !== before.seq + 1)
-    told(problems, where.remark(`seq ${link.seq} follows ${before.seq}: lines were removed, added or moved`));
+    addRemark(
+      problems,
+      where.remark(`seq ${link.seq} follows ${before.seq}: lines were removed, added or moved`),
+    );
   else if (link.prev !== before.hash)
-    told(problems, where.remark('it does not continue the line before: one of the two was changed'));
+    addRemark(problems, where.remark('it does not continue the line before: one of the two was changed'));
 }
 
-const changed = (key: string | null): string =>
+const describeChangedLine = (key: string | null): string =>
   `its hash does not match its content: it was changed, or written with ${key === null ? 'a key' : 'another key or none'}`;
 
-const ownMark = '"operation":"audit.';
+const ownOperationMark = '"operation":"audit.';
 
 /** How a server that goes on with a log must not find it. Only what is on disk is named by the head. */
 const badStates: Readonly<Record<string, string>> = {
@@ -209,20 +220,25 @@ const badStates: Readonly<Record<string, string>> = {
 };
 
 /** Lines that the log tells of itself. */
-async function readOwn(reading: Reading, line: Buffer, link: Link, where: Where): Promise<void> {
+async function readOwn(
+  reading: VerifyState,
+  line: Buffer,
+  link: ChainLink,
+  where: LineLocation,
+): Promise<void> {
   const { problems } = reading;
   const { operation, details = {} } = parseLine(line) ?? {};
   if (where.isFirst && (operation !== 'audit.file' || details['file'] !== where.file))
-    told(problems, where.remark('the file does not begin with the line that names it'));
+    addRemark(problems, where.remark('the file does not begin with the line that names it'));
   if (!where.isFirst && operation === 'audit.file')
-    told(problems, where.remark('a file begins here within another: lines were moved'));
+    addRemark(problems, where.remark('a file begins here within another: lines were moved'));
   const isOwn = operation === 'audit.file' || operation === 'audit.opened';
   await checkStray(reading, isOwn ? tornIn(details) : null, where);
   const state = operation === 'audit.opened' ? String(details['head']) : 'same';
   // The first line of all names the file, and the second finds nothing.
   if (Object.hasOwn(badStates, state) && !(state === 'none' && link.seq === 2))
-    told(problems, where.remark(`${badStates[state]} when this was written`));
-  if (operation === 'audit.lines_missing') told(problems, where.remark(missedThen(details)));
+    addRemark(problems, where.remark(`${badStates[state]} when this was written`));
+  if (operation === 'audit.lines_missing') addRemark(problems, where.remark(missedThen(details)));
 }
 
 /** What the server found when it was started. */
@@ -238,50 +254,54 @@ function tornIn({ torn_bytes, torn_sha256 }: NonNullable<AuditLine['details']>):
 }
 
 /** What was no line, and no line tells of, is none that a crash has left. */
-async function checkStray(reading: Reading, torn: Torn | null, where: Where): Promise<void> {
+async function checkStray(reading: VerifyState, torn: Torn | null, where: LineLocation): Promise<void> {
   const { stray, place, problems, notes } = reading;
   reading.stray = null;
   if (stray === null) {
     // What it tells of may have expired with the file that it stood in.
     if (torn !== null && place !== null)
-      told(problems, where.remark('an incomplete line from a crash was removed before this line'));
+      addRemark(problems, where.remark('an incomplete line from a crash was removed before this line'));
   } else if (torn !== null && (await isToldBy(stray, torn, where.path, where.start)))
-    told(notes, { ...stray.remark, what: 'an incomplete line: the server crashed' });
-  else told(problems, stray.remark);
+    addRemark(notes, { ...stray.remark, what: 'an incomplete line: the server crashed' });
+  else addRemark(problems, stray.remark);
 }
 
-function checkHead(reading: Reading, { seq, hash }: Link, where: Where): void {
+function checkHead(reading: VerifyState, { seq, hash }: ChainLink, where: LineLocation): void {
   const { head, problems } = reading;
   if (head === null || seq !== head.seq) return;
   reading.headSeen = true;
   if (hash !== head.hash || where.open || where.file !== head.file)
-    told(problems, where.remark(`it is not the line that ${headFile} names`));
+    addRemark(problems, where.remark(`it is not the line that ${headFile} names`));
 }
 
-function endReading(reading: Reading, head: Head | string, files: number): void {
+function endReading(reading: VerifyState, head: ChainHead | string, files: number): void {
   const { stray, problems, notes, place } = reading;
   // At the very end nothing can tell of it yet.
-  if (stray?.open) told(notes, { ...stray.remark, what: 'the last line is incomplete' });
-  else if (stray !== null) told(problems, stray.remark);
+  if (stray?.open) addRemark(notes, { ...stray.remark, what: 'the last line is incomplete' });
+  else if (stray !== null) addRemark(problems, stray.remark);
   const about = (what: string): Remark => ({ file: headFile, line: null, what });
-  if (head === 'changed') told(problems, about('it was changed, or written with another key'));
-  if (head === 'missing') told(problems, about(files === 0 ? 'there is no log' : 'it is missing'));
+  if (head === 'changed') addRemark(problems, about('it was changed, or written with another key'));
+  if (head === 'missing') addRemark(problems, about(files === 0 ? 'there is no log' : 'it is missing'));
   if (reading.lines > 0 && reading.unsealed === reading.lines) foldUnsealed(reading);
   checkRemembered(reading);
   if (typeof head === 'string' || reading.headSeen) return;
   const end = place === null ? 'there is no line' : `the log ends at ${place.seq}`;
-  told(reading.problems, about(`it names seq ${head.seq}, but ${end}: lines were removed from the end`));
+  addRemark(reading.problems, about(`it names seq ${head.seq}, but ${end}: lines were removed from the end`));
 }
 
 /** The database's own word: a log that was lost or replaced as a whole fits itself. */
-function checkRemembered({ remembered, rememberedAs, first, place, problems, notes }: Reading): void {
+function checkRemembered({ remembered, rememberedAs, first, place, problems, notes }: VerifyState): void {
   if (remembered === null || rememberedAs === null) return;
   const file = 'the database';
   const endsAt = place?.seq ?? 0;
   if (rememberedAs === 'unseen' && first !== null && first.seq > remembered.seq)
-    told(notes, { file, line: null, what: `it recorded line ${remembered.seq}, which has expired here` });
+    addRemark(notes, {
+      file,
+      line: null,
+      what: `it recorded line ${remembered.seq}, which has expired here`,
+    });
   else
-    told(problems, {
+    addRemark(problems, {
       file,
       line: null,
       what: missingText({ remembered, endsAt, isOther: rememberedAs === 'other' }),
@@ -289,13 +309,13 @@ function checkRemembered({ remembered, rememberedAs, first, place, problems, not
 }
 
 /** Where no line fits the key, it is the key that is wrong. */
-function foldUnsealed(reading: Reading): void {
+function foldUnsealed(reading: VerifyState): void {
   const { key } = reading;
   const what =
     key === null
       ? 'no line matches: all were written with a key; give it with --audit-key'
       : 'no line matches this key: all were written with another key, or with none';
-  const others = reading.problems.filter((problem) => problem.what !== changed(key));
+  const others = reading.problems.filter((problem) => problem.what !== describeChangedLine(key));
   reading.problems = [{ file: 'the log', line: null, what }, ...others];
 }
 

@@ -2,8 +2,8 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
-import { nobody, type AuditEvent } from './audit.ts';
-import { bounded } from './line.ts';
+import { noAuditUser, type AuditEvent } from './audit.ts';
+import { toBoundedEntry } from './line.ts';
 
 const minuteMs = 60_000;
 /** Violations of one user within a minute that are lines of their own: of the same operation and kind, and of all. */
@@ -11,8 +11,8 @@ const mostAlike = 30;
 const mostOfUser = 100;
 /** Of one user; all others count as one. */
 const mostSorts = 100;
-const mostUsers = 10_000;
-const others = 'others';
+const maxViolationUsers = 10_000;
+const otherSorts = 'others';
 
 /** Violations of the same user, operation and kind. */
 interface Sort {
@@ -33,7 +33,7 @@ interface Minute {
  * are lines, and one line tells how many more there were, with the last of them.
  */
 export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
-  const minutes = new BoundedMap<string, Minute>({ mostEntries: mostUsers, onEvict: tellOf });
+  const minutes = new BoundedMap<string, Minute>({ mostEntries: maxViolationUsers, onEvict: tellOf });
   let timer: NodeJS.Timeout | null = null;
 
   function minuteOf(user: string): Minute {
@@ -53,7 +53,7 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
 
   function tellOf(minute: Minute | undefined): void {
     for (const [name, sort] of minute?.sorts ?? []) {
-      if (sort.last !== null) note(folded(name, sort.last, sort.folded));
+      if (sort.last !== null) note(toFoldedEvent(name, sort.last, sort.folded));
       sort.folded = 0;
       sort.last = null;
     }
@@ -71,9 +71,9 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
 
   return {
     take(event: AuditEvent, kind: string): void {
-      const { who, what } = sortingOf(event, kind);
+      const { who, what } = toViolationSort(event, kind);
       const minute = minuteOf(who);
-      const sort = sortOf(minute, what);
+      const sort = getViolationSort(minute, what);
       timer ??= setTimeout(tell, minuteMs).unref();
       if (sort.written < mostAlike && minute.written < mostOfUser) {
         sort.written++;
@@ -81,7 +81,7 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
         return note(event);
       }
       sort.folded++;
-      sort.last = bounded(event, clock());
+      sort.last = toBoundedEntry(event, clock());
     },
 
     /** What was folded so far becomes lines now. */
@@ -98,22 +98,22 @@ const isOver = ({ since }: Minute, now: number): boolean => now < since || now >
  * Whose violation it is, and which. Links that are known count for their owners, each link by itself: whoever invents
  * tokens cannot hide which of them were tried.
  */
-function sortingOf({ user, operation, subject, details }: AuditEvent, kind: string) {
-  const owner = user === nobody ? details?.['owner'] : undefined;
+function toViolationSort({ user, operation, subject, details }: AuditEvent, kind: string) {
+  const owner = user === noAuditUser ? details?.['owner'] : undefined;
   const sort = [operation.slice(0, 200), kind.slice(0, 200)];
   if (typeof owner !== 'string') return { who: user.slice(0, 200), what: JSON.stringify(sort) };
-  return { who: `${nobody} ${owner}`.slice(0, 200), what: JSON.stringify([...sort, subject]) };
+  return { who: `${noAuditUser} ${owner}`.slice(0, 200), what: JSON.stringify([...sort, subject]) };
 }
 
-function sortOf({ sorts }: Minute, name: string): Sort {
-  const key = sorts.has(name) || sorts.size < mostSorts ? name : others;
+function getViolationSort({ sorts }: Minute, name: string): Sort {
+  const key = sorts.has(name) || sorts.size < mostSorts ? name : otherSorts;
   const sort = sorts.get(key) ?? { written: 0, folded: 0, last: null };
   sorts.set(key, sort);
   return sort;
 }
 
-function folded(name: string, last: AuditEvent, count: number): AuditEvent {
-  const own = { folded: count, ...(name === others && { kind: others }) };
+function toFoldedEvent(name: string, last: AuditEvent, count: number): AuditEvent {
+  const own = { folded: count, ...(name === otherSorts && { kind: otherSorts }) };
   // First, since only so many are kept, and last, since no other detail takes their place.
   return { ...last, details: { ...own, ...last.details, ...own } };
 }
@@ -131,12 +131,12 @@ export function countRepeats(): (user: string, kind: string, operation: string) 
   };
 }
 
-const ownFolder = dirname(import.meta.dirname);
+const sourceFolder = dirname(import.meta.dirname);
 const mostFrames = 5;
 const frameForm = /^\s+at (?:.*\()?((?:file:\/\/)?\/?[^()]+):(\d+):\d+\)?$/;
 
 /** Which lines of our own sources an error has come through, without the folders of this machine. */
-export function whereOf({ stack = '', message }: Error): string {
+export function findRefusalSite({ stack = '', message }: Error): string {
   // What an attacker has put in the message is no frame.
   const at = stack.indexOf(message);
   const frames = (at === -1 ? stack : stack.slice(at + message.length)).split('\n');
@@ -151,10 +151,10 @@ const makers = /(?:^src|\/)(?:errors|faults|refusal)\.[jt]s:\d+$/;
 function ownFrame(frame: string): string | null {
   const [, file, line] = frameForm.exec(frame) ?? [];
   if (file === undefined) return null;
-  const path = file.startsWith('file://') ? pathOf(file) : file;
-  return path.startsWith(`${ownFolder}/`) ? `src${path.slice(ownFolder.length)}:${line}` : null;
+  const path = file.startsWith('file://') ? toSourcePath(file) : file;
+  return path.startsWith(`${sourceFolder}/`) ? `src${path.slice(sourceFolder.length)}:${line}` : null;
 }
 
-function pathOf(url: string): string {
+function toSourcePath(url: string): string {
   return URL.canParse(url) ? fileURLToPath(url) : url;
 }

@@ -4,7 +4,7 @@ import type { RefusedCall } from '../mcp/refused-calls.ts';
 import { isQuestion, type AuditFields, type Question, type Tool, type ToolAnswer } from '../mcp/tool.ts';
 import type { RefusalKind } from '../paths/paths.ts';
 import { plainlyDecoded, withoutSecrets } from '../secrets.ts';
-import { nobody, type Audit, type Details, type Noted } from './audit.ts';
+import { noAuditUser, type Audit, type Details, type Noted } from './audit.ts';
 import { isRunTool } from './run-lines.ts';
 
 /**
@@ -23,11 +23,11 @@ export function auditedTool(tool: Tool, audit: Audit): Tool {
         user: context.caller.user,
         client: context.client.name,
         subject: findSubject(auditFields, input),
-        details: listFiles(auditFields, input),
+        details: listNamedFiles(auditFields, input),
       };
       try {
         const answer = await tool.handle(input, context);
-        const { made, facts, ...outcome } = readOutcome(auditFields, answer);
+        const { made, facts, ...outcome } = readCallOutcome(auditFields, answer);
         const details = { ...event.details, ...facts };
         audit.note({ ...event, subject: event.subject ?? made, ...outcome, details });
         if (isSynced) await audit.synced();
@@ -40,14 +40,14 @@ export function auditedTool(tool: Tool, audit: Audit): Tool {
   };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+type CallFields = Readonly<Record<string, unknown>>;
 
 /** A run that was cancelled is an answer too, and not a success. */
-function readOutcome(declared: AuditFields, answer: ToolAnswer<unknown> | Question) {
+function readCallOutcome(declared: AuditFields, answer: ToolAnswer<unknown> | Question) {
   if (isQuestion(answer)) return { level: 'trace', result: 'asked', made: null, facts: {} } as const;
-  const structured = answer.structured as Fields;
+  const structured = answer.structured as CallFields;
   const about = {
-    made: firstText(declared.made ?? [], structured),
+    made: findFirstText(declared.made ?? [], structured),
     facts: readFacts(declared, structured),
   };
   const isCancelled = declared.runEnd !== undefined && structured[declared.runEnd.reason] === 'cancelled';
@@ -56,7 +56,7 @@ function readOutcome(declared: AuditFields, answer: ToolAnswer<unknown> | Questi
 }
 
 /** How a run ended, and which link was made: its downloads are told by the same name. */
-function readFacts({ runEnd, newToken }: AuditFields, structured: Fields): Details {
+function readFacts({ runEnd, newToken }: AuditFields, structured: CallFields): Details {
   const token = newToken === undefined ? null : structured[newToken];
   const link = typeof token === 'string' ? toPublicLink(token) : null;
   return {
@@ -69,8 +69,8 @@ function readFacts({ runEnd, newToken }: AuditFields, structured: Fields): Detai
 }
 
 /** What a call is about. Its arguments need not fit the schema of the tool: it may have been refused for that. */
-function findSubject({ subject, link }: AuditFields, given: Fields): string | null {
-  const found = firstText(subject, given);
+function findSubject({ subject, link }: AuditFields, given: CallFields): string | null {
+  const found = findFirstText(subject, given);
   if (found !== null || link === undefined) return found;
   const { [link.id]: id, [link.token]: token } = given;
   // Where an id is asked for, some give the token.
@@ -78,7 +78,7 @@ function findSubject({ subject, link }: AuditFields, given: Fields): string | nu
   return typeof token === 'string' ? toPublicLink(token) : null;
 }
 
-function firstText(names: readonly string[], fields: Fields): string | null {
+function findFirstText(names: readonly string[], fields: CallFields): string | null {
   const found = names.map((name) => fields[name]).find((value) => typeof value === 'string');
   return found === undefined ? null : (found as string);
 }
@@ -90,26 +90,26 @@ function toPublicLink(reference: string): string | null {
 }
 
 /** As many as a line has room for; how many there were is told. */
-const mostNamed = 20;
-const mostNameLength = 100;
+const maxNamedFiles = 20;
+const maxFileNameLength = 100;
 
 /** The files that a call names besides. */
-function listFiles({ files: lists = [] }: AuditFields, input: Fields): Details {
+function listNamedFiles({ files: lists = [] }: AuditFields, input: CallFields): Details {
   const named = lists.flatMap((list) => {
     const files: unknown = input[list];
-    return Array.isArray(files) ? files.map(nameOf).filter((name) => name !== null) : [];
+    return Array.isArray(files) ? files.map(getFileReference).filter((name) => name !== null) : [];
   });
   if (named.length === 0) return {};
-  return { files: named.slice(0, mostNamed).map(shown).join(' '), files_count: named.length };
+  return { files: named.slice(0, maxNamedFiles).map(quoteFileName).join(' '), files_count: named.length };
 }
 
 /** Quoted unless plain, so that no name passes for two. What is cut would not be known for a secret any more. */
-function shown(name: string): string {
-  const start = withoutSecrets(name).slice(0, mostNameLength);
+function quoteFileName(name: string): string {
+  const start = withoutSecrets(name).slice(0, maxFileNameLength);
   return /^[\w./…-]+$/.test(start) ? start : JSON.stringify(start);
 }
 
-function nameOf(file: unknown): string | null {
+function getFileReference(file: unknown): string | null {
   if (typeof file === 'string') return file;
   const { path } = (file ?? {}) as { path?: unknown };
   return typeof path === 'string' ? path : null;
@@ -118,7 +118,7 @@ function nameOf(file: unknown): string | null {
 /** Lines for what is asked for over HTTP, under the names of the tools that give the same. */
 export function auditedRequests(audit: Audit): Noted {
   return async ({ operation, user, subject, signal }, work) => {
-    const event = { operation, user: user ?? nobody, client: null, subject };
+    const event = { operation, user: user ?? noAuditUser, client: null, subject };
     let details: Details = { via: 'http' };
     try {
       const done = await work((more) => void (details = { ...details, ...more }));
@@ -152,22 +152,27 @@ export function refusedCalls(audit: Audit, tools: readonly Pick<Tool, 'name' | '
 
 const hasFields = (details: object): boolean => Object.keys(details).length > 0;
 
-type Event = Parameters<Audit['violation']>[0];
+type ViolationEvent = Parameters<Audit['violation']>[0];
 
 /** Notes how something failed: a violation where more was tried than may be had. */
-function noteFailure(audit: Audit, event: Omit<Event, 'result'>, cause: unknown, signal?: AbortSignal): void {
+function noteFailure(
+  audit: Audit,
+  event: Omit<ViolationEvent, 'result'>,
+  cause: unknown,
+  signal?: AbortSignal,
+): void {
   const error = asWorkcrateError(cause);
-  const subject = event.subject ?? textOf(error.details['path']);
+  const subject = event.subject ?? asText(error.details['path']);
   const kind = violationIn(error, subject);
   if (kind !== null) audit.violation({ ...event, subject, result: error.code }, kind, error);
   else audit.note({ ...event, level: 'info', result: signal?.aborted === true ? 'cancelled' : error.code });
 }
 
-const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const asText = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-const violations: ReadonlySet<ErrorCode> = new Set(['path_refused', 'forbidden', 'unauthorized']);
+const violationCodes: ReadonlySet<ErrorCode> = new Set(['path_refused', 'forbidden', 'unauthorized']);
 /** What a name that leads elsewhere comes to where names and not paths are taken. */
-const absences: ReadonlySet<ErrorCode> = new Set(['invalid_input', 'not_found', 'path_not_found']);
+const absenceCodes: ReadonlySet<ErrorCode> = new Set(['invalid_input', 'not_found', 'path_not_found']);
 
 /** Kinds of refused paths that lead nowhere else: plain mistakes, such as a folder where a file was meant. */
 const mistakes: ReadonlySet<unknown> = new Set<RefusalKind>([
@@ -187,16 +192,16 @@ function violationIn({ code, details }: WorkcrateError, subject: string | null):
   if (code === 'path_refused' && mistakes.has(details['kind'])) return null;
   // A key that lacks a scope is asked for more than it is good for, by somebody who could not know.
   if (code === 'forbidden' && details['scope'] !== undefined) return null;
-  if (violations.has(code)) return String(details['kind'] ?? code);
-  return absences.has(code) && subject !== null && climbs(subject) ? 'traversal' : null;
+  if (violationCodes.has(code)) return String(details['kind'] ?? code);
+  return absenceCodes.has(code) && subject !== null && climbs(subject) ? 'traversal' : null;
 }
 
 /** As decoded by those who look twice; two of the separators are no UTF-8, and were taken for such by some. */
 const separator = String.raw`(?:[/\\]|%c0%af|%c1%9c)`;
 const parent = new RegExp(`(?:^|${separator})\\.\\.(?:$|${separator})`, 'i');
-const mostLookedAt = 4096;
+const maxPathLookedAt = 4096;
 
 function climbs(path: string): boolean {
-  const decoded = plainlyDecoded(plainlyDecoded(path.slice(0, mostLookedAt)));
+  const decoded = plainlyDecoded(plainlyDecoded(path.slice(0, maxPathLookedAt)));
   return parent.test(decoded);
 }

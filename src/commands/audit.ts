@@ -1,6 +1,6 @@
 import { auditFolder, auditLevels, type AuditLevel } from '../audit/audit.ts';
 import { remarkText } from '../audit/chain.ts';
-import { auditFiles, moment, timeOf } from '../audit/files.ts';
+import { auditFiles, momentSchema, parseMoment } from '../audit/files.ts';
 import { plainJson } from '../audit/line.ts';
 import { findServerByFolder, forgetRemembered } from '../audit/read.ts';
 import { pageText, positionForm, searchAudit, type AuditQuery, type FoundLines } from '../audit/tools.ts';
@@ -167,11 +167,11 @@ function levelOf(given: string | undefined): AuditLevel | undefined {
 }
 
 function momentOf(name: string, given: string | undefined): number | undefined {
-  if (given !== undefined && !moment.safeParse(given).success)
+  if (given !== undefined && !momentSchema.safeParse(given).success)
     throw bad(
       `--${name} takes a day such as 2026-05-04 or a time such as 2026-05-04T12:00Z, not ${plainJson(given)}`,
     );
-  return timeOf(given);
+  return parseMoment(given);
 }
 
 function placeOf(given: string | undefined): string | undefined {

@@ -6,7 +6,7 @@ import { program } from '../program.ts';
 import { linkBase } from '../server/link-base.ts';
 import { notedAddress } from '../server/server-address.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
-import { demandScopes, demandUserName, expiryOf, operatorScope, usualScopes } from '../users/names.ts';
+import { demandScopes, demandUserName, parseExpiry, operatorScope, usualScopes } from '../users/names.ts';
 import { removeUser } from '../users/remove.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
@@ -36,7 +36,7 @@ function termsOf({ flags }: UserInput, now: number): Partial<KeyTerms> {
   const { scopes, expires } = flags;
   return {
     ...(scopes === undefined ? {} : { scopes: demandScopes(scopes.split(',').map((word) => word.trim())) }),
-    ...(expires === undefined ? {} : { expiresAt: expiryOf(expires, now) }),
+    ...(expires === undefined ? {} : { expiresAt: parseExpiry(expires, now) }),
   };
 }
 

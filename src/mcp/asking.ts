@@ -42,18 +42,18 @@ export async function askNow(
     try {
       answers[key] = await askOne(mcpReq, request, options);
     } catch (error) {
-      throw failureOf(error, terms);
+      throw toAskFailure(error, terms);
     }
   }
   return answers;
 }
 
-type Options = NonNullable<Parameters<ServerContext['mcpReq']['elicitInput']>[1]>;
+type ElicitOptions = NonNullable<Parameters<ServerContext['mcpReq']['elicitInput']>[1]>;
 
 /** No person is asked for roots, so nobody has to wait long for them. */
 const mostForRoots = 10_000;
 
-const withinSeconds = (options: Options): Options => ({
+const withinSeconds = (options: ElicitOptions): ElicitOptions => ({
   ...options,
   timeout: Math.min(options.timeout ?? mostForRoots, mostForRoots),
 });
@@ -61,7 +61,11 @@ const withinSeconds = (options: Options): Options => ({
 /** Which of them can be a project is judged later: one that is of no use does not make the others so. */
 const toldRoots = z.looseObject({ roots: z.array(z.unknown()) });
 
-function askOne(mcpReq: ServerContext['mcpReq'], request: InputRequest, options: Options): Promise<unknown> {
+function askOne(
+  mcpReq: ServerContext['mcpReq'],
+  request: InputRequest,
+  options: ElicitOptions,
+): Promise<unknown> {
   if (request.method === 'roots/list')
     return mcpReq.send({ method: 'roots/list' }, toldRoots, withinSeconds(options));
   if (request.method === 'sampling/createMessage') return mcpReq.requestSampling(request.params, options);
@@ -72,7 +76,7 @@ function askOne(mcpReq: ServerContext['mcpReq'], request: InputRequest, options:
   return mcpReq.elicitInput(elicitation, options);
 }
 
-function failureOf(error: unknown, { timeoutMs, stopping }: AskTerms): unknown {
+function toAskFailure(error: unknown, { timeoutMs, stopping }: AskTerms): unknown {
   if (stopping.aborted) return isStopping(error);
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return new WorkcrateError(
@@ -114,7 +118,7 @@ export function createStateCodec(otherwise: Caller, { stateKey, askMs }: StateTe
     ttlSeconds: Math.ceil(askMs / 1000) + graceSeconds,
     bind(context) {
       const way = context.http === undefined ? 'stdio' : 'http';
-      return [callerOf(context, otherwise).user, context.mcpReq.method, way].join('\0');
+      return [getCaller(context, otherwise).user, context.mcpReq.method, way].join('\0');
     },
   });
 }
@@ -144,7 +148,7 @@ export function asAuthInfo(who: SignedIn, metadataUrl: string | null): AuthInfo 
 }
 
 /** Who has made a request: the one who signed in, or, where nobody has to, the one given. */
-export function callerOf({ http }: Pick<ServerContext, 'http'>, otherwise: Caller): Caller {
+export function getCaller({ http }: Pick<ServerContext, 'http'>, otherwise: Caller): Caller {
   const authInfo = http?.authInfo;
   return authInfo === undefined ? otherwise : (authInfo.extra!['caller'] as Caller);
 }

@@ -17,13 +17,13 @@ export const smallMessage = 32 * 1024;
  * Each key, list and object costs some microseconds wherever a message is checked, so that 400,000 of them in one request
  * stopped the server for two seconds. A list of ids is cheap, and as long as a bundle may be.
  */
-const mostNodes = 5000;
-const mostValues = 110_000;
-const mostDepth = 64;
+const maxMessageNodes = 5000;
+const maxMessageValues = 110_000;
+const maxMessageDepth = 64;
 
 const [quote, comma, colon] = [0x22, 0x2c, 0x3a];
-const opens = (code: number): boolean => code === 0x5b || code === 0x7b;
-const closes = (code: number): boolean => code === 0x5d || code === 0x7d;
+const isOpeningCode = (code: number): boolean => code === 0x5b || code === 0x7b;
+const isClosingCode = (code: number): boolean => code === 0x5d || code === 0x7d;
 
 /** Says which bound a message of JSON breaks, before it is parsed; null where none. What is no JSON is not judged. */
 export function findBrokenBound(text: string): string | null {
@@ -33,14 +33,14 @@ export function findBrokenBound(text: string): string | null {
     if (code === quote) at = endOfString(text, at);
     else if (code === comma) values++;
     else if (code === colon) nodes++;
-    else if (closes(code)) depth--;
-    else if (opens(code)) {
+    else if (isClosingCode(code)) depth--;
+    else if (isOpeningCode(code)) {
       nodes++;
       depth++;
     } else continue;
-    if (nodes > mostNodes) return `it has more than ${mostNodes} keys, lists and objects`;
-    if (values > mostValues) return `it has more than ${mostValues} values`;
-    if (depth > mostDepth) return `it is nested more than ${mostDepth} levels deep`;
+    if (nodes > maxMessageNodes) return `it has more than ${maxMessageNodes} keys, lists and objects`;
+    if (values > maxMessageValues) return `it has more than ${maxMessageValues} values`;
+    if (depth > maxMessageDepth) return `it is nested more than ${maxMessageDepth} levels deep`;
   }
   return null;
 }
@@ -77,23 +77,23 @@ async function readBody(request: Request): Promise<ReadBody> {
     return length <= smallMessage ? { parsedBody: await request.json() } : await readLarge(request);
   } catch {
     // It is no JSON, or broke off.
-    return { refusal: refuse(400, -32_700, 'Parse error: the request body is not valid JSON.') };
+    return { refusal: refuseMessage(400, -32_700, 'Parse error: the request body is not valid JSON.') };
   }
 }
 
 async function readLarge(request: Request): Promise<ReadBody> {
   const body = await readRequestBody(request);
-  if (body.tooLarge) return { refusal: tooLarge('its body has more than 4 MiB') };
+  if (body.tooLarge) return { refusal: tooLargeResponse('its body has more than 4 MiB') };
   const bound = findBrokenBound(body.text);
-  return bound === null ? { parsedBody: JSON.parse(body.text) } : { refusal: tooLarge(bound) };
+  return bound === null ? { parsedBody: JSON.parse(body.text) } : { refusal: tooLargeResponse(bound) };
 }
 
-const tooLarge = (bound: string): Response => refuse(413, -32_600, tooComplex(bound));
+const tooLargeResponse = (bound: string): Response => refuseMessage(413, -32_600, tooComplex(bound));
 
 const notJsonType = (): Response =>
-  refuse(415, -32_000, 'Unsupported Media Type: Content-Type must be application/json');
+  refuseMessage(415, -32_000, 'Unsupported Media Type: Content-Type must be application/json');
 
-function refuse(status: number, code: number, message: string): Response {
+function refuseMessage(status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status });
 }
 

@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
-import { callerOf } from './asking.ts';
+import { getCaller } from './asking.ts';
 import type { ToolGroup } from './tool.ts';
 
 /** A call that did not come as far as a tool. */
@@ -39,14 +39,14 @@ export interface RefusalOptions {
 const toldSince = '2026-07-28';
 
 /** What a request says of its client; undefined where it says nothing, or the version of it has nothing to say it with. */
-export function envelopeOf({ server }: McpServer, given: unknown): Record<string, unknown> | undefined {
+export function readEnvelope({ server }: McpServer, given: unknown): Record<string, unknown> | undefined {
   const isOld = (server.getNegotiatedProtocolVersion() ?? toldSince) < toldSince;
-  return isOld || given === undefined ? undefined : asRecord(given);
+  return isOld || given === undefined ? undefined : toRecord(given);
 }
 
 /** Name and version of the client. Never throws, since no call goes unnoted for what it says of its client. */
 export function clientName({ server }: McpServer, envelope: Record<string, unknown> = {}): string | null {
-  const { name, version } = asRecord(envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion());
+  const { name, version } = toRecord(envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion());
   return typeof name === 'string' && typeof version === 'string' ? `${name} ${version}`.slice(0, 200) : null;
 }
 
@@ -60,9 +60,9 @@ export function scopeDemand(
   return async (context) => {
     const challenge = await demand(context);
     const { request, authInfo } = context;
-    const envelope = envelopeOf(server, request.params?._meta);
+    const envelope = readEnvelope(server, request.params?._meta);
     if (challenge !== undefined)
-      tell(server, { request, authInfo, envelope, error: forbidden(group) }, options);
+      reportRefusal(server, { request, authInfo, envelope, error: forbidden(group) }, options);
     return challenge;
   };
 }
@@ -117,15 +117,15 @@ export function watchCalls(server: McpServer, options: RefusalOptions): void {
     } finally {
       const { mcpReq, http } = context;
       if (failed && !reached.has(mcpReq.signal)) {
-        const envelope = envelopeOf(server, mcpReq.envelope);
-        const error = forged.has(mcpReq.signal) ? notGiven() : unfit();
-        tell(server, { request, authInfo: http?.authInfo, envelope, error }, options);
+        const envelope = readEnvelope(server, mcpReq.envelope);
+        const error = forged.has(mcpReq.signal) ? notGiven() : unfitCallError();
+        reportRefusal(server, { request, authInfo: http?.authInfo, envelope, error }, options);
       }
     }
   });
 }
 
-const unfit = (): WorkcrateError =>
+const unfitCallError = (): WorkcrateError =>
   new WorkcrateError('invalid_input', 'There is no such tool, or the arguments do not fit.');
 
 const notGiven = (): WorkcrateError =>
@@ -133,27 +133,27 @@ const notGiven = (): WorkcrateError =>
     details: { kind: 'state' },
   });
 
-interface Refusal {
+interface RefusedRequest {
   readonly request: Pick<JSONRPCRequest, 'params'>;
   readonly authInfo: AuthInfo | undefined;
   readonly envelope: Record<string, unknown> | undefined;
   readonly error: WorkcrateError;
 }
 
-function tell(
+function reportRefusal(
   server: McpServer,
-  { request, authInfo, envelope, error }: Refusal,
+  { request, authInfo, envelope, error }: RefusedRequest,
   { caller, refused }: RefusalOptions,
 ): void {
-  const { name, arguments: given } = asRecord(request.params);
+  const { name, arguments: given } = toRecord(request.params);
   refused({
     tool: typeof name === 'string' ? name : '',
-    given: asRecord(given),
-    user: callerOf(authInfo === undefined ? {} : { http: { authInfo } }, caller).user,
+    given: toRecord(given),
+    user: getCaller(authInfo === undefined ? {} : { http: { authInfo } }, caller).user,
     client: clientName(server, envelope),
     error,
   });
 }
 
-export const asRecord = (value: unknown): Record<string, unknown> =>
+export const toRecord = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};

@@ -17,10 +17,10 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { packageVersion } from '../version.ts';
-import { askNow, callerOf, createStateCodec, type Answers } from './asking.ts';
+import { askNow, getCaller, createStateCodec, type Answers } from './asking.ts';
 import {
   clientName,
-  envelopeOf,
+  readEnvelope,
   reachesTool,
   scopeDemand,
   watchCalls,
@@ -32,7 +32,7 @@ import {
   asCallResult,
   describedOnce,
   isQuestion,
-  type Client,
+  type McpClient,
   type Question,
   type Tool,
   type ToolContext,
@@ -83,7 +83,7 @@ const capabilities = { tools: { listChanged: false } };
 
 /** The one factory behind every transport and every protocol version. */
 export function createServerFactory(given: McpOptions): McpServerFactory {
-  const options = { ...given, refused: logged(given) };
+  const options = { ...given, refused: createRefusalLogger(given) };
   const { askMs = usualAskMs, stateKey } = options;
   const state = createStateCodec(options.caller, { askMs, stateKey });
   const tools = options.tools.map(asOffered);
@@ -114,7 +114,7 @@ function calledTool({ era, requestInfo }: McpRequestContext): string | null {
   return requestInfo.headers.get('mcp-name');
 }
 
-const logged =
+const createRefusalLogger =
   ({ log, refused }: McpOptions) =>
   (call: RefusedCall): void => {
     const tool = withoutSecrets(call.tool).slice(0, 100);
@@ -124,7 +124,7 @@ const logged =
 
 /** A window that opens another project is as good as another window. */
 const connections = new WeakMap<object, object>();
-const connectionOf = (server: McpServer['server']): object => connections.get(server) ?? server;
+const getConnection = (server: McpServer['server']): object => connections.get(server) ?? server;
 
 function startAnew(server: McpServer['server']): void {
   server.setNotificationHandler('notifications/roots/list_changed', () => void connections.set(server, {}));
@@ -154,7 +154,7 @@ function register(
     tool.name,
     { title, description, inputSchema, outputSchema, annotations, scopeChallenge },
     async (given, context) => {
-      const asking = askingOf(server, context, options, state);
+      const asking = createAsking(server, context, options, state);
       const told = toolContext(server, context, options);
       // Last: what goes wrong before is a call that does not reach its tool.
       reachesTool(context);
@@ -168,21 +168,21 @@ const neverStops = new AbortController().signal;
 /** Pages can be asked for from this version on, whatever a client of an older one says. */
 const urlsSince = '2025-11-25';
 
-function handshakeOf(server: McpServer['server']): ClientCapabilities {
+function readHandshake(server: McpServer['server']): ClientCapabilities {
   const { elicitation, ...others } = server.getClientCapabilities() ?? {};
   const isOld = (server.getNegotiatedProtocolVersion() ?? urlsSince) < urlsSince;
   if (elicitation === undefined) return others;
   return { ...others, elicitation: isOld ? {} : elicitation };
 }
 
-function clientOf(mcpServer: McpServer, { mcpReq, http }: ServerContext): Client {
+function describeClient(mcpServer: McpServer, { mcpReq, http }: ServerContext): McpClient {
   const { server } = mcpServer;
-  const envelope = envelopeOf(mcpServer, mcpReq.envelope);
+  const envelope = readEnvelope(mcpServer, mcpReq.envelope);
   const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
   return {
     name: clientName(mcpServer, envelope),
-    connection: envelope !== undefined && http !== undefined ? null : connectionOf(server),
-    capabilities: capabilities ?? handshakeOf(server),
+    connection: envelope !== undefined && http !== undefined ? null : getConnection(server),
+    capabilities: capabilities ?? readHandshake(server),
     answer: (key) => inputResponse(mcpReq.inputResponses, key),
     state: mcpReq.requestState<Record<string, unknown>>() ?? null,
   };
@@ -198,10 +198,10 @@ function toolContext(
   const progressToken = _meta?.progressToken;
   const scopes = context.http?.authInfo?.scopes;
   return {
-    caller: callerOf(context, caller),
+    caller: getCaller(context, caller),
     signal,
     stopping,
-    client: clientOf(server, context),
+    client: describeClient(server, context),
     sharesMachine,
     mayUse: (group) => scopes === undefined || scopes.includes(group),
     progress(done, total, message) {
@@ -219,7 +219,7 @@ function toolContext(
   };
 }
 
-interface Asking {
+interface ClientAsking {
   /** Makes of what a call has to remember what it gives its client to keep. */
   mint(left: Record<string, unknown>): Promise<string>;
   /** Asks at once and gives the answers; null where the question is what the call is answered with. */
@@ -229,13 +229,13 @@ interface Asking {
 const usualAskMs = 120_000;
 
 /** From 2026-07-28 on a question is a result, after which the client calls again. */
-function askingOf(
+function createAsking(
   server: McpServer,
   context: ServerContext,
   { askMs = usualAskMs, stopping = neverStops }: McpOptions,
   state: RequestStateCodec,
-): Asking {
-  const isModern = envelopeOf(server, context.mcpReq.envelope) !== undefined;
+): ClientAsking {
+  const isModern = readEnvelope(server, context.mcpReq.envelope) !== undefined;
   return {
     mint: (left) => state.mint(left, context),
     now: isModern ? null : (question) => askNow(context, question, { timeoutMs: askMs, stopping }),
@@ -243,11 +243,16 @@ function askingOf(
 }
 
 /** More than a call may name files of the client's. */
-const mostRounds = 24;
+const maxAskRounds = 24;
 
-async function handled(tool: Tool, given: Record<string, unknown>, context: ToolContext, { now }: Asking) {
-  let round: Pick<Client, 'state' | 'answer'> = context.client;
-  for (let count = 0; count < mostRounds; count++) {
+async function runHandler(
+  tool: Tool,
+  given: Record<string, unknown>,
+  context: ToolContext,
+  { now }: ClientAsking,
+) {
+  let round: Pick<McpClient, 'state' | 'answer'> = context.client;
+  for (let count = 0; count < maxAskRounds; count++) {
     const { state, answer: answered } = round;
     const client = { ...context.client, state, answer: answered };
     const answer = await tool.handle(given, { ...context, client });
@@ -268,7 +273,7 @@ async function call(
   tool: Tool,
   given: Record<string, unknown>,
   context: ToolContext,
-  { metrics, log, underWay = { calls: 0 }, asking }: McpOptions & { asking: Asking },
+  { metrics, log, underWay = { calls: 0 }, asking }: McpOptions & { asking: ClientAsking },
 ): Promise<CallToolResult | InputRequiredResult> {
   const started = performance.now();
   underWay.calls++;
@@ -278,27 +283,27 @@ async function call(
     log.info('tool.called', { tool: tool.name, user: context.caller.user, result, ms, ...fields });
   };
   try {
-    const answer = await handled(tool, given, context, asking);
+    const answer = await runHandler(tool, given, context, asking);
     // A run that is cancelled ends with an answer like any other.
     const ending = context.signal.aborted ? 'cancelled' : 'ok';
     finish(isQuestion(answer) ? 'asked' : ending);
     if (!isQuestion(answer)) return asCallResult(answer);
     return inputRequired({ inputRequests: answer.ask, requestState: await asking.mint({ ...answer.state }) });
   } catch (cause) {
-    const error = context.signal.aborted ? cancelled(cause) : asWorkcrateError(cause);
+    const error = context.signal.aborted ? callCancelledError(cause) : asWorkcrateError(cause);
     finish(error.code, isOurFault(error) ? { error } : {});
-    return failure(error);
+    return toErrorResult(error);
   } finally {
     underWay.calls--;
   }
 }
 
-function cancelled(cause: unknown): WorkcrateError {
+function callCancelledError(cause: unknown): WorkcrateError {
   return new WorkcrateError('cancelled', 'The call was cancelled.', { cause });
 }
 
 /** The text is the message alone, in the words of the specification; programs read the code in `_meta`. */
-function failure(error: WorkcrateError): CallToolResult {
+function toErrorResult(error: WorkcrateError): CallToolResult {
   return {
     isError: true,
     content: [{ type: 'text', text: publicMessage(error) }],

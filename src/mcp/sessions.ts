@@ -10,7 +10,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import type { Log } from '../observability/log.ts';
-import { asRecord } from './refused-calls.ts';
+import { toRecord } from './refused-calls.ts';
 
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
@@ -156,7 +156,7 @@ function endCancelled(transport: Transport, log: Log): void {
   transport.onmessage = (message, extra) => {
     receive?.(message, extra);
     if (!('method' in message) || message.method !== 'notifications/cancelled') return;
-    const id = asRecord(message.params)['requestId'];
+    const id = toRecord(message.params)['requestId'];
     if (typeof id !== 'string' && typeof id !== 'number') return;
     const error = { code: cancelledCode, message: 'The call was cancelled.' };
     // There is none to end where the call has been answered meanwhile.
@@ -167,7 +167,7 @@ function endCancelled(transport: Transport, log: Log): void {
 }
 
 const mostEvents = 256;
-const mostCharacters = 1024 * 1024;
+const maxSessionCharacters = 1024 * 1024;
 const mostInAll = 32 * 1024 * 1024;
 
 interface StoredEvent {
@@ -177,7 +177,7 @@ interface StoredEvent {
 }
 
 /** What one session keeps. */
-interface Kept {
+interface KeptEvents {
   readonly events: Map<string, StoredEvent>;
   characters: number;
 }
@@ -189,10 +189,10 @@ interface Kept {
  */
 export function createEventStores(most = mostInAll) {
   /** In the order in which they came. */
-  const owners = new Map<string, Kept>();
+  const owners = new Map<string, KeptEvents>();
   let characters = 0;
 
-  function drop(id: string, kept: Kept): void {
+  function drop(id: string, kept: KeptEvents): void {
     const { size } = kept.events.get(id)!;
     kept.events.delete(id);
     kept.characters -= size;
@@ -200,9 +200,9 @@ export function createEventStores(most = mostInAll) {
     characters -= size;
   }
 
-  function makeRoom(kept: Kept): void {
+  function makeRoom(kept: KeptEvents): void {
     for (const id of kept.events.keys()) {
-      if (kept.events.size <= mostEvents && kept.characters <= mostCharacters) break;
+      if (kept.events.size <= mostEvents && kept.characters <= maxSessionCharacters) break;
       drop(id, kept);
     }
     for (const [id, owner] of owners) {
@@ -213,7 +213,7 @@ export function createEventStores(most = mostInAll) {
 
   /** The events of one session, until it is disposed of. */
   function open(): EventStore & Disposable {
-    const kept: Kept = { events: new Map(), characters: 0 };
+    const kept: KeptEvents = { events: new Map(), characters: 0 };
     return {
       async storeEvent(stream, message) {
         const id = randomUUID();

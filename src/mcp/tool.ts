@@ -19,7 +19,7 @@ export interface ToolContext {
   /** Fires when the server stops. Work goes on to its end, but nobody need be waited for any more. */
   readonly stopping: AbortSignal;
   /** Who it is that calls for the caller, and what it can be asked. */
-  readonly client: Client;
+  readonly client: McpClient;
   /** Whether the client runs on this machine under the same user, as over stdio. */
   readonly sharesMachine: boolean;
   /** Whether the caller's key or token is good for the tools of a group; it is for the one of this tool. */
@@ -29,7 +29,7 @@ export interface ToolContext {
 }
 
 /** The program at the other end. */
-export interface Client {
+export interface McpClient {
   /** Name and version as it gave them; null where it did not. */
   readonly name: string | null;
   /** The same for all calls of one connection, until its client says that it has other roots; null where calls come without one, as over HTTP from 2026-07-28 on. */
@@ -138,11 +138,17 @@ export function describedOnce(schema: z.ZodObject): Described {
   const standard = schema['~standard'] as Described['~standard'];
   const { input, output } = standard.jsonSchema;
   const validate: Validate = async (value) => withFewIssues(await standard.validate(value));
-  return { '~standard': { ...standard, validate, jsonSchema: { input: once(input), output: once(output) } } };
+  return {
+    '~standard': {
+      ...standard,
+      validate,
+      jsonSchema: { input: describeOnce(input), output: describeOnce(output) },
+    },
+  };
 }
 
 const mostIssues = 20;
-const mostCharacters = 500;
+const maxErrorCharacters = 500;
 
 /** The SDK puts all that is wrong with a call into its answer, and that may be more than what came. */
 function withFewIssues(result: Validated): Validated {
@@ -154,15 +160,15 @@ function withFewIssues(result: Validated): Validated {
 
 /** Names of keys that are not known are in the message, and those that are known to be wrong in the path. */
 const shorten = ({ message, path = [] }: Issue): Issue => ({
-  message: cut(message),
-  path: path.slice(0, 10).map((part) => (typeof part === 'string' ? cut(part) : part)),
+  message: cutErrorText(message),
+  path: path.slice(0, 10).map((part) => (typeof part === 'string' ? cutErrorText(part) : part)),
 });
 
-const cut = (text: string): string =>
-  text.length > mostCharacters ? `${text.slice(0, mostCharacters)}…` : text;
+const cutErrorText = (text: string): string =>
+  text.length > maxErrorCharacters ? `${text.slice(0, maxErrorCharacters)}…` : text;
 
 /** The SDK asks for one target only; another would get a description of its own. */
-function once(describe: Describe): Describe {
+function describeOnce(describe: Describe): Describe {
   const made = new Map<string, ReturnType<Describe>>();
   return (options) => {
     const known = made.get(options.target) ?? describe(options);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createArtifacts } from '../artifacts/artifacts.ts';
 import * as changes from '../artifacts/changes.ts';
 import { auditFolder } from '../audit/audit.ts';
-import { restoreRunLines, type EndedRun } from '../audit/run-lines.ts';
+import { restoreRunLines, type RecordedRun } from '../audit/run-lines.ts';
 import { toFairLimits } from '../concurrency/fair-queue.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
@@ -82,7 +82,7 @@ export async function startRunning(options: RunningOptions) {
 }
 
 /** Runs whose lines in the audit log were lost in a crash get them again. */
-async function restoreAudit({ config, audit, log }: Ground, runs: readonly EndedRun[]): Promise<void> {
+async function restoreAudit({ config, audit, log }: Ground, runs: readonly RecordedRun[]): Promise<void> {
   if (config.auditLevel === 'off') return;
   const folder = auditFolder(config.data);
   const count = await restoreRunLines({ audit, folder, key: config.auditKey }, runs);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expiryOf } from './names.ts';
+import { parseExpiry } from './names.ts';
 
 const now = Date.parse('2026-11-15T12:00:00Z');
-const at = (text: string): string => new Date(expiryOf(text, now)).toISOString();
+const at = (text: string): string => new Date(parseExpiry(text, now)).toISOString();
 
 test('a key expires after a span, on a day or at a time', () => {
   assert.equal(at('90d'), '2027-02-13T12:00:00.000Z');
@@ -28,5 +28,5 @@ for (const text of [
   '2099-01-01',
 ])
   test(`${JSON.stringify(text)} is no time to come within reason`, () => {
-    assert.throws(() => expiryOf(text, now), { code: 'config_invalid', message: /--expires takes/ });
+    assert.throws(() => parseExpiry(text, now), { code: 'config_invalid', message: /--expires takes/ });
   });

@@ -5,14 +5,14 @@ import { fetchBounded, FetchError, type FetchPolicy } from '../net/bounded-fetch
 export const withoutSlash = (url: string): string => url.replace(/\/$/, '');
 
 /** Keys and tokens must not be changed on the way; on this machine nobody is on the way. */
-export function isSafe(url: string): boolean {
+export function isSafeIssuerUrl(url: string): boolean {
   const { protocol, hostname } = URL.parse(url) ?? {};
   return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname ?? ''));
 }
 
 export function demandIssuer(url: string | null): string {
   if (url === null) throw new WorkcrateError('config_invalid', '--auth oauth needs --oauth-issuer.');
-  if (isSafe(url)) return url;
+  if (isSafeIssuerUrl(url)) return url;
   throw new WorkcrateError(
     'config_invalid',
     '--oauth-issuer must be an https:// URL; http:// is allowed only for this machine.',
@@ -24,18 +24,23 @@ export class IssuerDown extends Error {
   override readonly name = 'IssuerDown';
 }
 
-const policy: FetchPolicy = { timeoutMs: 5000, maxBytes: 1024 ** 2, privateAddresses: 'allowed' };
+const issuerFetchPolicy: FetchPolicy = { timeoutMs: 5000, maxBytes: 1024 ** 2, privateAddresses: 'allowed' };
 /** For so long after a failure nothing is asked again: callers would only queue up behind the same timeout. */
-const pauseMs = 3000;
+const failurePauseMs = 3000;
 
 /** Fetches JSON of an issuer within bounds of time and size. Null where there is nothing at that address. */
 export async function fetchJson(url: string): Promise<unknown> {
   try {
-    return await fetchBounded(url, { headers: { Accept: 'application/json' } }, policy, async (answer) => {
-      if (answer.status >= 400 && answer.status < 500) return null;
-      if (answer.status !== 200) throw new IssuerDown(`${url} answered ${answer.status}.`);
-      return JSON.parse(await answer.text()) as unknown;
-    });
+    return await fetchBounded(
+      url,
+      { headers: { Accept: 'application/json' } },
+      issuerFetchPolicy,
+      async (answer) => {
+        if (answer.status >= 400 && answer.status < 500) return null;
+        if (answer.status !== 200) throw new IssuerDown(`${url} answered ${answer.status}.`);
+        return JSON.parse(await answer.text()) as unknown;
+      },
+    );
   } catch (cause) {
     if (cause instanceof FetchError || cause instanceof SyntaxError)
       throw new IssuerDown(`${url} could not be read: ${cause.message}.`, { cause });
@@ -51,7 +56,7 @@ export function afterPauses<T>(ask: () => Promise<T>): () => Promise<T> {
     try {
       return await ask();
     } catch (error) {
-      if (error instanceof IssuerDown) failed = { error, until: performance.now() + pauseMs };
+      if (error instanceof IssuerDown) failed = { error, until: performance.now() + failurePauseMs };
       throw error;
     }
   };

@@ -5,7 +5,7 @@ import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { endRights } from '../links/end-rights.ts';
 import { createLog } from '../observability/log.ts';
-import { addUser, findKey, hashKey, isKey, listKeys, rotateKey } from './keys.ts';
+import { addUser, findKey, hashKey, isApiKey, listKeys, rotateKey } from './keys.ts';
 import { removeUser } from './remove.ts';
 import { createUsers } from './users.ts';
 
@@ -29,7 +29,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
     it('a key stands for its user and scopes, and only its hash is kept', async () => {
       await using room = await open();
       const key = await addUser(room.database, 'ada', terms, 1000);
-      assert.ok(isKey(key));
+      assert.ok(isApiKey(key));
       const found = await find(room.database, key);
       assert.deepEqual([found?.user, found?.scopes, found?.expiresAt], ['ada', ['files', 'code'], null]);
       const rows = await room.database.query('SELECT * FROM api_keys');

@@ -20,10 +20,10 @@ export interface ListedKey extends KeyTerms {
   readonly lastUsedAt: number | null;
 }
 
-const keyForm = /^wck_[A-Za-z0-9_-]{43}$/;
+const apiKeyForm = /^wck_[A-Za-z0-9_-]{43}$/;
 
 /** Whether a string can be a key at all, so that nothing else is looked up. */
-export const isKey = (text: string): boolean => keyForm.test(text);
+export const isApiKey = (text: string): boolean => apiKeyForm.test(text);
 
 export const hashKey = (key: string): string => hash('sha256', key, 'hex');
 
@@ -150,7 +150,7 @@ function keyFromRow(row: KeyRow): ListedKey {
 const everyMs = 60_000;
 const delayMs = 1000;
 /** Beyond this, uses are not noted until the others have been written. */
-const mostWaiting = 10_000;
+const maxWaitingUses = 10_000;
 
 /** Notes when keys were used, to the minute. It is written a moment later, so that no call waits for the disk. */
 export function createLastUse({ database, clock, log }: { database: Database; clock: Clock; log: Log }) {
@@ -177,7 +177,7 @@ export function createLastUse({ database, clock, log }: { database: Database; cl
     note(keyHash: string, lastUsedAt: number | null): void {
       const now = clock();
       if (lastUsedAt !== null && now - lastUsedAt < everyMs) return;
-      if (waiting.has(keyHash) || waiting.size >= mostWaiting) return;
+      if (waiting.has(keyHash) || waiting.size >= maxWaitingUses) return;
       waiting.set(keyHash, now);
       timer ??= setTimeout(() => void write(), delayMs).unref();
     },

@@ -3,7 +3,7 @@ import { WorkcrateError } from '../errors.ts';
 import { toolGroups } from '../mcp/tool.ts';
 
 /** Lower case, so that no two users differ by case alone; nothing that a path or a terminal takes for its own. */
-const form = /^[a-z0-9][a-z0-9._@+-]{0,63}$/;
+const userNameForm = /^[a-z0-9][a-z0-9._@+-]{0,63}$/;
 
 /** Names made by `derivedName`, which nobody may choose. */
 const derived = /^oauth-[0-9a-f]{32}$/;
@@ -24,7 +24,7 @@ const reserved = new Set([
 ]);
 
 export function isUserName(text: string): boolean {
-  return form.test(text) && !derived.test(text) && !reserved.has(text);
+  return userNameForm.test(text) && !derived.test(text) && !reserved.has(text);
 }
 
 export function demandUserName(text: string): string {
@@ -67,9 +67,9 @@ const unitMs: Record<string, number> = { h: 3_600_000, d: 86_400_000, w: 604_800
 const mostYears = 10;
 
 /** When a key ends, from `90d`, `12h`, `4w`, a day, which is its start in UTC, or a time. */
-export function expiryOf(text: string, now: number): number {
+export function parseExpiry(text: string, now: number): number {
   const span = /^(\d{1,5})([hdw])$/.exec(text);
-  const at = span ? now + Number(span[1]) * unitMs[span[2]!]! : timeOf(text);
+  const at = span ? now + Number(span[1]) * unitMs[span[2]!]! : parseIsoTime(text);
   if (at > now && at <= now + mostYears * 366 * unitMs['d']!) return at;
   throw new WorkcrateError(
     'config_invalid',
@@ -77,6 +77,6 @@ export function expiryOf(text: string, now: number): number {
   );
 }
 
-const isoTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
+const isoTimeForm = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-const timeOf = (text: string): number => (isoTime.test(text) ? Date.parse(text) : Number.NaN);
+const parseIsoTime = (text: string): number => (isoTimeForm.test(text) ? Date.parse(text) : Number.NaN);

@@ -12,7 +12,7 @@ import type { Clock } from '../clock.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
-import { afterPauses, fetchJson, isSafe, IssuerDown, withoutSlash } from './issuer-url.ts';
+import { afterPauses, fetchJson, isSafeIssuerUrl, IssuerDown, withoutSlash } from './issuer-url.ts';
 import { userOfClaim } from './names.ts';
 
 export interface OAuthOptions {
@@ -29,16 +29,18 @@ export interface OAuthOptions {
 const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 /** By so much may the clocks of issuer and server differ. */
 const leewaySeconds = 10;
-const mostTokens = 1000;
+const maxRememberedTokens = 1000;
 /** So long is a token taken for good without looking at its signature and the issuer's keys again. */
-const rememberMs = 60_000;
+const rememberTokenMs = 60_000;
 
 export type TokenCheck = ReturnType<typeof createTokenCheck>;
 
 /** Tells who a token of the issuer stands for; rejects with `unauthorized`, or `IssuerDown` where it cannot tell. */
 export function createTokenCheck(options: OAuthOptions) {
   const { clock } = options;
-  const known = new BoundedMap<string, { who: SignedIn; until: number }>({ mostEntries: mostTokens });
+  const known = new BoundedMap<string, { who: SignedIn; until: number }>({
+    mostEntries: maxRememberedTokens,
+  });
   const issuer = createIssuer(options.issuer, () => known.clear());
 
   async function judge(token: string, credential: string): Promise<SignedIn> {
@@ -52,7 +54,7 @@ export function createTokenCheck(options: OAuthOptions) {
     refuseOtherKinds(payload, protectedHeader);
     const { id } = await issuer();
     if (payload.iss !== id) throw new errors.JWTClaimValidationFailed('unexpected "iss"', payload, 'iss');
-    return signedIn(options, id, payload, credential);
+    return toSignedIn(options, id, payload, credential);
   }
 
   return {
@@ -60,8 +62,8 @@ export function createTokenCheck(options: OAuthOptions) {
       const credential = hash('sha256', token, 'hex');
       const remembered = known.get(credential);
       if (remembered && clock() < remembered.until) return remembered.who;
-      const who = await judge(token, credential.slice(0, 16)).catch(refusing);
-      known.set(credential, { who, until: Math.min(who.expiresAt!, clock() + rememberMs) });
+      const who = await judge(token, credential.slice(0, 16)).catch(throwUnauthorized);
+      known.set(credential, { who, until: Math.min(who.expiresAt!, clock() + rememberTokenMs) });
       return who;
     },
     /** The issuer as it calls itself, as far as it can be asked. */
@@ -70,7 +72,7 @@ export function createTokenCheck(options: OAuthOptions) {
 }
 
 /** Where a token has a type, it is one of these: those for signing out, of identity and the like are for others. */
-const types = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
+const acceptedTokenTypes = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 
 /**
  * A token that is bound to a key (`cnf`: DPoP, mutual TLS) is good only together with a proof of that key, which is not
@@ -79,11 +81,11 @@ const types = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 function refuseOtherKinds(payload: JWTPayload, { typ }: { readonly typ?: unknown }): void {
   if (payload['cnf'] !== undefined)
     throw new errors.JWTClaimValidationFailed('bound to a key by "cnf"', payload, 'cnf');
-  if (typ !== undefined && !(typeof typ === 'string' && types.has(typ.toLowerCase())))
+  if (typ !== undefined && !(typeof typ === 'string' && acceptedTokenTypes.has(typ.toLowerCase())))
     throw new errors.JWTClaimValidationFailed('not an access token by its "typ"', payload, 'typ');
 }
 
-function signedIn(
+function toSignedIn(
   { userClaim, scopes }: OAuthOptions,
   issuer: string,
   payload: JWTPayload,
@@ -94,19 +96,19 @@ function signedIn(
   if (!fits) throw new errors.JWTClaimValidationFailed(`no "${userClaim}"`, payload, userClaim);
   return {
     user: userOfClaim(issuer, claim as string | number),
-    scopes: [...new Set([...scopesOf(payload), ...scopes])],
+    scopes: [...new Set([...readScopes(payload), ...scopes])],
     credential,
     expiresAt: (payload.exp! + leewaySeconds) * 1000,
   };
 }
 
 /** `scope` is text by RFC 9068; some issuers write `scp`, as text or as a list. */
-function scopesOf({ scope, scp }: JWTPayload): string[] {
+function readScopes({ scope, scp }: JWTPayload): string[] {
   return [scope, scp].flat().flatMap((part) => (typeof part === 'string' ? part.split(' ') : []));
 }
 
 /** What is wrong with a token is for the log; whoever sent it is told no more than that it is no good. */
-function refusing(cause: unknown): never {
+function throwUnauthorized(cause: unknown): never {
   if (!(cause instanceof errors.JOSEError)) throw cause;
   throw new WorkcrateError('unauthorized', 'The token is not valid here, or it has expired. Get a new one.', {
     cause,
@@ -150,7 +152,8 @@ async function discover(url: string, renewed: () => void): Promise<KnownIssuer> 
   for (const address of metadataUrls(url)) {
     const told = metadata.safeParse(await fetchJson(address)).data;
     if (told === undefined || withoutSlash(told.issuer) !== withoutSlash(url)) continue;
-    if (!isSafe(told.jwks_uri)) throw new IssuerDown(`${address} has keys that are not at an https URL.`);
+    if (!isSafeIssuerUrl(told.jwks_uri))
+      throw new IssuerDown(`${address} has keys that are not at an https URL.`);
     return { id: told.issuer, keys: keysAt(told.jwks_uri, renewed) };
   }
   throw new IssuerDown(`${url} does not describe itself as an issuer of that name.`);

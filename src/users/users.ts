@@ -6,7 +6,7 @@ import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { program } from '../program.ts';
 import { demandIssuer, IssuerDown, withoutSlash } from './issuer-url.ts';
-import { createLastUse, findKey, hashKey, isKey } from './keys.ts';
+import { createLastUse, findKey, hashKey, isApiKey } from './keys.ts';
 import type { OAuthOptions, TokenCheck } from './oauth.ts';
 
 export { IssuerDown } from './issuer-url.ts';
@@ -43,7 +43,7 @@ export function createUsers({ database, keys, oauth, clock, log }: UsersOptions)
     takesTokens: tokens !== null,
     /** Rejects with `unauthorized`, or with `IssuerDown` where the issuer has to be asked and cannot be. */
     async signIn(shown: string): Promise<SignedIn> {
-      if (keys && isKey(shown)) return byKey(shown);
+      if (keys && isApiKey(shown)) return byKey(shown);
       if (tokens !== null) return (await tokens).signIn(shown);
       throw unknownKey();
     },
@@ -74,7 +74,7 @@ function unknownKey(): WorkcrateError {
   );
 }
 
-interface Ground {
+interface UsersContext {
   readonly database: Database;
   /** The URL of /mcp, which is what tokens are for unless the settings say otherwise. */
   readonly resource: () => string;
@@ -83,7 +83,7 @@ interface Ground {
 }
 
 /** Who the settings let in, or null where nobody has to sign in. Refuses what they leave open. */
-export function openUsers(config: Config, { resource, ...ground }: Ground): Users | null {
+export function openUsers(config: Config, { resource, ...ground }: UsersContext): Users | null {
   if (config.auth.length === 0) return null;
   const { oauthIssuer, oauthAudience, oauthUserClaim: userClaim, oauthScopes: scopes } = config;
   if (!config.auth.includes('oauth')) return createUsers({ ...ground, keys: true, oauth: null });

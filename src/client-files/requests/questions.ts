@@ -3,7 +3,7 @@ import type { InputRequest, InputResponseView } from '@modelcontextprotocol/serv
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { isWorkcrateError } from '../../errors.ts';
-import type { Client, Question, ToolContext } from '../../mcp/tool.ts';
+import type { McpClient, Question, ToolContext } from '../../mcp/tool.ts';
 import { rungs } from '../client-file.ts';
 import { createByUser } from './by-user.ts';
 import { otherQuestion, tooLate } from './failures.ts';
@@ -30,7 +30,7 @@ const leftShape = z.object({
 export type Left = z.output<typeof leftShape>;
 
 /** The project that an earlier round of this call was about; undefined where none has found that out. */
-function rootLeft({ state }: Pick<Client, 'state'>): string | null | undefined {
+function rootLeft({ state }: Pick<McpClient, 'state'>): string | null | undefined {
   const { data: left } = leftShape.safeParse(state);
   return left === undefined || left.rung === 'roots' ? undefined : left.root;
 }
@@ -127,7 +127,7 @@ export type Roots = ReturnType<typeof createRoots>;
 export function createRoots({ root, check, clock }: RootsOptions) {
   // Two windows of one person have two projects: what one told counts for its connection, or for its call.
   const byConnection = new WeakMap<object, Told>();
-  const byRound = new WeakMap<Client, Told>();
+  const byRound = new WeakMap<McpClient, Told>();
 
   function known({ client }: Asked): string | null | undefined {
     const now = byRound.get(client);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Heading } from './requests.ts';
+import type { MessageHeading } from './requests.ts';
 import { boundedLines } from './transport.ts';
 
 /** What is passed on of a text that comes in pieces, and what is told of the rest. */
@@ -11,8 +11,8 @@ async function linesOf(text: string, mostBytes: number, pieceBytes: number) {
   const pieces = Array.from({ length: Math.ceil(all.length / pieceBytes) }, (_, index) =>
     all.subarray(index * pieceBytes, (index + 1) * pieceBytes),
   );
-  const dropped: (Heading & { bytes: number })[] = [];
-  const tooLarge = (heading: Heading, bytes: number) => void dropped.push({ ...heading, bytes });
+  const dropped: (MessageHeading & { bytes: number })[] = [];
+  const tooLarge = (heading: MessageHeading, bytes: number) => void dropped.push({ ...heading, bytes });
   const passed: string[] = [];
   const lines = Readable.from(pieces, { objectMode: false }).pipe(boundedLines({ mostBytes, tooLarge }));
   for await (const line of lines) passed.push(String(line));

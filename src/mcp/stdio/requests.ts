@@ -10,7 +10,7 @@ import {
 import { findBrokenBound, smallMessage, tooComplex } from '../http.ts';
 
 /** Why a line is no message, and what it says of itself all the same. */
-export interface Misread extends Heading {
+export interface Misread extends MessageHeading {
   readonly code: ProtocolErrorCode;
   readonly why: string;
 }
@@ -20,10 +20,10 @@ export function readMessage(line: Buffer): JSONRPCMessage | Misread | null {
   const text = line.toString().trim();
   if (text === '') return null;
   const bound = line.length > smallMessage ? findBrokenBound(text) : null;
-  if (bound !== null) return { ...readHeading(line), ...unfit, why: tooComplex(bound) };
+  if (bound !== null) return { ...readHeading(line), ...notJsonRpc, why: tooComplex(bound) };
   try {
     const value: unknown = JSON.parse(text);
-    return isMessage(value) ? parseJSONRPCMessage(value) : { ...headingOf(value), ...unfit };
+    return isMessage(value) ? parseJSONRPCMessage(value) : { ...toHeading(value), ...notJsonRpc };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return { id: null, hasMethod: true, ...unparsed };
@@ -31,7 +31,7 @@ export function readMessage(line: Buffer): JSONRPCMessage | Misread | null {
 }
 
 /** Without parsing all of it. */
-function readHeading(line: Buffer): Heading {
+function readHeading(line: Buffer): MessageHeading {
   const reader = createHeadingReader();
   reader.push(line);
   return reader.heading();
@@ -39,7 +39,7 @@ function readHeading(line: Buffer): Heading {
 
 export const isMisread = (read: JSONRPCMessage | Misread): read is Misread => 'why' in read;
 
-const unfit = {
+const notJsonRpc = {
   code: ProtocolErrorCode.InvalidRequest,
   why: 'This is not a JSON-RPC 2.0 message. Send one at a time, with "jsonrpc": "2.0", a text or whole number as id, and an object as params.',
 };
@@ -49,10 +49,15 @@ const unparsed = {
   why: 'This line is not JSON. Send each message in one line, as JSON in UTF-8.',
 };
 
-const kinds = [isJSONRPCRequest, isJSONRPCNotification, isJSONRPCResultResponse, isJSONRPCErrorResponse];
-const isMessage = (value: unknown): boolean => kinds.some((isOne) => isOne(value));
+const messageKinds = [
+  isJSONRPCRequest,
+  isJSONRPCNotification,
+  isJSONRPCResultResponse,
+  isJSONRPCErrorResponse,
+];
+const isMessage = (value: unknown): boolean => messageKinds.some((isOne) => isOne(value));
 
-function headingOf(value: unknown): Heading {
+function toHeading(value: unknown): MessageHeading {
   if (typeof value !== 'object' || value === null) return { id: null, hasMethod: true };
   const { id } = value as { id?: unknown };
   const isId = typeof id === 'string' || Number.isSafeInteger(id);
@@ -61,7 +66,7 @@ function headingOf(value: unknown): Heading {
 }
 
 /** What a message says of itself: enough to answer it. */
-export interface Heading {
+export interface MessageHeading {
   /** Null where it has none, or none that can be read. */
   readonly id: string | number | null;
   /** Whether it wants something; else it answers. */
@@ -69,10 +74,10 @@ export interface Heading {
 }
 
 const [quote, backslash, colon, comma] = [0x22, 0x5c, 0x3a, 0x2c];
-const opens = (byte: number): boolean => byte === 0x5b || byte === 0x7b;
-const closes = (byte: number): boolean => byte === 0x5d || byte === 0x7d;
+const isOpeningByte = (byte: number): boolean => byte === 0x5b || byte === 0x7b;
+const isClosingByte = (byte: number): boolean => byte === 0x5d || byte === 0x7d;
 /** No id that anybody gives is as long. */
-const mostBytes = 1024;
+const maxTokenBytes = 1024;
 
 /**
  * Reads the heading of a message that is too large to be kept, while it passes by. Keys of what is nested in it, and
@@ -87,11 +92,11 @@ export function createHeadingReader() {
   const members = new Map<unknown, unknown>();
 
   function keep(byte: number): void {
-    if (depth === 1 && token.length < mostBytes) token.push(byte);
+    if (depth === 1 && token.length < maxTokenBytes) token.push(byte);
   }
 
   function endMember(): void {
-    if (key === 'id' || key === 'method') members.set(key, valueOf(token));
+    if (key === 'id' || key === 'method') members.set(key, parseToken(token));
     key = null;
     token = [];
   }
@@ -104,12 +109,12 @@ export function createHeadingReader() {
   }
 
   function read(byte: number): void {
-    if (opens(byte)) depth++;
-    else if (closes(byte)) {
+    if (isOpeningByte(byte)) depth++;
+    else if (isClosingByte(byte)) {
       if (--depth === 0) endMember();
     } else if (depth === 1 && byte === comma) endMember();
     else if (depth === 1 && byte === colon) {
-      key = valueOf(token);
+      key = parseToken(token);
       token = [];
     } else {
       keep(byte);
@@ -124,7 +129,7 @@ export function createHeadingReader() {
         if (inText) readText(bytes[at]!);
         else read(bytes[at]!);
     },
-    heading(): Heading {
+    heading(): MessageHeading {
       const id = members.get('id');
       const isId = typeof id === 'string' || Number.isSafeInteger(id);
       return { id: isId ? (id as string | number) : null, hasMethod: members.has('method') };
@@ -133,7 +138,7 @@ export function createHeadingReader() {
 }
 
 /** Undefined for what is nested, too long or no JSON. */
-function valueOf(token: readonly number[]): unknown {
+function parseToken(token: readonly number[]): unknown {
   try {
     return JSON.parse(Buffer.from(token).toString()) as unknown;
   } catch (error) {

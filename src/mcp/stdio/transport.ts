@@ -2,7 +2,13 @@ import { Transform, type Readable, type Writable } from 'node:stream';
 import { ProtocolErrorCode, type Transport } from '@modelcontextprotocol/server';
 import type { Log } from '../../observability/log.ts';
 import { formatBytes } from '../../text.ts';
-import { createHeadingReader, isMisread, readMessage, type Heading, type Misread } from './requests.ts';
+import {
+  createHeadingReader,
+  isMisread,
+  readMessage,
+  type MessageHeading,
+  type Misread,
+} from './requests.ts';
 
 /** As much as the largest input of a tool can take, were each of its characters escaped (bridge/cache/tools.ts). */
 const mostMessageBytes = 32 * 1024 * 1024;
@@ -70,9 +76,9 @@ export function createStdioTransport({ input, output, log }: StdioOptions): Tran
     void transport.close();
   }
 
-  function tooLarge(heading: Heading, bytes: number): void {
+  function tooLarge(heading: MessageHeading, bytes: number): void {
     log.warn('stdio.too_large', { bytes, limit: mostMessageBytes, answered: heading.id !== null });
-    if (heading.id !== null) refuse(heading, ProtocolErrorCode.InvalidRequest, tooMuch);
+    if (heading.id !== null) refuse(heading, ProtocolErrorCode.InvalidRequest, messageTooLarge);
   }
 
   function misread({ code, why, ...heading }: Misread, bytes: number): void {
@@ -81,14 +87,14 @@ export function createStdioTransport({ input, output, log }: StdioOptions): Tran
   }
 
   /** Who asked is told that no answer will come: the client, or, where it was the client's answer, we ourselves. */
-  function refuse({ id, hasMethod }: Heading, code: ProtocolErrorCode, message: string): void {
+  function refuse({ id, hasMethod }: MessageHeading, code: ProtocolErrorCode, message: string): void {
     const failure = { jsonrpc: '2.0', id, error: { code, message } } as const;
     if (!hasMethod && id !== null) transport.onmessage?.({ ...failure, id });
     else write(failure).catch((error: unknown) => log.warn('stdio.error', { error }));
   }
 }
 
-const tooMuch =
+const messageTooLarge =
   `A message over stdio may have at most ${formatBytes(mostMessageBytes)}, and this one had more. ` +
   'Send less at once; send files with request_upload, or read_client_file with via: "upload".';
 
@@ -96,10 +102,10 @@ export interface LinesOptions {
   /** The longest line that is passed on. */
   readonly mostBytes: number;
   /** Told of each that is longer, once it has ended. */
-  readonly tooLarge: (heading: Heading, bytes: number) => void;
+  readonly tooLarge: (heading: MessageHeading, bytes: number) => void;
 }
 
-const newline = 0x0a;
+const newlineByte = 0x0a;
 /** Read on while lines are not taken, so that the end of what comes is seen behind them. */
 const readAheadBytes = 1024 * 1024;
 
@@ -135,7 +141,7 @@ export function boundedLines({ mostBytes, tooLarge }: LinesOptions): Transform {
     readableHighWaterMark: readAheadBytes,
     transform(chunk: Buffer, _encoding, done) {
       for (let from = 0; from < chunk.length;) {
-        const at = chunk.indexOf(newline, from);
+        const at = chunk.indexOf(newlineByte, from);
         const to = at === -1 ? chunk.length : at + 1;
         add(chunk.subarray(from, to));
         from = to;
