@@ -6,12 +6,12 @@ import type { ClientListing } from './client-file.ts';
 import type { Offer } from './requests/file-request.ts';
 import { createListing } from './requests/list.ts';
 import { createLadder, type LadderOptions } from './requests/methods.ts';
-import { createReading, noted, type HadFile } from './requests/read.ts';
+import { createReading, auditOperation, type HadFile } from './requests/read.ts';
 import { createApproaches, type ApproachOptions, type ListWish, type ReadWish } from './requests/requests.ts';
 
 export type { ClientEntry, ClientFile, ClientListing, Rung } from './client-file.ts';
 export { isOffer, type Offer } from './requests/file-request.ts';
-export { createProofs, type Proofs } from './requests/filesystem-challenge.ts';
+export { createFilesystemChallenges, type FilesystemChallenges } from './requests/filesystem-challenge.ts';
 export type { HadFile, ReadFile } from './requests/read.ts';
 export type { ListWish, ReadWish } from './requests/requests.ts';
 
@@ -36,18 +36,18 @@ export function createBridge(options: BridgeOptions) {
   const list = createListing({ ...options, ladder, approaches });
   return {
     read: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | Offer> =>
-      noted(audit, 'read_client_file', wish.path, context, () => read(wish, context)),
+      auditOperation(audit, 'read_client_file', wish.path, context, () => read(wish, context)),
 
     /** The same without asking: null where the client would have to be. */
     find: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | null> =>
-      noted(audit, 'read_client_file', wish.path, context, () => find(wish, context)),
+      auditOperation(audit, 'read_client_file', wish.path, context, () => find(wish, context)),
 
     /** Refuses a path that can never be asked for; of some that cannot be known before the client tells its project. */
     demand: (path: string, context: ToolContext): Promise<null> =>
-      noted(audit, 'read_client_file', path, context, async () => approaches.demand(path, context)),
+      auditOperation(audit, 'read_client_file', path, context, async () => approaches.demand(path, context)),
 
     list: (wish: ListWish, context: ToolContext): Promise<ClientListing | Question | Offer> =>
-      noted(audit, 'list_client_directory', wish.path, context, () => list(wish, context)),
+      auditOperation(audit, 'list_client_directory', wish.path, context, () => list(wish, context)),
 
     /** The policy for the project of this client. */
     policyFor: approaches.policyFor,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { InputResponseView } from '@modelcontextprotocol/server';
 import { recordProof } from '../requirements.testing.ts';
-import { createProofs } from './client-files.ts';
+import { createFilesystemChallenges } from './client-files.ts';
 import { createPolicy } from './policy/policy.ts';
 import { isAsked, isFile, isListing, isOffered, sh, text } from './requests/answers.testing.ts';
 import { openDirectly } from './requests/direct.ts';
@@ -140,7 +140,7 @@ test('what a process that was killed left for proofs goes with the next one', as
   ];
   for (const file of [old, young]) writeFileSync(file, '');
   utimesSync(old, 1, 1);
-  const proofs = createProofs({ clock: Date.now, folder: it.home });
+  const proofs = createFilesystemChallenges({ clock: Date.now, folder: it.home });
   proofs.challenge('ann', it.project);
   assert.deepEqual([existsSync(old), existsSync(young)], [false, true]);
   proofs[Symbol.dispose]();

@@ -57,7 +57,7 @@ send.addEventListener('click', () => put(isFolder ? new Blob(lines(input.files))
 if (empty) empty.addEventListener('click', () => put(new Blob(lines([]))));
 `;
 
-const style = `:root { color-scheme: light dark; font: 1.1rem/1.5 system-ui, sans-serif; }
+const pageStyle = `:root { color-scheme: light dark; font: 1.1rem/1.5 system-ui, sans-serif; }
 body { max-width: 34rem; margin: 12vh auto; padding: 0 1rem; }
 code { overflow-wrap: anywhere; }
 input, button { font: inherit; display: block; margin: 1.2rem 0; max-width: 100%; }
@@ -67,10 +67,10 @@ button { padding: 0.4rem 1.6rem; }
 const source = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
 
 /** Nothing but this very script and style runs, it speaks to this server alone, and nobody frames it. */
-const policy = [
+const contentSecurityPolicy = [
   "default-src 'none'",
   `script-src ${source(pageScript)}`,
-  `style-src ${source(style)}`,
+  `style-src ${source(pageStyle)}`,
   "connect-src 'self'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -80,7 +80,7 @@ const policy = [
 const pageHeaders: Readonly<Record<string, string>> = {
   'Content-Type': 'text/html; charset=utf-8',
   'Cache-Control': 'no-store',
-  'Content-Security-Policy': policy,
+  'Content-Security-Policy': contentSecurityPolicy,
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',
@@ -90,7 +90,7 @@ const pageHeaders: Readonly<Record<string, string>> = {
 
 /** The page on which a person chooses what was asked for. It tells no more than the name. */
 export function pageFor({ operation, name }: Pick<Awaited, 'operation' | 'name'>): string {
-  const shown = `<code>${escaped(name)}</code>`;
+  const shown = `<code>${escapeHtmlText(name)}</code>`;
   const [asks, input, empty] =
     operation === 'read'
       ? [`Workcrate asks for your file ${shown}.`, '<input type="file" aria-label="File">', '']
@@ -99,7 +99,7 @@ export function pageFor({ operation, name }: Pick<Awaited, 'operation' | 'name'>
           '<input type="file" webkitdirectory aria-label="Folder">',
           '<button type="button">The folder is empty</button>\n',
         ];
-  return page(`<p>${asks} If you did not expect this, close the page.</p>
+  return renderPage(`<p>${asks} If you did not expect this, close the page.</p>
 ${input}
 <button type="button" disabled>Send</button>
 ${empty}<output role="status"></output>
@@ -107,15 +107,15 @@ ${empty}<output role="status"></output>
 }
 
 /** For whoever comes to a page that is no longer, or never was. */
-const pageOf = (words: string): string => page(`<p>${escaped(words)}</p>`);
+const renderMessagePage = (words: string): string => renderPage(`<p>${escapeHtmlText(words)}</p>`);
 
-const page = (body: string): string => `<!doctype html>
+const renderPage = (body: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="robots" content="noindex">
 <title>Send to Workcrate</title>
-<style>${style}</style>
+<style>${pageStyle}</style>
 <h1>Send to Workcrate</h1>
 ${body}
 </html>
@@ -129,7 +129,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (mark) => entities[mark]!);
+const escapeHtmlText = (text: string): string => text.replace(/[&<>"']/g, (mark) => entities[mark]!);
 
 /**
  * Answers `/ask/{token}`: the page that takes what a client was asked for. Whoever has the link may send, as with
@@ -146,7 +146,7 @@ export function createAskRoute(bridge: Pick<Bridge, 'page'>) {
       'This page is unknown, was used or has expired. Tell your assistant to ask again.',
     );
     if (isForPeople(req) && !res.destroyed) {
-      answerPage(res, 404, pageOf(gone.message));
+      answerPage(res, 404, renderMessagePage(gone.message));
       await once(res, 'close');
     }
     // Thrown all the same, so that it is counted and logged as any other guess is.

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createCache, type ClientCache } from '../client-files/cache/cache.ts';
 import {
   createBridge,
-  createProofs,
+  createFilesystemChallenges,
   isOffer,
   type Bridge,
   type HadFile,
@@ -55,7 +55,7 @@ export function openBridge(options: BridgingOptions): {
     ...keeping,
     cache,
     audit,
-    proofs: createProofs({ clock }),
+    proofs: createFilesystemChallenges({ clock }),
     root: config.clientRoot,
     paths,
     projects,

@@ -15,7 +15,7 @@ export interface CacheEntry extends NewEntry {
 }
 
 /** What a listing tells of a file. */
-export type Seen = Pick<ClientEntry, 'path' | 'size' | 'mtime'>;
+export type SeenEntry = Pick<ClientEntry, 'path' | 'size' | 'mtime'>;
 
 export interface CacheStatistics {
   readonly hits: number;
@@ -50,7 +50,7 @@ export interface ClientCache {
   /** All of them or, where there is no room for them together, none: then nothing has changed. */
   putAll(user: string, root: string | null, files: readonly NewEntry[]): boolean;
   /** Forgets those that changed since they came, as a listing shows them. */
-  outdate(user: string, root: string | null, seen: readonly Seen[]): void;
+  outdate(user: string, root: string | null, seen: readonly SeenEntry[]): void;
   /** Whether it was there. */
   forgetPath(user: string, root: string | null, path: string): boolean;
   /** All of a user, the counts included. */
@@ -60,13 +60,13 @@ export interface ClientCache {
   statistics(user?: string): CacheStatistics;
 }
 
-export function createCache(limits: Limits & { readonly clock: Clock }): ClientCache {
+export function createCache(limits: CacheLimits & { readonly clock: Clock }): ClientCache {
   const { clock } = limits;
   const holders = createHolders(limits);
 
   const putAll: ClientCache['putAll'] = (user, root, files) => {
-    const incoming = new Map(files.map((file) => [keyOf(root, file.path), file]));
-    const sizes = new Map([...incoming].map(([key, file]) => [key, weigh(key, file)]));
+    const incoming = new Map(files.map((file) => [toCacheKey(root, file.path), file]));
+    const sizes = new Map([...incoming].map(([key, file]) => [key, weighEntry(key, file)]));
     const victims = makeRoom(holders, user, sizes, clock());
     if (victims === null) return false;
     for (const { holder, key } of victims) {
@@ -75,7 +75,7 @@ export function createCache(limits: Limits & { readonly clock: Clock }): ClientC
     }
     const holder = holders.of(user);
     for (const [key, file] of incoming)
-      holders.keep(holder, key, asEntry(file, clock()), sizes.get(key)!, clock());
+      holders.keep(holder, key, toCacheEntry(file, clock()), sizes.get(key)!, clock());
     return true;
   };
 
@@ -87,7 +87,7 @@ export function createCache(limits: Limits & { readonly clock: Clock }): ClientC
   return {
     get(user, root, path, { mtime = null } = {}) {
       const holder = holders.of(user);
-      const key = keyOf(root, path);
+      const key = toCacheKey(root, path);
       const entry = holders.use(holder, key, clock());
       const changed = entry !== null && isOlder(entry, mtime);
       if (changed) invalidate(holder, key);
@@ -95,72 +95,75 @@ export function createCache(limits: Limits & { readonly clock: Clock }): ClientC
       holders.count(holder, hit === null ? 'misses' : 'hits');
       return hit;
     },
-    peek: (user, root, path) => holders.of(user).held.get(keyOf(root, path))?.entry ?? null,
+    peek: (user, root, path) => holders.of(user).held.get(toCacheKey(root, path))?.entry ?? null,
     putAll,
     put(user, root, file) {
       if (putAll(user, root, [file])) return true;
-      holders.drop(holders.of(user), keyOf(root, file.path));
+      holders.drop(holders.of(user), toCacheKey(root, file.path));
       return false;
     },
     outdate(user, root, seen) {
       const holder = holders.of(user);
       if (holder.entries === 0) return;
       for (const each of seen) {
-        const key = keyOf(root, each.path);
+        const key = toCacheKey(root, each.path);
         const held = holder.held.get(key);
-        if (held !== undefined && hasChanged(held.entry, each)) invalidate(holder, key);
+        if (held !== undefined && hasEntryChanged(held.entry, each)) invalidate(holder, key);
       }
     },
-    forgetPath: (user, root, path) => holders.drop(holders.of(user), keyOf(root, path)),
+    forgetPath: (user, root, path) => holders.drop(holders.of(user), toCacheKey(root, path)),
     forget: (user) => holders.remove(user),
     clear: () => holders.clear(),
-    statistics: (user) => statisticsOf(user === undefined ? holders.all : holders.of(user), limits),
+    statistics: (user) => toStatistics(user === undefined ? holders.all : holders.of(user), limits),
   };
 }
 
 /** What an entry takes besides its bytes and its key: the objects around it, measured and rounded up. */
 const overhead = 1024;
 
-const weigh = (key: string, { bytes }: NewEntry): number => bytes.length + 2 * key.length + overhead;
+const weighEntry = (key: string, { bytes }: NewEntry): number => bytes.length + 2 * key.length + overhead;
 
-const keyOf = (root: string | null, path: string): string => JSON.stringify([root, path]);
+const toCacheKey = (root: string | null, path: string): string => JSON.stringify([root, path]);
 
 /** An entry of unknown age may be older, too: asking again is dearer than being right. */
 const isOlder = (entry: CacheEntry, mtime: number | null): boolean =>
   mtime !== null && (entry.mtime === null || entry.mtime < mtime);
 
 /** By these a file comes byte for byte, so that another size is another file. */
-const exactly: ReadonlySet<Way> = new Set(['direct', 'upload', 'url']);
+const exactMethods: ReadonlySet<Way> = new Set(['direct', 'upload', 'url']);
 
 /** Where nobody told when it changed last, it did so before it came. */
-function hasChanged(entry: CacheEntry, { size, mtime }: Seen): boolean {
-  if (size !== null && size !== entry.size && exactly.has(entry.rung)) return true;
+function hasEntryChanged(entry: CacheEntry, { size, mtime }: SeenEntry): boolean {
+  if (size !== null && size !== entry.size && exactMethods.has(entry.rung)) return true;
   return mtime !== null && Math.trunc(mtime) > Math.trunc(entry.mtime ?? entry.storedAt);
 }
 
 /** The bytes are copied: they may be a part of a buffer that is far larger, or is written to again. */
-function asEntry({ bytes, ...told }: NewEntry, storedAt: number): CacheEntry {
+function toCacheEntry({ bytes, ...told }: NewEntry, storedAt: number): CacheEntry {
   return { ...told, bytes: new Uint8Array(bytes), size: bytes.length, storedAt };
 }
 
-function statisticsOf(of: Pick<Holder, 'counts' | 'bytes' | 'entries'>, limits: Limits): CacheStatistics {
+function toStatistics(
+  of: Pick<Holder, 'counts' | 'bytes' | 'entries'>,
+  limits: CacheLimits,
+): CacheStatistics {
   const { mostBytes: limit, mostEntries: entryLimit } = limits;
   return { ...of.counts, entries: of.entries, bytes: of.bytes, limit, entryLimit };
 }
 
-export interface Limits {
+export interface CacheLimits {
   readonly mostBytes: number;
   readonly mostEntries: number;
 }
 
-interface Counts {
+interface CacheCounts {
   hits: number;
   misses: number;
   evictions: number;
   invalidations: number;
 }
 
-interface Held {
+interface HeldEntry {
   readonly entry: CacheEntry;
   readonly weight: number;
   usedAt: number;
@@ -169,29 +172,29 @@ interface Held {
 interface Sum {
   bytes: number;
   entries: number;
-  readonly counts: Counts;
+  readonly counts: CacheCounts;
 }
 
 /** What one user has in the cache, what was used last at the end. */
 export interface Holder extends Sum {
-  readonly held: Map<string, Held>;
+  readonly held: Map<string, HeldEntry>;
 }
 
 export type Holders = ReturnType<typeof createHolders>;
 
 /** Users without files whose counts are remembered. */
-const mostUsers = 10_000;
+const maxCacheUsers = 10_000;
 
-const nothing = (): Sum => ({
+const createEmptySum = (): Sum => ({
   bytes: 0,
   entries: 0,
   counts: { hits: 0, misses: 0, evictions: 0, invalidations: 0 },
 });
 
 /** Who holds what, and the sums of it. Decides nothing. No bounded map, since whose entry goes depends on its user. */
-function createHolders(limits: Limits) {
+function createHolders(limits: CacheLimits) {
   const users = new Map<string, Holder>();
-  const all = nothing();
+  const all = createEmptySum();
 
   const add = (holder: Holder, weight: number, entries: 1 | -1): void => {
     for (const sum of [holder, all]) {
@@ -215,7 +218,7 @@ function createHolders(limits: Limits) {
   };
 
   const forgetIdle = (): void => {
-    if (users.size < mostUsers) return;
+    if (users.size < maxCacheUsers) return;
     for (const [user, { entries }] of users) if (entries === 0) return remove(user);
   };
 
@@ -227,7 +230,7 @@ function createHolders(limits: Limits) {
       const known = users.get(user);
       if (known !== undefined) return known;
       forgetIdle();
-      const holder: Holder = { ...nothing(), held: new Map() };
+      const holder: Holder = { ...createEmptySum(), held: new Map() };
       users.set(user, holder);
       return holder;
     },
@@ -246,7 +249,7 @@ function createHolders(limits: Limits) {
       add(holder, weight, 1);
     },
     drop,
-    count(holder: Holder, what: keyof Counts): void {
+    count(holder: Holder, what: keyof CacheCounts): void {
       holder.counts[what]++;
       all.counts[what]++;
     },
@@ -269,7 +272,7 @@ interface Leaving {
 }
 
 /** A user's part while room is sought: what would be left of it, and what would leave next. */
-interface Part {
+interface CacheShare {
   readonly holder: Holder;
   readonly leaving: Iterator<Leaving, undefined>;
   next: Leaving | undefined;
@@ -287,7 +290,7 @@ const idleAfter = 3_600_000;
  */
 function makeRoom(holders: Holders, user: string, incoming: Incoming, now: number): Victim[] | null {
   const { mostBytes, mostEntries } = holders.limits;
-  const weight = sum(incoming.values());
+  const weight = sumNumbers(incoming.values());
   if (weight > mostBytes || incoming.size > mostEntries) return null;
   const own = withIncoming(holders.of(user), incoming, weight);
   let bytes = holders.all.bytes - own.holder.bytes + own.bytes;
@@ -295,14 +298,14 @@ function makeRoom(holders: Holders, user: string, incoming: Incoming, now: numbe
   const tooMuch = () => bytes > mostBytes || entries > mostEntries;
   if (!tooMuch()) return [];
   const victims: Victim[] = [];
-  const take = (part: Part): void => {
+  const take = (part: CacheShare): void => {
     const { key, weight } = part.next!;
     victims.push({ holder: part.holder, key });
     bytes -= weight;
     entries--;
     takeNext(part);
   };
-  const parts = [own, ...others(holders, own.holder)];
+  const parts = [own, ...listOtherShares(holders, own.holder)];
   for (const part of parts) while (tooMuch() && age(part, now) >= idleAfter) take(part);
   while (tooMuch()) {
     const giver = whoGives(parts, bytes > mostBytes ? 'bytes' : 'entries', now);
@@ -312,24 +315,25 @@ function makeRoom(holders: Holders, user: string, incoming: Incoming, now: numbe
   return victims;
 }
 
-const sum = (numbers: Iterable<number>): number => Iterator.from(numbers).reduce((all, one) => all + one, 0);
+const sumNumbers = (numbers: Iterable<number>): number =>
+  Iterator.from(numbers).reduce((all, one) => all + one, 0);
 
 /** As if the files were here already, in the place of those that they replace. */
-function withIncoming(holder: Holder, incoming: Incoming, weight: number): Part {
+function withIncoming(holder: Holder, incoming: Incoming, weight: number): CacheShare {
   const replaced = [...incoming.keys()].flatMap((key) => holder.held.get(key)?.weight ?? []);
-  return partOf(holder, {
-    bytes: holder.bytes - sum(replaced) + weight,
+  return toCacheShare(holder, {
+    bytes: holder.bytes - sumNumbers(replaced) + weight,
     entries: holder.entries - replaced.length + incoming.size,
     staying: incoming,
   });
 }
 
-function* others(holders: Holders, own: Holder): Iterable<Part> {
+function* listOtherShares(holders: Holders, own: Holder): Iterable<CacheShare> {
   for (const holder of holders.users.values())
-    if (holder !== own && holder.entries > 0) yield partOf(holder, { ...holder, staying: new Map() });
+    if (holder !== own && holder.entries > 0) yield toCacheShare(holder, { ...holder, staying: new Map() });
 }
 
-function partOf(holder: Holder, of: { bytes: number; entries: number; staying: Incoming }): Part {
+function toCacheShare(holder: Holder, of: { bytes: number; entries: number; staying: Incoming }): CacheShare {
   const leaving = holder.held
     .entries()
     .filter(([key]) => !of.staying.has(key))
@@ -337,14 +341,14 @@ function partOf(holder: Holder, of: { bytes: number; entries: number; staying: I
   return { holder, leaving, next: leaving.next().value, bytes: of.bytes, entries: of.entries };
 }
 
-function takeNext(part: Part): void {
+function takeNext(part: CacheShare): void {
   part.bytes -= part.next!.weight;
   part.entries--;
   part.next = part.leaving.next().value;
 }
 
 /** Who holds the most of what is scarce; of several, who has not used the next to leave for longest. */
-function whoGives(parts: readonly Part[], scarce: 'bytes' | 'entries', now: number): Part {
+function whoGives(parts: readonly CacheShare[], scarce: 'bytes' | 'entries', now: number): CacheShare {
   return parts.reduce((one, other) => {
     const more = other[scarce] - one[scarce] || age(other, now) - age(one, now);
     return more > 0 ? other : one;
@@ -352,4 +356,5 @@ function whoGives(parts: readonly Part[], scarce: 'bytes' | 'entries', now: numb
 }
 
 /** Where nothing can leave but what is to come, that is the youngest there is. */
-const age = ({ next }: Part, now: number): number => (next === undefined ? -Infinity : now - next.usedAt);
+const age = ({ next }: CacheShare, now: number): number =>
+  next === undefined ? -Infinity : now - next.usedAt;

@@ -4,13 +4,13 @@ import { isWorkcrateError, type ErrorCode } from '../../errors.ts';
 import { recordProof } from '../../requirements.testing.ts';
 import { createPolicy } from '../policy/policy.ts';
 import { createCache } from './cache.ts';
-import { cacheFiles, type GivenFile } from './tools.ts';
+import { cacheFiles, type GuideFile } from './tools.ts';
 
 const ada = { user: 'ada' };
 const policy = createPolicy({ root: '/home/ada/project', read: null, list: null });
 
 function store(
-  files: readonly GivenFile[],
+  files: readonly GuideFile[],
   mostBytes = 100_000,
   cache = createCache({ mostBytes, mostEntries: 100, clock: () => 1 }),
 ) {
@@ -54,7 +54,7 @@ test('text is kept in the encoding that is named, and binary exactly', () => {
 });
 
 const good = { path: 'docs/a', content: 'x' };
-const bad: Record<string, [GivenFile, ErrorCode]> = {
+const bad: Record<string, [GuideFile, ErrorCode]> = {
   'a path outside': [{ path: 'docs/../../secret', content: 'x' }, 'path_refused'],
   'a path that is not allowed': [{ path: 'docs-secret/x', content: 'x' }, 'path_not_allowed'],
   'the same path again': [{ path: './docs/a', content: 'y' }, 'invalid_input'],

@@ -13,7 +13,7 @@ import {
 } from '../../mcp/tool.ts';
 import { formatBytes } from '../../text.ts';
 import type { ClientPath } from '../client-file.ts';
-import { encode, encodingNamed, fromBase64 } from '../text/text.ts';
+import { encodeText, encodingNamed, parseBase64 } from '../text/text.ts';
 import type { CacheStatistics, ClientCache, NewEntry } from './cache.ts';
 
 export interface GuideToolsOptions {
@@ -36,13 +36,13 @@ export function guideTools(options: GuideToolsOptions): Tool[] {
 const path = z.string().min(1).max(4096).describe("From the project's folder, such as docs/plan.md");
 
 /** As much as a request over HTTP holds; over stdio one holds as many, even if each is escaped (mcp/stdio/transport.ts). */
-const mostCharacters = 2 ** 22;
+const maxGuideCharacters = 2 ** 22;
 
-const fileShape = {
+const guideFileShape = {
   path,
   content: z
     .string()
-    .max(mostCharacters)
+    .max(maxGuideCharacters)
     .describe('The whole text, exactly; with binary, the bytes as base64'),
   encoding: z.string().max(100).optional().describe('Encoding of the file; default: utf-8'),
   binary: z.boolean().optional().describe('Whether content is base64'),
@@ -54,27 +54,27 @@ const fileShape = {
     .describe('When it last changed, in milliseconds since 1970'),
 };
 
-const counted = z.number().int();
+const countSchema = z.number().int();
 
 const statisticsShape = z.object({
-  hits: counted,
-  misses: counted,
-  evictions: counted.describe('Removed to make space for others'),
-  invalidations: counted.describe('Removed because they changed on the client'),
-  entries: counted,
-  bytes: counted,
-  limit: counted.describe('Most bytes, of all users together'),
-  entryLimit: counted.describe('Most files, of all users together'),
+  hits: countSchema,
+  misses: countSchema,
+  evictions: countSchema.describe('Removed to make space for others'),
+  invalidations: countSchema.describe('Removed because they changed on the client'),
+  entries: countSchema,
+  bytes: countSchema,
+  limit: countSchema.describe('Most bytes, of all users together'),
+  entryLimit: countSchema.describe('Most files, of all users together'),
 });
 
 const storedShape = z.object({
   path: z.string(),
-  size: counted,
+  size: countSchema,
   sha256: z.string(),
   encoding: z.string().nullable(),
 });
 
-const { path: _path, content: _content, ...further } = fileShape;
+const { path: _path, content: _content, ...further } = guideFileShape;
 
 function guideCacheFile(options: GuideToolsOptions): Tool {
   return defineTool({
@@ -85,16 +85,17 @@ function guideCacheFile(options: GuideToolsOptions): Tool {
       'Gives the server the content of a file of the project (path, content), or of several (files), so that read_client_file and runs need not ask for it. Several are stored together or not at all. For a large file use read_client_file, which sends it outside the conversation.',
     input: z.strictObject({
       path: path.optional(),
-      content: fileShape.content.optional(),
+      content: guideFileShape.content.optional(),
       ...further,
       files: z
-        .array(z.strictObject(fileShape))
+        .array(z.strictObject(guideFileShape))
         .min(1)
         .max(1000)
         .refine(
           (files) =>
-            files.reduce((sum, each) => sum + each.path.length + each.content.length, 0) <= mostCharacters,
-          `Together they may have at most ${mostCharacters} characters. Give fewer at once; send large ones with read_client_file and via: "upload".`,
+            files.reduce((sum, each) => sum + each.path.length + each.content.length, 0) <=
+            maxGuideCharacters,
+          `Together they may have at most ${maxGuideCharacters} characters. Give fewer at once; send large ones with read_client_file and via: "upload".`,
         )
         .optional()
         .describe('Instead of path and content; together no larger than one may be'),
@@ -104,16 +105,20 @@ function guideCacheFile(options: GuideToolsOptions): Tool {
     auditFields: { subject: ['path'] },
     handle({ files, ...one }, context) {
       const subjects = (files ?? [one]).flatMap(({ path }) => path ?? []);
-      return audited(options.audit, 'guide_cache_file', context, subjects, () =>
-        give(options, files === undefined ? [single(one)] : several(files, one), context),
+      return auditGuide(options.audit, 'guide_cache_file', context, subjects, () =>
+        storeGivenFiles(
+          options,
+          files === undefined ? [demandSingleFile(one)] : several(files, one),
+          context,
+        ),
       );
     },
   });
 }
 
-async function give(
+async function storeGivenFiles(
   { policyFor, cache }: GuideToolsOptions,
-  given: readonly GivenFile[],
+  given: readonly GuideFile[],
   context: ToolContext,
 ) {
   const policy = await policyFor(context);
@@ -129,19 +134,19 @@ async function give(
     .slice(0, 20)
     .map(({ path, size, sha256 }) => `${path}  ${size} bytes  sha256 ${sha256}`);
   return {
-    text: [`Stored ${shown.length}. ${told(statistics)}`, ...lines].join('\n'),
+    text: [`Stored ${shown.length}. ${describeStatistics(statistics)}`, ...lines].join('\n'),
     structured: { stored: shown, cache: statistics },
   };
 }
 
-type One = { [Key in keyof GivenFile]?: GivenFile[Key] | undefined };
+type One = { [Key in keyof GuideFile]?: GuideFile[Key] | undefined };
 
-function single({ path, content, ...rest }: One): GivenFile {
+function demandSingleFile({ path, content, ...rest }: One): GuideFile {
   if (path !== undefined && content !== undefined) return { path, content, ...rest };
   throw new WorkcrateError('invalid_input', 'Give either path and content, or files.');
 }
 
-function several(files: readonly GivenFile[], one: One): readonly GivenFile[] {
+function several(files: readonly GuideFile[], one: One): readonly GuideFile[] {
   if (Object.values(one).every((value) => value === undefined)) return files;
   throw new WorkcrateError(
     'invalid_input',
@@ -161,11 +166,14 @@ function clientCache({ cache, policyFor, audit, forgetKept }: GuideToolsOptions)
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     auditFields: { subject: [] },
     handle: ({ forget }, context) =>
-      audited(audit, 'client_cache', context, forget === undefined ? [] : [forget], async () => {
+      auditGuide(audit, 'client_cache', context, forget === undefined ? [] : [forget], async () => {
         const { user } = context.caller;
         const answer = (forgot: boolean | null, before = '') => {
           const statistics = cache.statistics(user);
-          return { text: `${before}${told(statistics)}`, structured: { forgot, cache: statistics } };
+          return {
+            text: `${before}${describeStatistics(statistics)}`,
+            structured: { forgot, cache: statistics },
+          };
         };
         if (forget === undefined) return answer(null);
         const policy = await policyFor(context);
@@ -178,7 +186,15 @@ function clientCache({ cache, policyFor, audit, forgetKept }: GuideToolsOptions)
   });
 }
 
-function told({ entries, bytes, limit, hits, misses, evictions, invalidations }: CacheStatistics): string {
+function describeStatistics({
+  entries,
+  bytes,
+  limit,
+  hits,
+  misses,
+  evictions,
+  invalidations,
+}: CacheStatistics): string {
   return `Cached for you: ${entries} files, ${formatBytes(bytes)} (limit for all users: ${formatBytes(limit)}); ${hits} hits, ${misses} misses, ${evictions} evicted, ${invalidations} invalidated.`;
 }
 
@@ -189,7 +205,7 @@ export interface GuidePolicy {
 }
 
 /** A file as a model or a program gives it. */
-export interface GivenFile {
+export interface GuideFile {
   readonly path: string;
   /** Text, or base64 where it is binary. */
   readonly content: string;
@@ -211,11 +227,11 @@ export function cacheFiles(
   policy: GuidePolicy,
   cache: ClientCache,
   { user }: Caller,
-  files: readonly GivenFile[],
+  files: readonly GuideFile[],
 ): CachedFiles {
   const paths = files.map(({ path }) => policy.judge(path, 'read').relative);
   demandDistinct(paths);
-  const stored = files.map((file, at) => asEntry(paths[at]!, file));
+  const stored = files.map((file, at) => toNewEntry(paths[at]!, file));
   if (!cache.putAll(user, policy.root, stored)) throw noRoom(stored, cache);
   return { stored, statistics: cache.statistics(user) };
 }
@@ -234,16 +250,18 @@ function demandDistinct(paths: readonly string[]): void {
   }
 }
 
-function asEntry(path: string, { content, encoding, binary = false, mtime }: GivenFile): NewEntry {
+function toNewEntry(path: string, { content, encoding, binary = false, mtime }: GuideFile): NewEntry {
   const name = encoding === undefined ? null : encodingNamed(encoding);
-  const bytes = naming(path, () => (binary ? fromBase64(content) : encode(content, name ?? 'utf-8')));
+  const bytes = namePathInErrors(path, () =>
+    binary ? parseBase64(content) : encodeText(content, name ?? 'utf-8'),
+  );
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const told = name ?? (binary ? null : 'utf-8');
   return { path, bytes, mtime: mtime ?? null, sha256, rung: 'given', encoding: told };
 }
 
 /** Says which file of several it was. */
-function naming<T>(path: string, work: () => T): T {
+function namePathInErrors<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -263,7 +281,7 @@ function noRoom(files: readonly NewEntry[], cache: ClientCache): WorkcrateError 
 }
 
 /** Notes what was done, once for each path; one that leads out of the project is a violation, and the only one noted then. */
-async function audited<T>(
+async function auditGuide<T>(
   audit: Audit | undefined,
   operation: string,
   { caller: { user }, client: { name: client } }: ToolContext,

@@ -3,21 +3,21 @@ import { openBelow, parsePath } from '../../paths/paths.ts';
 import type { PolicyOptions } from './policy.ts';
 import {
   asRefusal,
-  hiddenIn,
-  isPlain,
+  hasHiddenName,
+  isPlainPath,
   isRefusal,
   oddKind,
   parseRoot,
-  refused,
+  oddPathError,
   type ProjectRoot,
 } from './refusal.ts';
 
-const usual = ['docs', 'src', 'tests', '.guide', '.todo'];
+const usualPaths = ['docs', 'src', 'tests', '.guide', '.todo'];
 /** Hidden folders that belong to the project all the same. */
 const shownOfHidden = ['.guide', '.todo'];
 
 /** Paths that may be asked for, with all below them that is not hidden. */
-export interface Allowed {
+export interface AllowedList {
   /** From the project's folder; `.` is that folder. */
   readonly paths: readonly string[];
   /** Absolute ones that are not below the project's folder, and so allow nothing. */
@@ -30,23 +30,23 @@ export interface Allowed {
  * Names are compared letter by letter, and no folder is excluded by its name: so a system that takes `SRC` for `src`
  * can lead to less than is allowed and never to more.
  */
-export function createAllowed(paths: readonly string[] | null, root: ProjectRoot | null): Allowed {
-  const read = (paths ?? usual).map((path) => [path, relativeOf(path, root)] as const);
+export function createAllowed(paths: readonly string[] | null, root: ProjectRoot | null): AllowedList {
+  const read = (paths ?? usualPaths).map((path) => [path, toAllowedPath(path, root)] as const);
   const named = [...new Set(read.map(([, relative]) => relative).filter((path) => path !== null))];
   const known = [...new Set([...named, ...(named.includes('') ? shownOfHidden : [])])];
   return {
     paths: named.map((path) => path || '.'),
     elsewhere: read.filter(([, relative]) => relative === null).map(([path]) => path),
     refuses(relative) {
-      const above = known.filter((path) => isWithin(path, relative));
-      if (above.some((path) => !hiddenIn(afterFolder(path, relative)))) return null;
+      const above = known.filter((path) => isWithinFolder(path, relative));
+      if (above.some((path) => !hasHiddenName(afterFolder(path, relative)))) return null;
       return above.length === 0 ? 'not_allowed' : 'hidden';
     },
   };
 }
 
 /** Whether a path is the folder or lies below it: `docs-secret` is not in `docs`. */
-export function isWithin(folder: string, path: string): boolean {
+export function isWithinFolder(folder: string, path: string): boolean {
   return folder === '' || path === folder || (path.startsWith(folder) && path[folder.length] === '/');
 }
 
@@ -55,7 +55,7 @@ export function afterFolder(folder: string, path: string): string {
   return folder === '' ? path : path.slice(folder.length + 1);
 }
 
-function relativeOf(path: string, root: ProjectRoot | null): string | null {
+function toAllowedPath(path: string, root: ProjectRoot | null): string | null {
   const isAbsolute = /^(?:[/\\]|[a-z]:[/\\])/i.test(path);
   if (isAbsolute && (root === null || root.after(path) === null)) return null;
   if (path === '')
@@ -112,7 +112,7 @@ export function relativePath(root: ProjectRoot | null, path: string): string {
   // The folder itself has no name, and an absolute path to it leaves none either.
   const rest = (root?.after(path) ?? path) || '.';
   try {
-    return isPlain(rest) ? checkedNames(rest, path) : resolvedNames(rest, path);
+    return isPlainPath(rest) ? checkedNames(rest, path) : resolvedNames(rest, path);
   } catch (error) {
     throw asRefusal(error, path);
   }
@@ -136,22 +136,22 @@ function resolvedNames(rest: string, path: string): string {
 
 function checkedNames(relative: string, path: string): string {
   const kind = oddKind(relative);
-  if (kind !== null) throw refused(kind, path);
+  if (kind !== null) throw oddPathError(kind, path);
   return relative;
 }
 
 /** Allowed paths that lead to nothing, where the client's files are on this machine. */
-export function missingOf(folder: string, lists: readonly Allowed[]): string[] {
+export function findMissingAllowed(folder: string, lists: readonly AllowedList[]): string[] {
   const root = openBelow(folder, { links: 'within' });
   const missing = lists.flatMap(({ paths, elsewhere }) => [
     ...elsewhere,
-    ...paths.filter((path) => !isThere(() => root.stat(parsePath(path)))),
+    ...paths.filter((path) => !pathExists(() => root.stat(parsePath(path)))),
   ]);
   return [...new Set(missing)];
 }
 
 /** What may not be looked at is there. */
-function isThere(look: () => unknown): boolean {
+function pathExists(look: () => unknown): boolean {
   try {
     look();
     return true;

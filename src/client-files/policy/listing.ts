@@ -2,7 +2,7 @@ import { startTimeSlices, type TimeSlices } from '../../concurrency/yield.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { createGlob } from '../../glob.ts';
 import type { ClientEntry, ClientListing, ClientPath } from '../client-file.ts';
-import { afterFolder, isWithin, relativePath, type Allowed } from './allowed.ts';
+import { afterFolder, isWithinFolder, relativePath, type AllowedList } from './allowed.ts';
 import { isRefusal, type ProjectRoot } from './refusal.ts';
 
 export interface ListingOptions {
@@ -25,16 +25,16 @@ export interface JudgedListing extends Omit<ClientListing, 'rung'> {
   readonly firstOutside: string | null;
 }
 
-const mostEntries = 100_000;
+const maxListedEntries = 100_000;
 /** How many are judged for each that is kept: whoever sends more of what is not to be seen sends it for nothing. */
 const judgedForEach = 10;
 /** Of all paths together: a hundred thousand of the longest would fill memory. */
-const mostCharacters = 32 * 1024 * 1024;
+const maxListingCharacters = 32 * 1024 * 1024;
 const mostPattern = 1024;
 /** Ten times what a hundred thousand take. Only paths and patterns that are made for it take longer. */
 const mostSlicesTaken = 1000;
 
-interface Kept {
+interface KeptEntries {
   readonly entries: Map<string, ClientEntry>;
   /** Those as well that do not fit the pattern. */
   readonly links: Set<string>;
@@ -57,29 +57,29 @@ export async function judgedListing(
     recursive,
     pattern,
     from = 'root',
-    most = mostEntries,
+    most = maxListedEntries,
     mostSlices = mostSlicesTaken,
     signal,
   }: ListingOptions,
 ): Promise<JudgedListing> {
-  const kept = nothing();
-  const isWanted = wantedBy(asked, recursive, pattern);
+  const kept = createKeptEntries();
+  const isWanted = createPathFilter(asked, recursive, pattern);
   let judged = 0;
   const { end, hidden } = await readEach(raw, startTimeSlices(signal), mostSlices, (one) => {
-    const entry = seen(grounds, asked, one, from, kept);
+    const entry = judgeEntry(grounds, asked, one, from, kept);
     if (++judged > most * judgedForEach) return false;
     if (entry === null) return true;
-    if (!keep(kept, entry, isWanted(entry.path), most)) return false;
+    if (!keepEntry(kept, entry, isWanted(entry.path), most)) return false;
     noteFolders(kept, asked, entry.path);
     return true;
   });
   if (end === 'unknown' && kept.seen + kept.outside === 0) throw noListing();
   kept.hidden += hidden;
   const hasRoom = addFolders(kept, isWanted, most);
-  return { path: asked.relative, ...inOrder(kept), cut: end !== 'whole' || !hasRoom };
+  return { path: asked.relative, ...toOrderedListing(kept), cut: end !== 'whole' || !hasRoom };
 }
 
-const nothing = (): Kept => ({
+const createKeptEntries = (): KeptEntries => ({
   entries: new Map(),
   links: new Set(),
   folders: new Set(),
@@ -97,12 +97,18 @@ const noListing = (): WorkcrateError =>
     'This is not a listing, or it ended before its first entry. Call again and run the command that you get; it prints what is wrong. A listing made by hand ends with the line {"end":true}.',
   );
 
-function seen(grounds: Grounds, asked: ClientPath, one: unknown, from: From, kept: Kept): ClientEntry | null {
-  const path = pathOf(one);
+function judgeEntry(
+  grounds: Grounds,
+  asked: ClientPath,
+  one: unknown,
+  from: From,
+  kept: KeptEntries,
+): ClientEntry | null {
+  const path = readEntryPath(one);
   const verdict = path === null ? null : judgedAnswer(grounds, asked, path, from);
   if (verdict?.is === 'seen') {
     kept.seen++;
-    return entryOf(one, verdict.relative);
+    return toClientEntry(one, verdict.relative);
   }
   kept.hidden++;
   if (verdict?.is === 'outside') {
@@ -113,7 +119,11 @@ function seen(grounds: Grounds, asked: ClientPath, one: unknown, from: From, kep
 }
 
 /** The pattern was for the client to apply; it is applied again, since nobody knows whether that did. */
-function wantedBy(asked: ClientPath, recursive: boolean, pattern: string | null): (path: string) => boolean {
+function createPathFilter(
+  asked: ClientPath,
+  recursive: boolean,
+  pattern: string | null,
+): (path: string) => boolean {
   if (pattern !== null && pattern.length > mostPattern)
     throw new WorkcrateError('invalid_input', `A pattern may have at most ${mostPattern} characters.`);
   const fits = pattern === null ? () => true : createGlob(pattern);
@@ -124,7 +134,7 @@ function wantedBy(asked: ClientPath, recursive: boolean, pattern: string | null)
 }
 
 /** The first that tells of a path holds. False once there is no room. */
-function keep(kept: Kept, entry: ClientEntry, isWanted: boolean, most: number): boolean {
+function keepEntry(kept: KeptEntries, entry: ClientEntry, isWanted: boolean, most: number): boolean {
   const { entries, links } = kept;
   if (entry.type === 'link' && !links.has(entry.path)) {
     links.add(entry.path);
@@ -135,10 +145,10 @@ function keep(kept: Kept, entry: ClientEntry, isWanted: boolean, most: number): 
     entries.set(entry.path, entry);
     kept.characters += entry.path.length;
   }
-  return links.size <= mostEntries && kept.characters <= mostCharacters;
+  return links.size <= maxListedEntries && kept.characters <= maxListingCharacters;
 }
 
-function noteFolders(kept: Kept, asked: ClientPath, path: string): void {
+function noteFolders(kept: KeptEntries, asked: ClientPath, path: string): void {
   const { folders } = kept;
   for (let at = path.lastIndexOf('/'); at > asked.relative.length; at = path.lastIndexOf('/', at - 1)) {
     const folder = path.slice(0, at);
@@ -150,7 +160,7 @@ function noteFolders(kept: Kept, asked: ClientPath, path: string): void {
 
 /** False where there is no room for all. */
 function addFolders(
-  { entries, folders, links }: Kept,
+  { entries, folders, links }: KeptEntries,
   isWanted: (path: string) => boolean,
   most: number,
 ): boolean {
@@ -163,7 +173,7 @@ function addFolders(
 }
 
 /** What lies behind a link lies elsewhere: a client that lists it has followed the link. */
-function inOrder(kept: Kept): Omit<JudgedListing, 'path' | 'cut'> {
+function toOrderedListing(kept: KeptEntries): Omit<JudgedListing, 'path' | 'cut'> {
   const { entries, links, hidden, outside, firstOutside } = kept;
   const own = [...entries.values()].filter(({ path }) => links.size === 0 || !isBehind(links, path));
   own.sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -187,8 +197,8 @@ export interface RawEnd {
 }
 
 /** Where nobody says otherwise. */
-const whole: RawEnd = { end: 'whole', hidden: 0 };
-const cut: RawEnd = { end: 'cut', hidden: 0 };
+const wholeEnd: RawEnd = { end: 'whole', hidden: 0 };
+const cutEnd: RawEnd = { end: 'cut', hidden: 0 };
 
 /**
  * Gives each to `take` until that has its fill, or the work has taken too many slices. What a generator returns would be
@@ -200,18 +210,18 @@ async function readEach(
   mostSlices: number,
   take: (one: unknown) => boolean,
 ): Promise<RawEnd> {
-  const entries = iteratorOf(raw);
+  const entries = getRawIterator(raw);
   let [taken, hasEnded] = [0, false];
   try {
     for (;;) {
       const step = await entries.next();
       hasEnded = step.done === true;
-      if (step.done) return step.value ?? whole;
+      if (step.done) return step.value ?? wholeEnd;
       if (slices.isOver()) {
-        if (++taken > mostSlices) return cut;
+        if (++taken > mostSlices) return cutEnd;
         await slices.next();
       }
-      if (!take(step.value)) return cut;
+      if (!take(step.value)) return cutEnd;
     }
   } finally {
     if (!hasEnded) await entries.return?.();
@@ -220,13 +230,13 @@ async function readEach(
 
 type RawIterator = Iterator<unknown, RawEnd | void> | AsyncIterator<unknown, RawEnd | void>;
 
-const iteratorOf = (raw: RawEntries): RawIterator =>
+const getRawIterator = (raw: RawEntries): RawIterator =>
   Symbol.asyncIterator in raw ? raw[Symbol.asyncIterator]() : raw[Symbol.iterator]();
 
 type Type = ClientEntry['type'];
 
 /** As programs call them, among them the letters of find(1). */
-const types: ReadonlyMap<unknown, Type> = new Map<unknown, Type>([
+const entryTypes: ReadonlyMap<unknown, Type> = new Map<unknown, Type>([
   ['file', 'file'],
   ['f', 'file'],
   ['folder', 'folder'],
@@ -242,15 +252,15 @@ const types: ReadonlyMap<unknown, Type> = new Map<unknown, Type>([
 const lastMoment = 8.64e15;
 
 /** A path alone, or something with a path; null for anything else. */
-function pathOf(raw: unknown): string | null {
-  const path = typeof raw === 'string' ? raw : fieldOf(raw, 'path');
+function readEntryPath(raw: unknown): string | null {
+  const path = typeof raw === 'string' ? raw : readEntryField(raw, 'path');
   return typeof path === 'string' && path !== '' ? path : null;
 }
 
 /** What a client told, as far as it can be true. */
-function entryOf(raw: unknown, path: string): ClientEntry {
-  const type = typeOf(raw);
-  const [size, mtime] = [fieldOf(raw, 'size'), fieldOf(raw, 'mtime')];
+function toClientEntry(raw: unknown, path: string): ClientEntry {
+  const type = readEntryType(raw);
+  const [size, mtime] = [readEntryField(raw, 'size'), readEntryField(raw, 'mtime')];
   return {
     path,
     type,
@@ -260,16 +270,16 @@ function entryOf(raw: unknown, path: string): ClientEntry {
 }
 
 /** Where no type is told, a slash at the end tells of a folder. */
-function typeOf(raw: unknown): Type {
-  const type = fieldOf(raw, 'type') ?? null;
-  if (type !== null) return types.get(type) ?? 'other';
-  return pathOf(raw)?.endsWith('/') ? 'folder' : 'file';
+function readEntryType(raw: unknown): Type {
+  const type = readEntryField(raw, 'type') ?? null;
+  if (type !== null) return entryTypes.get(type) ?? 'other';
+  return readEntryPath(raw)?.endsWith('/') ? 'folder' : 'file';
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** Own fields only: what came as JSON has no others. */
-function fieldOf(raw: unknown, name: 'path' | 'type' | 'size' | 'mtime'): unknown {
+function readEntryField(raw: unknown, name: 'path' | 'type' | 'size' | 'mtime'): unknown {
   if (typeof raw !== 'object' || raw === null || !Object.hasOwn(raw, name)) return null;
   return (raw as Record<string, unknown>)[name];
 }
@@ -279,20 +289,20 @@ export type From = 'root' | 'folder';
 
 export interface Grounds {
   readonly root: ProjectRoot | null;
-  readonly allowed: Allowed;
+  readonly allowed: AllowedList;
 }
 
 /** What to make of a path that a client gave back. */
-export type Verdict =
+export type AnswerVerdict =
   | { readonly is: 'seen'; readonly relative: string }
   /** It may not be seen, which the client need not know. */
   | { readonly is: 'hidden' }
   /** It is not below what was asked for, or written to lead elsewhere. */
   | { readonly is: 'outside' };
 
-const hidden: Verdict = { is: 'hidden' };
-const outside: Verdict = { is: 'outside' };
-const leadsElsewhere = new Set<unknown>([
+const hiddenVerdict: AnswerVerdict = { is: 'hidden' };
+const outsideVerdict: AnswerVerdict = { is: 'outside' };
+const outsideKinds = new Set<unknown>([
   'absolute',
   'backslash',
   'drive',
@@ -308,14 +318,14 @@ export function judgedAnswer(
   asked: ClientPath,
   answered: string,
   from: From,
-): Verdict {
+): AnswerVerdict {
   try {
     const relative = relativePath(root, fromRoot(asked, answered, from));
-    if (!isWithin(asked.relative, relative)) return outside;
-    return allowed.refuses(relative) === null ? { is: 'seen', relative } : hidden;
+    if (!isWithinFolder(asked.relative, relative)) return outsideVerdict;
+    return allowed.refuses(relative) === null ? { is: 'seen', relative } : hiddenVerdict;
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    return leadsElsewhere.has(error.details['kind']) ? outside : hidden;
+    return outsideKinds.has(error.details['kind']) ? outsideVerdict : hiddenVerdict;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ClientPath } from '../client-file.ts';
-import { createAllowed, missingOf, relativePath } from './allowed.ts';
+import { createAllowed, findMissingAllowed, relativePath } from './allowed.ts';
 import {
   judgedAnswer,
   judgedListing,
@@ -8,11 +8,11 @@ import {
   type ListingOptions,
   type RawEntries,
 } from './listing.ts';
-import { notAllowed, parseRoot, refused, type Purpose } from './refusal.ts';
+import { notAllowed, parseRoot, oddPathError, type PathPurpose } from './refusal.ts';
 
 export { checkAllowed } from './allowed.ts';
 export type { From, JudgedListing, ListingOptions, RawEnd, RawEntries } from './listing.ts';
-export type { PolicyKind, Purpose } from './refusal.ts';
+export type { PolicyKind, PathPurpose } from './refusal.ts';
 
 export interface PolicyOptions {
   /** The project's folder on the client's machine, as that writes it; null where nobody knows. */
@@ -24,19 +24,19 @@ export interface PolicyOptions {
 }
 
 /** Which of the client's paths may be asked for. A path is text here, about a machine of whatever system. */
-export interface Policy {
+export interface PathPolicy {
   /** The project's folder, without a slash at its end. */
   readonly root: string | null;
   /**
    * Takes a path from the project's folder, or an absolute one below it. One that leads out is `path_refused`, a
    * violation; one inside that is not allowed is `path_not_allowed`, a mistake.
    */
-  judge(path: string, purpose: Purpose): ClientPath;
+  judge(path: string, purpose: PathPurpose): ClientPath;
   /**
    * Takes a path that a client gave back; absolute ones are known as such. Null unless it is what was asked for, or
    * below it, and allowed.
    */
-  judgeAnswer(asked: ClientPath, answered: string, purpose: Purpose, from?: From): ClientPath | null;
+  judgeAnswer(asked: ClientPath, answered: string, purpose: PathPurpose, from?: From): ClientPath | null;
   /** Judges all that a client listed, in turns with other work. */
   judgeListing(asked: ClientPath, entries: RawEntries, options: ListingOptions): Promise<JudgedListing>;
   /** Allowed paths that are not in this folder of this machine, to be warned of. */
@@ -46,7 +46,7 @@ export interface Policy {
 const readSetting = 'filesystem.allowed_paths in its config file, or --client-paths';
 
 /** Fails with `invalid_input` for a root that is none, and with `config_invalid` for an allowed path that is none. */
-export function createPolicy(options: PolicyOptions): Policy {
+export function createPolicy(options: PolicyOptions): PathPolicy {
   const root = options.root === null ? null : parseRoot(options.root);
   const read = createAllowed(options.read, root);
   const allowed = { read, list: options.list === null ? read : createAllowed(options.list, root) };
@@ -59,7 +59,7 @@ export function createPolicy(options: PolicyOptions): Policy {
       const kind = allowed[purpose].refuses(relative);
       if (kind === 'not_allowed')
         throw notAllowed(path, purpose, { allowed: allowed[purpose].paths, setting: settings[purpose] });
-      if (kind === 'hidden') throw refused(kind, path);
+      if (kind === 'hidden') throw oddPathError(kind, path);
       return placed(relative);
     },
     judgeAnswer(asked, answered, purpose, from = 'root') {
@@ -68,7 +68,7 @@ export function createPolicy(options: PolicyOptions): Policy {
     },
     judgeListing: (asked, entries, how) =>
       judgedListing({ root, allowed: allowed.list }, asked, entries, how),
-    missingAllowed: (folder) => missingOf(folder, [allowed.read, allowed.list]),
+    missingAllowed: (folder) => findMissingAllowed(folder, [allowed.read, allowed.list]),
   };
 }
 

@@ -3,7 +3,7 @@ import { posix, win32 } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../../errors.ts';
-import { createPolicy, type Policy } from './policy.ts';
+import { createPolicy, type PathPolicy } from './policy.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
 const pieces = [
@@ -124,7 +124,7 @@ test('long input of every hostile piece is refused or passes, and ends', () => {
 });
 
 /** Anything but a refusal fails the test. */
-function accepted(policy: Policy, path: string, what: 'read' | 'list') {
+function accepted(policy: PathPolicy, path: string, what: 'read' | 'list') {
   try {
     return policy.judge(path, what);
   } catch (error) {

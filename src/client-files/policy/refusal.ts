@@ -2,7 +2,7 @@ import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { RefusalKind } from '../../paths/paths.ts';
 
 /** What no path about the client's machine may hold, beyond what none about ours may. */
-const reasons = {
+const policyReasons = {
   hidden:
     'it is hidden, or in a hidden folder, which must be allowed by name; the operator can add it to filesystem.allowed_paths in its config file or to --client-paths',
   control: 'it holds a control character',
@@ -18,7 +18,7 @@ const reasons = {
   alike: 'it becomes a forbidden path when its characters are normalised; use plain characters',
 } as const;
 
-export type OddKind = keyof typeof reasons;
+export type OddKind = keyof typeof policyReasons;
 
 const fromProject = "name it from the project's folder, such as docs/a.csv";
 /** What `paths/` says of roots, in words for somebody who thinks of a project. */
@@ -50,28 +50,30 @@ const leadsOut: ReadonlySet<string> = new Set<PolicyKind>([
 ]);
 
 /** Far more than anybody has to see, and short enough for a log. */
-const mostShown = 4096;
+const maxRefusedPath = 4096;
 
-export function refused(kind: OddKind, path: string): WorkcrateError {
-  return refusal(path, kind, `The path ${quoted(path)} was refused: ${reasons[kind]}.`);
+export function oddPathError(kind: OddKind, path: string): WorkcrateError {
+  return toPolicyError(path, kind, `The path ${quoteClientPath(path)} was refused: ${policyReasons[kind]}.`);
 }
 
-export type Purpose = 'read' | 'list';
+export type PathPurpose = 'read' | 'list';
 
 /** Tells a model what it can do by itself, and what it can ask for, and of whom: `setting` allows more. */
 export function notAllowed(
   path: string,
-  purpose: Purpose,
+  purpose: PathPurpose,
   { allowed, setting }: { readonly allowed: readonly string[]; readonly setting: string },
 ): WorkcrateError {
   const those =
-    allowed.length === 0 ? 'nothing' : `${allowed.slice(0, 20).map(quoted).join(', ')}, and all below them`;
+    allowed.length === 0
+      ? 'nothing'
+      : `${allowed.slice(0, 20).map(quoteClientPath).join(', ')}, and all below them`;
   const instead =
     purpose === 'list'
       ? ''
       : ' Send any other file with request_upload, then name it in files of execute_code.';
-  const message = `The path ${quoted(path)} is not allowed. Allowed in the project: ${those}.${instead} The operator can allow more with ${setting}.`;
-  return refusal(path, 'not_allowed', message);
+  const message = `The path ${quoteClientPath(path)} is not allowed. Allowed in the project: ${those}.${instead} The operator can allow more with ${setting}.`;
+  return toPolicyError(path, 'not_allowed', message);
 }
 
 /** Whether a path may not be asked for, be it a violation or a mistake. */
@@ -79,29 +81,29 @@ export const isRefusal = (error: unknown): error is WorkcrateError =>
   isWorkcrateError(error, 'path_refused') || isWorkcrateError(error, 'path_not_allowed');
 
 /** Those that were made here. */
-const own = new WeakSet<WorkcrateError>();
+const policyRefusals = new WeakSet<WorkcrateError>();
 
 /** The same refusal, as one of the policy: it knows the path as it was given. */
 export function asRefusal(error: unknown, path: string): unknown {
-  if (!isRefusal(error) || own.has(error)) return error;
+  if (!isRefusal(error) || policyRefusals.has(error)) return error;
   const kind = String(error.details['kind']);
   // A drive stands first. Elsewhere a colon is part of a name, such as `docs/a:b.md`.
-  if (kind === 'drive' && !/^(?:\.?\/)*[a-z]:/i.test(path)) return refused('stream', path);
+  if (kind === 'drive' && !/^(?:\.?\/)*[a-z]:/i.test(path)) return oddPathError('stream', path);
   const words = ownWords[kind];
-  return refusal(
+  return toPolicyError(
     path,
     kind,
-    words === undefined ? error.message : `The path ${quoted(path)} was refused: ${words}.`,
+    words === undefined ? error.message : `The path ${quoteClientPath(path)} was refused: ${words}.`,
   );
 }
 
-function refusal(path: string, kind: string, message: string): WorkcrateError {
-  const details = { kind, path: path.slice(0, mostShown).toWellFormed() };
+function toPolicyError(path: string, kind: string, message: string): WorkcrateError {
+  const details = { kind, path: path.slice(0, maxRefusedPath).toWellFormed() };
   const isViolation = kind === 'backslash' ? leadsOutOnWindows(path) : leadsOut.has(kind);
   const error = isViolation
     ? new WorkcrateError('path_refused', `SecurityError: ${message}`, { details })
     : new WorkcrateError('path_not_allowed', message, { details });
-  own.add(error);
+  policyRefusals.add(error);
   return error;
 }
 
@@ -110,7 +112,7 @@ const leadsOutOnWindows = (path: string): boolean =>
   path.startsWith('\\') || path.split(/[/\\]/).some((name) => name.trim() === '..');
 
 /** Escaped and cut, so that a hostile path can neither forge a line nor fill a log. */
-function quoted(path: string): string {
+function quoteClientPath(path: string): string {
   const start = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   return JSON.stringify(start).replace(/[\p{Cf}\p{Zl}\p{Zp}\x7f-\x9f]/gu, (mark) => {
     return `\\u${mark.codePointAt(0)?.toString(16).padStart(4, '0')}`;
@@ -126,13 +128,13 @@ export interface ProjectRoot {
   join(relative: string): string;
 }
 
-const mostLength = 4096;
+const maxRootLength = 4096;
 
 /** An absolute path of POSIX, a drive's or a share's. The root of a whole filesystem is no project. */
 export function parseRoot(text: string): ProjectRoot {
   const isWindows = /^(?:[a-z]:[/\\]|\\\\[^/\\])/i.test(text);
-  const root = (isWindows ? slashed(text) : text).replace(/(?<!\/)\/+$/, '');
-  if (text.length > mostLength || !isFolder(root, isWindows)) throw notARoot();
+  const root = (isWindows ? toForwardSlashes(text) : text).replace(/(?<!\/)\/+$/, '');
+  if (text.length > maxRootLength || !isBelowFileSystemRoot(root, isWindows)) throw notARoot();
   return isWindows ? windowsRoot(root) : posixRoot(root);
 }
 
@@ -150,13 +152,13 @@ function windowsRoot(root: string): ProjectRoot {
   return {
     text,
     // Long ones are refused anyway.
-    after: (path) => (path.length > 2 * mostLength ? null : restAfter(root, slashed(path))),
+    after: (path) => (path.length > 2 * maxRootLength ? null : restAfter(root, toForwardSlashes(path))),
     join: (relative) => (relative === '' ? text : `${text}\\${relative.replaceAll('/', '\\')}`),
   };
 }
 
 /** Letter by letter, but for that of a drive, which programs write as they like. */
-const slashed = (path: string): string =>
+const toForwardSlashes = (path: string): string =>
   path.replaceAll('\\', '/').replace(/^[a-z]:/, (drive) => drive.toUpperCase());
 
 function restAfter(root: string, path: string): string | null {
@@ -164,7 +166,7 @@ function restAfter(root: string, path: string): string | null {
   return path.startsWith(`${root}/`) ? path.slice(root.length + 1) : null;
 }
 
-function isFolder(root: string, isWindows: boolean): boolean {
+function isBelowFileSystemRoot(root: string, isWindows: boolean): boolean {
   const below = isWindows
     ? /^(?:[A-Z]:|\/\/[^/]+\/[^/]+)\/(.+)$/s.exec(root)?.[1]
     : /^\/(.+)$/s.exec(root)?.[1];
@@ -178,7 +180,7 @@ const notARoot = () =>
     'The project\'s folder has to be an absolute path without "..", and not the root of a filesystem. Name the folder that the project lies in.',
   );
 
-interface Form {
+interface OddForm {
   readonly kind: OddKind;
   readonly form: RegExp;
   /** Whether a path that takes this form once its characters are made plain is refused too. */
@@ -193,7 +195,7 @@ const device =
  * has is not known, so that the rules of all of them hold. Brackets are left: frameworks name files `[id].ts`. So are
  * `：` and `？`, which are honest in Chinese and Japanese, and lead to no other folder where they are taken for plain ones.
  */
-const oddForms: readonly Form[] = [
+const oddForms: readonly OddForm[] = [
   { kind: 'control', form: /[\p{Cc}\p{Zl}\p{Zp}]/u, plain: false },
   // HFS+ leaves some of them out when it compares names. A heart may be a red one.
   {
@@ -217,23 +219,23 @@ const oddForms: readonly Form[] = [
  * Whether a path is short, and of nothing but letters, digits, `_` and `-`, with single dots and slashes between them.
  * Most of a long listing are, and there is nothing in them to be decoded or normalised.
  */
-export const isPlain = (path: string): boolean => /^(?=.{1,255}$)[\w-]+(?:[./][\w-]+)*$/.test(path);
+export const isPlainPath = (path: string): boolean => /^(?=.{1,255}$)[\w-]+(?:[./][\w-]+)*$/.test(path);
 
 /** Why a path of names with single slashes between them may not be asked for. */
 export function oddKind(path: string): OddKind | null {
-  if (isPlain(path)) return device.test(path) ? 'device' : null;
+  if (isPlainPath(path)) return device.test(path) ? 'device' : null;
   const odd = oddForms.find(({ form }) => form.test(path));
   return odd?.kind ?? (isSeenThrough(path) ? 'alike' : null);
 }
 
-export const hiddenIn = (path: string): boolean => path.startsWith('.') || path.includes('/.');
+export const hasHiddenName = (path: string): boolean => path.startsWith('.') || path.includes('/.');
 
 /** Whether a path takes an odd form, or a name becomes a hidden one, once its characters are made plain. */
 function isSeenThrough(path: string): boolean {
   const made = path.replace(/(?<=^|\/)[\u0701\u0702\u3002\ua4f8\ua60e]/g, '.').normalize('NFKC');
   if (made === path) return false;
   if (oddForms.some(({ form, plain }) => plain && form.test(made))) return true;
-  return hiddenIn(made) && countHidden(made) > countHidden(path);
+  return hasHiddenName(made) && countHidden(made) > countHidden(path);
 }
 
-const countHidden = (path: string): number => path.split('/').filter(hiddenIn).length;
+const countHidden = (path: string): number => path.split('/').filter(hasHiddenName).length;

@@ -9,8 +9,8 @@ import { createUploads } from '../../links/links.ts';
 import { openUploads } from '../../links/open-uploads.ts';
 import { createLog } from '../../observability/log.ts';
 import { memoryStorage } from '../../storage/memory.ts';
-import type { Errand } from './file-request.ts';
-import { createAwaited, type Came } from './pending-uploads.ts';
+import type { FileRequest } from './file-request.ts';
+import { createAwaited, type ReceivedFile } from './pending-uploads.ts';
 
 const postgres = await findPostgres();
 const backends = {
@@ -20,7 +20,7 @@ const backends = {
 const quotas = { userBytes: 1e9, userFiles: 1e6, totalBytes: 1e9, totalFiles: 1e6 };
 const ann: Caller = { user: 'ann' };
 
-const errandOf = (path: string, more: Partial<Errand> = {}): Errand => ({
+const errandOf = (path: string, more: Partial<FileRequest> = {}): FileRequest => ({
   operation: 'read',
   path: { relative: path, absolute: null },
   root: null,
@@ -33,13 +33,13 @@ const errandOf = (path: string, more: Partial<Errand> = {}): Errand => ({
   ...more,
 });
 
-async function textOf({ read }: Came): Promise<string> {
+async function textOf({ read }: ReceivedFile): Promise<string> {
   const parts: Buffer[] = [];
   for await (const chunk of read()) parts.push(Buffer.from(chunk));
   return Buffer.concat(parts).toString();
 }
 
-const keptTextOf = (came: Came): Promise<string> => {
+const keptTextOf = (came: ReceivedFile): Promise<string> => {
   came.keep();
   return textOf(came);
 };
@@ -203,7 +203,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       await room.send(second.token, 'earlier');
       room.time.now += 1;
       await room.send(first.token, 'later');
-      const rungAndText = async (came: Came) => `${came.rung} ${await textOf(came)}`;
+      const rungAndText = async (came: ReceivedFile) => `${came.rung} ${await textOf(came)}`;
       assert.equal(await other.taking(ann, errand, rungAndText), 'upload later');
       assert.equal(await room.awaited.taking(ann, errand, rungAndText), null);
       assert.deepEqual(await room.stored(), []);

@@ -1,36 +1,38 @@
 import { isUtf8 } from 'node:buffer';
 import { WorkcrateError } from '../../errors.ts';
 import type { RawEnd } from '../policy/policy.ts';
-import type { Errand, RawEntry } from './file-request.ts';
+import type { FileRequest, RawEntry } from './file-request.ts';
 
 /** Quotes anything for sh: within single quotes, nothing but their end means anything. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+export const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** Begins with `./`, so that no name passes for an option or for standard input. */
-const below = (relative: string): string => quoted(relative === '' ? '.' : `./${relative}`);
+const toRelativeArgument = (relative: string): string =>
+  quoteForShell(relative === '' ? '.' : `./${relative}`);
 
 /** `-g`, since curl would take braces and brackets in a name for a list of names. */
-const send = (from: string, url: string): string => `curl -sS --fail-with-body -g -T ${from} ${quoted(url)}`;
+const buildCurlCommand = (from: string, url: string): string =>
+  `curl -sS --fail-with-body -g -T ${from} ${quoteForShell(url)}`;
 
 /** Goes before what is done only where a condition holds: a command that does nothing says why. */
-const where = (condition: string, unless: string): string =>
-  `{ ${condition} || { echo ${quoted(`Nothing was sent: ${unless}`)} >&2; false; }; } && `;
+const guardCommand = (condition: string, unless: string): string =>
+  `{ ${condition} || { echo ${quoteForShell(`Nothing was sent: ${unless}`)} >&2; false; }; } && `;
 
 /** For sh in the project's folder: sends one file. A folder would go as an empty file, and a pipe would never end. */
-export function sendFile({ path }: Errand, url: string): string {
-  const file = below(path.relative);
+export function sendFile({ path }: FileRequest, url: string): string {
+  const file = toRelativeArgument(path.relative);
   const folder = path.relative.split('/').slice(0, -1).join('/');
   const isFile = `${isItself(folder)}[ -f ${file} ] && [ ! -L ${file} ]`;
-  return `${where(isFile, noneHere('file'))}${send(file, url)}`;
+  return `${guardCommand(isFile, noneHere('file'))}${buildCurlCommand(file, url)}`;
 }
 
 /** For sh in the project's folder: sends what stands in a folder, by GNU find or, where that is not, by Python. */
-export function sendListing(errand: Errand, url: string): string {
-  const folder = below(errand.path.relative);
+export function sendListing(errand: FileRequest, url: string): string {
+  const folder = toRelativeArgument(errand.path.relative);
   const isFolder = `${isItself(errand.path.relative)}[ -d ${folder} ] && [ ! -L ${folder} ]`;
   const canList = `${hasFind} || command -v python3 >/dev/null`;
   const lister = `{ if ${hasFind}; then ${byFind(errand)}; else ${byPython(errand)}; fi; }`;
-  return `${where(isFolder, noneHere('folder'))}${where(canList, noLister)}${lister} | ${send('-', url)}`;
+  return `${guardCommand(isFolder, noneHere('folder'))}${guardCommand(canList, noLister)}${lister} | ${buildCurlCommand('-', url)}`;
 }
 
 const noneHere = (what: string): string =>
@@ -44,14 +46,14 @@ const hasFind = "find . -maxdepth 0 -printf '' 2>/dev/null";
 /** True in sh where no link stands in the path of a folder: what it leads to was not judged. */
 function isItself(folder: string): string {
   if (folder === '') return '';
-  return `[ "$(cd -P ${below(folder)} && pwd -P)" = "$(pwd -P)"${quoted(`/${folder}`)} ] && `;
+  return `[ "$(cd -P ${toRelativeArgument(folder)} && pwd -P)" = "$(pwd -P)"${quoteForShell(`/${folder}`)} ] && `;
 }
 
 /** Ends records with NUL, the one character that no name can hold. The last is written only if all went well. */
-function byFind({ path, recursive, pattern }: Errand): string {
+function byFind({ path, recursive, pattern }: FileRequest): string {
   const depth = recursive ? '' : ' -maxdepth 1';
-  const name = plainPattern(pattern) === null ? '' : ` -name ${quoted(pattern!)}`;
-  return `find ${below(path.relative)} -mindepth 1${depth}${name} -printf '%y\\t%s\\t%T@\\t%P\\0' && printf '%s\\0' ${quoted(endRecord)}`;
+  const name = plainPattern(pattern) === null ? '' : ` -name ${quoteForShell(pattern!)}`;
+  return `find ${toRelativeArgument(path.relative)} -mindepth 1${depth}${name} -printf '%y\\t%s\\t%T@\\t%P\\0' && printf '%s\\0' ${quoteForShell(endRecord)}`;
 }
 
 /** A pattern that find means as we do; any other is applied here alone. */
@@ -75,15 +77,15 @@ def walk(folder, prefix):
 walk(sys.argv[1], "")
 if whole: print(json.dumps({"end": True}))`;
 
-const byPython = ({ path, recursive }: Errand): string =>
-  `python3 -c ${quoted(script)} ${below(path.relative)} ${recursive ? 'all' : 'one'}`;
+const byPython = ({ path, recursive }: FileRequest): string =>
+  `python3 -c ${quoteForShell(script)} ${toRelativeArgument(path.relative)} ${recursive ? 'all' : 'one'}`;
 
 const mostRecord = 32 * 1024;
 
 /** What ends a record: find writes NULs, all others line feeds. Which of them it is shows in the first record. */
 const enders = { find: 0, lines: 10 };
 
-type Form = keyof typeof enders;
+type ListingForm = keyof typeof enders;
 
 /** The last record of a whole listing. Without it, a command that failed half way could not be told from one that did not. */
 export const endRecord = '{"end":true}';
@@ -103,12 +105,12 @@ export async function* listingFrom(
   { isWhole }: ListingTextOptions,
 ): AsyncGenerator<RawEntry | null, RawEnd> {
   let [rest, hasEnded] = [Buffer.alloc(0), isWhole];
-  let form: Form | null = null;
+  let form: ListingForm | null = null;
   for await (const chunk of chunks) {
     const bytes = Buffer.concat([rest, chunk]);
     let start = form === null ? markLength(bytes) : 0;
-    form ??= formOf(bytes);
-    for (let end = next(bytes, form, start); end !== -1; end = next(bytes, form, start)) {
+    form ??= detectListingForm(bytes);
+    for (let end = findRecordEnd(bytes, form, start); end !== -1; end = findRecordEnd(bytes, form, start)) {
       const entry = entryFrom(bytes.subarray(start, end), form!);
       start = end + 1;
       if (entry === 'end') hasEnded = true;
@@ -123,11 +125,11 @@ export async function* listingFrom(
   return { end: hasEnded || last === 'end' ? 'whole' : 'unknown', hidden: 0 };
 }
 
-const next = (bytes: Buffer, form: Form | null, from: number): number =>
+const findRecordEnd = (bytes: Buffer, form: ListingForm | null, from: number): number =>
   form === null ? -1 : bytes.indexOf(enders[form], from);
 
 /** A line in a name must not end the record of find that holds it, so the tabs of find are looked for. */
-function formOf(bytes: Buffer): Form | null {
+function detectListingForm(bytes: Buffer): ListingForm | null {
   if (isFromFind(bytes)) return bytes.includes(enders.find) ? 'find' : null;
   return bytes.includes(enders.lines) ? 'lines' : null;
 }
@@ -149,12 +151,12 @@ function markLength(bytes: Buffer): number {
 }
 
 /** Lines may lack the last line feed. What find wrote was cut off there, and may be half a name. */
-function lastFrom(rest: Buffer, form: Form | null): RawEntry | 'end' | null {
+function lastFrom(rest: Buffer, form: ListingForm | null): RawEntry | 'end' | null {
   if (form === 'find' || (form === null && isFromFind(rest))) return null;
   return entryFrom(rest.subarray(form === null ? markLength(rest) : 0), 'lines');
 }
 
-function entryFrom(record: Buffer, form: Form): RawEntry | 'end' | null {
+function entryFrom(record: Buffer, form: ListingForm): RawEntry | 'end' | null {
   // No string can name it again.
   if (!isUtf8(record)) return null;
   const text = record.toString('utf8');
@@ -171,14 +173,14 @@ function entryFrom(record: Buffer, form: Form): RawEntry | 'end' | null {
   return path.endsWith('/') ? entry(path.slice(0, -1), 'folder', null, null) : entry(path, null, null, null);
 }
 
-type Parts = Record<string, string>;
+type RecordParts = Record<string, string>;
 
-const kinds: Readonly<Record<string, string>> = { f: 'file', d: 'folder', l: 'link' };
+const findTypes: Readonly<Record<string, string>> = { f: 'file', d: 'folder', l: 'link' };
 
-const fromFind = ({ type, size, seconds, path }: Parts): RawEntry =>
-  entry(path!, kinds[type!] ?? 'other', Number(size), Number(seconds) * 1000);
+const fromFind = ({ type, size, seconds, path }: RecordParts): RawEntry =>
+  entry(path!, findTypes[type!] ?? 'other', Number(size), Number(seconds) * 1000);
 
-function fromWords({ type, size, mtime, path }: Parts): RawEntry {
+function fromWords({ type, size, mtime, path }: RecordParts): RawEntry {
   const time = /^\d+$/.test(mtime!) ? Number(mtime) : Date.parse(mtime!);
   return entry(path!, type!, size === '-' ? null : Number(size), Number.isNaN(time) ? null : time);
 }
@@ -187,14 +189,14 @@ function fromJson(line: string): RawEntry | 'end' | null {
   try {
     const { path, type, size, mtime, end } = JSON.parse(line) as Record<string, unknown>;
     if (typeof path !== 'string') return end === true ? 'end' : null;
-    return entry(path, typeof type === 'string' ? type : null, numberIn(size), numberIn(mtime));
+    return entry(path, typeof type === 'string' ? type : null, toFiniteNumber(size), toFiniteNumber(mtime));
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;
   }
 }
 
-const numberIn = (value: unknown): number | null =>
+const toFiniteNumber = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;
 
 const entry = (path: string, type: string | null, size: number | null, mtime: number | null): RawEntry => ({

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createPolicy } from '../policy/policy.ts';
 import { listDirectly, openDirectly } from './direct.ts';
-import type { Errand } from './file-request.ts';
+import type { FileRequest } from './file-request.ts';
 
 function project() {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'workcrate-direct-')));
   mkdirSync(join(root, 'docs'));
   const policy = createPolicy({ root, read: null, list: null });
-  const errandTo = (path: string, recursive = false): Errand => ({
+  const errandTo = (path: string, recursive = false): FileRequest => ({
     operation: 'list',
     path: policy.judge(path, 'list'),
     root,

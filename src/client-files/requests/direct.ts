@@ -10,33 +10,38 @@ import {
   type OpenFile,
   type FolderRoot,
 } from '../../paths/paths.ts';
-import type { Policy, Purpose, RawEnd } from '../policy/policy.ts';
-import { mayNot, noFile, noFolder, notThere } from './failures.ts';
-import type { Errand, RawEntry } from './file-request.ts';
+import type { PathPolicy, PathPurpose, RawEnd } from '../policy/policy.ts';
+import { mayNot, noFile, noFolder, clientPathNotFoundError } from './failures.ts';
+import type { FileRequest, RawEntry } from './file-request.ts';
 
 /** Where a path leads when its links are followed, judged there once more. */
-interface Place {
+interface DirectLocation {
   readonly root: FolderRoot;
   readonly path: Components;
 }
 
-const mostLooked = 1_000_000;
-const mostDepth = 64;
+const maxDirectEntries = 1_000_000;
+const maxDirectDepth = 64;
 
 /** A file of the client's on this machine, held open. */
-export function openDirectly(errand: Errand, policy: Policy): OpenFile {
-  return explained(errand, () => {
-    const { root, path } = placeOf(errand, policy, 'read');
+export function openDirectly(errand: FileRequest, policy: PathPolicy): OpenFile {
+  return withDirectErrors(errand, () => {
+    const { root, path } = locateDirectly(errand, policy, 'read');
     return root.open(path);
   });
 }
 
 /** What stands in a folder of the client's on this machine, links as links. Others get their turn in between. */
-export async function* listDirectly(errand: Errand, policy: Policy): AsyncGenerator<RawEntry, RawEnd> {
-  const { root, path } = explained(errand, () => placeOf(errand, policy, 'list'));
-  const depth = errand.recursive ? mostDepth : 0;
-  const found = explained(errand, () => root.tree(path, { mostEntries: mostLooked, mostDepth: depth }));
-  const next = () => explained(errand, () => found.next());
+export async function* listDirectly(
+  errand: FileRequest,
+  policy: PathPolicy,
+): AsyncGenerator<RawEntry, RawEnd> {
+  const { root, path } = withDirectErrors(errand, () => locateDirectly(errand, policy, 'list'));
+  const depth = errand.recursive ? maxDirectDepth : 0;
+  const found = withDirectErrors(errand, () =>
+    root.tree(path, { mostEntries: maxDirectEntries, mostDepth: depth }),
+  );
+  const next = () => withDirectErrors(errand, () => found.next());
   let count = 0;
   let step = next();
   for (; !step.done; step = next()) {
@@ -56,9 +61,13 @@ export async function* listDirectly(errand: Errand, policy: Policy): AsyncGenera
  * Links are followed first, then what they lead to is judged, and opened below the project without following any: so
  * neither a link nor an exchange of something for one leads to what is not allowed.
  */
-function placeOf({ root, path }: Errand, policy: Policy, purpose: Purpose): Place {
+function locateDirectly(
+  { root, path }: FileRequest,
+  policy: PathPolicy,
+  purpose: PathPurpose,
+): DirectLocation {
   const directory = realpathSync(root!);
-  const judged = policy.judge(followed(directory, path.relative) || '.', purpose).relative;
+  const judged = policy.judge(followLinks(directory, path.relative) || '.', purpose).relative;
   return {
     root: openBelow(directory, { links: 'refuse' }),
     path: judged === '' ? here : parsePath(judged),
@@ -66,14 +75,14 @@ function placeOf({ root, path }: Errand, policy: Policy, purpose: Purpose): Plac
 }
 
 /** As the client would have said it. */
-function explained<T>(errand: Errand, act: () => T): T {
+function withDirectErrors<T>(errand: FileRequest, act: () => T): T {
   const { relative: path } = errand.path;
   try {
     return act();
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === 'ENOENT' || errno === 'ENOTDIR' || isWorkcrateError(error, 'path_not_found'))
-      throw notThere(path, 'server');
+      throw clientPathNotFoundError(path, 'server');
     if (errno === 'EACCES' || errno === 'EPERM' || isRefused(error, 'denied'))
       throw mayNot(path, 'permission was denied');
     if (errno === 'ENAMETOOLONG' || isRefused(error, 'too_long'))
@@ -87,14 +96,14 @@ function explained<T>(errand: Errand, act: () => T): T {
 const isRefused = (error: unknown, kind: string): boolean =>
   isWorkcrateError(error, 'path_refused') && error.details['kind'] === kind;
 
-const mostLinks = 40;
+const maxDirectLinks = 40;
 
 /**
  * Where a path below a folder leads when its links are followed, from that folder on. A link that leads out is refused
  * without a look at what is there. What is exchanged meanwhile is for whoever opens the place to refuse.
  */
-export function followed(folder: string, path: string): string {
-  const ahead = namesIn(path);
+export function followLinks(folder: string, path: string): string {
+  const ahead = splitPathNames(path);
   let [passed, links]: [string[], number] = [[], 0];
   for (let name = ahead.shift(); name !== undefined; name = ahead.shift()) {
     if (name === '..') {
@@ -106,15 +115,15 @@ export function followed(folder: string, path: string): string {
       passed.push(name);
       continue;
     }
-    if (++links > mostLinks) throw astray('link_loop', path);
-    const target = targetOf(place, path);
+    if (++links > maxDirectLinks) throw astray('link_loop', path);
+    const target = readDirectLink(place, path);
     if (isAbsolute(target)) passed = [];
-    ahead.unshift(...(isAbsolute(target) ? namesAfter(folder, target, path) : namesIn(target)));
+    ahead.unshift(...(isAbsolute(target) ? namesAfter(folder, target, path) : splitPathNames(target)));
   }
   return passed.join('/');
 }
 
-function targetOf(place: string, path: string): string {
+function readDirectLink(place: string, path: string): string {
   try {
     return readlinkSync(place);
   } catch (error) {
@@ -126,21 +135,21 @@ function targetOf(place: string, path: string): string {
 
 /** Name by name and nothing folded: what `..` means behind a link shows only once that is followed. */
 function namesAfter(folder: string, target: string, path: string): string[] {
-  const [above, names] = [namesIn(folder), namesIn(target)];
+  const [above, names] = [splitPathNames(folder), splitPathNames(target)];
   if (!above.every((name, at) => names[at] === name)) throw astray('link', path);
   return names.slice(above.length);
 }
 
-const namesIn = (path: string): string[] =>
+const splitPathNames = (path: string): string[] =>
   path.split(sep === '/' ? '/' : /[/\\]/).filter((name) => name !== '' && name !== '.');
 
-const reasons = {
+const directFailureReasons = {
   link: 'it leads through a link to elsewhere',
   link_loop: 'its links form a loop',
   changed: 'it was replaced during the check; call again',
 };
 
-const astray = (kind: keyof typeof reasons, path: string): WorkcrateError =>
-  new WorkcrateError('path_refused', `SecurityError: The path was refused: ${reasons[kind]}.`, {
+const astray = (kind: keyof typeof directFailureReasons, path: string): WorkcrateError =>
+  new WorkcrateError('path_refused', `SecurityError: The path was refused: ${directFailureReasons[kind]}.`, {
     details: { kind, path },
   });

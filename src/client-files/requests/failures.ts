@@ -7,31 +7,34 @@ import { createPolicy, type AllowedPaths } from '../policy/policy.ts';
 /** The failures of asking a client (E6), each with what can be done about it. */
 
 /** `seenBy` is who looked for it. */
-export const notThere = (path: string, seenBy: 'client' | 'server'): WorkcrateError =>
+export const clientPathNotFoundError = (path: string, seenBy: 'client' | 'server'): WorkcrateError =>
   new WorkcrateError(
     'path_not_found',
-    `${seenBy === 'client' ? 'The client says that there is no' : 'There is no'} ${shown(path)} in the project. list_client_directory shows what there is.`,
+    `${seenBy === 'client' ? 'The client says that there is no' : 'There is no'} ${quoteRequestedPath(path)} in the project. list_client_directory shows what there is.`,
   );
 
 export const noFile = (path: string): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
-    `${shown(path)} is a folder or another thing that is not a file. Name a file; list_client_directory shows them.`,
+    `${quoteRequestedPath(path)} is a folder or another thing that is not a file. Name a file; list_client_directory shows them.`,
   );
 
 export const noFolder = (path: string): WorkcrateError =>
-  new WorkcrateError('invalid_input', `${shown(path)} is not a folder. Read it with read_client_file.`);
+  new WorkcrateError(
+    'invalid_input',
+    `${quoteRequestedPath(path)} is not a folder. Read it with read_client_file.`,
+  );
 
 export const mayNot = (path: string, why: string): WorkcrateError =>
   new WorkcrateError(
     'client_refused',
-    `${shown(path)} was not sent: ${why}. Ask the user, call again with via: "upload", or paste what is needed with guide_cache_file.`,
+    `${quoteRequestedPath(path)} was not sent: ${why}. Ask the user, call again with via: "upload", or paste what is needed with guide_cache_file.`,
   );
 
 export const tooLate = (path: string, timeoutMs: number): WorkcrateError =>
   new WorkcrateError(
     'client_timeout',
-    `${shown(path)} did not arrive within ${Math.ceil(timeoutMs / 1000)} seconds. ` +
+    `${quoteRequestedPath(path)} did not arrive within ${Math.ceil(timeoutMs / 1000)} seconds. ` +
       'Call again, or use via: "upload", which does not wait for a person.',
   );
 
@@ -51,14 +54,14 @@ export const otherQuestion = (): WorkcrateError =>
 export const tooLargeFor = (rung: string, path: string, most: number): WorkcrateError =>
   new WorkcrateError(
     'too_large',
-    `${shown(path)} is larger than the ${formatBytes(most)} that ${rung} can send. Call again with via: "upload".`,
+    `${quoteRequestedPath(path)} is larger than the ${formatBytes(most)} that ${rung} can send. Call again with via: "upload".`,
     { details: { limit: most } },
   );
 
 /** Names of strangers are shown without what could pass for other text. */
-const shown = (path: string): string => JSON.stringify(path.slice(0, 200));
+const quoteRequestedPath = (path: string): string => JSON.stringify(path.slice(0, 200));
 
-const mostNamed = 20;
+const maxNamedPaths = 20;
 
 /** Warns of allowed paths that are in none of some folders of this machine, once for each folder. */
 export function createMissingWarning(
@@ -73,7 +76,10 @@ export function createMissingWarning(
     const [first = [], ...others] = folders.map(missingIn);
     const missing = first.filter((path) => others.every((one) => one.includes(path)));
     if (missing.length === 0) return;
-    log.warn('bridge.allowed_missing', { root: folders.join(', '), missing: missing.slice(0, mostNamed) });
+    log.warn('bridge.allowed_missing', {
+      root: folders.join(', '),
+      missing: missing.slice(0, maxNamedPaths),
+    });
   };
 }
 
@@ -81,7 +87,7 @@ export function createMissingWarning(
  * A project, seen from where: what a client on this machine gave is not for one elsewhere that names the same folder,
  * which is only what it says.
  */
-export const placeOf = (
+export const describeClientMachine = (
   root: string | null,
   { sharesMachine }: Pick<ToolContext, 'sharesMachine'>,
 ): string | null => (sharesMachine ? `here\0${root ?? ''}` : root);

@@ -2,11 +2,11 @@ import type { ClientCapabilities } from '@modelcontextprotocol/server';
 import type { ToolContext } from '../../mcp/tool.ts';
 import type { ClientPath, Rung } from '../client-file.ts';
 import type { From } from '../policy/policy.ts';
-import type { Came } from './pending-uploads.ts';
+import type { ReceivedFile } from './pending-uploads.ts';
 import type { Subject } from './questions.ts';
 
 /** What is to be had of a client, after its path was judged. */
-export interface Errand {
+export interface FileRequest {
   readonly operation: 'read' | 'list';
   readonly path: ClientPath;
   /** The client's project folder; null where nobody told. */
@@ -50,18 +50,18 @@ export interface Offer {
 
 export const isOffer = (answer: object): answer is Offer => 'offer' in answer;
 
-export type ErrandKey = Pick<Errand, 'operation' | 'path' | 'place' | 'recursive' | 'pattern'>;
+export type FileRequestKey = Pick<FileRequest, 'operation' | 'path' | 'place' | 'recursive' | 'pattern'>;
 
 /** Tells errands of a user apart of which one has nothing to say about the other. */
-export function keyOf({ operation, path, place, recursive, pattern }: ErrandKey): string {
+export function toRequestKey({ operation, path, place, recursive, pattern }: FileRequestKey): string {
   return JSON.stringify([place, operation, path.relative, recursive, pattern]);
 }
 
 /** The last name of a path, for people to read. */
-export const nameOf = (path: ClientPath): string => path.relative.split('/').at(-1) || 'project';
+export const getRequestName = (path: ClientPath): string => path.relative.split('/').at(-1) || 'project';
 
 /** How something came, and what was said of it. */
-export interface Source {
+export interface AnswerSource {
   readonly rung: Rung;
   /** From where on the paths of a listing are told. */
   readonly from: From;
@@ -70,21 +70,21 @@ export interface Source {
   /** Of what was typed: it is text, and in no other. */
   readonly encoding: string | null;
   /** Where it came as a stored file, which goes unless it is kept. */
-  readonly stored: Pick<Came, 'file' | 'keep'> | null;
+  readonly stored: Pick<ReceivedFile, 'file' | 'keep'> | null;
 }
 
 /** What is done with that which came. It gets it once. */
-export type Use<T> = (chunks: AsyncIterable<Uint8Array>, source: Source) => Promise<T>;
+export type UseAnswer<T> = (chunks: AsyncIterable<Uint8Array>, source: AnswerSource) => Promise<T>;
 
 /** How an answer is had: from what came, or from another call that had it meanwhile. */
 export interface Taking<T> {
-  readonly use: Use<T>;
+  readonly use: UseAnswer<T>;
   readonly meanwhile: () => T | null;
 }
 
 /** An errand and the call that it is run for. */
 export interface Trip {
-  readonly errand: Errand;
+  readonly errand: FileRequest;
   readonly subject: Subject;
   readonly context: ToolContext;
 }
@@ -92,14 +92,18 @@ export interface Trip {
 /** What can come by a form, or by a model that types it. */
 export const mostTyped = 64 * 1024;
 
-export interface Footing {
+export interface ClientFooting {
   readonly capabilities: ClientCapabilities;
   /** Whether this process can read the client's project itself, and knows where it is. */
   readonly sharesProject: boolean;
 }
 
 /** Whether a rung can bear an errand at all. */
-export function bears(rung: Rung, errand: Errand, { capabilities, sharesProject }: Footing): boolean {
+export function bears(
+  rung: Rung,
+  errand: FileRequest,
+  { capabilities, sharesProject }: ClientFooting,
+): boolean {
   const { elicitation, sampling } = capabilities;
   const isSmall = errand.size === null || errand.size <= mostTyped;
   switch (rung) {
@@ -121,8 +125,8 @@ const hasForms = ({ form, url }: NonNullable<ClientCapabilities['elicitation']>)
   form !== undefined || url === undefined;
 
 /** In this order, since a person at a page is surer than a model that retypes a file. */
-const asking = ['url', 'form', 'sampling'] as const;
+const askingMethods = ['url', 'form', 'sampling'] as const;
 
 /** The way that is taken where nobody chose one: the client is asked where it can be, else its agent's shell sends. */
-export const usualRung = (errand: Errand, footing: Footing): Rung =>
-  asking.find((rung) => bears(rung, errand, footing)) ?? 'upload';
+export const usualRung = (errand: FileRequest, footing: ClientFooting): Rung =>
+  askingMethods.find((rung) => bears(rung, errand, footing)) ?? 'upload';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { WorkcrateError } from '../../errors.ts';
-import { quoted } from './commands.ts';
+import { quoteForShell } from './commands.ts';
 
 interface Challenge {
   readonly file: string;
@@ -15,32 +15,35 @@ interface Challenge {
 
 const challengeMs = 10 * 60_000;
 const provenMs = 60 * 60_000;
-const mostOpen = 100;
+const maxOpenChallenges = 100;
 const mostProven = 1000;
 
-const prefix = 'workcrate-proof-';
+const challengePrefix = 'workcrate-proof-';
 
-export type Proofs = ReturnType<typeof createProofs>;
+export type FilesystemChallenges = ReturnType<typeof createFilesystemChallenges>;
 
 /**
  * Whether a client sees the files that this process sees: it has to say what stands in a file that only its own user
  * can read. A pipe alone proves nothing, since its other end may be a container or another machine.
  */
-export function createProofs({ clock, folder = tmpdir() }: { clock: Clock; folder?: string }) {
-  const challenges = new BoundedMap<string, Challenge>({ mostEntries: mostOpen, onEvict: removeFile });
+export function createFilesystemChallenges({ clock, folder = tmpdir() }: { clock: Clock; folder?: string }) {
+  const challenges = new BoundedMap<string, Challenge>({
+    mostEntries: maxOpenChallenges,
+    onEvict: removeChallengeFile,
+  });
   const proven = new BoundedMap<string, number>({ mostEntries: mostProven });
   const keyOf = (user: string, root: string): string => JSON.stringify([user, root]);
 
   function drop(key: string): void {
     const challenge = challenges.get(key);
-    if (challenge) removeFile(challenge);
+    if (challenge) removeChallengeFile(challenge);
     challenges.delete(key);
   }
 
   function make(key: string): Challenge {
     drop(key);
     sweep(folder, clock() - challengeMs);
-    const file = join(folder, `${prefix}${randomBytes(12).toString('hex')}`);
+    const file = join(folder, `${challengePrefix}${randomBytes(12).toString('hex')}`);
     const secret = randomBytes(24).toString('base64url');
     writeFileSync(file, secret, { flag: 'wx', mode: 0o600 });
     const challenge = { file, secret, until: clock() + challengeMs };
@@ -56,7 +59,7 @@ export function createProofs({ clock, folder = tmpdir() }: { clock: Clock; folde
       const key = keyOf(user, root);
       const open = challenges.get(key);
       const { file, until } = open && open.until > clock() ? open : make(key);
-      return { command: `cat ${quoted(file)}`, until };
+      return { command: `cat ${quoteForShell(file)}`, until };
     },
 
     /** Takes a proof, once. A wrong one ends the challenge, so nobody can try for long. */
@@ -64,7 +67,7 @@ export function createProofs({ clock, folder = tmpdir() }: { clock: Clock; folde
       const key = keyOf(user, root);
       const open = challenges.get(key);
       drop(key);
-      if (!open || open.until <= clock() || !isSame(open.secret, proof.trim())) throw wrongProof();
+      if (!open || open.until <= clock() || !isSameSecret(open.secret, proof.trim())) throw wrongProof();
       proven.set(key, clock() + provenMs);
     },
 
@@ -74,11 +77,11 @@ export function createProofs({ clock, folder = tmpdir() }: { clock: Clock; folde
   };
 }
 
-const removeFile = ({ file }: Challenge): void => rmSync(file, { force: true });
+const removeChallengeFile = ({ file }: Challenge): void => rmSync(file, { force: true });
 
 /** What a process that was killed left behind. */
 function sweep(folder: string, before: number): void {
-  for (const name of readdirSync(folder).filter((each) => each.startsWith(prefix))) {
+  for (const name of readdirSync(folder).filter((each) => each.startsWith(challengePrefix))) {
     const file = join(folder, name);
     const stats = lstatSync(file, { throwIfNoEntry: false });
     if (stats?.isFile() && stats.uid === process.geteuid?.() && stats.mtimeMs < before)
@@ -86,7 +89,7 @@ function sweep(folder: string, before: number): void {
   }
 }
 
-function isSame(secret: string, given: string): boolean {
+function isSameSecret(secret: string, given: string): boolean {
   const [a, b] = [Buffer.from(secret), Buffer.from(given)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { errnoOf, isWorkcrateError } from '../../errors.ts';
-import { followed } from './direct.ts';
+import { followLinks } from './direct.ts';
 
 function project(): Disposable & { readonly folder: string } {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'workcrate-links-')));
@@ -37,7 +37,7 @@ test('a link leads where the system says it does, absolute or not, and `..` behi
     symlinkSync(target, join(folder, 'docs', name));
   for (const name of ['l', 'relative', 'absolute', 'slashes']) {
     const path = `docs/${name}`;
-    assert.equal(join(folder, followed(folder, path)), realpathSync.native(join(folder, path)), path);
+    assert.equal(join(folder, followLinks(folder, path)), realpathSync.native(join(folder, path)), path);
   }
 });
 
@@ -53,7 +53,7 @@ test('a link that leads out, or whose way in passes above the project, is refuse
   ] as const) {
     symlinkSync(target, join(folder, 'docs', name));
     assert.equal(
-      refusedAs(() => followed(folder, `docs/${name}`)),
+      refusedAs(() => followLinks(folder, `docs/${name}`)),
       'link',
       name,
     );
@@ -83,7 +83,7 @@ test('what is exchanged for a link while it is looked at is refused as that', as
 /** Nothing there is what the one moment between two names looks like. */
 function outcome(folder: string): unknown {
   try {
-    return refusedAs(() => followed(folder, 'docs/it'));
+    return refusedAs(() => followLinks(folder, 'docs/it'));
   } catch (error) {
     assert.equal(errnoOf(error), 'ENOENT');
     return 'nothing';

@@ -7,23 +7,23 @@ import type { RawEntries } from '../policy/policy.ts';
 import { listingFrom } from './commands.ts';
 import { listDirectly } from './direct.ts';
 import { mayNot } from './failures.ts';
-import type { Offer, Source, Use } from './file-request.ts';
-import type { Ladder } from './methods.ts';
+import type { Offer, AnswerSource, UseAnswer } from './file-request.ts';
+import type { FileMethods } from './methods.ts';
 import type { Approach, Approaches, ListWish } from './requests.ts';
 
-export interface ListingOptions {
-  readonly ladder: Ladder;
+export interface ListRequestOptions {
+  readonly ladder: FileMethods;
   readonly approaches: Approaches;
   readonly audit: Audit;
   readonly cache: Pick<ClientCache, 'outdate'>;
 }
 
 /** Lists a folder of the client's. Every path that comes is judged, and the pattern applied again (E1). */
-export function createListing({ ladder, approaches, audit, cache }: ListingOptions) {
+export function createListing({ ladder, approaches, audit, cache }: ListRequestOptions) {
   async function judged(
     { trip, policy }: Approach,
     entries: RawEntries,
-    { rung, from }: Pick<Source, 'rung' | 'from'>,
+    { rung, from }: Pick<AnswerSource, 'rung' | 'from'>,
   ): Promise<ClientListing> {
     const { errand, context } = trip;
     const { recursive, pattern, path } = errand;
@@ -48,7 +48,7 @@ export function createListing({ ladder, approaches, audit, cache }: ListingOptio
     const approach = approaches.begin('list', wish, terms, context);
     if ('ask' in approach) return approach;
     const { trip, policy, left } = approach;
-    const use: Use<ClientListing> = (chunks, source) =>
+    const use: UseAnswer<ClientListing> = (chunks, source) =>
       judged(approach, listingFrom(chunks, { isWhole: isTyped(source) }), source);
     if (left !== null) {
       const came = await ladder.answered(trip, left, { use, meanwhile: () => null });
@@ -62,7 +62,7 @@ export function createListing({ ladder, approaches, audit, cache }: ListingOptio
 }
 
 /** A person, or a model between its marks, gives all there is. What is sent may be cut off on its way. */
-const isTyped = ({ rung }: Source): boolean => rung === 'form' || rung === 'sampling';
+const isTyped = ({ rung }: AnswerSource): boolean => rung === 'form' || rung === 'sampling';
 
 /** What was said of a file before it came; null where nothing was. */
 interface Said {
@@ -70,14 +70,14 @@ interface Said {
   readonly sha256: string | null;
 }
 
-interface Came {
+interface ReceivedDigest {
   readonly size: number;
   readonly sha256: string;
 }
 
 /** Refuses a file that is not what it was said to be. Nothing of it is kept. */
-export function demandSame(came: Came, said: Said): void {
-  const found = difference(came, said);
+export function demandSame(came: ReceivedDigest, said: Said): void {
+  const found = findDifference(came, said);
   if (found === 'size')
     throw new WorkcrateError(
       'size_mismatch',
@@ -90,7 +90,7 @@ export function demandSame(came: Came, said: Said): void {
     );
 }
 
-export function difference({ size, sha256 }: Came, said: Said): 'size' | 'sha256' | null {
+export function findDifference({ size, sha256 }: ReceivedDigest, said: Said): 'size' | 'sha256' | null {
   if (said.size !== null && said.size !== size) return 'size';
   return said.sha256 !== null && said.sha256 !== sha256 ? 'sha256' : null;
 }

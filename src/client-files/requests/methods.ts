@@ -8,21 +8,28 @@ import {
 import { isWorkcrateError } from '../../errors.ts';
 import { isStopping, type Question, type ToolContext } from '../../mcp/tool.ts';
 import type { Rung } from '../client-file.ts';
-import { encode, fromBase64 } from '../text/text.ts';
+import { encodeText, parseBase64 } from '../text/text.ts';
 import { sendFile, sendListing } from './commands.ts';
-import { mayNot, notThere, tooLargeFor, tooLate } from './failures.ts';
-import { mostTyped, type Errand, type Offer, type Taking, type Trip, type Use } from './file-request.ts';
-import type { Proofs } from './filesystem-challenge.ts';
+import { mayNot, clientPathNotFoundError, tooLargeFor, tooLate } from './failures.ts';
+import {
+  mostTyped,
+  type FileRequest,
+  type Offer,
+  type Taking,
+  type Trip,
+  type UseAnswer,
+} from './file-request.ts';
+import type { FilesystemChallenges } from './filesystem-challenge.ts';
 import { createAwaited, type AwaitedFiles, type AwaitedOptions } from './pending-uploads.ts';
 import { answerKey, createQuestions, type AskOptions, type Left, type Questions } from './questions.ts';
 
 export interface LadderOptions extends AwaitedOptions, AskOptions {
-  readonly proofs: Proofs;
+  readonly proofs: FilesystemChallenges;
   /** The base of the URLs handed out. A function, since the port may be known only later. */
   readonly baseUrl: () => string;
 }
 
-export type Ladder = ReturnType<typeof createLadder>;
+export type FileMethods = ReturnType<typeof createLadder>;
 
 /** The ways of asking. What can be asked of which client is not judged here. */
 export function createLadder(options: LadderOptions) {
@@ -31,15 +38,15 @@ export function createLadder(options: LadderOptions) {
   const awaited = createAwaited(options);
 
   /** What was sent meanwhile, and since that moment; or null. */
-  const arrived = <T>({ errand, context }: Trip, use: Use<T>, since = 0): Promise<T | null> =>
+  const arrived = <T>({ errand, context }: Trip, use: UseAnswer<T>, since = 0): Promise<T | null> =>
     awaited.taking(
       context.caller,
       errand,
-      ({ file, rung, read, keep }) => use(read(), { ...unsaid, rung, stored: { file, keep } }),
+      ({ file, rung, read, keep }) => use(read(), { ...unsaidByClient, rung, stored: { file, keep } }),
       since,
     );
 
-  const pages = createPages({ questions, awaited, arrived, baseUrl, timeoutMs });
+  const pages = createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs });
 
   async function offer({ errand, context }: Trip): Promise<Offer> {
     const { token, expiresAt } = await awaited.expect(context.caller, errand, 'upload');
@@ -52,7 +59,7 @@ export function createLadder(options: LadderOptions) {
     return { offer: 'upload', path, rung: 'upload', command, uploadUrl, pageUrl, expiresAt, proofCommand };
   }
 
-  function proofFor({ root }: Errand, { caller, sharesMachine }: ToolContext) {
+  function proofFor({ root }: FileRequest, { caller, sharesMachine }: ToolContext) {
     if (!sharesMachine || root === null || proofs.isProven(caller.user, root)) return null;
     return proofs.challenge(caller.user, root);
   }
@@ -102,23 +109,24 @@ export function createLadder(options: LadderOptions) {
       const answer = context.client.answer(answerKey);
       const encoding = errand.binary ? null : 'utf-8';
       const told = { from: 'root', size: null, sha256: null, encoding, stored: null } as const;
-      if (left.rung === 'form') return use(once(formAnswer(errand, answer)), { ...told, rung: 'form' });
+      if (left.rung === 'form')
+        return use(yieldBytesOnce(formAnswer(errand, answer)), { ...told, rung: 'form' });
       const typed = samplingAnswer(errand, left.nonce, answer);
       if (typed === null) return null;
       const { bytes, size, sha256 } = typed;
-      return use(once(bytes), { ...told, rung: 'sampling', size, sha256 });
+      return use(yieldBytesOnce(bytes), { ...told, rung: 'sampling', size, sha256 });
     },
   };
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* yieldBytesOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-const unsaid = { from: 'folder', size: null, sha256: null, encoding: null } as const;
+const unsaidByClient = { from: 'folder', size: null, sha256: null, encoding: null } as const;
 
 /** Asks a person, or the program that speaks for one, for a small text. */
-function formRequest({ operation, path, recursive }: Errand): InputRequest {
+function formRequest({ operation, path, recursive }: FileRequest): InputRequest {
   const shown = JSON.stringify(path.relative || '.');
   const message =
     operation === 'read'
@@ -143,14 +151,14 @@ function formRequest({ operation, path, recursive }: Errand): InputRequest {
   });
 }
 
-function formAnswer({ path: { relative } }: Errand, answer: InputResponseView): Uint8Array {
+function formAnswer({ path: { relative } }: FileRequest, answer: InputResponseView): Uint8Array {
   if (answer.kind !== 'elicit') throw mayNot(relative, 'the client sent no answer to the question');
   if (answer.action === 'decline') throw mayNot(relative, 'the person declined');
   if (answer.action === 'cancel') throw mayNot(relative, 'the person closed the question');
   const content = answer.content?.['content'];
   if (typeof content !== 'string') throw mayNot(relative, 'the answer holds no text');
   // Half a character is refused, and not replaced.
-  const bytes = encode(content, 'utf-8');
+  const bytes = encodeText(content, 'utf-8');
   if (bytes.length > mostTyped) throw tooLargeFor('form', relative, mostTyped);
   return bytes;
 }
@@ -181,19 +189,19 @@ const tools: SamplingTools = [
   },
 ];
 
-const mostTokens = 32_000;
+const maxSamplingTokens = 32_000;
 
 /** Asks the client's model to type a file. The marks are new each time, so no file can hold them. */
-function samplingRequest(errand: Errand, mark: string, withTools: boolean): InputRequest {
+function samplingRequest(errand: FileRequest, mark: string, withTools: boolean): InputRequest {
   return inputRequired.createMessage({
     messages: [{ role: 'user', content: { type: 'text', text: prompt(errand, mark) } }],
-    maxTokens: mostTokens,
+    maxTokens: maxSamplingTokens,
     temperature: 0,
     ...(withTools && errand.operation === 'read' ? { tools, toolChoice: { mode: 'auto' } } : {}),
   });
 }
 
-function prompt({ operation, path, binary, recursive, pattern }: Errand, mark: string): string {
+function prompt({ operation, path, binary, recursive, pattern }: FileRequest, mark: string): string {
   const shown = JSON.stringify(path.relative || '.');
   const wanted =
     operation === 'read'
@@ -211,7 +219,7 @@ function prompt({ operation, path, binary, recursive, pattern }: Errand, mark: s
 }
 
 /** Null where the answer gives nothing itself: it may have come by guide_cache_file. */
-function samplingAnswer(errand: Errand, mark: string, answer: InputResponseView): Typed | null {
+function samplingAnswer(errand: FileRequest, mark: string, answer: InputResponseView): Typed | null {
   const { relative } = errand.path;
   if (answer.kind !== 'sampling') throw mayNot(relative, 'the client sent no answer to the question');
   const blocks = ([answer.result.content].flat() as readonly (Record<string, unknown> | null)[]).filter(
@@ -221,15 +229,15 @@ function samplingAnswer(errand: Errand, mark: string, answer: InputResponseView)
   if (called) return fromCall(errand, called['input']);
   const text = blocks.map((block) => (typeof block['text'] === 'string' ? block['text'] : '')).join('');
   const given = between(text, `BEGIN-${mark}`, `END-${mark}`);
-  if (given !== null) return typed(relative, given, errand.binary);
-  if (text.includes(`NOT-FOUND-${mark}`)) throw notThere(relative, 'client');
+  if (given !== null) return parseTypedFile(relative, given, errand.binary);
+  if (text.includes(`NOT-FOUND-${mark}`)) throw clientPathNotFoundError(relative, 'client');
   if (text.includes(`DENIED-${mark}`)) throw mayNot(relative, 'the client may not read it');
   if (answer.result.stopReason === 'maxTokens') throw tooLargeFor('sampling', relative, mostTyped);
   return null;
 }
 
 /** An answer about another file than the one asked for is none. */
-function fromCall(errand: Errand, input: unknown): Typed {
+function fromCall(errand: FileRequest, input: unknown): Typed {
   const { relative, absolute } = errand.path;
   const { path, content, binary, size, sha256 } = (input ?? {}) as Record<string, unknown>;
   if ((path !== relative && path !== absolute) || typeof content !== 'string')
@@ -238,13 +246,13 @@ function fromCall(errand: Errand, input: unknown): Typed {
     size: typeof size === 'number' ? size : null,
     sha256: typeof sha256 === 'string' ? sha256.toLowerCase() : null,
   };
-  return { ...typed(relative, content, binary === true), ...told };
+  return { ...parseTypedFile(relative, content, binary === true), ...told };
 }
 
-function typed(path: string, content: string, isBase64: boolean): Typed {
+function parseTypedFile(path: string, content: string, isBase64: boolean): Typed {
   // Base64 takes four characters for three bytes.
   if (content.length > mostTyped * 2) throw tooLargeFor('sampling', path, mostTyped);
-  const bytes = isBase64 ? fromBase64(content) : encode(content, 'utf-8');
+  const bytes = isBase64 ? parseBase64(content) : encodeText(content, 'utf-8');
   if (bytes.length > mostTyped) throw tooLargeFor('sampling', path, mostTyped);
   return { bytes, size: null, sha256: null };
 }
@@ -260,16 +268,16 @@ function between(text: string, begin: string, end: string): string | null {
 export interface PagesOptions {
   readonly questions: Pick<Questions, 'ask'>;
   readonly awaited: Pick<AwaitedFiles, 'expect' | 'withdraw'>;
-  readonly arrived: <T>(trip: Trip, use: Use<T>) => Promise<T | null>;
+  readonly arrived: <T>(trip: Trip, use: UseAnswer<T>) => Promise<T | null>;
   readonly baseUrl: () => string;
   readonly timeoutMs: number;
 }
 
-const pollMs = 200;
+const pagePollMs = 200;
 const pagesAsked = 2;
 
 /** Asking by a page on which a person chooses the file. */
-function createPages({ questions, awaited, arrived, baseUrl, timeoutMs }: PagesOptions) {
+function createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs }: PagesOptions) {
   async function ask({ errand, subject, context }: Trip, round: number): Promise<Question> {
     const { token } = await awaited.expect(context.caller, errand, 'url');
     const what = errand.operation === 'read' ? 'file' : 'names of what is in the folder';
@@ -315,7 +323,7 @@ function createPages({ questions, awaited, arrived, baseUrl, timeoutMs }: PagesO
   async function wait({ signal, stopping }: ToolContext): Promise<void> {
     try {
       const either = AbortSignal.any([signal, stopping]);
-      await pause(Math.min(pollMs, timeoutMs), null, { signal: either });
+      await pause(Math.min(pagePollMs, timeoutMs), null, { signal: either });
     } catch (error) {
       throw stopping.aborted ? isStopping(error) : error;
     }

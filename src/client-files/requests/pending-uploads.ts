@@ -2,13 +2,19 @@ import { isWorkcrateError } from '../../errors.ts';
 import type { Caller } from '../../identity.ts';
 import type { Upload, Uploads } from '../../links/links.ts';
 import { createByUser } from './by-user.ts';
-import { nameOf, type Errand } from './file-request.ts';
-import { createArrivals, noteOf, purposeOf, type ArrivalsOptions, type Note } from './received-uploads.ts';
+import { getRequestName, type FileRequest } from './file-request.ts';
+import {
+  createArrivals,
+  parseUploadNote,
+  toPurposeKey,
+  type ArrivalsOptions,
+  type UploadNote,
+} from './received-uploads.ts';
 
-export type { Came, Kept } from './received-uploads.ts';
+export type { ReceivedFile, KeptFile } from './received-uploads.ts';
 
 /** A file that was asked for and has not come. */
-export interface Awaited extends Note {
+export interface Awaited extends UploadNote {
   readonly token: string;
   readonly expiresAt: number;
 }
@@ -44,29 +50,33 @@ export function createAwaited(options: AwaitedOptions) {
     }
   }
 
-  async function request(caller: Caller, errand: Errand, note: Note): Promise<Awaited> {
+  async function request(caller: Caller, errand: FileRequest, note: UploadNote): Promise<Awaited> {
     const { operation, name, size, sha256 } = note;
     const filename = operation === 'read' ? name : `${name}.listing`;
-    const key = purposeOf(errand);
+    const key = toPurposeKey(errand);
     const purpose = { key, note: JSON.stringify(note) };
     const announced = { filename, size, sha256, mediaType: null, keepSeconds, purpose };
     const { token, upload } = await uploads.request(caller, announced);
     tokens.set(caller.user, saidKey(errand), token);
-    return awaitedOf(token, upload, note);
+    return toPendingUpload(token, upload, note);
   }
 
   /** The URL that this process has handed out, if it is still good. */
-  async function toldBefore({ user }: Caller, errand: Errand, note: Note): Promise<Awaited | null> {
+  async function toldBefore(
+    { user }: Caller,
+    errand: FileRequest,
+    note: UploadNote,
+  ): Promise<Awaited | null> {
     const token = tokens.get(user, saidKey(errand));
     const upload = token === undefined ? null : await find(token);
     if (upload === null) return null;
-    if (noteOf(upload).rung !== note.rung) await uploads.note(upload, JSON.stringify(note));
-    return awaitedOf(token!, upload, note);
+    if (parseUploadNote(upload).rung !== note.rung) await uploads.note(upload, JSON.stringify(note));
+    return toPendingUpload(token!, upload, note);
   }
 
-  async function ask(caller: Caller, errand: Errand, rung: Note['rung']): Promise<Awaited> {
+  async function ask(caller: Caller, errand: FileRequest, rung: UploadNote['rung']): Promise<Awaited> {
     const { operation, path, place, size, sha256 } = errand;
-    const name = nameOf(path);
+    const name = getRequestName(path);
     const note = { operation, path: path.relative, place, name, rung, size, sha256, isKept: false };
     return (await toldBefore(caller, errand, note)) ?? request(caller, errand, note);
   }
@@ -75,7 +85,7 @@ export function createAwaited(options: AwaitedOptions) {
     ...createArrivals(options),
 
     /** The same for as long as it is good: whoever lost the answer gets it again, from the same server. */
-    async expect(caller: Caller, errand: Errand, rung: Note['rung']): Promise<Awaited> {
+    async expect(caller: Caller, errand: FileRequest, rung: UploadNote['rung']): Promise<Awaited> {
       const { user } = caller;
       const key = JSON.stringify([saidKey(errand), rung]);
       const underWay = requested.get(user, key) ?? ask(caller, errand, rung);
@@ -88,22 +98,23 @@ export function createAwaited(options: AwaitedOptions) {
     },
 
     /** Takes back what somebody said no to, at whichever server it was asked for: nothing can be sent there any more. */
-    async withdraw({ user }: Caller, errand: Errand): Promise<void> {
-      for (const upload of await uploads.openFor(user, purposeOf(errand))) await uploads.giveUp(upload);
+    async withdraw({ user }: Caller, errand: FileRequest): Promise<void> {
+      for (const upload of await uploads.openFor(user, toPurposeKey(errand))) await uploads.giveUp(upload);
     },
 
     /** What a page is about; null for what is not awaited, or no longer. */
     async page(token: string): Promise<Awaited | null> {
       const upload = await find(token);
-      return upload && awaitedOf(token, upload, noteOf(upload));
+      return upload && toPendingUpload(token, upload, parseUploadNote(upload));
     },
   };
 }
 
 /** What was said of a file is held against what is sent: who says something else gets another URL. */
-const saidKey = (errand: Errand): string => JSON.stringify([purposeOf(errand), errand.size, errand.sha256]);
+const saidKey = (errand: FileRequest): string =>
+  JSON.stringify([toPurposeKey(errand), errand.size, errand.sha256]);
 
-const awaitedOf = (token: string, { expiresAt }: Upload, note: Note): Awaited => ({
+const toPendingUpload = (token: string, { expiresAt }: Upload, note: UploadNote): Awaited => ({
   ...note,
   token,
   expiresAt,

@@ -114,22 +114,22 @@ export interface RootsOptions {
 /** Long where the client says when it has others; else a window may have opened another project meanwhile. */
 const tellsMs = { heard: 60 * 60_000, unheard: 60_000 };
 
-interface Told {
+interface ToldRoot {
   readonly root: string | null;
   readonly until: number;
 }
 
-type Asked = Pick<ToolContext, 'client' | 'sharesMachine'>;
+type RootsContext = Pick<ToolContext, 'client' | 'sharesMachine'>;
 
 export type Roots = ReturnType<typeof createRoots>;
 
 /** Where the client's project is, as it told, or as was set for clients on this machine. */
 export function createRoots({ root, check, clock }: RootsOptions) {
   // Two windows of one person have two projects: what one told counts for its connection, or for its call.
-  const byConnection = new WeakMap<object, Told>();
-  const byRound = new WeakMap<McpClient, Told>();
+  const byConnection = new WeakMap<object, ToldRoot>();
+  const byRound = new WeakMap<McpClient, ToldRoot>();
 
-  function known({ client }: Asked): string | null | undefined {
+  function known({ client }: RootsContext): string | null | undefined {
     const now = byRound.get(client);
     const left = now === undefined ? rootLeft(client) : now.root;
     if (left !== undefined || client.connection === null) return left;
@@ -137,7 +137,7 @@ export function createRoots({ root, check, clock }: RootsOptions) {
     return told && told.until > clock() ? told.root : undefined;
   }
 
-  function remember({ client }: Asked, root: string | null): void {
+  function remember({ client }: RootsContext, root: string | null): void {
     const heard = client.capabilities.roots?.listChanged === true ? 'heard' : 'unheard';
     const told = { root, until: clock() + tellsMs[heard] };
     byRound.set(client, told);
@@ -146,26 +146,26 @@ export function createRoots({ root, check, clock }: RootsOptions) {
 
   return {
     /** Null where nobody told. */
-    of: (context: Asked): string | null => known(context) ?? (context.sharesMachine ? root : null),
+    of: (context: RootsContext): string | null => known(context) ?? (context.sharesMachine ? root : null),
 
     /** Whether the client has not been asked yet, and can be. */
-    canAsk: (context: Asked): boolean =>
+    canAsk: (context: RootsContext): boolean =>
       context.client.capabilities.roots !== undefined && known(context) === undefined,
 
     /** Takes the first that can be a project's folder; a client that tells of none is not asked again for a while. */
-    tell(context: Asked, answer: InputResponseView): void {
+    tell(context: RootsContext, answer: InputResponseView): void {
       const uris =
         answer.kind === 'roots'
           ? answer.roots.slice(0, 100).map((each: { uri?: unknown } | null) => each?.uri)
           : [];
-      const first = uris.map((uri) => pathOf(uri, check)).find((path) => path !== null);
+      const first = uris.map((uri) => parseRootUri(uri, check)).find((path) => path !== null);
       remember(context, first ?? null);
     },
   };
 }
 
 /** Read by hand, since the client may be of another system than this one. */
-function pathOf(uri: unknown, check: (root: string) => void): string | null {
+function parseRootUri(uri: unknown, check: (root: string) => void): string | null {
   const url = typeof uri === 'string' ? URL.parse(uri) : null;
   if (url?.protocol !== 'file:' || !['', 'localhost'].includes(url.hostname)) return null;
   try {

@@ -10,10 +10,10 @@ import type { ClientFile, Way } from '../client-file.ts';
 import { encodingNamed } from '../text/text.ts';
 import { openDirectly } from './direct.ts';
 import { mayNot, noFile, tooLargeFor } from './failures.ts';
-import { isOffer, type Offer, type Source, type Trip, type Use } from './file-request.ts';
-import { demandSame, difference } from './list.ts';
-import type { Ladder } from './methods.ts';
-import type { Kept } from './pending-uploads.ts';
+import { isOffer, type Offer, type AnswerSource, type Trip, type UseAnswer } from './file-request.ts';
+import { demandSame, findDifference } from './list.ts';
+import type { FileMethods } from './methods.ts';
+import type { KeptFile } from './pending-uploads.ts';
 import type { Approach, Approaches, ReadWish } from './requests.ts';
 
 /** A file of the client's, and whether it was remembered. */
@@ -25,8 +25,8 @@ export interface ReadFile extends ClientFile {
 
 export type HadFile = ReadFile | LargeFile;
 
-export interface ReadingOptions {
-  readonly ladder: Ladder;
+export interface ReadRequestOptions {
+  readonly ladder: FileMethods;
   readonly approaches: Approaches;
   readonly cache: ClientCache;
   readonly mostBytes: number;
@@ -34,13 +34,13 @@ export interface ReadingOptions {
 }
 
 /** Reads a file of the client's: what was sent, what is remembered, what can be read here, else it is asked for. */
-export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs }: ReadingOptions) {
+export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs }: ReadRequestOptions) {
   /** Only what came whole and is what it was said to be gets here. */
   function keep(
     { errand, context }: Trip,
     bytes: Uint8Array,
     { mtime, mark }: Pick<NewEntry, 'mtime' | 'mark'>,
-    source: Source,
+    source: AnswerSource,
   ): ReadFile {
     const file = {
       path: errand.path.relative,
@@ -63,7 +63,7 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     const { user } = context.caller;
     const { place, path } = errand;
     const entry = cache.get(user, place, path.relative, { mtime });
-    if (entry === null || difference(entry, errand) === null) return entry;
+    if (entry === null || findDifference(entry, errand) === null) return entry;
     cache.forgetPath(user, place, path.relative);
     return null;
   }
@@ -71,7 +71,7 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
   /** By another call for the same, or by guide_cache_file while the model was being asked. */
   function cameSince({ errand, context }: Trip, since: number): ReadFile | null {
     const entry = cache.peek(context.caller.user, errand.place, errand.path.relative);
-    if (entry === null || entry.storedAt < since || difference(entry, errand) !== null) return null;
+    if (entry === null || entry.storedAt < since || findDifference(entry, errand) !== null) return null;
     return { ...asRead(entry), cached: false };
   }
 
@@ -81,13 +81,13 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
     const { size } = file.stats;
     const mtime = Math.trunc(file.stats.mtimeMs);
     const entry = refresh ? null : remembered(trip, mtime);
-    if (entry?.mark === markOf(file)) return asRead(entry);
+    if (entry?.mark === toFileMark(file)) return asRead(entry);
     if (size > mostBytes) throw tooLargeFor('reading', errand.path.relative, mostBytes);
     const bytes = await collectBytes(readOpenFile(file), limitFor(mostBytes, errand));
-    return keep(trip, bytes, { mtime, mark: markOf(file) }, { ...unsaid, rung: 'direct' });
+    return keep(trip, bytes, { mtime, mark: toFileMark(file) }, { ...unsaidByServer, rung: 'direct' });
   }
 
-  async function answered(approach: Approach, use: Use<HadFile>): Promise<HadFile | Question> {
+  async function answered(approach: Approach, use: UseAnswer<HadFile>): Promise<HadFile | Question> {
     const { trip, left } = approach;
     const meanwhile = () => cameSince(trip, left!.until - timeoutMs);
     const came = (await ladder.answered(trip, left!, { use, meanwhile })) ?? meanwhile();
@@ -134,7 +134,7 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
   }
 
   const useOf =
-    (trip: Trip): Use<HadFile> =>
+    (trip: Trip): UseAnswer<HadFile> =>
     async (chunks, source) => {
       if ((source.stored?.file.size ?? 0) > mostBytes) {
         cache.forgetPath(trip.context.caller.user, trip.errand.place, trip.errand.path.relative);
@@ -155,10 +155,10 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
   };
 }
 
-const unsaid = { from: 'root', size: null, sha256: null, encoding: null, stored: null } as const;
+const unsaidByServer = { from: 'root', size: null, sha256: null, encoding: null, stored: null } as const;
 
 /** Tells one state of a file from any other, also of the same size and time. */
-const markOf = ({ stats: { dev, ino, size, mtimeMs, ctimeMs } }: OpenFile): string =>
+const toFileMark = ({ stats: { dev, ino, size, mtimeMs, ctimeMs } }: OpenFile): string =>
   [dev, ino, size, mtimeMs, ctimeMs].join(' ');
 
 const asRead = ({ path, bytes, mtime, sha256, rung, encoding }: CacheEntry): ReadFile => ({
@@ -182,18 +182,18 @@ export interface LargeFile extends Omit<ReadFile, 'bytes'> {
 }
 
 /** Large files stay where they were sent to, and later calls find them there, at any server. */
-function largeFile(trip: Trip, { rung, stored }: Source): LargeFile {
+function largeFile(trip: Trip, { rung, stored }: AnswerSource): LargeFile {
   const { file, keep } = stored!;
   demandSame(file, trip.errand);
   keep();
-  return { ...asLarge(trip, { file, rung: rung as Kept['rung'] }), cached: false };
+  return { ...asLarge(trip, { file, rung: rung as KeptFile['rung'] }), cached: false };
 }
 
 /** One of these later calls; null where the file is said to be another by now. */
-const keptFile = (trip: Trip, kept: Kept | null): LargeFile | null =>
-  kept === null || difference(kept.file, trip.errand) !== null ? null : asLarge(trip, kept);
+const keptFile = (trip: Trip, kept: KeptFile | null): LargeFile | null =>
+  kept === null || findDifference(kept.file, trip.errand) !== null ? null : asLarge(trip, kept);
 
-const asLarge = ({ errand }: Trip, { file, rung }: Kept): LargeFile => ({
+const asLarge = ({ errand }: Trip, { file, rung }: KeptFile): LargeFile => ({
   path: errand.path.relative,
   rung,
   mtime: null,
@@ -203,13 +203,13 @@ const asLarge = ({ errand }: Trip, { file, rung }: Kept): LargeFile => ({
   stored: file,
 });
 
-type Answer = { readonly rung: Way } | Question;
+type NotedAnswer = { readonly rung: Way } | Question;
 
 /**
  * Notes every operation (E8): what was had is a trace, what failed an information, and a path that leads out of the
  * project a violation. Null is nothing done.
  */
-export async function noted<T extends Answer | null>(
+export async function auditOperation<T extends NotedAnswer | null>(
   audit: Audit,
   operation: string,
   subject: string,
@@ -231,7 +231,7 @@ export async function noted<T extends Answer | null>(
   }
 }
 
-function outcome(done: Answer) {
+function outcome(done: NotedAnswer) {
   if ('ask' in done) return { result: 'asked' };
   return { result: isOffer(done) ? 'offered' : 'ok', details: { rung: done.rung } };
 }

@@ -5,20 +5,20 @@ import type { Files, StoredFile } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { Upload, Uploads } from '../../links/links.ts';
 import type { ClientEntry } from '../client-file.ts';
-import { keyOf, type Errand, type ErrandKey } from './file-request.ts';
+import { toRequestKey, type FileRequest, type FileRequestKey } from './file-request.ts';
 
 /** What came, for as long as somebody looks at it. */
-export interface Came {
+export interface ReceivedFile {
   readonly file: StoredFile;
   /** By which it was asked for. */
-  readonly rung: Note['rung'];
+  readonly rung: UploadNote['rung'];
   /** Its bytes. A chunk is good only until the next is asked for. */
   readonly read: () => AsyncIterable<Uint8Array>;
   /** Lets the file stay: it is found as what is kept, until it expires. */
   readonly keep: () => void;
 }
 
-export type Kept = Pick<Came, 'file' | 'rung'>;
+export type KeptFile = Pick<ReceivedFile, 'file' | 'rung'>;
 
 export interface ArrivalsOptions {
   readonly uploads: Pick<Uploads, 'file' | 'arrivedFor' | 'allArrived' | 'claim' | 'note'>;
@@ -26,7 +26,7 @@ export interface ArrivalsOptions {
 }
 
 /** What came is not what was wanted. After any other failure it can be had by the next call. */
-const isOfNoUse = (error: unknown): boolean =>
+const isUnusableUpload = (error: unknown): boolean =>
   (['size_mismatch', 'hash_mismatch', 'too_large', 'invalid_input'] as const).some((code) =>
     isWorkcrateError(error, code),
   );
@@ -37,33 +37,38 @@ const isOfNoUse = (error: unknown): boolean =>
  */
 export function createArrivals({ uploads, files }: ArrivalsOptions) {
   /** What came after that moment, the newest first. */
-  async function cameAfter({ user }: Caller, errand: ErrandKey, since: number): Promise<Upload[]> {
-    const came = await uploads.arrivedFor(user, purposeOf(errand));
+  async function cameAfter({ user }: Caller, errand: FileRequestKey, since: number): Promise<Upload[]> {
+    const came = await uploads.arrivedFor(user, toPurposeKey(errand));
     return came.filter(({ completedAt }) => completedAt! >= since);
   }
 
   /** Deletes what came; where somebody was told of it, it stays until it expires. */
   async function release(upload: Upload): Promise<void> {
-    const { isKept } = noteOf(upload);
+    const { isKept } = parseUploadNote(upload);
     if ((await uploads.claim(upload)) && !isKept) await files.remove({ user: upload.owner }, upload.fileId!);
   }
 
   const markKept = (upload: Upload): Promise<void> =>
-    uploads.note(upload, JSON.stringify({ ...noteOf(upload), isKept: true }));
+    uploads.note(upload, JSON.stringify({ ...parseUploadNote(upload), isKept: true }));
 
   /** Null where its bytes are gone, such as by its owner, or had by another call: it counts as never sent. */
-  async function takeOne<T>(upload: Upload, use: (came: Came) => Promise<T>): Promise<T | null> {
+  async function takeOne<T>(upload: Upload, use: (came: ReceivedFile) => Promise<T>): Promise<T | null> {
     const file = await uploads.file(upload);
     await using object = file && (await files.open(file));
     if (file === null || object === null) return null;
     let isKept = false;
     const read = () => object.read(0, object.size);
     try {
-      const done = await use({ file, rung: noteOf(upload).rung, read, keep: () => void (isKept = true) });
+      const done = await use({
+        file,
+        rung: parseUploadNote(upload).rung,
+        read,
+        keep: () => void (isKept = true),
+      });
       await (isKept ? markKept(upload) : release(upload));
       return done;
     } catch (error) {
-      if (isOfNoUse(error)) await release(upload);
+      if (isUnusableUpload(error)) await release(upload);
       throw error;
     }
   }
@@ -72,12 +77,12 @@ export function createArrivals({ uploads, files }: ArrivalsOptions) {
     /** Gives what came last to `use`, and deletes it afterwards unless it was kept. Null where nothing new came. */
     async taking<T>(
       caller: Caller,
-      errand: Errand,
-      use: (came: Came) => Promise<T>,
+      errand: FileRequest,
+      use: (came: ReceivedFile) => Promise<T>,
       since = 0,
     ): Promise<T | null> {
       const came = await cameAfter(caller, errand, since);
-      const fresh = came.filter((upload) => !noteOf(upload).isKept);
+      const fresh = came.filter((upload) => !parseUploadNote(upload).isKept);
       for (const upload of fresh) {
         const done = await takeOne(upload, use);
         if (done === null) {
@@ -91,36 +96,36 @@ export function createArrivals({ uploads, files }: ArrivalsOptions) {
     },
 
     /** What was kept, for any number of calls. */
-    async kept(caller: Caller, errand: Errand): Promise<Kept | null> {
+    async kept(caller: Caller, errand: FileRequest): Promise<KeptFile | null> {
       for (const upload of await cameAfter(caller, errand, 0)) {
-        const file = noteOf(upload).isKept ? await uploads.file(upload) : null;
-        if (file !== null) return { file, rung: noteOf(upload).rung };
+        const file = parseUploadNote(upload).isKept ? await uploads.file(upload) : null;
+        if (file !== null) return { file, rung: parseUploadNote(upload).rung };
       }
       return null;
     },
 
     /** Has what was kept asked for anew. The file itself stays, since somebody was told of it. */
-    async forgetKept(caller: Caller, errand: ErrandKey): Promise<boolean> {
-      const kept = (await cameAfter(caller, errand, 0)).filter((upload) => noteOf(upload).isKept);
+    async forgetKept(caller: Caller, errand: FileRequestKey): Promise<boolean> {
+      const kept = (await cameAfter(caller, errand, 0)).filter((upload) => parseUploadNote(upload).isKept);
       for (const upload of kept) await release(upload);
       return kept.length > 0;
     },
 
     /** The same for those that a listing shows to have changed since they came. */
     async outdate({ user }: Caller, place: string | null, seen: readonly ClientEntry[]): Promise<void> {
-      const kept = (await uploads.allArrived(user)).filter((upload) => noteOf(upload).isKept);
+      const kept = (await uploads.allArrived(user)).filter((upload) => parseUploadNote(upload).isKept);
       if (kept.length === 0) return;
       const entries = new Map(seen.map((entry) => [entry.path, entry]));
       for (const upload of kept) {
-        const note = noteOf(upload);
+        const note = parseUploadNote(upload);
         const entry = note.place === place ? entries.get(note.path) : undefined;
-        if (entry !== undefined && hasChanged(upload, entry)) await release(upload);
+        if (entry !== undefined && hasUploadChanged(upload, entry)) await release(upload);
       }
     },
   };
 }
 
-const hasChanged = ({ declaredSize, completedAt }: Upload, { size, mtime }: ClientEntry): boolean =>
+const hasUploadChanged = ({ declaredSize, completedAt }: Upload, { size, mtime }: ClientEntry): boolean =>
   (size !== null && size !== declaredSize) || (mtime !== null && mtime > completedAt!);
 
 /** What stands beside an upload in the database, for any server. */
@@ -140,9 +145,10 @@ const noteShape = z.object({
   isKept: z.boolean(),
 });
 
-export type Note = z.output<typeof noteShape>;
+export type UploadNote = z.output<typeof noteShape>;
 
 /** Short, however long the path is. */
-export const purposeOf = (errand: ErrandKey): string => hash('sha256', keyOf(errand), 'hex');
+export const toPurposeKey = (errand: FileRequestKey): string => hash('sha256', toRequestKey(errand), 'hex');
 
-export const noteOf = ({ purpose }: Upload): Note => noteShape.parse(JSON.parse(purpose!.note));
+export const parseUploadNote = ({ purpose }: Upload): UploadNote =>
+  noteShape.parse(JSON.parse(purpose!.note));

@@ -9,13 +9,20 @@ import {
   createPathsByProject,
   createPolicy,
   type AllowedPaths,
-  type Policy,
+  type PathPolicy,
   type ProjectPaths,
 } from '../policy/policy.ts';
-import { cannot, createMissingWarning, placeOf } from './failures.ts';
-import { bears, usualRung, type Errand, type Footing, type Offer, type Trip } from './file-request.ts';
-import type { Proofs } from './filesystem-challenge.ts';
-import type { Ladder } from './methods.ts';
+import { cannot, createMissingWarning, describeClientMachine } from './failures.ts';
+import {
+  bears,
+  usualRung,
+  type FileRequest,
+  type ClientFooting,
+  type Offer,
+  type Trip,
+} from './file-request.ts';
+import type { FilesystemChallenges } from './filesystem-challenge.ts';
+import type { FileMethods } from './methods.ts';
 import { answerKey, createRoots, type Left, type Subject } from './questions.ts';
 
 /** What every request for something of a client's has. */
@@ -47,8 +54,8 @@ export interface ListWish extends Wish {
 }
 
 export interface ApproachOptions {
-  readonly ladder: Ladder;
-  readonly proofs: Proofs;
+  readonly ladder: FileMethods;
+  readonly proofs: FilesystemChallenges;
   /** The project's folder of clients on this machine that do not tell theirs; null where it was not set. */
   readonly root: string | null;
   readonly paths: AllowedPaths;
@@ -61,14 +68,14 @@ export interface ApproachOptions {
 /** A request whose path was judged. */
 export interface Approach {
   readonly trip: Trip;
-  readonly policy: Policy;
+  readonly policy: PathPolicy;
   /** What the round before left, where this one brings an answer. */
   readonly left: Left | null;
   /** Whether the file can be read without the client. */
   readonly isDirect: boolean;
 }
 
-type Terms = Omit<Errand, 'operation' | 'path' | 'root' | 'place'>;
+type RequestTerms = Omit<FileRequest, 'operation' | 'path' | 'root' | 'place'>;
 
 const mostPolicies = 100;
 /** No path is empty. */
@@ -79,7 +86,10 @@ export type Approaches = ReturnType<typeof createApproaches>;
 /** Finds out what is asked for, of which project, and by which way it may come. */
 export function createApproaches(options: ApproachOptions) {
   const { ladder, proofs, root, paths, projects = [], clock, log } = options;
-  const policies = new BoundedMap<string | null, Policy>({ mostEntries: mostPolicies, whenFull: 'clear' });
+  const policies = new BoundedMap<string | null, PathPolicy>({
+    mostEntries: mostPolicies,
+    whenFull: 'clear',
+  });
   const pathsIn = createPathsByProject(paths, projects);
   const check = (folder: string) => void createPolicy({ root: folder, ...pathsIn(folder) });
   const warnOfMissing = createMissingWarning(pathsIn, log);
@@ -88,9 +98,9 @@ export function createApproaches(options: ApproachOptions) {
   const taken = new WeakSet<ToolContext['client']>();
   /** Whether a path can be judged only by who knows the project's folder. */
   const dependsOnRoot =
-    projects.length > 0 || [...(paths.read ?? []), ...(paths.list ?? [])].some(isAbsolute);
+    projects.length > 0 || [...(paths.read ?? []), ...(paths.list ?? [])].some(isAbsoluteClientPath);
 
-  function policyOf(context: ToolContext): Policy {
+  function policyOf(context: ToolContext): PathPolicy {
     const folder = roots.of(context);
     const known = policies.get(folder) ?? createPolicy({ root: folder, ...pathsIn(folder) });
     policies.set(folder, known);
@@ -106,11 +116,11 @@ export function createApproaches(options: ApproachOptions) {
     const left = ladder.questions.take(subject, context, wish.amongOthers ?? false);
     if (left !== null) taken.add(context.client);
     if (left?.rung !== 'roots') return left;
-    roots.tell(context, answerOf(context));
+    roots.tell(context, readClientAnswer(context));
     return null;
   }
 
-  function prove(context: ToolContext, { root: folder }: Policy, proof: string): void {
+  function prove(context: ToolContext, { root: folder }: PathPolicy, proof: string): void {
     if (!context.sharesMachine || folder === null)
       throw cannot('This server cannot read the files of this client directly.', 'call without proof.');
     const { user } = context.caller;
@@ -119,17 +129,20 @@ export function createApproaches(options: ApproachOptions) {
     warnOfMissing([folder]);
   }
 
-  const footingOf = ({ client, sharesMachine }: ToolContext, { root: folder }: Errand): Footing => ({
+  const footingOf = (
+    { client, sharesMachine }: ToolContext,
+    { root: folder }: FileRequest,
+  ): ClientFooting => ({
     capabilities: client.capabilities,
     sharesProject: sharesMachine && folder !== null,
   });
 
   /** For what is no errand, such as what is given by hand: the same project has to be known. */
-  function policyFor(context: ToolContext): Pick<Policy, 'root' | 'judge'> | Question {
+  function policyFor(context: ToolContext): Pick<PathPolicy, 'root' | 'judge'> | Question {
     takeAnswer(byHand, context, { path: byHand.path, amongOthers: true });
     if (roots.canAsk(context)) return askRoots(byHand, context);
     const { root: folder, judge } = policyOf(context);
-    return { root: placeOf(folder, context), judge };
+    return { root: describeClientMachine(folder, context), judge };
   }
 
   return {
@@ -137,29 +150,29 @@ export function createApproaches(options: ApproachOptions) {
     warnOfMissing,
 
     demand(path: string, context: ToolContext): null {
-      const isKnown = !(dependsOnRoot || isAbsolute(path)) || !roots.canAsk(context);
+      const isKnown = !(dependsOnRoot || isAbsoluteClientPath(path)) || !roots.canAsk(context);
       if (isKnown) policyOf(context).judge(path, 'read');
       return null;
     },
 
     begin(
-      operation: Errand['operation'],
+      operation: FileRequest['operation'],
       wish: Wish,
-      terms: Terms,
+      terms: RequestTerms,
       context: ToolContext,
     ): Approach | Question {
       const subject = { operation, path: wish.path };
       const left = takeAnswer(subject, context, wish);
       // Nothing of the path is told by asking for the folder without which it cannot be judged.
-      const needsRoot = dependsOnRoot || isAbsolute(wish.path);
+      const needsRoot = dependsOnRoot || isAbsoluteClientPath(wish.path);
       if (left === null && needsRoot && roots.canAsk(context)) return askRoots(subject, context);
       const policy = policyOf(context);
       const path = policy.judge(wish.path, operation);
       // Whose docs/a.md it is: another window of the same person may have another project.
       if (left === null && roots.canAsk(context)) return askRoots(subject, context);
       if (left === null && wish.proof !== undefined) prove(context, policy, wish.proof);
-      const place = placeOf(policy.root, context);
-      const errand: Errand = { operation, path, root: policy.root, place, ...terms };
+      const place = describeClientMachine(policy.root, context);
+      const errand: FileRequest = { operation, path, root: policy.root, place, ...terms };
       const isProven = policy.root !== null && proofs.isProven(context.caller.user, policy.root);
       const isWanted = wish.via === undefined || wish.via === 'direct' || wish.proof !== undefined;
       const isDirect = isProven && isWanted && footingOf(context, errand).sharesProject;
@@ -195,7 +208,7 @@ const whyNot: Readonly<Record<Rung, string>> = {
 };
 
 /** A client that does not say where its project is can be asked for its files all the same. */
-function answerOf({ client }: ToolContext): InputResponseView {
+function readClientAnswer({ client }: ToolContext): InputResponseView {
   try {
     return client.answer(answerKey);
   } catch (error) {
@@ -204,4 +217,4 @@ function answerOf({ client }: ToolContext): InputResponseView {
   }
 }
 
-const isAbsolute = (path: string): boolean => /^(?:[/\\]|[a-z]:)/i.test(path);
+const isAbsoluteClientPath = (path: string): boolean => /^(?:[/\\]|[a-z]:)/i.test(path);

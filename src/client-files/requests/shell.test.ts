@@ -4,8 +4,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, test } from 'node:test';
-import { listingFrom, quoted, sendFile, sendListing } from './commands.ts';
-import type { Errand } from './file-request.ts';
+import { listingFrom, quoteForShell, sendFile, sendListing } from './commands.ts';
+import type { FileRequest } from './file-request.ts';
 
 test('sh takes a quoted text for nothing but itself', () => {
   const hostile = [
@@ -25,7 +25,7 @@ test('sh takes a quoted text for nothing but itself', () => {
     '%s',
     '~',
   ];
-  const command = `printf '%s\\0' ${hostile.map(quoted).join(' ')}`;
+  const command = `printf '%s\\0' ${hostile.map(quoteForShell).join(' ')}`;
   assert.deepEqual(execFileSync('sh', ['-c', command]).toString().split('\0').slice(0, -1), hostile);
 });
 
@@ -43,7 +43,7 @@ describe('the command that is offered', () => {
   });
   after(() => rmSync(project, { recursive: true }));
 
-  const errandTo = (relative: string): Errand => ({
+  const errandTo = (relative: string): FileRequest => ({
     operation: 'list',
     path: { relative, absolute: null },
     root: null,

@@ -22,7 +22,7 @@ import { createLog } from '../../observability/log.ts';
 import { createMetrics } from '../../observability/metrics.ts';
 import { memoryStorage } from '../../storage/memory.ts';
 import { createCache } from '../cache/cache.ts';
-import { createBridge, createProofs, type BridgeOptions } from '../client-files.ts';
+import { createBridge, createFilesystemChallenges, type BridgeOptions } from '../client-files.ts';
 import { createAskRoute } from '../page.ts';
 import { bridgeTools } from '../tools.ts';
 
@@ -43,7 +43,7 @@ export async function stage(more: Partial<BridgeOptions> = {}) {
   const rooms = { ...ground, files, uploadTtl: 600, maxBundleFiles: 10 };
   const [uploads, links] = [createUploads(rooms), createLinks(rooms)];
   const cache = createCache({ mostBytes: 1e8, mostEntries: 1000, clock });
-  const proofs = opened.use(createProofs({ clock, folder: home }));
+  const proofs = opened.use(createFilesystemChallenges({ clock, folder: home }));
   const noted: Noted[] = [];
   let url = '';
   const baseUrl = (): string => url;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { deflateRawSync, gzipSync } from 'node:zlib';
-import { encode, looksLikeNoText } from './text.ts';
+import { encodeText, looksLikeNoText } from './text.ts';
 
 /** Bytes as even as compressed ones, the same each time, and without a NUL. */
 const even = Buffer.concat(
@@ -32,14 +32,14 @@ const texts: Record<string, Uint8Array> = {
   nothing: Buffer.alloc(0),
   'UTF-8': Buffer.from(sentence),
   'UTF-8 that is cut in the middle of a character': Buffer.from('ü'.repeat(40_000)).subarray(1),
-  'Latin-1': encode(sentence, 'iso-8859-1'),
-  'windows-1252': encode('“Größe” – 3 €\r\n', 'windows-1252'),
-  'UTF-16 LE without a mark': encode(sentence, 'utf-16le'),
-  'UTF-16 BE without a mark': encode(sentence, 'utf-16be'),
-  'UTF-16 with a mark': encode('\ufeff日本\u0001\u0002', 'utf-16le'),
+  'Latin-1': encodeText(sentence, 'iso-8859-1'),
+  'windows-1252': encodeText('“Größe” – 3 €\r\n', 'windows-1252'),
+  'UTF-16 LE without a mark': encodeText(sentence, 'utf-16le'),
+  'UTF-16 BE without a mark': encodeText(sentence, 'utf-16be'),
+  'UTF-16 with a mark': encodeText('\ufeff日本\u0001\u0002', 'utf-16le'),
   Shift_JIS: Buffer.from('93fa967b8cea0a', 'hex'),
   'a coloured log': Buffer.from('\x1b[32mok\x1b[0m\r\n\x1b[1;31mfailed\x1b[0m \x07\b\b|\r\n'.repeat(50)),
-  'a coloured log in Latin-1': encode('\x1b[31mé\x1b[0m\n'.repeat(50), 'iso-8859-1'),
+  'a coloured log in Latin-1': encodeText('\x1b[31mé\x1b[0m\n'.repeat(50), 'iso-8859-1'),
   'a table whose fields are parted by control characters': Buffer.from('name\x01size\x01é\n'),
 };
 

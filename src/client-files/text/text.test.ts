@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../../errors.ts';
 import { recordProof } from '../../requirements.testing.ts';
-import { decode, encode, fromBase64, toBase64 } from './text.ts';
+import { decodeText, encodeText, parseBase64, toBase64 } from './text.ts';
 
 const hex = (text: string): Uint8Array => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const refused = (error: unknown): boolean => isWorkcrateError(error, 'invalid_input');
@@ -25,19 +25,19 @@ const cases: Record<string, Case> = {
   'UTF-16 BE by its mark': { bytes: hex('fe ff 00 e9'), wanted: 'utf-16', text: 'é', used: 'utf-16be' },
   'UTF-16 LE by wish': { bytes: hex('e5 65 2c 67'), wanted: 'utf-16', text: '日本', used: 'utf-16le' },
   'UTF-16 LE by its looks': {
-    bytes: encode('a,b\n1,2\n', 'utf-16le'),
+    bytes: encodeText('a,b\n1,2\n', 'utf-16le'),
     wanted: null,
     text: 'a,b\n1,2\n',
     used: 'utf-16le',
   },
   'UTF-16 BE by its looks': {
-    bytes: encode('a,b\n1,2\n', 'utf-16be'),
+    bytes: encodeText('a,b\n1,2\n', 'utf-16be'),
     wanted: 'utf-16',
     text: 'a,b\n1,2\n',
     used: 'utf-16be',
   },
   'UTF-16 by one line break': {
-    bytes: encode('日本語日本語日本語\n', 'utf-16le'),
+    bytes: encodeText('日本語日本語日本語\n', 'utf-16le'),
     wanted: null,
     text: '日本語日本語日本語\n',
     used: 'utf-16le',
@@ -101,7 +101,7 @@ const cases: Record<string, Case> = {
 
 for (const [name, { bytes, wanted, text, used, fellBack = false }] of Object.entries(cases))
   test(`decoding ${name} says which encoding was used`, () => {
-    const { bom: _, ...got } = decode(bytes, wanted);
+    const { bom: _, ...got } = decodeText(bytes, wanted);
     assert.deepEqual(got, { text, encoding: used, fellBack });
     recordProof('E2:encoding-falls-back-and-is-told');
   });
@@ -109,7 +109,7 @@ for (const [name, { bytes, wanted, text, used, fellBack = false }] of Object.ent
 test('an encoding that does not exist is refused, with those that do', () => {
   for (const name of ['utf-9', '', 'replacement', 'constructor', 'x'.repeat(10_000)])
     assert.throws(
-      () => decode(hex('61'), name),
+      () => decodeText(hex('61'), name),
       (error) =>
         refused(error) &&
         /utf-8, utf-16/.test((error as Error).message) &&
@@ -131,8 +131,8 @@ test('every byte string comes back exactly as base64, and has some text in any e
   );
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), names, (bytes, wanted) => {
-      assert.deepEqual(fromBase64(toBase64(bytes)), bytes);
-      assert.equal(typeof decode(bytes, wanted).text, 'string');
+      assert.deepEqual(parseBase64(toBase64(bytes)), bytes);
+      assert.equal(typeof decodeText(bytes, wanted).text, 'string');
     }),
     { numRuns: 300 },
   );
@@ -142,8 +142,8 @@ test('what is decoded as UTF-8, UTF-16, latin-1 or windows-1252 gives the same b
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
       for (const wanted of ['utf-8', 'utf-16', 'latin-1', 'windows-1252', 'ascii', null]) {
-        const { text, encoding, bom } = decode(bytes, wanted);
-        assert.deepEqual(Buffer.from(encode((bom ? '\ufeff' : '') + text, encoding)), Buffer.from(bytes));
+        const { text, encoding, bom } = decodeText(bytes, wanted);
+        assert.deepEqual(Buffer.from(encodeText((bom ? '\ufeff' : '') + text, encoding)), Buffer.from(bytes));
       }
     }),
     { numRuns: 300 },
@@ -157,8 +157,8 @@ test('every text comes back from UTF-8 and UTF-16, with a mark and without', () 
   const encodings = fc.constantFrom('utf-8', 'utf-16le', 'utf-16be');
   fc.assert(
     fc.property(text, encodings, fc.boolean(), (text, encoding, bom) => {
-      const bytes = encode((bom ? '\ufeff' : '') + text, encoding);
-      assert.deepEqual(decode(bytes, encoding), { text, encoding, bom, fellBack: false });
+      const bytes = encodeText((bom ? '\ufeff' : '') + text, encoding);
+      assert.deepEqual(decodeText(bytes, encoding), { text, encoding, bom, fellBack: false });
     }),
     { numRuns: 300 },
   );
@@ -174,11 +174,11 @@ test('text that an encoding cannot tell is refused, not replaced', () => {
     ['\udc00', 'utf-16'],
     ['a', 'big5'],
   ] as const;
-  for (const [text, encoding] of bad) assert.throws(() => encode(text, encoding), refused, encoding);
+  for (const [text, encoding] of bad) assert.throws(() => encodeText(text, encoding), refused, encoding);
 });
 
 test('base64 that is cut, padded wrongly or no base64 is refused', () => {
   for (const text of ['YQ', 'YQ=', 'YR==', 'Y Q = = =', 'Y-_=', 'data:;base64,YQ==', 'é'])
-    assert.throws(() => fromBase64(text), refused, text);
-  assert.deepEqual(fromBase64('YWJj\nZGVm\r\n'), new Uint8Array(Buffer.from('abcdef')));
+    assert.throws(() => parseBase64(text), refused, text);
+  assert.deepEqual(parseBase64('YWJj\nZGVm\r\n'), new Uint8Array(Buffer.from('abcdef')));
 });

@@ -16,19 +16,19 @@ export interface Decoded {
  * Text of bytes: in the encoding that is wanted, if they are valid in it, else in the one that their byte order mark
  * tells, else in UTF-8, else in UTF-16 if they look so, else in windows-1252, in which every byte means something.
  */
-export function decode(bytes: Uint8Array, wanted: string | null): Decoded {
+export function decodeText(bytes: Uint8Array, wanted: string | null): Decoded {
   const name = wanted === null ? null : encodingNamed(wanted);
   if (name !== null) {
-    const asWanted = tryOne(bytes, name === 'utf-16' ? orderOf(bytes) : name);
+    const asWanted = tryOne(bytes, name === 'utf-16' ? detectByteOrder(bytes) : name);
     if (asWanted !== null) return { ...asWanted, fellBack: false };
   }
   return { ...guess(bytes), fellBack: name !== null };
 }
 
-type Tried = Omit<Decoded, 'fellBack'>;
+type DecodeAttempt = Omit<Decoded, 'fellBack'>;
 
-function guess(bytes: Uint8Array): Tried {
-  const marked = markOf(bytes);
+function guess(bytes: Uint8Array): DecodeAttempt {
+  const marked = readByteOrderMark(bytes);
   // Plain text in UTF-16 is valid UTF-8 as well, with a NUL at every other place, so it is looked at first.
   const plain = looksLikeUtf16(bytes, 'surely');
   return (
@@ -40,15 +40,15 @@ function guess(bytes: Uint8Array): Tried {
   );
 }
 
-function perhapsUtf16(bytes: Uint8Array): Tried | null {
+function perhapsUtf16(bytes: Uint8Array): DecodeAttempt | null {
   const order = looksLikeUtf16(bytes, 'perhaps');
   const tried = order === null ? null : tryOne(bytes, order);
   return tried?.text.includes('\0') ? null : tried;
 }
 
 /** Null where the bytes are not valid in it. */
-function tryOne(bytes: Uint8Array, encoding: string): Tried | null {
-  const mark = markOf(bytes);
+function tryOne(bytes: Uint8Array, encoding: string): DecodeAttempt | null {
+  const mark = readByteOrderMark(bytes);
   if (encoding === 'us-ascii' && !isAscii(bytes)) return null;
   // The mark of the other byte order is a valid character in this one, though nobody means it.
   if (encoding.startsWith('utf-16') && mark?.startsWith('utf-16') && mark !== encoding) return null;
@@ -69,7 +69,7 @@ function decodeStrictly(bytes: Uint8Array, encoding: string): string | null {
   }
 }
 
-function markOf(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | null {
+function readByteOrderMark(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | null {
   const [first, second, third] = bytes;
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
   if (first === 0xff && second === 0xfe) return 'utf-16le';
@@ -77,8 +77,8 @@ function markOf(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | null {
 }
 
 /** Which byte order "UTF-16" means here: the mark tells, else the looks; little endian is by far the more usual. */
-function orderOf(bytes: Uint8Array): string {
-  const mark = markOf(bytes);
+function detectByteOrder(bytes: Uint8Array): string {
+  const mark = readByteOrderMark(bytes);
   if (mark !== null && mark !== 'utf-8') return mark;
   return looksLikeUtf16(bytes, 'surely') ?? looksLikeUtf16(bytes, 'perhaps') ?? 'utf-16le';
 }
@@ -88,16 +88,16 @@ const hasUndefined = (bytes: Uint8Array): boolean =>
   [0x81, 0x8d, 0x8f, 0x90, 0x9d].some((byte) => bytes.includes(byte));
 
 /** The bytes of a text in an encoding. Refused where a character of it cannot be told in that: nothing is replaced. */
-export function encode(text: string, encoding: string): Uint8Array {
+export function encodeText(text: string, encoding: string): Uint8Array {
   const name = encodingNamed(encoding);
   switch (name) {
     case 'utf-8':
-      return Buffer.from(wellFormed(text), 'utf8');
+      return Buffer.from(demandWellFormed(text), 'utf8');
     case 'utf-16':
     case 'utf-16le':
-      return Buffer.from(wellFormed(text), 'utf16le');
+      return Buffer.from(demandWellFormed(text), 'utf16le');
     case 'utf-16be':
-      return Buffer.from(wellFormed(text), 'utf16le').swap16();
+      return Buffer.from(demandWellFormed(text), 'utf16le').swap16();
     case 'windows-1252':
     case 'iso-8859-1':
     case 'us-ascii':
@@ -110,7 +110,7 @@ export function encode(text: string, encoding: string): Uint8Array {
   }
 }
 
-function wellFormed(text: string): string {
+function demandWellFormed(text: string): string {
   if (text.isWellFormed()) return text;
   throw new WorkcrateError(
     'invalid_input',
@@ -119,7 +119,7 @@ function wellFormed(text: string): string {
 }
 
 /** Characters of windows-1252 that stand elsewhere in Unicode, at 0x80 to 0x9f. */
-const elsewhere = new TextDecoder('windows-1252').decode(
+const windows1252Characters = new TextDecoder('windows-1252').decode(
   Uint8Array.from({ length: 32 }, (_, at) => 0x80 + at),
 );
 
@@ -128,19 +128,19 @@ function oneByteEach(text: string, name: string): Uint8Array {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     const moved = name === 'windows-1252' && (code > 0xff || (code >= 0x80 && code < 0xa0));
-    const byte = moved ? 0x80 + elsewhere.indexOf(text[at]!) : code;
-    if (byte > 0xff || (moved && byte < 0x80)) throw doesNotFit(at, name);
+    const byte = moved ? 0x80 + windows1252Characters.indexOf(text[at]!) : code;
+    if (byte > 0xff || (moved && byte < 0x80)) throw characterDoesNotFitError(at, name);
     bytes[at] = byte;
   }
   if (name === 'us-ascii' && !isAscii(bytes))
-    throw doesNotFit(
+    throw characterDoesNotFitError(
       bytes.findIndex((byte) => byte > 0x7f),
       name,
     );
   return bytes;
 }
 
-function doesNotFit(at: number, name: string): WorkcrateError {
+function characterDoesNotFitError(at: number, name: string): WorkcrateError {
   return new WorkcrateError(
     'invalid_input',
     `Character ${at + 1} of the text does not exist in ${name}. Use utf-8.`,
@@ -151,7 +151,7 @@ export const toBase64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 
 /** Exact: what is no base64, or was cut, is refused and not skipped. Line breaks are fine. */
-export function fromBase64(text: string): Uint8Array {
+export function parseBase64(text: string): Uint8Array {
   try {
     return Uint8Array.fromBase64(text, { lastChunkHandling: 'strict' });
   } catch (error) {
@@ -163,7 +163,7 @@ export function fromBase64(text: string): Uint8Array {
   }
 }
 
-const looked = 4096;
+const sniffedUtf16Bytes = 4096;
 
 /**
  * Whether bytes look like UTF-16 without a byte order mark, by where their NULs are: characters of most languages of
@@ -171,8 +171,8 @@ const looked = 4096;
  */
 function looksLikeUtf16(bytes: Uint8Array, how: 'surely' | 'perhaps'): 'utf-16le' | 'utf-16be' | null {
   if (bytes.length === 0 || bytes.length % 2 !== 0) return null;
-  const [even, odd] = countNuls(bytes.subarray(0, looked));
-  const units = Math.min(bytes.length, looked) / 2;
+  const [even, odd] = countNuls(bytes.subarray(0, sniffedUtf16Bytes));
+  const units = Math.min(bytes.length, sniffedUtf16Bytes) / 2;
   const enough = how === 'surely' ? Math.max(2, units / 4) : 1;
   if (odd >= enough && even === 0) return 'utf-16le';
   return even >= enough && odd === 0 ? 'utf-16be' : null;
@@ -205,7 +205,7 @@ const ownNames: Readonly<Record<string, string>> = {
 };
 
 /** Those that are asked for most; a TextDecoder knows some thirty more. */
-const known =
+const knownEncodings =
   'utf-8, utf-16, utf-16le, utf-16be, iso-8859-1 (latin-1), windows-1252, us-ascii, iso-8859-2 to -16, windows-1250 to -1258, koi8-r, macintosh, shift_jis, euc-jp, iso-2022-jp, gbk, gb18030, big5, euc-kr';
 
 /** The one name of an encoding that goes by many, such as `UTF_8` and `latin1`. */
@@ -217,7 +217,7 @@ export function encodingNamed(name: string): string {
   if (found !== null) return found;
   throw new WorkcrateError(
     'invalid_input',
-    `No encoding is called ${JSON.stringify(name.slice(0, 40))}. There are: ${known}. For the exact bytes set binary.`,
+    `No encoding is called ${JSON.stringify(name.slice(0, 40))}. There are: ${knownEncodings}. For the exact bytes set binary.`,
   );
 }
 
@@ -241,7 +241,7 @@ const pdf = Buffer.from('%PDF-');
 export function looksLikeNoText(bytes: Uint8Array): boolean {
   const start = bytes.subarray(0, sniffedBytes);
   if (pdf.equals(start.subarray(0, pdf.length))) return true;
-  const { text, encoding, bom } = decode(start, null);
+  const { text, encoding, bom } = decodeText(start, null);
   if (bom) return false;
   // Bytes of all kinds are hardly ever valid UTF-8, and some tables part their fields by control characters.
   const most = encoding === 'utf-8' ? text.length / 3 : text.length / 50;

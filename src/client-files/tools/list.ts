@@ -11,7 +11,7 @@ import {
 import {
   allowedText,
   createLarge,
-  offered,
+  describeOffer,
   offerShape,
   pathShape,
   rungShape,
@@ -27,8 +27,8 @@ export interface ListToolOptions extends LargeOptions {
 }
 
 /** More than that is of use to programs alone. */
-const mostShown = 1000;
-const mostCharacters = 48 * 1024;
+const maxShownEntries = 1000;
+const maxShownCharacters = 48 * 1024;
 
 const entryShape = z.object({
   path: z.string().describe("From the project's folder"),
@@ -41,12 +41,12 @@ const entryShape = z.object({
   },
 });
 
-const output = z.object({
+const listOutputSchema = z.object({
   status: z.enum(['listed', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
   path: z.string(),
   rung: rungShape,
   offer: offerShape.optional(),
-  entries: z.array(entryShape).optional().describe(`A tree, of at most ${mostShown} in all`),
+  entries: z.array(entryShape).optional().describe(`A tree, of at most ${maxShownEntries} in all`),
   count: z.number().int().optional().describe('How many there are in all'),
   hidden: z.number().int().optional().describe('How many were left out because they are not allowed'),
   cut: z.boolean().optional().describe('Whether there are, or may be, more than are counted'),
@@ -54,7 +54,7 @@ const output = z.object({
   link: linkShape.optional(),
 });
 
-type Output = z.input<typeof output>;
+type ListOutput = z.input<typeof listOutputSchema>;
 
 export function listTool(options: ListToolOptions): Tool {
   const large = createLarge(options);
@@ -74,14 +74,14 @@ export function listTool(options: ListToolOptions): Tool {
         .describe('Only paths below the folder that match, such as *.md or **/*.csv'),
       ...wishShape,
     }),
-    output,
+    output: listOutputSchema,
     annotations: { readOnlyHint: true, openWorldHint: true },
     auditFields: { subject: ['path'] },
     async handle(wish, context) {
       const answer = await options.bridge.list(wish, context);
       if ('ask' in answer) return answer;
-      if (isOffer(answer)) return offered(answer);
-      const result = await shown(large, answer, context);
+      if (isOffer(answer)) return describeOffer(answer);
+      const result = await answerWithListing(large, answer, context);
       return isTooNarrow(wish) ? { ...result, text: `${result.text}\n${narrow}` } : result;
     },
   });
@@ -92,11 +92,11 @@ const narrow = 'Only the folder itself was listed, but the pattern names folders
 const isTooNarrow = ({ recursive = false, pattern = '' }: Pick<ListWish, 'recursive' | 'pattern'>): boolean =>
   !recursive && pattern.includes('/');
 
-async function shown(large: Large, listing: ClientListing, context: ToolContext) {
+async function answerWithListing(large: Large, listing: ClientListing, context: ToolContext) {
   const { path, rung, hidden, cut } = listing;
   const entries = inTreeOrder(listing.entries);
-  const { nodes, isAll } = fitting(withFolders(path, entries));
-  const structured: Output = {
+  const { nodes, isAll } = takeFittingEntries(addParentFolders(path, entries));
+  const structured: ListOutput = {
     status: 'listed',
     path,
     rung,
@@ -106,9 +106,9 @@ async function shown(large: Large, listing: ClientListing, context: ToolContext)
     cut,
   };
   const start = path === '' ? 0 : path.length + 1;
-  const text = [told(listing), ...nodes.map((node) => line(start, node))].join('\n');
+  const text = [describeListing(listing), ...nodes.map((node) => toTreeLine(start, node))].join('\n');
   if (isAll) return { text, structured };
-  const all = await large.byLink(context, `${path || 'project'}.jsonl`, lines(entries));
+  const all = await large.byLink(context, `${path || 'project'}.jsonl`, toTreeLines(entries));
   return {
     text: `${text}\nAll ${entries.length}: ${all.fileId}. ${all.text}`,
     structured: { ...structured, file_id: all.fileId, link: all.structured },
@@ -116,36 +116,38 @@ async function shown(large: Large, listing: ClientListing, context: ToolContext)
   };
 }
 
-function told({ path, entries, rung, hidden, cut }: ClientListing): string {
+function describeListing({ path, entries, rung, hidden, cut }: ClientListing): string {
   const left = hidden === 0 ? '' : `, ${hidden} left out`;
   return `${path || '.'}: ${entries.length} entries${cut ? ', cut off' : ''}${left}, by ${rung}`;
 }
 
 /** Those that fit into a conversation: names may be long, and folders lie deep. */
-function fitting(all: Iterable<ClientEntry>): { nodes: ClientEntry[]; isAll: boolean } {
+function takeFittingEntries(all: Iterable<ClientEntry>): { nodes: ClientEntry[]; isAll: boolean } {
   const nodes: ClientEntry[] = [];
-  let left = mostCharacters;
+  let left = maxShownCharacters;
   for (const node of all) {
     left -= node.path.length;
-    if (nodes.length === mostShown || left < 0) return { nodes, isAll: false };
+    if (nodes.length === maxShownEntries || left < 0) return { nodes, isAll: false };
     nodes.push(node);
   }
   return { nodes, isAll: true };
 }
 
-function line(start: number, entry: ClientEntry): string {
+function toTreeLine(start: number, entry: ClientEntry): string {
   const depth = entry.path.slice(start).split('/').length;
   const mark = entry.type === 'folder' ? '/' : entry.type === 'link' ? ' (link)' : '';
   const size = entry.size === null ? '' : `  ${entry.size} bytes`;
   const time = entry.mtime === null ? '' : `  ${new Date(entry.mtime).toISOString().slice(0, 19)}Z`;
-  return `${'  '.repeat(depth)}${nameOf(entry)}${mark}${size}${time}`;
+  return `${'  '.repeat(depth)}${getEntryName(entry)}${mark}${size}${time}`;
 }
 
-function* lines(entries: readonly ClientEntry[]): Generator<Uint8Array> {
+function* toTreeLines(entries: readonly ClientEntry[]): Generator<Uint8Array> {
   const batch = 1000;
   for (let at = 0; at < entries.length; at += batch) {
     const some = entries.slice(at, at + batch);
-    yield Buffer.from(some.map((entry) => `${JSON.stringify({ ...entry, name: nameOf(entry) })}\n`).join(''));
+    yield Buffer.from(
+      some.map((entry) => `${JSON.stringify({ ...entry, name: getEntryName(entry) })}\n`).join(''),
+    );
   }
 }
 
@@ -168,7 +170,7 @@ function inTreeOrder(entries: readonly ClientEntry[]): ClientEntry[] {
  * Every entry, in the order of a tree, with the folders above it before the first of what is in them: also those that a
  * pattern left out, since a name alone does not tell where it is.
  */
-function* withFolders(folder: string, entries: readonly ClientEntry[]): Generator<ClientEntry> {
+function* addParentFolders(folder: string, entries: readonly ClientEntry[]): Generator<ClientEntry> {
   const seen = new Set<string>();
   const start = folder === '' ? 0 : folder.length + 1;
   for (const entry of entries) {
@@ -182,13 +184,13 @@ function* withFolders(folder: string, entries: readonly ClientEntry[]): Generato
   }
 }
 
-/** The same as a tree. Takes entries as `withFolders` gives them. */
+/** The same as a tree. Takes entries as `addParentFolders` gives them. */
 function buildTree(entries: readonly ClientEntry[]): TreeNode[] {
   const top: TreeNode[] = [];
   const nodes = new Map<string, TreeNode>();
   for (const entry of entries) {
     const above = nodes.get(entry.path.slice(0, Math.max(0, entry.path.lastIndexOf('/'))));
-    const node: TreeNode = { ...entry, name: nameOf(entry) };
+    const node: TreeNode = { ...entry, name: getEntryName(entry) };
     if (above === undefined) top.push(node);
     else (above.children ??= []).push(node);
     nodes.set(entry.path, node);
@@ -196,4 +198,4 @@ function buildTree(entries: readonly ClientEntry[]): TreeNode[] {
   return top;
 }
 
-const nameOf = ({ path }: ClientEntry): string => path.slice(path.lastIndexOf('/') + 1);
+const getEntryName = ({ path }: ClientEntry): string => path.slice(path.lastIndexOf('/') + 1);

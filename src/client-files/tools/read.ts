@@ -7,7 +7,7 @@ import { rungs, ways } from '../client-file.ts';
 import { isOffer, type Bridge, type HadFile, type ReadFile } from '../client-files.ts';
 import { createByUser } from '../requests/by-user.ts';
 import type { Offer } from '../requests/file-request.ts';
-import { decode, encodingNamed, looksLikeNoText, toBase64, type Decoded } from '../text/text.ts';
+import { decodeText, encodingNamed, looksLikeNoText, toBase64, type Decoded } from '../text/text.ts';
 
 export interface LargeOptions {
   readonly files: Pick<Files, 'add' | 'find'>;
@@ -29,7 +29,7 @@ export function createLarge({ files, links, fileTtl, baseUrl }: LargeOptions) {
 
   async function store({ caller, signal }: ToolContext, name: string, bytes: Iterable<Uint8Array>) {
     const file = { name, origin: 'client', keepSeconds: fileTtl };
-    return (await files.add(caller, file, chunked(bytes), signal)).id;
+    return (await files.add(caller, file, toAsyncChunks(bytes), signal)).id;
   }
 
   return {
@@ -55,7 +55,7 @@ export function createLarge({ files, links, fileTtl, baseUrl }: LargeOptions) {
 
 export type Large = ReturnType<typeof createLarge>;
 
-async function* chunked(bytes: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* toAsyncChunks(bytes: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* bytes;
 }
 
@@ -98,7 +98,7 @@ export const offerShape = z
   .describe('What to do before calling again');
 
 /** An offer as both tools answer it, and what else can be done. */
-export function offered({ offer, path, rung, expiresAt, ...ways }: Offer, orElse = '') {
+export function describeOffer({ offer, path, rung, expiresAt, ...ways }: Offer, orElse = '') {
   const { command, pageUrl, proofCommand } = ways;
   const until = new Date(expiresAt).toISOString();
   const instead =
@@ -125,10 +125,10 @@ export interface ReadToolOptions extends LargeOptions {
 }
 
 /** What fits into a conversation; base64 takes a third more. */
-const mostShown = 64 * 1024;
-const tooLarge = 'too large for the conversation';
+const maxShownBytes = 64 * 1024;
+const tooLargeReason = 'too large for the conversation';
 
-const output = z.object({
+const readOutputSchema = z.object({
   status: z.enum(['read', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
   path: z.string(),
   rung: wayShape,
@@ -148,7 +148,7 @@ const output = z.object({
   link: linkShape.optional(),
 });
 
-type Output = z.input<typeof output>;
+type ReadOutput = z.input<typeof readOutputSchema>;
 
 export function readTool(options: ReadToolOptions): Tool {
   const large = createLarge(options);
@@ -170,20 +170,20 @@ export function readTool(options: ReadToolOptions): Tool {
         .optional()
         .describe('If known: compared with what comes'),
     }),
-    output,
+    output: readOutputSchema,
     annotations: { readOnlyHint: true, openWorldHint: true },
     auditFields: { subject: ['path'] },
     async handle(wish, context) {
       const answer = await options.bridge.read(wish, context);
       if ('ask' in answer) return answer;
-      if (isOffer(answer)) return offered(answer, ' – or paste a short text with guide_cache_file');
+      if (isOffer(answer)) return describeOffer(answer, ' – or paste a short text with guide_cache_file');
       const { binary = false, encoding = null } = wish;
-      return shown(large, answer, { binary, encoding }, context);
+      return answerWithFile(large, answer, { binary, encoding }, context);
     },
   });
 }
 
-async function shown(
+async function answerWithFile(
   large: Large,
   file: HadFile,
   how: { readonly binary: boolean; readonly encoding: string | null },
@@ -194,35 +194,43 @@ async function shown(
   const facts = { status: 'read', path, rung, size, sha256, mtime, cached } as const;
   const told = `${path}: ${size} bytes, by ${rung}${cached ? ', cached' : ''}`;
   if ('stored' in file)
-    return linked(await large.linkTo(context, file.stored.id), facts, `${told}, ${tooLarge}`);
+    return answerWithLink(await large.linkTo(context, file.stored.id), facts, `${told}, ${tooLargeReason}`);
   const { bytes } = file;
-  if (size > mostShown)
-    return linked(await large.byOneLink(context, path, sha256, bytes), facts, `${told}, ${tooLarge}`);
+  if (size > maxShownBytes)
+    return answerWithLink(
+      await large.byOneLink(context, path, sha256, bytes),
+      facts,
+      `${told}, ${tooLargeReason}`,
+    );
   if (!how.binary && how.encoding === null && file.encoding === null && looksLikeNoText(bytes)) {
     const link = await large.byOneLink(context, path, sha256, bytes);
-    return linked(link, facts, `${told}, not text (set binary for the bytes as base64)`);
+    return answerWithLink(link, facts, `${told}, not text (set binary for the bytes as base64)`);
   }
   if (how.binary) {
-    const structured: Output = { ...facts, encoding: null, data: toBase64(bytes) };
+    const structured: ReadOutput = { ...facts, encoding: null, data: toBase64(bytes) };
     return { text: `${told}, as base64:\n${structured.data}`, structured };
   }
-  const { text, encoding, fellBack } = textOf(file, how.encoding);
-  const structured: Output = { ...facts, encoding, fell_back: fellBack, text };
+  const { text, encoding, fellBack } = decodeFile(file, how.encoding);
+  const structured: ReadOutput = { ...facts, encoding, fell_back: fellBack, text };
   const since = fellBack ? `, since it is not in ${how.encoding ?? file.encoding}` : '';
   return { text: `${told}, in ${encoding}${since}:\n${text}`, structured };
 }
 
 /** What somebody typed is in the encoding that they typed it in, whatever was expected of the file. */
-function textOf({ bytes, encoding: known }: ReadFile, wanted: string | null): Decoded {
-  const decoded = decode(bytes, known ?? wanted);
+function decodeFile({ bytes, encoding: known }: ReadFile, wanted: string | null): Decoded {
+  const decoded = decodeText(bytes, known ?? wanted);
   const isOther = known !== null && wanted !== null && encodingNamed(wanted) !== encodingNamed(known);
   return { ...decoded, fellBack: decoded.fellBack || isOther };
 }
 
 type Linked = Awaited<ReturnType<Large['linkTo']>>;
 
-function linked({ fileId, text, structured: link, content }: Linked, facts: Output, told: string) {
-  const structured: Output = { ...facts, encoding: null, file_id: fileId, link };
+function answerWithLink(
+  { fileId, text, structured: link, content }: Linked,
+  facts: ReadOutput,
+  told: string,
+) {
+  const structured: ReadOutput = { ...facts, encoding: null, file_id: fileId, link };
   return {
     text: `${told}: ${fileId}. ${text}`,
     structured,
