@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { loadConfig, type Config } from '../../src/config/config.ts';
-import { openSource, type SourceOptions } from '../../src/crates/sources/sources.ts';
+import { openCrateSource, type SourceOptions } from '../../src/crates/sources/sources.ts';
 import { sourceOptions } from '../../src/server/store-options.ts';
 import { createBlobs } from '../../src/storage/azure/client.ts';
 import { chunksOf } from '../../src/storage/bytes.testing.ts';
@@ -47,7 +47,7 @@ export async function startCrateServer(
 ): Promise<CrateServer> {
   await using opened = new AsyncDisposableStack();
   const { url, config } = await newSource(opened);
-  const source = await openSource(sourceOptions(config, url));
+  const source = await openCrateSource(sourceOptions(config, url));
   opened.defer(() => source.close());
   const put = async (name: string, given: string | Uint8Array): Promise<void> => {
     const bytes = Buffer.from(given as string);

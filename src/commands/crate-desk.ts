@@ -1,4 +1,4 @@
-import { createElsewhere, type Crates } from '../crates/crates.ts';
+import { createExternalCrateTargets, type Crates } from '../crates/crates.ts';
 import { makeDataFolder } from '../data-folder/data-folder.ts';
 import { openDatabase } from '../database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
@@ -62,7 +62,7 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
     clock,
     log,
   });
-  const elsewhere = createElsewhere(sources.find);
+  const elsewhere = createExternalCrateTargets(sources.find);
   const links = createLinks({ database, storage, files, uploadTtl, maxBundleFiles, elsewhere, clock, log });
   const places = createPlaces({ database, folder: placesFolder(config), uids: uidsOf(config), clock });
   const executions = { get: (who: Caller, id: string) => executionOf(database, who, id) };

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import type { Crates, SourceReport } from '../crates/crates.ts';
-import { shownListing, shownPage } from '../crates/tools/schema.ts';
+import { toListingAnswer, toSearchAnswer } from '../crates/tools/schema.ts';
 import { errnoOf, type WorkcrateError } from '../errors.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
@@ -214,7 +214,7 @@ async function search({ crates, caller, signal }: CrateDesk, input: CratesInput,
     offset: countOf(input.flags, 'offset', 0, 10_000),
   };
   const page = await crates.search(caller, request, signal);
-  return asked(input) ? json(shownPage(request.query, page)) : foundText(page);
+  return asked(input) ? json(toSearchAnswer(request.query, page)) : foundText(page);
 }
 
 async function show(desk: CrateDesk, input: CratesInput, words: readonly string[]) {
@@ -231,7 +231,7 @@ async function files(desk: CrateDesk, input: CratesInput, words: readonly string
     offset: countOf(input.flags, 'offset', 0, 1e9),
   };
   const listing = await crates.inside.list(caller, words[0]!, request, signal);
-  return asked(input) ? json(shownListing(words[0]!, listing)) : filesText(listing);
+  return asked(input) ? json(toListingAnswer(words[0]!, listing)) : filesText(listing);
 }
 
 /** To stdout, byte for byte. */

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { openSource } from '../crates/sources/sources.ts';
+import { openCrateSource } from '../crates/sources/sources.ts';
 import { openBackend, reachDatabase } from '../database/open.ts';
 import { errnoOf, isWorkcrateError } from '../errors.ts';
 import { isWorkcrate, tryToListen } from '../http/port.ts';
@@ -142,7 +142,7 @@ async function crateFindings(config: Config): Promise<Finding[]> {
 
 async function findingOf(config: Config, url: string): Promise<Finding> {
   try {
-    const source = await openSource(sourceOptions(config, url));
+    const source = await openCrateSource(sourceOptions(config, url));
     try {
       const { objects, next } = await source.list({ signal: AbortSignal.timeout(20_000) });
       const seen = `${objects.length}${next === null ? '' : ' or more'}`;

@@ -2,12 +2,17 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { readMetadata } from '../crates/metadata/metadata.ts';
-import { openReplayPlace, replayCrate, replayJson, replayText } from '../crates/pack/replay.ts';
 import {
-  everybodys,
-  openContainer,
-  openSource,
-  placeOf,
+  createReplayWorkspace,
+  replayCrate,
+  toReplayJson,
+  formatReplayReport,
+} from '../crates/pack/replay.ts';
+import {
+  ownedByEverybody,
+  openCrateContainer,
+  openCrateSource,
+  toCrateLocation,
   type CrateContainer,
 } from '../crates/sources/sources.ts';
 import { WorkcrateError } from '../errors.ts';
@@ -31,7 +36,7 @@ export async function replay(input: ReplayInput): Promise<number> {
   const container = await containerOf(input, which, opened, stop.signal);
   const metadata = readMetadata(await container.metadata(config.maxMetadata, stop.signal));
   const sandbox = opened.use(await sandboxOf(config));
-  const { place } = opened.use(await openReplayPlace(tmpdir(), uidsOf(config)?.to ?? null));
+  const { place } = opened.use(await createReplayWorkspace(tmpdir(), uidsOf(config)?.to ?? null));
   const report = await replayCrate({
     metadata,
     read: async (path, signal) => {
@@ -44,7 +49,9 @@ export async function replay(input: ReplayInput): Promise<number> {
     signal: stop.signal,
   });
   process.stdout.write(
-    flags['json'] === undefined ? replayText(report) : `${JSON.stringify(replayJson(report), null, 2)}\n`,
+    flags['json'] === undefined
+      ? formatReplayReport(report)
+      : `${JSON.stringify(toReplayJson(report), null, 2)}\n`,
   );
   return report.reproduced ? 0 : 1;
 }
@@ -63,11 +70,11 @@ async function containerOf(
     return opened.use(await desk.crates.inside.open(desk.caller, which, signal));
   }
   const path = resolve(which);
-  const folder = await openSource({ kind: 'folder', directory: dirname(path) });
+  const folder = await openCrateSource({ kind: 'folder', directory: dirname(path) });
   opened.defer(() => folder.close());
   const object = await folder.stat(basename(path), signal);
-  const place = object && placeOf(folder, object, everybodys);
-  if (place) return opened.use(await openContainer(folder, place, { signal }));
+  const place = object && toCrateLocation(folder, object, ownedByEverybody);
+  if (place) return opened.use(await openCrateContainer(folder, place, { signal }));
   throw new WorkcrateError(
     'not_found',
     `${JSON.stringify(which)} is neither a crate_id nor a file that can be a crate (.zip, .eln, ro-crate-metadata.json).`,

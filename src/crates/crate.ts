@@ -4,7 +4,7 @@ import type { ErrorCode } from '../errors.ts';
 export type CrateKind = 'zip' | 'folder' | 'detached';
 
 /** Where a crate was found, and what it was when it was read. */
-export interface CratePlace {
+export interface CrateLocation {
   /** `crate_` and 24 hex digits, the same for the same source and object. */
   readonly crateId: string;
   /** The URL of the source. */
@@ -31,7 +31,7 @@ export interface CrateIssue {
 }
 
 /** A property of an entity: some text, or another entity of the same crate by its place in the list. */
-export type Property =
+export type EntityProperty =
   | { readonly name: string; readonly text: string }
   | { readonly name: string; readonly target: number };
 
@@ -39,7 +39,7 @@ export interface Entity {
   readonly id: string;
   /** Short names: `Person`, and not the IRI. */
   readonly types: readonly string[];
-  readonly properties: readonly Property[];
+  readonly properties: readonly EntityProperty[];
 }
 
 /** What the metadata of a crate says, whatever form it says it in. */
@@ -66,7 +66,7 @@ export interface CrateMetadata {
 
 /** A crate as it is to be put into the index. */
 export interface ReadCrate {
-  readonly place: CratePlace;
+  readonly place: CrateLocation;
   /** Where in the archive its root is: empty, or a path that ends in `/`. */
   readonly root: string;
   readonly metadata: CrateMetadata;
@@ -79,7 +79,7 @@ export interface ReadCrate {
 
 /** Something that looks like a crate and cannot be read. It is remembered, so that it is not tried again until it changes. */
 export interface BrokenCrate {
-  readonly place: CratePlace;
+  readonly place: CrateLocation;
   readonly code: ErrorCode;
   readonly reason: string;
 }

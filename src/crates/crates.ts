@@ -6,16 +6,16 @@ import type { Links } from '../links/links.ts';
 import type { Log } from '../observability/log.ts';
 import type { Source, SourceObject } from '../storage/source.ts';
 import { createHelperProcess, createThread, type Thread } from '../workers/workers.ts';
-import { createInside } from './contents/contents.ts';
+import { createCrateContents } from './contents/contents.ts';
 import type { EntityRequest, SearchRequest, StatusRequest } from './index/reading.ts';
-import { crateShape, type CrateSummary } from './metadata/summary.ts';
-import type { Packing, PackRequest, PackWatching } from './pack/pack.ts';
+import { crateSummarySchema, type CrateSummary } from './metadata/summary.ts';
+import type { CratePacker, PackRequest, PackProgress } from './pack/pack.ts';
 import type { SourceReport } from './sync/sync.ts';
-import { lostIndexOf, removeLogOfDeletedIndex } from './workers/lost-index.ts';
+import { getLostIndexFile, removeLogOfDeletedIndex } from './workers/lost-index.ts';
 import type { IndexingMethods, IndexingSettings, SearchingMethods } from './workers/workers.ts';
 
-export { createElsewhere } from './contents/copies.ts';
-export { openWatched, type NamedSource, type SourceReport } from './sync/sync.ts';
+export { createExternalCrateTargets } from './contents/copies.ts';
+export { openIndexedSources, type ConfiguredSource, type SourceReport } from './sync/sync.ts';
 export type { IndexingSettings } from './workers/workers.ts';
 
 export interface CratesOptions {
@@ -25,13 +25,13 @@ export interface CratesOptions {
   readonly sources: readonly Source[];
   readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandRoom'>;
   readonly links: Pick<Links, 'share' | 'shareElsewhere'>;
-  readonly packing: Packing;
+  readonly packing: CratePacker;
   /** The largest crate that is given as bytes. */
   readonly mostBytes: number;
   readonly log: Log;
 }
 
-export interface SyncWatching {
+export interface CrateSyncOptions {
   readonly signal: AbortSignal;
   report(progress: SourceReport): void;
   /** Whether what other settings have indexed leaves the index; default: it stays. */
@@ -39,7 +39,7 @@ export interface SyncWatching {
 }
 
 /** A packed crate that is in the index. */
-export interface IndexedPack {
+export interface IndexedPackedCrate {
   readonly crateId: string;
   readonly locator: string;
   readonly size: number;
@@ -55,14 +55,18 @@ export function createCrates(options: CratesOptions) {
   const { settings, packing, log } = options;
   // Before anybody opens it.
   removeLogOfDeletedIndex(settings.location);
-  const indexing: Thread<IndexingMethods> = createHelperProcess(threadFile('indexing-thread'), settings, log);
-  const searching: Thread<SearchingMethods> = createThread(threadFile('searching-thread'), settings, log);
+  const indexing: Thread<IndexingMethods> = createHelperProcess(
+    toWorkerUrl('indexing-thread'),
+    settings,
+    log,
+  );
+  const searching: Thread<SearchingMethods> = createThread(toWorkerUrl('searching-thread'), settings, log);
   /** Asks the index. One that is lost is made anew first, by whoever writes to it. */
   async function ask<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
       return await call();
     } catch (error) {
-      const lost = lostIndexOf(error);
+      const lost = getLostIndexFile(error);
       if (lost === null) throw error;
       await indexing.call('renew', { lost }, { signal });
       return call();
@@ -83,7 +87,7 @@ export function createCrates(options: CratesOptions) {
     try {
       await packing.target.remove(made);
       const written = { source: packing.target.url, object: made.name };
-      await indexing.call('forget', written, { signal: AbortSignal.timeout(mostForgettingMs) });
+      await indexing.call('forget', written, { signal: AbortSignal.timeout(rollbackTimeoutMs) });
     } catch (error) {
       log.warn('crates.not_taken_back', { object: made.name, error });
     }
@@ -108,17 +112,17 @@ export function createCrates(options: CratesOptions) {
 
     /** What is known of a crate; `not_found` where there is none that the caller may see. */
     async get(caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateSummary> {
-      return crateShape.parse(JSON.parse((await find(caller, crateId, signal)).summary));
+      return crateSummarySchema.parse(JSON.parse((await find(caller, crateId, signal)).summary));
     },
 
-    inside: createInside({
+    inside: createCrateContents({
       ...options,
       sourceOf,
       find: async (caller, crateId, signal) => (await find(caller, crateId, signal)).place,
     }),
 
     /** Brings the index up to date; `index_busy` while another process does. */
-    sync: ({ signal, report, forget = false }: SyncWatching): Promise<SourceReport[]> =>
+    sync: ({ signal, report, forget = false }: CrateSyncOptions): Promise<SourceReport[]> =>
       indexing.call('sync', { forget }, { signal, report }),
 
     /** How much is packed, as far as the index knows: one owner's, everybody's for null, or all of it. */
@@ -141,8 +145,8 @@ export function createCrates(options: CratesOptions) {
     async pack<T>(
       caller: Caller,
       request: PackRequest,
-      watching: PackWatching,
-      handOut: (packed: IndexedPack) => Promise<T>,
+      watching: PackProgress,
+      handOut: (packed: IndexedPackedCrate) => Promise<T>,
     ): Promise<T> {
       await using packed = await packing.pack(caller, request, watching);
       const { object, sha256, notes } = packed;
@@ -154,7 +158,7 @@ export function createCrates(options: CratesOptions) {
       } catch (error) {
         await takeBack(object);
         throw packing.target.kind === 'folder' && isWorkcrateError(error, 'source_unreachable')
-          ? unreadable(error)
+          ? packedCrateUnreadableError(error)
           : error;
       }
     },
@@ -166,9 +170,9 @@ export function createCrates(options: CratesOptions) {
   };
 }
 
-const mostForgettingMs = 10_000;
+const rollbackTimeoutMs = 10_000;
 
-const unreadable = (cause: WorkcrateError): WorkcrateError =>
+const packedCrateUnreadableError = (cause: WorkcrateError): WorkcrateError =>
   new WorkcrateError(
     'storage_failed',
     'The crate was written and could not be read again, so it was removed. The disk of packed crates fails: the log of the server says how.',
@@ -176,5 +180,5 @@ const unreadable = (cause: WorkcrateError): WorkcrateError =>
   );
 
 /** The same from the sources and from a build. */
-const threadFile = (name: string): URL =>
+const toWorkerUrl = (name: string): URL =>
   new URL(`./workers/${name}${extname(import.meta.filename)}`, import.meta.url);

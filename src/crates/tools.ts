@@ -1,14 +1,25 @@
 import type { Tool } from '../mcp/tool.ts';
-import { findingTools } from './tools/find.ts';
-import { makingTools } from './tools/pack.ts';
-import { hideFoldersOf, insideTools, withHiddenFolders, type InsideToolsOptions } from './tools/share.ts';
+import { createFindTools } from './tools/find.ts';
+import { createPackTools } from './tools/pack.ts';
+import {
+  createFolderRedaction,
+  createShareTools,
+  redactToolFolders,
+  type CrateShareToolsOptions,
+} from './tools/share.ts';
 
-export type CrateToolsOptions = InsideToolsOptions;
+export type CrateToolsOptions = CrateShareToolsOptions;
 
 /** Tools that find crates, look into them, hand out what they hold, and make new ones. */
-export function crateTools(options: CrateToolsOptions): Tool[] {
-  const tools = [...findingTools(options.crates), ...insideTools(options), ...makingTools(options)];
+export function createCrateTools(options: CrateToolsOptions): Tool[] {
+  const tools = [
+    ...createFindTools(options.crates),
+    ...createShareTools(options),
+    ...createPackTools(options),
+  ];
   const { sourceUrls, isForSeveral } = options.crates;
   // A single user is the operator too, and may want to know where a crate is.
-  return isForSeveral ? tools.map((tool) => withHiddenFolders(tool, hideFoldersOf(sourceUrls))) : tools;
+  return isForSeveral
+    ? tools.map((tool) => redactToolFolders(tool, createFolderRedaction(sourceUrls)))
+    : tools;
 }

@@ -5,14 +5,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Config } from '../config/config.ts';
 import {
   createCrates,
-  openWatched,
+  openIndexedSources,
   type Crates,
   type IndexingSettings,
-  type NamedSource,
+  type ConfiguredSource,
 } from '../crates/crates.ts';
-import { createPacking, createPackQuota } from '../crates/pack/pack.ts';
-import { lastingNameOf, type SourceOptions } from '../crates/sources/address.ts';
-import { findPackLeftovers, leftForMs, removePackLeftovers } from '../crates/sources/folder-put.ts';
+import { createCratePacker, createPackQuota } from '../crates/pack/pack.ts';
+import { readLastingName, type SourceOptions } from '../crates/sources/address.ts';
+import { findPackLeftovers, partFileMaxAgeMs, removePackLeftovers } from '../crates/sources/folder-put.ts';
 import type { Database } from '../database/database.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Executions } from '../executions/executions.ts';
@@ -31,7 +31,8 @@ export async function openCrateSources(config: Config) {
   await using opened = new AsyncDisposableStack();
   const named = namedSources(config);
   const all: Source[] = [];
-  for (const { source } of await openWatched(named)) all.push(opened.adopt(source, (it) => it.close()));
+  for (const { source } of await openIndexedSources(named))
+    all.push(opened.adopt(source, (it) => it.close()));
   refuseOverlaps(all);
   const held = opened.move();
   return {
@@ -44,7 +45,7 @@ export async function openCrateSources(config: Config) {
   };
 }
 
-function namedSources(config: Config): NamedSource[] {
+function namedSources(config: Config): ConfiguredSource[] {
   const usual = join(config.data, 'crates');
   if (config.packTo === null) mkdirSync(usual, { recursive: true, mode: 0o700 });
   const packs = config.packTo ?? pathToFileURL(usual).href;
@@ -64,7 +65,7 @@ function namedSources(config: Config): NamedSource[] {
 /** Users' ids and links of packed crates go by the folder's first path, so that they hold where a backup is restored. */
 function withLastingName(options: SourceOptions, others: readonly string[]): SourceOptions {
   if (options.kind !== 'folder') return options;
-  const knownAs = lastingNameOf(options.directory);
+  const knownAs = readLastingName(options.directory);
   // Where there is another source of that name, ids would be the same for two crates.
   const isTaken = others.some((url) => url.replace(/\/*$/, '/') === knownAs);
   return knownAs === null || isTaken ? options : { ...options, knownAs };
@@ -77,7 +78,7 @@ function withLastingName(options: SourceOptions, others: readonly string[]): Sou
 export function removeCutOffPackings(config: Config): number {
   const { directory, isOurs } = packFolder(config);
   if (directory === null || !existsSync(directory)) return 0;
-  return removePackLeftovers(directory, isOurs ? 0 : leftForMs);
+  return removePackLeftovers(directory, isOurs ? 0 : partFileMaxAgeMs);
 }
 
 /** How many unfinished crates packings that were cut off have left. */
@@ -155,7 +156,7 @@ export function openCrates(options: CratingOptions): Crates {
     log,
   });
   const target = sources.packs;
-  const packing = createPacking({ files, places, executions, target, maxBytes, reserveRoom, clock });
+  const packing = createCratePacker({ files, places, executions, target, maxBytes, reserveRoom, clock });
   const mostBytes = config.crateDownloadLimitMb * 1024 ** 2;
   const settings = indexingSettings(config, sources);
   const crates = createCrates({ settings, sources: sources.all, files, links, packing, mostBytes, log });

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { parseAddress, type SourceOptions } from '../crates/sources/address.ts';
+import { parseSourceAddress, type SourceOptions } from '../crates/sources/address.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { StorageOptions } from '../storage/open.ts';
 
@@ -45,7 +45,7 @@ export function storageOptions(config: Config): StorageOptions {
 
 /** What a source of crates is, which may stand in the same stores as the bytes; refuses what the settings leave open. */
 export function sourceOptions(config: Config, url: string): SourceOptions {
-  const address = parseAddress(url);
+  const address = parseSourceAddress(url);
   switch (address.kind) {
     case 'folder':
       return address;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { findServerByFolder } from '../audit/read.ts';
 import type { Config } from '../config/config.ts';
-import { createElsewhere } from '../crates/crates.ts';
+import { createExternalCrateTargets } from '../crates/crates.ts';
 import { lockFolder } from '../data-folder/data-folder.ts';
 import { createBallast } from '../data-folder/disk-ballast.ts';
 import { demandSpace } from '../data-folder/disk-reserve.ts';
@@ -49,7 +49,7 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
   started.defer(() => storage.close());
 
   const sources = started.use(await openCrateSources(config));
-  const elsewhere = createElsewhere(sources.find);
+  const elsewhere = createExternalCrateTargets(sources.find);
   const { maxFileSize, uploadTtl, maxBundleFiles, webhookUrl, webhookSecret } = config;
   const keepsReserve = async (bytes: number): Promise<void> => {
     await storage.demandSpace?.(bytes);

@@ -1,7 +1,7 @@
 import { artifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
 import { auditTools } from '../audit/tools.ts';
 import { clientTools, type ClientToolsOptions } from '../client-files/tools.ts';
-import { crateTools, type CrateToolsOptions } from '../crates/tools.ts';
+import { createCrateTools, type CrateToolsOptions } from '../crates/tools.ts';
 import { documentTools, type DocumentToolsOptions } from '../documents/tools.ts';
 import { WorkcrateError } from '../errors.ts';
 import { executionTools, type ExecutionToolsOptions } from '../executions/tools.ts';
@@ -26,7 +26,7 @@ function allTools(options: ToolsOptions): Tool[] {
     ...artifactTools(options),
     ...linkTools(options),
     ...fileTools(options.files),
-    ...crateTools(options),
+    ...createCrateTools(options),
     ...documentTools(options),
     ...clientTools(options),
     ...auditTools(options.auditLog),

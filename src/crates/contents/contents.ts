@@ -3,28 +3,28 @@ import { guessMediaType } from '../../files/files.ts';
 import { createGlob } from '../../glob.ts';
 import type { Caller } from '../../identity.ts';
 import { collectBytes } from '../../streams.ts';
-import { openContainer, type CrateContainer, type CrateFile } from '../sources/sources.ts';
-import { noSource } from './copies.ts';
-import { createHandingOut, demandFile, type InsideOptions, type OpenCrate } from './share.ts';
+import { openCrateContainer, type CrateContainer, type CrateFile } from '../sources/sources.ts';
+import { unknownSourceError } from './copies.ts';
+import { createCrateSharing, requireCrateFile, type CrateContentsOptions, type OpenCrate } from './share.ts';
 
-export interface Listing extends ListedPage {
+export interface CrateFileListing extends CrateListPage {
   readonly locator: string;
   /** Entries without a name that can be trusted. */
   readonly unsafe: number;
 }
 
 /** The largest file that is shown as text. */
-const mostText = 20_000;
+const maxInlineTextBytes = 20_000;
 
-export type Inside = ReturnType<typeof createInside>;
+export type CrateContents = ReturnType<typeof createCrateContents>;
 
 /** Looks into crates where they stand, and hands out what is in them. */
-export function createInside(options: InsideOptions) {
+export function createCrateContents(options: CrateContentsOptions) {
   async function open(caller: Caller, crateId: string, signal: AbortSignal): Promise<OpenCrate> {
     const place = await options.find(caller, crateId, signal);
     const source = options.sourceOf(place.source);
-    if (source === null) throw noSource(place.source);
-    return { place, source, container: await openContainer(source, place, { signal }) };
+    if (source === null) throw unknownSourceError(place.source);
+    return { place, source, container: await openCrateContainer(source, place, { signal }) };
   }
 
   return {
@@ -32,11 +32,16 @@ export function createInside(options: InsideOptions) {
     open: async (caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateContainer> =>
       (await open(caller, crateId, signal)).container,
 
-    async list(caller: Caller, crateId: string, request: ListRequest, signal: AbortSignal): Promise<Listing> {
+    async list(
+      caller: Caller,
+      crateId: string,
+      request: CrateListRequest,
+      signal: AbortSignal,
+    ): Promise<CrateFileListing> {
       const fits = request.glob === null ? () => true : createGlob(request.glob);
       const { place, container } = await open(caller, crateId, signal);
       await using _held = container;
-      const page = await listedPage(container, fits, request, signal);
+      const page = await listCratePage(container, fits, request, signal);
       return { locator: place.locator, ...page, unsafe: container.unsafe };
     },
 
@@ -44,22 +49,22 @@ export function createInside(options: InsideOptions) {
     async read(caller: Caller, crateId: string, path: string, signal: AbortSignal) {
       const { container } = await open(caller, crateId, signal);
       await using _held = container;
-      const file = await demandFile(container, path);
+      const file = await requireCrateFile(container, path);
       const described = { size: file.size, mediaType: guessMediaType(path) };
-      if (file.size > mostText) return { ...described, text: null };
-      const bytes = await collectBytes(container.read(file, { limit: mostText, signal }));
-      return { ...described, text: textOf(bytes) };
+      if (file.size > maxInlineTextBytes) return { ...described, text: null };
+      const bytes = await collectBytes(container.read(file, { limit: maxInlineTextBytes, signal }));
+      return { ...described, text: decodeCrateText(bytes) };
     },
 
     /** The verified bytes of a file. */
     async *stream(caller: Caller, crateId: string, path: string, signal: AbortSignal) {
       const { container } = await open(caller, crateId, signal);
       await using _held = container;
-      const file = await demandFile(container, path);
+      const file = await requireCrateFile(container, path);
       yield* container.read(file, { limit: Number.MAX_SAFE_INTEGER, signal });
     },
 
-    ...createHandingOut(options, open),
+    ...createCrateSharing(options, open),
 
     /** Files of crates as inputs of a run. They are opened when they are copied. */
     async inputs(
@@ -71,7 +76,7 @@ export function createInside(options: InsideOptions) {
       for (const { crateId, path, name } of wanted) {
         const { container } = await open(caller, crateId, signal);
         await using _held = container;
-        const { size } = await demandFile(container, path);
+        const { size } = await requireCrateFile(container, path);
         const origin = { crate_id: crateId, path };
         const read = (until: AbortSignal) => this.stream(caller, crateId, path, until);
         found.push({ name, origin, size, open: read });
@@ -82,7 +87,7 @@ export function createInside(options: InsideOptions) {
 }
 
 /** Null for what is not text. */
-function textOf(bytes: Buffer): string | null {
+function decodeCrateText(bytes: Buffer): string | null {
   if (bytes.includes(0)) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -92,13 +97,13 @@ function textOf(bytes: Buffer): string | null {
   }
 }
 
-export interface ListRequest {
+export interface CrateListRequest {
   readonly glob: string | null;
   readonly limit: number;
   readonly offset: number;
 }
 
-export interface ListedPage {
+export interface CrateListPage {
   /** How many fit, in all. */
   readonly count: number;
   readonly files: readonly CrateFile[];
@@ -106,17 +111,17 @@ export interface ListedPage {
 }
 
 /** A page is at its end as well when it takes so much as JSON: names have up to 4 KiB. */
-const mostBytes = 1024 * 1024;
+const maxListPageBytes = 1024 * 1024;
 /** What stands around a name there. */
-const aroundName = 120;
+const jsonBytesPerListedFile = 120;
 
 /** One page of the files that fit; all are looked at, since all are counted. */
-async function listedPage(
+async function listCratePage(
   container: CrateContainer,
   fits: (path: string) => boolean,
-  { limit, offset }: Omit<ListRequest, 'glob'>,
+  { limit, offset }: Omit<CrateListRequest, 'glob'>,
   signal: AbortSignal,
-): Promise<ListedPage> {
+): Promise<CrateListPage> {
   const files: CrateFile[] = [];
   const slices = startTimeSlices(signal);
   let [count, bytes, isFull] = [0, 0, false];
@@ -125,8 +130,8 @@ async function listedPage(
     signal.throwIfAborted();
     if (!fits(file.path)) continue;
     if (count++ < offset || isFull) continue;
-    bytes += aroundName + Buffer.byteLength(JSON.stringify(file.path));
-    isFull = files.length >= limit || (bytes > mostBytes && files.length > 0);
+    bytes += jsonBytesPerListedFile + Buffer.byteLength(JSON.stringify(file.path));
+    isFull = files.length >= limit || (bytes > maxListPageBytes && files.length > 0);
     if (!isFull) files.push(file);
   }
   const next = offset + files.length < count && files.length > 0 ? offset + files.length : null;

@@ -5,19 +5,19 @@ import { computeDigest } from '../../files/files.ts';
 import { bytesGone, objectDownload, type Download } from '../../links/links.ts';
 import type { OpenSourceObject, Source, SourceObject } from '../../storage/source.ts';
 
-const mostKnown = 1000;
+const maxKnownCopies = 1000;
 
 /**
  * Tells whether an object of a folder holds the bytes that a link was made for, although it has another stamp. It is
  * read for that, once: the answer is remembered, and links that are under way wait for one reading.
  */
-function createCopies() {
-  const known = new BoundedMap<string, Promise<boolean>>({ mostEntries: mostKnown });
-  return async (source: Source, reference: Reference, there: SourceObject): Promise<boolean> => {
-    if (source.kind !== 'folder' || !mayBeCopy(reference, there)) return false;
+function createCopyCheck() {
+  const known = new BoundedMap<string, Promise<boolean>>({ mostEntries: maxKnownCopies });
+  return async (source: Source, reference: ExternalCrateTarget, there: SourceObject): Promise<boolean> => {
+    if (source.kind !== 'folder' || !mayBeRestoredCopy(reference, there)) return false;
     const { object, start, end, sha256, crc32 } = reference;
     const key = JSON.stringify([source.url, object, there.stamp, start, end, sha256, crc32]);
-    const answer = known.get(key) ?? hasSameBytes(source, reference, there);
+    const answer = known.get(key) ?? hasSameChecksum(source, reference, there);
     known.set(key, answer);
     // A disk that fails for a moment says nothing of the bytes.
     answer.catch(() => known.delete(key));
@@ -26,18 +26,24 @@ function createCopies() {
 }
 
 /** A sha256 proves it alone. A CRC does where size and time are the same, as a copy keeps them. */
-function mayBeCopy({ stamp, sha256, crc32 }: Reference, there: SourceObject): boolean {
-  if (sizeIn(stamp) !== there.size) return false;
-  return sha256 !== null || (crc32 !== null && sizeAndTime(stamp) === sizeAndTime(there.stamp));
+function mayBeRestoredCopy({ stamp, sha256, crc32 }: ExternalCrateTarget, there: SourceObject): boolean {
+  if (readStampSize(stamp) !== there.size) return false;
+  return (
+    sha256 !== null || (crc32 !== null && readStampSizeAndTime(stamp) === readStampSizeAndTime(there.stamp))
+  );
 }
 
 /** A stamp of a file begins with its size, see folder.ts. */
-const sizeIn = (stamp: string): number => Number.parseInt(stamp, 36);
+const readStampSize = (stamp: string): number => Number.parseInt(stamp, 36);
 
 /** What a stamp of a file says before what a copy does not keep. */
-const sizeAndTime = (stamp: string): string => stamp.split('-').slice(0, -2).join('-');
+const readStampSizeAndTime = (stamp: string): string => stamp.split('-').slice(0, -2).join('-');
 
-async function hasSameBytes(source: Source, reference: Reference, there: SourceObject): Promise<boolean> {
+async function hasSameChecksum(
+  source: Source,
+  reference: ExternalCrateTarget,
+  there: SourceObject,
+): Promise<boolean> {
   const { object, start, end, sha256, crc32 } = reference;
   try {
     await using opened = await source.open(object);
@@ -51,7 +57,7 @@ async function hasSameBytes(source: Source, reference: Reference, there: SourceO
 }
 
 /** What a link to an object of a source, or to a stretch of one, has to remember. It is made here and never by a caller. */
-export interface Reference {
+export interface ExternalCrateTarget {
   readonly source: string;
   readonly object: string;
   readonly stamp: string;
@@ -67,23 +73,23 @@ export interface Reference {
   readonly version?: string;
 }
 
-export type SourceOf = (url: string) => Source | null;
+export type FindSource = (url: string) => Source | null;
 
 /** What links to crates give: `bytes_gone` once the object is no longer what it was. */
-export function createElsewhere(sourceOf: SourceOf) {
-  const isCopy = createCopies();
+export function createExternalCrateTargets(sourceOf: FindSource) {
+  const isCopy = createCopyCheck();
 
   /** The same bytes under another stamp, as in a restored backup, are taken for what they are. */
-  async function current(source: Source, reference: Reference, there: SourceObject | null) {
+  async function current(source: Source, reference: ExternalCrateTarget, there: SourceObject | null) {
     if (there === null) throw bytesGone();
     if (there.stamp === reference.stamp) return reference;
     if (!(await isCopy(source, reference, there))) throw bytesGone();
-    return { ...reference, stamp: there.stamp, version: versionOf(reference) };
+    return { ...reference, stamp: there.stamp, version: toDownloadVersion(reference) };
   }
 
   return {
     async download(text: string, renew: (text: string) => Promise<unknown>): Promise<Download> {
-      const given = JSON.parse(text) as Reference;
+      const given = JSON.parse(text) as ExternalCrateTarget;
       const source = sourceOf(given.source);
       if (source === null) throw bytesGone();
       const object = await source.stat(given.object);
@@ -92,8 +98,8 @@ export function createElsewhere(sourceOf: SourceOf) {
       const isWhole = reference.start === 0 && reference.end === object!.size;
       return objectDownload({
         ...reference,
-        version: versionOf(reference),
-        object: () => openUnchanged(source, reference),
+        version: toDownloadVersion(reference),
+        object: () => openUnchangedObject(source, reference),
         ...(isWhole
           ? { presign: (expiresAt, response) => source.presign(reference.object, expiresAt, response) }
           : {}),
@@ -102,28 +108,31 @@ export function createElsewhere(sourceOf: SourceOf) {
   };
 }
 
-function versionOf({ version, stamp, start, end }: Reference): string {
+function toDownloadVersion({ version, stamp, start, end }: ExternalCrateTarget): string {
   if (version !== undefined) return version;
   return createHash('sha256')
     .update(JSON.stringify([stamp, start, end]))
     .digest('hex');
 }
 
-async function openUnchanged(source: Source, reference: Reference): Promise<OpenSourceObject> {
-  const opened = await source.open(reference.object).catch(asGone);
+async function openUnchangedObject(
+  source: Source,
+  reference: ExternalCrateTarget,
+): Promise<OpenSourceObject> {
+  const opened = await source.open(reference.object).catch(treatAsGone);
   if (opened === null) throw bytesGone();
   if (opened.object.stamp === reference.stamp) return opened;
   await opened[Symbol.asyncDispose]();
   throw bytesGone();
 }
 
-function asGone(error: unknown): null {
+function treatAsGone(error: unknown): null {
   if (isWorkcrateError(error, 'crate_gone') || isWorkcrateError(error, 'crate_changed')) return null;
   throw error;
 }
 
 /** A source that the settings name no longer. */
-export const noSource = (url: string): WorkcrateError =>
+export const unknownSourceError = (url: string): WorkcrateError =>
   new WorkcrateError(
     'source_unreachable',
     `The crate is in ${url}, which is no source of this server any more. Name it again in --crate-sources, or sync_index.`,

@@ -3,10 +3,10 @@ import { it } from 'node:test';
 import { WorkcrateError } from '../../errors.ts';
 import type { Source } from '../../storage/source.ts';
 import { archive } from '../../zip/unzip-archive.testing.ts';
-import type { CratePlace } from '../crate.ts';
+import type { CrateLocation } from '../crate.ts';
 import { placeIn, testFolder } from '../sources/folder-source.testing.ts';
-import { createInside } from './contents.ts';
-import type { InsideOptions } from './share.ts';
+import { createCrateContents } from './contents.ts';
+import type { CrateContentsOptions } from './share.ts';
 
 const ada = { user: 'ada' };
 const { signal } = new AbortController();
@@ -14,8 +14,8 @@ const terms = { ttlSeconds: 60, singleUse: false };
 
 const unasked = async (): Promise<never> => assert.fail('it was not to come to this');
 
-function insideOf(source: Source, place: CratePlace, files: Partial<InsideOptions['files']> = {}) {
-  return createInside({
+function insideOf(source: Source, place: CrateLocation, files: Partial<CrateContentsOptions['files']> = {}) {
+  return createCrateContents({
     find: async () => place,
     sourceOf: () => source,
     files: { add: unasked, maxFileSize: 1e6, demandRoom: async () => {}, ...files },

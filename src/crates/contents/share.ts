@@ -8,16 +8,16 @@ import type { Links, LinkTerms, SharedLink } from '../../links/links.ts';
 import { crateChanged, crateGone, lastingName, type Source } from '../../storage/source.ts';
 import { collectBytes } from '../../streams.ts';
 import { zipLayout } from '../../zip/zip.ts';
-import type { CratePlace } from '../crate.ts';
-import { archiveOf, type Member } from '../pack/archive.ts';
+import type { CrateLocation } from '../crate.ts';
+import { createArchive, type ArchiveMember } from '../pack/archive.ts';
 import type { CrateContainer, CrateFile } from '../sources/sources.ts';
-import type { Reference, SourceOf } from './copies.ts';
+import type { ExternalCrateTarget, FindSource } from './copies.ts';
 
-type Open = (caller: Caller, crateId: string, signal: AbortSignal) => Promise<OpenCrate>;
+type OpenCrateById = (caller: Caller, crateId: string, signal: AbortSignal) => Promise<OpenCrate>;
 
 /** Hands out crates and what is in them, by link or, where they are small, as bytes. */
-export function createHandingOut(options: InsideOptions, open: Open) {
-  const digestRange = createDigestRange();
+export function createCrateSharing(options: CrateContentsOptions, open: OpenCrateById) {
+  const digestRange = createRangeChecksum();
   return {
     /**
      * A link to one file. What is stored as it is leaves straight out of its source, by any range; what is compressed
@@ -32,18 +32,23 @@ export function createHandingOut(options: InsideOptions, open: Open) {
     ): Promise<SharedLink<string | null>> {
       const { place, source, container } = await open(caller, crateId, signal);
       await using _held = container;
-      const file = await demandFile(container, path);
+      const file = await requireCrateFile(container, path);
       const name = path.slice(path.lastIndexOf('/') + 1);
       const stored = await container.stored(file, signal);
       if (stored !== null) {
         const sha256 = await digestRange(source, stored, signal);
         const described = { filename: name, mediaType: guessMediaType(name), sha256 };
         const modified = file.modified ?? place.modified;
-        const reference: Reference = { source: lastingName(source), ...stored, ...described, modified };
+        const reference: ExternalCrateTarget = {
+          source: lastingName(source),
+          ...stored,
+          ...described,
+          modified,
+        };
         return await options.links.shareElsewhere(caller, JSON.stringify(reference), terms);
       }
       const limit = options.files.maxFileSize;
-      if (file.size > limit) throw tooLarge(path, file.size, limit);
+      if (file.size > limit) throw unpackedTooLargeError(path, file.size, limit);
       const kept = { name, origin: 'crate', keepSeconds: terms.ttlSeconds };
       const bytes = container.read(file, { limit, signal });
       const { id } = await options.files.add(caller, kept, bytes, signal);
@@ -55,14 +60,14 @@ export function createHandingOut(options: InsideOptions, open: Open) {
       caller: Caller,
       crateId: string,
       terms: LinkTerms,
-      watching: WatchingPack,
+      watching: ArchiveProgress,
       /** Where it is known, as it is of a crate that was just packed. */
       sha256: string | null = null,
     ) {
       const { place, source, container } = await open(caller, crateId, watching.signal);
       await using _held = container;
       const wanted = { caller, place, source, container, terms, sha256 };
-      const shared = await wholeCrate({ ...options, digestRange }, wanted, watching);
+      const shared = await shareWholeCrate({ ...options, digestRange }, wanted, watching);
       return { locator: place.locator, shared };
     },
 
@@ -77,39 +82,39 @@ export function createHandingOut(options: InsideOptions, open: Open) {
           'This crate is a folder, which is not given as base64. Take it by link: delivery "link".',
         );
       await using object = await source.open(place.object, signal);
-      if (object === null || object.object.stamp !== place.stamp) throw goneSince(place);
-      if (object.size > mostBytes) throw beyond(object.size, mostBytes);
+      if (object === null || object.object.stamp !== place.stamp) throw changedSinceIndexedError(place);
+      if (object.size > mostBytes) throw base64TooLargeError(object.size, mostBytes);
       return { locator: place.locator, bytes: await collectBytes(object.read(0, object.size, signal)) };
     },
   };
 }
 
-const tooLarge = (path: string, size: number, most: number): WorkcrateError =>
+const unpackedTooLargeError = (path: string, size: number, most: number): WorkcrateError =>
   new WorkcrateError(
     'too_large',
     `${JSON.stringify(path.slice(0, 200))} takes ${size} bytes unpacked; at most ${most} are. Take the whole crate with download_crate.`,
   );
 
-const beyond = (size: number, most: number): WorkcrateError =>
+const base64TooLargeError = (size: number, most: number): WorkcrateError =>
   new WorkcrateError(
     'too_large',
     `The crate takes ${size} bytes; as base64 at most ${most} are given. Take it by link: download_crate with delivery "link".`,
   );
 
-const goneSince = ({ locator }: CratePlace): WorkcrateError =>
+const changedSinceIndexedError = ({ locator }: CrateLocation): WorkcrateError =>
   new WorkcrateError(
     'crate_changed',
     `${locator} has changed since it was indexed. sync_index, then try again.`,
   );
 
-export interface WatchingPack {
+export interface ArchiveProgress {
   readonly signal: AbortSignal;
   report(done: number, total: number | null): void;
 }
 
-interface Wanted {
+interface ShareRequest {
   readonly caller: Caller;
-  readonly place: CratePlace;
+  readonly place: CrateLocation;
   readonly source: Source;
   readonly container: CrateContainer;
   readonly terms: LinkTerms;
@@ -117,39 +122,39 @@ interface Wanted {
 }
 
 /** An archive, or metadata alone, is linked to as it stands; a folder is packed as a file of the caller's first. */
-async function wholeCrate(
-  options: InsideOptions & { readonly digestRange: DigestRange },
-  wanted: Wanted,
-  watching: WatchingPack,
+async function shareWholeCrate(
+  options: CrateContentsOptions & { readonly digestRange: ComputeRangeChecksum },
+  wanted: ShareRequest,
+  watching: ArchiveProgress,
 ): Promise<SharedLink<string | null>> {
   const { caller, place, terms } = wanted;
-  if (place.kind === 'folder') return packedFolder(options, wanted, watching);
+  if (place.kind === 'folder') return shareFolderAsZip(options, wanted, watching);
   const { object, stamp, size: end, modified } = place;
   const source = lastingName(wanted.source);
   const range = { object, stamp, start: 0, end };
   const sha256 = wanted.sha256 ?? (await options.digestRange(wanted.source, range, watching.signal));
   const filename = cleanFilename(object.slice(object.lastIndexOf('/') + 1));
   const described = { filename, mediaType: guessMediaType(filename), crc32: null, sha256 };
-  const reference: Reference = { source, ...range, modified, ...described };
+  const reference: ExternalCrateTarget = { source, ...range, modified, ...described };
   return options.links.shareElsewhere(caller, JSON.stringify(reference), terms);
 }
 
 /** Each file is read twice: an archive says what is in it before it says it. None is before there is room for all. */
-async function packedFolder(
-  { files, links }: InsideOptions,
-  { caller, place, container, terms }: Wanted,
-  { signal, report }: WatchingPack,
+async function shareFolderAsZip(
+  { files, links }: CrateContentsOptions,
+  { caller, place, container, terms }: ShareRequest,
+  { signal, report }: ArchiveProgress,
 ): Promise<SharedLink> {
-  const listed = await filesToPack(container, files.maxFileSize, signal);
-  await files.demandRoom(caller, sizeAsArchive(listed));
-  const members: Member[] = [];
+  const listed = await listFilesToZip(container, files.maxFileSize, signal);
+  await files.demandRoom(caller, computeZipSize(listed));
+  const members: ArchiveMember[] = [];
   for (const file of listed) {
     const read = (until: AbortSignal) => container.read(file, { limit: file.size, signal: until });
     const digest = await computeDigest(read(signal));
     members.push({ ...digest, path: file.path, modified: file.modified ?? place.modified, read });
     report(members.length, listed.length);
   }
-  const archive = archiveOf(members);
+  const archive = createArchive(members);
   const name = `${place.locator.replace(/\/+$/, '').split('/').at(-1) || 'crate'}.zip`;
   const kept = { name, mediaType: 'application/zip', origin: 'crate', keepSeconds: terms.ttlSeconds };
   const { id } = await files.add(
@@ -161,9 +166,9 @@ async function packedFolder(
   return links.share(caller, id, terms);
 }
 
-const mostFiles = 100_000;
+const maxFilesOfSharedFolder = 100_000;
 
-async function filesToPack(
+async function listFilesToZip(
   container: CrateContainer,
   mostBytes: number,
   signal: AbortSignal,
@@ -174,27 +179,28 @@ async function filesToPack(
     signal.throwIfAborted();
     bytes += file.size;
     listed.push(file);
-    if (listed.length > mostFiles) throw wholeTooLargeError(`has more than ${mostFiles} files`);
-    if (bytes > mostBytes) throw wholeTooLargeError(`takes more than ${mostBytes} bytes`);
+    if (listed.length > maxFilesOfSharedFolder)
+      throw folderTooLargeToZipError(`has more than ${maxFilesOfSharedFolder} files`);
+    if (bytes > mostBytes) throw folderTooLargeToZipError(`takes more than ${mostBytes} bytes`);
   }
   return listed;
 }
 
-const sizeAsArchive = (listed: readonly CrateFile[]): number =>
+const computeZipSize = (listed: readonly CrateFile[]): number =>
   zipLayout(
     listed.map(({ path: name, size, modified }) => ({ name, size, crc32: 0, modified: modified ?? 0 })),
   ).size;
 
-const wholeTooLargeError = (what: string): WorkcrateError =>
+const folderTooLargeToZipError = (what: string): WorkcrateError =>
   new WorkcrateError(
     'too_large',
     `This crate is a folder that ${what}, and so is not packed into one archive. Take its files one by one: list_crate_files, then link_crate_file.`,
   );
 
-export interface InsideOptions {
+export interface CrateContentsOptions {
   /** Where a crate that the caller may see stands; `not_found` where there is none. */
-  find(caller: Caller, crateId: string, signal: AbortSignal): Promise<CratePlace>;
-  readonly sourceOf: SourceOf;
+  find(caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateLocation>;
+  readonly sourceOf: FindSource;
   readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandRoom'>;
   readonly links: Pick<Links, 'share' | 'shareElsewhere'>;
   /** The largest crate that is given as bytes. */
@@ -203,12 +209,12 @@ export interface InsideOptions {
 
 /** A crate held open where it stands. */
 export interface OpenCrate {
-  readonly place: CratePlace;
+  readonly place: CrateLocation;
   readonly source: Source;
   readonly container: CrateContainer;
 }
 
-export async function demandFile(container: CrateContainer, path: string): Promise<CrateFile> {
+export async function requireCrateFile(container: CrateContainer, path: string): Promise<CrateFile> {
   const file = await container.find(path);
   if (file !== null) return file;
   throw new WorkcrateError(
@@ -218,7 +224,7 @@ export async function demandFile(container: CrateContainer, path: string): Promi
 }
 
 /** A stretch of an object, as it was when it had this stamp. */
-export interface Range {
+export interface StampedRange {
   readonly object: string;
   readonly stamp: string;
   readonly start: number;
@@ -226,28 +232,32 @@ export interface Range {
 }
 
 /** Null where it is not to be had without reading too much, or where nothing needs it. */
-export type DigestRange = (source: Source, range: Range, signal: AbortSignal) => Promise<string | null>;
+export type ComputeRangeChecksum = (
+  source: Source,
+  range: StampedRange,
+  signal: AbortSignal,
+) => Promise<string | null>;
 
 /** A quarter of a second's work. Of what is larger, a link has the CRC of the archive, or nothing. */
-const mostBytes = 256 * 1024 ** 2;
-const mostKnown = 1000;
+const maxChecksumBytes = 256 * 1024 ** 2;
+const maxKnownChecksums = 1000;
 
 /**
  * Hashes what links to a folder give. A copy of the folder, as a restored backup is, has other stamps: by the digest a
  * link can tell that the bytes are the same. Stores keep their stamps.
  */
-function createDigestRange(): DigestRange {
-  const known = new BoundedMap<string, string>({ mostEntries: mostKnown });
+function createRangeChecksum(): ComputeRangeChecksum {
+  const known = new BoundedMap<string, string>({ mostEntries: maxKnownChecksums });
   return async (source, range, signal) => {
-    if (source.kind !== 'folder' || range.end - range.start > mostBytes) return null;
+    if (source.kind !== 'folder' || range.end - range.start > maxChecksumBytes) return null;
     const key = JSON.stringify([source.url, range.object, range.stamp, range.start, range.end]);
-    const sha256 = known.get(key) ?? (await hashRange(source, range, signal));
+    const sha256 = known.get(key) ?? (await hashObjectRange(source, range, signal));
     known.set(key, sha256);
     return sha256;
   };
 }
 
-async function hashRange(source: Source, range: Range, signal: AbortSignal): Promise<string> {
+async function hashObjectRange(source: Source, range: StampedRange, signal: AbortSignal): Promise<string> {
   const { object: name, stamp, start, end } = range;
   await using object = await source.open(name, signal);
   if (object === null) throw crateGone(source.url, name);

@@ -1,5 +1,5 @@
 import { facets } from '../query/facets.ts';
-import type { Filter } from '../query/parse.ts';
+import type { FacetFilter } from '../query/parse.ts';
 import type { ClauseLists } from './clause-lists.ts';
 import type { Pace } from './pace.ts';
 import { walk } from './scoring.ts';
@@ -19,7 +19,7 @@ const valuesAtOnce = 200;
 export async function barByFilter(
   visible: Visible,
   barred: Barred,
-  { facet, wanted, negated }: Filter,
+  { facet, wanted, negated }: FacetFilter,
   pace: Pace,
 ): Promise<void> {
   const { fits } = facets[facet]!;

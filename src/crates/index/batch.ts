@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { ReadCrate } from '../crate.ts';
-import { wordsOf } from '../text/words.ts';
+import { tokenizeWords } from '../text/words.ts';
 import { BlockWriter, type Block, type BlockList } from './blocks.ts';
 import { ColumnsWriter } from './columns.ts';
 import { nameKey, typePrefix, valuePart } from './entity-key.ts';
-import { facetsOf } from '../query/facets.ts';
+import { extractFacetValues } from '../query/facets.ts';
 import { Gathering } from './gathering.ts';
 import { propertyKey } from './keys.ts';
-import { lengthByte, textFields } from '../query/text-fields.ts';
+import { encodeLengthByte, textFields } from '../query/text-fields.ts';
 import { textsOf } from './texts.ts';
 
 /** A segment that is still to be numbered and written. */
@@ -31,7 +31,7 @@ export function batchOf(crates: readonly ReadCrate[]): Batch {
       lengths,
       published: publishedAt(crate.metadata.published),
       owner: crate.place.owner,
-      facets: facetsOf(crate),
+      facets: extractFacetValues(crate),
     });
   }
   const writer = new BlockWriter();
@@ -47,15 +47,15 @@ function gatherWords(gathering: Gathering, document: number, crate: ReadCrate): 
     let position = 0;
     let words = 0;
     for (const text of texts[field]!) {
-      for (const word of wordsOf(text)) {
-        if (position >= positionsPerField) return lengthByte(words);
+      for (const word of tokenizeWords(text)) {
+        if (position >= positionsPerField) return encodeLengthByte(words);
         gathering.word(word, document, field, field * positionsPerField + position++);
         words++;
       }
       // A phrase does not go from one name to the next.
       position++;
     }
-    return lengthByte(words);
+    return encodeLengthByte(words);
   });
 }
 

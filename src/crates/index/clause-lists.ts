@@ -1,4 +1,4 @@
-import type { Clause } from '../query/parse.ts';
+import type { QueryClause } from '../query/parse.ts';
 import type { BlockCache } from './block-cache.ts';
 import { positionsKey, wordKey } from './keys.ts';
 import { lookUp } from './lookup.ts';
@@ -22,7 +22,7 @@ export interface Reading {
 /** Reads what is needed for all clauses at once. */
 export async function listsOf(
   { cache, visible, pace }: Reading,
-  clauses: readonly Clause[],
+  clauses: readonly QueryClause[],
   notes: Set<string>,
 ): Promise<ClauseLists[]> {
   const keys = new Map<string, number>();
@@ -48,7 +48,7 @@ export async function listsOf(
   return lists;
 }
 
-function keysOf(clause: Clause): string[] {
+function keysOf(clause: QueryClause): string[] {
   if (clause.kind === 'word') return [wordKey(clause.stem)];
   return clause.kind === 'phrase' ? clause.stems.map(positionsKey) : [];
 }

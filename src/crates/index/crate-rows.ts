@@ -1,5 +1,5 @@
 import type { Queries, SqlValue } from '../../database/database.ts';
-import type { BrokenCrate, CrateKind, CratePlace, ReadCrate } from '../crate.ts';
+import type { BrokenCrate, CrateKind, CrateLocation, ReadCrate } from '../crate.ts';
 import { sortKeyOf } from './batch.ts';
 import { inPortions, insertRows, marks } from './many-rows.ts';
 import { encodeReferences } from './references.ts';
@@ -15,7 +15,17 @@ const columns =
 /** PostgreSQL takes no NUL, and neither keeps half a character. */
 export const storable = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed();
 
-function placeValues({ crateId, source, kind, object, locator, owner, stamp, size, modified }: CratePlace) {
+function placeValues({
+  crateId,
+  source,
+  kind,
+  object,
+  locator,
+  owner,
+  stamp,
+  size,
+  modified,
+}: CrateLocation) {
   return {
     crateId,
     place: [source, kind, object, locator, owner, stamp, size, Math.round(modified)] as SqlValue[],
@@ -85,7 +95,7 @@ type PlaceRow = {
 
 export const placeColumns = 'crate_id, source, kind, object, locator, owner, stamp, size, modified';
 
-export const placeOf = ({ crate_id, ...place }: PlaceRow): CratePlace => ({
+export const placeOf = ({ crate_id, ...place }: PlaceRow): CrateLocation => ({
   crateId: crate_id,
   source: place.source,
   kind: place.kind,

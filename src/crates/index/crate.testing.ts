@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CratePlace, CrateMetadata, Entity, ReadCrate } from '../crate.ts';
+import type { CrateLocation, CrateMetadata, Entity, ReadCrate } from '../crate.ts';
 import type { SummedUp } from './writing.ts';
 
 export interface MadeUp extends Partial<Omit<CrateMetadata, 'entities'>> {
@@ -7,7 +7,7 @@ export interface MadeUp extends Partial<Omit<CrateMetadata, 'entities'>> {
   readonly id: string;
   readonly owner?: string | null;
   readonly source?: string;
-  readonly kind?: CratePlace['kind'];
+  readonly kind?: CrateLocation['kind'];
   readonly files?: readonly string[];
   readonly entities?: readonly Entity[];
 }
@@ -51,7 +51,12 @@ export function madeUp({
   return { ...crate, summary: JSON.stringify({ title: metadata.title }) };
 }
 
-function placeOf(id: string, owner: string | null, source: string, kind: CratePlace['kind']): CratePlace {
+function placeOf(
+  id: string,
+  owner: string | null,
+  source: string,
+  kind: CrateLocation['kind'],
+): CrateLocation {
   const object = `${id}.zip`;
   const locator = `${source}${object}`;
   return {

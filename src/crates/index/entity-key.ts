@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { folded } from '../text/words.ts';
+import { foldCaseAndAccents } from '../text/words.ts';
 import { asKey, kinds } from './keys.ts';
 
 /** So much of a value is looked through for a part of it. */
@@ -11,7 +11,7 @@ export const valueForm = (text: string): string => text.normalize('NFC').trim();
 
 /** A value as a part of it is looked for. */
 export const foldedValue = (value: string): string =>
-  asKey(folded(value.slice(0, mostFolded)).slice(0, mostFolded));
+  asKey(foldCaseAndAccents(value.slice(0, mostFolded)).slice(0, mostFolded));
 
 /** A property or a type: so much of its name tells it apart. */
 export const nameKey = (name: string): string => asKey(name.slice(0, mostExact));

@@ -1,7 +1,7 @@
 import type { Queries } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
 import type { EntityCondition } from '../query/parse.ts';
-import { folded } from '../text/words.ts';
+import { foldCaseAndAccents } from '../text/words.ts';
 import type { BlockCache } from './block-cache.ts';
 import { foldedValue, nameKey, typePrefix, valueForm, valuePart } from './entity-key.ts';
 import { containing } from './entity-scan.ts';
@@ -84,8 +84,8 @@ export async function candidatesIn(
 /** Types are compared without case. */
 function typeTest(type: string): (key: string) => boolean {
   if (type === anyType) return () => true;
-  const wanted = folded(fromKey(nameKey(type)));
-  return (key) => folded(fromKey(key)) === wanted;
+  const wanted = foldCaseAndAccents(fromKey(nameKey(type)));
+  return (key) => foldCaseAndAccents(fromKey(key)) === wanted;
 }
 
 /** Which of some documents, by their numbers in the index, have an entity of the type at the start of the path. */

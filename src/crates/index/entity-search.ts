@@ -1,6 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
-import { mostSteps, parseFilters, type EntityCondition } from '../query/parse.ts';
+import { maxEntityPathSteps, parseFieldFilters, type EntityCondition } from '../query/parse.ts';
 import { barByFilter, barDocuments, nothingBarred, type Barred } from './barring.ts';
 import { Best, compareKeys, type Hit } from './best.ts';
 import type { BlockCache } from './block-cache.ts';
@@ -65,10 +65,10 @@ export async function searchByEntity(room: Room, request: EntityRequest): Promis
 
 function conditionOf({ type, path, value, exact }: EntityRequest): EntityCondition {
   const steps = path.split('.').map((step) => step.trim());
-  if (steps.length > mostSteps || steps.includes(''))
+  if (steps.length > maxEntityPathSteps || steps.includes(''))
     throw new WorkcrateError(
       'invalid_input',
-      `A path is properties with dots between, such as author.affiliation.name, at most ${mostSteps} of them.`,
+      `A path is properties with dots between, such as author.affiliation.name, at most ${maxEntityPathSteps} of them.`,
     );
   return { type: type.trim(), path: steps, value, exact, negated: false };
 }
@@ -76,7 +76,7 @@ function conditionOf({ type, path, value, exact }: EntityRequest): EntityConditi
 async function barredBy({ cache, visible, pace }: Room, entry: EntityRequest['entry']): Promise<Barred> {
   const barred = nothingBarred(visible);
   if (entry === null) return barred;
-  const { filters, required } = parseFilters([[entry.field, entry.value]]);
+  const { filters, required } = parseFieldFilters([[entry.field, entry.value]]);
   for (const filter of filters) await barByFilter(visible, barred, filter, pace);
   if (required.length === 0) return barred;
   const lists = await listsOf({ cache, visible, pace }, required, new Set());

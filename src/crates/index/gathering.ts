@@ -1,4 +1,4 @@
-import type { FoundWord } from '../text/words.ts';
+import type { WordToken } from '../text/words.ts';
 import { ByteWriter } from './bytes.ts';
 import { formKey, positionsKey, wordKey } from './keys.ts';
 import { fieldEntry, lastField, writeHead } from './postings.ts';
@@ -41,7 +41,7 @@ export class Gathering {
     if (gathered[lastDocument] !== document) beginNumbered(gathered, document);
   }
 
-  word({ stem, form }: FoundWord, document: number, field: number, position: number): void {
+  word({ stem, form }: WordToken, document: number, field: number, position: number): void {
     let word = this.#words.get(stem);
     if (word === undefined) this.#words.set(stem, (word = { fields: empty(), positions: empty() }));
     addField(word.fields, document, field);

@@ -1,7 +1,7 @@
-import { facets, facetsOf } from '../query/facets.ts';
-import { parseQuery, type Clause } from '../query/parse.ts';
-import { lengthByte, lengthOfByte, saturation, textFields } from '../query/text-fields.ts';
-import { wordsOf, type FoundWord } from '../text/words.ts';
+import { facets, extractFacetValues } from '../query/facets.ts';
+import { parseSearchQuery, type QueryClause } from '../query/parse.ts';
+import { encodeLengthByte, lengthsByByte, bm25Saturation, textFields } from '../query/text-fields.ts';
+import { tokenizeWords, type WordToken } from '../text/words.ts';
 import { sortKeyOf } from './batch.ts';
 import { countOfLevel, levelOf } from './postings.ts';
 import { textsOf } from './texts.ts';
@@ -9,7 +9,7 @@ import type { SummedUp } from './writing.ts';
 
 interface Document {
   readonly crate: SummedUp;
-  readonly fields: FoundWord[][][];
+  readonly fields: WordToken[][][];
 }
 
 const rounded = (count: number): number => (count === 0 ? 0 : countOfLevel[levelOf(count)]!);
@@ -20,16 +20,16 @@ export function searchNaively(crates: readonly SummedUp[], viewer: string, text:
     .filter(({ place }) => place.owner === null || place.owner === viewer)
     .map((crate): Document => ({
       crate,
-      fields: textsOf(crate).map((texts) => texts.map((one) => [...wordsOf(one)])),
+      fields: textsOf(crate).map((texts) => texts.map((one) => [...tokenizeWords(one)])),
     }));
-  const { wanted, required, excluded, filters } = parseQuery(text);
+  const { wanted, required, excluded, filters } = parseSearchQuery(text);
   const average = textFields.map(
     (_, field) => sum(documents.map((each) => lengthIn(each, field))) / documents.length,
   );
-  const has = (clause: Clause, document: Document): boolean =>
+  const has = (clause: QueryClause, document: Document): boolean =>
     countsOf(clause, document).some((count) => count > 0);
-  const howMany = (clause: Clause): number => documents.filter((each) => has(clause, each)).length;
-  const worth = (clause: Clause, document: Document): number => {
+  const howMany = (clause: QueryClause): number => documents.filter((each) => has(clause, each)).length;
+  const worth = (clause: QueryClause, document: Document): number => {
     const frequency = sum(
       countsOf(clause, document).map((count, field) => {
         const { weight, lengthMatters: share } = textFields[field]!;
@@ -38,7 +38,7 @@ export function searchNaively(crates: readonly SummedUp[], viewer: string, text:
       }),
     );
     const idf = Math.log(1 + (documents.length - howMany(clause) + 0.5) / (howMany(clause) + 0.5));
-    return (idf * frequency * (saturation + 1)) / (frequency + saturation);
+    return (idf * frequency * (bm25Saturation + 1)) / (frequency + bm25Saturation);
   };
   const fitting = documents.filter(
     (document) =>
@@ -72,21 +72,21 @@ const compare = (one: Document, other: Document): number =>
   Buffer.compare(sortKeyOf(one.crate), sortKeyOf(other.crate));
 
 function lengthIn({ fields }: Document, field: number): number {
-  return lengthOfByte[lengthByte(fields[field]!.flat().length)]!;
+  return lengthsByByte[encodeLengthByte(fields[field]!.flat().length)]!;
 }
 
 function fits({ crate }: Document, facet: number, wanted: string): boolean {
-  const { values, also } = facetsOf(crate)[facet]!;
+  const { values, also } = extractFacetValues(crate)[facet]!;
   return [...values, ...also].some((value) => facets[facet]!.fits(value, wanted));
 }
 
-function countsOf(clause: Clause, { fields }: Document): number[] {
+function countsOf(clause: QueryClause, { fields }: Document): number[] {
   return fields.map((texts, field) =>
     clause.field !== null && clause.field !== field ? 0 : rounded(countIn(clause, texts)),
   );
 }
 
-function countIn(clause: Clause, texts: readonly FoundWord[][]): number {
+function countIn(clause: QueryClause, texts: readonly WordToken[][]): number {
   const words = texts.flat();
   if (clause.kind === 'word') return words.filter(({ stem }) => stem === clause.stem).length;
   if (clause.kind === 'phrase')

@@ -1,4 +1,4 @@
-import type { Clause } from '../query/parse.ts';
+import type { QueryClause } from '../query/parse.ts';
 import { textFields } from '../query/text-fields.ts';
 import type { Reading } from './clause-lists.ts';
 import { afterPrefix, formKey, wordKey } from './keys.ts';
@@ -14,7 +14,7 @@ const mostWords = 1000;
 /** The documents with words that begin with a prefix, in each segment, as if they were one word. */
 export async function prefixLists(
   { cache, visible, pace }: Reading,
-  { prefix, field }: Extract<Clause, { kind: 'prefix' }>,
+  { prefix, field }: Extract<QueryClause, { kind: 'prefix' }>,
   notes: Set<string>,
 ): Promise<(Postings | null)[]> {
   const found = visible.segments.map(() => new Map<string, Postings[]>());

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
 import { isWorkcrateError, WorkcrateError, type ErrorCode } from '../../errors.ts';
-import type { CratePlace } from '../crate.ts';
+import type { CrateLocation } from '../crate.ts';
 import { createBlockCache, type BlockCache } from './block-cache.ts';
 import { placeColumns, placeOf, type PlaceRow } from './crate-rows.ts';
 import { searchByEntity, type EntityPage, type EntityRequest } from './entity-search.ts';
@@ -24,7 +24,7 @@ export type { IndexStatus, StatusRequest } from './status.ts';
 
 /** A crate of the index. */
 export interface IndexedCrate {
-  readonly place: CratePlace;
+  readonly place: CrateLocation;
   readonly root: string;
   /** JSON, as it was given. */
   readonly summary: string;

@@ -1,6 +1,6 @@
 import type { ClauseLists } from './clause-lists.ts';
 import { countOfLevel, lastField, type Postings } from './postings.ts';
-import { saturation } from '../query/text-fields.ts';
+import { bm25Saturation } from '../query/text-fields.ts';
 import type { Visible, VisibleSegment } from './visible.ts';
 
 /** A clause's documents, and how much it counts. */
@@ -101,6 +101,6 @@ export function addScores(
       frequency += norms[field]![lengths[field]![document]!]! * countOfLevel[entry & 15]!;
       fields[document]! |= 1 << field;
     } while (entry < lastField);
-    scores[document]! += (weight * frequency * (saturation + 1)) / (frequency + saturation);
+    scores[document]! += (weight * frequency * (bm25Saturation + 1)) / (frequency + bm25Saturation);
   }
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.ts';
-import { parseQuery, type Query } from '../query/parse.ts';
+import { parseSearchQuery, type SearchQuery } from '../query/parse.ts';
 import { barByFilter, barClause, barDocuments, nothingBarred, type Barred } from './barring.ts';
 import type { BlockCache } from './block-cache.ts';
 import { listsOf } from './clause-lists.ts';
@@ -50,7 +50,7 @@ export interface Searching {
 
 /** A query with all that was read for it. */
 export interface Prepared {
-  readonly query: Query;
+  readonly query: SearchQuery;
   readonly wanted: readonly ReturnType<typeof weigh>[];
   readonly required: readonly ReturnType<typeof weigh>[];
   readonly barred: Barred;
@@ -61,7 +61,7 @@ const mostValues = 10;
 
 export async function search(searching: Searching, request: SearchRequest): Promise<SearchPage> {
   const { limit, offset } = bounded(request);
-  const prepared = await prepare(searching, parseQuery(request.query, request.filters));
+  const prepared = await prepare(searching, parseSearchQuery(request.query, request.filters));
   const { mode, found } = await findBy(searching, prepared, request.mode, offset + limit);
   const hits = found.best.slice(offset, offset + limit);
   const results = await resultsOf(searching, prepared, hits);
@@ -110,7 +110,7 @@ async function findWords(
   return match(visible, { wanted, required, barred }, most, pace);
 }
 
-async function prepare(searching: Searching, query: Query): Promise<Prepared> {
+async function prepare(searching: Searching, query: SearchQuery): Promise<Prepared> {
   const { visible, pace } = searching;
   const notes = new Set(query.notes);
   const { wanted, required, excluded } = query;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { parseQuery } from '../query/parse.ts';
+import { parseSearchQuery } from '../query/parse.ts';
 import { markedBy, snippetOf, startOf } from './snippet.ts';
 
 const marked = (query: string) => {
-  const { wanted, required } = parseQuery(query);
+  const { wanted, required } = parseSearchQuery(query);
   return markedBy([...wanted, ...required]);
 };
 

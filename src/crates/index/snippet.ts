@@ -1,5 +1,5 @@
-import type { Clause } from '../query/parse.ts';
-import { wordsOf } from '../text/words.ts';
+import type { QueryClause } from '../query/parse.ts';
+import { tokenizeWords } from '../text/words.ts';
 
 const mostLooked = 4000;
 const around = 220;
@@ -10,7 +10,7 @@ export interface Marked {
   readonly prefixes: readonly string[];
 }
 
-export function markedBy(clauses: readonly Clause[]): Marked {
+export function markedBy(clauses: readonly QueryClause[]): Marked {
   const stems = new Set<string>();
   const prefixes: string[] = [];
   for (const clause of clauses)
@@ -39,7 +39,7 @@ export function snippetOf(texts: readonly string[], marked: Marked): string {
 
 function placesIn(text: string, { stems, prefixes }: Marked): Place[] {
   const places: Place[] = [];
-  for (const { stem, form, start, end } of wordsOf(text)) {
+  for (const { stem, form, start, end } of tokenizeWords(text)) {
     const prefix = prefixes.find((each) => form.startsWith(each) || stem.startsWith(each));
     if (stems.has(stem) || prefix !== undefined) places.push({ start, end, what: prefix ?? stem });
   }

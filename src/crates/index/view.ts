@@ -6,7 +6,7 @@ import type { BlockCache } from './block-cache.ts';
 import { readColumns, type Columns } from './columns.ts';
 import { lowerBound } from './merge-choosing.ts';
 import { liveSegments, readPart, type SegmentRow } from './segment-rows.ts';
-import { lengthOfByte, textFields } from '../query/text-fields.ts';
+import { lengthsByByte, textFields } from '../query/text-fields.ts';
 
 /** A segment as it is searched. All but `dead` never changes. */
 export interface Segment {
@@ -97,7 +97,7 @@ async function openSegment(
 
 function totalOf(lengths: Uint8Array): number {
   let total = 0;
-  for (const byte of lengths) total += lengthOfByte[byte]!;
+  for (const byte of lengths) total += lengthsByByte[byte]!;
   return total;
 }
 

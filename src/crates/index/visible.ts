@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { Coded, Columns } from './columns.ts';
-import { facetNumber } from '../query/facets.ts';
-import { lengthOfByte, textFields } from '../query/text-fields.ts';
+import { findFacetNumber } from '../query/facets.ts';
+import { lengthsByByte, textFields } from '../query/text-fields.ts';
 import type { Segment, View } from './view.ts';
 
 /** A segment as one user may see it. */
@@ -51,7 +51,7 @@ function look(view: View, viewer: string, sources: ReadonlySet<string> | null): 
   return { view, segments, count, norms: totals.map((total, field) => normsOf(field, total / count)) };
 }
 
-const sourceFacet = facetNumber('source');
+const sourceFacet = findFacetNumber('source');
 
 function hiddenIn(
   { columns, dead }: Segment,
@@ -86,12 +86,12 @@ function marked(size: number, hidden: ReadonlySet<number>): Uint8Array | null {
 
 function lengthsOf(lengths: Uint8Array, hidden: ReadonlySet<number>): number {
   let total = 0;
-  for (const at of hidden) total += lengthOfByte[lengths[at]!]!;
+  for (const at of hidden) total += lengthsByByte[lengths[at]!]!;
   return total;
 }
 
 /** A word in a short field says more than one in a long field: BM25F. */
 function normsOf(field: number, average: number): Float64Array {
   const { weight, lengthMatters: share } = textFields[field]!;
-  return lengthOfByte.map((length) => weight / (1 - share + (average > 0 ? (share * length) / average : 0)));
+  return lengthsByByte.map((length) => weight / (1 - share + (average > 0 ? (share * length) / average : 0)));
 }

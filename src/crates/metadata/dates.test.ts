@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readDate } from './dates.ts';
+import { parseFreeFormDate } from './dates.ts';
 
 test('dates in the form of ISO 8601 stay as they are', () => {
   for (const text of [
@@ -15,7 +15,7 @@ test('dates in the form of ISO 8601 stay as they are', () => {
     '2022-01-04T13:00:00+0100',
     '0099-12-31',
   ])
-    assert.deepEqual(readDate(text), { iso: text, year: Number(text.slice(0, 4)), isIso: true });
+    assert.deepEqual(parseFreeFormDate(text), { iso: text, year: Number(text.slice(0, 4)), isIso: true });
 });
 
 test('dates in other forms are read as far as they are clear', () => {
@@ -53,7 +53,7 @@ test('dates in other forms are read as far as they are clear', () => {
     ['x'.repeat(1000), null],
   ];
   for (const [text, iso] of cases) {
-    const date = readDate(text);
+    const date = parseFreeFormDate(text);
     assert.equal(date?.iso ?? null, iso, text);
     if (date !== null) assert.equal(date.isIso, false, text);
   }
@@ -83,7 +83,7 @@ test('whatever is read is a date, and its year is the year', () => {
   );
   fc.assert(
     fc.property(texts, (text) => {
-      const date = readDate(text);
+      const date = parseFreeFormDate(text);
       if (date === null) return;
       assert.match(date.iso, /^\d{4}(?:-\d{2}(?:-\d{2}(?:T\d{2}:\d{2}\S*)?)?)?$/);
       assert.equal(date.year, Number(date.iso.slice(0, 4)));

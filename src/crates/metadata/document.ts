@@ -1,14 +1,19 @@
 import { WorkcrateError } from '../../errors.ts';
-import { cleaned, cut, versionIn, type Issues } from './graph.ts';
+import {
+  replaceUnstorableCharacters,
+  truncateMetadataText,
+  parseRoCrateVersion,
+  type MetadataIssues,
+} from './graph.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export function isObject(value: unknown): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** What memory allows for: the worst that is let through has to fit into 2 GB with the index beside it. */
-export interface Limits {
+export interface MetadataLimits {
   readonly bytes: number;
   /** Of any kind, with objects and lists. */
   readonly values: number;
@@ -19,7 +24,7 @@ export interface Limits {
   readonly names: number;
 }
 
-export const limits: Limits = {
+export const defaultMetadataLimits: MetadataLimits = {
   bytes: 256 * 1024 * 1024,
   values: 5_000_000,
   entities: 500_000,
@@ -28,47 +33,52 @@ export const limits: Limits = {
 };
 
 /** The JSON of a metadata file. `metadata_invalid` where there is none, `too_large` where it would not fit in memory. */
-export function parseDocument(bytes: Uint8Array, issues: Issues, most: Limits = limits): unknown {
+export function parseMetadataJson(
+  bytes: Uint8Array,
+  issues: MetadataIssues,
+  most: MetadataLimits = defaultMetadataLimits,
+): unknown {
   if (bytes.length > most.bytes)
-    throw tooLarge(`has ${bytes.length} bytes; at most ${most.bytes} can be read`);
-  const text = decode(bytes, issues);
+    throw metadataTooLargeError(`has ${bytes.length} bytes; at most ${most.bytes} can be read`);
+  const text = decodeMetadata(bytes, issues);
   // A value takes two characters at least, so that nothing is counted in crates of any common size.
-  if (text.length > 2 * most.values && separators(text) > most.values) demandFewValues(text, most.values);
-  return parse(text);
+  if (text.length > 2 * most.values && countJsonSeparators(text) > most.values)
+    checkJsonValueCount(text, most.values);
+  return parseJsonOrThrow(text);
 }
 
-export function tooLarge(reason: string): WorkcrateError {
+export function metadataTooLargeError(reason: string): WorkcrateError {
   return new WorkcrateError(
     'too_large',
     `The metadata of the crate ${reason}. Split the crate into smaller ones.`,
   );
 }
 
-function parse(text: string): unknown {
-  if (text.trim() === '') throw notJson('it is empty', null);
+function parseJsonOrThrow(text: string): unknown {
+  if (text.trim() === '') throw notJsonError('it is empty', null);
   try {
     return JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
-    throw notJson(cleaned(error.message), error);
+    throw notJsonError(replaceUnstorableCharacters(error.message), error);
   }
 }
 
-function notJson(reason: string, cause: unknown): WorkcrateError {
+function notJsonError(reason: string, cause: unknown): WorkcrateError {
   return new WorkcrateError('metadata_invalid', `The metadata of the crate is not JSON: ${reason}`, {
     cause,
   });
 }
 
 /** A comma, or what opens a list or an object. */
-function isSeparator(code: number): boolean {
+function isJsonSeparator(code: number): boolean {
   return code === 0x2c || code === 0x5b || code === 0x7b;
 }
 
 /** At least as many as there are values; those within texts are counted too, which makes it quick. */
-function separators(text: string): number {
+function countJsonSeparators(text: string): number {
   let count = 1;
-  for (let at = 0; at < text.length; at++) if (isSeparator(text.charCodeAt(at))) count++;
+  for (let at = 0; at < text.length; at++) if (isJsonSeparator(text.charCodeAt(at))) count++;
   return count;
 }
 
@@ -76,35 +86,35 @@ function separators(text: string): number {
  * Counts values before any of them takes memory: `{},` is three bytes here and eighty when read. Of the text and not
  * of the bytes, in which half a character of UTF-16 may look like a quote.
  */
-function demandFewValues(text: string, most: number): void {
+function checkJsonValueCount(text: string, most: number): void {
   let values = 1;
   let isWithin = false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === 0x22) isWithin = !isWithin;
     else if (isWithin) at += code === 0x5c ? 1 : 0;
-    else if (isSeparator(code)) values++;
+    else if (isJsonSeparator(code)) values++;
   }
-  if (values > most) throw tooLarge(`holds ${values} values; at most ${most} can be read`);
+  if (values > most) throw metadataTooLargeError(`holds ${values} values; at most ${most} can be read`);
 }
 
-const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const strictUtf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The text of a metadata file, which should be UTF-8 and is taken in any case. */
-function decode(bytes: Uint8Array, issues: Issues): string {
-  const wide = wideEncoding(bytes);
+function decodeMetadata(bytes: Uint8Array, issues: MetadataIssues): string {
+  const wide = detectUtf16(bytes);
   if (wide !== null) {
     issues.add('not_utf8', wide);
     return new TextDecoder(wide).decode(bytes);
   }
-  const text = decodeNarrow(bytes, issues);
+  const text = decodeUtf8OrDamaged(bytes, issues);
   if (!text.startsWith('\u{feff}')) return text;
   issues.add('byte_order_mark');
   return text.slice(1);
 }
 
 /** UTF-16 is known by its mark, or by the NUL beside the first character, which JSON allows in ASCII only. */
-function wideEncoding(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
+function detectUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return null;
   if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return 'utf-16le';
@@ -112,24 +122,24 @@ function wideEncoding(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
   return null;
 }
 
-function decodeNarrow(bytes: Uint8Array, issues: Issues): string {
+function decodeUtf8OrDamaged(bytes: Uint8Array, issues: MetadataIssues): string {
   try {
-    return strict.decode(bytes);
+    return strictUtf8Decoder.decode(bytes);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     issues.add('not_utf8');
-    return decodeDamaged(bytes);
+    return decodeDamagedUtf8(bytes);
   }
 }
 
 /** UTF-8 with some damage where other letters of it are whole; what has none was written by an old Windows. */
-function decodeDamaged(bytes: Uint8Array): string {
+function decodeDamagedUtf8(bytes: Uint8Array): string {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   return /[^\p{ASCII}\u{fffd}]/u.test(text) ? text : new TextDecoder('windows-1252').decode(bytes);
 }
 
 /** What the @context says about the words of a document. No context is fetched: those of RO-Crate need not be. */
-export interface Terms {
+export interface ContextTerms {
   /** What relative ids stand below; null where it is where the file is. */
   readonly base: string | null;
   /** Version of RO-Crate by the address of its context. */
@@ -143,17 +153,21 @@ export interface Terms {
 }
 
 /** Words that are looked up once and for all; there are many words for one name. */
-const mostRemembered = 100_000;
+const maxCachedTerms = 100_000;
 
-export function readContext(context: unknown, issues: Issues, mostNames: number = limits.names): Terms {
-  const found = collect(context, issues);
+export function readJsonLdContext(
+  context: unknown,
+  issues: MetadataIssues,
+  mostNames: number = defaultMetadataLimits.names,
+): ContextTerms {
+  const found = collectContext(context, issues);
   const names = new Map<string, string>();
-  const admit = admitNames(mostNames, issues);
+  const admit = limitPropertyNames(mostNames, issues);
   const nameOf = (word: string): string => {
     const known = names.get(word);
     if (known !== undefined) return known;
-    const name = admit(nameFrom(word, found.definitions.get(word), issues));
-    if (names.size < mostRemembered) names.set(word, name);
+    const name = admit(resolveTermName(word, found.definitions.get(word), issues));
+    if (names.size < maxCachedTerms) names.set(word, name);
     return name;
   };
   return {
@@ -163,24 +177,24 @@ export function readContext(context: unknown, issues: Issues, mostNames: number 
     isReference: found.references.size === 0 ? () => false : (word) => found.references.has(word),
     valueOf(object, keyword) {
       const value = object[keyword];
-      return value === undefined ? aliased(object, found.aliases.get(keyword)) : value;
+      return value === undefined ? findAliasedValue(object, found.aliases.get(keyword)) : value;
     },
   };
 }
 
 /** Names that are read here have to be taken wherever they stand. */
-const alwaysTaken = (
+const reservedPropertyNames = (
   'name description author creator keywords license datePublished identifier about conformsTo hasPart mainEntity ' +
   'text value url email abstract summary givenName familyName alternateName headline title termCode cite-as ' +
   'Dataset File Person Organization'
 ).split(' ');
 
 /** Somebody who makes up a name for each value fills the index with names; those beyond the bound are passed over. */
-function admitNames(most: number, issues: Issues): (name: string) => string {
-  const taken = new Set(alwaysTaken);
+function limitPropertyNames(most: number, issues: MetadataIssues): (name: string) => string {
+  const taken = new Set(reservedPropertyNames);
   return (name) => {
     if (name === '' || name.startsWith('@') || taken.has(name)) return name;
-    if (taken.size >= most + alwaysTaken.length) {
+    if (taken.size >= most + reservedPropertyNames.length) {
       issues.add('too_many_names', name);
       return '';
     }
@@ -189,7 +203,7 @@ function admitNames(most: number, issues: Issues): (name: string) => string {
   };
 }
 
-interface Collected {
+interface ContextDefinitions {
   /** Terms, and the addresses, prefixed names or keywords that they stand for. */
   readonly definitions: Map<string, string>;
   readonly references: Set<string>;
@@ -198,8 +212,8 @@ interface Collected {
   version: string | null;
 }
 
-function collect(context: unknown, issues: Issues): Collected {
-  const found: Collected = {
+function collectContext(context: unknown, issues: MetadataIssues): ContextDefinitions {
+  const found: ContextDefinitions = {
     definitions: new Map(),
     references: new Set(),
     aliases: new Map(),
@@ -209,60 +223,61 @@ function collect(context: unknown, issues: Issues): Collected {
   if (context === undefined || context === null) issues.add('context_missing');
   // A context is a list of at most one level.
   for (const part of Array.isArray(context) ? (context as unknown[]) : [context])
-    collectPart(part, found, issues);
+    collectContextPart(part, found, issues);
   return found;
 }
 
-function collectPart(part: unknown, found: Collected, issues: Issues): void {
-  if (typeof part === 'string') found.version ??= versionIn(part);
-  else if (isObject(part)) for (const term of Object.keys(part)) collectTerm(term, part[term], found);
+function collectContextPart(part: unknown, found: ContextDefinitions, issues: MetadataIssues): void {
+  if (typeof part === 'string') found.version ??= parseRoCrateVersion(part);
+  else if (isJsonObject(part))
+    for (const term of Object.keys(part)) collectContextTerm(term, part[term], found);
   else if (part !== null && part !== undefined) issues.add('context_not_readable');
 }
 
-function collectTerm(term: string, definition: unknown, found: Collected): void {
-  const iri = isObject(definition) ? definition['@id'] : definition;
-  if (term === '@base') found.base = usableBase(iri);
+function collectContextTerm(term: string, definition: unknown, found: ContextDefinitions): void {
+  const iri = isJsonObject(definition) ? definition['@id'] : definition;
+  if (term === '@base') found.base = toContextBase(iri);
   if (term.startsWith('@')) return;
-  if (isObject(definition) && definition['@type'] === '@id') found.references.add(term);
+  if (isJsonObject(definition) && definition['@type'] === '@id') found.references.add(term);
   if (typeof iri !== 'string' || iri === '') return;
   found.definitions.set(term, iri);
   if (iri.startsWith('@')) found.aliases.set(iri, [...(found.aliases.get(iri) ?? []).slice(0, 9), term]);
 }
 
 /** Ids are compared by what follows the base, so it has to be a folder of some kind. */
-function usableBase(base: unknown): string | null {
+function toContextBase(base: unknown): string | null {
   return typeof base === 'string' && /^[a-z][a-z0-9+.-]*:.*[/#]$/i.test(base) ? base : null;
 }
 
-function aliased(object: JsonObject, words: readonly string[] | undefined): unknown {
+function findAliasedValue(object: JsonObject, words: readonly string[] | undefined): unknown {
   const word = words?.find((word) => Object.hasOwn(object, word));
   return word === undefined ? undefined : object[word];
 }
 
-const longestName = 200;
+const maxTermLength = 200;
 
 /** An address or a prefixed name: `https://schema.org/Person`, `schema:Person`. */
-const iri = /^[a-z_][a-z0-9_+.-]*:\S+$/i;
+const iriPattern = /^[a-z_][a-z0-9_+.-]*:\S+$/i;
 
 /** The last part of an address or a prefixed name, anything else as it is. */
-function shortName(word: string): string {
+function toShortTerm(word: string): string {
   const plain = word.trim();
-  if (!iri.test(plain)) return plain;
-  const last = lastPart(plain);
+  if (!iriPattern.test(plain)) return plain;
+  const last = getLastIriPart(plain);
   // RO-Crate says File where schema.org says MediaObject.
   return last === 'MediaObject' ? 'File' : last;
 }
 
 /** Looked for from the end: a list of all parts may be of any length. */
-function lastPart(address: string): string {
+function getLastIriPart(address: string): string {
   let end = address.length;
-  while (end > 0 && isBetween(address[end - 1]!)) end--;
+  while (end > 0 && isIriSeparator(address[end - 1]!)) end--;
   let start = end;
-  while (start > 0 && !isBetween(address[start - 1]!)) start--;
+  while (start > 0 && !isIriSeparator(address[start - 1]!)) start--;
   return start === end ? address : address.slice(start, end);
 }
 
-function isBetween(character: string): boolean {
+function isIriSeparator(character: string): boolean {
   return character === '/' || character === '#' || character === ':';
 }
 
@@ -270,17 +285,17 @@ function isBetween(character: string): boolean {
  * The name of a property or a type. A word that the context defines is called by what it stands for, so that a word
  * of one's own for `author` is an author; many vocabularies have numbers for names, though, and there the word stays.
  */
-function nameFrom(word: string, definition: string | undefined, issues: Issues): string {
+function resolveTermName(word: string, definition: string | undefined, issues: MetadataIssues): string {
   if (word.startsWith('@')) return word;
   if (definition?.startsWith('@')) return definition;
-  const meant = definition === undefined ? '' : shortName(definition);
-  return tidyName(/^[A-Za-z]+$/.test(meant) ? meant : shortName(word), issues);
+  const meant = definition === undefined ? '' : toShortTerm(definition);
+  return normalizeTermName(/^[A-Za-z]+$/.test(meant) ? meant : toShortTerm(word), issues);
 }
 
-function tidyName(name: string, issues: Issues): string {
+function normalizeTermName(name: string, issues: MetadataIssues): string {
   // What the @ means is for keywords alone.
-  const plain = cleaned(name).replace(/^@+/, '');
+  const plain = replaceUnstorableCharacters(name).replace(/^@+/, '');
   if (plain === '') issues.add('name_empty');
-  if (plain.length > longestName) issues.add('name_too_long', plain);
-  return cut(plain, longestName);
+  if (plain.length > maxTermLength) issues.add('name_too_long', plain);
+  return truncateMetadataText(plain, maxTermLength);
 }

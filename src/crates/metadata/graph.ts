@@ -1,21 +1,21 @@
 import type { CrateIssue } from '../crate.ts';
 
 /** A property while the document is read: places move when the descriptor leaves the list. */
-export type Value =
+export type NodeProperty =
   | { readonly name: string; readonly text: string }
   | { readonly name: string; target: number };
 
 /** An entity while the document is read. */
-export interface Node {
+export interface GraphNode {
   /** Null until all others are known, where the document gives none. */
   id: string | null;
   readonly types: string[];
-  readonly properties: Value[];
+  readonly properties: NodeProperty[];
 }
 
 /** All entities of a document in one list, with references as places in it. */
-export interface Graph {
-  readonly nodes: Node[];
+export interface MetadataGraph {
+  readonly nodes: GraphNode[];
   /** The place of an entity by its id. */
   find(id: string): number | null;
 }
@@ -24,27 +24,29 @@ export interface Graph {
  * The values of a property, in order; each entity once, since nobody should have to look at the same one for each of
  * a million references to it.
  */
-export function valuesOf(node: Node, name: string): Value[] {
+export function getPropertyValues(node: GraphNode, name: string): NodeProperty[] {
   const targets = new Set<number>();
   return node.properties.filter((property) => {
     if (property.name !== name) return false;
-    return 'text' in property || isNew(targets, property.target);
+    return 'text' in property || addIfNew(targets, property.target);
   });
 }
 
 /** Whether a place was not in the set, where it now is. */
-export function isNew(places: Set<number>, place: number): boolean {
+export function addIfNew(places: Set<number>, place: number): boolean {
   const before = places.size;
   return places.add(place).size > before;
 }
 
 /** The texts of a property, of which blank ones say nothing. */
-export function textsOf(node: Node, name: string): string[] {
-  return valuesOf(node, name).flatMap((property) => ('text' in property ? property.text.trim() || [] : []));
+export function getPropertyTexts(node: GraphNode, name: string): string[] {
+  return getPropertyValues(node, name).flatMap((property) =>
+    'text' in property ? property.text.trim() || [] : [],
+  );
 }
 
 /** The first text of a property that is not blank. */
-export function firstText(node: Node, name: string): string | null {
+export function getFirstText(node: GraphNode, name: string): string | null {
   for (const property of node.properties) {
     if (property.name !== name || !('text' in property)) continue;
     const text = property.text.trim();
@@ -54,14 +56,14 @@ export function firstText(node: Node, name: string): string | null {
 }
 
 /** Ids that a property refers to, of entities or of anything in the world. */
-export function addressesOf(graph: Graph, node: Node, name: string): string[] {
-  return valuesOf(node, name).flatMap((property) =>
+export function getReferencedIds(graph: MetadataGraph, node: GraphNode, name: string): string[] {
+  return getPropertyValues(node, name).flatMap((property) =>
     'text' in property ? property.text.trim() || [] : (graph.nodes[property.target]?.id ?? []),
   );
 }
 
 /** Everything odd that a crate can be taken with, and what was made of it. */
-const messages = {
+const issueMessages = {
   byte_order_mark: 'The metadata starts with a byte order mark, which was passed over.',
   not_utf8: 'The metadata is not UTF-8. It was read as well as could be; some letters may be wrong.',
   no_graph: 'The metadata has no @graph list. What stands there was flattened into one.',
@@ -119,18 +121,18 @@ const messages = {
   too_many_values: 'There are too many authors, keywords, identifiers or profiles. The rest was passed over.',
 } as const;
 
-export type IssueCode = keyof typeof messages;
+export type MetadataIssueCode = keyof typeof issueMessages;
 
 /** What is odd about one crate, each kind once, with the first example and a count. */
-export interface Issues {
-  add(code: IssueCode, example?: string): void;
+export interface MetadataIssues {
+  add(code: MetadataIssueCode, example?: string): void;
   list(): CrateIssue[];
 }
 
-const longestExample = 100;
+const maxIssueExampleLength = 100;
 
-export function collectIssues(): Issues {
-  const found = new Map<IssueCode, { example: string | undefined; count: number }>();
+export function createMetadataIssues(): MetadataIssues {
+  const found = new Map<MetadataIssueCode, { example: string | undefined; count: number }>();
   return {
     add(code, example) {
       const known = found.get(code);
@@ -138,35 +140,40 @@ export function collectIssues(): Issues {
       else known.count++;
     },
     list: () =>
-      Array.from(found, ([code, { example, count }]) => ({ code, message: told(code, example), count })),
+      Array.from(found, ([code, { example, count }]) => ({
+        code,
+        message: formatIssueMessage(code, example),
+        count,
+      })),
   };
 }
 
-function told(code: IssueCode, example: string | undefined): string {
-  if (example === undefined || example.trim() === '') return messages[code];
-  return `${messages[code]} Such as: ${cleaned(cut(example, longestExample).replaceAll(/\s+/g, ' '))}`;
+function formatIssueMessage(code: MetadataIssueCode, example: string | undefined): string {
+  if (example === undefined || example.trim() === '') return issueMessages[code];
+  return `${issueMessages[code]} Such as: ${replaceUnstorableCharacters(truncateMetadataText(example, maxIssueExampleLength).replaceAll(/\s+/g, ' '))}`;
 }
 
 /** Whether a text can be stored as it is: PostgreSQL refuses NUL, and half a character is no UTF-8. */
-export function isClean(text: string): boolean {
+export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
 
-export function cleaned(text: string): string {
-  return isClean(text) ? text : text.toWellFormed().replaceAll('\0', '\u{fffd}');
+export function replaceUnstorableCharacters(text: string): string {
+  return isStorableText(text) ? text : text.toWellFormed().replaceAll('\0', '\u{fffd}');
 }
 
 /** The start of a text, splitting no character; an ellipsis shows that it was cut. */
-export function cut(text: string, most: number): string {
+export function truncateMetadataText(text: string, most: number): string {
   if (text.length <= most) return text;
   const end = text.codePointAt(most - 2)! > 0xffff ? most - 2 : most - 1;
   return `${text.slice(0, end)}…`;
 }
 
 /** `https://w3id.org/ro/crate/1.1`, `https://w3id.org/ro/crate/1.2-DRAFT/context`, `https://…/ro-crate/1.0/`. */
-const versioned = /\/ro[/-]crate\/v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:-[A-Za-z0-9.]{1,20})?)(?=[/#?]|\s*$)/;
+const roCrateVersionPattern =
+  /\/ro[/-]crate\/v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:-[A-Za-z0-9.]{1,20})?)(?=[/#?]|\s*$)/;
 
 /** The version of RO-Crate that an address names, or null where it is the address of something else. */
-export function versionIn(address: string): string | null {
-  return versioned.exec(address.slice(0, 1000))?.[1] ?? null;
+export function parseRoCrateVersion(address: string): string | null {
+  return roCrateVersionPattern.exec(address.slice(0, 1000))?.[1] ?? null;
 }

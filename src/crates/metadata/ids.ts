@@ -1,37 +1,42 @@
 import { createHash } from 'node:crypto';
-import { cleaned, cut, isClean, type Issues } from './graph.ts';
+import {
+  replaceUnstorableCharacters,
+  truncateMetadataText,
+  isStorableText,
+  type MetadataIssues,
+} from './graph.ts';
 
 /** Longer ones are data in disguise; what is cut off is told apart by its hash. */
-const longestId = 1000;
+const maxEntityIdLength = 1000;
 
 /** An id as it is kept, or null where there is none. */
-export function idFrom(value: unknown, issues: Issues): string | null {
-  if (typeof value === 'string') return value === '' ? null : keptId(value, issues);
+export function readEntityId(value: unknown, issues: MetadataIssues): string | null {
+  if (typeof value === 'string') return value === '' ? null : boundEntityId(value, issues);
   if (value === undefined || value === null) return null;
   issues.add('id_not_text');
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
 }
 
-function keptId(id: string, issues: Issues): string {
-  if (id.length <= longestId && isClean(id)) return id;
-  if (!isClean(id)) issues.add('character_replaced');
-  if (id.length <= longestId) return cleaned(id);
+function boundEntityId(id: string, issues: MetadataIssues): string {
+  if (id.length <= maxEntityIdLength && isStorableText(id)) return id;
+  if (!isStorableText(id)) issues.add('character_replaced');
+  if (id.length <= maxEntityIdLength) return replaceUnstorableCharacters(id);
   issues.add('id_too_long', id);
   const hash = createHash('sha256').update(id).digest('hex').slice(0, 32);
-  return `${cleaned(cut(id, longestId - hash.length))}${hash}`;
+  return `${replaceUnstorableCharacters(truncateMetadataText(id, maxEntityIdLength - hash.length))}${hash}`;
 }
 
-export function isBlank(id: string): boolean {
+export function isBlankNodeId(id: string): boolean {
   return id.startsWith('_:');
 }
 
 /** Has a scheme, as `https:` or `urn:`; one letter is a drive of Windows. */
-export function isAbsolute(id: string): boolean {
+export function isAbsoluteIri(id: string): boolean {
   return /^[a-z][a-z0-9+.-]+:/i.test(id);
 }
 
 /** What is wrong with an id that names a file; none of it hinders. */
-export function judgeId(id: string, issues: Issues): void {
+export function checkEntityId(id: string, issues: MetadataIssues): void {
   if (id.includes(' ')) issues.add('id_with_space', id);
   if (id.startsWith('/') || /^(?:file:|[a-z]:[/\\])/i.test(id)) issues.add('id_absolute_path', id);
   if (id.includes('..') && /(?:^|[/\\])\.\.(?:[/\\]|$)/.test(id)) issues.add('id_outside', id);
@@ -39,41 +44,41 @@ export function judgeId(id: string, issues: Issues): void {
 }
 
 /** The same for all ids that mean the same by the rules: `./a` and `a`, below the base or not. `./` is the empty one. */
-export function keyOf(id: string, base: string | null): string {
+export function toEntityKey(id: string, base: string | null): string {
   const relative = base !== null && id.startsWith(base) ? id.slice(base.length) : id;
   if (!relative.startsWith('.')) return relative;
   if (relative === '.') return '';
-  return relative.startsWith('./') ? relative.slice(lengthOfHere(relative)) : relative;
+  return relative.startsWith('./') ? relative.slice(countDotSlashPrefix(relative)) : relative;
 }
 
 /** Of all the `./` that it starts with. Counted, since an expression runs out of stack where there are millions. */
-function lengthOfHere(path: string): number {
+function countDotSlashPrefix(path: string): number {
   let at = 0;
   while (path.startsWith('./', at)) for (at += 2; path[at] === '/';) at++;
   return at;
 }
 
 /** Ids as people spell them: with or without percent signs, a slash at the end of a folder or none. */
-export interface Spellings {
+export interface EntitySpellings {
   /** The entity that was most likely meant. */
   find(key: string): number | null;
 }
 
 /** Has nothing in it that anybody writes with a percent sign. */
-const unmistakable = /^[\w:/.~#?=&-]*$/;
+const unescapedIdPattern = /^[\w:/.~#?=&-]*$/;
 
-export function otherSpellings(places: ReadonlyMap<string, number>): Spellings {
+export function createEntitySpellings(places: ReadonlyMap<string, number>): EntitySpellings {
   let byDecoded: Map<string, number> | null = null;
   const findPlain = (plain: string): number | undefined => {
     if (plain === '') return undefined;
     const place = places.get(plain);
-    if (place !== undefined || unmistakable.test(plain)) return place;
-    byDecoded ??= decodedPlaces(places);
+    if (place !== undefined || unescapedIdPattern.test(plain)) return place;
+    byDecoded ??= indexByDecodedKey(places);
     return byDecoded.get(plain);
   };
   return {
     find(key) {
-      const plain = decoded(key);
+      const plain = percentDecodeKey(key);
       const slashed = plain.endsWith('/') ? plain.slice(0, -1) : `${plain}/`;
       return findPlain(plain) ?? findPlain(slashed) ?? null;
     },
@@ -81,20 +86,20 @@ export function otherSpellings(places: ReadonlyMap<string, number>): Spellings {
 }
 
 /** The first of those that look alike. */
-function decodedPlaces(places: ReadonlyMap<string, number>): Map<string, number> {
+function indexByDecodedKey(places: ReadonlyMap<string, number>): Map<string, number> {
   const found = new Map<string, number>();
   for (const [key, place] of places) {
     if (!key.includes('%')) continue;
-    const plain = decoded(key);
+    const plain = percentDecodeKey(key);
     if (!found.has(plain)) found.set(plain, place);
   }
   return found;
 }
 
-function decoded(key: string): string {
+function percentDecodeKey(key: string): string {
   if (!key.includes('%')) return key;
   try {
-    return cleaned(decodeURIComponent(key));
+    return replaceUnstorableCharacters(decodeURIComponent(key));
   } catch (error) {
     // A percent sign that stands for itself.
     if (error instanceof URIError) return key;

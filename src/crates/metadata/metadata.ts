@@ -1,9 +1,9 @@
 import { WorkcrateError } from '../../errors.ts';
 import type { CrateMetadata, Entity } from '../crate.ts';
-import { isObject, parseDocument, readContext, type Terms } from './document.ts';
-import { collectIssues, type Graph, type Issues, type Value } from './graph.ts';
-import { findDescriptor, findRoot, readRoot } from './root.ts';
-import { walk } from './walk.ts';
+import { isJsonObject, parseMetadataJson, readJsonLdContext, type ContextTerms } from './document.ts';
+import { createMetadataIssues, type MetadataGraph, type MetadataIssues, type NodeProperty } from './graph.ts';
+import { findDescriptor, findRootEntity, readRootEntity } from './root.ts';
+import { buildMetadataGraph } from './walk.ts';
 
 /**
  * What the bytes of an `ro-crate-metadata.json` say. Whatever is odd is taken and listed as an issue. Rejects with
@@ -11,34 +11,34 @@ import { walk } from './walk.ts';
  * would not fit in memory.
  */
 export function readMetadata(bytes: Uint8Array): CrateMetadata {
-  const issues = collectIssues();
-  const document = parseDocument(bytes, issues);
-  const terms = readContext(contextOf(document), issues);
-  const graph = walk(topsOf(document, terms, issues), terms, issues);
+  const issues = createMetadataIssues();
+  const document = parseMetadataJson(bytes, issues);
+  const terms = readJsonLdContext(findContext(document), issues);
+  const graph = buildMetadataGraph(findTopLevelEntities(document, terms, issues), terms, issues);
   const descriptor = findDescriptor(graph, issues);
-  const root = findRoot(graph, descriptor, issues);
-  const fields = readRoot(graph, root, descriptor, terms.version, issues);
-  return { ...fields, entities: entitiesOf(graph, descriptor), issues: issues.list() };
+  const root = findRootEntity(graph, descriptor, issues);
+  const fields = readRootEntity(graph, root, descriptor, terms.version, issues);
+  return { ...fields, entities: takeEntitiesWithoutDescriptor(graph, descriptor), issues: issues.list() };
 }
 
-function contextOf(document: unknown): unknown {
+function findContext(document: unknown): unknown {
   const parts: unknown[] = Array.isArray(document) ? document : [document];
-  return parts.filter(isObject).find((part) => part['@context'] !== undefined)?.['@context'];
+  return parts.filter(isJsonObject).find((part) => part['@context'] !== undefined)?.['@context'];
 }
 
 /** The entities at the top: of the graph, of several graphs in a list, or what stands there without one. */
-function topsOf(document: unknown, terms: Terms, issues: Issues): unknown[] {
-  const graph = isObject(document) ? terms.valueOf(document, '@graph') : undefined;
+function findTopLevelEntities(document: unknown, terms: ContextTerms, issues: MetadataIssues): unknown[] {
+  const graph = isJsonObject(document) ? terms.valueOf(document, '@graph') : undefined;
   if (Array.isArray(graph)) return graph;
   const parts: unknown[] = Array.isArray(document) ? document : [document];
-  const tops = parts.flatMap((part) => entitiesIn(part, terms));
-  if (!tops.some(isObject)) throw noCrate();
+  const tops = parts.flatMap((part) => listEntitiesOfPart(part, terms));
+  if (!tops.some(isJsonObject)) throw noCrateError();
   issues.add('no_graph');
   return tops;
 }
 
-function entitiesIn(part: unknown, terms: Terms): unknown[] {
-  if (!isObject(part)) return [part];
+function listEntitiesOfPart(part: unknown, terms: ContextTerms): unknown[] {
+  if (!isJsonObject(part)) return [part];
   const graph = terms.valueOf(part, '@graph');
   if (graph !== undefined) return Array.isArray(graph) ? graph : [graph];
   const { '@context': _, ...entity } = part;
@@ -47,7 +47,7 @@ function entitiesIn(part: unknown, terms: Terms): unknown[] {
     : [];
 }
 
-function noCrate(): WorkcrateError {
+function noCrateError(): WorkcrateError {
   return new WorkcrateError(
     'metadata_invalid',
     'The metadata is JSON, but describes no crate: it has no @graph list and no entity with an @id or @type.',
@@ -55,16 +55,16 @@ function noCrate(): WorkcrateError {
 }
 
 /** All but the descriptor, which is about the file and not about the crate; its id stays where it was referred to. */
-function entitiesOf({ nodes }: Graph, descriptor: number | null): Entity[] {
+function takeEntitiesWithoutDescriptor({ nodes }: MetadataGraph, descriptor: number | null): Entity[] {
   if (descriptor !== null) {
     const [left] = nodes.splice(descriptor, 1);
-    for (const { properties } of nodes) closeGap(properties, descriptor, left!.id!);
+    for (const { properties } of nodes) shiftReferencesAfter(properties, descriptor, left!.id!);
   }
   return nodes as Entity[];
 }
 
 /** In place: a copy of everything would cost as much as the walk. */
-function closeGap(properties: Value[], gap: number, id: string): void {
+function shiftReferencesAfter(properties: NodeProperty[], gap: number, id: string): void {
   for (const [at, property] of properties.entries()) {
     if ('text' in property || property.target < gap) continue;
     if (property.target === gap) properties[at] = { name: property.name, text: id };

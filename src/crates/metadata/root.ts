@@ -1,52 +1,53 @@
 import type { CrateMetadata } from '../crate.ts';
-import { readDate } from './dates.ts';
+import { parseFreeFormDate } from './dates.ts';
 import {
-  addressesOf,
-  cut,
-  textsOf,
-  valuesOf,
-  versionIn,
-  type Graph,
-  type IssueCode,
-  type Issues,
-  type Node,
+  getReferencedIds,
+  truncateMetadataText,
+  getPropertyTexts,
+  getPropertyValues,
+  parseRoCrateVersion,
+  type MetadataGraph,
+  type MetadataIssueCode,
+  type MetadataIssues,
+  type GraphNode,
 } from './graph.ts';
-import { isAbsolute, isBlank } from './ids.ts';
+import { isAbsoluteIri, isBlankNodeId } from './ids.ts';
 import {
-  firstOf,
-  labelOf,
-  readAuthors,
-  readIdentifiers,
-  readKeywords,
-  readLicense,
-  readProfiles,
+  getFirstTextOfAny,
+  getNodeLabel,
+  readCrateAuthors,
+  readCrateIdentifiers,
+  readCrateKeywords,
+  readCrateLicense,
+  readCrateProfiles,
 } from './lists.ts';
 
-const legacyName = 'ro-crate-metadata.jsonld';
-const names = ['ro-crate-metadata.json', legacyName];
+const legacyMetadataName = 'ro-crate-metadata.jsonld';
+const descriptorNames = ['ro-crate-metadata.json', legacyMetadataName];
 
 /** The entity that stands for the metadata file, by the rules of the specification, or else by what it looks like. */
-export function findDescriptor(graph: Graph, issues: Issues): number | null {
-  const [exact, legacy] = names.map((name) => graph.find(name));
+export function findDescriptor(graph: MetadataGraph, issues: MetadataIssues): number | null {
+  const [exact, legacy] = descriptorNames.map((name) => graph.find(name));
   const named = [exact, legacy].filter((place) => typeof place === 'number');
   const place =
-    named.find((place) => leadsToRoot(graph, place)) ?? named[0] ?? descriptorElsewhere(graph, issues);
+    named.find((place) => hasAboutTarget(graph, place)) ?? named[0] ?? findUnusualDescriptor(graph, issues);
   if (place === null) issues.add('no_descriptor');
   else if (place === legacy) issues.add('legacy_descriptor');
   return place;
 }
 
-function leadsToRoot(graph: Graph, place: number): boolean {
-  return valuesOf(graph.nodes[place]!, 'about').some((about) => 'target' in about);
+function hasAboutTarget(graph: MetadataGraph, place: number): boolean {
+  return getPropertyValues(graph.nodes[place]!, 'about').some((about) => 'target' in about);
 }
 
 /** Of a crate that is somewhere on the web, or was given a prefix; entities of that name may also be plain files. */
-function descriptorElsewhere(graph: Graph, issues: Issues): number | null {
+function findUnusualDescriptor(graph: MetadataGraph, issues: MetadataIssues): number | null {
   const candidates = graph.nodes.flatMap((node, place) =>
-    node.properties.some(({ name }) => name === 'about') && leadsToRoot(graph, place) ? [place] : [],
+    node.properties.some(({ name }) => name === 'about') && hasAboutTarget(graph, place) ? [place] : [],
   );
-  const versioned = candidates.filter((place) => isVersioned(graph, graph.nodes[place]!));
-  const named = (place: number): boolean => names.some((name) => graph.nodes[place]!.id!.endsWith(name));
+  const versioned = candidates.filter((place) => hasRoCrateVersion(graph, graph.nodes[place]!));
+  const named = (place: number): boolean =>
+    descriptorNames.some((name) => graph.nodes[place]!.id!.endsWith(name));
   const byName = versioned.find(named) ?? candidates.find(named);
   const found = byName ?? versioned[0] ?? null;
   if (found !== null)
@@ -57,39 +58,47 @@ function descriptorElsewhere(graph: Graph, issues: Issues): number | null {
   return found;
 }
 
-function isVersioned(graph: Graph, node: Node): boolean {
-  return addressesOf(graph, node, 'conformsTo').some((address) => versionIn(address) !== null);
+function hasRoCrateVersion(graph: MetadataGraph, node: GraphNode): boolean {
+  return getReferencedIds(graph, node, 'conformsTo').some((address) => parseRoCrateVersion(address) !== null);
 }
 
 /** The entity that stands for the crate, or null where there is none at all. */
-export function findRoot(graph: Graph, descriptor: number | null, issues: Issues): number | null {
-  const about = descriptor === null ? [] : valuesOf(graph.nodes[descriptor]!, 'about');
+export function findRootEntity(
+  graph: MetadataGraph,
+  descriptor: number | null,
+  issues: MetadataIssues,
+): number | null {
+  const about = descriptor === null ? [] : getPropertyValues(graph.nodes[descriptor]!, 'about');
   const named = about.find((value) => 'target' in value && value.target !== descriptor);
   const place = named !== undefined && 'target' in named ? named.target : null;
   if (place === null && descriptor !== null)
     issues.add(about.length === 0 ? 'descriptor_without_about' : 'descriptor_about_nothing');
-  const root = place ?? guessRoot(graph, descriptor, issues);
-  if (root !== null) judgeRoot(graph.nodes[root]!, issues);
+  const root = place ?? guessRootEntity(graph, descriptor, issues);
+  if (root !== null) checkRootEntity(graph.nodes[root]!, issues);
   return root;
 }
 
-function guessRoot(graph: Graph, descriptor: number | null, issues: Issues): number | null {
+function guessRootEntity(
+  graph: MetadataGraph,
+  descriptor: number | null,
+  issues: MetadataIssues,
+): number | null {
   const places = graph.nodes.keys().filter((place) => place !== descriptor);
   const others = Array.from(places);
   const datasets = others.filter((place) => graph.nodes[place]!.types.includes('Dataset'));
-  const parts = partsOf(graph);
-  const guesses: [IssueCode, number | null | undefined][] = [
+  const parts = collectPartTargets(graph);
+  const guesses: [MetadataIssueCode, number | null | undefined][] = [
     ['root_by_id', graph.find('./')],
     ['root_by_parts', datasets.find((place) => !parts.has(place))],
     ['root_first_dataset', datasets[0]],
     ['root_first_entity', others[0]],
   ];
   const [code, place] = guesses.find(([, place]) => typeof place === 'number') ?? ['root_missing', null];
-  issues.add(code as IssueCode, place === null ? undefined : graph.nodes[place as number]!.id!);
+  issues.add(code as MetadataIssueCode, place === null ? undefined : graph.nodes[place as number]!.id!);
   return place ?? null;
 }
 
-function partsOf(graph: Graph): Set<number> {
+function collectPartTargets(graph: MetadataGraph): Set<number> {
   const parts = new Set<number>();
   for (const { properties } of graph.nodes)
     for (const property of properties)
@@ -97,100 +106,109 @@ function partsOf(graph: Graph): Set<number> {
   return parts;
 }
 
-function judgeRoot(root: Node, issues: Issues): void {
+function checkRootEntity(root: GraphNode, issues: MetadataIssues): void {
   const id = root.id!;
-  if (id !== './' && !isAbsolute(id)) issues.add('root_id_odd', id);
+  if (id !== './' && !isAbsoluteIri(id)) issues.add('root_id_odd', id);
   if (!root.types.includes('Dataset')) issues.add('root_not_dataset', root.types.join(', '));
 }
 
-const longestTitle = 1000;
-const longestDescription = 100_000;
-const untitled = 'Untitled crate';
+const maxTitleLength = 1000;
+const maxReadDescriptionLength = 100_000;
+const untitledCrateName = 'Untitled crate';
 
 /** Stands for the root of a document that has no entity at all. */
-const nothing: Node = { id: './', types: [], properties: [] };
+const emptyRootNode: GraphNode = { id: './', types: [], properties: [] };
 
 /** What the root entity says about the crate as a whole. */
-export function readRoot(
-  graph: Graph,
+export function readRootEntity(
+  graph: MetadataGraph,
   rootPlace: number | null,
   descriptorPlace: number | null,
   contextVersion: string | null,
-  issues: Issues,
+  issues: MetadataIssues,
 ): Omit<CrateMetadata, 'entities' | 'issues'> {
-  const root = rootPlace === null ? nothing : graph.nodes[rootPlace]!;
+  const root = rootPlace === null ? emptyRootNode : graph.nodes[rootPlace]!;
   const descriptor = descriptorPlace === null ? null : graph.nodes[descriptorPlace]!;
   return {
-    title: readTitle(graph, root, issues),
-    description: readDescription(graph, root, issues),
-    authors: readAuthors(graph, root, issues),
-    keywords: readKeywords(graph, root, issues),
-    license: readLicense(graph, root, issues),
-    ...readPublished(root, issues),
-    identifiers: readIdentifiers(graph, root, issues),
-    spec: readVersion(graph, descriptor, issues) ?? contextVersion,
-    profiles: readProfiles(graph, root, descriptor, issues),
+    title: readCrateTitle(graph, root, issues),
+    description: readCrateDescription(graph, root, issues),
+    authors: readCrateAuthors(graph, root, issues),
+    keywords: readCrateKeywords(graph, root, issues),
+    license: readCrateLicense(graph, root, issues),
+    ...readDatePublished(root, issues),
+    identifiers: readCrateIdentifiers(graph, root, issues),
+    spec: readRoCrateVersion(graph, descriptor, issues) ?? contextVersion,
+    profiles: readCrateProfiles(graph, root, descriptor, issues),
     rootId: root.id!,
   };
 }
 
 /** Never empty: what has no name is called by what it is mostly about, by its @id, or untitled. */
-function readTitle(graph: Graph, root: Node, issues: Issues): string {
-  if (textsOf(root, 'name').length === 0) issues.add('root_without_name');
-  const id = ['./', '.'].includes(root.id!) || isBlank(root.id!) ? null : root.id!;
-  const title = labelOf(root) ?? mainName(graph, root) ?? id ?? '';
-  return cut(title.replaceAll(/\s+/g, ' ').trim() || untitled, longestTitle);
+function readCrateTitle(graph: MetadataGraph, root: GraphNode, issues: MetadataIssues): string {
+  if (getPropertyTexts(root, 'name').length === 0) issues.add('root_without_name');
+  const id = ['./', '.'].includes(root.id!) || isBlankNodeId(root.id!) ? null : root.id!;
+  const title = getNodeLabel(root) ?? getMainEntityName(graph, root) ?? id ?? '';
+  return truncateMetadataText(title.replaceAll(/\s+/g, ' ').trim() || untitledCrateName, maxTitleLength);
 }
 
-function mainName(graph: Graph, root: Node): string | null {
-  const main = valuesOf(root, 'mainEntity').find((value) => 'target' in value);
-  return main !== undefined && 'target' in main ? labelOf(graph.nodes[main.target]!) : null;
+function getMainEntityName(graph: MetadataGraph, root: GraphNode): string | null {
+  const main = getPropertyValues(root, 'mainEntity').find((value) => 'target' in value);
+  return main !== undefined && 'target' in main ? getNodeLabel(graph.nodes[main.target]!) : null;
 }
 
-function readDescription(graph: Graph, root: Node, issues: Issues): string {
-  const texts = valuesOf(root, 'description')
+function readCrateDescription(graph: MetadataGraph, root: GraphNode, issues: MetadataIssues): string {
+  const texts = getPropertyValues(root, 'description')
     .values()
     .map((property) =>
-      'text' in property ? property.text.trim() : firstOf(graph.nodes[property.target]!, ['text', 'name']),
+      'text' in property
+        ? property.text.trim()
+        : getFirstTextOfAny(graph.nodes[property.target]!, ['text', 'name']),
     );
-  const description = joined(texts);
-  if (description.length > longestDescription) issues.add('text_too_long', 'description');
-  if (description !== '') return cut(description, longestDescription);
+  const description = joinDescriptions(texts);
+  if (description.length > maxReadDescriptionLength) issues.add('text_too_long', 'description');
+  if (description !== '') return truncateMetadataText(description, maxReadDescriptionLength);
   issues.add('root_without_description');
-  return firstOf(root, ['abstract', 'summary']) ?? '';
+  return getFirstTextOfAny(root, ['abstract', 'summary']) ?? '';
 }
 
 /** Paragraphs, as many as are needed to be too long. */
-function joined(texts: Iterable<string | null>): string {
+function joinDescriptions(texts: Iterable<string | null>): string {
   let all = '';
   for (const text of texts) {
     if (text === null || text === '') continue;
     all += all === '' ? text : `\n\n${text}`;
-    if (all.length > longestDescription) break;
+    if (all.length > maxReadDescriptionLength) break;
   }
   return all;
 }
 
-function readPublished(root: Node, issues: Issues): Pick<CrateMetadata, 'published' | 'year'> {
-  const texts = textsOf(root, 'datePublished');
+function readDatePublished(
+  root: GraphNode,
+  issues: MetadataIssues,
+): Pick<CrateMetadata, 'published' | 'year'> {
+  const texts = getPropertyTexts(root, 'datePublished');
   if (texts.length === 0) issues.add('root_without_date');
   if (texts.length > 1) issues.add('several_dates');
   const date =
     texts
       .values()
-      .map(readDate)
+      .map(parseFreeFormDate)
       .find((date) => date !== null) ?? null;
   if (date === null && texts.length > 0) issues.add('date_not_readable', texts[0]!);
   if (date?.isIso === false) issues.add('date_not_iso', texts[0]!);
   return { published: date?.iso ?? null, year: date?.year ?? null };
 }
 
-function readVersion(graph: Graph, descriptor: Node | null, issues: Issues): string | null {
-  const addresses = descriptor === null ? [] : addressesOf(graph, descriptor, 'conformsTo');
+function readRoCrateVersion(
+  graph: MetadataGraph,
+  descriptor: GraphNode | null,
+  issues: MetadataIssues,
+): string | null {
+  const addresses = descriptor === null ? [] : getReferencedIds(graph, descriptor, 'conformsTo');
   const version =
     addresses
       .values()
-      .map(versionIn)
+      .map(parseRoCrateVersion)
       .find((version) => version !== null) ?? null;
   if (version === null && descriptor !== null) issues.add('descriptor_without_version');
   return version;

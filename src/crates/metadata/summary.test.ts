@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CratePlace, ReadCrate } from '../crate.ts';
+import type { CrateLocation, ReadCrate } from '../crate.ts';
 import { readRootWith } from './metadata.testing.ts';
-import { crateShape, summaryOf } from './summary.ts';
+import { crateSummarySchema, summarizeCrate } from './summary.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
-const place: CratePlace = {
+const place: CrateLocation = {
   crateId: 'crate_0123456789abcdef01234567',
   source: 'file:///data/crates/',
   kind: 'zip',
@@ -25,7 +25,7 @@ function crateWith(properties: object, ...others: unknown[]): ReadCrate {
 
 test('a crate is shown in one shape, with ISO dates and all of it JSON', () => {
   const flow = { '@id': 'a', '@type': ['File', 'ComputationalWorkflow'], name: 'Flow' };
-  const shown = summaryOf(
+  const shown = summarizeCrate(
     crateWith({ mainEntity: { '@id': 'a' }, keywords: 'lake', datePublished: '11/27/2023' }, flow),
     indexedAt,
   );
@@ -66,7 +66,7 @@ test('a crate is shown in one shape, with ISO dates and all of it JSON', () => {
     root_id: './',
     indexed_at: '2024-01-03T00:00:00.000Z',
   });
-  assert.deepEqual(crateShape.strict().parse(JSON.parse(JSON.stringify(shown))), shown);
+  assert.deepEqual(crateSummarySchema.strict().parse(JSON.parse(JSON.stringify(shown))), shown);
   recordProof('B5:stable-shape', 'B5:iso-dates-and-json');
 });
 
@@ -76,13 +76,13 @@ test('types are shown by how many there are, at most 200; what is not known is n
     '@type': ['Common', `T${at}`],
   }));
   const crate = crateWith({ license: null, datePublished: null }, ...entities);
-  const shown = summaryOf({ ...crate, place: { ...place, modified: Number.NaN } }, indexedAt);
+  const shown = summarizeCrate({ ...crate, place: { ...place, modified: Number.NaN } }, indexedAt);
   assert.deepEqual([shown.types.length, shown.types[0]], [200, { type: 'Common', count: 300 }]);
   assert.deepEqual(
     [shown.license, shown.date_published, shown.year, shown.last_modified, shown.main_entity],
     [null, null, null, null, null],
   );
-  assert.doesNotThrow(() => crateShape.strict().parse(shown));
+  assert.doesNotThrow(() => crateSummarySchema.strict().parse(shown));
 });
 
 test('what a crate has too much of is shown in part, with how much there is, and the answer stays small', () => {
@@ -98,7 +98,7 @@ test('what a crate has too much of is shown in part, with how much there is, and
   };
   const main = { '@id': '#m', '@type': 'T', name: 'long '.repeat(10_000) };
   const crate = crateWith(properties, main);
-  const shown = summaryOf(crate, indexedAt);
+  const shown = summarizeCrate(crate, indexedAt);
   assert.equal(crate.metadata.authors.length, 9000);
   const { authors, keywords, identifiers, profiles } = shown;
   assert.deepEqual(
@@ -111,16 +111,16 @@ test('what a crate has too much of is shown in part, with how much there is, and
   for (const name of ['keywords', 'identifiers', 'profiles', 'description'])
     assert.ok(told[`${name}_shortened`]);
   assert.ok(JSON.stringify(shown).length < 100_000);
-  assert.doesNotThrow(() => crateShape.strict().parse(shown));
+  assert.doesNotThrow(() => crateSummarySchema.strict().parse(shown));
 });
 
 test('sizes that no number can hold are not known', () => {
   const crate = crateWith({});
   const size = Number.MAX_SAFE_INTEGER;
-  assert.equal(summaryOf({ ...crate, bytes: size }, indexedAt).bytes, size);
+  assert.equal(summarizeCrate({ ...crate, bytes: size }, indexedAt).bytes, size);
   for (const bytes of [size + size, Infinity, Number.NaN, 0.5]) {
-    const shown = summaryOf({ ...crate, bytes, place: { ...place, size: bytes } }, indexedAt);
+    const shown = summarizeCrate({ ...crate, bytes, place: { ...place, size: bytes } }, indexedAt);
     assert.deepEqual([shown.bytes, shown.size], [null, null]);
-    assert.doesNotThrow(() => crateShape.strict().parse(shown));
+    assert.doesNotThrow(() => crateSummarySchema.strict().parse(shown));
   }
 });

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { CrateIssue, CrateMetadata, Entity, ReadCrate } from '../crate.ts';
-import { cut } from './graph.ts';
+import { truncateMetadataText } from './graph.ts';
 
-const mostTypes = 200;
+const maxSummaryTypes = 200;
 /** Of authors, keywords, identifiers and profiles each. All of them can be searched for; nobody reads as many. */
-const mostItems = 500;
-const longestDescription = 20_000;
-const longestName = 1000;
+const maxSummaryItems = 500;
+const maxSummaryDescriptionLength = 20_000;
+const maxSummaryNameLength = 1000;
 
 /** The one shape in which a crate is shown (SPEC B5). Dates are ISO 8601, and what is not known is null. */
-export const crateShape = z.object({
+export const crateSummarySchema = z.object({
   crate_id: z.string(),
   title: z.string(),
   description: z.string(),
@@ -38,73 +38,76 @@ export const crateShape = z.object({
   indexed_at: z.string(),
 });
 
-export type CrateSummary = z.output<typeof crateShape>;
+export type CrateSummary = z.output<typeof crateSummarySchema>;
 
 /** What is shown of a crate that was put into the index at this time, in milliseconds. */
-export function summaryOf({ place, metadata, fileCount, bytes }: ReadCrate, indexedAt: number): CrateSummary {
+export function summarizeCrate(
+  { place, metadata, fileCount, bytes }: ReadCrate,
+  indexedAt: number,
+): CrateSummary {
   return {
     crate_id: place.crateId,
     title: metadata.title,
-    description: cut(metadata.description, longestDescription),
-    authors: metadata.authors.slice(0, mostItems),
-    keywords: metadata.keywords.slice(0, mostItems),
+    description: truncateMetadataText(metadata.description, maxSummaryDescriptionLength),
+    authors: metadata.authors.slice(0, maxSummaryItems),
+    keywords: metadata.keywords.slice(0, maxSummaryItems),
     license: metadata.license === null ? null : { ...metadata.license },
     date_published: metadata.published,
     year: metadata.year,
-    identifiers: metadata.identifiers.slice(0, mostItems),
+    identifiers: metadata.identifiers.slice(0, maxSummaryItems),
     spec_version: metadata.spec,
-    profiles: metadata.profiles.slice(0, mostItems),
+    profiles: metadata.profiles.slice(0, maxSummaryItems),
     kind: place.kind,
     source: place.source,
     resource_locator: place.locator,
-    size: exact(place.size),
-    last_modified: isoTime(place.modified),
+    size: toSafeInteger(place.size),
+    last_modified: toIsoTimeOrNull(place.modified),
     entity_count: metadata.entities.length,
     file_count: fileCount,
-    bytes: bytes === null ? null : exact(bytes),
-    types: typesOf(metadata.entities),
-    main_entity: mainEntityOf(metadata),
-    issues: [...metadata.issues.map((issue) => ({ ...issue })), ...shortenedIn(metadata)],
+    bytes: bytes === null ? null : toSafeInteger(bytes),
+    types: countEntityTypes(metadata.entities),
+    main_entity: findMainEntity(metadata),
+    issues: [...metadata.issues.map((issue) => ({ ...issue })), ...listShortenedFields(metadata)],
     root_id: metadata.rootId,
     indexed_at: new Date(indexedAt).toISOString(),
   };
 }
 
 /** Archives may claim any sizes of their members; sums that a number cannot hold are not known. */
-function exact(count: number): number | null {
+function toSafeInteger(count: number): number | null {
   return Number.isSafeInteger(count) ? count : null;
 }
 
 /** What is not shown in full, each with how many there are. */
-function shortenedIn(metadata: CrateMetadata): CrateIssue[] {
+function listShortenedFields(metadata: CrateMetadata): CrateIssue[] {
   const lists = (['authors', 'keywords', 'identifiers', 'profiles'] as const).flatMap((name) => {
     const count = metadata[name].length;
-    const message = `Of ${count} ${name} the first ${mostItems} are shown. All can be searched for.`;
-    return count > mostItems ? [{ code: `${name}_shortened`, message, count }] : [];
+    const message = `Of ${count} ${name} the first ${maxSummaryItems} are shown. All can be searched for.`;
+    return count > maxSummaryItems ? [{ code: `${name}_shortened`, message, count }] : [];
   });
   const { length } = metadata.description;
-  const message = `Of ${length} characters of the description the first ${longestDescription} are shown.`;
-  return length > longestDescription
+  const message = `Of ${length} characters of the description the first ${maxSummaryDescriptionLength} are shown.`;
+  return length > maxSummaryDescriptionLength
     ? [...lists, { code: 'description_shortened', message, count: 1 }]
     : lists;
 }
 
 /** Stores tell times of their own, which may be none. */
-function isoTime(milliseconds: number): string | null {
+function toIsoTimeOrNull(milliseconds: number): string | null {
   const date = new Date(milliseconds);
   return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }
 
 /** The most common first, and among equals by name, so that the same crate is always shown the same. */
-function typesOf(entities: readonly Entity[]): CrateSummary['types'] {
+function countEntityTypes(entities: readonly Entity[]): CrateSummary['types'] {
   const counts = new Map<string, number>();
   for (const { types } of entities) for (const type of types) counts.set(type, (counts.get(type) ?? 0) + 1);
   return Array.from(counts, ([type, count]) => ({ type, count }))
     .sort((a, b) => b.count - a.count || (a.type < b.type ? -1 : 1))
-    .slice(0, mostTypes);
+    .slice(0, maxSummaryTypes);
 }
 
-function mainEntityOf({ entities, rootId }: CrateMetadata): CrateSummary['main_entity'] {
+function findMainEntity({ entities, rootId }: CrateMetadata): CrateSummary['main_entity'] {
   const root = entities.find(({ id }) => id === rootId);
   const main = root?.properties.find((property) => property.name === 'mainEntity' && 'target' in property);
   if (main === undefined || !('target' in main)) return null;
@@ -112,7 +115,7 @@ function mainEntityOf({ entities, rootId }: CrateMetadata): CrateSummary['main_e
   const name = properties.find((property) => property.name === 'name' && 'text' in property);
   return {
     id,
-    name: name !== undefined && 'text' in name ? cut(name.text, longestName) : null,
+    name: name !== undefined && 'text' in name ? truncateMetadataText(name.text, maxSummaryNameLength) : null,
     types: [...types],
   };
 }

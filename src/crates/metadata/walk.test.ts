@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseDocument, readContext } from './document.ts';
-import { collectIssues } from './graph.ts';
+import { parseMetadataJson, readJsonLdContext } from './document.ts';
+import { createMetadataIssues } from './graph.ts';
 import {
   descriptor,
   entityOf,
@@ -11,7 +11,7 @@ import {
   root,
   valuesOf,
 } from './metadata.testing.ts';
-import { walk } from './walk.ts';
+import { buildMetadataGraph } from './walk.ts';
 
 test('values are taken in every form, as text', () => {
   const cases: [unknown, string[]][] = [
@@ -229,9 +229,9 @@ test('nesting of any depth is read as far as it makes sense', () => {
     ['[{"a":', '}]'],
   ] as const) {
     const text = `{"@graph":[{"@id":"./","@type":"Dataset","name":"Lakes","x":${before.repeat(depth)}1${after.repeat(depth)}}]}`;
-    const issues = collectIssues();
-    const document = parseDocument(Buffer.from(text), issues) as { '@graph': unknown[] };
-    const { nodes } = walk(document['@graph'], readContext(null, issues), issues);
+    const issues = createMetadataIssues();
+    const document = parseMetadataJson(Buffer.from(text), issues) as { '@graph': unknown[] };
+    const { nodes } = buildMetadataGraph(document['@graph'], readJsonLdContext(null, issues), issues);
     assert.ok(nodes.length < 100);
     assert.ok(
       issues.list().some(({ code }) => code === 'nested_too_deeply'),
@@ -265,18 +265,20 @@ test('ids that lead somewhere else are told and kept', () => {
 });
 
 test('more bytes, values, entities or properties than memory is for are too_large', () => {
-  const issues = collectIssues();
+  const issues = createMetadataIssues();
   const few = { bytes: 1000, values: 10, entities: 10, properties: 20, names: 5 };
   const tooLarge = { code: 'too_large' };
-  assert.throws(() => parseDocument(Buffer.alloc(1001, ' '), issues, few), tooLarge);
-  assert.throws(() => parseDocument(Buffer.from(`[${'{},'.repeat(20)}0]`), issues, few), tooLarge);
+  assert.throws(() => parseMetadataJson(Buffer.alloc(1001, ' '), issues, few), tooLarge);
+  assert.throws(() => parseMetadataJson(Buffer.from(`[${'{},'.repeat(20)}0]`), issues, few), tooLarge);
   assert.doesNotThrow(() =>
-    parseDocument(Buffer.from(JSON.stringify([',[{\\",[{'.repeat(20)])), issues, few),
+    parseMetadataJson(Buffer.from(JSON.stringify([',[{\\",[{'.repeat(20)])), issues, few),
   );
   const entities = Array.from({ length: 11 }, (_, at) => ({ '@id': `#${at}` }));
-  const terms = readContext(null, issues);
-  assert.throws(() => walk(entities, terms, issues, few), tooLarge);
+  const terms = readJsonLdContext(null, issues);
+  assert.throws(() => buildMetadataGraph(entities, terms, issues, few), tooLarge);
   const values = Array.from({ length: 21 }, (_, at) => (at % 2 === 0 ? at : { '@id': `#${at}` }));
-  assert.throws(() => walk([{ '@id': './', mentions: values }], terms, issues, few), tooLarge);
-  assert.doesNotThrow(() => walk([{ '@id': './', mentions: values.slice(1) }], terms, issues, few));
+  assert.throws(() => buildMetadataGraph([{ '@id': './', mentions: values }], terms, issues, few), tooLarge);
+  assert.doesNotThrow(() =>
+    buildMetadataGraph([{ '@id': './', mentions: values.slice(1) }], terms, issues, few),
+  );
 });

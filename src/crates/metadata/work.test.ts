@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseDocument, readContext } from './document.ts';
-import { collectIssues, type Graph, type Node, type Value } from './graph.ts';
+import { parseMetadataJson, readJsonLdContext } from './document.ts';
+import { createMetadataIssues, type MetadataGraph, type GraphNode, type NodeProperty } from './graph.ts';
 import { descriptor, entityOf, issuesOf, readGraph, readRootWith, root } from './metadata.testing.ts';
 import { readMetadata } from './metadata.ts';
-import { findDescriptor, findRoot, readRoot } from './root.ts';
-import { walk } from './walk.ts';
+import { findDescriptor, findRootEntity, readRootEntity } from './root.ts';
+import { buildMetadataGraph } from './walk.ts';
 
 const fields = (
   'author creator keywords license identifier description conformsTo mainEntity ' +
@@ -13,33 +13,33 @@ const fields = (
 ).split(' ');
 
 /** How many properties are looked at, where each look at an entity is taken to be one at all that it has. */
-function workOn(given: readonly Node[]): number {
+function workOn(given: readonly GraphNode[]): number {
   let work = 0;
   const nodes = given.map(({ id, types, properties }) => ({
     id,
     types,
-    get properties(): Value[] {
+    get properties(): NodeProperty[] {
       work += properties.length;
       return properties;
     },
   }));
   const places = new Map(given.map(({ id }, place) => [id, place]));
-  const graph: Graph = { nodes, find: (id) => places.get(id.replace(/^(?:\.\/)+/, '')) ?? null };
-  const issues = collectIssues();
+  const graph: MetadataGraph = { nodes, find: (id) => places.get(id.replace(/^(?:\.\/)+/, '')) ?? null };
+  const issues = createMetadataIssues();
   const described = findDescriptor(graph, issues);
-  readRoot(graph, findRoot(graph, described, issues), described, null, issues);
+  readRootEntity(graph, findRootEntity(graph, described, issues), described, null, issues);
   return work;
 }
 
-function node(id: string, properties: Value[]): Node {
+function node(id: string, properties: NodeProperty[]): GraphNode {
   return { id, types: ['Dataset'], properties };
 }
 
 /** A root with so many references of each kind, all to one entity that has as many properties. */
-const toOne = (size: number, name: string, valueAt: (at: number) => object): Node[] => [
+const toOne = (size: number, name: string, valueAt: (at: number) => object): GraphNode[] => [
   node(
     'first',
-    Array.from({ length: size }, (_, at) => ({ name, ...valueAt(at) }) as Value),
+    Array.from({ length: size }, (_, at) => ({ name, ...valueAt(at) }) as NodeProperty),
   ),
   node(
     '_:b',
@@ -117,15 +117,15 @@ test('texts that consist of separators are read', { timeout: 60_000 }, () => {
 });
 
 test('a name for each value fills no index: further names are passed over and told, those that matter are not', () => {
-  const issues = collectIssues();
-  const terms = readContext(null, issues, 5);
+  const issues = createMetadataIssues();
+  const terms = readJsonLdContext(null, issues, 5);
   const odd = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`p${at}`, at]));
   const author = 'http://schema.org/author';
   const tops = [
     odd,
     { '@id': './', '@type': ['Dataset', 'T'], name: 'Lakes', [author]: 'Ada', p1: 'x', p9: 'y' },
   ];
-  const [first, second] = walk(tops, terms, issues).nodes;
+  const [first, second] = buildMetadataGraph(tops, terms, issues).nodes;
   assert.equal(first!.properties.length, 5);
   assert.deepEqual(second!.types, ['Dataset']);
   assert.deepEqual(
@@ -157,7 +157,7 @@ test('values are counted before they are read, in any encoding', () => {
   const text = `["\u{2200}"${',{}'.repeat(200)}]`;
   const swapped = Buffer.from(`\u{feff}${text}`, 'utf16le').swap16();
   for (const bytes of [Buffer.from(text), Buffer.from(`\u{feff}${text}`, 'utf16le'), swapped])
-    assert.throws(() => parseDocument(bytes, collectIssues(), few), tooLarge);
+    assert.throws(() => parseMetadataJson(bytes, createMetadataIssues(), few), tooLarge);
 });
 
 test('more than 5 million values are too_large before any is read', () => {

@@ -4,7 +4,7 @@ import { digestWhileReading, type Digest } from '../../files/files.ts';
 import { zipLayout } from '../../zip/zip.ts';
 
 /** A file of the archive to be: known to the byte, and read when its turn comes. */
-export interface Member extends Digest {
+export interface ArchiveMember extends Digest {
   readonly path: string;
   readonly modified: number;
   read(signal: AbortSignal): AsyncIterable<Uint8Array>;
@@ -12,7 +12,7 @@ export interface Member extends Digest {
   mismatch?(): WorkcrateError;
 }
 
-export interface Archive {
+export interface CrateArchive {
   readonly size: number;
   /** The archive itself, once. Rejects where a file is not what it was: `crate_changed`, or `file_damaged`. */
   bytes(signal: AbortSignal, progress: (done: number) => void): AsyncIterable<Uint8Array>;
@@ -21,7 +21,7 @@ export interface Archive {
 }
 
 /** A ZIP of stored files, written while they are read: there is no copy, and any member can be had by its range. */
-export function archiveOf(members: readonly Member[]): Archive {
+export function createArchive(members: readonly ArchiveMember[]): CrateArchive {
   const entries = members.map(({ path: name, size, crc32, modified }) => ({ name, size, crc32, modified }));
   const layout = zipLayout(entries);
   const hash = createHash('sha256');
@@ -29,7 +29,7 @@ export function archiveOf(members: readonly Member[]): Archive {
   async function* pieces(signal: AbortSignal): AsyncGenerator<Uint8Array> {
     for (const part of layout.parts(0, layout.size)) {
       if ('bytes' in part) yield part.bytes;
-      else yield* unchanged(members[part.entry]!, signal);
+      else yield* readVerifiedMember(members[part.entry]!, signal);
     }
   }
 
@@ -50,20 +50,21 @@ export function archiveOf(members: readonly Member[]): Archive {
 }
 
 /** The bytes of a member, as many as were announced, and at the end the proof that they are those. */
-async function* unchanged(member: Member, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* readVerifiedMember(member: ArchiveMember, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const through = digestWhileReading(member.read(signal));
   let left = member.size;
   for await (const chunk of through.bytes) {
-    if (chunk.length > left) throw mismatchOf(member);
+    if (chunk.length > left) throw memberMismatchError(member);
     left -= chunk.length;
     yield chunk;
   }
-  if (left > 0 || through.digest().sha256 !== member.sha256) throw mismatchOf(member);
+  if (left > 0 || through.digest().sha256 !== member.sha256) throw memberMismatchError(member);
 }
 
-const mismatchOf = (member: Member): WorkcrateError => member.mismatch?.() ?? changed(member.path);
+const memberMismatchError = (member: ArchiveMember): WorkcrateError =>
+  member.mismatch?.() ?? fileChangedWhilePackingError(member.path);
 
-export function changed(path: string): WorkcrateError {
+export function fileChangedWhilePackingError(path: string): WorkcrateError {
   return new WorkcrateError(
     'crate_changed',
     `${JSON.stringify(path.slice(0, 200))} changed while it was packed, so nothing was. Pack again when no run writes to it.`,

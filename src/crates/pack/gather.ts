@@ -10,74 +10,80 @@ import {
 } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { Language, Workspace } from '../../sandbox/sandbox.ts';
-import type { Member } from './archive.ts';
+import type { ArchiveMember } from './archive.ts';
 import {
-  createNaming,
-  stdinName,
+  createMemberNaming,
+  stdinFileName,
   type MissingFile,
-  type Naming,
-  type Origin,
+  type MemberNaming,
+  type FileOrigin,
   type PackedFile,
   type PackedRun,
 } from './packed.ts';
-import { measure, placeFile, readAgain, type Measured, type PlaceFile } from './replay-plan.ts';
-import { errorOf, limitsOf, outcomeOf, runtimeOf } from './run-facts.ts';
+import {
+  measureWorkspaceFile,
+  locateWorkspaceFile,
+  rereadWorkspaceFile,
+  type MeasuredFile,
+  type WorkspaceFile,
+} from './replay-plan.ts';
+import { describeRunError, listRunLimits, describeRunOutcome, parseRunRuntime } from './run-facts.ts';
 
 /** What a crate is put together from, while that goes on. */
-export interface Gathering {
+export interface PackCollector {
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly caller: Caller;
   readonly place: Workspace | null;
   readonly signal: AbortSignal;
   /** When it is packed, for files that are made for the crate. */
   readonly now: number;
-  readonly naming: Naming;
+  readonly naming: MemberNaming;
   /** What the archive will hold, in this order. */
-  readonly members: Member[];
+  readonly members: ArchiveMember[];
   /** What the caller should know: what is left out, and why. */
   readonly notes: string[];
 }
 
-export type GatheringOptions = Pick<Gathering, 'files' | 'caller' | 'place' | 'signal' | 'now'>;
+export type PackCollectorOptions = Pick<PackCollector, 'files' | 'caller' | 'place' | 'signal' | 'now'>;
 
-export function startGathering(options: GatheringOptions): Gathering {
-  return { ...options, naming: createNaming(), members: [], notes: [] };
+export function createPackCollector(options: PackCollectorOptions): PackCollector {
+  return { ...options, naming: createMemberNaming(), members: [], notes: [] };
 }
 
 /** As which executions keep NUL, since no database takes that. */
-const nulSign = '\u2400';
+const nulReplacement = '\u2400';
 
 /** How a file is to be named and described. */
-export interface Labels {
+export interface PackedFileLabels {
   readonly folder: string;
   readonly name: string;
   readonly knownAs: string | null;
   readonly description: string;
-  readonly origin?: Origin | null;
+  readonly origin?: FileOrigin | null;
 }
 
 /** A file of the store, whose digest is known. Null where its bytes are gone. */
-export async function addStored(
-  gathering: Gathering,
+export async function addStoredFile(
+  gathering: PackCollector,
   stored: StoredFile,
-  labels: Labels,
+  labels: PackedFileLabels,
 ): Promise<PackedFile | null> {
   const { files } = gathering;
   await using object = await files.open(stored);
   if (object === null) return null;
   const { size, sha256, crc32, createdAt: modified, mediaType } = stored;
-  return add(gathering, labels, mediaType, {
+  return addMember(gathering, labels, mediaType, {
     size,
     sha256,
     crc32,
     modified,
-    read: (signal) => readStored(files, stored, signal),
+    read: (signal) => readStoredFileToPack(files, stored, signal),
     // Nothing writes to a stored file.
     mismatch: () => fileDamaged(stored),
   });
 }
 
-async function* readStored(
+async function* readStoredFileToPack(
   files: Pick<Files, 'open'>,
   stored: StoredFile,
   signal: AbortSignal,
@@ -89,33 +95,38 @@ async function* readStored(
 }
 
 /** A file of the user's place that has been measured. */
-function addFromPlace(gathering: Gathering, file: PlaceFile, measured: Measured, labels: Labels): PackedFile {
-  const read = (signal: AbortSignal) => readAgain(file, signal);
-  return add(gathering, labels, guessMediaType(labels.name), { ...measured, read });
+function addWorkspaceFile(
+  gathering: PackCollector,
+  file: WorkspaceFile,
+  measured: MeasuredFile,
+  labels: PackedFileLabels,
+): PackedFile {
+  const read = (signal: AbortSignal) => rereadWorkspaceFile(file, signal);
+  return addMember(gathering, labels, guessMediaType(labels.name), { ...measured, read });
 }
 
 /** Text that is made for the crate. */
-async function addText(
-  gathering: Gathering,
+async function addTextFile(
+  gathering: PackCollector,
   text: string,
   mediaType: string,
-  labels: Labels,
+  labels: PackedFileLabels,
 ): Promise<PackedFile> {
-  const member = await textMember('', text, gathering.now);
-  return { ...add(gathering, labels, mediaType, member), modified: null };
+  const member = await createTextMember('', text, gathering.now);
+  return { ...addMember(gathering, labels, mediaType, member), modified: null };
 }
 
-export async function textMember(path: string, text: string, modified: number): Promise<Member> {
+export async function createTextMember(path: string, text: string, modified: number): Promise<ArchiveMember> {
   const bytes = Buffer.from(text);
   const read = () => Readable.from(bytes.length === 0 ? [] : [bytes]);
   return { path, modified, read, ...(await computeDigest(read())) };
 }
 
-function add(
-  { naming, members }: Gathering,
-  labels: Labels,
+function addMember(
+  { naming, members }: PackCollector,
+  labels: PackedFileLabels,
   mediaType: string,
-  member: Omit<Member, 'path'>,
+  member: Omit<ArchiveMember, 'path'>,
 ): PackedFile {
   const path = naming(labels.folder, labels.name);
   members.push({ ...member, path });
@@ -124,49 +135,49 @@ function add(
   return { path, knownAs, description, size, sha256, mediaType, modified, origin };
 }
 
-const codeFiles: Readonly<Record<Language, { name: string; mediaType: string }>> = {
+const codeFileNames: Readonly<Record<Language, { name: string; mediaType: string }>> = {
   python: { name: 'main.py', mediaType: 'text/x-python' },
   node: { name: 'main.js', mediaType: 'text/javascript' },
   bash: { name: 'main.sh', mediaType: 'application/x-sh' },
 };
 
 /** As much of the code as the page shows; all of it stands in its file. */
-const mostShownCode = 64 * 1024;
+const maxPreviewCodeLength = 64 * 1024;
 
-export interface RunOptions {
+export interface PackRunOptions {
   /** Whether files that it changed in its working folder are taken along, and not only those in /artifacts. */
   readonly includeWorkspace: boolean;
 }
 
 /** Puts together what is left of a run: its code, what it was given, what it made, what it said. */
-export async function gatherRun(
-  gathering: Gathering,
+export async function collectRun(
+  gathering: PackCollector,
   execution: Execution,
-  options: RunOptions,
+  options: PackRunOptions,
 ): Promise<PackedRun> {
-  demandEnded(execution);
-  const code = await gatherCode(gathering, execution);
-  const { inputs, missing } = await gatherInputs(gathering, execution);
-  const results = await gatherResults(gathering, execution, options);
+  checkRunEnded(execution);
+  const code = await collectRunCode(gathering, execution);
+  const { inputs, missing } = await collectRunInputs(gathering, execution);
+  const results = await collectRunResults(gathering, execution, options);
   const logs = [
-    ...(await gatherLog(gathering, execution, 'stdout')),
-    ...(await gatherLog(gathering, execution, 'stderr')),
+    ...(await collectRunLog(gathering, execution, 'stdout')),
+    ...(await collectRunLog(gathering, execution, 'stderr')),
   ];
   const { id, language, workingDir, startedAt, succeeded, limits } = execution;
   return {
     id,
     language,
-    runtime: runtimeOf(execution),
+    runtime: parseRunRuntime(execution),
     workingDir,
     startedAt,
-    endedAt: endOf(execution),
+    endedAt: getRunEndTime(execution),
     succeeded,
-    outcome: outcomeOf(execution),
-    error: errorOf(execution),
+    outcome: describeRunOutcome(execution),
+    error: describeRunError(execution),
     sandbox: limits.sandbox,
-    limits: limitsOf(execution),
+    limits: listRunLimits(execution),
     code,
-    codeText: execution.code.slice(0, mostShownCode),
+    codeText: execution.code.slice(0, maxPreviewCodeLength),
     inputs,
     missing,
     results,
@@ -174,29 +185,29 @@ export async function gatherRun(
   };
 }
 
-function demandEnded({ id, reason }: Execution): void {
+function checkRunEnded({ id, reason }: Execution): void {
   if (reason === 'running')
     throw new WorkcrateError('invalid_input', `${id} is still running. Pack it when it has ended.`);
   if (reason === 'refused')
     throw new WorkcrateError('invalid_input', `${id} was never started, so there is nothing to pack.`);
 }
 
-const endOf = ({ startedAt, durationMs }: Execution): number => startedAt + (durationMs ?? 0);
+const getRunEndTime = ({ startedAt, durationMs }: Execution): number => startedAt + (durationMs ?? 0);
 
-function gatherCode(gathering: Gathering, { language, code }: Execution): Promise<PackedFile> {
-  const { name, mediaType } = codeFiles[language];
+function collectRunCode(gathering: PackCollector, { language, code }: Execution): Promise<PackedFile> {
+  const { name, mediaType } = codeFileNames[language];
   const description = 'The code that was run, as it was given';
-  if (code.includes(nulSign))
+  if (code.includes(nulReplacement))
     gathering.notes.push(
-      `The code holds ${nulSign}, as which NUL is kept: if it was NUL, it is not packed byte for byte.`,
+      `The code holds ${nulReplacement}, as which NUL is kept: if it was NUL, it is not packed byte for byte.`,
     );
-  return addText(gathering, code, mediaType, { folder: 'code', name, knownAs: null, description });
+  return addTextFile(gathering, code, mediaType, { folder: 'code', name, knownAs: null, description });
 }
 
-async function gatherResults(
-  gathering: Gathering,
+async function collectRunResults(
+  gathering: PackCollector,
   execution: Execution,
-  { includeWorkspace }: RunOptions,
+  { includeWorkspace }: PackRunOptions,
 ): Promise<PackedFile[]> {
   const { created, modified, complete } = execution.artifacts;
   const names = [...created, ...modified].filter(
@@ -204,7 +215,7 @@ async function gatherResults(
   );
   const results: PackedFile[] = [];
   for (const name of names) {
-    const result = await gatherResult(gathering, execution, name, created.includes(name));
+    const result = await collectRunResult(gathering, execution, name, created.includes(name));
     if (result !== null) results.push(result);
   }
   if (!complete)
@@ -213,25 +224,25 @@ async function gatherResults(
 }
 
 /** A run's clock and the disk's are not the same one. */
-const slackMs = 5000;
+const resultClockSkewMs = 5000;
 
-async function gatherResult(
-  gathering: Gathering,
+async function collectRunResult(
+  gathering: PackCollector,
   execution: Execution,
   name: string,
   isNew: boolean,
 ): Promise<PackedFile | null> {
   const { place, signal, notes } = gathering;
-  const file = place && placeFile(place, execution.workingDir, name);
-  const measured = file === null ? 'is gone' : await measure(file, signal);
+  const file = place && locateWorkspaceFile(place, execution.workingDir, name);
+  const measured = file === null ? 'is gone' : await measureWorkspaceFile(file, signal);
   if (typeof measured === 'string') {
-    notes.push(`${shown(name)} ${measured}, so it is left out.`);
+    notes.push(`${quoteResultName(name)} ${measured}, so it is left out.`);
     return null;
   }
-  if (measured.modified > endOf(execution) + slackMs)
-    notes.push(`${shown(name)} was changed after the run: it is packed as it is now.`);
+  if (measured.modified > getRunEndTime(execution) + resultClockSkewMs)
+    notes.push(`${quoteResultName(name)} was changed after the run: it is packed as it is now.`);
   const inArtifacts = name.startsWith('/artifacts/');
-  return addFromPlace(gathering, file!, measured, {
+  return addWorkspaceFile(gathering, file!, measured, {
     folder: inArtifacts ? 'results' : 'results/working',
     name: inArtifacts ? name.slice(1) : name,
     knownAs: name,
@@ -240,8 +251,8 @@ async function gatherResult(
 }
 
 /** What the run wrote; the whole of it where that was kept. Nothing is no file. */
-async function gatherLog(
-  gathering: Gathering,
+async function collectRunLog(
+  gathering: PackCollector,
   execution: Execution,
   stream: 'stdout' | 'stderr',
 ): Promise<PackedFile[]> {
@@ -257,85 +268,92 @@ async function gatherLog(
   const id = execution[`${stream}File`];
   const stored = id === null ? null : await files.find(caller, id);
   if (stored !== null && stored.size < bytes) notes.push(`Of ${stream} only the start was kept.`);
-  const whole = stored && (await addStored(gathering, stored, labels));
+  const whole = stored && (await addStoredFile(gathering, stored, labels));
   if (whole !== null) return [whole];
   if (text === '') return [];
   if (bytes > Buffer.byteLength(text)) notes.push(`${stream} is packed as it was shown, cut in the middle.`);
   if (bytes < Buffer.byteLength(text))
     notes.push(`${stream} held bytes that are no text: it is packed as it was shown.`);
-  return [await addText(gathering, text, 'text/plain', labels)];
+  return [await addTextFile(gathering, text, 'text/plain', labels)];
 }
 
-const mostShown = 200;
+const maxQuotedResultName = 200;
 
 /** Quoted, so that no name can pass for a line of ours. */
-function shown(name: string): string {
-  return JSON.stringify(name.length > mostShown ? `${name.slice(0, mostShown)}…` : name);
+function quoteResultName(name: string): string {
+  return JSON.stringify(name.length > maxQuotedResultName ? `${name.slice(0, maxQuotedResultName)}…` : name);
 }
 
 /** The files that a run was given: from the store, or where the run left them, if they are still what they were; and its stdin. */
-async function gatherInputs(
-  gathering: Gathering,
+async function collectRunInputs(
+  gathering: PackCollector,
   execution: Execution,
 ): Promise<{ inputs: PackedFile[]; missing: MissingFile[] }> {
   const inputs: PackedFile[] = [];
   const missing: MissingFile[] = [];
   for (const given of execution.inputs) {
-    const found = (await fromStore(gathering, given)) ?? (await fromFolder(gathering, execution, given));
+    const found =
+      (await collectInputFromStore(gathering, given)) ??
+      (await collectInputFromWorkspace(gathering, execution, given));
     if (found !== null) inputs.push(found);
-    else missing.push(told(gathering, given));
+    else missing.push(noteMissingInput(gathering, given));
   }
-  if (execution.stdin !== '') inputs.push(await gatherStdin(gathering, execution));
+  if (execution.stdin !== '') inputs.push(await collectRunStdin(gathering, execution));
   return { inputs, missing };
 }
 
 /** The last, so that no file loses its name to it. */
-function gatherStdin(gathering: Gathering, { stdin, stdinBytes }: Execution): Promise<PackedFile> {
+function collectRunStdin(gathering: PackCollector, { stdin, stdinBytes }: Execution): Promise<PackedFile> {
   if (Buffer.byteLength(stdin) !== stdinBytes)
-    gathering.notes.push(`stdin held NUL, which is kept as ${nulSign}: it is not packed byte for byte.`);
+    gathering.notes.push(
+      `stdin held NUL, which is kept as ${nulReplacement}: it is not packed byte for byte.`,
+    );
   const description = 'What the run could read from its standard input';
-  const labels = { folder: 'inputs', name: 'stdin.txt', knownAs: stdinName, description };
-  return addText(gathering, stdin, 'text/plain', labels);
+  const labels = { folder: 'inputs', name: 'stdin.txt', knownAs: stdinFileName, description };
+  return addTextFile(gathering, stdin, 'text/plain', labels);
 }
 
 /** Whoever gave it said where from. Only a crate and a path in it are told here. */
-function originOf({ origin }: InputFileRecord): Origin | null {
+function toInputOrigin({ origin }: InputFileRecord): FileOrigin | null {
   const { crate_id: crateId, path } = origin ?? {};
   return crateId === undefined || path === undefined ? null : { crateId, path };
 }
 
-const labelsOf = (given: InputFileRecord) => ({
+const toInputLabels = (given: InputFileRecord) => ({
   folder: 'inputs',
   name: given.name,
   knownAs: given.name,
   description: 'A file that the run was given',
-  origin: originOf(given),
+  origin: toInputOrigin(given),
 });
 
-async function fromStore(gathering: Gathering, given: InputFileRecord): Promise<PackedFile | null> {
+async function collectInputFromStore(
+  gathering: PackCollector,
+  given: InputFileRecord,
+): Promise<PackedFile | null> {
   if (given.fileId === null) return null;
   const stored = await gathering.files.find(gathering.caller, given.fileId);
-  return stored && (await addStored(gathering, stored, labelsOf(given)));
+  return stored && (await addStoredFile(gathering, stored, toInputLabels(given)));
 }
 
 /** A run gets copies in its working folder. One that is still the same to the byte is as good as the original. */
-async function fromFolder(
-  gathering: Gathering,
+async function collectInputFromWorkspace(
+  gathering: PackCollector,
   { workingDir }: Execution,
   given: InputFileRecord,
 ): Promise<PackedFile | null> {
   const { place, signal } = gathering;
-  const file = place && placeFile(place, workingDir, given.name);
+  const file = place && locateWorkspaceFile(place, workingDir, given.name);
   if (file === null) return null;
-  const measured = await measure(file, signal);
+  const measured = await measureWorkspaceFile(file, signal);
   if (typeof measured === 'string' || measured.sha256 !== given.sha256) return null;
-  return addFromPlace(gathering, file, measured, labelsOf(given));
+  return addWorkspaceFile(gathering, file, measured, toInputLabels(given));
 }
 
-function told({ naming, notes }: Gathering, given: InputFileRecord): MissingFile {
+function noteMissingInput({ naming, notes }: PackCollector, given: InputFileRecord): MissingFile {
   // Where it would stand, so nothing else may.
   naming('inputs', given.name);
   notes.push(`The input ${JSON.stringify(given.name)} is gone: the crate tells of it, and does not hold it.`);
   const { name, size, sha256 } = given;
-  return { name, size, sha256, origin: originOf(given) };
+  return { name, size, sha256, origin: toInputOrigin(given) };
 }

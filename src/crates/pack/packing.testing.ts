@@ -4,19 +4,21 @@ import { ada, openRoom, type TestRoom } from '../../executions/room.testing.ts';
 import { collectText } from '../../streams.ts';
 import { readMember, readZipDirectory, storedRange } from '../../zip/unzip.ts';
 import type { GraphEntity } from './entities.ts';
-import { createPacking, type Packed, type PackingOptions, type PackRequest } from './pack.ts';
+import { createCratePacker, type WrittenCrate, type CratePackerOptions, type PackRequest } from './pack.ts';
 import { memoryTarget } from './target.testing.ts';
 
 /** 15 November 2026, so that what is packed is the same each time. */
 export const noon = Date.UTC(2026, 10, 15, 12);
 
 /** Runs of code on real interpreters, and a source that packed crates go to. */
-export async function openPacking(options: Partial<Pick<PackingOptions, 'maxBytes' | 'reserveRoom'>> = {}) {
+export async function openPacking(
+  options: Partial<Pick<CratePackerOptions, 'maxBytes' | 'reserveRoom'>> = {},
+) {
   const room = await openRoom();
   const target = memoryTarget();
   const { files, places, executions } = room;
   const { maxBytes = 1e9, reserveRoom = async () => ({ async [Symbol.asyncDispose]() {} }) } = options;
-  const packing = createPacking({
+  const packing = createCratePacker({
     files,
     places,
     executions,
@@ -29,8 +31,9 @@ export async function openPacking(options: Partial<Pick<PackingOptions, 'maxByte
     room,
     target,
     packing,
-    pack: (request: PackRequest, caller = ada): Promise<Packed> => packing.pack(caller, request, quiet()),
-    zipOf: (packed: Packed): Buffer => target.held.get(packed.object.name)!,
+    pack: (request: PackRequest, caller = ada): Promise<WrittenCrate> =>
+      packing.pack(caller, request, quiet()),
+    zipOf: (packed: WrittenCrate): Buffer => target.held.get(packed.object.name)!,
     [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
   };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import type { PackedCrate, PackedFile } from './packed.ts';
-import { escaped, link, previewOf, readableSize } from './preview.ts';
+import { escapePreviewHtml, renderLink, renderPreview, formatPreviewSize } from './preview.ts';
 
 function file(path: string): PackedFile {
   const sha256 = 'a'.repeat(64);
@@ -72,22 +72,22 @@ const hostile = [
 ];
 for (const text of hostile)
   it(`${JSON.stringify(text)} is only text on the page`, () => {
-    const page = previewOf(crateOf(text));
+    const page = renderPreview(crateOf(text));
     assert.deepEqual(
       tagsOf(page).map((tag) => tag.replace(/(?:href|title)="[^"]*"/g, '')),
-      tagsOf(previewOf(crateOf('harmless'))).map((tag) => tag.replace(/(?:href|title)="[^"]*"/g, '')),
+      tagsOf(renderPreview(crateOf('harmless'))).map((tag) => tag.replace(/(?:href|title)="[^"]*"/g, '')),
     );
     assert.doesNotMatch(page, /<script|href="(?:javascript|data):/i);
     assert.ok(page.isWellFormed() && !['\0', '\b', '\u202e'].some((mark) => page.includes(mark)));
   });
 
 it('any text is only text on the page', () => {
-  const count = tagsOf(previewOf(crateOf('harmless'))).length;
+  const count = tagsOf(renderPreview(crateOf('harmless'))).length;
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', 'a', ' ', '/', ':', '\n', '-', '!') }),
       (text) => {
-        const same = tagsOf(previewOf(crateOf(`x${text}`))).length;
+        const same = tagsOf(renderPreview(crateOf(`x${text}`))).length;
         assert.ok(Math.abs(same - count) <= 2, 'but for whether the licence is a link');
       },
     ),
@@ -96,20 +96,20 @@ it('any text is only text on the page', () => {
 });
 
 it('the page has no script, and fetches nothing', () => {
-  const page = previewOf(crateOf('harmless'));
+  const page = renderPreview(crateOf('harmless'));
   assert.doesNotMatch(page, /<(?:script|link|img|iframe|object|embed)\b|\bsrc=|@import|url\(/i);
   assert.match(page, /Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"/);
 });
 
 it('links lead to the web or to a file beside the page, and nowhere else', () => {
-  assert.equal(link('https://a.org/?x=1&y=2', 'a'), '<a href="https://a.org/?x=1&amp;y=2">a</a>');
-  assert.equal(link('results/a%20b.txt', 'a b'), '<a href="results/a%20b.txt">a b</a>');
+  assert.equal(renderLink('https://a.org/?x=1&y=2', 'a'), '<a href="https://a.org/?x=1&amp;y=2">a</a>');
+  assert.equal(renderLink('results/a%20b.txt', 'a b'), '<a href="results/a%20b.txt">a b</a>');
   for (const address of ['javascript:alert(1)', 'data:text/html,x', '//evil.org/', '/etc/passwd'])
-    assert.equal(link(address, 'x'), 'x');
+    assert.equal(renderLink(address, 'x'), 'x');
 });
 
 it('sizes are told as people read them', () => {
-  assert.deepEqual([0, 1, 999, 1000, 1_234_567, 2e15].map(readableSize), [
+  assert.deepEqual([0, 1, 999, 1000, 1_234_567, 2e15].map(formatPreviewSize), [
     '0 bytes',
     '1 bytes',
     '999 bytes',
@@ -117,5 +117,5 @@ it('sizes are told as people read them', () => {
     '1.2 MB',
     '2000.0 TB',
   ]);
-  assert.equal(escaped(`<a href='x'>"&`), '&lt;a href=&#39;x&#39;&gt;&quot;&amp;');
+  assert.equal(escapePreviewHtml(`<a href='x'>"&`), '&lt;a href=&#39;x&#39;&gt;&quot;&amp;');
 });

@@ -1,152 +1,158 @@
-import { idOfPath, iso, languageNames, orcidUrl } from './entities.ts';
+import { pathToEntityId, toIsoTimestamp, languageNames, toOrcidUrl } from './entities.ts';
 import {
   metadataName,
-  type About,
+  type AboutCrate,
   type MissingFile,
   type PackedCrate,
   type PackedFile,
   type PackedRun,
 } from './packed.ts';
-import { licenceEntity } from './run-facts.ts';
+import { createLicenceEntity } from './run-facts.ts';
 
 /**
  * `ro-crate-preview.html`: one page that says what the crate is, without a script and without anything to fetch. RO-Crate
  * 1.3 advises against a copy of the metadata in it.
  */
-export function previewOf({ about, run, files }: PackedCrate): string {
+export function renderPreview({ about, run, files }: PackedCrate): string {
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${escaped(about.title)}</title>
+<title>${escapePreviewHtml(about.title)}</title>
 <style>
-${style}
+${previewStyle}
 </style>
 </head>
 <body>
 <main>
 <header>
-<h1>${escaped(about.title)}</h1>
-<p>${escaped(about.description)}</p>
+<h1>${escapePreviewHtml(about.title)}</h1>
+<p>${escapePreviewHtml(about.description)}</p>
 </header>
-${aboutSection(about)}
-${run === null ? '' : runSections(run)}
-${files.length === 0 ? '' : section('Files', fileTable('Files of this crate', files))}
-<footer>Packed by Workcrate ${escaped(about.version)} as an RO-Crate 1.3. All of its metadata is in ${link(metadataName, metadataName)}.</footer>
+${renderAboutSection(about)}
+${run === null ? '' : renderRunSections(run)}
+${files.length === 0 ? '' : renderSection('Files', renderFileTable('Files of this crate', files))}
+<footer>Packed by Workcrate ${escapePreviewHtml(about.version)} as an RO-Crate 1.3. All of its metadata is in ${renderLink(metadataName, metadataName)}.</footer>
 </main>
 </body>
 </html>
 `;
 }
 
-function section(heading: string, body: string): string {
-  return `<section>\n<h2>${escaped(heading)}</h2>\n${body}\n</section>`;
+function renderSection(heading: string, body: string): string {
+  return `<section>\n<h2>${escapePreviewHtml(heading)}</h2>\n${body}\n</section>`;
 }
 
 /** Each as the term of schema.org that it is, with what that means behind it. The values are HTML. */
-function terms(rows: readonly (readonly [term: string, label: string, html: string])[]): string {
+function renderTerms(rows: readonly (readonly [term: string, label: string, html: string])[]): string {
   const shown = rows.filter(([, , html]) => html !== '');
   const lines = shown.map(
-    ([term, label, html]) => `<dt>${link(`https://schema.org/${term}`, label)}</dt><dd>${html}</dd>`,
+    ([term, label, html]) => `<dt>${renderLink(`https://schema.org/${term}`, label)}</dt><dd>${html}</dd>`,
   );
   return `<dl>\n${lines.join('\n')}\n</dl>`;
 }
 
-function aboutSection(about: About): string {
-  const licence = licenceEntity(about.license);
+function renderAboutSection(about: AboutCrate): string {
+  const licence = createLicenceEntity(about.license);
   const authors = about.authors.map(({ name, orcid, affiliation }) => {
-    const who = orcid === undefined ? escaped(name) : link(orcidUrl(orcid), name);
-    return affiliation === undefined ? who : `${who} (${escaped(affiliation)})`;
+    const who = orcid === undefined ? escapePreviewHtml(name) : renderLink(toOrcidUrl(orcid), name);
+    return affiliation === undefined ? who : `${who} (${escapePreviewHtml(affiliation)})`;
   });
   const licenceName = licence.name;
-  return section(
+  return renderSection(
     'About',
-    terms([
-      ['author', 'Author', authors.join('<br>') || escaped(about.user)],
-      ['datePublished', 'Published', time(about.published)],
-      ['license', 'Licence', about.license === null ? licenceName : link(licence['@id'], licenceName)],
-      ['keywords', 'Keywords', escaped(about.keywords.join(', '))],
+    renderTerms([
+      ['author', 'Author', authors.join('<br>') || escapePreviewHtml(about.user)],
+      ['datePublished', 'Published', renderTime(about.published)],
+      ['license', 'Licence', about.license === null ? licenceName : renderLink(licence['@id'], licenceName)],
+      ['keywords', 'Keywords', escapePreviewHtml(about.keywords.join(', '))],
     ]),
   );
 }
 
-function runSections(run: PackedRun): string {
+function renderRunSections(run: PackedRun): string {
   const { name, runtime } = languageNames[run.language];
   const state = run.succeeded
-    ? escaped(run.outcome)
-    : `<span class="failed">failed</span>: ${escaped(run.outcome)}`;
-  const details = terms([
-    ['identifier', 'Run', escaped(run.id)],
+    ? escapePreviewHtml(run.outcome)
+    : `<span class="failed">failed</span>: ${escapePreviewHtml(run.outcome)}`;
+  const details = renderTerms([
+    ['identifier', 'Run', escapePreviewHtml(run.id)],
     ['actionStatus', 'Outcome', state],
-    ['error', 'Error', run.succeeded ? '' : escaped(run.error ?? '')],
-    ['startTime', 'Started', time(run.startedAt)],
-    ['endTime', 'Ended', time(run.endedAt)],
+    ['error', 'Error', run.succeeded ? '' : escapePreviewHtml(run.error ?? '')],
+    ['startTime', 'Started', renderTime(run.startedAt)],
+    ['endTime', 'Ended', renderTime(run.endedAt)],
     ['programmingLanguage', 'Language', name],
     [
       'softwareRequirements',
       'Ran on',
-      escaped(run.runtime === null ? runtime : `${run.runtime.name} ${run.runtime.version}`),
+      escapePreviewHtml(run.runtime === null ? runtime : `${run.runtime.name} ${run.runtime.version}`),
     ],
     [
       'additionalProperty',
       'Limits',
       run.limits
-        .map(({ name: what, value, unit }) => escaped(`${what}: ${value}${unit === null ? '' : ` ${unit}`}`))
+        .map(({ name: what, value, unit }) =>
+          escapePreviewHtml(`${what}: ${value}${unit === null ? '' : ` ${unit}`}`),
+        )
         .join('<br>'),
     ],
   ]);
   return [
-    section('The run', details),
-    section('Inputs', inputsOf(run)),
-    section(
+    renderSection('The run', details),
+    renderSection('Inputs', renderInputs(run)),
+    renderSection(
       'Results',
       run.results.length === 0
         ? '<p>It left no files.</p>'
-        : fileTable('Files that the run made or changed', run.results),
+        : renderFileTable('Files that the run made or changed', run.results),
     ),
-    section(
+    renderSection(
       'Code',
-      `<p>${link(idOfPath(run.code.path), run.code.path)}, sha256 <code>${run.code.sha256}</code></p>\n<pre tabindex="0" aria-label="Code of the run"><code>${escaped(run.codeText)}</code></pre>`,
+      `<p>${renderLink(pathToEntityId(run.code.path), run.code.path)}, sha256 <code>${run.code.sha256}</code></p>\n<pre tabindex="0" aria-label="Code of the run"><code>${escapePreviewHtml(run.codeText)}</code></pre>`,
     ),
     ...(run.logs.length === 0
       ? []
-      : [section('Output', fileTable('What the run wrote to its outputs', run.logs))]),
+      : [renderSection('Output', renderFileTable('What the run wrote to its outputs', run.logs))]),
   ].join('\n');
 }
 
-function inputsOf({ inputs, missing }: PackedRun): string {
+function renderInputs({ inputs, missing }: PackedRun): string {
   if (inputs.length + missing.length === 0) return '<p>It was given no files.</p>';
-  const held = inputs.length === 0 ? '' : fileTable('Files that the run was given', inputs);
-  return missing.length === 0 ? held : `${held}${missingTable(missing)}`;
+  const held = inputs.length === 0 ? '' : renderFileTable('Files that the run was given', inputs);
+  return missing.length === 0 ? held : `${held}${renderMissingTable(missing)}`;
 }
 
-function fileTable(caption: string, files: readonly PackedFile[]): string {
-  return table(
+function renderFileTable(caption: string, files: readonly PackedFile[]): string {
+  return renderTable(
     caption,
-    files.map((file) => [link(idOfPath(file.path), file.knownAs ?? file.path), file.mediaType, file]),
+    files.map((file) => [
+      renderLink(pathToEntityId(file.path), file.knownAs ?? file.path),
+      file.mediaType,
+      file,
+    ]),
   );
 }
 
-function missingTable(files: readonly MissingFile[]): string {
-  const rows = files.map((file) => [escaped(file.name), '', file] as const);
-  return table('Files that the run was given and that are not in this crate', rows);
+function renderMissingTable(files: readonly MissingFile[]): string {
+  const rows = files.map((file) => [escapePreviewHtml(file.name), '', file] as const);
+  return renderTable('Files that the run was given and that are not in this crate', rows);
 }
 
-type TableRow = readonly [
+type PreviewTableRow = readonly [
   html: string,
   type: string,
   file: { readonly size: number; readonly sha256: string },
 ];
 
-function table(caption: string, rows: readonly TableRow[]): string {
+function renderTable(caption: string, rows: readonly PreviewTableRow[]): string {
   const lines = rows.map(
     ([html, type, { size, sha256 }]) =>
-      `<tr><td>${html}</td><td class="type">${escaped(type)}</td><td class="number" title="${size} bytes">${readableSize(size)}</td><td><code>${escaped(sha256)}</code></td></tr>`,
+      `<tr><td>${html}</td><td class="type">${escapePreviewHtml(type)}</td><td class="number" title="${size} bytes">${formatPreviewSize(size)}</td><td><code>${escapePreviewHtml(sha256)}</code></td></tr>`,
   );
   return `<div class="wide"><table>
-<caption>${escaped(caption)}</caption>
+<caption>${escapePreviewHtml(caption)}</caption>
 <thead><tr><th scope="col">File</th><th scope="col">Type</th><th scope="col" class="number">Size</th><th scope="col">sha256</th></tr></thead>
 <tbody>
 ${lines.join('\n')}
@@ -154,13 +160,13 @@ ${lines.join('\n')}
 </table></div>`;
 }
 
-function time(milliseconds: number): string {
-  const moment = iso(milliseconds);
+function renderTime(milliseconds: number): string {
+  const moment = toIsoTimestamp(milliseconds);
   return `<time datetime="${moment}">${moment.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
 /** The look of the page: nothing is fetched, both light and dark, and it prints. */
-const style = `
+const previewStyle = `
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d9dfe6; --paper: #ffffff; --tint: #f4f6f9; --accent: #0b6e5f; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e4e9ef; --soft: #a3afbd; --line: #35404d; --paper: #151a21; --tint: #1d242d; --accent: #5fcab6; --bad: #ff8a80; }
@@ -193,7 +199,7 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .88rem; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .6rem; } }
 `.trim();
 
-const named: Readonly<Record<string, string>> = {
+const previewHtmlEntities: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -202,28 +208,30 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /** Characters that HTML refuses, or that turn the direction of what comes after them, are shown as a mark. */
-const unseen =
+const previewForbiddenCharacters =
   // oxlint-disable-next-line no-control-regex -- these are what must not get through
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Noncharacter_Code_Point}]/gu;
 
 /** Any text as text, inside of an element or of a quoted attribute. */
-export function escaped(text: string): string {
+export function escapePreviewHtml(text: string): string {
   return text
     .toWellFormed()
-    .replace(unseen, '\ufffd')
-    .replace(/[&<>"']/g, (mark) => named[mark]!);
+    .replace(previewForbiddenCharacters, '\ufffd')
+    .replace(/[&<>"']/g, (mark) => previewHtmlEntities[mark]!);
 }
 
 /** A link, if that is where a browser may go: a page of the web, or a file beside this one. */
-export function link(address: string, text: string): string {
+export function renderLink(address: string, text: string): string {
   const isWeb = /^https?:\/\//i.test(address);
   const isBeside = !/^[^/?#]*:/.test(address) && !address.startsWith('/');
-  return isWeb || isBeside ? `<a href="${escaped(address)}">${escaped(text)}</a>` : escaped(text);
+  return isWeb || isBeside
+    ? `<a href="${escapePreviewHtml(address)}">${escapePreviewHtml(text)}</a>`
+    : escapePreviewHtml(text);
 }
 
-const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+const previewSizeUnits = ['bytes', 'KB', 'MB', 'GB', 'TB'];
 
-export function readableSize(bytes: number): string {
-  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
-  return step === 0 ? `${bytes} bytes` : `${(bytes / 1000 ** step).toFixed(1)} ${units[step]}`;
+export function formatPreviewSize(bytes: number): string {
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), previewSizeUnits.length - 1);
+  return step === 0 ? `${bytes} bytes` : `${(bytes / 1000 ** step).toFixed(1)} ${previewSizeUnits[step]}`;
 }

@@ -5,7 +5,7 @@ import { WorkcrateError } from '../../errors.ts';
 import type { Quotas } from '../../files/files.ts';
 import type { Log } from '../../observability/log.ts';
 
-interface Held {
+interface PackedUsage {
   readonly bytes: number;
   readonly crates: number;
 }
@@ -14,7 +14,7 @@ export interface PackQuotaOptions {
   readonly database: Database;
   readonly quotas: Quotas;
   /** What the index knows of: one owner's, everybody's for null, or all of it. */
-  readonly held: (owner?: string | null) => Promise<Held>;
+  readonly held: (owner?: string | null) => Promise<PackedUsage>;
   /** Whether each user's crates are counted on their own. Where there is one user, all count as everybody's. */
   readonly isForSeveral: boolean;
   readonly clock: Clock;
@@ -22,28 +22,28 @@ export interface PackQuotaOptions {
 }
 
 /** Makes room for one crate the packer's own, until it is disposed of; `quota_exceeded` where there is none. */
-export type ReserveRoom = (owner: string | null, size: number) => Promise<AsyncDisposable>;
+export type ReservePackQuota = (owner: string | null, size: number) => Promise<AsyncDisposable>;
 
 /** The reservation of a server that died counts for so long. */
-const holdMs = 120_000;
-const mostAttempts = 20;
+const packReservationMs = 120_000;
+const maxReserveAttempts = 20;
 
 /**
  * Enforces the quotas of files for packed crates, beside those of files. What everybody sees counts as one owner's, so
  * nobody fills the server by sharing. A crate counts from here on until the index knows it, on every server of this
  * database: many that are packed at once do not pass the quota together.
  */
-export function createPackQuota(options: PackQuotaOptions): ReserveRoom {
+export function createPackQuota(options: PackQuotaOptions): ReservePackQuota {
   const { database, held } = options;
   return async (owner, size) => {
     const wanted = { id: randomBytes(12).toString('hex'), owner, size };
     for (let attempt = 1; ; attempt++) {
-      const ended = await countEnded(database);
+      const ended = await countEndedPackings(database);
       const known = { own: await held(owner), all: await held() };
       // A packing that ended meanwhile may be neither among those under way nor known to the index: look again.
       const isReserved = await database.transaction(async (tx) => {
-        const isCurrent = (await lockPackings(tx)) === ended || attempt === mostAttempts;
-        if (isCurrent) await reserve(tx, options, wanted, known);
+        const isCurrent = (await lockPackings(tx)) === ended || attempt === maxReserveAttempts;
+        if (isCurrent) await reservePackQuota(tx, options, wanted, known);
         return isCurrent;
       });
       if (isReserved) return holdReservation(options, wanted.id);
@@ -51,16 +51,19 @@ export function createPackQuota(options: PackQuotaOptions): ReserveRoom {
   };
 }
 
-interface Wanted {
+interface PackReservation {
   readonly id: string;
   readonly owner: string | null;
   readonly size: number;
 }
 
-const lockRow = '';
+const packingLockRowId = '';
 
-async function countEnded(database: Queries): Promise<number> {
-  const [row] = await database.query<{ bytes: number }>('SELECT bytes FROM packings WHERE id = ?', lockRow);
+async function countEndedPackings(database: Queries): Promise<number> {
+  const [row] = await database.query<{ bytes: number }>(
+    'SELECT bytes FROM packings WHERE id = ?',
+    packingLockRowId,
+  );
   return row?.bytes ?? 0;
 }
 
@@ -68,36 +71,36 @@ async function countEnded(database: Queries): Promise<number> {
 async function lockPackings(tx: Queries): Promise<number> {
   await tx.query(
     'INSERT INTO packings (id, owner, bytes, until) VALUES (?, ?, 0, ?) ON CONFLICT DO NOTHING',
-    lockRow,
+    packingLockRowId,
     '',
     Number.MAX_SAFE_INTEGER,
   );
   const [row] = await tx.query<{ bytes: number }>(
     'UPDATE packings SET bytes = bytes WHERE id = ? RETURNING bytes',
-    lockRow,
+    packingLockRowId,
   );
   return row!.bytes;
 }
 
-async function reserve(
+async function reservePackQuota(
   tx: Queries,
   options: PackQuotaOptions,
-  { id, owner, size }: Wanted,
-  known: { readonly own: Held; readonly all: Held },
+  { id, owner, size }: PackReservation,
+  known: { readonly own: PackedUsage; readonly all: PackedUsage },
 ): Promise<void> {
-  const now = timeOf(options);
+  const now = toSqlTime(options);
   await tx.query(`DELETE FROM packings WHERE until <= ${now.sql}`, ...now.values);
   const name = options.isForSeveral ? (owner ?? '') : '';
-  demandRoom(
+  checkPackQuota(
     options.quotas,
     { owner, size },
     {
-      own: sum(known.own, await underWay(tx, 'owner = ? AND', name)),
-      all: sum(known.all, await underWay(tx, '')),
+      own: addPackedUsage(known.own, await sumReservations(tx, 'owner = ? AND', name)),
+      all: addPackedUsage(known.all, await sumReservations(tx, '')),
     },
   );
   await tx.query(
-    `INSERT INTO packings (id, owner, bytes, until) VALUES (?, ?, ?, ${now.sql} + ${holdMs})`,
+    `INSERT INTO packings (id, owner, bytes, until) VALUES (?, ?, ?, ${now.sql} + ${packReservationMs})`,
     id,
     name,
     size,
@@ -105,7 +108,7 @@ async function reserve(
   );
 }
 
-async function underWay(tx: Queries, whose: string, ...values: string[]): Promise<Held> {
+async function sumReservations(tx: Queries, whose: string, ...values: string[]): Promise<PackedUsage> {
   const [row] = await tx.query<{ bytes: number; crates: number }>(
     `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes, CAST(COUNT(*) AS BIGINT) AS crates
      FROM packings WHERE ${whose} id <> ''`,
@@ -114,60 +117,68 @@ async function underWay(tx: Queries, whose: string, ...values: string[]): Promis
   return row!;
 }
 
-const sum = (a: Held, b: Held): Held => ({ bytes: a.bytes + b.bytes, crates: a.crates + b.crates });
+const addPackedUsage = (a: PackedUsage, b: PackedUsage): PackedUsage => ({
+  bytes: a.bytes + b.bytes,
+  crates: a.crates + b.crates,
+});
 
 /** Several servers may use one database, and their clocks differ. */
-function timeOf({ database: { sharedClock }, clock }: PackQuotaOptions): { sql: string; values: number[] } {
+function toSqlTime({ database: { sharedClock }, clock }: PackQuotaOptions): {
+  sql: string;
+  values: number[];
+} {
   return sharedClock === null ? { sql: '?', values: [clock()] } : { sql: sharedClock, values: [] };
 }
 
 function holdReservation(options: PackQuotaOptions, id: string): AsyncDisposable {
   const { database, log } = options;
   const renew = (): Promise<unknown> => {
-    const now = timeOf(options);
+    const now = toSqlTime(options);
     return database.query(
-      `UPDATE packings SET until = ${now.sql} + ${holdMs} WHERE id = ?`,
+      `UPDATE packings SET until = ${now.sql} + ${packReservationMs} WHERE id = ?`,
       ...now.values,
       id,
     );
   };
   const timer = setInterval(() => {
     renew().catch((error: unknown) => log.warn('crates.reservation_not_renewed', { error }));
-  }, holdMs / 4).unref();
+  }, packReservationMs / 4).unref();
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       // What was packed is packed. Where this fails, the reservation runs out by itself.
-      await release(database, id).catch((error: unknown) =>
+      await releaseReservation(database, id).catch((error: unknown) =>
         log.warn('crates.reservation_not_released', { error }),
       );
     },
   };
 }
 
-function release(database: Database, id: string): Promise<void> {
+function releaseReservation(database: Database, id: string): Promise<void> {
   return database.transaction(async (tx) => {
-    await tx.query('UPDATE packings SET bytes = bytes + 1 WHERE id = ?', lockRow);
+    await tx.query('UPDATE packings SET bytes = bytes + 1 WHERE id = ?', packingLockRowId);
     await tx.query('DELETE FROM packings WHERE id = ?', id);
   });
 }
 
-function demandRoom(
+function checkPackQuota(
   { userBytes, userFiles, totalBytes, totalFiles }: Quotas,
-  { owner, size }: Omit<Wanted, 'id'>,
-  { own, all }: { readonly own: Held; readonly all: Held },
+  { owner, size }: Omit<PackReservation, 'id'>,
+  { own, all }: { readonly own: PackedUsage; readonly all: PackedUsage },
 ): void {
   if (own.bytes + size > userBytes || own.crates >= userFiles) {
     const whose = owner === null ? 'Shared crates' : 'Your packed crates';
     const most = `${whose} may take ${userBytes} bytes in ${userFiles} crates`;
-    throw exceeded(`${most}, and take ${own.bytes} bytes in ${own.crates}; this one has ${size} bytes`);
+    throw packQuotaExceededError(
+      `${most}, and take ${own.bytes} bytes in ${own.crates}; this one has ${size} bytes`,
+    );
   }
   // How much others hold is nobody's business.
   if (all.bytes + size > totalBytes || all.crates >= totalFiles)
-    throw exceeded('This server has no room left for packed crates');
+    throw packQuotaExceededError('This server has no room left for packed crates');
 }
 
-function exceeded(reason: string): WorkcrateError {
+function packQuotaExceededError(reason: string): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
     `Over quota. ${reason}. Pack less, or ask the operator to delete packed crates from the folder or prefix of --pack-to and then sync_index, or to raise the quota.`,

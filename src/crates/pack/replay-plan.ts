@@ -6,15 +6,15 @@ import { openBelow, here, joinComponents, parseName, type Components } from '../
 import { languages, type Language, type Workspace } from '../../sandbox/sandbox.ts';
 import { canRunsRead } from '../../workspaces/workspaces.ts';
 import type { CrateMetadata, Entity } from '../crate.ts';
-import { changed } from './archive.ts';
-import { pathOfId } from './entities.ts';
-import { stdinName } from './packed.ts';
+import { fileChangedWhilePackingError } from './archive.ts';
+import { entityIdToPath } from './entities.ts';
+import { stdinFileName } from './packed.ts';
 
 /** A file of the crate that the run is given. */
 export interface PlannedFile {
   /** In the crate. */
   readonly path: string;
-  /** What the code calls it: a path in its working folder or in /artifacts, or `stdinName`. */
+  /** What the code calls it: a path in its working folder or in /artifacts, or `stdinFileName`. */
   readonly name: string;
   /** Null where the crate does not say. */
   readonly sha256: string | null;
@@ -38,119 +38,130 @@ export interface ReplayPlan {
 
 /**
  * Reads the run out of a Process Run Crate, packed here or elsewhere: one CreateAction, whose instrument is a file of the
- * crate in Python, JavaScript or Bash, and whose objects are files of the crate. Anything else is `unsupported`.
+ * crate in Python, JavaScript or Bash, and whose objects are files of the crate. Anything else is `replayUnsupportedError`.
  */
 export function planReplay(metadata: CrateMetadata): ReplayPlan {
-  const action = onlyAction(metadata);
-  const instrument = onlyInstrument(metadata, action);
-  const language = languageOf(metadata, instrument);
-  const path = pathOfId(instrument.id);
-  if (path === null || !isFile(instrument))
-    throw unsupported('the instrument of its run is not a file of the crate');
-  const inputs = distinct(targetsOf(metadata, action, 'object').filter(isFile).map(inputOf));
+  const action = findOnlyAction(metadata);
+  const instrument = findOnlyInstrument(metadata, action);
+  const language = detectReplayLanguage(metadata, instrument);
+  const path = entityIdToPath(instrument.id);
+  if (path === null || !isFileEntity(instrument))
+    throw replayUnsupportedError('the instrument of its run is not a file of the crate');
+  const inputs = checkDistinctInputs(
+    getEntityTargets(metadata, action, 'object').filter(isFileEntity).map(toPlannedInput),
+  );
   return {
-    name: textOf(action, 'name') ?? action.id,
+    name: getEntityText(action, 'name') ?? action.id,
     language,
-    runtime: runtimeOf(metadata, instrument),
-    code: { path, name: path, sha256: hashOf(instrument) },
-    inputs: inputs.filter(({ name }) => name !== stdinName),
-    stdin: inputs.find(({ name }) => name === stdinName) ?? null,
-    results: targetsOf(metadata, action, 'result').filter(isFile).map(resultOf),
-    stdout: stdoutOf(metadata, action),
-    succeeded: !referencesOf(metadata, action, 'actionStatus').some((id) =>
+    runtime: readRecordedRuntime(metadata, instrument),
+    code: { path, name: path, sha256: readRecordedHash(instrument) },
+    inputs: inputs.filter(({ name }) => name !== stdinFileName),
+    stdin: inputs.find(({ name }) => name === stdinFileName) ?? null,
+    results: getEntityTargets(metadata, action, 'result').filter(isFileEntity).map(toPlannedResult),
+    stdout: readRecordedStdoutHash(metadata, action),
+    succeeded: !getEntityReferences(metadata, action, 'actionStatus').some((id) =>
       id.endsWith('FailedActionStatus'),
     ),
   };
 }
 
-const isFile = ({ types }: Entity): boolean => types.includes('File') || types.includes('MediaObject');
+const isFileEntity = ({ types }: Entity): boolean => types.includes('File') || types.includes('MediaObject');
 
-function onlyAction({ entities }: CrateMetadata): Entity {
+function findOnlyAction({ entities }: CrateMetadata): Entity {
   const actions = entities.filter(({ types }) => types.includes('CreateAction'));
   if (actions.length === 1) return actions[0]!;
-  throw unsupported(
+  throw replayUnsupportedError(
     actions.length === 0 ? 'it tells of no run' : `it tells of ${actions.length} runs, not one`,
   );
 }
 
-function onlyInstrument(metadata: CrateMetadata, action: Entity): Entity {
-  const instruments = targetsOf(metadata, action, 'instrument');
+function findOnlyInstrument(metadata: CrateMetadata, action: Entity): Entity {
+  const instruments = getEntityTargets(metadata, action, 'instrument');
   if (instruments.length === 1) return instruments[0]!;
-  throw unsupported('its run does not name one instrument that the crate describes');
+  throw replayUnsupportedError('its run does not name one instrument that the crate describes');
 }
 
-const spellings: Readonly<Record<Language, RegExp>> = {
+const languagePatterns: Readonly<Record<Language, RegExp>> = {
   python: /\bpython\b|\.py$/i,
   node: /\b(?:javascript|node(?:\.?js)?|ecmascript)\b|\.[cm]?js$/i,
   bash: /\b(?:bash|shell)\b|\.(?:ba)?sh$/i,
 };
 
 /** By what the crate says of it, and by the ending of its name where it says nothing. */
-function languageOf(metadata: CrateMetadata, code: Entity): Language {
-  const said = targetsOf(metadata, code, 'programmingLanguage').flatMap((entity) => textsOf(entity, 'name'));
-  const texts = [...said, ...textsOf(code, 'programmingLanguage')];
+function detectReplayLanguage(metadata: CrateMetadata, code: Entity): Language {
+  const said = getEntityTargets(metadata, code, 'programmingLanguage').flatMap((entity) =>
+    getEntityTexts(entity, 'name'),
+  );
+  const texts = [...said, ...getEntityTexts(code, 'programmingLanguage')];
   for (const text of texts.length === 0 ? [code.id] : texts) {
-    const language = languages.find((name) => spellings[name].test(text));
+    const language = languages.find((name) => languagePatterns[name].test(text));
     if (language !== undefined) return language;
   }
-  throw unsupported(`its code is not in ${languages.join(', ')}`);
+  throw replayUnsupportedError(`its code is not in ${languages.join(', ')}`);
 }
 
-function runtimeOf(metadata: CrateMetadata, code: Entity): string | null {
-  const needs = targetsOf(metadata, code, 'softwareRequirements');
+function readRecordedRuntime(metadata: CrateMetadata, code: Entity): string | null {
+  const needs = getEntityTargets(metadata, code, 'softwareRequirements');
   const runtime = needs.find(({ id }) => id === '#runtime');
-  const version = runtime && textOf(runtime, 'softwareVersion');
-  return runtime && version ? `${textOf(runtime, 'name') ?? ''} ${version}`.trim() : null;
+  const version = runtime && getEntityText(runtime, 'softwareVersion');
+  return runtime && version ? `${getEntityText(runtime, 'name') ?? ''} ${version}`.trim() : null;
 }
 
-function inputOf(entity: Entity): PlannedFile {
-  const path = pathOfId(entity.id);
-  const isStdin = textOf(entity, 'alternateName') === stdinName;
+function toPlannedInput(entity: Entity): PlannedFile {
+  const path = entityIdToPath(entity.id);
+  const isStdin = getEntityText(entity, 'alternateName') === stdinFileName;
   if (path !== null)
-    return { path, name: isStdin ? stdinName : nameOf(entity, path), sha256: hashOf(entity) };
-  throw unsupported(`it does not hold its input ${JSON.stringify(textOf(entity, 'name') ?? entity.id)}`);
+    return {
+      path,
+      name: isStdin ? stdinFileName : getPlannedName(entity, path),
+      sha256: readRecordedHash(entity),
+    };
+  throw replayUnsupportedError(
+    `it does not hold its input ${JSON.stringify(getEntityText(entity, 'name') ?? entity.id)}`,
+  );
 }
 
-function resultOf(entity: Entity): PlannedFile {
-  const path = pathOfId(entity.id) ?? entity.id;
-  return { path, name: nameOf(entity, path), sha256: hashOf(entity) };
+function toPlannedResult(entity: Entity): PlannedFile {
+  const path = entityIdToPath(entity.id) ?? entity.id;
+  return { path, name: getPlannedName(entity, path), sha256: readRecordedHash(entity) };
 }
 
 /** A file that was renamed in the crate tells its first name. A way out of where code runs is none. */
-function nameOf(entity: Entity, path: string): string {
-  const told = textOf(entity, 'alternateName');
+function getPlannedName(entity: Entity, path: string): string {
+  const told = getEntityText(entity, 'alternateName');
   const isPlace = told !== null && (!told.startsWith('/') || told.startsWith('/artifacts/'));
   return isPlace ? told : path.slice(path.lastIndexOf('/') + 1);
 }
 
-function distinct(inputs: readonly PlannedFile[]): readonly PlannedFile[] {
+function checkDistinctInputs(inputs: readonly PlannedFile[]): readonly PlannedFile[] {
   if (new Set(inputs.map(({ name }) => name)).size === inputs.length) return inputs;
-  throw unsupported('two of its inputs have the same name');
+  throw replayUnsupportedError('two of its inputs have the same name');
 }
 
-function stdoutOf(metadata: CrateMetadata, action: Entity): string | null {
+function readRecordedStdoutHash(metadata: CrateMetadata, action: Entity): string | null {
   const log = metadata.entities.find(
-    (entity) => entity.id === 'logs/stdout.txt' && targetsOf(metadata, entity, 'about').includes(action),
+    (entity) =>
+      entity.id === 'logs/stdout.txt' && getEntityTargets(metadata, entity, 'about').includes(action),
   );
-  return log === undefined ? null : hashOf(log);
+  return log === undefined ? null : readRecordedHash(log);
 }
 
-function hashOf(entity: Entity): string | null {
-  const hash = textOf(entity, 'sha256')?.toLowerCase() ?? '';
+function readRecordedHash(entity: Entity): string | null {
+  const hash = getEntityText(entity, 'sha256')?.toLowerCase() ?? '';
   return /^[0-9a-f]{64}$/.test(hash) ? hash : null;
 }
 
-function textsOf({ properties }: Entity, name: string): string[] {
+function getEntityTexts({ properties }: Entity, name: string): string[] {
   return properties.flatMap((property) =>
     'text' in property && property.name === name ? [property.text] : [],
   );
 }
 
-function textOf(entity: Entity, name: string): string | null {
-  return textsOf(entity, name)[0] ?? null;
+function getEntityText(entity: Entity, name: string): string | null {
+  return getEntityTexts(entity, name)[0] ?? null;
 }
 
-function targetsOf({ entities }: CrateMetadata, { properties }: Entity, name: string): Entity[] {
+function getEntityTargets({ entities }: CrateMetadata, { properties }: Entity, name: string): Entity[] {
   return properties.flatMap((property) => {
     const target = 'target' in property && property.name === name ? entities[property.target] : undefined;
     return target === undefined ? [] : [target];
@@ -158,22 +169,22 @@ function targetsOf({ entities }: CrateMetadata, { properties }: Entity, name: st
 }
 
 /** Also of what the crate does not describe. */
-function referencesOf(metadata: CrateMetadata, entity: Entity, name: string): string[] {
-  return [...textsOf(entity, name), ...targetsOf(metadata, entity, name).map(({ id }) => id)];
+function getEntityReferences(metadata: CrateMetadata, entity: Entity, name: string): string[] {
+  return [...getEntityTexts(entity, name), ...getEntityTargets(metadata, entity, name).map(({ id }) => id)];
 }
 
-function unsupported(reason: string): WorkcrateError {
+function replayUnsupportedError(reason: string): WorkcrateError {
   return new WorkcrateError(
     'unsupported',
     `This crate cannot be run again: ${reason}. What can is a Process Run Crate of one run of a Python, JavaScript or Bash file that it holds.`,
   );
 }
 
-const readAt = promisify(read);
-const pieceBytes = 256 * 1024;
+const readWorkspaceFileAt = promisify(read);
+const workspaceChunkBytes = 256 * 1024;
 
 /** A file of a user's place by the name that a run has for it. */
-export interface PlaceFile {
+export interface WorkspaceFile {
   readonly place: Workspace;
   readonly folder: string;
   readonly path: Components;
@@ -181,29 +192,36 @@ export interface PlaceFile {
 }
 
 /** Null where the name says a place that is gone with its run. */
-export function placeFile(place: Workspace, workingDir: string, name: string): PlaceFile | null {
+export function locateWorkspaceFile(
+  place: Workspace,
+  workingDir: string,
+  name: string,
+): WorkspaceFile | null {
   const isAbsolute = name.startsWith('/');
-  const [root, ...below] = componentsOf(isAbsolute ? name : `${workingDir}/${name}`);
+  const [root, ...below] = splitPathParts(isAbsolute ? name : `${workingDir}/${name}`);
   if (root !== 'workspace' && root !== 'artifacts') return null;
   return { place, folder: place[root], path: joinComponents(here, ...below.map(parseName)), name };
 }
 
 /** Names as they stand on the disk, each taken literally: no part of them is decoded. */
-function componentsOf(path: string): string[] {
+function splitPathParts(path: string): string[] {
   return path.split('/').filter((part) => part !== '');
 }
 
-export interface Measured extends Digest {
+export interface MeasuredFile extends Digest {
   readonly modified: number;
 }
 
 /** Reads a file once and says what it is, or why it cannot be had. */
-export async function measure(file: PlaceFile, signal: AbortSignal): Promise<Measured | string> {
+export async function measureWorkspaceFile(
+  file: WorkspaceFile,
+  signal: AbortSignal,
+): Promise<MeasuredFile | string> {
   try {
-    using opened = open(file);
+    using opened = openWorkspaceFile(file);
     const stats = fstatSync(opened.fd, { bigint: true });
     if (!canRunsRead(file.place, stats)) return 'is not a file of this user';
-    const digest = await computeDigest(piecesOf(file, opened.fd, stats, signal));
+    const digest = await computeDigest(readWorkspaceChunks(file, opened.fd, stats, signal));
     return { ...digest, modified: Number(stats.mtimeMs) };
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return 'is gone';
@@ -213,29 +231,32 @@ export async function measure(file: PlaceFile, signal: AbortSignal): Promise<Mea
 }
 
 /** The bytes of a file that was measured before; `crate_changed` where it is another by now. */
-export async function* readAgain(file: PlaceFile, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  using opened = openAgain(file);
+export async function* rereadWorkspaceFile(
+  file: WorkspaceFile,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  using opened = reopenWorkspaceFile(file);
   const stats = fstatSync(opened.fd, { bigint: true });
-  if (!canRunsRead(file.place, stats)) throw changed(file.name);
-  yield* piecesOf(file, opened.fd, stats, signal);
+  if (!canRunsRead(file.place, stats)) throw fileChangedWhilePackingError(file.name);
+  yield* readWorkspaceChunks(file, opened.fd, stats, signal);
 }
 
-function open({ folder, path }: PlaceFile) {
+function openWorkspaceFile({ folder, path }: WorkspaceFile) {
   return openBelow(folder, { links: 'refuse', hidden: 'refuse' }).open(path);
 }
 
-function openAgain(file: PlaceFile) {
+function reopenWorkspaceFile(file: WorkspaceFile) {
   try {
-    return open(file);
+    return openWorkspaceFile(file);
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found') || isWorkcrateError(error, 'path_refused'))
-      throw changed(file.name);
+      throw fileChangedWhilePackingError(file.name);
     throw error;
   }
 }
 
-async function* piecesOf(
-  { name }: PlaceFile,
+async function* readWorkspaceChunks(
+  { name }: WorkspaceFile,
   fd: number,
   stats: BigIntStats,
   signal: AbortSignal,
@@ -244,12 +265,12 @@ async function* piecesOf(
   for (let done = 0; done < size;) {
     signal.throwIfAborted();
     // A new one each time: whoever takes it may gather several.
-    const piece = Buffer.allocUnsafe(Math.min(pieceBytes, size - done));
-    const { bytesRead } = await readAt(fd, piece, 0, piece.length, done);
-    if (bytesRead === 0) throw changed(name);
+    const piece = Buffer.allocUnsafe(Math.min(workspaceChunkBytes, size - done));
+    const { bytesRead } = await readWorkspaceFileAt(fd, piece, 0, piece.length, done);
+    if (bytesRead === 0) throw fileChangedWhilePackingError(name);
     done += bytesRead;
     yield piece.subarray(0, bytesRead);
   }
   const now = fstatSync(fd, { bigint: true });
-  if (now.size !== stats.size || now.mtimeNs !== stats.mtimeNs) throw changed(name);
+  if (now.size !== stats.size || now.mtimeNs !== stats.mtimeNs) throw fileChangedWhilePackingError(name);
 }

@@ -1,11 +1,11 @@
 import type { ReplayPlan } from './replay-plan.ts';
 
-export type ResultState = 'same' | 'differs' | 'missing' | 'extra' | 'unknown';
+export type ReplayResultState = 'same' | 'differs' | 'missing' | 'extra' | 'unknown';
 
 /** A result of either time. `unknown` is one whose sha256 the crate does not tell. */
-export interface ComparedResult {
+export interface ReplayResultDiff {
   readonly name: string;
-  readonly state: ResultState;
+  readonly state: ReplayResultState;
   readonly expected: string | null;
   readonly found: string | null;
 }
@@ -28,33 +28,33 @@ export interface ReplayReport {
   readonly stdout: 'same' | 'differs' | 'unknown';
   /** The end of what it wrote to stderr. */
   readonly stderr: string;
-  readonly results: readonly ComparedResult[];
+  readonly results: readonly ReplayResultDiff[];
   /** False where there may be results that were not seen. */
   readonly complete: boolean;
 }
 
 /** Puts the results of both times side by side. `found` are the files that are there now, by name. */
-export function compareResults(plan: ReplayPlan, found: ReadonlyMap<string, string>): ComparedResult[] {
-  const expected = plan.results.map(({ name, sha256 }): ComparedResult => {
+export function diffReplayResults(plan: ReplayPlan, found: ReadonlyMap<string, string>): ReplayResultDiff[] {
+  const expected = plan.results.map(({ name, sha256 }): ReplayResultDiff => {
     const now = found.get(name) ?? null;
-    return { name, state: stateOf(sha256, now), expected: sha256, found: now };
+    return { name, state: compareHashes(sha256, now), expected: sha256, found: now };
   });
   const known = new Set(expected.map(({ name }) => name));
   const extra = [...found].filter(([name]) => !known.has(name));
   return [
     ...expected,
-    ...extra.map(([name, hash]): ComparedResult => ({ name, state: 'extra', expected: null, found: hash })),
+    ...extra.map(([name, hash]): ReplayResultDiff => ({ name, state: 'extra', expected: null, found: hash })),
   ];
 }
 
-function stateOf(expected: string | null, found: string | null): ResultState {
+function compareHashes(expected: string | null, found: string | null): ReplayResultState {
   if (found === null) return 'missing';
   if (expected === null) return 'unknown';
   return expected === found ? 'same' : 'differs';
 }
 
 /** Files that are more than before are told, and do no harm. A run without results is judged by what it wrote. */
-export function isReproduced(report: Omit<ReplayReport, 'reproduced'>): boolean {
+export function isReplayReproduced(report: Omit<ReplayReport, 'reproduced'>): boolean {
   const { recorded, ended, results, stdout } = report;
   const expected = results.filter(({ state }) => state !== 'extra');
   const isSame =
@@ -63,12 +63,12 @@ export function isReproduced(report: Omit<ReplayReport, 'reproduced'>): boolean 
 }
 
 /** The report for programs. */
-export function replayJson(report: ReplayReport): Record<string, unknown> {
+export function toReplayJson(report: ReplayReport): Record<string, unknown> {
   const { recordedRuntime, durationMs, ...rest } = report;
   return { ...rest, recorded_runtime: recordedRuntime, duration_ms: durationMs };
 }
 
-const marks: Readonly<Record<ResultState, string>> = {
+const resultStateLabels: Readonly<Record<ReplayResultState, string>> = {
   same: 'same   ',
   differs: 'DIFFERS',
   missing: 'MISSING',
@@ -76,7 +76,7 @@ const marks: Readonly<Record<ResultState, string>> = {
   unknown: 'unknown',
 };
 
-function verdictOf({ reproduced, results }: ReplayReport): string {
+function formatVerdict({ reproduced, results }: ReplayReport): string {
   if (!reproduced) return 'Not reproduced.';
   return results.some(({ state }) => state === 'same')
     ? 'Reproduced: every result is the same to the byte.'
@@ -84,24 +84,28 @@ function verdictOf({ reproduced, results }: ReplayReport): string {
 }
 
 /** The report for people. */
-export function replayText(report: ReplayReport): string {
+export function formatReplayReport(report: ReplayReport): string {
   const { run, language, runtime, recordedRuntime, sandbox, outcome, durationMs, stdout } = report;
   const before = recordedRuntime === null ? report.recorded : `${report.recorded} on ${recordedRuntime}`;
   return [
-    plain(`${run}: ${outcome} after ${durationMs} ms, by ${runtime ?? language} in ${sandbox}`),
-    plain(`The first time: ${before}`),
-    ...report.results.map(({ name, state }) => `  ${marks[state]}  ${plain(name)}`),
+    replaceControlCharacters(
+      `${run}: ${outcome} after ${durationMs} ms, by ${runtime ?? language} in ${sandbox}`,
+    ),
+    replaceControlCharacters(`The first time: ${before}`),
+    ...report.results.map(
+      ({ name, state }) => `  ${resultStateLabels[state]}  ${replaceControlCharacters(name)}`,
+    ),
     `  stdout: ${stdout}`,
     ...(report.complete ? [] : ['  There may be more results: not all files could be compared.']),
     ...(report.ended === 'failed' && report.stderr !== ''
-      ? report.stderr.split('\n').map((line) => `  | ${plain(line)}`)
+      ? report.stderr.split('\n').map((line) => `  | ${replaceControlCharacters(line)}`)
       : []),
-    verdictOf(report),
+    formatVerdict(report),
     '',
   ].join('\n');
 }
 
 /** Names and outputs are strangers': nothing in them may steer a terminal. */
-function plain(text: string): string {
+function replaceControlCharacters(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
 }

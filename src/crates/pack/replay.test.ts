@@ -12,11 +12,11 @@ import { collectBytes } from '../../streams.ts';
 import { readMetadata } from '../metadata/metadata.ts';
 import { keep, metadataIn, openPacking, openZip } from './packing.testing.ts';
 import {
-  giveFile,
-  openReplayPlace,
+  writeReplayInput,
+  createReplayWorkspace,
   replayCrate,
-  replayJson,
-  replayText,
+  toReplayJson,
+  formatReplayReport,
   type ReplayReport,
 } from './replay.ts';
 
@@ -47,7 +47,7 @@ async function replayed(metadata: string, members: ReadonlyMap<string, Buffer>):
   const crate = { metadata: readMetadata(Buffer.from(metadata)), read };
   try {
     await using sandbox = plainSandbox();
-    await using opened = await openReplayPlace(parent, null);
+    await using opened = await createReplayWorkspace(parent, null);
     return await replayCrate({ ...crate, sandbox, place: opened.place, timeoutMs: 20_000, signal });
   } finally {
     assert.deepEqual(readdirSync(parent), []);
@@ -86,15 +86,15 @@ it('a run that does the same again is reproduced, result by result', async () =>
     ],
   );
   assert.deepEqual([report.stdout, report.outcome, report.complete], ['same', 'exit code 0', true]);
-  assert.match(replayText(report), /same {5}sum\.txt[^]*Reproduced/);
-  assert.equal(replayJson(report)['duration_ms'], report.durationMs);
+  assert.match(formatReplayReport(report), /same {5}sum\.txt[^]*Reproduced/);
+  assert.equal(toReplayJson(report)['duration_ms'], report.durationMs);
 });
 
 it('what a run was given on stdin is given again, and not as a file', async () => {
   const stdin = '\ufeff1 ☃\n\n';
   const zip = await packedRun('cat >copy; ls >names; echo read', 'bash', stdin);
   const report = await replay(zip);
-  assert.equal(report.reproduced, true, replayText(report));
+  assert.equal(report.reproduced, true, formatReplayReport(report));
   assert.deepEqual(
     report.results.map(({ name, state }) => [name, state]),
     [
@@ -139,7 +139,7 @@ open('missing.txt' if 'exec_' in os.getcwd() else 'extra.txt', 'w').write('x')
     'missing.txt': 'missing',
     'extra.txt': 'extra',
   });
-  assert.match(replayText(report), /DIFFERS[^]*Not reproduced\.\n$/);
+  assert.match(formatReplayReport(report), /DIFFERS[^]*Not reproduced\.\n$/);
 });
 
 it('a run that failed is reproduced by failing, in every language', async () => {
@@ -147,7 +147,7 @@ it('a run that failed is reproduced by failing, in every language', async () => 
     const report = await replay(await packedRun(language === 'bash' ? 'exit 3' : 'throw_it()', language));
     assert.deepEqual([report.language, report.recorded, report.ended], [language, 'failed', 'failed']);
     assert.equal(report.reproduced, true);
-    assert.match(replayText(report), /no results to compare\.\n$/);
+    assert.match(formatReplayReport(report), /no results to compare\.\n$/);
   }
 });
 
@@ -242,14 +242,16 @@ it('nothing that a crate names can steer a terminal', async () => {
   const zip = await packedRun('exit 1', 'bash');
   const name = (text: string): string =>
     text.replace(/"name": "Bash run[^"]*"/, '"name": "\\u001b[2J\\u202e"');
-  const told = replayText(await replay(zip, { metadata: name }));
+  const told = formatReplayReport(await replay(zip, { metadata: name }));
   // oxlint-disable-next-line no-control-regex -- that is what is looked for
   assert.doesNotMatch(told, /[\u001b\u202e]/);
 });
 
 it('inputs of which one would have to be a folder and a file are refused', async () => {
-  await using test = await openReplayPlace(tmpdir(), null);
-  await giveFile(test.place, 'x', chunksOf(Buffer.from('1')));
+  await using test = await createReplayWorkspace(tmpdir(), null);
+  await writeReplayInput(test.place, 'x', chunksOf(Buffer.from('1')));
   for (const name of ['x/y', 'x'])
-    await assert.rejects(giveFile(test.place, name, chunksOf(Buffer.from('2'))), { code: 'unsupported' });
+    await assert.rejects(writeReplayInput(test.place, name, chunksOf(Buffer.from('2'))), {
+      code: 'unsupported',
+    });
 });

@@ -20,17 +20,23 @@ import type { Workspace, RunEnd, Sandbox } from '../../sandbox/sandbox.ts';
 import { collectBytes, collectText } from '../../streams.ts';
 import { giveTo } from '../../workspaces/workspaces.ts';
 import type { CrateMetadata } from '../crate.ts';
-import { measure, placeFile, planReplay, type PlannedFile, type ReplayPlan } from './replay-plan.ts';
-import { compareResults, isReproduced, type ReplayReport } from './replay-report.ts';
+import {
+  measureWorkspaceFile,
+  locateWorkspaceFile,
+  planReplay,
+  type PlannedFile,
+  type ReplayPlan,
+} from './replay-plan.ts';
+import { diffReplayResults, isReplayReproduced, type ReplayReport } from './replay-report.ts';
 
-export { replayJson, replayText, type ReplayReport } from './replay-report.ts';
+export { toReplayJson, formatReplayReport, type ReplayReport } from './replay-report.ts';
 
 export interface ReplayOptions {
   readonly metadata: CrateMetadata;
   /** The bytes of a file below the root of the crate, bounded and checked as they come; null where there is none. */
   readonly read: (path: string, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array> | null>;
   readonly sandbox: Sandbox;
-  /** A place that nobody uses, as `openReplayPlace` makes one. */
+  /** A place that nobody uses, as `createReplayWorkspace` makes one. */
   readonly place: Workspace;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -44,19 +50,19 @@ export interface ReplayOptions {
 export async function replayCrate(options: ReplayOptions): Promise<ReplayReport> {
   const { metadata, sandbox, place } = options;
   const plan = planReplay(metadata);
-  demandLanguage(sandbox, plan);
-  const code = await readCode(options, plan.code);
-  const stdin = plan.stdin === null ? '' : await readStdin(options, plan.stdin);
-  await giveInputs(options, plan);
-  const before = await look(place);
-  const ran = await run(options, plan, { code, stdin });
-  const changes = differences(before, await look(place));
-  const results = compareResults(plan, await hashes(place, changes.names, options.signal));
+  checkReplayLanguage(sandbox, plan);
+  const code = await readReplayCode(options, plan.code);
+  const stdin = plan.stdin === null ? '' : await readReplayStdin(options, plan.stdin);
+  await writeReplayInputs(options, plan);
+  const before = await snapshotReplayFolders(place);
+  const ran = await runReplay(options, plan, { code, stdin });
+  const changes = diffReplaySnapshots(before, await snapshotReplayFolders(place));
+  const results = diffReplayResults(plan, await hashReplayResults(place, changes.names, options.signal));
   const runtime = await sandbox.runtime(plan.language);
-  return reportOf(options, plan, runtime, ran, results, changes.complete);
+  return createReplayReport(options, plan, runtime, ran, results, changes.complete);
 }
 
-function demandLanguage({ languages }: Sandbox, { language }: ReplayPlan): void {
+function checkReplayLanguage({ languages }: Sandbox, { language }: ReplayPlan): void {
   if (languages.includes(language)) return;
   throw new WorkcrateError(
     'sandbox_unavailable',
@@ -65,67 +71,74 @@ function demandLanguage({ languages }: Sandbox, { language }: ReplayPlan): void 
 }
 
 /** All of them together may take what a user's files may while a run goes on. */
-async function giveInputs(options: ReplayOptions, { inputs }: ReplayPlan): Promise<void> {
+async function writeReplayInputs(options: ReplayOptions, { inputs }: ReplayPlan): Promise<void> {
   const { fileBytes, diskBytes } = options.sandbox.limits;
   let left = diskBytes;
   for (const input of inputs) {
-    const bytes = await verified(options, input, Math.min(fileBytes, left));
-    left -= await giveFile(options.place, input.name, bytes);
+    const bytes = await readVerifiedFile(options, input, Math.min(fileBytes, left));
+    left -= await writeReplayInput(options.place, input.name, bytes);
   }
 }
 
 /** Passes the bytes of a file of the crate on, and fails at their end if they are not those that it tells of. */
-async function verified({ read, signal }: ReplayOptions, file: PlannedFile, limit: number) {
+async function readVerifiedFile({ read, signal }: ReplayOptions, file: PlannedFile, limit: number) {
   const bytes = await read(file.path, signal);
   if (bytes === null)
-    throw new WorkcrateError('not_found', `The crate tells of ${shown(file.path)} and does not hold it.`);
+    throw new WorkcrateError(
+      'not_found',
+      `The crate tells of ${quoteCratePath(file.path)} and does not hold it.`,
+    );
   const through = digestWhileReading(bytes);
   return (async function* (): AsyncGenerator<Uint8Array> {
     let left = limit;
     for await (const chunk of through.bytes) {
       left -= chunk.length;
       if (left < 0)
-        throw new WorkcrateError('too_large', `${shown(file.path)} takes more than ${limit} bytes.`);
+        throw new WorkcrateError('too_large', `${quoteCratePath(file.path)} takes more than ${limit} bytes.`);
       yield chunk;
     }
     if (file.sha256 === null || through.digest().sha256 === file.sha256) return;
     throw new WorkcrateError(
       'hash_mismatch',
-      `${shown(file.path)} is not what the crate says it is: its sha256 is another. Get the crate again.`,
+      `${quoteCratePath(file.path)} is not what the crate says it is: its sha256 is another. Get the crate again.`,
     );
   })();
 }
 
-const mostCode = 16 * 1024 ** 2;
+const maxReplayCodeBytes = 16 * 1024 ** 2;
 
-async function readCode(options: ReplayOptions, file: PlannedFile): Promise<string> {
-  return collectText(await verified(options, file, mostCode));
+async function readReplayCode(options: ReplayOptions, file: PlannedFile): Promise<string> {
+  return collectText(await readVerifiedFile(options, file, maxReplayCodeBytes));
 }
 
-const mostStdin = 16 * 1024 ** 2;
+const maxReplayStdinBytes = 16 * 1024 ** 2;
 
 /** Runs are given text. Bytes that are none would reach them changed. */
-async function readStdin(options: ReplayOptions, file: PlannedFile): Promise<string> {
-  const bytes = await collectBytes(await verified(options, file, mostStdin));
+async function readReplayStdin(options: ReplayOptions, file: PlannedFile): Promise<string> {
+  const bytes = await collectBytes(await readVerifiedFile(options, file, maxReplayStdinBytes));
   if (isUtf8(bytes)) return bytes.toString();
   throw new WorkcrateError(
     'unsupported',
-    `This crate cannot be run again: ${shown(file.path)}, which its run read from stdin, is not UTF-8 text.`,
+    `This crate cannot be run again: ${quoteCratePath(file.path)}, which its run read from stdin, is not UTF-8 text.`,
   );
 }
 
-interface Given {
+interface ReplayCodeAndStdin {
   readonly code: string;
   readonly stdin: string;
 }
 
-interface Ran {
+interface ReplayOutcome {
   readonly end: RunEnd;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-async function run(options: ReplayOptions, { language }: ReplayPlan, { code, stdin }: Given) {
+async function runReplay(
+  options: ReplayOptions,
+  { language }: ReplayPlan,
+  { code, stdin }: ReplayCodeAndStdin,
+) {
   const { sandbox, place, timeoutMs, signal } = options;
   const started = await sandbox.start({
     id: 'exec_000000000000',
@@ -133,39 +146,40 @@ async function run(options: ReplayOptions, { language }: ReplayPlan, { code, std
     place,
     language,
     code,
-    workingDir: replayFolder,
+    workingDir: replayWorkingDir,
     stdin,
     timeoutMs,
     signal,
   });
   const [stdout, stderr, end] = await Promise.all([
-    hashed(started.stdout),
-    tailOf(started.stderr),
+    hashReplayOutput(started.stdout),
+    readOutputTail(started.stderr),
     started.ended,
   ]);
   signal.throwIfAborted();
   return { end, stdout, stderr };
 }
 
-async function hashed(output: AsyncIterable<Uint8Array>): Promise<string> {
+async function hashReplayOutput(output: AsyncIterable<Uint8Array>): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of output) hash.update(chunk);
   return hash.digest('hex');
 }
 
-const mostTail = 4000;
+const maxStderrTailBytes = 4000;
 
-async function tailOf(output: AsyncIterable<Uint8Array>): Promise<string> {
+async function readOutputTail(output: AsyncIterable<Uint8Array>): Promise<string> {
   let tail: Buffer = Buffer.alloc(0);
-  for await (const chunk of output) tail = Buffer.from(Buffer.concat([tail, chunk]).subarray(-mostTail));
+  for await (const chunk of output)
+    tail = Buffer.from(Buffer.concat([tail, chunk]).subarray(-maxStderrTailBytes));
   return tail.toString().trim();
 }
 
-function reportOf(
+function createReplayReport(
   { sandbox }: ReplayOptions,
   plan: ReplayPlan,
   runtime: string | null,
-  { end, stdout, stderr }: Ran,
+  { end, stdout, stderr }: ReplayOutcome,
   results: ReplayReport['results'],
   complete: boolean,
 ): ReplayReport {
@@ -176,8 +190,8 @@ function reportOf(
     recordedRuntime: plan.runtime,
     runtime,
     sandbox: sandbox.kind,
-    recorded: stateOf(plan.succeeded),
-    ended: stateOf(succeeded),
+    recorded: toCompletionState(plan.succeeded),
+    ended: toCompletionState(succeeded),
     outcome: end.reason === 'exit' ? `exit code ${end.exitCode}` : (end.signal ?? end.reason),
     durationMs: Math.round(end.durationMs),
     stdout:
@@ -190,22 +204,22 @@ function reportOf(
     results,
     complete,
   };
-  return { reproduced: isReproduced(report), ...report };
+  return { reproduced: isReplayReproduced(report), ...report };
 }
 
-const stateOf = (succeeded: boolean) => (succeeded ? ('completed' as const) : ('failed' as const));
+const toCompletionState = (succeeded: boolean) => (succeeded ? ('completed' as const) : ('failed' as const));
 
-function shown(path: string): string {
+function quoteCratePath(path: string): string {
   return JSON.stringify(path.slice(0, 200));
 }
 
-const writeBytes = promisify(write);
+const writeReplayBytes = promisify(write);
 
 /** Where a replay runs, as seen inside. */
-const replayFolder = '/workspace/replay';
-const folderName = 'replay';
+const replayWorkingDir = '/workspace/replay';
+const replayFolderName = 'replay';
 
-export interface ReplayPlace extends AsyncDisposable {
+export interface ReplayWorkspace extends AsyncDisposable {
   readonly place: Workspace;
 }
 
@@ -213,13 +227,13 @@ export interface ReplayPlace extends AsyncDisposable {
  * Folders for one replay, so that it meets nothing of anybody's and overwrites nothing. They are below `parent`, and
  * gone afterwards. `uid` is as in every place: the one of the run where this is root, else null.
  */
-export async function openReplayPlace(parent: string, uid: number | null): Promise<ReplayPlace> {
+export async function createReplayWorkspace(parent: string, uid: number | null): Promise<ReplayWorkspace> {
   const folder = await mkdtemp(join(parent, 'workcrate-replay-'));
   const remove = () => removeTree(folder);
   try {
     const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
-    for (const path of [place.workspace, place.artifacts, join(place.workspace, folderName)])
-      makeFolder(path, uid);
+    for (const path of [place.workspace, place.artifacts, join(place.workspace, replayFolderName)])
+      makeReplayFolder(path, uid);
     return { place, [Symbol.asyncDispose]: remove };
   } catch (error) {
     await remove();
@@ -228,18 +242,18 @@ export async function openReplayPlace(parent: string, uid: number | null): Promi
 }
 
 /** By path, since no code has run there yet. */
-function makeFolder(path: string, uid: number | null): void {
+function makeReplayFolder(path: string, uid: number | null): void {
   mkdirSync(path, { mode: 0o700, recursive: true });
   if (uid !== null) giveTo(path, uid);
 }
 
-function createBelow(base: string, path: Components, uid: number | null) {
+function createReplayFile(base: string, path: Components, uid: number | null) {
   const root = openBelow(base);
   try {
     root.makeFolder(joinComponents(...path.slice(0, -1).map(parseName)), uid);
     return root.create(path);
   } catch (error) {
-    if (!isInTheWay(error)) throw error;
+    if (!isPathConflict(error)) throw error;
     throw new WorkcrateError(
       'unsupported',
       `Two inputs of the crate want the same place: ${JSON.stringify(path.join('/').slice(0, 200))} is one of them.`,
@@ -249,24 +263,25 @@ function createBelow(base: string, path: Components, uid: number | null) {
 }
 
 /** Whether a file is where a folder has to be, or anything where the file has to be. */
-function isInTheWay(error: unknown): boolean {
+function isPathConflict(error: unknown): boolean {
   if (isWorkcrateError(error, 'path_refused')) return error.details['kind'] === 'not_folder';
   return isWorkcrateError(error, 'already_exists') || isWorkcrateError(error, 'path_not_found');
 }
 
 /** Writes a file that the run is given, and gives its size. Its folders are made, and all of it belongs to the run. */
-export async function giveFile(
+export async function writeReplayInput(
   { uid, workspace, artifacts }: Workspace,
   name: string,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<number> {
   const isArtifact = name.startsWith('/artifacts/');
-  const base = isArtifact ? artifacts : join(workspace, folderName);
+  const base = isArtifact ? artifacts : join(workspace, replayFolderName);
   const path = parsePath(isArtifact ? name.slice('/artifacts/'.length) : name);
-  using file = createBelow(base, path, uid);
+  using file = createReplayFile(base, path, uid);
   let size = 0;
   for await (const chunk of bytes) {
-    for (let done = 0; done < chunk.length;) done += (await writeBytes(file.fd, chunk, done)).bytesWritten;
+    for (let done = 0; done < chunk.length;)
+      done += (await writeReplayBytes(file.fd, chunk, done)).bytesWritten;
     size += chunk.length;
   }
   if (uid !== null) fchownSync(file.fd, uid, uid);
@@ -274,16 +289,19 @@ export async function giveFile(
 }
 
 /** The folder of the run and /artifacts, as every run's are compared. */
-async function look({ workspace, artifacts }: Workspace) {
+async function snapshotReplayFolders({ workspace, artifacts }: Workspace) {
   return {
     working: await snapshot(workspace, parseName('replay')),
     artifacts: await snapshot(artifacts, here),
   };
 }
 
-type Look = Awaited<ReturnType<typeof look>>;
+type ReplaySnapshot = Awaited<ReturnType<typeof snapshotReplayFolders>>;
 
-function differences(before: Look, after: Look): { names: string[]; complete: boolean } {
+function diffReplaySnapshots(
+  before: ReplaySnapshot,
+  after: ReplaySnapshot,
+): { names: string[]; complete: boolean } {
   const working = difference(before.working, after.working);
   const artifacts = difference(before.artifacts, after.artifacts);
   const isAll = ({ complete, omitted }: FolderChanges): boolean =>
@@ -299,15 +317,15 @@ function differences(before: Look, after: Look): { names: string[]; complete: bo
 }
 
 /** Files that no crate could hold, such as links and hidden ones, are no results. */
-async function hashes(
+async function hashReplayResults(
   place: Workspace,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const name of names) {
-    const file = placeFile(place, replayFolder, name);
-    const measured = file && (await measure(file, signal));
+    const file = locateWorkspaceFile(place, replayWorkingDir, name);
+    const measured = file && (await measureWorkspaceFile(file, signal));
     if (measured !== null && typeof measured !== 'string') found.set(name, measured.sha256);
   }
   return found;

@@ -1,9 +1,9 @@
 import type { Execution } from '../../executions/executions.ts';
-import { entity, type GraphEntity } from './entities.ts';
-import type { RunLimit, Runtime } from './packed.ts';
+import { createGraphEntity, type GraphEntity } from './entities.ts';
+import type { RunLimit, RuntimeVersion } from './packed.ts';
 
 /** How a run ended, in a few words. */
-export function outcomeOf({ reason, exitCode, signal }: Execution): string {
+export function describeRunOutcome({ reason, exitCode, signal }: Execution): string {
   switch (reason) {
     case 'exit':
       return `exit code ${exitCode}`;
@@ -25,22 +25,22 @@ export function outcomeOf({ reason, exitCode, signal }: Execution): string {
 }
 
 /** `Node.js v26.1.0` by its parts: versions are compared by machines, which want them bare. */
-export function runtimeOf({ limits }: Execution): Runtime | null {
+export function parseRunRuntime({ limits }: Execution): RuntimeVersion | null {
   const [, name, version] = /^(.+) v?(\d\S*)$/.exec(limits.runtime ?? '') ?? [];
   return name === undefined || version === undefined ? null : { name, version };
 }
 
 /** Enough for the message that stands last in a traceback. */
-const mostError = 2000;
+const maxRunErrorLength = 2000;
 
-export function errorOf(execution: Execution): string | null {
+export function describeRunError(execution: Execution): string | null {
   if (execution.succeeded) return null;
-  const said = execution.stderr.trim().slice(-mostError).toWellFormed();
-  return said === '' ? outcomeOf(execution) : `${outcomeOf(execution)}\n${said}`;
+  const said = execution.stderr.trim().slice(-maxRunErrorLength).toWellFormed();
+  return said === '' ? describeRunOutcome(execution) : `${describeRunOutcome(execution)}\n${said}`;
 }
 
 /** The bounds that held. What the sandbox could not hold is not told as if it had. */
-export function limitsOf({ limits }: Execution): RunLimit[] {
+export function listRunLimits({ limits }: Execution): RunLimit[] {
   const held = (claim: string, name: string, value: number | string, unit: string | null): RunLimit[] =>
     limits.unenforced.includes(claim) ? [] : [{ name, value, unit }];
   return [
@@ -53,48 +53,49 @@ export function limitsOf({ limits }: Execution): RunLimit[] {
   ];
 }
 
-type Licence = GraphEntity & { readonly name: string };
+type LicenceEntity = GraphEntity & { readonly name: string };
 
-const unstated = {
+const unstatedLicence = {
   name: 'No licence stated',
   description:
     'Nobody has stated under which terms this may be used. All rights are with its authors: ask them first.',
 };
 
 /** Identifiers without a digit that are met often; any with one, such as `CC-BY-4.0`, is told by its form. */
-const plainNames = new Set(['MIT', 'ISC', 'Unlicense', 'Zlib', 'WTFPL', 'X11']);
-const identifier = /^(?=.*\d)[A-Za-z0-9][A-Za-z0-9.+-]{2,60}$/;
+const knownSpdxIds = new Set(['MIT', 'ISC', 'Unlicense', 'Zlib', 'WTFPL', 'X11']);
+const spdxIdPattern = /^(?=.*\d)[A-Za-z0-9][A-Za-z0-9.+-]{2,60}$/;
 
 /** The licence as an entity: RO-Crate demands one, with a name and what it says. */
-export function licenceEntity(license: string | null): Licence {
-  if (license === null) return named('#license', 'CreativeWork', unstated);
-  const url = webAddress(license);
-  if (url !== null) return named(url, 'CreativeWork', { name: license, description: `See ${license}`, url });
-  if (plainNames.has(license) || identifier.test(license)) return spdx(license);
-  return named('#license', 'CreativeWork', { name: firstLine(license), description: license });
+export function createLicenceEntity(license: string | null): LicenceEntity {
+  if (license === null) return createNamedEntity('#license', 'CreativeWork', unstatedLicence);
+  const url = parseWebUrl(license);
+  if (url !== null)
+    return createNamedEntity(url, 'CreativeWork', { name: license, description: `See ${license}`, url });
+  if (knownSpdxIds.has(license) || spdxIdPattern.test(license)) return createSpdxEntity(license);
+  return createNamedEntity('#license', 'CreativeWork', { name: getFirstLine(license), description: license });
 }
 
-function spdx(license: string): Licence {
+function createSpdxEntity(license: string): LicenceEntity {
   const url = `https://spdx.org/licenses/${license}`;
   const description = `The licence ${license} of the SPDX list; its text is at ${url}`;
-  return named(url, 'CreativeWork', { name: license, description, url, identifier: license });
+  return createNamedEntity(url, 'CreativeWork', { name: license, description, url, identifier: license });
 }
 
-function named(
+function createNamedEntity(
   id: string,
   type: string,
   properties: Readonly<Record<string, string>> & { name: string },
-): Licence {
-  return entity(id, type, properties) as Licence;
+): LicenceEntity {
+  return createGraphEntity(id, type, properties) as LicenceEntity;
 }
 
-function webAddress(text: string): string | null {
+function parseWebUrl(text: string): string | null {
   if (!/^https?:\/\/\S+$/i.test(text) || !URL.canParse(text)) return null;
   // A URL may hold some marks that an IRI may not.
   return new URL(text).href.replace(/[\\^`{|}]/g, encodeURIComponent);
 }
 
-function firstLine(text: string): string {
+function getFirstLine(text: string): string {
   const [line = ''] = text.trim().split('\n');
   return line.length > 100 ? `${line.slice(0, 99).toWellFormed()}…` : line;
 }

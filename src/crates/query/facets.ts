@@ -1,15 +1,19 @@
 import type { ReadCrate } from '../crate.ts';
-import { folded } from '../text/words.ts';
+import { foldCaseAndAccents } from '../text/words.ts';
 
 /** What crates can be filtered and counted by; the order is part of the index. */
 export const facets = [
-  { name: 'type', description: 'types of the entities in it, such as ComputationalWorkflow', fits: equal },
-  { name: 'license', description: 'its licence: part of its URL or name', fits: part },
-  { name: 'year', description: 'when it was published: 2021, or 2019..2023', fits: inYears },
-  { name: 'profile', description: 'profiles that it conforms to: part of the URL', fits: part },
-  { name: 'source', description: 'where it was found: part of the URL', fits: part },
-  { name: 'kind', description: 'zip, folder or detached', fits: equal },
-  { name: 'spec', description: 'version of RO-Crate', fits: equal },
+  {
+    name: 'type',
+    description: 'types of the entities in it, such as ComputationalWorkflow',
+    fits: equalsFolded,
+  },
+  { name: 'license', description: 'its licence: part of its URL or name', fits: includesFolded },
+  { name: 'year', description: 'when it was published: 2021, or 2019..2023', fits: isInYearRange },
+  { name: 'profile', description: 'profiles that it conforms to: part of the URL', fits: includesFolded },
+  { name: 'source', description: 'where it was found: part of the URL', fits: includesFolded },
+  { name: 'kind', description: 'zip, folder or detached', fits: equalsFolded },
+  { name: 'spec', description: 'version of RO-Crate', fits: equalsFolded },
 ] as const;
 
 export type FacetName = (typeof facets)[number]['name'];
@@ -20,7 +24,7 @@ export interface FacetValues {
   readonly also: readonly string[];
 }
 
-const otherNames: Readonly<Record<string, FacetName>> = {
+const facetAliases: Readonly<Record<string, FacetName>> = {
   types: 'type',
   licence: 'license',
   published: 'year',
@@ -29,54 +33,55 @@ const otherNames: Readonly<Record<string, FacetName>> = {
 };
 
 /** The place of a facet in the list, or -1. */
-export function facetNumber(name: string): number {
+export function findFacetNumber(name: string): number {
   const lower = name.toLowerCase();
-  const own = Object.hasOwn(otherNames, lower) ? otherNames[lower] : lower;
+  const own = Object.hasOwn(facetAliases, lower) ? facetAliases[lower] : lower;
   return facets.findIndex((facet) => facet.name === own);
 }
 
 /** In the order of the facets. */
-export function facetsOf({ place, metadata }: ReadCrate): FacetValues[] {
+export function extractFacetValues({ place, metadata }: ReadCrate): FacetValues[] {
   const types = new Set(metadata.entities.flatMap((entity) => entity.types));
   const { license, year, spec } = metadata;
-  const licenses = licensesOf(license);
+  const licenses = listLicenseFacetValues(license);
   return [
-    plain([...types].toSorted()),
+    toFacetValues([...types].toSorted()),
     { values: licenses.slice(0, 1), also: licenses.slice(1) },
-    plain(year === null ? [] : [String(year)]),
-    plain([...new Set(metadata.profiles)].toSorted()),
-    plain([place.source]),
-    plain([place.kind]),
-    plain(spec === null ? [] : [spec]),
+    toFacetValues(year === null ? [] : [String(year)]),
+    toFacetValues([...new Set(metadata.profiles)].toSorted()),
+    toFacetValues([place.source]),
+    toFacetValues([place.kind]),
+    toFacetValues(spec === null ? [] : [spec]),
   ];
 }
 
 /** An address says most; an id such as `#license`, which means something within its crate alone, says nothing. */
-function licensesOf(license: ReadCrate['metadata']['license']): string[] {
+function listLicenseFacetValues(license: ReadCrate['metadata']['license']): string[] {
   if (license === null) return [];
   const { id, name } = license;
   const isAddress = id !== null && /^[a-z][a-z0-9+.-]*:/i.test(id);
   return (isAddress ? [id, name] : [name, id]).filter((text) => text !== null);
 }
 
-const plain = (values: string[]): FacetValues => ({ values, also: [] });
+const toFacetValues = (values: string[]): FacetValues => ({ values, also: [] });
 
-function equal(value: string, wanted: string): boolean {
-  return folded(value) === folded(wanted.trim());
+function equalsFolded(value: string, wanted: string): boolean {
+  return foldCaseAndAccents(value) === foldCaseAndAccents(wanted.trim());
 }
 
-function part(value: string, wanted: string): boolean {
-  return folded(value).includes(folded(wanted.trim()));
+function includesFolded(value: string, wanted: string): boolean {
+  return foldCaseAndAccents(value).includes(foldCaseAndAccents(wanted.trim()));
 }
 
-const yearRange = /^\s*(\d{1,4})?\s*\.\.\s*(\d{1,4})?\s*$/;
+const yearRangePattern = /^\s*(\d{1,4})?\s*\.\.\s*(\d{1,4})?\s*$/;
 
-function inYears(value: string, wanted: string): boolean {
-  const range = yearRange.exec(wanted);
+function isInYearRange(value: string, wanted: string): boolean {
+  const range = yearRangePattern.exec(wanted);
   if (range === null) return value === wanted.trim();
   const [, from = '0', to = '9999'] = range;
   return Number(value) >= Number(from) && Number(value) <= Number(to);
 }
 
 /** Whether a filter by year is one that can be understood. */
-export const isYears = (wanted: string): boolean => yearRange.test(wanted) || /^\s*\d{1,4}\s*$/.test(wanted);
+export const isYearFilter = (wanted: string): boolean =>
+  yearRangePattern.test(wanted) || /^\s*\d{1,4}\s*$/.test(wanted);

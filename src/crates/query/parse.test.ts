@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { parseQuery } from './parse.ts';
+import { parseSearchQuery } from './parse.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
 const word = (stem: string, field: number | null = null) => ({ kind: 'word', stem, field });
 
 describe('query', () => {
   test('words, phrases, prefixes, fields, exclusions and filters are told apart', () => {
-    const query = parseQuery(
+    const query = parseSearchQuery(
       'deep "salt water" ocean* title:fjords author:"Jane Doe" -river year:2019..2021 file:plot.py',
     );
     assert.deepEqual(query.wanted, [word('deep'), { kind: 'prefix', prefix: 'ocean', field: null }]);
@@ -24,7 +24,7 @@ describe('query', () => {
   });
 
   test('Type.property:value is a condition on entities, an address or a sentence is not', () => {
-    const [condition] = parseQuery('Person.affiliation.name:"University of Oslo"').entities;
+    const [condition] = parseSearchQuery('Person.affiliation.name:"University of Oslo"').entities;
     assert.deepEqual(condition, {
       type: 'Person',
       path: ['affiliation', 'name'],
@@ -33,16 +33,16 @@ describe('query', () => {
       negated: false,
     });
     for (const text of ['https://example.org/a.b:c', 'see Fig.2:left', 'note: this', 'e.g.:x'])
-      assert.deepEqual(parseQuery(text).entities, [], text);
+      assert.deepEqual(parseSearchQuery(text).entities, [], text);
   });
 
   test('AND and OR say what holds anyway, NOT is a minus, and a word counts once', () => {
-    assert.deepEqual(parseQuery('fish AND fish OR fishes').wanted, [word('fish')]);
-    assert.deepEqual(parseQuery('fish NOT salt water').excluded, [word('salt')]);
+    assert.deepEqual(parseSearchQuery('fish AND fish OR fishes').wanted, [word('fish')]);
+    assert.deepEqual(parseSearchQuery('fish NOT salt water').excluded, [word('salt')]);
   });
 
   test('too many words are cut, and that is said', () => {
-    const many = parseQuery(Array.from({ length: 500 }, (_, at) => `w${at}`).join(' '));
+    const many = parseSearchQuery(Array.from({ length: 500 }, (_, at) => `w${at}`).join(' '));
     assert.equal(many.wanted.length, 32);
     assert.match(many.notes.join(), /first 32 words/);
     assert.equal(many.text.split(' ').length, 256, 'by meaning too');
@@ -50,23 +50,23 @@ describe('query', () => {
 
   test('of conditions on entities the first four count, and that is said; as filters more are refused', () => {
     const conditions = Array.from({ length: 9 }, (_, at) => `-*.author.name:w${at}`);
-    const { entities, notes } = parseQuery(conditions.join(' '));
+    const { entities, notes } = parseSearchQuery(conditions.join(' '));
     assert.deepEqual(
       entities.map(({ value }) => value),
       ['w0', 'w1', 'w2', 'w3'],
     );
     assert.match(notes.join(), /Only the first 4 conditions such as Person\.name/);
     const paths = 'abcde'.split('').map((name) => [`Person.${name}`, 'x'] as const);
-    assert.equal(parseQuery('', paths.slice(1)).entities.length, 4);
-    assert.throws(() => parseQuery('', paths), { code: 'invalid_input' });
+    assert.equal(parseSearchQuery('', paths.slice(1)).entities.length, 4);
+    assert.throws(() => parseSearchQuery('', paths), { code: 'invalid_input' });
   });
 
   test('paths and filters are bounded', () => {
     const path = (steps: number) => `*${'.a'.repeat(steps)}:x`;
-    assert.equal(parseQuery(path(10)).entities.length, 1);
-    assert.deepEqual(parseQuery(path(11)).entities, []);
+    assert.equal(parseSearchQuery(path(10)).entities.length, 1);
+    assert.deepEqual(parseSearchQuery(path(11)).entities, []);
     for (const value of ['w'.repeat(10_001), 'a b '.repeat(2_000_000), 'word '.repeat(33)])
-      assert.throws(() => parseQuery('', [['title', value]]), { code: 'invalid_input' });
+      assert.throws(() => parseSearchQuery('', [['title', value]]), { code: 'invalid_input' });
   });
 
   test('no text is an error, and the parts of a query are bounded', () => {
@@ -96,7 +96,7 @@ describe('query', () => {
           nasty.map((parts) => parts.join('')),
         ),
         (text) => {
-          const { wanted, required, excluded, filters, entities } = parseQuery(text);
+          const { wanted, required, excluded, filters, entities } = parseSearchQuery(text);
           assert.ok([wanted, required, excluded, filters, entities].flat().length <= 32);
           assert.ok(entities.length <= 4);
         },

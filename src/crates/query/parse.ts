@@ -1,50 +1,53 @@
 import { WorkcrateError } from '../../errors.ts';
-import { folded, wordsOf } from '../text/words.ts';
-import { facetNumber, facets, isYears } from './facets.ts';
-import { fieldNumber, textFields } from './text-fields.ts';
+import { foldCaseAndAccents, tokenizeWords } from '../text/words.ts';
+import { findFacetNumber, facets, isYearFilter } from './facets.ts';
+import { findTextFieldNumber, textFields } from './text-fields.ts';
 
-const mostCharacters = 10_000;
+const maxQueryLength = 10_000;
 /** Of those that the search by meaning goes by: an abstract may be asked for as it is. */
-const mostWords = 256;
+const maxSemanticQueryWords = 256;
 
 /** A minus, a name and a colon, then a text in quotes, which may lack the last one, or anything without space. */
-const token = /(-)?(?:([\p{L}*][\p{L}\p{N}_.@:/-]*?):(?=[^\s:/]))?(?:"([^"]*)"?|([^\s"]+))/gu;
+const queryTokenPattern = /(-)?(?:([\p{L}*][\p{L}\p{N}_.@:/-]*?):(?=[^\s:/]))?(?:"([^"]*)"?|([^\s"]+))/gu;
 
-interface Token {
+interface QueryToken {
   readonly negated: boolean;
   readonly name: string | null;
   readonly phrase: string | null;
   readonly text: string;
 }
 
-interface Parsed {
-  readonly wanted: Clause[];
-  readonly required: Clause[];
-  readonly excluded: Clause[];
-  readonly filters: Filter[];
+interface QueryDraft {
+  readonly wanted: QueryClause[];
+  readonly required: QueryClause[];
+  readonly excluded: QueryClause[];
+  readonly filters: FacetFilter[];
   readonly entities: EntityCondition[];
   readonly texts: string[];
   readonly notes: Set<string>;
 }
 
 /** Understands a query. No text is wrong: what has no meaning is taken as words, and `notes` say so. */
-export function parseQuery(text: string, fieldFilters: Iterable<readonly [string, string]> = []): Query {
-  const parsed: Parsed = {
+export function parseSearchQuery(
+  text: string,
+  fieldFilters: Iterable<readonly [string, string]> = [],
+): SearchQuery {
+  const parsed: QueryDraft = {
     wanted: [],
     excluded: [],
     texts: [],
     notes: new Set(),
-    ...parseFilters(fieldFilters),
+    ...parseFieldFilters(fieldFilters),
   };
-  if (text.length > mostCharacters)
-    parsed.notes.add(`Only the first ${mostCharacters} characters were looked at.`);
-  for (const each of tokensOf(text.slice(0, mostCharacters))) understand(parsed, each);
-  return bounded(parsed);
+  if (text.length > maxQueryLength)
+    parsed.notes.add(`Only the first ${maxQueryLength} characters were looked at.`);
+  for (const each of tokenizeQuery(text.slice(0, maxQueryLength))) addQueryToken(parsed, each);
+  return limitQuery(parsed);
 }
 
-function* tokensOf(text: string): Generator<Token> {
+function* tokenizeQuery(text: string): Generator<QueryToken> {
   let isNot = false;
-  for (const [, minus, name, phrase, rest] of text.matchAll(token)) {
+  for (const [, minus, name, phrase, rest] of text.matchAll(queryTokenPattern)) {
     if (rest === 'AND' || rest === 'OR') continue;
     if (rest === 'NOT') {
       isNot = true;
@@ -56,34 +59,39 @@ function* tokensOf(text: string): Generator<Token> {
   }
 }
 
-function understand(parsed: Parsed, { negated, name, phrase, text }: Token): void {
-  const facet = name === null ? -1 : facetNumber(name);
-  const field = name === null ? -1 : fieldNumber(name);
-  const entity = name === null ? null : entityCondition(name, text, negated);
+function addQueryToken(parsed: QueryDraft, { negated, name, phrase, text }: QueryToken): void {
+  const facet = name === null ? -1 : findFacetNumber(name);
+  const field = name === null ? -1 : findTextFieldNumber(name);
+  const entity = name === null ? null : parseEntityCondition(name, text, negated);
   if (entity !== null) parsed.entities.push(entity);
-  else if (facet >= 0 && text.trim() !== '' && (facet !== yearFacet || isYears(text)))
+  else if (facet >= 0 && text.trim() !== '' && (facet !== yearFacetNumber || isYearFilter(text)))
     parsed.filters.push({ facet, wanted: text, negated });
-  else if (field >= 0) inField(parsed, field, text, negated);
+  else if (field >= 0) addFieldClauses(parsed, field, text, negated);
   else {
     if (name !== null && facet < 0)
       parsed.notes.add(`There is no field ${JSON.stringify(name)}: its words were looked for.`);
     if (facet >= 0) parsed.notes.add(`${JSON.stringify(text)} is no year: its words were looked for.`);
-    anywhere(parsed, name === null ? text : `${name} ${text}`, phrase !== null && name === null, negated);
+    addAnyFieldClauses(
+      parsed,
+      name === null ? text : `${name} ${text}`,
+      phrase !== null && name === null,
+      negated,
+    );
   }
 }
 
 /** Whoever names a field means it. */
-function inField(parsed: Parsed, field: number, text: string, negated: boolean): void {
+function addFieldClauses(parsed: QueryDraft, field: number, text: string, negated: boolean): void {
   const isPrefix = text.endsWith('*');
-  const phrase = isPrefix ? null : phraseClause(text, field);
-  const clauses = phrase === null ? wordClauses(text, field) : [phrase];
+  const phrase = isPrefix ? null : toPhraseClause(text, field);
+  const clauses = phrase === null ? toWordClauses(text, field) : [phrase];
   (negated ? parsed.excluded : parsed.required).push(...clauses);
   if (!negated) parsed.texts.push(text);
 }
 
-function anywhere(parsed: Parsed, text: string, isPhrase: boolean, negated: boolean): void {
-  const phrase = isPhrase || (negated && !text.endsWith('*')) ? phraseClause(text, null) : null;
-  const clauses = phrase === null ? wordClauses(text, null) : [phrase];
+function addAnyFieldClauses(parsed: QueryDraft, text: string, isPhrase: boolean, negated: boolean): void {
+  const phrase = isPhrase || (negated && !text.endsWith('*')) ? toPhraseClause(text, null) : null;
+  const clauses = phrase === null ? toWordClauses(text, null) : [phrase];
   if (negated) parsed.excluded.push(...clauses);
   else {
     (isPhrase ? parsed.required : parsed.wanted).push(...clauses);
@@ -91,8 +99,8 @@ function anywhere(parsed: Parsed, text: string, isPhrase: boolean, negated: bool
   }
 }
 
-function bounded({ texts, notes, ...parsed }: Parsed): Query {
-  let left = mostClauses;
+function limitQuery({ texts, notes, ...parsed }: QueryDraft): SearchQuery {
+  let left = maxQueryClauses;
   let isCut = false;
   const take = <T>(all: readonly T[]): T[] => {
     const some = all.slice(0, left);
@@ -100,62 +108,62 @@ function bounded({ texts, notes, ...parsed }: Parsed): Query {
     isCut ||= some.length < all.length;
     return some;
   };
-  const few = parsed.entities.slice(0, mostEntityConditions);
+  const few = parsed.entities.slice(0, maxEntityConditions);
   if (few.length < parsed.entities.length)
-    notes.add(`Only the first ${mostEntityConditions} conditions such as Person.name:Jane were looked at.`);
+    notes.add(`Only the first ${maxEntityConditions} conditions such as Person.name:Jane were looked at.`);
   const [filters, entities] = [take(parsed.filters), take(few)];
-  const [required, excluded] = [take(withoutRepeats(parsed.required)), take(withoutRepeats(parsed.excluded))];
-  const wanted = take(withoutRepeats(parsed.wanted));
-  if (isCut) notes.add(`Only the first ${mostClauses} words and conditions were looked at.`);
-  const text = firstWords(texts.join(' '));
+  const [required, excluded] = [take(dedupeClauses(parsed.required)), take(dedupeClauses(parsed.excluded))];
+  const wanted = take(dedupeClauses(parsed.wanted));
+  if (isCut) notes.add(`Only the first ${maxQueryClauses} words and conditions were looked at.`);
+  const text = truncateToWords(texts.join(' '));
   return { wanted, required, excluded, filters, entities, text, notes: [...notes] };
 }
 
-function firstWords(text: string): string {
-  const [last] = wordsOf(text).drop(mostWords - 1);
+function truncateToWords(text: string): string {
+  const [last] = tokenizeWords(text).drop(maxSemanticQueryWords - 1);
   return last === undefined ? text : text.slice(0, last.end);
 }
 
 /** Every word of a text on its own; one that ends in `*` stands for all that begin with it. */
-function wordClauses(text: string, field: number | null): Clause[] {
-  const words = [...wordsOf(text)];
+function toWordClauses(text: string, field: number | null): QueryClause[] {
+  const words = [...tokenizeWords(text)];
   return words.map((word, at) => {
-    const prefix = folded(word.form);
+    const prefix = foldCaseAndAccents(word.form);
     const isPrefix =
       text[word.end] === '*' &&
-      prefix.length >= leastPrefix &&
+      prefix.length >= minPrefixLength &&
       (words[at + 1]?.start ?? word.end) >= word.end;
     return isPrefix ? { kind: 'prefix', prefix, field } : { kind: 'word', stem: word.stem, field };
   });
 }
 
 /** Shorter, and half of all words would begin with it. */
-const leastPrefix = 2;
+const minPrefixLength = 2;
 
 /** All words of a text, one after the other; null where there is none. */
-function phraseClause(text: string, field: number | null): Clause | null {
-  const stems = Array.from(wordsOf(text), ({ stem }) => stem).slice(0, mostInPhrase);
+function toPhraseClause(text: string, field: number | null): QueryClause | null {
+  const stems = Array.from(tokenizeWords(text), ({ stem }) => stem).slice(0, maxPhraseWords);
   if (stems.length === 0) return null;
   return stems.length === 1 ? { kind: 'word', stem: stems[0]!, field } : { kind: 'phrase', stems, field };
 }
 
-const mostInPhrase = 32;
+const maxPhraseWords = 32;
 
-const keyOf = (clause: Clause): string => JSON.stringify(clause);
+const toClauseKey = (clause: QueryClause): string => JSON.stringify(clause);
 
 /** Each once, in the order in which they came. */
-function withoutRepeats(clauses: readonly Clause[]): Clause[] {
-  return [...new Map(clauses.map((clause) => [keyOf(clause), clause])).values()];
+function dedupeClauses(clauses: readonly QueryClause[]): QueryClause[] {
+  return [...new Map(clauses.map((clause) => [toClauseKey(clause), clause])).values()];
 }
 
 /** Something that a document has to hold, or had better hold. `field` is the number of a text field, or null for any. */
-export type Clause =
+export type QueryClause =
   | { readonly kind: 'word'; readonly stem: string; readonly field: number | null }
   | { readonly kind: 'phrase'; readonly stems: readonly string[]; readonly field: number | null }
   | { readonly kind: 'prefix'; readonly prefix: string; readonly field: number | null };
 
 /** A facet, by its number, has to fit. */
-export interface Filter {
+export interface FacetFilter {
   readonly facet: number;
   readonly wanted: string;
   /** It must not fit. */
@@ -174,12 +182,12 @@ export interface EntityCondition {
 }
 
 /** What was asked for, understood. */
-export interface Query {
+export interface SearchQuery {
   /** Documents with all of them come first. */
-  readonly wanted: readonly Clause[];
-  readonly required: readonly Clause[];
-  readonly excluded: readonly Clause[];
-  readonly filters: readonly Filter[];
+  readonly wanted: readonly QueryClause[];
+  readonly required: readonly QueryClause[];
+  readonly excluded: readonly QueryClause[];
+  readonly filters: readonly FacetFilter[];
   readonly entities: readonly EntityCondition[];
   /** What was asked for in words, without fields and filters: for the search by meaning. */
   readonly text: string;
@@ -188,73 +196,80 @@ export interface Query {
 }
 
 /** Each of them may have to follow references through all crates. */
-const mostEntityConditions = 4;
+const maxEntityConditions = 4;
 /** Of words, phrases and filters together. */
-const mostClauses = 32;
+const maxQueryClauses = 32;
 /** Of a path. */
-export const mostSteps = 10;
-const mostFilterCharacters = 10_000;
+export const maxEntityPathSteps = 10;
+const maxFilterLength = 10_000;
 
-const yearFacet = facetNumber('year');
+const yearFacetNumber = findFacetNumber('year');
 
 /** Begins with a capital, as types do, so that a sentence with a colon is not taken for one. */
-const entityName = /^(?:\*|[A-Z][\w-]*)(?:\.[a-z@][\w:@/-]*)+$/;
+const entityPathPattern = /^(?:\*|[A-Z][\w-]*)(?:\.[a-z@][\w:@/-]*)+$/;
 
 /** `Person.affiliation.name` and what its value has to hold; null where it is no such thing. */
-function entityCondition(name: string, value: string, negated: boolean): EntityCondition | null {
-  if (!entityName.test(name) || value.trim() === '') return null;
+function parseEntityCondition(name: string, value: string, negated: boolean): EntityCondition | null {
+  if (!entityPathPattern.test(name) || value.trim() === '') return null;
   const [type, ...path] = name.split('.');
-  if (path.length > mostSteps) return null;
+  if (path.length > maxEntityPathSteps) return null;
   return { type: type!, path, value, exact: false, negated };
 }
 
 /** What `field_filters` ask for. Unlike a query these are written by name, so that a wrong one is an error. */
 export interface FieldFilters {
-  readonly required: Clause[];
-  readonly filters: Filter[];
+  readonly required: QueryClause[];
+  readonly filters: FacetFilter[];
   readonly entities: EntityCondition[];
 }
 
-export function parseFilters(pairs: Iterable<readonly [string, string]>): FieldFilters {
+export function parseFieldFilters(pairs: Iterable<readonly [string, string]>): FieldFilters {
   const parsed: FieldFilters = { required: [], filters: [], entities: [] };
   for (const [name, value] of pairs) {
     if (value.trim() === '')
-      throw invalid(`The filter ${quoted(name)} is empty. Leave it out, or say what it is to hold.`);
-    if (value.length > mostFilterCharacters)
-      throw invalid(`The filter ${quoted(name)} is longer than ${mostFilterCharacters} characters.`);
-    const facet = facetNumber(name);
-    const entity = entityCondition(name, value, false);
-    if (facet >= 0) parsed.filters.push(facetFilter(facet, value));
-    else if (fieldNumber(name) >= 0) parsed.required.push(...textFilter(name, value));
+      throw invalidFilterError(
+        `The filter ${quoteQueryText(name)} is empty. Leave it out, or say what it is to hold.`,
+      );
+    if (value.length > maxFilterLength)
+      throw invalidFilterError(
+        `The filter ${quoteQueryText(name)} is longer than ${maxFilterLength} characters.`,
+      );
+    const facet = findFacetNumber(name);
+    const entity = parseEntityCondition(name, value, false);
+    if (facet >= 0) parsed.filters.push(toFacetFilter(facet, value));
+    else if (findTextFieldNumber(name) >= 0) parsed.required.push(...toTextFilterClauses(name, value));
     else if (entity !== null) parsed.entities.push(entity);
     else
-      throw invalid(
-        `There is no field ${quoted(name)} to filter by. There are ${allNames()}, and paths such as Person.name.`,
+      throw invalidFilterError(
+        `There is no field ${quoteQueryText(name)} to filter by. There are ${listFilterNames()}, and paths such as Person.name.`,
       );
   }
-  if (parsed.entities.length > mostEntityConditions)
-    throw invalid(`At most ${mostEntityConditions} filters may be paths such as Person.name.`);
-  if (parsed.required.length > mostClauses)
-    throw invalid(`The filters hold more than ${mostClauses} words. Leave some out.`);
+  if (parsed.entities.length > maxEntityConditions)
+    throw invalidFilterError(`At most ${maxEntityConditions} filters may be paths such as Person.name.`);
+  if (parsed.required.length > maxQueryClauses)
+    throw invalidFilterError(`The filters hold more than ${maxQueryClauses} words. Leave some out.`);
   return parsed;
 }
 
-function facetFilter(facet: number, wanted: string): Filter {
-  if (facet === yearFacet && !isYears(wanted))
-    throw invalid(`${quoted(wanted)} is no year. Write 2021, or 2019..2023, 2019.. or ..2023.`);
+function toFacetFilter(facet: number, wanted: string): FacetFilter {
+  if (facet === yearFacetNumber && !isYearFilter(wanted))
+    throw invalidFilterError(
+      `${quoteQueryText(wanted)} is no year. Write 2021, or 2019..2023, 2019.. or ..2023.`,
+    );
   return { facet, wanted, negated: false };
 }
 
 /** A text in quotes is a phrase, any other its words. */
-function textFilter(name: string, value: string): Clause[] {
-  const field = fieldNumber(name);
+function toTextFilterClauses(name: string, value: string): QueryClause[] {
+  const field = findTextFieldNumber(name);
   const inQuotes = /^\s*"(.*)"\s*$/s.exec(value);
-  const phrase = inQuotes === null ? null : phraseClause(inQuotes[1]!, field);
-  const clauses = phrase === null ? wordClauses(value, field) : [phrase];
-  if (clauses.length === 0) throw invalid(`The filter ${quoted(name)} holds no word to look for.`);
+  const phrase = inQuotes === null ? null : toPhraseClause(inQuotes[1]!, field);
+  const clauses = phrase === null ? toWordClauses(value, field) : [phrase];
+  if (clauses.length === 0)
+    throw invalidFilterError(`The filter ${quoteQueryText(name)} holds no word to look for.`);
   return clauses;
 }
 
-const allNames = (): string => [...textFields, ...facets].map(({ name }) => name).join(', ');
-const quoted = (text: string): string => JSON.stringify(text.slice(0, 100));
-const invalid = (message: string): WorkcrateError => new WorkcrateError('invalid_input', message);
+const listFilterNames = (): string => [...textFields, ...facets].map(({ name }) => name).join(', ');
+const quoteQueryText = (text: string): string => JSON.stringify(text.slice(0, 100));
+const invalidFilterError = (message: string): WorkcrateError => new WorkcrateError('invalid_input', message);

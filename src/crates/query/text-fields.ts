@@ -12,7 +12,7 @@ export const textFields = [
 export type TextField = (typeof textFields)[number]['name'];
 
 /** Other names that people use for them. */
-const otherNames: Readonly<Record<string, TextField>> = {
+const textFieldAliases: Readonly<Record<string, TextField>> = {
   name: 'title',
   authors: 'author',
   creator: 'author',
@@ -26,28 +26,28 @@ const otherNames: Readonly<Record<string, TextField>> = {
 };
 
 /** The place of a field in the list, or -1. */
-export function fieldNumber(name: string): number {
+export function findTextFieldNumber(name: string): number {
   const lower = name.toLowerCase();
-  const own = Object.hasOwn(otherNames, lower) ? otherNames[lower] : lower;
+  const own = Object.hasOwn(textFieldAliases, lower) ? textFieldAliases[lower] : lower;
   return textFields.findIndex((field) => field.name === own);
 }
 
 /** How much more of a word counts for less: BM25's k1. */
-export const saturation = 1.2;
+export const bm25Saturation = 1.2;
 
-const exactLengths = 32;
+const maxExactLength = 32;
 
 /** A length in one byte: exact while it is small, then in steps of a sixteenth or so. */
-export function lengthByte(length: number): number {
-  if (length < exactLengths) return length;
+export function encodeLengthByte(length: number): number {
+  if (length < maxExactLength) return length;
   const exponent = Math.floor(Math.log2(length));
   const step = Math.floor((length / 2 ** exponent - 1) * 16);
-  return Math.min(255, exactLengths + (exponent - 5) * 16 + step);
+  return Math.min(255, maxExactLength + (exponent - 5) * 16 + step);
 }
 
 /** The length that a byte stands for. */
-export const lengthOfByte: Float64Array = Float64Array.from({ length: 256 }, (_, byte) => {
-  if (byte < exactLengths) return byte;
-  const exponent = Math.floor((byte - exactLengths) / 16) + 5;
-  return 2 ** exponent * (1 + ((byte - exactLengths) % 16) / 16);
+export const lengthsByByte: Float64Array = Float64Array.from({ length: 256 }, (_, byte) => {
+  if (byte < maxExactLength) return byte;
+  const exponent = Math.floor((byte - maxExactLength) / 16) + 5;
+  return 2 ** exponent * (1 + ((byte - maxExactLength) % 16) / 16);
 });

@@ -1,4 +1,4 @@
-import { wordsOf } from '../text/words.ts';
+import { tokenizeWords } from '../text/words.ts';
 
 /** The words of a text by their stems, in the order in which they first come. */
 export interface Counted {
@@ -16,7 +16,7 @@ const mostCharacters = 200_000;
 export function countedIn(text: string): Counted {
   const counts = new Map<string, number>();
   let length = 0;
-  for (const { stem } of wordsOf(text.slice(0, mostCharacters))) {
+  for (const { stem } of tokenizeWords(text.slice(0, mostCharacters))) {
     const count = counts.get(stem);
     if (count === undefined && counts.size >= mostStems) continue;
     counts.set(stem, (count ?? 0) + 1);

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isWorkcrateError } from '../../errors.ts';
-import { parseAddress } from './address.ts';
+import { parseSourceAddress } from './address.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
 it('folders, buckets and containers are named by URL, a folder by its path too', () => {
-  assert.deepEqual(parseAddress('file:///data/my%20crates/'), {
+  assert.deepEqual(parseSourceAddress('file:///data/my%20crates/'), {
     kind: 'folder',
     directory: '/data/my crates',
   });
-  assert.deepEqual(parseAddress('/data/100%'), { kind: 'folder', directory: '/data/100%' });
-  assert.deepEqual(parseAddress('s3://bucket'), { kind: 's3', bucket: 'bucket', prefix: '' });
-  assert.deepEqual(parseAddress('s3://b.c-d/a b/100%/'), {
+  assert.deepEqual(parseSourceAddress('/data/100%'), { kind: 'folder', directory: '/data/100%' });
+  assert.deepEqual(parseSourceAddress('s3://bucket'), { kind: 's3', bucket: 'bucket', prefix: '' });
+  assert.deepEqual(parseSourceAddress('s3://b.c-d/a b/100%/'), {
     kind: 's3',
     bucket: 'b.c-d',
     prefix: 'a b/100%/',
   });
-  assert.deepEqual(parseAddress('azure://box/x'), { kind: 'azure', container: 'box', prefix: 'x/' });
+  assert.deepEqual(parseSourceAddress('azure://box/x'), { kind: 'azure', container: 'box', prefix: 'x/' });
   recordProof('B1:sources-by-url');
 });
 
@@ -39,7 +39,7 @@ it('an address that is malformed is refused with an example, and without what ma
   ];
   for (const text of wrong)
     assert.throws(
-      () => parseAddress(text),
+      () => parseSourceAddress(text),
       (error) =>
         isWorkcrateError(error, 'config_invalid') &&
         error.message.includes('s3://bucket/prefix') &&

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { recordProof } from '../../requirements.testing.ts';
 import type { TestSource } from '../../storage/source.contract.ts';
-import type { CratePlace } from '../crate.ts';
-import { ownerOfObject as packOwner } from '../pack/pack.ts';
-import { candidatesIn, everybodys } from './discover.ts';
+import type { CrateLocation } from '../crate.ts';
+import { parsePackedObjectOwner as packOwner } from '../pack/pack.ts';
+import { findCandidates, ownedByEverybody } from './discover.ts';
 import { fill, testFolder } from './folder-source.testing.ts';
-import { folderSource } from './folder-source.ts';
+import { createFolderSource } from './folder-source.ts';
 
-const found = ({ source }: TestSource, ownerOf = everybodys): Promise<CratePlace[]> =>
-  Array.fromAsync(candidatesIn({ source, ownerOf }));
+const found = ({ source }: TestSource, ownerOf = ownedByEverybody): Promise<CrateLocation[]> =>
+  Array.fromAsync(findCandidates({ source, ownerOf }));
 
 async function treeOf(...names: string[]) {
   const test = await testFolder();
@@ -86,7 +86,7 @@ it('an id is the same for the same source and place, and no other; a folder keep
   const before = await found(test);
   assert.equal(new Set(before.map(({ crateId }) => crateId)).size, 5);
   for (const { crateId } of before) assert.match(crateId, /^crate_[0-9a-f]{24}$/);
-  assert.deepEqual(await found({ ...test, source: folderSource(`${test.directory}/.`) }), before);
+  assert.deepEqual(await found({ ...test, source: createFolderSource(`${test.directory}/.`) }), before);
   await test.write('x/ro-crate-metadata.json', Buffer.from('{"a":1}'));
   const after = await found(test);
   assert.deepEqual(
@@ -130,7 +130,7 @@ it('packed crates below users/ are of that user alone', async () => {
 it('a source that vanishes while it is listed is told, and is no empty one', async () => {
   const test = await testFolder();
   fill(test, [...Array.from({ length: 1000 }, (_, at) => `a/${at}.zip`), 'b/x.zip']);
-  const walk = candidatesIn({ source: test.source, ownerOf: everybodys });
+  const walk = findCandidates({ source: test.source, ownerOf: ownedByEverybody });
   await walk.next();
   await rm(test.directory, { recursive: true });
   await assert.rejects(Array.fromAsync(walk), { code: 'source_unreachable' });
@@ -141,7 +141,7 @@ it('tells how much was looked at, and how much was passed over', async () => {
   await symlink('/etc', join(test.directory, 'etc'));
   const pages: unknown[] = [];
   await Array.fromAsync(
-    candidatesIn({ source: test.source, ownerOf: everybodys, looked: (page) => pages.push(page) }),
+    findCandidates({ source: test.source, ownerOf: ownedByEverybody, looked: (page) => pages.push(page) }),
   );
   assert.deepEqual(pages, [{ objects: 2, passedOver: 1 }]);
 });

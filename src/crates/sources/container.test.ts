@@ -6,7 +6,7 @@ import { recordProof } from '../../requirements.testing.ts';
 import type { Source } from '../../storage/source.ts';
 import { collectBytes } from '../../streams.ts';
 import { archive, type TestMember } from '../../zip/unzip-archive.testing.ts';
-import { openContainer, type CrateContainer, type CrateFile } from './container.ts';
+import { openCrateContainer, type CrateContainer, type CrateFile } from './container.ts';
 import { placeIn, testFolder } from './folder-source.testing.ts';
 
 const zips = join(import.meta.dirname, '../../../fixtures/crates/zips');
@@ -25,7 +25,7 @@ async function containerOf(objects: Record<string, Uint8Array>, name = Object.ke
   return {
     test,
     place,
-    container: await openContainer(test.source, place),
+    container: await openCrateContainer(test.source, place),
     async [Symbol.asyncDispose]() {
       await this.container[Symbol.asyncDispose]();
       await test[Symbol.asyncDispose]();
@@ -207,12 +207,12 @@ it('a crate that has changed, is gone, or is no zip is told as that', async () =
   const { test, place } = at;
   const file = (await at.container.find('ro-crate-metadata.json'))!;
   await test.write('x.zip', zipOf('ro-crate-metadata.json', 'more'));
-  await assert.rejects(openContainer(test.source, place), { code: 'crate_changed' });
+  await assert.rejects(openCrateContainer(test.source, place), { code: 'crate_changed' });
   await assert.rejects(textOf(at.container, file), { code: 'crate_changed' });
   await test.write('x.zip', Buffer.from('this is text, and not at all an archive'));
-  await assert.rejects(openContainer(test.source, await placeIn(test, 'x.zip')), { code: 'not_a_zip' });
+  await assert.rejects(openCrateContainer(test.source, await placeIn(test, 'x.zip')), { code: 'not_a_zip' });
   await test.remove('x.zip');
-  await assert.rejects(openContainer(test.source, place), { code: 'crate_gone' });
+  await assert.rejects(openCrateContainer(test.source, place), { code: 'crate_gone' });
 });
 
 it('a file of a folder that changes or goes between listing and reading is never read', async () => {
@@ -241,7 +241,7 @@ it('the directory of an archive is read once, until the archive changes', async 
   };
   const readsOf = async (): Promise<number> => {
     reads = 0;
-    await using _ = await openContainer(counting, await placeIn(test, 'x.zip'));
+    await using _ = await openCrateContainer(counting, await placeIn(test, 'x.zip'));
     return reads;
   };
   assert.ok((await readsOf()) > 0);

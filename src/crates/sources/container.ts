@@ -9,9 +9,9 @@ import {
   type SourcePage,
 } from '../../storage/source.ts';
 import { isShortPath } from '../../zip/unzip.ts';
-import type { CrateIssue, CratePlace } from '../crate.ts';
-import { folderOf } from './discover.ts';
-import { gathered, zipContainer } from './zip-container.ts';
+import type { CrateIssue, CrateLocation } from '../crate.ts';
+import { getFolderPrefix } from './discover.ts';
+import { collectMetadataBytes, createZipContainer } from './zip-container.ts';
 
 /** One file of a crate. */
 export interface CrateFile {
@@ -27,14 +27,14 @@ export interface CrateFile {
   readonly member: number | null;
 }
 
-export interface ReadingFile {
+export interface CrateFileReadOptions {
   /** A larger file is `too_large`. */
   readonly limit: number;
   readonly signal?: AbortSignal;
 }
 
 /** Where the bytes of a file stand as they are, in an object of the source. */
-export interface StoredFile {
+export interface StoredFileRange {
   readonly object: string;
   readonly stamp: string;
   readonly start: number;
@@ -59,55 +59,55 @@ export interface CrateContainer extends AsyncDisposable {
    * The bytes of a file, of which the last are given only once all have proved right. A chunk is good only until the
    * next one is asked for.
    */
-  read(file: CrateFile, options: ReadingFile): AsyncIterable<Uint8Array>;
+  read(file: CrateFile, options: CrateFileReadOptions): AsyncIterable<Uint8Array>;
   /** Null where its bytes are compressed, or cannot be had. */
-  stored(file: CrateFile, signal?: AbortSignal): Promise<StoredFile | null>;
+  stored(file: CrateFile, signal?: AbortSignal): Promise<StoredFileRange | null>;
   /** The bytes of the metadata; `metadata_invalid` where there is none. */
   metadata(limit: number, signal?: AbortSignal): Promise<Uint8Array>;
 }
 
 /** A crate whose files are objects of their own: a folder of them, or metadata that describe what is elsewhere. */
-function objectContainer(
+function createObjectContainer(
   source: Source,
   kind: 'folder' | 'detached',
   metadata: OpenSourceObject,
 ): CrateContainer {
   const { name, size } = metadata.object;
-  const folder = folderOf(name);
+  const folder = getFolderPrefix(name);
   let unsafe = 0;
 
   async function* files(signal?: AbortSignal): AsyncGenerator<CrateFile> {
     unsafe = 0;
-    if (kind === 'detached') return yield fileOf(metadata.object, folder);
-    for await (const object of objectsBelow(source, folder, signal)) {
+    if (kind === 'detached') return yield objectToCrateFile(metadata.object, folder);
+    for await (const object of listObjectsBelow(source, folder, signal)) {
       const path = object.name.slice(folder.length);
-      if (isHidden(path)) continue;
-      if (isSafe(path)) yield fileOf(object, folder);
+      if (isHiddenPath(path)) continue;
+      if (isSafeCratePath(path)) yield objectToCrateFile(object, folder);
       else unsafe++;
     }
   }
 
   async function find(path: string, signal?: AbortSignal): Promise<CrateFile | null> {
     const object = folder + path;
-    if (!isSourceName(path) || isHidden(path) || !isSafe(path)) return null;
+    if (!isSourceName(path) || isHiddenPath(path) || !isSafeCratePath(path)) return null;
     if (kind === 'detached' && object !== name) return null;
     const found = await source.stat(object, signal);
-    return found && fileOf(found, folder);
+    return found && objectToCrateFile(found, folder);
   }
 
-  async function* read(file: CrateFile, { limit, signal }: ReadingFile): AsyncGenerator<Uint8Array> {
-    if (file.size > limit) throw tooLarge(file, limit);
+  async function* read(file: CrateFile, { limit, signal }: CrateFileReadOptions): AsyncGenerator<Uint8Array> {
+    if (file.size > limit) throw crateFileTooLargeError(file, limit);
     const object = folder + file.path;
     await using open = await source.open(object, signal);
     if (open === null) throw crateGone(source.url, object);
-    if (!isSame(open.object, file)) throw crateChanged(source.url, object);
+    if (!isSameFileVersion(open.object, file)) throw crateChanged(source.url, object);
     yield* open.read(0, open.size, signal);
   }
 
-  async function stored(file: CrateFile, signal?: AbortSignal): Promise<StoredFile | null> {
+  async function stored(file: CrateFile, signal?: AbortSignal): Promise<StoredFileRange | null> {
     const found = await source.stat(folder + file.path, signal);
     if (found === null) throw crateGone(source.url, folder + file.path);
-    if (!isSame(found, file)) throw crateChanged(source.url, found.name);
+    if (!isSameFileVersion(found, file)) throw crateChanged(source.url, found.name);
     return { object: found.name, stamp: found.stamp, start: 0, end: found.size, crc32: null };
   }
 
@@ -122,12 +122,12 @@ function objectContainer(
     read,
     stored,
     // Read from what was opened, and so of the stamp that was asked for.
-    metadata: (limit, signal) => gathered(size, limit, metadata.read(0, size, signal)),
+    metadata: (limit, signal) => collectMetadataBytes(size, limit, metadata.read(0, size, signal)),
     [Symbol.asyncDispose]: () => metadata[Symbol.asyncDispose](),
   };
 }
 
-async function* objectsBelow(
+async function* listObjectsBelow(
   source: Source,
   prefix: string,
   signal?: AbortSignal,
@@ -143,7 +143,7 @@ async function* objectsBelow(
   }
 }
 
-const fileOf = ({ name, size, modified }: SourceObject, folder: string): CrateFile => ({
+const objectToCrateFile = ({ name, size, modified }: SourceObject, folder: string): CrateFile => ({
   path: name.slice(folder.length),
   size,
   compressedSize: size,
@@ -152,43 +152,45 @@ const fileOf = ({ name, size, modified }: SourceObject, folder: string): CrateFi
   member: null,
 });
 
-const isSame = (object: SourceObject, file: CrateFile): boolean =>
+const isSameFileVersion = (object: SourceObject, file: CrateFile): boolean =>
   object.size === file.size && object.modified === file.modified;
 
-const isHidden = (path: string): boolean => path.split('/').some((part) => part.startsWith('.'));
+const isHiddenPath = (path: string): boolean => path.split('/').some((part) => part.startsWith('.'));
 
 /** Names that are no paths elsewhere, or that a terminal would not show as they are. */
-const isSafe = (path: string): boolean =>
+const isSafeCratePath = (path: string): boolean =>
   // oxlint-disable-next-line no-control-regex
   isShortPath(path) && !/[\u0000-\u001f\u007f-\u009f\\]|^[a-z]:/i.test(path);
 
-const tooLarge = ({ path, size }: CrateFile, limit: number): WorkcrateError =>
+const crateFileTooLargeError = ({ path, size }: CrateFile, limit: number): WorkcrateError =>
   new WorkcrateError(
     'too_large',
     `${JSON.stringify(path)} has ${size} bytes, and the limit is ${limit}. Ask for a link to it instead.`,
   );
 
 /** Opens a crate, if it is still what it was: else `crate_changed`, or `crate_gone`. */
-export async function openContainer(
+export async function openCrateContainer(
   source: Source,
-  place: CratePlace,
+  place: CrateLocation,
   { signal }: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<CrateContainer> {
   const object = await source.open(place.object, signal);
   if (object === null) throw crateGone(source.url, place.object);
   try {
     if (object.object.stamp !== place.stamp) throw crateChanged(source.url, place.object);
-    return await opened(source, place, object, signal);
+    return await openContainerOfKind(source, place, object, signal);
   } catch (error) {
     await object[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-const opened = async (
+const openContainerOfKind = async (
   source: Source,
-  place: CratePlace,
+  place: CrateLocation,
   object: OpenSourceObject,
   signal: AbortSignal | undefined,
 ): Promise<CrateContainer> =>
-  place.kind === 'zip' ? zipContainer(source, object, signal) : objectContainer(source, place.kind, object);
+  place.kind === 'zip'
+    ? createZipContainer(source, object, signal)
+    : createObjectContainer(source, place.kind, object);

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { eventually } from '../../eventually.testing.ts';
 import { archive } from '../../zip/unzip-archive.testing.ts';
 import { testFolder } from './folder-source.testing.ts';
-import { createDirectories } from './zip-container.ts';
+import { createZipDirectoryCache } from './zip-container.ts';
 
 /** 1,000 bytes of names in each, some 1,200 in memory. */
 const names = Array.from({ length: 4 }, (_, at) => `${at}${'x'.repeat(249)}`);
@@ -14,7 +14,7 @@ async function openFolder(given: Partial<typeof limits> = {}, comment = '') {
   const zip = archive(names.map((name) => ({ name, central: { comment } })));
   for (let at = 0; at < 6; at++) await folder.write(`${at}.zip`, zip);
   await folder.write('small.zip', archive([{ name: 'a' }]));
-  const directories = createDirectories({ ...limits, ...given });
+  const directories = createZipDirectoryCache({ ...limits, ...given });
   let reads = 0;
   return {
     memory: directories.memory,

@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { lastingName, type Source, type SourceObject, type SourcePage } from '../../storage/source.ts';
-import type { CrateKind, CratePlace } from '../crate.ts';
+import type { CrateKind, CrateLocation } from '../crate.ts';
 
-export interface Candidates {
+export interface CandidateSearch {
   readonly source: Source;
-  readonly ownerOf: OwnerOf;
+  readonly ownerOf: GetObjectOwner;
   /** Told of each page: how much was looked at, and how much could not be told. */
   readonly looked?: (page: { readonly objects: number; readonly passedOver: number }) => void;
 }
 
 /** Everything in a source that looks like a crate, as it is listed. Nothing of it is opened. */
-export async function* candidatesIn(
-  { source, ownerOf, looked }: Candidates,
+export async function* findCandidates(
+  { source, ownerOf, looked }: CandidateSearch,
   signal?: AbortSignal,
-): AsyncGenerator<CratePlace> {
-  const isSecond = secondsOfTheirFolder();
+): AsyncGenerator<CrateLocation> {
+  const isSecond = createDuplicateFolderFilter();
   for (let after: string | null | undefined; after !== null;) {
     const page: SourcePage = await source.list({
       ...(after === undefined ? {} : { after }),
       ...(signal === undefined ? {} : { signal }),
     });
     for (const object of page.objects) {
-      const place = placeOf(source, object, ownerOf);
+      const place = toCrateLocation(source, object, ownerOf);
       if (place !== null && !isSecond(place)) yield place;
     }
     looked?.({ objects: page.objects.length, passedOver: page.passedOver });
@@ -34,36 +34,40 @@ export async function* candidatesIn(
  * Whether a folder's crate has been told already, by the other name of its metadata. That one is listed before this
  * one, with nothing between but what stands in the same folder: so only the folders on the way here are remembered.
  */
-function secondsOfTheirFolder(): (place: CratePlace) => boolean {
+function createDuplicateFolderFilter(): (place: CrateLocation) => boolean {
   const told: string[] = [];
   return ({ kind, object }) => {
     while (told.length > 0 && !object.startsWith(told.at(-1)!)) told.pop();
     if (kind !== 'folder') return false;
-    const folder = folderOf(object);
-    if (object === folder + metadataNames[0]) told.push(folder);
+    const folder = getFolderPrefix(object);
+    if (object === folder + metadataFileNames[0]) told.push(folder);
     else return told.includes(folder);
     return false;
   };
 }
 
 /** Who alone may see the object of that name; null for everybody. */
-export type OwnerOf = (name: string) => string | null;
+export type GetObjectOwner = (name: string) => string | null;
 
-export const everybodys: OwnerOf = () => null;
+export const ownedByEverybody: GetObjectOwner = () => null;
 
 /** What an object is as a crate; null where it does not look like one. What is hidden is none. */
-export function placeOf(source: Source, object: SourceObject, ownerOf: OwnerOf): CratePlace | null {
+export function toCrateLocation(
+  source: Source,
+  object: SourceObject,
+  ownerOf: GetObjectOwner,
+): CrateLocation | null {
   const { name, size, modified, stamp } = object;
-  const kind = kindOf(name);
+  const kind = detectCrateKind(name);
   if (kind === null) return null;
   // The same for both names that the metadata of a folder may have.
-  const neutral = kind === 'folder' ? folderOf(name) : name;
+  const neutral = kind === 'folder' ? getFolderPrefix(name) : name;
   return {
-    crateId: crateIdOf(source, neutral),
+    crateId: computeCrateId(source, neutral),
     source: source.url,
     kind,
     object: name,
-    locator: addressOf(source, neutral),
+    locator: toObjectUrl(source, neutral),
     owner: ownerOf(name),
     stamp,
     size,
@@ -72,27 +76,27 @@ export function placeOf(source: Source, object: SourceObject, ownerOf: OwnerOf):
 }
 
 /** `neutral` is the name of the archive, or of the folder. */
-export function crateIdOf(source: Source, neutral: string): string {
+export function computeCrateId(source: Source, neutral: string): string {
   const hash = createHash('sha256')
     .update(`${lastingName(source)}\0${neutral}`)
     .digest('hex');
   return `crate_${hash.slice(0, 24)}`;
 }
 
-function kindOf(name: string): CrateKind | null {
+function detectCrateKind(name: string): CrateKind | null {
   if (name.split('/').some((part) => part.startsWith('.'))) return null;
   const last = name.slice(name.lastIndexOf('/') + 1);
   if (/\.(?:zip|eln)$/i.test(last)) return 'zip';
-  if (metadataNames.includes(last)) return 'folder';
-  return last.endsWith(`-${metadataNames[0]}`) ? 'detached' : null;
+  if (metadataFileNames.includes(last)) return 'folder';
+  return last.endsWith(`-${metadataFileNames[0]}`) ? 'detached' : null;
 }
 
 /** The first is taken where both are there. */
-export const metadataNames: readonly string[] = ['ro-crate-metadata.json', 'ro-crate-metadata.jsonld'];
+export const metadataFileNames: readonly string[] = ['ro-crate-metadata.json', 'ro-crate-metadata.jsonld'];
 
 /** Empty, or ending in `/`. */
-export const folderOf = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1);
+export const getFolderPrefix = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1);
 
 /** Names stand in the addresses of stores as they are, in those of files as URLs have them. */
-const addressOf = ({ kind, url }: Source, name: string): string =>
+const toObjectUrl = ({ kind, url }: Source, name: string): string =>
   kind === 'folder' ? pathToFileURL(fileURLToPath(url) + name).href : url + name;

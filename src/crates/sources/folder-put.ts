@@ -8,60 +8,62 @@ import { claimSpace } from '../../data-folder/disk-reserve.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { openBelow, here, joinComponents, parseName, type Components } from '../../paths/paths.ts';
 import { checkNewName, demandExactSize, ownNameMark, type SourceObject } from '../../storage/source.ts';
-import { componentsOf, folderFailure, statFile, type Folder } from './folder-read.ts';
+import { parseObjectPath, toFolderError, statSourceFile, type SourceFolder } from './folder-read.ts';
 
-const writeAt = promisify(write);
-const sync = promisify(fsync);
+const writeFileDescriptor = promisify(write);
+const fsyncFile = promisify(fsync);
 
 /** Bytes under a name that no listing tells → fsync → the name → fsync of the folders. */
-export async function putFile(
-  folder: Folder,
+export async function putSourceFile(
+  folder: SourceFolder,
   name: string,
   size: number,
   bytes: AsyncIterable<Uint8Array>,
   signal?: AbortSignal,
 ): Promise<SourceObject> {
   checkNewName(name);
-  const target = parsed(name);
+  const target = parseNewObjectName(name);
   const parent = target.slice(0, -1).reduce((path, part) => joinComponents(path, parseName(part)), here);
   const part = joinComponents(parent, parseName(newPartName()));
-  return telling(folder, name, async () => {
+  return translateWriteErrors(folder, name, async () => {
     // The folder of all is not made: one that is not there may only not be mounted.
     folder.root.stat(here);
     if (parent.length > 0) folder.root.makeFolder(parent);
-    refuseTaken(folder, target);
-    await removeLeftovers(folder, parent);
-    using _claimed = (await claimSpace(folder.directory, size)) ?? refuseFull(name);
+    checkNameIsFree(folder, target);
+    await removePartFiles(folder, parent);
+    using _claimed = (await claimSpace(folder.directory, size)) ?? throwDiskFull(name);
     try {
-      await writeFile(folder, part, demandExactSize(bytes, size), signal);
-      place(folder, part, target);
+      await writePartFile(folder, part, demandExactSize(bytes, size), signal);
+      linkPartFile(folder, part, target);
     } catch (error) {
-      removeIfThere(folder, part);
+      removeSourcePathIfPresent(folder, part);
       throw error;
     }
-    for (let depth = parent.length; depth >= 0; depth--) await syncFolder(folder, parent.slice(0, depth));
-    return statFile(folder, name)!;
+    for (let depth = parent.length; depth >= 0; depth--)
+      await fsyncSourceFolder(folder, parent.slice(0, depth));
+    return statSourceFile(folder, name)!;
   });
 }
 
 /** Durable as far as that can be: what comes back after a power loss is an archive that nobody asked for. */
-export function removeFile(folder: Folder, made: SourceObject): void {
-  if (statFile(folder, made.name)?.stamp === made.stamp) folder.root.remove(parsed(made.name));
+export function removeSourceFile(folder: SourceFolder, made: SourceObject): void {
+  if (statSourceFile(folder, made.name)?.stamp === made.stamp)
+    folder.root.remove(parseNewObjectName(made.name));
 }
 
-function refuseFull(name: string): never {
+function throwDiskFull(name: string): never {
   throw new WorkcrateError(
     'storage_full',
-    `${notWritten(name)} The disk is full but for a reserve that deleting needs. Free some space.`,
+    `${describeFailedWrite(name)} The disk is full but for a reserve that deleting needs. Free some space.`,
   );
 }
 
 /** Users are told this, and the server's folders are not their business. */
-const notWritten = (name: string): string => `${JSON.stringify(name)} cannot be written.`;
+const describeFailedWrite = (name: string): string => `${JSON.stringify(name)} cannot be written.`;
 
-function parsed(name: string): Components {
+function parseNewObjectName(name: string): Components {
   try {
-    return componentsOf(name);
+    return parseObjectPath(name);
   } catch (error) {
     throw new WorkcrateError('invalid_input', 'The name of an object is too long for a file.', {
       cause: error,
@@ -69,8 +71,8 @@ function parsed(name: string): Components {
   }
 }
 
-async function writeFile(
-  { root }: Folder,
+async function writePartFile(
+  { root }: SourceFolder,
   part: Components,
   bytes: AsyncIterable<Uint8Array>,
   signal?: AbortSignal,
@@ -79,31 +81,31 @@ async function writeFile(
   for await (const chunk of bytes) {
     signal?.throwIfAborted();
     for (let done = 0; done < chunk.length;)
-      done += (await writeAt(file.fd, chunk, done, chunk.length - done)).bytesWritten;
+      done += (await writeFileDescriptor(file.fd, chunk, done, chunk.length - done)).bytesWritten;
   }
   signal?.throwIfAborted();
-  await sync(file.fd);
+  await fsyncFile(file.fd);
 }
 
 /** What a filesystem answers that has no second names for a file, or no more of them. */
-const linkless = new Set(['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
+const noHardLinkErrnos = new Set(['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
 
 /** The whole file gets its name in one step, which fails where somebody else has put something there meanwhile. */
-function place(folder: Folder, part: Components, target: Components): void {
+function linkPartFile(folder: SourceFolder, part: Components, target: Components): void {
   try {
     folder.root.link(part, target);
   } catch (error) {
-    if (!isWorkcrateError(error) || !linkless.has(errnoOf(error.cause) ?? '')) throw error;
-    return placeByRename(folder, part, target);
+    if (!isWorkcrateError(error) || !noHardLinkErrnos.has(errnoOf(error.cause) ?? '')) throw error;
+    return renamePartFile(folder, part, target);
   }
-  removeIfThere(folder, part);
+  removeSourcePathIfPresent(folder, part);
 }
 
 /**
  * The name is taken first, by an empty file where there was nothing: a rename alone would take the place of what
  * somebody else has put there. Nothing else is done between the two.
  */
-function placeByRename({ root }: Folder, part: Components, target: Components): void {
+function renamePartFile({ root }: SourceFolder, part: Components, target: Components): void {
   root.create(target)[Symbol.dispose]();
   try {
     root.rename(part, target);
@@ -113,7 +115,7 @@ function placeByRename({ root }: Folder, part: Components, target: Components): 
   }
 }
 
-function refuseTaken({ root }: Folder, target: Components): void {
+function checkNameIsFree({ root }: SourceFolder, target: Components): void {
   try {
     root.stat(target);
   } catch (error) {
@@ -125,35 +127,39 @@ function refuseTaken({ root }: Folder, target: Components): void {
 }
 
 /** Opened by its path, since nothing is read or written by it: whatever it leads to is only made durable. */
-async function syncFolder({ directory }: Folder, path: readonly string[]): Promise<void> {
+async function fsyncSourceFolder({ directory }: SourceFolder, path: readonly string[]): Promise<void> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const flags = O_RDONLY | O_DIRECTORY | (path.length === 0 ? 0 : O_NOFOLLOW);
   await using handle = await open(join(directory, ...path), flags);
   await handle.sync();
 }
 
-const full = new Set(['ENOSPC', 'EDQUOT']);
-const failing = new Set(['EIO', 'EUCLEAN', 'ESTALE', 'ENXIO']);
-const readOnly = new Set(['EROFS', 'EACCES', 'EPERM']);
+const diskFullErrnos = new Set(['ENOSPC', 'EDQUOT']);
+const diskFailureErrnos = new Set(['EIO', 'EUCLEAN', 'ESTALE', 'ENXIO']);
+const readOnlyErrnos = new Set(['EROFS', 'EACCES', 'EPERM']);
 
 /** Whoever writes is told of a full disk and of missing rights; the rest is as for whoever reads. */
-async function telling<T>(folder: Folder, name: string, work: () => Promise<T>): Promise<T> {
+async function translateWriteErrors<T>(
+  folder: SourceFolder,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const errno = errnoOf(isWorkcrateError(error) ? error.cause : error) ?? '';
-    const where = notWritten(name);
-    if (full.has(errno))
+    const where = describeFailedWrite(name);
+    if (diskFullErrnos.has(errno))
       throw new WorkcrateError('storage_full', `${where} The disk or a quota is full. Free some space.`, {
         cause: error,
       });
-    if (readOnly.has(errno))
+    if (readOnlyErrnos.has(errno))
       throw new WorkcrateError(
         'storage_read_only',
         `${where} The server may not write there. Give its user the right to.`,
         { cause: error },
       );
-    if (failing.has(errno))
+    if (diskFailureErrnos.has(errno))
       throw new WorkcrateError(
         'storage_failed',
         `${where} The filesystem answered ${errno}. Check the disk.`,
@@ -161,7 +167,7 @@ async function telling<T>(folder: Folder, name: string, work: () => Promise<T>):
           cause: error,
         },
       );
-    throw folderFailure(folder, error);
+    throw toFolderError(folder, error);
   }
 }
 
@@ -172,24 +178,32 @@ const isPartName = (name: string): boolean =>
   name.startsWith(ownNameMark) && /^[0-9a-f]{24}\.part$/.test(name.slice(ownNameMark.length));
 
 /** Whoever still writes to one has done so within a day. */
-export const leftForMs = 24 * 60 * 60 * 1000;
+export const partFileMaxAgeMs = 24 * 60 * 60 * 1000;
 /** A larger folder is looked through in part: what is not found now is found another time, or does no harm. */
-const mostEntries = 10_000;
-const atOnce = 256;
+const maxLeftoverEntries = 10_000;
+const leftoversPerYield = 256;
 
 /** Removes what a process that died has left in a folder. */
-async function removeLeftovers(folder: Folder, path: Components): Promise<void> {
+async function removePartFiles(folder: SourceFolder, path: Components): Promise<void> {
   const leftovers: Components[] = [];
   let seen = 0;
-  for (const { path: name, stats } of folder.root.tree(path, { mostEntries, mostDepth: 0 })) {
-    if (name !== null && isPartName(name) && stats.isFile() && Number(stats.mtimeMs) < Date.now() - leftForMs)
+  for (const { path: name, stats } of folder.root.tree(path, {
+    mostEntries: maxLeftoverEntries,
+    mostDepth: 0,
+  })) {
+    if (
+      name !== null &&
+      isPartName(name) &&
+      stats.isFile() &&
+      Number(stats.mtimeMs) < Date.now() - partFileMaxAgeMs
+    )
       leftovers.push(joinComponents(path, parseName(name)));
-    if (++seen % atOnce === 0) await yieldToEventLoop();
+    if (++seen % leftoversPerYield === 0) await yieldToEventLoop();
   }
-  for (const leftover of leftovers) removeIfThere(folder, leftover);
+  for (const leftover of leftovers) removeSourcePathIfPresent(folder, leftover);
 }
 
-function removeIfThere({ root }: Pick<Folder, 'root'>, path: Components): void {
+function removeSourcePathIfPresent({ root }: Pick<SourceFolder, 'root'>, path: Components): void {
   try {
     root.remove(path);
   } catch (error) {
@@ -198,14 +212,14 @@ function removeIfThere({ root }: Pick<Folder, 'root'>, path: Components): void {
 }
 
 /** Packed crates are in `shared/`, or in `users/NAME/`. */
-const mostPackDepth = 2;
-const mostPackEntries = 500_000;
+const maxPackFolderDepth = 2;
+const maxPackFolderEntries = 500_000;
 
 /** What packings that were cut off have left in a folder of packed crates, older than so much. */
 export function findPackLeftovers(directory: string, olderThanMs: number): string[] {
   const found: string[] = [];
   const before = Date.now() - olderThanMs;
-  const options = { mostEntries: mostPackEntries, mostDepth: mostPackDepth };
+  const options = { mostEntries: maxPackFolderEntries, mostDepth: maxPackFolderDepth };
   for (const { path, stats } of openBelow(directory).tree(here, options)) {
     const isPart = path !== null && stats.isFile() && isPartName(path.slice(path.lastIndexOf('/') + 1));
     if (isPart && Number(stats.mtimeMs) <= before) found.push(path);
@@ -217,6 +231,7 @@ export function findPackLeftovers(directory: string, olderThanMs: number): strin
 export function removePackLeftovers(directory: string, olderThanMs: number): number {
   const found = findPackLeftovers(directory, olderThanMs);
   const folder = { root: openBelow(directory) };
-  for (const path of found) removeIfThere(folder, joinComponents(...path.split('/').map(parseName)));
+  for (const path of found)
+    removeSourcePathIfPresent(folder, joinComponents(...path.split('/').map(parseName)));
   return found.length;
 }

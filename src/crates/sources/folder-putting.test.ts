@@ -5,15 +5,15 @@ import { it } from 'node:test';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { openBelow, type FolderRoot } from '../../paths/paths.ts';
 import { chunksOf } from '../../storage/bytes.testing.ts';
-import { putFile } from './folder-put.ts';
-import type { Folder } from './folder-read.ts';
+import { putSourceFile } from './folder-put.ts';
+import type { SourceFolder } from './folder-read.ts';
 import { testFolder } from './folder-source.testing.ts';
 
-const put = (folder: Folder, name: string, text: string) =>
-  putFile(folder, name, text.length, chunksOf(Buffer.from(text)));
+const put = (folder: SourceFolder, name: string, text: string) =>
+  putSourceFile(folder, name, text.length, chunksOf(Buffer.from(text)));
 
 /** A folder whose filesystem answers so when a file is to have a second name. */
-function answering(directory: string, errno: string | null): Folder {
+function answering(directory: string, errno: string | null): SourceFolder {
   const root = openBelow(directory);
   const link: FolderRoot['link'] = () => {
     const cause = Object.assign(new Error(errno!), { code: errno });

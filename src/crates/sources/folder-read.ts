@@ -20,30 +20,30 @@ import {
   type SourceObject,
 } from '../../storage/source.ts';
 
-const readAt = promisify(read);
-const chunkBytes = 512 * 1024;
+const readSourceFileAt = promisify(read);
+const sourceChunkBytes = 512 * 1024;
 
-export function statFile(folder: Folder, name: string): SourceObject | null {
-  using file = opened(folder, name);
-  return file && objectOf(name, statsOf(file));
+export function statSourceFile(folder: SourceFolder, name: string): SourceObject | null {
+  using file = tryOpenSourceFile(folder, name);
+  return file && toSourceObject(name, statOpenFile(file));
 }
 
-export function openFile(folder: Folder, name: string): OpenSourceObject | null {
-  const file = opened(folder, name);
+export function openSourceFile(folder: SourceFolder, name: string): OpenSourceObject | null {
+  const file = tryOpenSourceFile(folder, name);
   if (file === null) return null;
-  const object = objectOf(name, statsOf(file));
+  const object = toSourceObject(name, statOpenFile(file));
   let isOpen = true;
   const check = (): void => {
     // By now the number may be another's file.
     if (!isOpen) throw new WorkcrateError('internal', 'A file of a source was read after it was closed.');
-    if (stampOf(statsOf(file)) !== object.stamp) throw otherThan(folder, name);
+    if (toFileStamp(statOpenFile(file)) !== object.stamp) throw replacedFileError(folder, name);
   };
   return {
     object,
     size: object.size,
     // Bytes that the kernel sends on its own could not be judged.
     descriptor: null,
-    read: (start, end, signal) => readChunks(folder, file.fd, { start, end }, check, signal),
+    read: (start, end, signal) => readSourceChunks(folder, file.fd, { start, end }, check, signal),
     async [Symbol.asyncDispose]() {
       isOpen = false;
       file[Symbol.dispose]();
@@ -51,14 +51,14 @@ export function openFile(folder: Folder, name: string): OpenSourceObject | null 
   };
 }
 
-const statsOf = ({ fd }: OpenFile): BigIntStats => fstatSync(fd, { bigint: true });
+const statOpenFile = ({ fd }: OpenFile): BigIntStats => fstatSync(fd, { bigint: true });
 
 /** One that the server may not read is a matter of that file alone: it waits until somebody changes its mode. */
-function opened(folder: Folder, name: string): OpenFile | null {
+function tryOpenSourceFile(folder: SourceFolder, name: string): OpenFile | null {
   try {
-    return folder.root.open(componentsOf(name));
+    return folder.root.open(parseObjectPath(name));
   } catch (error) {
-    if (isAbsence(error)) return absentIn(folder);
+    if (isAbsentFileError(error)) return checkFolderForAbsence(folder);
     if (isWorkcrateError(error, 'path_refused') && error.details['kind'] === 'denied')
       throw new WorkcrateError(
         'unsupported',
@@ -70,24 +70,30 @@ function opened(folder: Folder, name: string): OpenFile | null {
 }
 
 /** A name that leads to another file, or to none, by now. */
-function otherThan(folder: Folder, name: string): WorkcrateError {
-  return statFile(folder, name) === null ? crateGone(folder.url, name) : crateChanged(folder.url, name);
+function replacedFileError(folder: SourceFolder, name: string): WorkcrateError {
+  return statSourceFile(folder, name) === null ? crateGone(folder.url, name) : crateChanged(folder.url, name);
 }
 
 /** What was read is judged after it was read, and before it is passed on. One buffer serves for all chunks. */
-async function* readChunks(
-  folder: Folder,
+async function* readSourceChunks(
+  folder: SourceFolder,
   fd: number,
   { start, end }: { start: number; end: number },
   check: () => void,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const buffer = Buffer.allocUnsafeSlow(Math.min(chunkBytes, Math.max(0, end - start)));
+  const buffer = Buffer.allocUnsafeSlow(Math.min(sourceChunkBytes, Math.max(0, end - start)));
   try {
     for (let position = start; position < end;) {
       signal?.throwIfAborted();
       check();
-      const { bytesRead } = await readAt(fd, buffer, 0, Math.min(chunkBytes, end - position), position);
+      const { bytesRead } = await readSourceFileAt(
+        fd,
+        buffer,
+        0,
+        Math.min(sourceChunkBytes, end - position),
+        position,
+      );
       check();
       if (bytesRead === 0)
         throw new WorkcrateError('internal', 'Bytes beyond the end of a file were asked for.');
@@ -95,48 +101,48 @@ async function* readChunks(
       yield buffer.subarray(0, bytesRead);
     }
   } catch (error) {
-    throw folderFailure(folder, error);
+    throw toFolderError(folder, error);
   }
 }
 
 /** A directory that is a source. */
-export interface Folder {
+export interface SourceFolder {
   readonly url: string;
   readonly directory: string;
   readonly root: FolderRoot;
 }
 
 /** Names of files are any that the kernel allows, and mean nothing else than they say. */
-export const componentsOf = (name: string): Components =>
+export const parseObjectPath = (name: string): Components =>
   joinComponents(here, ...name.split('/').map((part) => parseName(part)));
 
-const objectOf = (name: string, stats: BigIntStats): SourceObject => ({
+const toSourceObject = (name: string, stats: BigIntStats): SourceObject => ({
   name,
   size: Number(stats.size),
   modified: Number(stats.mtimeNs / 1_000_000n),
-  stamp: stampOf(stats),
+  stamp: toFileStamp(stats),
 });
 
 /** The inode tells of a file that took another's place, the second time of one whose first was set back. */
-const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
+const toFileStamp = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
   [size, mtimeNs, ctimeNs, ino].map((part) => part.toString(36)).join('-');
 
 /** Null for what is not there; but where the folder itself is gone, that is what is told. */
-export function absentIn({ root }: Folder): null {
+export function checkFolderForAbsence({ root }: SourceFolder): null {
   root.stat(here);
   return null;
 }
 
 /** Nothing there, or nothing that is to be had: a link, a device, a name that is too long. */
-function isAbsence(error: unknown): boolean {
+function isAbsentFileError(error: unknown): boolean {
   if (isWorkcrateError(error, 'path_not_found')) return true;
-  return isWorkcrateError(error, 'path_refused') && !passing.has(String(error.details['kind']));
+  return isWorkcrateError(error, 'path_refused') && !transientRefusalKinds.has(String(error.details['kind']));
 }
 
-const passing = new Set(['denied', 'busy', 'changed']);
+const transientRefusalKinds = new Set(['denied', 'busy', 'changed']);
 
 /** What a failure means for the source as a whole. */
-export function folderFailure({ url }: Folder, error: unknown): unknown {
+export function toFolderError({ url }: SourceFolder, error: unknown): unknown {
   if (isWorkcrateError(error, 'path_not_found'))
     return sourceUnreachable(
       url,
@@ -153,19 +159,19 @@ export function folderFailure({ url }: Folder, error: unknown): unknown {
 }
 
 /** One folder is in memory at a time on each level, in some 200 bytes for a file. */
-const mostEntries = 500_000;
-const mostDepth = 64;
+const maxFolderEntries = 500_000;
+const maxSourceDepth = 64;
 /** How many entries are looked at before others have a turn. */
-const atOnce = 256;
+const entriesPerYield = 256;
 
 /** An object, or how many entries were passed over. */
-export type Walked = SourceObject | number;
+export type WalkedObject = SourceObject | number;
 
 /** A folder that is to be entered is known by its slash. */
-type Found = SourceObject | { readonly name: string };
+type SourceFolderEntry = SourceObject | { readonly name: string };
 
-interface Search {
-  readonly folder: Folder;
+interface FolderWalk {
+  readonly folder: SourceFolder;
   readonly prefix: string;
   /** Nothing up to here, this one included. */
   readonly after: string;
@@ -175,57 +181,73 @@ interface Search {
  * Everything whose name begins with `prefix` and comes after `after`, in the order of whole names by their bytes. What
  * vanishes meanwhile is left out; a folder that may not be read is passed over, since every disk has one.
  */
-export async function* walkFolder(folder: Folder, prefix: string, after: string): AsyncGenerator<Walked> {
+export async function* walkSourceFolder(
+  folder: SourceFolder,
+  prefix: string,
+  after: string,
+): AsyncGenerator<WalkedObject> {
   const search = { folder, prefix, after };
   folder.root.stat(here);
   const start = prefix.slice(0, prefix.lastIndexOf('/') + 1);
-  if (start === '') yield* below(search, here, '');
-  else if (isPlain(start)) yield* below(search, componentsOf(start.slice(0, -1)), start);
+  if (start === '') yield* walkBelow(search, here, '');
+  else if (isVisiblePrefix(start)) yield* walkBelow(search, parseObjectPath(start.slice(0, -1)), start);
 }
 
-const isPlain = (start: string): boolean =>
+const isVisiblePrefix = (start: string): boolean =>
   start
     .slice(0, -1)
     .split('/')
     .every((part) => part !== '' && !part.startsWith('.'));
 
-async function* below(search: Search, path: Components, parent: string): AsyncGenerator<Walked> {
-  const { found, passedOver } = await foundIn(search.folder, path, parent);
+async function* walkBelow(
+  search: FolderWalk,
+  path: Components,
+  parent: string,
+): AsyncGenerator<WalkedObject> {
+  const { found, passedOver } = await listFolderTolerantly(search.folder, path, parent);
   if (passedOver > 0) yield passedOver;
   for (const one of found) {
     if (!one.name.endsWith('/')) {
-      if (one.name.startsWith(search.prefix) && isAfter(one.name, search.after)) yield one as SourceObject;
-    } else if (mayHold(one.name, search)) {
-      if (path.length === mostDepth) yield 1;
-      else yield* below(search, joinComponents(path, parseName(one.name.slice(parent.length, -1))), one.name);
+      if (one.name.startsWith(search.prefix) && isAfterInUtf8Order(one.name, search.after))
+        yield one as SourceObject;
+    } else if (mayHoldObjects(one.name, search)) {
+      if (path.length === maxSourceDepth) yield 1;
+      else
+        yield* walkBelow(
+          search,
+          joinComponents(path, parseName(one.name.slice(parent.length, -1))),
+          one.name,
+        );
     }
   }
 }
 
-const mayHold = (name: string, { prefix, after }: Search): boolean =>
-  (name.startsWith(prefix) || prefix.startsWith(name)) && (after.startsWith(name) || isAfter(name, after));
+const mayHoldObjects = (name: string, { prefix, after }: FolderWalk): boolean =>
+  (name.startsWith(prefix) || prefix.startsWith(name)) &&
+  (after.startsWith(name) || isAfterInUtf8Order(name, after));
 
 /** As stores order names: by the bytes of UTF-8, which is the order of code points. */
-const isAfter = (name: string, before: string): boolean => compared(name, before) > 0;
+const isAfterInUtf8Order = (name: string, before: string): boolean => compareUtf8Order(name, before) > 0;
 
-function compared(a: string, b: string): number {
+function compareUtf8Order(a: string, b: string): number {
   if (a === b) return 0;
   // Only half pairs stand elsewhere in the order of JavaScript.
-  if (halves.test(a) || halves.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  return comparedPlainly(a, b);
+  if (surrogatePattern.test(a) || surrogatePattern.test(b))
+    return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return compareCodeUnits(a, b);
 }
 
-const comparedPlainly = (a: string, b: string): number => (a < b ? -1 : 1);
+const compareCodeUnits = (a: string, b: string): number => (a < b ? -1 : 1);
 
-const halves = /[\ud800-\udfff]/;
+const surrogatePattern = /[\ud800-\udfff]/;
 
-async function foundIn(
-  folder: Folder,
+async function listFolderTolerantly(
+  folder: SourceFolder,
   path: Components,
   parent: string,
-): Promise<{ found: Found[]; passedOver: number }> {
+): Promise<{ found: SourceFolderEntry[]; passedOver: number }> {
   try {
-    return await look(folder, path, parent);
+    return await listFolderEntries(folder, path, parent);
   } catch (error) {
     // The folder of all is demanded; any other may vanish, or be exchanged, or be closed to us.
     if (path.length === 0) throw error;
@@ -238,32 +260,32 @@ async function foundIn(
   }
 }
 
-async function look(folder: Folder, path: Components, parent: string) {
-  const found: Found[] = [];
+async function listFolderEntries(folder: SourceFolder, path: Components, parent: string) {
+  const found: SourceFolderEntry[] = [];
   let passedOver = 0;
-  const entries = folder.root.tree(path, { mostEntries, mostDepth: 0 });
+  const entries = folder.root.tree(path, { mostEntries: maxFolderEntries, mostDepth: 0 });
   let [step, seen] = [entries.next(), 0];
   for (; !step.done; step = entries.next()) {
     const { path: name, stats } = step.value;
     if (name !== null && !isOwnName(name)) {
-      if (stats.isFile()) found.push(objectOf(parent + name, stats));
+      if (stats.isFile()) found.push(toSourceObject(parent + name, stats));
       else if (!stats.isDirectory()) passedOver++;
       else if (!name.startsWith('.')) found.push({ name: `${parent}${name}/` });
     }
-    if (++seen % atOnce === 0) await yieldToEventLoop();
+    if (++seen % entriesPerYield === 0) await yieldToEventLoop();
   }
-  refuseCut(folder, parent, step.value);
-  const order = found.some(({ name }) => halves.test(name)) ? compared : comparedPlainly;
+  checkListingComplete(folder, parent, step.value);
+  const order = found.some(({ name }) => surrogatePattern.test(name)) ? compareUtf8Order : compareCodeUnits;
   found.sort((a, b) => order(a.name, b.name));
   return { found, passedOver: passedOver + step.value.unreadable };
 }
 
 /** What was not seen must not be taken for what is not there. */
-function refuseCut({ url }: Folder, parent: string, { cut }: TreeEnd): void {
+function checkListingComplete({ url }: SourceFolder, parent: string, { cut }: TreeEnd): void {
   const where = `The folder ${JSON.stringify(parent)} in it`;
   if (cut)
     throw sourceUnreachable(
       url,
-      `${where} holds more than ${mostEntries} entries. Spread them over several.`,
+      `${where} holds more than ${maxFolderEntries} entries. Spread them over several.`,
     );
 }

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { collectBytes } from '../../streams.ts';
 import { chunksOf } from '../../storage/bytes.testing.ts';
 import { everything, sourceContract, type TestSource } from '../../storage/source.contract.ts';
-import { folderSource } from './folder-source.ts';
+import { createFolderSource } from './folder-source.ts';
 import { fill, testFolder } from './folder-source.testing.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
@@ -18,8 +18,8 @@ sourceContract('folder', testFolder);
 it('a folder that is not there is not reachable, and never an empty one', async () => {
   await using test = await testFolder();
   await test.write('x', Buffer.from('x'));
-  const source = folderSource(join(test.directory, 'nowhere'));
-  const file = folderSource(join(test.directory, 'x'));
+  const source = createFolderSource(join(test.directory, 'nowhere'));
+  const file = createFolderSource(join(test.directory, 'x'));
   for (const gone of [source, file]) {
     for (const work of [
       () => gone.list(),
@@ -76,7 +76,7 @@ it('lists by whole names in the order of their bytes, also from a page whose wal
   const sorted = names.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   assert.deepEqual(await namesIn(test), sorted);
   const { objects, next } = await test.source.list();
-  const rest = await folderSource(test.directory).list({ after: next! });
+  const rest = await createFolderSource(test.directory).list({ after: next! });
   assert.deepEqual(
     [...objects, ...rest.objects].map(({ name }) => name),
     sorted,

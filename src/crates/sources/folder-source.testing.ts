@@ -3,14 +3,14 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestSource } from '../../storage/source.contract.ts';
-import type { CratePlace } from '../crate.ts';
-import { everybodys, placeOf } from './discover.ts';
-import { folderSource } from './folder-source.ts';
+import type { CrateLocation } from '../crate.ts';
+import { ownedByEverybody, toCrateLocation } from './discover.ts';
+import { createFolderSource } from './folder-source.ts';
 
 /** A folder of the test's own as a source. */
 export async function testFolder(): Promise<TestSource & { readonly directory: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'workcrate-source-'));
-  const source = folderSource(directory);
+  const source = createFolderSource(directory);
   return {
     source,
     directory,
@@ -36,6 +36,6 @@ export function fill({ directory }: { readonly directory: string }, names: reado
 }
 
 /** Where an object is as a crate, which it has to look like. */
-export async function placeIn({ source }: TestSource, name: string): Promise<CratePlace> {
-  return placeOf(source, (await source.stat(name))!, everybodys)!;
+export async function placeIn({ source }: TestSource, name: string): Promise<CrateLocation> {
+  return toCrateLocation(source, (await source.stat(name))!, ownedByEverybody)!;
 }

@@ -2,34 +2,34 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openBelow } from '../../paths/paths.ts';
 import { isSourceName, type Source, type SourcePage } from '../../storage/source.ts';
-import { putFile, removeFile } from './folder-put.ts';
+import { putSourceFile, removeSourceFile } from './folder-put.ts';
 import {
-  absentIn,
-  folderFailure,
-  openFile,
-  statFile,
-  walkFolder,
-  type Folder,
-  type Walked,
+  checkFolderForAbsence,
+  toFolderError,
+  openSourceFile,
+  statSourceFile,
+  walkSourceFolder,
+  type SourceFolder,
+  type WalkedObject,
 } from './folder-read.ts';
 
-const mostPerPage = 1000;
+const maxObjectsPerPage = 1000;
 /** Listings that can be gone on with from where they stand; any other begins anew, and passes over what is known. */
-const mostWalks = 8;
+const maxOpenWalks = 8;
 
 /**
  * The files below a directory, each an object under its path from there. No link is followed, and nothing is opened
  * but regular files.
  */
-export function folderSource(directory: string, knownAs?: string): Source {
+export function createFolderSource(directory: string, knownAs?: string): Source {
   const url = pathToFileURL(resolve(directory)).href.replace(/\/*$/, '/');
-  const folder: Folder = { url, directory: resolve(directory), root: openBelow(directory) };
-  const pages = createPages(folder);
+  const folder: SourceFolder = { url, directory: resolve(directory), root: openBelow(directory) };
+  const pages = createFolderPagination(folder);
   const attempt = async <T>(work: () => T | Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      throw folderFailure(folder, error);
+      throw toFolderError(folder, error);
     }
   };
   return {
@@ -37,11 +37,13 @@ export function folderSource(directory: string, knownAs?: string): Source {
     url,
     ...(knownAs === undefined ? {} : { knownAs }),
     list: (options = {}) => attempt(() => pages.next(options)),
-    stat: (name) => attempt(() => (isSourceName(name) ? statFile(folder, name) : absentIn(folder))),
-    open: (name) => attempt(() => (isSourceName(name) ? openFile(folder, name) : absentIn(folder))),
+    stat: (name) =>
+      attempt(() => (isSourceName(name) ? statSourceFile(folder, name) : checkFolderForAbsence(folder))),
+    open: (name) =>
+      attempt(() => (isSourceName(name) ? openSourceFile(folder, name) : checkFolderForAbsence(folder))),
     presign: async () => null,
-    put: (name, size, bytes, signal) => putFile(folder, name, size, bytes, signal),
-    remove: (made) => attempt(() => removeFile(folder, made)),
+    put: (name, size, bytes, signal) => putSourceFile(folder, name, size, bytes, signal),
+    remove: (made) => attempt(() => removeSourceFile(folder, made)),
     close: async () => pages.close(),
   };
 }
@@ -50,22 +52,22 @@ export function folderSource(directory: string, knownAs?: string): Source {
  * A walk is held between two pages: to begin it anew for each would take a large folder's names a hundred times. No
  * bounded map, since whoever needs the room waits until the walk that goes has ended.
  */
-function createPages(folder: Folder) {
-  const walks = new Map<string, AsyncGenerator<Walked>>();
+function createFolderPagination(folder: SourceFolder) {
+  const walks = new Map<string, AsyncGenerator<WalkedObject>>();
   let count = 0;
 
-  function take(after: string, prefix: string): AsyncGenerator<Walked> {
+  function take(after: string, prefix: string): AsyncGenerator<WalkedObject> {
     const walk = walks.get(after);
     walks.delete(after);
     // Behind its number stands the last name, so that a walk that is not held any more can be made up for.
-    return walk ?? walkFolder(folder, prefix, after.slice(after.indexOf(' ') + 1));
+    return walk ?? walkSourceFolder(folder, prefix, after.slice(after.indexOf(' ') + 1));
   }
 
-  async function hold(walk: AsyncGenerator<Walked>, last: string): Promise<string> {
+  async function hold(walk: AsyncGenerator<WalkedObject>, last: string): Promise<string> {
     const token = `${count++} ${last}`;
     walks.set(token, walk);
     for (const [oldest, idle] of walks) {
-      if (walks.size <= mostWalks) break;
+      if (walks.size <= maxOpenWalks) break;
       walks.delete(oldest);
       await idle.return(undefined);
     }
@@ -83,7 +85,7 @@ function createPages(folder: Folder) {
         options.signal?.throwIfAborted();
         if (typeof step.value === 'number') passedOver += step.value;
         else objects.push(step.value);
-        if (objects.length === mostPerPage)
+        if (objects.length === maxObjectsPerPage)
           return { objects, passedOver, next: await hold(walk, objects.at(-1)!.name) };
       }
       return { objects, passedOver, next: null };

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { it } from 'node:test';
-import { createMemory } from './memory.ts';
+import { createMemoryBudget } from './memory.ts';
 
 const limits = { bytes: 100, small: 5, mostWaiting: 3, mostMs: 60_000 };
 
 it('what finds no room waits for what is there, in order, and small things do not', async () => {
-  const memory = createMemory(limits);
+  const memory = createMemoryBudget(limits);
   const told: string[] = [];
   const take = async (name: string, bytes: number) => {
     const share = await memory.take(bytes);
@@ -28,7 +28,7 @@ it('what finds no room waits for what is there, in order, and small things do no
 });
 
 it('what is larger than all there is comes in alone', async () => {
-  const memory = createMemory(limits);
+  const memory = createMemoryBudget(limits);
   const small = await memory.take(10);
   const huge = memory.take(1e9);
   small[Symbol.dispose]();
@@ -39,10 +39,10 @@ it('what is larger than all there is comes in alone', async () => {
 });
 
 it('whoever gives up waiting, or waits too long, makes way for those behind', async () => {
-  const memory = createMemory({ ...limits, mostMs: 1 });
+  const memory = createMemoryBudget({ ...limits, mostMs: 1 });
   using _held = await memory.take(90);
   await assert.rejects(memory.take(50), { code: 'index_busy' });
-  const patient = createMemory(limits);
+  const patient = createMemoryBudget(limits);
   using _large = await patient.take(90);
   const ending = new AbortController();
   const given = patient.take(50, ending.signal);
@@ -54,7 +54,7 @@ it('whoever gives up waiting, or waits too long, makes way for those behind', as
 });
 
 it('no more wait than may', async () => {
-  const memory = createMemory(limits);
+  const memory = createMemoryBudget(limits);
   const held = await memory.take(100);
   const waiting = [memory.take(10), memory.take(10), memory.take(10)];
   await setImmediate();

@@ -1,12 +1,12 @@
 import { WorkcrateError } from '../../errors.ts';
 
 /** So many bytes, until it is disposed. */
-export interface Share extends Disposable {
+export interface MemoryReservation extends Disposable {
   /** Gives back what was not needed. */
   shrinkTo(bytes: number): void;
 }
 
-export interface MemoryLimits {
+export interface MemoryBudgetLimits {
   readonly bytes: number;
   /** As little as this is given at once, and not counted. */
   readonly small: number;
@@ -14,7 +14,7 @@ export interface MemoryLimits {
   readonly mostMs: number;
 }
 
-interface Waiting {
+interface WaitingReservation {
   readonly bytes: number;
   readonly start: () => void;
 }
@@ -23,8 +23,8 @@ interface Waiting {
  * Shares out memory, first come, first served. What is more than there is waits until it is alone. No fair queue, since
  * each takes another share, which may shrink while it is held, and waits for a limited time.
  */
-export function createMemory({ bytes: total, small, mostWaiting, mostMs }: MemoryLimits) {
-  const waiting: Waiting[] = [];
+export function createMemoryBudget({ bytes: total, small, mostWaiting, mostMs }: MemoryBudgetLimits) {
+  const waiting: WaitingReservation[] = [];
   let free = total;
 
   function serve(): void {
@@ -41,7 +41,7 @@ export function createMemory({ bytes: total, small, mostWaiting, mostMs }: Memor
   }
 
   async function turn(bytes: number, signal?: AbortSignal): Promise<void> {
-    if (waiting.length >= mostWaiting) throw busy();
+    if (waiting.length >= mostWaiting) throw memoryBudgetBusyError();
     const { promise, resolve: start, reject } = Promise.withResolvers<void>();
     const one = { bytes, start };
     const leave = (reason: unknown): void => {
@@ -53,7 +53,7 @@ export function createMemory({ bytes: total, small, mostWaiting, mostMs }: Memor
       serve();
     };
     const onAbort = (): void => leave(signal?.reason);
-    const timer = setTimeout(() => leave(busy()), mostMs);
+    const timer = setTimeout(() => leave(memoryBudgetBusyError()), mostMs);
     signal?.addEventListener('abort', onAbort);
     waiting.push(one);
     serve();
@@ -72,7 +72,7 @@ export function createMemory({ bytes: total, small, mostWaiting, mostMs }: Memor
     get waiting(): number {
       return waiting.length;
     },
-    async take(wanted: number, signal?: AbortSignal): Promise<Share> {
+    async take(wanted: number, signal?: AbortSignal): Promise<MemoryReservation> {
       signal?.throwIfAborted();
       let held = wanted <= small ? 0 : Math.min(wanted, total);
       if (held > 0) await turn(held, signal);
@@ -86,7 +86,7 @@ export function createMemory({ bytes: total, small, mostWaiting, mostMs }: Memor
   };
 }
 
-const busy = (): WorkcrateError =>
+const memoryBudgetBusyError = (): WorkcrateError =>
   new WorkcrateError(
     'index_busy',
     'Other archives with many members are being read, and this one found no room beside them. Try again in a minute.',

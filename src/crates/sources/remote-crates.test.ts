@@ -8,10 +8,10 @@ import { chunksOf } from '../../storage/bytes.testing.ts';
 import { NO_CEPH, startCeph } from '../../storage/ceph.testing.ts';
 import type { Source } from '../../storage/source.ts';
 import { collectBytes } from '../../streams.ts';
-import { ownerOfObject as packOwner } from '../pack/pack.ts';
-import { openSource, type SourceOptions } from './address.ts';
-import { openContainer } from './container.ts';
-import { candidatesIn } from './discover.ts';
+import { parsePackedObjectOwner as packOwner } from '../pack/pack.ts';
+import { openCrateSource, type SourceOptions } from './address.ts';
+import { openCrateContainer } from './container.ts';
+import { findCandidates } from './discover.ts';
 
 const [ceph, azurite] = await Promise.all([startCeph(), startAzurite()]);
 after(() => ceph?.[Symbol.asyncDispose]());
@@ -36,12 +36,12 @@ const put = (source: Source, name: string, bytes: Uint8Array) =>
 
 async function findsAndReads(options: SourceOptions): Promise<void> {
   const requests: string[] = [];
-  const source = await openSource(options, { observe: (method) => void requests.push(method) });
+  const source = await openCrateSource(options, { observe: (method) => void requests.push(method) });
   const zip = await readFile(join(import.meta.dirname, '../../../fixtures/crates/zips/PASTA.eln'));
   await put(source, 'users/ann/ä + b.eln', zip);
   await put(source, 'folder/ro-crate-metadata.json', Buffer.from('{"@graph":[]}'));
   await put(source, 'folder/data/x y.csv', Buffer.from('1,2'));
-  const places = await Array.fromAsync(candidatesIn({ source, ownerOf: packOwner }));
+  const places = await Array.fromAsync(findCandidates({ source, ownerOf: packOwner }));
   assert.deepEqual(
     places.map(({ kind, owner, locator }) => [kind, owner, locator.slice(source.url.length)]),
     [
@@ -52,22 +52,22 @@ async function findsAndReads(options: SourceOptions): Promise<void> {
   const [folder, archive] = places as [(typeof places)[0], (typeof places)[0]];
 
   requests.length = 0;
-  await using inZip = await openContainer(source, archive);
+  await using inZip = await openCrateContainer(source, archive);
   const files = await Array.fromAsync(inZip.files());
   assert.ok(files.length > 5 && requests.length <= 3, `${files.length} files by ${requests.join()}`);
   const image = files.find(({ path }) => path.endsWith('simple.png'))!;
   assert.equal((await collectBytes(inZip.read(image, { limit: 1e7 }))).length, image.size);
   assert.ok((await inZip.metadata(1e7)).length > 1000);
 
-  await using inFolder = await openContainer(source, folder);
+  await using inFolder = await openCrateContainer(source, folder);
   assert.deepEqual(
     (await Array.fromAsync(inFolder.files())).map(({ path }) => path),
     ['data/x y.csv', 'ro-crate-metadata.json'],
   );
   const table = (await inFolder.find('data/x y.csv'))!;
   assert.equal((await collectBytes(inFolder.read(table, { limit: 10 }))).toString(), '1,2');
-  await assert.rejects(openContainer(source, { ...archive, stamp: 'other' }), { code: 'crate_changed' });
-  await assert.rejects(openContainer(source, { ...archive, object: 'no.zip' }), { code: 'crate_gone' });
+  await assert.rejects(openCrateContainer(source, { ...archive, stamp: 'other' }), { code: 'crate_changed' });
+  await assert.rejects(openCrateContainer(source, { ...archive, object: 'no.zip' }), { code: 'crate_gone' });
   await source.close();
 }
 

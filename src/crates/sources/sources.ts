@@ -1,9 +1,16 @@
-export { openSource, type SourceOptions } from './address.ts';
+export { openCrateSource, type SourceOptions } from './address.ts';
 export {
-  openContainer,
+  openCrateContainer,
   type CrateContainer,
   type CrateFile,
-  type ReadingFile,
-  type StoredFile,
+  type CrateFileReadOptions,
+  type StoredFileRange,
 } from './container.ts';
-export { candidatesIn, crateIdOf, everybodys, placeOf, type Candidates, type OwnerOf } from './discover.ts';
+export {
+  findCandidates,
+  computeCrateId,
+  ownedByEverybody,
+  toCrateLocation,
+  type CandidateSearch,
+  type GetObjectOwner,
+} from './discover.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'node:test';
-import { inParallel } from './in-parallel.ts';
+import { mapConcurrently } from './in-parallel.ts';
 
 async function* numbers(count: number): AsyncGenerator<number> {
   for (let at = 0; at < count; at++) yield at;
@@ -15,7 +15,7 @@ test('everything is done once, and never more at a time than allowed', async () 
     now--;
     return item;
   };
-  const results = await Array.fromAsync(inParallel(numbers(50), 4, work));
+  const results = await Array.fromAsync(mapConcurrently(numbers(50), 4, work));
   assert.deepEqual(
     results.toSorted((a, b) => a - b),
     Array.from({ length: 50 }, (_, at) => at),
@@ -32,7 +32,7 @@ test('a failure ends it after what was under way, and nothing more is begun', as
     if (item === 5) throw new Error('five');
     return item;
   };
-  await assert.rejects(Array.fromAsync(inParallel(numbers(1000), 4, work)), /five/);
+  await assert.rejects(Array.fromAsync(mapConcurrently(numbers(1000), 4, work)), /five/);
   assert.deepEqual(begun, ended);
   assert.ok(begun.size < 20);
 });
@@ -46,7 +46,7 @@ test('a failure while the next item is waited for is no unhandled one', async ()
   const work = async (): Promise<never> => {
     throw new Error('at once');
   };
-  await assert.rejects(Array.fromAsync(inParallel(slowly(), 4, work)), /at once/);
+  await assert.rejects(Array.fromAsync(mapConcurrently(slowly(), 4, work)), /at once/);
 });
 
 test('one that takes long does not hold up the others, and whoever leaves waits for what is under way', async () => {
@@ -58,7 +58,7 @@ test('one that takes long does not hold up the others, and whoever leaves waits 
     return item;
   };
   const seen: number[] = [];
-  for await (const item of inParallel(numbers(100), 2, work)) {
+  for await (const item of mapConcurrently(numbers(100), 2, work)) {
     seen.push(item);
     if (seen.length < 50) continue;
     slow.resolve();
@@ -74,7 +74,8 @@ test('where what comes breaks off, the results of what has come are given before
   }
   const results: number[] = [];
   const all = async (): Promise<void> => {
-    for await (const result of inParallel(broken(), 8, async (item) => pause(5, item))) results.push(result);
+    for await (const result of mapConcurrently(broken(), 8, async (item) => pause(5, item)))
+      results.push(result);
   };
   await assert.rejects(all, /no more/);
   assert.deepEqual(results, [0, 1, 2]);

@@ -3,7 +3,7 @@
  * while results wait to be taken. The first failure ends it, after what is under way has ended; where nothing more comes
  * because of a failure, the results of what has come are given first.
  */
-export async function* inParallel<In, Out>(
+export async function* mapConcurrently<In, Out>(
   items: AsyncIterable<In>,
   most: number,
   work: (item: In) => Promise<Out>,

@@ -5,22 +5,22 @@ import type { Log } from '../../observability/log.ts';
 import type { BrokenCrate, ReadCrate } from '../crate.ts';
 import type { IndexReader } from '../index/reading.ts';
 import type { IndexWriter, SourceState, SummedUp } from '../index/writing.ts';
-import { summaryOf } from '../metadata/summary.ts';
+import { summarizeCrate } from '../metadata/summary.ts';
 import type { Fitting } from '../semantic/semantic.ts';
-import { takeLease } from './lease.ts';
-import { nobody } from './loose-archives.ts';
-import type { WatchedSource } from './sync.ts';
+import { acquireSyncLease } from './lease.ts';
+import { ownerNobody } from './loose-archives.ts';
+import type { IndexedSource } from './sync.ts';
 
 /** A batch is one transaction; more would keep others from writing for too long. */
-const mostCrates = 200;
-const mostEntities = 20_000;
+const maxBatchCrates = 200;
+const maxBatchEntities = 20_000;
 /** Characters: some crates have few entities and much to say. */
-const mostText = 8_000_000;
+const maxBatchCharacters = 8_000_000;
 
 /** Each crate that is put in by itself is a segment of its own, and every search looks into all segments. */
-const mostUnmerged = 16;
+const maxUnmergedSegments = 16;
 
-export interface KeeperOptions {
+export interface IndexUpdaterOptions {
   readonly database: Database;
   readonly writer: IndexWriter;
   readonly reader: Pick<IndexReader, 'documents' | 'documentOf'>;
@@ -29,10 +29,10 @@ export interface KeeperOptions {
   readonly log: Log;
 }
 
-export type Keeper = ReturnType<typeof createKeeper>;
+export type IndexUpdater = ReturnType<typeof createIndexUpdater>;
 
 /** Puts what was read into the index, some at a time, and keeps the search by meaning in step. */
-export function createKeeper({ database, writer, reader, fitting, clock, log }: KeeperOptions) {
+export function createIndexUpdater({ database, writer, reader, fitting, clock, log }: IndexUpdaterOptions) {
   let [read, broken]: [SummedUp[], BrokenCrate[]] = [[], []];
   let [entities, text, hasChanged] = [0, 0, false];
   let unmerged = 0;
@@ -40,7 +40,7 @@ export function createKeeper({ database, writer, reader, fitting, clock, log }: 
   /** One process at a time. Where another is at it, it is left to that one. */
   async function merge(signal: AbortSignal): Promise<void> {
     unmerged = 0;
-    await using lease = await takeLease(database, 'merge', clock);
+    await using lease = await acquireSyncLease(database, 'merge', clock);
     if (lease === null) return;
     const until = AbortSignal.any([signal, lease.lost]);
     while (await writer.merge(until)) until.throwIfAborted();
@@ -49,7 +49,7 @@ export function createKeeper({ database, writer, reader, fitting, clock, log }: 
 
   const summedUp = (crate: ReadCrate): SummedUp => ({
     ...crate,
-    summary: JSON.stringify(summaryOf(crate, clock())),
+    summary: JSON.stringify(summarizeCrate(crate, clock())),
   });
 
   async function flush(): Promise<void> {
@@ -85,11 +85,14 @@ export function createKeeper({ database, writer, reader, fitting, clock, log }: 
     flush,
 
     /** The stamps of a source's crates, by their ids. One that is for others to see than it was has to be read again. */
-    async known({ source, ownerOf }: WatchedSource): Promise<Map<string, string>> {
+    async known({ source, ownerOf }: IndexedSource): Promise<Map<string, string>> {
       const known = new Map<string, string>();
       for await (const page of writer.known(source.url))
         for (const { crateId, object, stamp, owner } of page)
-          known.set(crateId, owner === nobody || owner === ownerOf(object) ? stamp : `${stamp} of another`);
+          known.set(
+            crateId,
+            owner === ownerNobody || owner === ownerOf(object) ? stamp : `${stamp} of another`,
+          );
       return known;
     },
 
@@ -98,10 +101,12 @@ export function createKeeper({ database, writer, reader, fitting, clock, log }: 
       else {
         read.push(summedUp(one.crate));
         entities += one.crate.metadata.entities.length + one.crate.files.length;
-        text += textIn(one.crate);
+        text += countCrateCharacters(one.crate);
       }
       const isFull =
-        read.length + broken.length >= mostCrates || entities >= mostEntities || text >= mostText;
+        read.length + broken.length >= maxBatchCrates ||
+        entities >= maxBatchEntities ||
+        text >= maxBatchCharacters;
       if (isFull) await flush();
     },
 
@@ -111,7 +116,7 @@ export function createKeeper({ database, writer, reader, fitting, clock, log }: 
       await writer.put([summedUp(crate)]);
       const document = await reader.documentOf(crate.place.crateId);
       if (document !== null) await fitting.add([document]).catch(tellOfEmbeddings);
-      if (++unmerged >= mostUnmerged) await merge(signal);
+      if (++unmerged >= maxUnmergedSegments) await merge(signal);
     },
 
     async remove(crateIds: readonly string[]): Promise<void> {
@@ -150,7 +155,7 @@ export function createKeeper({ database, writer, reader, fitting, clock, log }: 
   };
 }
 
-function textIn({ metadata }: ReadCrate): number {
+function countCrateCharacters({ metadata }: ReadCrate): number {
   let length = metadata.description.length;
   for (const { properties } of metadata.entities)
     for (const property of properties) length += 'text' in property ? property.text.length : 0;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { madeUp } from '../index/crate.testing.ts';
-import { takeLease } from './lease.ts';
+import { acquireSyncLease } from './lease.ts';
 import { newSync } from './sync.testing.ts';
 
 const { signal } = new AbortController();
@@ -24,7 +24,7 @@ it('crates that are packed one by one do not make a segment each for every searc
 
 it('while another process merges, crates are put in all the same', async (t) => {
   const { options, database, reader } = await newSync(t);
-  await using lease = await takeLease(database, 'merge', options.clock);
+  await using lease = await acquireSyncLease(database, 'merge', options.clock);
   assert.ok(lease !== null);
   for (let n = 0; n < 20; n++)
     await options.keeper.takeAtOnce(madeUp({ id: String(n), title: `Salt ${n}` }), signal);

@@ -4,13 +4,13 @@ import { acquireLease } from '../../concurrency/lease.ts';
 import type { Database } from '../../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 
-const holdMs = 60_000;
+const syncLeaseMs = 60_000;
 
 /**
  * The right of one process to do something. It is renewed until it is given back; `lost` fires where another has it.
  * Given back by disposal alone, it leaves word that the work was cut off.
  */
-export interface Lease extends AsyncDisposable {
+export interface SyncLease extends AsyncDisposable {
   readonly lost: AbortSignal;
   /** Whether whoever had it before did not come to an end. */
   readonly wasCutOff: boolean;
@@ -19,7 +19,11 @@ export interface Lease extends AsyncDisposable {
 }
 
 /** Null while another process holds it. A process that has died loses it within a minute. */
-export async function takeLease(database: Database, name: string, clock: Clock): Promise<Lease | null> {
+export async function acquireSyncLease(
+  database: Database,
+  name: string,
+  clock: Clock,
+): Promise<SyncLease | null> {
   const before = await database.query('SELECT name FROM crate_leases WHERE name = ?', name);
   const stop = new AbortController();
   const acquired = await acquireLease({
@@ -34,9 +38,9 @@ export async function takeLease(database: Database, name: string, clock: Clock):
     },
     holder: randomBytes(12).toString('hex'),
     time: { clock, sharedClock: null },
-    leaseMs: holdMs,
+    leaseMs: syncLeaseMs,
     // A database that does not answer for a moment says nothing; one that says no does.
-    renewal: { everyMs: holdMs / 4, onLost: () => stop.abort(takenOver()) },
+    renewal: { everyMs: syncLeaseMs / 4, onLost: () => stop.abort(leaseLostError()) },
   });
   if (acquired === null) return null;
   return {
@@ -45,17 +49,17 @@ export async function takeLease(database: Database, name: string, clock: Clock):
     finish: async () => void (await acquired.remove()),
     // Nothing is left to change after `finish`, or where another has it by now. Where this fails, it runs out by itself.
     async [Symbol.asyncDispose]() {
-      await acquired.release().catch(tolerateFailedDatabase);
+      await acquired.release().catch(ignoreLeaseDatabaseError);
     },
   };
 }
 
-const takenOver = (): WorkcrateError =>
+const leaseLostError = (): WorkcrateError =>
   new WorkcrateError(
     'index_busy',
     'Another process has gone on with this, since it was not heard from for a minute. index_status shows how far it is.',
   );
 
-function tolerateFailedDatabase(error: unknown): void {
+function ignoreLeaseDatabaseError(error: unknown): void {
   if (!isWorkcrateError(error)) throw error;
 }

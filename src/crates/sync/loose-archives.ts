@@ -1,11 +1,11 @@
-import type { BrokenCrate, CratePlace } from '../crate.ts';
+import type { BrokenCrate, CrateLocation } from '../crate.ts';
 
 /** What an archive without metadata is taken for: a file of the crate in whose folder it stands, or a broken crate. */
-type TakenFor = 'payload' | 'broken';
+type LooseArchiveKind = 'payload' | 'broken';
 
-interface Loose {
-  readonly place: CratePlace;
-  readonly takenFor: TakenFor;
+interface LooseArchive {
+  readonly place: CrateLocation;
+  readonly takenFor: LooseArchiveKind;
   /** Whether it was read this time. */
   readonly isNew: boolean;
 }
@@ -15,36 +15,36 @@ interface Loose {
  * the metadata of a folder come after much of what stands in it. They are remembered by a stamp that says what they were
  * taken for, so that none is read again, neither now nor at the next time; payload as what nobody may see.
  */
-export function looseArchives() {
+export function createLooseArchives() {
   const folders = new Set<string>();
-  const all: Loose[] = [];
-  const truth = ({ object }: CratePlace): TakenFor =>
-    foldersAbove(object).some((folder) => folders.has(folder)) ? 'payload' : 'broken';
+  const all: LooseArchive[] = [];
+  const truth = ({ object }: CrateLocation): LooseArchiveKind =>
+    listParentFolders(object).some((folder) => folders.has(folder)) ? 'payload' : 'broken';
 
   return {
     /** To be told of everything that is listed. */
-    pass({ kind, object }: CratePlace): void {
-      if (kind === 'folder') folders.add(foldersAbove(object)[0]!);
+    pass({ kind, object }: CrateLocation): void {
+      if (kind === 'folder') folders.add(listParentFolders(object)[0]!);
     },
 
     /** Whether one is known as such by the stamp it is remembered by, and has not changed. */
-    isKnown(place: CratePlace, stamp: string | undefined): boolean {
-      const takenFor = kinds.find((kind) => stamp === stampOf(place, kind));
+    isKnown(place: CrateLocation, stamp: string | undefined): boolean {
+      const takenFor = looseArchiveKinds.find((kind) => stamp === toLooseStamp(place, kind));
       if (takenFor !== undefined) all.push({ place, takenFor, isNew: false });
       return takenFor !== undefined;
     },
 
     /** One more, as it is to be remembered for the time being. */
-    add(place: CratePlace): BrokenCrate {
+    add(place: CrateLocation): BrokenCrate {
       const takenFor = truth(place);
       all.push({ place, takenFor, isNew: true });
-      return remembered(place, takenFor);
+      return toBrokenArchive(place, takenFor);
     },
 
     /** After the listing: those that turned out to be something else, as they are to be remembered. */
     *mistaken(): Generator<BrokenCrate> {
       for (const { place, takenFor } of all)
-        if (takenFor !== truth(place)) yield remembered(place, truth(place));
+        if (takenFor !== truth(place)) yield toBrokenArchive(place, truth(place));
     },
 
     /** After the listing: how many there are of each. */
@@ -56,30 +56,31 @@ export function looseArchives() {
   };
 }
 
-const kinds: readonly TakenFor[] = ['payload', 'broken'];
+const looseArchiveKinds: readonly LooseArchiveKind[] = ['payload', 'broken'];
 
 /** Behind what the store says. */
-const marks = { payload: ' payload', broken: ' no metadata' };
-const stampOf = ({ stamp }: CratePlace, takenFor: TakenFor): string => stamp + marks[takenFor];
+const looseStampSuffixes = { payload: ' payload', broken: ' no metadata' };
+const toLooseStamp = ({ stamp }: CrateLocation, takenFor: LooseArchiveKind): string =>
+  stamp + looseStampSuffixes[takenFor];
 
 /** Whether something that is remembered by this stamp is a crate, be it a broken one. */
-export const isCrateStamp = (stamp: string): boolean => !stamp.endsWith(marks.payload);
+export const isCrateStamp = (stamp: string): boolean => !stamp.endsWith(looseStampSuffixes.payload);
 
 /** The owner of what nobody may see. */
-export const nobody = '';
+export const ownerNobody = '';
 
-const remembered = (place: CratePlace, takenFor: TakenFor): BrokenCrate => ({
+const toBrokenArchive = (place: CrateLocation, takenFor: LooseArchiveKind): BrokenCrate => ({
   place: {
     ...place,
-    stamp: stampOf(place, takenFor),
-    owner: takenFor === 'payload' ? nobody : place.owner,
+    stamp: toLooseStamp(place, takenFor),
+    owner: takenFor === 'payload' ? ownerNobody : place.owner,
   },
   code: 'metadata_invalid',
   reason: 'There is no ro-crate-metadata.json in the archive, not three folders deep either.',
 });
 
 /** Nearest first, each ending in `/`; the last is that of the source, which is empty. */
-function foldersAbove(object: string): string[] {
+function listParentFolders(object: string): string[] {
   const parts = object.split('/').slice(0, -1);
   return Array.from({ length: parts.length + 1 }, (_, up) =>
     parts

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Backend } from '../../database/backend.testing.ts';
 import { eventually } from '../../eventually.testing.ts';
 import type { Source } from '../../storage/source.ts';
-import { takeLease } from './lease.ts';
+import { acquireSyncLease } from './lease.ts';
 import { metadataOf, newSync, plainZip, watchedFolder, zipOf } from './sync.testing.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
@@ -125,7 +125,7 @@ export function syncContract(backend: Backend): void {
       assert.deepEqual([await titles(), (await status()).syncing], [['A'], false]);
 
       t.mock.timers.enable({ apis: ['setInterval'] });
-      const dead = (await takeLease(database, 'sync', options.clock))!;
+      const dead = (await acquireSyncLease(database, 'sync', options.clock))!;
       time.now += 59_999;
       await assert.rejects(sync([folder.source]), { code: 'index_busy' });
       time.now += 1;
@@ -143,19 +143,19 @@ export function syncContract(backend: Backend): void {
       const { database, time } = await newSync(t, backend);
       const clock = (): number => time.now;
       t.mock.timers.enable({ apis: ['setInterval'] });
-      const lease = (await takeLease(database, 'x', clock))!;
+      const lease = (await acquireSyncLease(database, 'x', clock))!;
       for (let minute = 0; minute < 3; minute++) {
         time.now += 50_000;
         t.mock.timers.tick(15_000);
         const until = async () => (await database.query('SELECT until FROM crate_leases'))[0]?.['until'];
         await eventually(async () => (await until()) === time.now + 60_000);
-        assert.equal(await takeLease(database, 'x', clock), null);
+        assert.equal(await acquireSyncLease(database, 'x', clock), null);
       }
       await lease[Symbol.asyncDispose]();
-      const next = (await takeLease(database, 'x', clock))!;
+      const next = (await acquireSyncLease(database, 'x', clock))!;
       assert.deepEqual([lease.wasCutOff, next.wasCutOff], [false, true]);
       await next.finish();
-      await using last = (await takeLease(database, 'x', clock))!;
+      await using last = (await acquireSyncLease(database, 'x', clock))!;
       assert.equal(last.wasCutOff, false);
     });
 

@@ -9,10 +9,10 @@ import { createIndexReader, type IndexReader, type IndexStatus } from '../index/
 import { createIndexWriter, type IndexWriter } from '../index/writing.ts';
 import { createFitting, type Provider } from '../semantic/semantic.ts';
 import { testFolder } from '../sources/folder-source.testing.ts';
-import { everybodys } from '../sources/sources.ts';
-import { createKeeper } from './index-updater.ts';
-import { createTrying } from './retry.ts';
-import { syncAll, type SourceReport, type Syncing, type SyncOptions } from './sync.ts';
+import { ownedByEverybody } from '../sources/sources.ts';
+import { createIndexUpdater } from './index-updater.ts';
+import { createCrateRetries } from './retry.ts';
+import { syncAllSources, type SourceReport, type SyncRequest, type SyncOptions } from './sync.ts';
 
 /** An index of the test's own, and sources to bring it up to date with. */
 export interface TestSync {
@@ -21,7 +21,7 @@ export interface TestSync {
   readonly options: SyncOptions;
   /** The time for the index, which tests let pass. */
   readonly time: { now: number };
-  sync(sources: readonly Source[], how?: Partial<Syncing>): Promise<SourceReport[]>;
+  sync(sources: readonly Source[], how?: Partial<SyncRequest>): Promise<SourceReport[]>;
   titles(): Promise<string[]>;
   status(): Promise<IndexStatus>;
 }
@@ -69,8 +69,8 @@ export function syncIn(
   const reader = createIndexReader(database, null, { clock });
   const writer = between(createIndexWriter(database, { clock }));
   const fitting = createFitting(database, { provider, clock, log });
-  const keeper = createKeeper({ database, writer, reader, fitting, clock, log: createLog('off') });
-  const trying = createTrying(database, { clock, isAfterFailure });
+  const keeper = createIndexUpdater({ database, writer, reader, fitting, clock, log: createLog('off') });
+  const trying = createCrateRetries(database, { clock, isAfterFailure });
   const options = { database, keeper, trying, maxMetadata, clock, log };
   const never = new AbortController().signal;
   return {
@@ -79,9 +79,9 @@ export function syncIn(
     options,
     time,
     sync: (sources, how = {}) =>
-      syncAll(
+      syncAllSources(
         options,
-        sources.map((source) => ({ source, ownerOf: everybodys })),
+        sources.map((source) => ({ source, ownerOf: ownedByEverybody })),
         { signal: never, forget: false, report: () => {}, ...how },
       ),
     async titles() {

@@ -4,29 +4,29 @@ import { isWorkcrateError, publicMessage, WorkcrateError } from '../../errors.ts
 import { localCaller } from '../../identity.ts';
 import type { Log } from '../../observability/log.ts';
 import { sourceUnreachable, type Source } from '../../storage/source.ts';
-import type { CratePlace } from '../crate.ts';
-import { ownerOfObject } from '../pack/pack.ts';
+import type { CrateLocation } from '../crate.ts';
+import { parsePackedObjectOwner } from '../pack/pack.ts';
 import {
-  candidatesIn,
-  everybodys,
-  openSource,
-  type OwnerOf,
+  findCandidates,
+  ownedByEverybody,
+  openCrateSource,
+  type GetObjectOwner,
   type SourceOptions,
 } from '../sources/sources.ts';
-import { inParallel } from './in-parallel.ts';
-import type { Keeper } from './index-updater.ts';
-import { takeLease } from './lease.ts';
-import { isCrateStamp, looseArchives, nobody } from './loose-archives.ts';
-import { tryAlone, tryBesideOthers, type Tried, type Trying } from './retry.ts';
+import { mapConcurrently } from './in-parallel.ts';
+import type { IndexUpdater } from './index-updater.ts';
+import { acquireSyncLease } from './lease.ts';
+import { isCrateStamp, createLooseArchives, ownerNobody } from './loose-archives.ts';
+import { tryReadAlone, tryReadConcurrently, type ReadAttempt, type CrateRetries } from './retry.ts';
 
-export { createTrying } from './retry.ts';
+export { createCrateRetries } from './retry.ts';
 
-export interface SyncOptions extends Omit<SyncRoom, 'signal'> {
+export interface SyncOptions extends Omit<SyncContext, 'signal'> {
   readonly database: Database;
   readonly clock: Clock;
 }
 
-export interface Syncing {
+export interface SyncRequest {
   readonly signal: AbortSignal;
   /** Whether sources that are not among these leave the index with all their crates. */
   readonly forget: boolean;
@@ -35,20 +35,20 @@ export interface Syncing {
 }
 
 /** Brings the index up to date. One process at a time; another is told `index_busy`. */
-export async function syncAll(
+export async function syncAllSources(
   options: SyncOptions,
-  watched: readonly WatchedSource[],
-  { signal, report, forget }: Syncing,
+  watched: readonly IndexedSource[],
+  { signal, report, forget }: SyncRequest,
 ): Promise<SourceReport[]> {
   const { database, clock, keeper, trying } = options;
-  await using lease = await takeLease(database, 'sync', clock);
-  if (lease === null) throw busy();
+  await using lease = await acquireSyncLease(database, 'sync', clock);
+  if (lease === null) throw syncBusyError();
   if (lease.wasCutOff) keeper.suspect();
-  await tellEnded(options);
+  await recordCrashedCrates(options);
   const room = { ...options, signal: AbortSignal.any([signal, lease.lost]) };
-  const told = throttled(report, clock);
+  const told = throttleSyncProgress(report, clock);
   const reports: SourceReport[] = [];
-  for (const one of watched) reports.push(await syncOrTell(room, one, told));
+  for (const one of watched) reports.push(await syncSourceAndReport(room, one, told));
   if (forget)
     await keeper.forgetOthers(
       watched.map(({ source }) => source.url),
@@ -60,7 +60,7 @@ export async function syncAll(
 }
 
 /** Crates that ended the process before are not tried again. */
-async function tellEnded({ trying, keeper, log }: SyncOptions): Promise<void> {
+async function recordCrashedCrates({ trying, keeper, log }: SyncOptions): Promise<void> {
   const ended = await trying.ended();
   for (const broken of ended) await keeper.take({ broken });
   await keeper.flush();
@@ -70,21 +70,21 @@ async function tellEnded({ trying, keeper, log }: SyncOptions): Promise<void> {
   }
 }
 
-const busy = (): WorkcrateError =>
+const syncBusyError = (): WorkcrateError =>
   new WorkcrateError(
     'index_busy',
     'The index is being brought up to date already. index_status shows how far it is.',
   );
 
 /** A source that cannot be read does not hold up the others, and what is known of it stays as it is. */
-async function syncOrTell(
-  room: SyncRoom,
-  watched: WatchedSource,
-  told: Throttled<SourceReport>,
+async function syncSourceAndReport(
+  room: SyncContext,
+  watched: IndexedSource,
+  told: ThrottledProgress<SourceReport>,
 ): Promise<SourceReport> {
   const { url } = watched.source;
   const { keeper, log } = room;
-  let done = untouched(url);
+  let done = createEmptyReport(url);
   const report = (progress: SourceReport): void => told.soon((done = progress));
   await keeper.note(url, 'syncing', null);
   try {
@@ -93,8 +93,8 @@ async function syncOrTell(
     log.info('crates.synced', { ...done });
   } catch (error) {
     await keeper.flush();
-    if (room.signal.aborted || !isMatterOfSource(error)) {
-      await keeper.note(url, 'failed', reasonOf(error, room.signal));
+    if (room.signal.aborted || !isSourceError(error)) {
+      await keeper.note(url, 'failed', describeSyncFailure(error, room.signal));
       throw error;
     }
     done = { ...done, state: 'unreachable', reason: error.message };
@@ -105,10 +105,10 @@ async function syncOrTell(
   return done;
 }
 
-const isMatterOfSource = (error: unknown): error is WorkcrateError =>
+const isSourceError = (error: unknown): error is WorkcrateError =>
   isWorkcrateError(error, 'source_unreachable') || isWorkcrateError(error, 'out_of_descriptors');
 
-function reasonOf(error: unknown, { aborted }: AbortSignal): string {
+function describeSyncFailure(error: unknown, { aborted }: AbortSignal): string {
   if (aborted) return 'It was cut off. The next time goes on from there.';
   return isWorkcrateError(error) ? publicMessage(error) : 'The server failed. Its log says why.';
 }
@@ -126,41 +126,43 @@ export interface SourceReport {
   readonly removed: number;
 }
 
-export interface SyncRoom {
-  readonly keeper: Keeper;
-  readonly trying: Trying;
+export interface SyncContext {
+  readonly keeper: IndexUpdater;
+  readonly trying: CrateRetries;
   readonly maxMetadata: number;
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
-const atOnce = 8;
+const maxConcurrentReads = 8;
 
-const untouched = (source: string): SourceReport => {
+const createEmptyReport = (source: string): SourceReport => {
   const counts = { seen: 0, read: 0, unchanged: 0, broken: 0, removed: 0 };
   return { source, state: 'ok', reason: null, ...counts };
 };
 
 /** Reads what is new or has changed, forgets what is gone. What was done by then stays, where it is cut off. */
 async function syncSource(
-  room: SyncRoom,
-  watched: WatchedSource,
+  room: SyncContext,
+  watched: IndexedSource,
   report: (progress: SourceReport) => void,
 ): Promise<SourceReport> {
   const { keeper, signal, log } = room;
   const { source } = watched;
   const known = await keeper.known(watched);
-  const loose = looseArchives();
+  const loose = createLooseArchives();
   const seen = new Set<string>();
-  const counts = { ...untouched(source.url) } as { -readonly [Key in keyof SourceReport]: SourceReport[Key] };
+  const counts = { ...createEmptyReport(source.url) } as {
+    -readonly [Key in keyof SourceReport]: SourceReport[Key];
+  };
   let objects = 0;
 
-  async function* changed(): AsyncGenerator<CratePlace> {
+  async function* changed(): AsyncGenerator<CrateLocation> {
     const looked = (page: { readonly objects: number }): void => {
       objects += page.objects;
       report({ ...counts });
     };
-    for await (const place of candidatesIn({ ...watched, looked }, signal)) {
+    for await (const place of findCandidates({ ...watched, looked }, signal)) {
       if (seen.has(place.crateId)) continue;
       seen.add(place.crateId);
       counts.seen++;
@@ -172,7 +174,7 @@ async function syncSource(
     }
   }
 
-  async function take(tried: Tried): Promise<void> {
+  async function take(tried: ReadAttempt): Promise<void> {
     if ('large' in tried) return takeLarge(tried.large);
     if ('loose' in tried) return keeper.take({ broken: loose.add(tried.loose) });
     if ('gone' in tried) return void seen.delete(tried.gone.crateId);
@@ -183,17 +185,19 @@ async function syncSource(
   }
 
   /** In the index before the next, so that it is known whether it was this one where the process ends. */
-  async function takeLarge(place: CratePlace): Promise<void> {
+  async function takeLarge(place: CrateLocation): Promise<void> {
     await using _noted = await room.trying.begin(place);
-    await take(await tryAlone(source, place, room));
+    await take(await tryReadAlone(source, place, room));
     await keeper.flush();
   }
 
-  for await (const tried of inParallel(changed(), atOnce, (place) => tryBesideOthers(source, place, room))) {
+  for await (const tried of mapConcurrently(changed(), maxConcurrentReads, (place) =>
+    tryReadConcurrently(source, place, room),
+  )) {
     await take(tried);
     report({ ...counts });
   }
-  refuseEmptied(watched, objects, known);
+  checkSourceNotEmptied(watched, objects, known);
   for (const broken of loose.mistaken()) await keeper.take({ broken });
   await keeper.flush();
   signal.throwIfAborted();
@@ -208,7 +212,11 @@ async function syncSource(
 }
 
 /** The folder that a disk is mounted on is there, and empty, while the disk is not. */
-function refuseEmptied({ source }: WatchedSource, objects: number, known: ReadonlyMap<string, string>): void {
+function checkSourceNotEmptied(
+  { source }: IndexedSource,
+  objects: number,
+  known: ReadonlyMap<string, string>,
+): void {
   const crates = known.values().filter(isCrateStamp).toArray().length;
   if (source.kind !== 'folder' || objects > 0 || crates === 0) return;
   throw sourceUnreachable(
@@ -219,46 +227,47 @@ function refuseEmptied({ source }: WatchedSource, objects: number, known: Readon
 }
 
 /** A source as the settings name it: plain data, for other threads too. */
-export interface NamedSource {
+export interface ConfiguredSource {
   readonly options: SourceOptions;
   /** Whether packed crates go there: for `several` users, each for its owner, or all for the `one` there is. */
   readonly packsOf: 'several' | 'one' | null;
 }
 
 /** A source whose crates are in the index. */
-export interface WatchedSource {
+export interface IndexedSource {
   readonly source: Source;
-  readonly ownerOf: OwnerOf;
+  readonly ownerOf: GetObjectOwner;
 }
 
-export async function openWatched(named: readonly NamedSource[]): Promise<WatchedSource[]> {
-  const opened: WatchedSource[] = [];
+export async function openIndexedSources(named: readonly ConfiguredSource[]): Promise<IndexedSource[]> {
+  const opened: IndexedSource[] = [];
   for (const { options, packsOf } of named)
-    opened.push({ source: await openSource(options), ownerOf: owners(packsOf) });
+    opened.push({ source: await openCrateSource(options), ownerOf: createOwnerLookup(packsOf) });
   return opened;
 }
 
-function owners(packsOf: NamedSource['packsOf']): OwnerOf {
-  if (packsOf === null) return everybodys;
+function createOwnerLookup(packsOf: ConfiguredSource['packsOf']): GetObjectOwner {
+  if (packsOf === null) return ownedByEverybody;
   return packsOf === 'several'
-    ? packOwner
-    : (name) => (packOwner(name) === localCaller.user ? null : packOwner(name));
+    ? getPackOwner
+    : (name) => (getPackOwner(name) === localCaller.user ? null : getPackOwner(name));
 }
 
 /** What stands among the users' and is nobody's by its name is seen by nobody, rather than by everybody. */
-const packOwner: OwnerOf = (name) => ownerOfObject(name) ?? (name.startsWith('users/') ? nobody : null);
+const getPackOwner: GetObjectOwner = (name) =>
+  parsePackedObjectOwner(name) ?? (name.startsWith('users/') ? ownerNobody : null);
 
 /** Ten a second are as many as anybody can follow. */
-const restMs = 100;
+const progressIntervalMs = 100;
 
-export interface Throttled<T> {
+export interface ThrottledProgress<T> {
   /** Passed on, or left out where the last one was passed on a moment ago. */
   soon(progress: T): void;
   now(progress: T): void;
 }
 
 /** Tells of progress, each time of all of it, so that some of it need not be told. */
-function throttled<T>(report: (progress: T) => void, clock: Clock): Throttled<T> {
+function throttleSyncProgress<T>(report: (progress: T) => void, clock: Clock): ThrottledProgress<T> {
   let last = -Infinity;
   const now = (progress: T): void => {
     last = clock();
@@ -267,6 +276,6 @@ function throttled<T>(report: (progress: T) => void, clock: Clock): Throttled<T>
   return {
     now,
     // A clock that was set back must not silence it.
-    soon: (progress) => (Math.abs(clock() - last) >= restMs ? now(progress) : undefined),
+    soon: (progress) => (Math.abs(clock() - last) >= progressIntervalMs ? now(progress) : undefined),
   };
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { always, startHostileStore } from '../../storage/remote/hostile-store.testing.ts';
 import { sourceUnreachable, type Source } from '../../storage/source.ts';
-import { openSource } from '../sources/sources.ts';
+import { openCrateSource } from '../sources/sources.ts';
 import { inMemory, newSync, numbered, syncIn, watchedFolder, zipOf } from './sync.testing.ts';
 import type { SourceReport } from './sync.ts';
 import { recordProof } from '../../requirements.testing.ts';
@@ -92,7 +92,7 @@ it('wrong credentials and a store that is too slow are told, the key is not', as
   const where = { bucket: 'b', prefix: '', region: 'us-east-1', pathStyle: true, partBytes: 5_242_880 };
   const limits = { firstPauseMs: 5, longestPauseMs: 20, wholeMs: 200 };
   const options = { kind: 's3' as const, endpoint: store.endpoint, ...where, ...keys };
-  const source = await openSource(options, limits);
+  const source = await openCrateSource(options, limits);
   t.after(() => source.close());
   const folder = await watchedFolder(t, { 'a.zip': zipOf('A') });
   const wrong = '<Error><Code>SignatureDoesNotMatch</Code><Message>no</Message></Error>';

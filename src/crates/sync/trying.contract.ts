@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Backend } from '../../database/backend.testing.ts';
 import type { Database } from '../../database/database.ts';
 import type { Source } from '../../storage/source.ts';
-import { everybodys, placeOf } from '../sources/sources.ts';
+import { ownedByEverybody, toCrateLocation } from '../sources/sources.ts';
 import { metadataOf, newSync, syncIn, watchedFolder, zipOf } from './sync.testing.ts';
 
 const name = 'large-ro-crate-metadata.json';
@@ -22,7 +22,7 @@ const triesIn = async (database: Database): Promise<number[]> =>
 
 /** A process that ends while it reads the crate. */
 async function endIn(database: Database, source: Source): Promise<void> {
-  const place = placeOf(source, (await source.stat(name))!, everybodys)!;
+  const place = toCrateLocation(source, (await source.stat(name))!, ownedByEverybody)!;
   await syncIn(database).options.trying.begin(place);
 }
 
@@ -76,7 +76,7 @@ export function tryingContract(backend: Backend): void {
     it('a note that this process could not take back is not held against the crate', async (t) => {
       const { sync, titles, database, options } = await newSync(t, backend, { maxMetadata });
       const folder = await watchedFolder(t, { [name]: large('Large') });
-      const place = placeOf(folder.source, (await folder.source.stat(name))!, everybodys)!;
+      const place = toCrateLocation(folder.source, (await folder.source.stat(name))!, ownedByEverybody)!;
       for (let time = 0; time < 3; time++) await options.trying.begin(place);
       await sync([folder.source]);
       assert.deepEqual([await titles(), await triesIn(database)], [['Large'], []]);

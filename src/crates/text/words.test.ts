@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { folded, stemOf, wordsOf } from './words.ts';
+import { foldCaseAndAccents, stemWord, tokenizeWords } from './words.ts';
 
-const stems = (text: string): string[] => Array.from(wordsOf(text), ({ stem }) => stem);
+const stems = (text: string): string[] => Array.from(tokenizeWords(text), ({ stem }) => stem);
 
 describe('words', () => {
   test('case, accents and English endings make no difference', () => {
@@ -20,12 +20,12 @@ describe('words', () => {
   test('every word stands where it is said to', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        for (const { stem, form, start, end } of wordsOf(text)) {
+        for (const { stem, form, start, end } of tokenizeWords(text)) {
           assert.ok(start < end && end <= text.length && stem !== '');
-          assert.equal(form, folded(text.slice(start, end)).slice(0, 64));
+          assert.equal(form, foldCaseAndAccents(text.slice(start, end)).slice(0, 64));
         }
       }),
     );
-    assert.equal(stemOf('Experiments'), stemOf('experiment'));
+    assert.equal(stemWord('Experiments'), stemWord('experiment'));
   });
 });

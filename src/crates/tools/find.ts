@@ -2,22 +2,27 @@ import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import type { Crates } from '../crates.ts';
-import { crateShape } from '../metadata/summary.ts';
-import { crateId, shownPage } from './schema.ts';
+import { crateSummarySchema } from '../metadata/summary.ts';
+import { crateIdSchema, toSearchAnswer } from './schema.ts';
 
-const looking = { readOnlyHint: true, openWorldHint: false };
+const findToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 
 /** Tools that find crates and say what is known of one. */
-export function findingTools(crates: Crates): Tool[] {
-  return [searchIndex(crates), searchByEntity(crates), listSearchableFields(crates), getCrate(crates)];
+export function createFindTools(crates: Crates): Tool[] {
+  return [
+    createSearchIndexTool(crates),
+    createSearchByEntityTool(crates),
+    createListSearchableFieldsTool(crates),
+    createGetCrateTool(crates),
+  ];
 }
 
-const mostOffset = 10_000;
-const paging = {
-  offset: z.number().int().min(0).max(mostOffset).default(0).describe('How many results to pass over'),
+const maxSearchOffset = 10_000;
+const paginationFields = {
+  offset: z.number().int().min(0).max(maxSearchOffset).default(0).describe('How many results to pass over'),
 };
 
-const foundShape = z.object({
+const foundCrateSchema = z.object({
   crate_id: z.string(),
   title: z.string(),
   description: z.string(),
@@ -29,12 +34,15 @@ const foundShape = z.object({
   matched_in: z.array(z.string()),
 });
 
-const facetShape = z.record(z.string(), z.array(z.object({ value: z.string(), count: z.number().int() })));
+const facetCountsSchema = z.record(
+  z.string(),
+  z.array(z.object({ value: z.string(), count: z.number().int() })),
+);
 
 /** Each is a condition of the query. */
-const mostFilters = 32;
+const maxFieldFilters = 32;
 
-function searchIndex(crates: Crates): Tool {
+function createSearchIndexTool(crates: Crates): Tool {
   return defineTool({
     name: 'search_index',
     group: 'crates',
@@ -54,27 +62,27 @@ function searchIndex(crates: Crates): Tool {
           'field_filters takes an object of text to text, such as {"license": "MIT"}',
         )
         .refine(
-          (filters) => Object.keys(filters).length <= mostFilters,
-          `field_filters takes at most ${mostFilters} fields`,
+          (filters) => Object.keys(filters).length <= maxFieldFilters,
+          `field_filters takes at most ${maxFieldFilters} fields`,
         )
         .default({})
         .describe(
           'Only crates whose fields hold these, such as {"type": "ComputationalWorkflow", "year": "2020..2023"}',
         ),
       limit: z.number().int().min(1).max(100).default(10),
-      ...paging,
+      ...paginationFields,
     }),
     output: z.object({
       query: z.string(),
       mode: z.enum(['keyword', 'semantic', 'hybrid']),
       total: z.number().int(),
       count: z.number().int(),
-      results: z.array(foundShape),
-      facets: facetShape,
+      results: z.array(foundCrateSchema),
+      facets: facetCountsSchema,
       next_offset: z.number().int().nullable(),
       notes: z.array(z.string()),
     }),
-    annotations: looking,
+    annotations: findToolAnnotations,
     auditFields: { subject: [] },
     async handle(input, { caller, signal }) {
       const { query, mode, limit, offset } = input;
@@ -86,13 +94,13 @@ function searchIndex(crates: Crates): Tool {
         text: [`${total} found${next === null ? '' : `, more from offset ${next}`}`, ...told, ...notes].join(
           '\n',
         ),
-        structured: shownPage(query, page),
+        structured: toSearchAnswer(query, page),
       };
     },
   });
 }
 
-function searchByEntity(crates: Crates): Tool {
+function createSearchByEntityTool(crates: Crates): Tool {
   return defineTool({
     name: 'search_by_entity',
     group: 'crates',
@@ -115,17 +123,17 @@ function searchByEntity(crates: Crates): Tool {
       entry_value: z.string().max(2000).optional().describe('What that field has to hold'),
       exact: z.boolean().default(true).describe('The whole value; false: any part of it, in any case'),
       limit: z.number().int().min(1).max(100).default(50),
-      ...paging,
+      ...paginationFields,
     }),
     output: z.object({
       total: z.number().int().nullable().describe('null where there are too many to count'),
       count: z.number().int(),
       results: z.array(
-        foundShape.pick({ crate_id: true, title: true, description: true, resource_locator: true }),
+        foundCrateSchema.pick({ crate_id: true, title: true, description: true, resource_locator: true }),
       ),
       next_offset: z.number().int().nullable(),
     }),
-    annotations: looking,
+    annotations: findToolAnnotations,
     auditFields: { subject: [] },
     async handle(input, { caller, signal }) {
       if ((input.entry_field === undefined) !== (input.entry_value === undefined))
@@ -165,7 +173,7 @@ function searchByEntity(crates: Crates): Tool {
   });
 }
 
-function listSearchableFields(crates: Crates): Tool {
+function createListSearchableFieldsTool(crates: Crates): Tool {
   return defineTool({
     name: 'list_searchable_fields',
     group: 'crates',
@@ -186,7 +194,7 @@ function listSearchableFields(crates: Crates): Tool {
         z.object({ type: z.string(), crates: z.number().int(), properties: z.array(z.string()) }),
       ),
     }),
-    annotations: looking,
+    annotations: findToolAnnotations,
     auditFields: { subject: [] },
     async handle(_input, { caller, signal }) {
       const known = await crates.fields(caller, signal);
@@ -200,16 +208,16 @@ function listSearchableFields(crates: Crates): Tool {
   });
 }
 
-function getCrate(crates: Crates): Tool {
+function createGetCrateTool(crates: Crates): Tool {
   return defineTool({
     name: 'get_crate',
     group: 'crates',
     title: 'See what a crate is',
     description:
       'Gives what is known of a crate: title, authors, licence, dates, types of its entities, size, where it is, and what is odd about it.',
-    input: z.strictObject({ crate_id: crateId }),
-    output: crateShape,
-    annotations: looking,
+    input: z.strictObject({ crate_id: crateIdSchema }),
+    output: crateSummarySchema,
+    annotations: findToolAnnotations,
     auditFields: { subject: ['crate_id'] },
     async handle({ crate_id }, { caller, signal }) {
       const summary = await crates.get(caller, crate_id, signal);

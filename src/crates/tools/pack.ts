@@ -3,14 +3,14 @@ import { elsewhereLinkShape, linkAnswer } from '../../links/link-result.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import { program } from '../../program.ts';
 import type { SourceReport } from '../sync/sync.ts';
-import type { InsideToolsOptions } from './share.ts';
+import type { CrateShareToolsOptions } from './share.ts';
 
 /** Tools that make crates, and bring the index up to date. */
-export function makingTools(options: InsideToolsOptions): Tool[] {
-  return [packCrate(options), syncIndex(options), indexStatus(options)];
+export function createPackTools(options: CrateShareToolsOptions): Tool[] {
+  return [createPackCrateTool(options), createSyncIndexTool(options), createIndexStatusTool(options)];
 }
 
-const author = z.strictObject({
+const authorSchema = z.strictObject({
   name: z.string().min(1).max(500),
   orcid: z
     .string()
@@ -22,7 +22,7 @@ const author = z.strictObject({
   affiliation: z.string().min(1).max(500).optional(),
 });
 
-function packCrate({ crates, fileTtl, maxTtl, baseUrl }: InsideToolsOptions): Tool {
+function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateShareToolsOptions): Tool {
   const ttl = z.number().int().min(1).max(maxTtl).default(Math.min(fileTtl, maxTtl));
   return defineTool({
     name: 'pack_crate',
@@ -44,7 +44,7 @@ function packCrate({ crates, fileTtl, maxTtl, baseUrl }: InsideToolsOptions): To
       description: z.string().min(1).max(20_000).optional(),
       license: z.string().min(1).max(500).optional().describe('URL or SPDX id, such as CC-BY-4.0'),
       keywords: z.array(z.string().min(1).max(200)).max(100).optional(),
-      authors: z.array(author).max(100).optional().describe('Default: the user who packs it'),
+      authors: z.array(authorSchema).max(100).optional().describe('Default: the user who packs it'),
       shared: z
         .boolean()
         .default(false)
@@ -81,24 +81,24 @@ function packCrate({ crates, fileTtl, maxTtl, baseUrl }: InsideToolsOptions): To
   });
 }
 
-const counted = z.number().int().nullable();
+const nullableCountSchema = z.number().int().nullable();
 
-const reportShape = z.object({
+const sourceReportSchema = z.object({
   source: z.string(),
   state: z.enum(['ok', 'unreachable']),
   reason: z.string().nullable(),
-  seen: counted.describe(
+  seen: nullableCountSchema.describe(
     'Null where packed crates of all users stand; index_status counts those that are yours',
   ),
-  read: counted,
-  unchanged: counted,
-  broken: counted,
-  removed: counted,
+  read: nullableCountSchema,
+  unchanged: nullableCountSchema,
+  broken: nullableCountSchema,
+  removed: nullableCountSchema,
 });
 
-const uncounted = { seen: null, read: null, unchanged: null, broken: null, removed: null };
+const hiddenCounts = { seen: null, read: null, unchanged: null, broken: null, removed: null };
 
-function syncIndex({ crates }: InsideToolsOptions): Tool {
+function createSyncIndexTool({ crates }: CrateShareToolsOptions): Tool {
   return defineTool({
     name: 'sync_index',
     group: 'crates',
@@ -106,7 +106,7 @@ function syncIndex({ crates }: InsideToolsOptions): Tool {
     description:
       'Looks at all sources of crates: reads what is new or has changed, forgets what is gone. Only what changed is read. index_status lists crates that cannot be read.',
     input: z.strictObject({}),
-    output: z.object({ sources: z.array(reportShape) }),
+    output: z.object({ sources: z.array(sourceReportSchema) }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     auditFields: { subject: [] },
     async handle(_input, { signal, progress }) {
@@ -114,25 +114,27 @@ function syncIndex({ crates }: InsideToolsOptions): Tool {
       const reports = await crates.sync({
         signal,
         report: (now: SourceReport) =>
-          crates.isOfSeveral(now.source) ? undefined : progress(++done, null, toldOf(now)),
+          crates.isOfSeveral(now.source) ? undefined : progress(++done, null, formatSourceReport(now)),
       });
-      const sources = reports.map((one) => (crates.isOfSeveral(one.source) ? { ...one, ...uncounted } : one));
+      const sources = reports.map((one) =>
+        crates.isOfSeveral(one.source) ? { ...one, ...hiddenCounts } : one,
+      );
       return {
-        text: sources.map(toldOf).join('\n') || 'There are no sources of crates.',
+        text: sources.map(formatSourceReport).join('\n') || 'There are no sources of crates.',
         structured: { sources },
       };
     },
   });
 }
 
-function toldOf(report: z.input<typeof reportShape>): string {
+function formatSourceReport(report: z.input<typeof sourceReportSchema>): string {
   const { source, state, reason, seen, read, unchanged, broken, removed } = report;
   if (state === 'unreachable') return `${source}: ${reason}`;
   if (seen === null) return `${source}: packed crates, up to date`;
   return `${source}: ${seen} crates, ${read} read, ${unchanged} unchanged, ${broken} broken, ${removed} removed`;
 }
 
-function indexStatus({ crates }: InsideToolsOptions): Tool {
+function createIndexStatusTool({ crates }: CrateShareToolsOptions): Tool {
   return defineTool({
     name: 'index_status',
     group: 'crates',

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Listing } from '../contents/contents.ts';
+import type { CrateFileListing } from '../contents/contents.ts';
 import type { SearchPage } from '../index/reading.ts';
 
 /** What a search found, as tools and `--json` tell it. */
-export function shownPage(query: string, { mode, total, results, facets, next, notes }: SearchPage) {
+export function toSearchAnswer(query: string, { mode, total, results, facets, next, notes }: SearchPage) {
   const shown = results.map((found) => ({
     crate_id: found.crateId,
     title: found.title,
@@ -19,7 +19,7 @@ export function shownPage(query: string, { mode, total, results, facets, next, n
 }
 
 /** What a crate holds, as tools and `--json` tell it. */
-export function shownListing(crateId: string, { locator, count, files, next, unsafe }: Listing) {
+export function toListingAnswer(crateId: string, { locator, count, files, next, unsafe }: CrateFileListing) {
   const shown = files.map((file) => ({
     path: file.path,
     size: file.size,
@@ -36,11 +36,11 @@ export function shownListing(crateId: string, { locator, count, files, next, uns
   };
 }
 
-export const crateId = z
+export const crateIdSchema = z
   .string()
   .regex(/^crate_[0-9a-f]{24}$/, 'a crate_id looks like crate_ and 24 hex digits; search_index shows them');
 
-export const memberPath = z
+export const memberPathSchema = z
   .string()
   .min(1)
   .max(4096)

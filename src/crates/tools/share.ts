@@ -3,17 +3,17 @@ import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { elsewhereLinkShape, linkAnswer, linkTerms } from '../../links/link-result.ts';
 import { defineTool, type Tool, type ToolAnswer } from '../../mcp/tool.ts';
 import type { Crates } from '../crates.ts';
-import { crateId, memberPath, shownListing } from './schema.ts';
+import { crateIdSchema, memberPathSchema, toListingAnswer } from './schema.ts';
 
-export interface InsideToolsOptions {
+export interface CrateShareToolsOptions {
   readonly crates: Crates;
   readonly fileTtl: number;
   readonly maxTtl: number;
   readonly baseUrl: () => string;
 }
 
-const looking = { readOnlyHint: true, openWorldHint: false };
-const handingOut = {
+const contentsToolAnnotations = { readOnlyHint: true, openWorldHint: false };
+const shareToolAnnotations = {
   readOnlyHint: false,
   destructiveHint: false,
   idempotentHint: false,
@@ -21,18 +21,23 @@ const handingOut = {
 };
 
 /** Tools that look into a crate without fetching it, and hand out what is in it. */
-export function insideTools(options: InsideToolsOptions): Tool[] {
-  return [listCrateFiles(options), readCrateFile(options), linkCrateFile(options), downloadCrate(options)];
+export function createShareTools(options: CrateShareToolsOptions): Tool[] {
+  return [
+    createListCrateFilesTool(options),
+    createReadCrateFileTool(options),
+    createLinkCrateFileTool(options),
+    createDownloadCrateTool(options),
+  ];
 }
 
-const fileShape = z.object({
+const crateFileSchema = z.object({
   path: z.string(),
   size: z.number().int(),
   compressed_size: z.number().int(),
   last_modified: z.string().nullable(),
 });
 
-function listCrateFiles({ crates }: InsideToolsOptions): Tool {
+function createListCrateFilesTool({ crates }: CrateShareToolsOptions): Tool {
   return defineTool({
     name: 'list_crate_files',
     group: 'crates',
@@ -40,7 +45,7 @@ function listCrateFiles({ crates }: InsideToolsOptions): Tool {
     description:
       'Lists what a crate holds, with sizes, without fetching it: of an archive only its directory is read, however large it is.',
     input: z.strictObject({
-      crate_id: crateId,
+      crate_id: crateIdSchema,
       glob: z
         .string()
         .min(1)
@@ -54,7 +59,7 @@ function listCrateFiles({ crates }: InsideToolsOptions): Tool {
       crate_id: z.string(),
       resource_locator: z.string(),
       count: z.number().int().describe('How many there are in all that fit'),
-      files: z.array(fileShape),
+      files: z.array(crateFileSchema),
       next_offset: z.number().int().nullable(),
       unsafe_names: z
         .number()
@@ -63,7 +68,7 @@ function listCrateFiles({ crates }: InsideToolsOptions): Tool {
           'Entries of the archive that lead outside of it or have no proper name: they are not listed',
         ),
     }),
-    annotations: looking,
+    annotations: contentsToolAnnotations,
     auditFields: { subject: ['crate_id'] },
     async handle({ crate_id, glob, limit, offset }, { caller, signal }) {
       const listing = await crates.inside.list(
@@ -77,13 +82,13 @@ function listCrateFiles({ crates }: InsideToolsOptions): Tool {
       const more = count - lines.length;
       return {
         text: [`${count} files`, ...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('\n'),
-        structured: shownListing(crate_id, listing),
+        structured: toListingAnswer(crate_id, listing),
       };
     },
   });
 }
 
-const readShape = elsewhereLinkShape.partial().extend({
+const readCrateFileSchema = elsewhereLinkShape.partial().extend({
   crate_id: z.string(),
   path: z.string(),
   size: z.number().int(),
@@ -91,7 +96,7 @@ const readShape = elsewhereLinkShape.partial().extend({
   text: z.string().optional().describe('The whole file, where it is text and small'),
 });
 
-function readCrateFile(options: InsideToolsOptions): Tool {
+function createReadCrateFileTool(options: CrateShareToolsOptions): Tool {
   const { crates, baseUrl } = options;
   return defineTool({
     name: 'read_crate_file',
@@ -99,11 +104,11 @@ function readCrateFile(options: InsideToolsOptions): Tool {
     title: 'Read a file of a crate',
     description:
       'Gives one file of a crate: as text where it is text of at most 20,000 bytes, otherwise as a link. Its size and checksum are verified. Only this file is fetched.',
-    input: z.strictObject({ crate_id: crateId, path: memberPath, ...linkTerms(options) }),
-    output: readShape,
-    annotations: handingOut,
+    input: z.strictObject({ crate_id: crateIdSchema, path: memberPathSchema, ...linkTerms(options) }),
+    output: readCrateFileSchema,
+    annotations: shareToolAnnotations,
     auditFields: { subject: ['path', 'crate_id'], newToken: 'token' },
-    async handle(input, { caller, signal }): Promise<ToolAnswer<z.input<typeof readShape>>> {
+    async handle(input, { caller, signal }): Promise<ToolAnswer<z.input<typeof readCrateFileSchema>>> {
       const { crate_id, path } = input;
       const read = await crates.inside.read(caller, crate_id, path, signal);
       const told = { crate_id, path, size: read.size, media_type: read.mediaType };
@@ -118,7 +123,7 @@ function readCrateFile(options: InsideToolsOptions): Tool {
   });
 }
 
-function linkCrateFile(options: InsideToolsOptions): Tool {
+function createLinkCrateFileTool(options: CrateShareToolsOptions): Tool {
   const { crates, baseUrl } = options;
   return defineTool({
     name: 'link_crate_file',
@@ -126,9 +131,9 @@ function linkCrateFile(options: InsideToolsOptions): Tool {
     title: 'Share a file of a crate by link',
     description:
       'Gets a link to one file of a crate, past the conversation. One that is stored without compression is sent straight out of the archive, by range where asked; another is unpacked and kept first.',
-    input: z.strictObject({ crate_id: crateId, path: memberPath, ...linkTerms(options) }),
+    input: z.strictObject({ crate_id: crateIdSchema, path: memberPathSchema, ...linkTerms(options) }),
     output: elsewhereLinkShape,
-    annotations: handingOut,
+    annotations: shareToolAnnotations,
     auditFields: { subject: ['path', 'crate_id'], newToken: 'token' },
     async handle(input, { caller, signal }) {
       const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
@@ -138,14 +143,14 @@ function linkCrateFile(options: InsideToolsOptions): Tool {
   });
 }
 
-const downloadShape = elsewhereLinkShape.partial().extend({
+const downloadCrateSchema = elsewhereLinkShape.partial().extend({
   crate_id: z.string(),
   resource_locator: z.string(),
   size: z.number().int(),
   content_base64: z.string().optional().describe('With delivery base64: its bytes'),
 });
 
-function downloadCrate(options: InsideToolsOptions): Tool {
+function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
   const { crates, baseUrl } = options;
   return defineTool({
     name: 'download_crate',
@@ -154,17 +159,20 @@ function downloadCrate(options: InsideToolsOptions): Tool {
     description:
       'Hands out a whole crate as a ZIP, by link: of any size, past the conversation. delivery "base64" puts a small one into this answer.',
     input: z.strictObject({
-      crate_id: crateId,
+      crate_id: crateIdSchema,
       delivery: z
         .enum(['link', 'base64'])
         .default('link')
         .describe('link: by URL, any size. base64: its bytes in this answer, up to a limit'),
       ...linkTerms(options),
     }),
-    output: downloadShape,
-    annotations: handingOut,
+    output: downloadCrateSchema,
+    annotations: shareToolAnnotations,
     auditFields: { subject: ['crate_id'], newToken: 'token' },
-    async handle(input, { caller, signal, progress }): Promise<ToolAnswer<z.input<typeof downloadShape>>> {
+    async handle(
+      input,
+      { caller, signal, progress },
+    ): Promise<ToolAnswer<z.input<typeof downloadCrateSchema>>> {
       const { crate_id } = input;
       if (input.delivery === 'base64') {
         const { locator, bytes } = await crates.inside.bytes(caller, crate_id, signal);
@@ -186,19 +194,19 @@ function downloadCrate(options: InsideToolsOptions): Tool {
 }
 
 /** Users are told of folders of the server by this: `crates/users/ada/x.zip`, and not by the path there. */
-export type HideFolders = (text: string) => string;
+export type RedactFolders = (text: string) => string;
 
 /** Where a source is on the server's disk is the operator's business: answers and errors name its last folder alone. */
-export function hideFoldersOf(sourceUrls: readonly string[]): HideFolders {
+export function createFolderRedaction(sourceUrls: readonly string[]): RedactFolders {
   const folders = sourceUrls.filter((url) => url.startsWith('file:'));
-  return (text) => folders.reduce((shown, url) => shown.replaceAll(url, `${lastName(url)}/`), text);
+  return (text) => folders.reduce((shown, url) => shown.replaceAll(url, `${getLastUrlFolder(url)}/`), text);
 }
 
-const lastName = (url: string): string => url.split('/').at(-2)!;
+const getLastUrlFolder = (url: string): string => url.split('/').at(-2)!;
 
 /** The tool, whose every text has been through `hide`. */
-export function withHiddenFolders(tool: Tool, hide: HideFolders): Tool {
-  const hidden = <T>(value: T): T => mapTexts(value, hide) as T;
+export function redactToolFolders(tool: Tool, hide: RedactFolders): Tool {
+  const hidden = <T>(value: T): T => mapStringsDeep(value, hide) as T;
   return {
     ...tool,
     async handle(input, context) {
@@ -215,9 +223,9 @@ export function withHiddenFolders(tool: Tool, hide: HideFolders): Tool {
   };
 }
 
-function mapTexts(value: unknown, map: (text: string) => string): unknown {
+function mapStringsDeep(value: unknown, map: (text: string) => string): unknown {
   if (typeof value === 'string') return map(value);
-  if (Array.isArray(value)) return value.map((one) => mapTexts(one, map));
+  if (Array.isArray(value)) return value.map((one) => mapStringsDeep(one, map));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapTexts(one, map)]));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapStringsDeep(one, map)]));
 }

@@ -1,5 +1,5 @@
 import { answerCalls, isAfterFailure, outerData, outerLog } from '../../workers/inside.ts';
-import { createIndexing, type IndexingSettings } from './workers.ts';
+import { createIndexingWorker, type IndexingSettings } from './workers.ts';
 
-const settings = (await outerData()) as IndexingSettings;
-answerCalls(createIndexing(settings, outerLog(), { isAfterFailure: isAfterFailure() }));
+const indexingThreadSettings = (await outerData()) as IndexingSettings;
+answerCalls(createIndexingWorker(indexingThreadSettings, outerLog(), { isAfterFailure: isAfterFailure() }));

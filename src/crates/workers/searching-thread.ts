@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
 import { answerCalls, outerLog } from '../../workers/inside.ts';
-import { createSearching, type IndexSettings } from './workers.ts';
+import { createSearchingWorker, type IndexSettings } from './workers.ts';
 
-answerCalls(createSearching(workerData as IndexSettings, outerLog()));
+answerCalls(createSearchingWorker(workerData as IndexSettings, outerLog()));

@@ -8,7 +8,7 @@ import { createLog } from '../../observability/log.ts';
 import { crateIdOf, madeUp } from '../index/crate.testing.ts';
 import { namesOf } from '../index/index.testing.ts';
 import { createIndexWriter } from '../index/writing.ts';
-import { createSearching } from './workers.ts';
+import { createSearchingWorker } from './workers.ts';
 
 const request = {
   query: 'salt',
@@ -29,7 +29,7 @@ async function newSearching(t: TestContext, sourceUrls?: readonly string[]) {
   ]);
   await database.close();
   const settings = { location, semantics: 'off', endpoint: null, ...(sourceUrls && { sourceUrls }) } as const;
-  return createSearching(settings, createLog('off'));
+  return createSearchingWorker(settings, createLog('off'));
 }
 
 const context = (signal = new AbortController().signal) => ({ signal, report: () => {} });

@@ -14,28 +14,34 @@ import {
 } from '../index/reading.ts';
 import { createIndexWriter } from '../index/writing.ts';
 import { createFitting, createMeaning, type EndpointOptions, type Provider } from '../semantic/semantic.ts';
-import { crateIdOf, placeOf } from '../sources/sources.ts';
-import { createKeeper } from '../sync/index-updater.ts';
+import { computeCrateId, toCrateLocation } from '../sources/sources.ts';
+import { createIndexUpdater } from '../sync/index-updater.ts';
 import { readCrate } from '../sync/retry.ts';
-import { createTrying, openWatched, syncAll, type NamedSource, type SourceReport } from '../sync/sync.ts';
+import {
+  createCrateRetries,
+  openIndexedSources,
+  syncAllSources,
+  type ConfiguredSource,
+  type SourceReport,
+} from '../sync/sync.ts';
 import { identifyIndex, removeLogOfDeletedIndex, setIndexAside } from './index-file.ts';
-import { indexLost, lostIndexOf } from './lost-index.ts';
+import { lostIndexError, getLostIndexFile } from './lost-index.ts';
 
 /** What is done in the process that writes to the index. It holds a database and sources of its own. */
-export function createIndexing(
+export function createIndexingWorker(
   settings: IndexingSettings,
   log: Log,
   { isAfterFailure }: { isAfterFailure: boolean },
 ) {
   const clock = Date.now;
   const { location, semantics: provider, endpoint, maxMetadata } = settings;
-  const watched = lazily(() => openWatched(settings.sources));
-  const index = holdIndex(location, async (database) => {
+  const watched = memoizeUntilFailure(() => openIndexedSources(settings.sources));
+  const index = createIndexHolder(location, async (database) => {
     const reader = createIndexReader(database, null);
     const writer = createIndexWriter(database, { clock });
     const fitting = createFitting(database, { provider, endpoint, clock, log });
-    const keeper = createKeeper({ database, writer, reader, fitting, clock, log });
-    const trying = createTrying(database, { clock, isAfterFailure });
+    const keeper = createIndexUpdater({ database, writer, reader, fitting, clock, log });
+    const trying = createCrateRetries(database, { clock, isAfterFailure });
     return { database, keeper, trying, maxMetadata, clock, log };
   });
   type Room = Parameters<Parameters<typeof index.use>[0]>[0];
@@ -45,7 +51,7 @@ export function createIndexing(
     try {
       return await index.use(work);
     } catch (error) {
-      const lost = lostIndexOf(error);
+      const lost = getLostIndexFile(error);
       if (lost === null) throw error;
       await renewIndex(lost);
       return index.use(work);
@@ -63,14 +69,14 @@ export function createIndexing(
   async function readAll(): Promise<void> {
     const sources = await watched();
     const syncing = { signal: new AbortController().signal, report: () => {}, forget: true };
-    await index.use((room) => syncAll(room, sources, syncing));
+    await index.use((room) => syncAllSources(room, sources, syncing));
   }
 
   return {
     /** Brings the index up to date with all sources. */
     async sync({ forget }: { forget: boolean }, { signal, report }: CallContext): Promise<SourceReport[]> {
       const sources = await watched();
-      return use((room) => syncAll(room, sources, { signal, report, forget }));
+      return use((room) => syncAllSources(room, sources, { signal, report, forget }));
     },
 
     /** Reads one crate that was just written, so that it is found at once; gives its id. */
@@ -80,7 +86,7 @@ export function createIndexing(
     ): Promise<string> {
       const found = (await watched()).find((one) => one.source.url === source);
       const stood = await found?.source.stat(object, signal);
-      const place = found && stood ? placeOf(found.source, stood, found.ownerOf) : null;
+      const place = found && stood ? toCrateLocation(found.source, stood, found.ownerOf) : null;
       if (!found || place === null)
         throw new WorkcrateError('crate_gone', `${object} is not in ${source} any more.`);
       const crate = await readCrate(found.source, place, { maxMetadata, signal });
@@ -91,7 +97,7 @@ export function createIndexing(
     /** Takes one crate out that has been removed from its source. */
     async forget({ source, object }: { source: string; object: string }): Promise<void> {
       const found = (await watched()).find((one) => one.source.url === source);
-      if (found) await use(({ keeper }) => keeper.remove([crateIdOf(found.source, object)]));
+      if (found) await use(({ keeper }) => keeper.remove([computeCrateId(found.source, object)]));
     },
 
     /** Makes the index anew that somebody else has found lost, unless that has been done. */
@@ -104,7 +110,7 @@ export function createIndexing(
 }
 
 /** Does it once; again after a failure. */
-function lazily<T>(work: () => Promise<T>): () => Promise<T> {
+function memoizeUntilFailure<T>(work: () => Promise<T>): () => Promise<T> {
   let done: Promise<T> | null = null;
   return () =>
     (done ??= work().catch((error: unknown) => {
@@ -113,15 +119,15 @@ function lazily<T>(work: () => Promise<T>): () => Promise<T> {
     }));
 }
 
-export type IndexingMethods = ReturnType<typeof createIndexing>;
+export type IndexingMethods = ReturnType<typeof createIndexingWorker>;
 
-interface Of<T> {
+interface ViewerRequest<T> {
   readonly viewer: string;
   readonly request: T;
 }
 
 /** Viewers take turns, whatever each of them asks for. */
-const searchLimits: FairQueueOptions = {
+const searchQueueOptions: FairQueueOptions = {
   most: 16,
   mostOfUser: 4,
   mostWaitingOfUser: 50,
@@ -139,10 +145,10 @@ const searchLimits: FairQueueOptions = {
 };
 
 /** What is done in the thread that searches. Nothing is written here, and nobody's searches keep others from theirs. */
-export function createSearching(settings: IndexSettings, log: Log) {
-  const queue = createFairQueue(searchLimits);
+export function createSearchingWorker(settings: IndexSettings, log: Log) {
+  const queue = createFairQueue(searchQueueOptions);
   const { semantics: provider, endpoint, sourceUrls: sources = null } = settings;
-  const index = holdIndex(settings.location, async (database) => {
+  const index = createIndexHolder(settings.location, async (database) => {
     const meaning = createMeaning(database, { provider, endpoint, clock: Date.now, log });
     return { database, reader: createIndexReader(database, meaning, { sources }) };
   });
@@ -150,23 +156,23 @@ export function createSearching(settings: IndexSettings, log: Log) {
     index.use(({ reader }) => work(reader));
 
   return {
-    search: ({ viewer, request }: Of<SearchRequest>, { signal }: CallContext) =>
+    search: ({ viewer, request }: ViewerRequest<SearchRequest>, { signal }: CallContext) =>
       queue.run({ user: viewer, signal }, () => read((reader) => reader.search(viewer, request, signal))),
-    byEntity: ({ viewer, request }: Of<EntityRequest>, { signal }: CallContext) =>
+    byEntity: ({ viewer, request }: ViewerRequest<EntityRequest>, { signal }: CallContext) =>
       queue.run({ user: viewer, signal }, () => read((reader) => reader.byEntity(viewer, request, signal))),
-    fields: ({ viewer }: Of<null>, { signal }: CallContext) =>
+    fields: ({ viewer }: ViewerRequest<null>, { signal }: CallContext) =>
       queue.run({ user: viewer, signal }, () => read((reader) => reader.fields(viewer, signal))),
-    status: ({ viewer, request }: Of<StatusRequest>, { signal }: CallContext) =>
+    status: ({ viewer, request }: ViewerRequest<StatusRequest>, { signal }: CallContext) =>
       queue.run({ user: viewer, signal }, () => read((reader) => reader.status(viewer, request))),
     /** One row: it waits for no search. */
-    get: ({ viewer, request }: Of<string>) => read((reader) => reader.get(viewer, request)),
+    get: ({ viewer, request }: ViewerRequest<string>) => read((reader) => reader.get(viewer, request)),
     /** For the server itself, whoever's crates they are. */
     bytesIn: ({ source, owner }: { source: string; owner: string | null | undefined }) =>
       index.use(({ database }) => bytesIn(database, source, owner)),
   };
 }
 
-export type SearchingMethods = ReturnType<typeof createSearching>;
+export type SearchingMethods = ReturnType<typeof createSearchingWorker>;
 
 /** Where the index stands, and how crates are found by meaning. Plain data, for other threads. */
 export interface IndexSettings {
@@ -179,11 +185,11 @@ export interface IndexSettings {
 }
 
 export interface IndexingSettings extends IndexSettings {
-  readonly sources: readonly NamedSource[];
+  readonly sources: readonly ConfiguredSource[];
   readonly maxMetadata: number;
 }
 
-interface Opened<T> {
+interface OpenIndex<T> {
   readonly file: string | null;
   readonly room: T;
   readonly database: Database;
@@ -193,12 +199,12 @@ interface Opened<T> {
 
 /**
  * The index as one thread holds it: opened when it is first used, and anew where its file is another one by now. Work
- * that finds it damaged or deleted fails as `lostIndexOf` tells.
+ * that finds it damaged or deleted fails as `getLostIndexFile` tells.
  */
-function holdIndex<T>(location: string, build: (database: Database) => Promise<T>) {
-  let opening: Promise<Opened<T>> | null = null;
+function createIndexHolder<T>(location: string, build: (database: Database) => Promise<T>) {
+  let opening: Promise<OpenIndex<T>> | null = null;
 
-  async function open(): Promise<Opened<T>> {
+  async function open(): Promise<OpenIndex<T>> {
     const database = await openDatabase(location, 'crates');
     // Asked once it is open, since opening makes the file.
     return {
@@ -211,23 +217,23 @@ function holdIndex<T>(location: string, build: (database: Database) => Promise<T
   }
 
   /** Closed once nobody uses it any more. */
-  async function retire(opened: Opened<T>): Promise<void> {
+  async function retire(opened: OpenIndex<T>): Promise<void> {
     opened.isRetired = true;
     opening = null;
     if (opened.users === 0) await opened.database.close();
   }
 
-  async function current(): Promise<Opened<T>> {
+  async function current(): Promise<OpenIndex<T>> {
     const before = identifyIndex(location);
     const opened = await (opening ??= open().catch((error: unknown) => {
       opening = null;
-      throw isDamagedDatabase(error) ? indexLost(error, before) : error;
+      throw isDamagedDatabase(error) ? lostIndexError(error, before) : error;
     }));
     if (opened.isRetired) return current();
     const now = identifyIndex(location);
     if (now === opened.file) return opened;
     await retire(opened);
-    if (now === null) throw indexLost(null, null);
+    if (now === null) throw lostIndexError(null, null);
     return current();
   }
 
@@ -241,7 +247,7 @@ function holdIndex<T>(location: string, build: (database: Database) => Promise<T
       } catch (error) {
         if (!isDamagedDatabase(error)) throw error;
         await retire(opened);
-        throw indexLost(error, opened.file);
+        throw lostIndexError(error, opened.file);
       } finally {
         if (--opened.users === 0 && opened.isRetired) await opened.database.close();
       }
