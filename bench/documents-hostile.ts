@@ -6,7 +6,7 @@
  */
 import { endlessForPandoc, endlessForTypst, largeForPandoc } from '../e2e/documents/endless.testing.ts';
 import { loadConfig } from '../src/config/config.ts';
-import type { Format } from '../src/documents/documents.ts';
+import type { DocumentFormat } from '../src/documents/documents.ts';
 import { isWorkcrateError } from '../src/errors.ts';
 import { createLog } from '../src/observability/log.ts';
 import { openDocuments } from '../src/server/documents.ts';
@@ -17,7 +17,7 @@ const seconds = Number(process.argv[2] ?? 3);
 const mostLateMs = 250;
 const row = (cell: string): string => `|${`${cell}|`.repeat(400)}\n`;
 
-const texts: readonly [what: string, text: string, format: Format][] = [
+const texts: readonly [what: string, text: string, format: DocumentFormat][] = [
   ['an ordinary one', 'Just *this*.', 'pdf'],
   ['1500 brackets within each other', '['.repeat(1500) + ']'.repeat(1500), 'plain'],
   ['4 MB of list items with brackets', '- [\n'.repeat(1_000_000), 'plain'],
@@ -43,7 +43,7 @@ for (const [what, text, format] of texts) {
   tell({ what, seen: `${result} after ${ms} ms`, asked: `${most} ms`, ok: ms <= most });
 }
 
-async function answerTo(text: string, format: Format): Promise<string> {
+async function answerTo(text: string, format: DocumentFormat): Promise<string> {
   const signal = new AbortController().signal;
   const pictures = { artifact: async () => null, file: async () => null };
   const request = {

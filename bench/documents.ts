@@ -10,7 +10,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadConfig } from '../src/config/config.ts';
-import type { Format } from '../src/documents/documents.ts';
+import type { DocumentFormat } from '../src/documents/documents.ts';
 import { createLog } from '../src/observability/log.ts';
 import { openDocuments } from '../src/server/documents.ts';
 import { bibliography, manuscript } from './documents-text.ts';
@@ -82,7 +82,7 @@ function open() {
 async function build(
   documents: ReturnType<typeof open>['documents'],
   text: string,
-  formats: Format[],
+  formats: DocumentFormat[],
   references = bibliography,
 ) {
   const result = await documents.build(

@@ -1,4 +1,4 @@
-import { mathsWords } from '../../src/documents/formats/maths.ts';
+import { allowedTexCommands } from '../../src/documents/formats/maths.ts';
 import { startServer, upload } from '../server.testing.ts';
 import type { ServerAttack } from './server-stage.testing.ts';
 
@@ -37,7 +37,7 @@ $\\directlua{os.execute("id")}$ $a^^5cinput{x}$ $\\def\\alpha{x}$ $\\begin{filec
       const tex = await (await fetch(reply.data.artifacts[0].downloadUrl)).text();
       const body = tex.slice(tex.indexOf('\\begin{document}'));
       const words = [...body.matchAll(/\\([A-Za-z]+)/g)].map(([, word]) => word!);
-      const strange = words.filter((word) => !mathsWords.has(word) && !ownWords.has(word));
+      const strange = words.filter((word) => !allowedTexCommands.has(word) && !ownWords.has(word));
       if (!body.includes('\\(\\beta\\)')) return 'a harmless formula was lost';
       return strange.length === 0 && !body.includes('^^') ? null : strange.join();
     },

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { confinement } from '../../src/documents/confinement.ts';
+import { findConfinement } from '../../src/documents/confinement.ts';
 import { fromSource, run, serve, temporaryFolder, upload } from '../cli/program.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 
 const skip =
-  (await confinement({ readable: [] })) === null && 'bubblewrap, which hides packages, does not work';
+  (await findConfinement({ readable: [] })) === null && 'bubblewrap, which hides packages, does not work';
 const packages = join(import.meta.dirname, '../../node_modules');
 
 /** The program in a world in which a folder of node_modules is empty. */

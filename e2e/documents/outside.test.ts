@@ -14,9 +14,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { confinement } from '../../src/documents/confinement.ts';
-import { pack, unpack } from '../../src/documents/formats/archive.ts';
-import { formats } from '../../src/documents/documents.ts';
+import { findConfinement } from '../../src/documents/confinement.ts';
+import { packArchive, unpackArchive } from '../../src/documents/formats/archive.ts';
+import { documentFormats } from '../../src/documents/documents.ts';
 import { openEars, type Ears } from '../attacks/ears.testing.ts';
 import { fromSource } from '../cli/program.testing.ts';
 import { nastyBibliography, nastyDocument, nastyReference, nastyStyle } from './nasty.testing.ts';
@@ -28,7 +28,8 @@ const dot = Buffer.from(
 );
 
 const bubblewrap = '/usr/bin/bwrap';
-const noWalls = (await confinement({ readable: [] })) === null && 'bubblewrap does not work on this machine';
+const noWalls =
+  (await findConfinement({ readable: [] })) === null && 'bubblewrap does not work on this machine';
 const noTrace = !canTrace() && 'strace does not work on this machine';
 
 function canTrace(): boolean {
@@ -65,7 +66,7 @@ describe('a document that names a file and an address wherever it can', () => {
       'nasty.md': nastyDocument(baits),
       'nasty.bib': nastyBibliography(baits),
       'nasty.csl': nastyStyle(baits),
-      'nasty.docx': pack(parts.map(([name, text]) => ({ name, bytes: Buffer.from(text) }))),
+      'nasty.docx': packArchive(parts.map(([name, text]) => ({ name, bytes: Buffer.from(text) }))),
       'dot.png': dot,
     };
     for (const [name, bytes] of Object.entries(given)) writeFileSync(join(folder, 'own', name), bytes);
@@ -109,9 +110,9 @@ describe('a document that names a file and an address wherever it can', () => {
 
   it('every format has a file of its own', { skip: noWalls || noTrace }, () => {
     for (const format of ['pdf', 'docx', 'html', 'odt', 'epub', 'latex', 'typst', 'pptx'])
-      assert.ok((formats as readonly string[]).includes(format), format);
+      assert.ok((documentFormats as readonly string[]).includes(format), format);
     for (const files of sums.values())
-      assert.equal(Object.keys(files).length, formats.length, Object.keys(files).join());
+      assert.equal(Object.keys(files).length, documentFormats.length, Object.keys(files).join());
     recordProof('C11:every-format');
   });
 
@@ -137,7 +138,7 @@ describe('a document that names a file and an address wherever it can', () => {
       log,
       '--',
     ];
-    const words = ['build', own('nasty.md'), '--to', formats.join(','), '--output', out];
+    const words = ['build', own('nasty.md'), '--to', documentFormats.join(','), '--output', out];
     const given = [
       '--bibliography',
       own('nasty.bib'),
@@ -177,6 +178,6 @@ async function demandWithout(file: string, secret: string): Promise<void> {
   const bytes = readFileSync(file);
   assert.equal(bytes.includes(secret), false, file);
   if (bytes.toString('latin1', 0, 2) !== 'PK') return;
-  for (const part of await unpack(bytes, AbortSignal.timeout(10_000)))
+  for (const part of await unpackArchive(bytes, AbortSignal.timeout(10_000)))
     assert.equal(Buffer.from(part.bytes).includes(secret), false, `${file}: ${part.name}`);
 }

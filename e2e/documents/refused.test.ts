@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startServer, upload, type TestServer } from '../server.testing.ts';
-import { unpack } from '../../src/documents/formats/archive.ts';
+import { unpackArchive } from '../../src/documents/formats/archive.ts';
 import { mostText, refused } from './refused.testing.ts';
 
 describe('documents that are refused', () => {
@@ -88,7 +88,9 @@ describe('documents that are refused', () => {
     for (const { filename, downloadUrl } of reply.data.artifacts) {
       const bytes = Buffer.from(await (await fetch(downloadUrl)).arrayBuffer());
       const isPacked = bytes.toString('latin1', 0, 2) === 'PK';
-      const parts = isPacked ? await unpack(bytes, AbortSignal.timeout(10_000)) : [{ name: filename, bytes }];
+      const parts = isPacked
+        ? await unpackArchive(bytes, AbortSignal.timeout(10_000))
+        : [{ name: filename, bytes }];
       for (const part of parts)
         if (/\.(?:x?html|xml|opf|ncx|rels)$/.test(part.name))
           assert.doesNotMatch(Buffer.from(part.bytes).toString(), unwritable, `${filename}: ${part.name}`);

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { findProgram, isAtLeast } from '../../src/documents/pandoc/system.ts';
+import { findPandocProgram, isVersionAtLeast } from '../../src/documents/pandoc/system.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 import { run, temporaryFolder } from '../cli/program.testing.ts';
 import { startServer } from '../server.testing.ts';
 
-const program = await findProgram('pandoc').catch(() => null);
+const program = await findPandocProgram('pandoc').catch(() => null);
 
 it(
   'a Pandoc on PATH is used when asked for, and one that is too old says which one PDF needs',
@@ -21,7 +21,7 @@ it(
     });
     assert.equal(failed, false, text);
     const built = data.artifacts.map(({ format }: { format: string }) => format);
-    if (!isAtLeast(program!.version, '3.1.2')) {
+    if (!isVersionAtLeast(program!.version, '3.1.2')) {
       assert.deepEqual(built, ['docx', 'html']);
       assert.deepEqual([data.failures[0].format, data.failures[0].code], ['pdf', 'unsupported']);
       assert.match(data.failures[0].message, /3\.1\.2 or later/);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { unpack } from '../../src/documents/formats/archive.ts';
+import { unpackArchive } from '../../src/documents/formats/archive.ts';
 import { never, openEngines, type TestEngines } from '../../src/documents/formats/formats.testing.ts';
-import { mathsWords } from '../../src/documents/formats/maths.ts';
+import { allowedTexCommands } from '../../src/documents/formats/maths.ts';
 import { pngOf } from '../../src/documents/pictures.testing.ts';
-import { readDocument, rememberBibliographies, writeDocument } from '../../src/documents/worker/worker.ts';
+import { readDocument, createBibliographyCache, writeDocument } from '../../src/documents/worker/worker.ts';
 import { nastyBibliography, nastyDocument } from './nasty.testing.ts';
 
 /** Text that is code in TeX, or closes what stands around it. Quotes are YAML's and Markdown's. */
@@ -114,7 +114,7 @@ const wordsIn = (tex: string): Set<string> =>
 describe('a document as LaTeX', () => {
   const engines: TestEngines = openEngines();
   after(() => engines[Symbol.asyncDispose]());
-  const reading = { pandoc: engines.pandoc, remembered: rememberBibliographies() };
+  const reading = { pandoc: engines.pandoc, remembered: createBibliographyCache() };
 
   async function texOf(text: string, bibliography: string): Promise<string> {
     const request = {
@@ -138,7 +138,7 @@ describe('a document as LaTeX', () => {
     });
     assert.deepEqual(failures, []);
     const { bytes, extension } = built[0]!.written;
-    const [document] = extension === '.tex' ? [{ bytes }] : await unpack(bytes, never);
+    const [document] = extension === '.tex' ? [{ bytes }] : await unpackArchive(bytes, never);
     return Buffer.from(document!.bytes).toString();
   }
 
@@ -158,7 +158,7 @@ describe('a document as LaTeX', () => {
   };
 
   it('holds no command of TeX but those of Pandoc and of formulas, wherever somebody puts one', async () => {
-    const allowed = (await ownWords()).union(mathsWords);
+    const allowed = (await ownWords()).union(allowedTexCommands);
     assert.ok(!allowed.has('input') && !allowed.has('write'), [...allowed].join(' '));
     const texts = fc.array(fc.constantFrom(...hostile), { minLength: 1, maxLength: 2 });
     const drawn = fc.sample(fc.array(texts, { minLength: places, maxLength: places }), 12);
@@ -175,7 +175,7 @@ describe('a document as LaTeX', () => {
   it('so does a document that names a file and an address wherever it can', async () => {
     const baits = { file: '/etc/passwd', url: 'http://127.0.0.1:1/bait' };
     const tex = await texOf(nastyDocument(baits), nastyBibliography(baits));
-    const strange = wordsIn(tex).difference((await ownWords()).union(mathsWords));
+    const strange = wordsIn(tex).difference((await ownWords()).union(allowedTexCommands));
     assert.deepEqual([...strange], []);
   });
 

@@ -1,8 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { makeFolder } from '../data-folder/data-folder.ts';
-import { formats, type Belongings, type BuildRequest, type Format } from '../documents/documents.ts';
-import { decodeText } from '../documents/sanitize/markdown.ts';
+import {
+  documentFormats,
+  type UserFiles,
+  type DocumentBuildRequest,
+  type DocumentFormat,
+} from '../documents/documents.ts';
+import { decodeUtf8Text } from '../documents/sanitize/markdown.ts';
 import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { localCaller } from '../identity.ts';
 import { createLog } from '../observability/log.ts';
@@ -46,35 +51,35 @@ export async function build(input: BuildInput): Promise<number> {
 
 type Flags = CommandInput['flags'];
 
-function requestOf(path: string, flags: Flags): BuildRequest {
+function requestOf(path: string, flags: Flags): DocumentBuildRequest {
   const { bibliography, csl, style, 'reference-doc': referenceDoc } = flags;
   return {
-    text: decodeText(readGiven(path), path),
+    text: decodeUtf8Text(readGiven(path), path),
     formats: formatsOf(flags['to'] ?? 'pdf'),
     layout: {},
     bibliography:
       bibliography === undefined
         ? null
-        : { text: decodeText(readGiven(bibliography), bibliography), format: null },
-    style: { name: style ?? null, content: csl === undefined ? null : decodeText(readGiven(csl), csl) },
+        : { text: decodeUtf8Text(readGiven(bibliography), bibliography), format: null },
+    style: { name: style ?? null, content: csl === undefined ? null : decodeUtf8Text(readGiven(csl), csl) },
     cites: true,
     referenceDoc: referenceDoc === undefined ? null : readGiven(referenceDoc),
   };
 }
 
-function formatsOf(list: string): Format[] {
+function formatsOf(list: string): DocumentFormat[] {
   const named = [...new Set(list.split(',').map((name) => name.trim()))];
-  const unknown = named.filter((name) => !formats.includes(name as Format));
+  const unknown = named.filter((name) => !documentFormats.includes(name as DocumentFormat));
   if (unknown.length > 0)
     throw usageError(
-      `There is no format ${unknown.join(', ')}. The formats are: ${formats.join(', ')}`,
+      `There is no format ${unknown.join(', ')}. The formats are: ${documentFormats.join(', ')}`,
       'build',
     );
-  return named as Format[];
+  return named as DocumentFormat[];
 }
 
 /** Pictures stand beside the document, or in folders there, and nowhere else. */
-function picturesBelow(folder: string): Belongings {
+function picturesBelow(folder: string): UserFiles {
   const root = openBelow(folder, { links: 'within', hidden: 'refuse' });
   return {
     async artifact(name, most) {

@@ -8,11 +8,11 @@ import { eventually } from '../eventually.testing.ts';
 import { createLog } from '../observability/log.ts';
 import { createHelperProcess } from '../workers/workers.ts';
 import type { LookingMethods } from './confinement.testing.ts';
-import { confinement } from './confinement.ts';
+import { findConfinement } from './confinement.ts';
 
 const file = new URL('./confinement.testing.ts', import.meta.url);
 const sources = dirname(import.meta.dirname);
-const skip = (await confinement({ readable: [] })) === null && 'bubblewrap does not work on this machine';
+const skip = (await findConfinement({ readable: [] })) === null && 'bubblewrap does not work on this machine';
 
 function newFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'workcrate-confinement-'));
@@ -21,7 +21,7 @@ function newFolder(t: TestContext): string {
 }
 
 async function newLooking(t: TestContext, given: string) {
-  const wrapper = await confinement({ readable: [sources, join(sources, '../package.json'), given] });
+  const wrapper = await findConfinement({ readable: [sources, join(sources, '../package.json'), given] });
   const looking = createHelperProcess<LookingMethods>(file, null, createLog('off'), { wrapper, env: {} });
   t.after(() => looking[Symbol.asyncDispose]());
   return looking;

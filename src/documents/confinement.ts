@@ -14,28 +14,28 @@ export interface ConfinementOptions {
  * A wall around a converter: no network, no file but those named, no process but its own, and it is gone when whoever
  * started it is. The environment is up to whoever starts it. Null where bubblewrap is missing or does not work.
  */
-export async function confinement(options: ConfinementOptions): Promise<CommandWrapper | null> {
-  const command = await (found ??= find());
-  return command === null ? null : { command, args: argumentsOf(options) };
+export async function findConfinement(options: ConfinementOptions): Promise<CommandWrapper | null> {
+  const command = await (bubblewrapSearch ??= findBubblewrap());
+  return command === null ? null : { command, args: buildBubblewrapArguments(options) };
 }
 
-let found: Promise<string | null> | null = null;
+let bubblewrapSearch: Promise<string | null> | null = null;
 
-const places = ['/usr/bin/bwrap', '/bin/bwrap', '/usr/local/bin/bwrap'];
+const bubblewrapPaths = ['/usr/bin/bwrap', '/bin/bwrap', '/usr/local/bin/bwrap'];
 
-const tryingMs = 10_000;
+const bubblewrapTrialMs = 10_000;
 
 /** What works once works always, and what does not is not tried again. */
-async function find(): Promise<string | null> {
-  for (const command of places) if (await works(command)) return command;
+async function findBubblewrap(): Promise<string | null> {
+  for (const command of bubblewrapPaths) if (await isBubblewrapWorking(command)) return command;
   return null;
 }
 
-async function works(command: string): Promise<boolean> {
+async function isBubblewrapWorking(command: string): Promise<boolean> {
   try {
     await access(command, constants.X_OK);
-    const args = [...argumentsOf({ readable: [] }), process.execPath, '--version'];
-    await promisify(execFile)(command, args, { timeout: tryingMs, killSignal: 'SIGKILL', env: {} });
+    const args = [...buildBubblewrapArguments({ readable: [] }), process.execPath, '--version'];
+    await promisify(execFile)(command, args, { timeout: bubblewrapTrialMs, killSignal: 'SIGKILL', env: {} });
     return true;
   } catch {
     // Many machines and containers do not let anybody make namespaces. The caller has other walls, and says so.
@@ -44,7 +44,7 @@ async function works(command: string): Promise<boolean> {
 }
 
 /** What programs are made of. None of it is a secret, and none has to exist. */
-const libraries = [
+const systemLibraryPaths = [
   '/lib',
   '/lib32',
   '/lib64',
@@ -55,17 +55,17 @@ const libraries = [
   '/etc/ld.so.cache',
 ];
 
-const words = (text: string): string[] => text.split(' ');
+const splitArguments = (text: string): string[] => text.split(' ');
 
-function argumentsOf({ readable, folder }: ConfinementOptions): string[] {
+function buildBubblewrapArguments({ readable, folder }: ConfinementOptions): string[] {
   return [
-    ...words('--unshare-all --die-with-parent --new-session --cap-drop ALL --hostname workcrate'),
-    ...libraries.flatMap((path) => ['--ro-bind-try', path, path]),
-    ...words('--proc /proc --dev /dev'),
+    ...splitArguments('--unshare-all --die-with-parent --new-session --cap-drop ALL --hostname workcrate'),
+    ...systemLibraryPaths.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...splitArguments('--proc /proc --dev /dev'),
     ...[process.execPath, ...readable].flatMap((path) => ['--ro-bind', path, path]),
     ...(folder === undefined ? ['--chdir', '/'] : ['--bind', folder, folder, '--chdir', folder]),
     // Both are memory that could be filled.
-    ...words('--remount-ro /dev --remount-ro /'),
+    ...splitArguments('--remount-ro /dev --remount-ro /'),
     '--',
   ];
 }

@@ -1,5 +1,5 @@
 /** Everything that a document can be built into. */
-export const formats = [
+export const documentFormats = [
   'pdf',
   'docx',
   'html',
@@ -12,17 +12,17 @@ export const formats = [
   'plain',
 ] as const;
 
-export type Format = (typeof formats)[number];
+export type DocumentFormat = (typeof documentFormats)[number];
 
 /** How a document is to look. What the front matter of the Markdown says gives way to what the caller says. */
-export interface Layout {
+export interface DocumentLayout {
   readonly title: string | null;
   readonly authors: readonly string[];
   /** As it is to be printed below the title; null: none. */
   readonly date: string | null;
   /** BCP 47, such as `en` or `de-CH`. */
   readonly language: string;
-  readonly paper: Paper;
+  readonly paper: PaperSize;
   /** On all four sides, in millimetres. */
   readonly marginMm: number;
   readonly fontSizePt: number;
@@ -33,7 +33,7 @@ export interface Layout {
 }
 
 /** What neither the caller nor the front matter says. */
-export const usualLayout: Layout = {
+export const defaultLayout: DocumentLayout = {
   title: null,
   authors: [],
   date: null,
@@ -46,11 +46,11 @@ export const usualLayout: Layout = {
   pdfA: false,
 };
 
-export const papers = ['a4', 'letter'] as const;
-export type Paper = (typeof papers)[number];
+export const paperSizes = ['a4', 'letter'] as const;
+export type PaperSize = (typeof paperSizes)[number];
 
 /** A file beside the document, under a name that we gave it: `picture-1.png`. */
-export interface Picture {
+export interface DocumentPicture {
   readonly name: string;
   /** As whoever wrote the document knows it. */
   readonly called: string;
@@ -58,11 +58,11 @@ export interface Picture {
 }
 
 /** A document that has been read, judged and cited, ready to be written. */
-export interface Prepared {
+export interface PreparedDocument {
   /** Pandoc's JSON, judged: it holds no raw code, no unknown attribute, no picture but those below. */
   readonly ast: Uint8Array;
-  readonly layout: Layout;
-  readonly pictures: readonly Picture[];
+  readonly layout: DocumentLayout;
+  readonly pictures: readonly DocumentPicture[];
   /** A DOCX whose styles are taken over; null: the usual one. */
   readonly referenceDoc: Uint8Array | null;
   /** Whether the text has characters that the usual fonts may lack. */
@@ -70,7 +70,7 @@ export interface Prepared {
 }
 
 /** One format, written. */
-export interface Written {
+export interface WrittenDocument {
   readonly bytes: Uint8Array;
   /** With its dot: `.pdf`; `.latex.zip` where pictures go along, as for LaTeX, Typst and Markdown. */
   readonly extension: string;

@@ -1,24 +1,24 @@
 import { createFairQueue, type FairLimits } from '../concurrency/fair-queue.ts';
 import { isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
-import { styleFor } from './citations/styles.ts';
-import type { Validation } from './citations/validate.ts';
-import type { Format, Layout } from './document.ts';
-import { bytesOfPictures, type Belongings } from './user-files.ts';
-import type { Composer, Composers } from './worker/open.ts';
-import type { GivenBibliography, ReadDocument, Step, WriteResult } from './worker/worker.ts';
-import type { Library } from './zotero/library.ts';
+import { readCitationStyle } from './citations/styles.ts';
+import type { CitationValidation } from './citations/validate.ts';
+import type { DocumentFormat, DocumentLayout } from './document.ts';
+import { readUserPictures, type UserFiles } from './user-files.ts';
+import type { DocumentWorker, DocumentWorkers } from './worker/open.ts';
+import type { GivenBibliography, ReadDocument, WriteStep, DocumentWriteResult } from './worker/worker.ts';
+import type { ReferenceLibrary } from './zotero/library.ts';
 
-export { formats, type Format, type Layout } from './document.ts';
-export type { Belongings } from './user-files.ts';
+export { documentFormats, type DocumentFormat, type DocumentLayout } from './document.ts';
+export type { UserFiles } from './user-files.ts';
 export type { GivenBibliography } from './worker/worker.ts';
 
 /** What a document is to be built of, and into. */
-export interface BuildRequest {
+export interface DocumentBuildRequest {
   readonly text: string;
-  readonly formats: readonly Format[];
+  readonly formats: readonly DocumentFormat[];
   /** What the caller wants; the rest is as the front matter says, or as usual. */
-  readonly layout: Partial<Layout>;
+  readonly layout: Partial<DocumentLayout>;
   readonly bibliography: GivenBibliography | null;
   readonly style: { readonly name: string | null; readonly content: string | null };
   /** False leaves citations as they are written. */
@@ -26,12 +26,12 @@ export interface BuildRequest {
   readonly referenceDoc: Uint8Array | null;
 }
 
-export type BuildResult = WriteResult;
+export type DocumentBuildResult = DocumentWriteResult;
 
-export interface DocumentsOptions {
-  readonly composers: Composers;
+export interface DocumentBuilderOptions {
+  readonly composers: DocumentWorkers;
   /** Where keys are looked up that no bibliography has; null: nowhere. */
-  readonly library: Library | null;
+  readonly library: ReferenceLibrary | null;
   /** Folder of citation styles; null: our own alone. */
   readonly cslFolder: string | null;
   /** Documents at once. */
@@ -41,28 +41,31 @@ export interface DocumentsOptions {
   readonly mostBytes: number;
 }
 
-export interface Building {
+export interface BuildContext {
   readonly signal: AbortSignal;
   /** Where its pictures are had from. */
-  readonly pictures: Belongings;
+  readonly pictures: UserFiles;
   progress(done: number, total: number, message: string): void;
 }
 
-export type Documents = ReturnType<typeof createDocuments>;
+export type DocumentBuilder = ReturnType<typeof createDocumentBuilder>;
 
 /** Builds documents: Markdown and citations into PDF, DOCX and more. */
-export function createDocuments(options: DocumentsOptions) {
+export function createDocumentBuilder(options: DocumentBuilderOptions) {
   const { composers, timeoutMs, mostBytes } = options;
-  const queue = createFairQueue({ ...options.places, refusals: { busy, cancelled, closed } });
+  const queue = createFairQueue({
+    ...options.places,
+    refusals: { busy: buildQueueFullError, cancelled: buildCancelledError, closed: buildQueueClosedError },
+  });
 
   /** The time that somebody waits for a turn is not counted. */
   async function inTurn<T>(
     { user }: Caller,
     signal: AbortSignal,
-    work: (composer: Composer, signal: AbortSignal) => Promise<T>,
+    work: (composer: DocumentWorker, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const leave = await queue.enter({ user, signal });
-    const deadline = deadlineAfter(timeoutMs, signal);
+    const deadline = createDeadline(timeoutMs, signal);
     try {
       return await composers.use((composer) => work(composer, deadline.signal), deadline.signal);
     } finally {
@@ -75,16 +78,20 @@ export function createDocuments(options: DocumentsOptions) {
     mostBytes,
     occupancy: () => ({ running: queue.running(), queued: queue.queued() }),
 
-    build: (caller: Caller, request: BuildRequest, building: Building): Promise<BuildResult> =>
+    build: (
+      caller: Caller,
+      request: DocumentBuildRequest,
+      building: BuildContext,
+    ): Promise<DocumentBuildResult> =>
       inTurn(caller, building.signal, (composer, signal) =>
-        build(composer, request, { ...building, ...options, signal }),
+        buildDocument(composer, request, { ...building, ...options, signal }),
       ),
 
     validate: (
       caller: Caller,
-      { text, bibliography }: Pick<BuildRequest, 'text' | 'bibliography'>,
+      { text, bibliography }: Pick<DocumentBuildRequest, 'text' | 'bibliography'>,
       signal: AbortSignal,
-    ): Promise<Validation> =>
+    ): Promise<CitationValidation> =>
       inTurn(caller, signal, (composer) =>
         composer.call('validate', { text, bibliography, mostBytes, layout: {} }),
       ),
@@ -97,27 +104,27 @@ export function createDocuments(options: DocumentsOptions) {
 }
 
 /** Reading is a step, citing another, and then each format. */
-async function build(
-  composer: Composer,
-  { text, bibliography, layout, formats, style, cites, referenceDoc }: BuildRequest,
-  options: DocumentsOptions & Building,
-): Promise<BuildResult> {
+async function buildDocument(
+  composer: DocumentWorker,
+  { text, bibliography, layout, formats, style, cites, referenceDoc }: DocumentBuildRequest,
+  options: DocumentBuilderOptions & BuildContext,
+): Promise<DocumentBuildResult> {
   const { mostBytes, cslFolder, library, pictures, signal, progress } = options;
   const total = formats.length + 2;
   progress(0, total, 'reading');
-  const csl = cites ? await styleFor({ ...style, folder: cslFolder }) : null;
+  const csl = cites ? await readCitationStyle({ ...style, folder: cslFolder }) : null;
   const read = await composer.call('read', {
     text,
     bibliography: cites ? bibliography : null,
     layout,
     mostBytes,
   });
-  const found = await bytesOfPictures(read.pictures, pictures, signal);
-  const lent = cites ? await lentBy(library, read, signal) : { references: [], notes: [] };
+  const found = await readUserPictures(read.pictures, pictures, signal);
+  const lent = cites ? await findLibraryReferences(library, read, signal) : { references: [], notes: [] };
   // Somebody who gives no bibliography, and has none, may write about @things.
   const isCited = cites && (bibliography !== null || library !== null);
   const references = isCited ? [...read.references, ...lent.references] : null;
-  const report = ([done, message]: Step): void => progress(done + 1, total, message);
+  const report = ([done, message]: WriteStep): void => progress(done + 1, total, message);
   const result = await composer.call(
     'write',
     { read, found, references, style: csl, formats, referenceDoc },
@@ -136,16 +143,20 @@ async function build(
 }
 
 /** What the bibliography does not have is looked for in the library. */
-async function lentBy(library: Library | null, { unknownKeys }: ReadDocument, signal: AbortSignal) {
+async function findLibraryReferences(
+  library: ReferenceLibrary | null,
+  { unknownKeys }: ReadDocument,
+  signal: AbortSignal,
+) {
   if (library === null || unknownKeys.length === 0) return { references: [], notes: [] };
   return library.references(unknownKeys, signal);
 }
 
 /** Fires after a while, or when the other does, always with an error that says which. */
-function deadlineAfter(ms: number, other: AbortSignal) {
+function createDeadline(ms: number, other: AbortSignal) {
   const stop = new AbortController();
-  const timer = setTimeout(() => stop.abort(tookTooLong(ms)), ms);
-  const cancel = (): void => stop.abort(cancelled());
+  const timer = setTimeout(() => stop.abort(buildTimeoutError(ms)), ms);
+  const cancel = (): void => stop.abort(buildCancelledError());
   other.addEventListener('abort', cancel, { once: true });
   if (other.aborted) cancel();
   return {
@@ -157,19 +168,19 @@ function deadlineAfter(ms: number, other: AbortSignal) {
   };
 }
 
-function tookTooLong(ms: number): WorkcrateError {
+function buildTimeoutError(ms: number): WorkcrateError {
   return new WorkcrateError(
     'document_timeout',
     `Building the document took longer than ${ms / 1000} seconds and was ended. Ask for fewer formats at once, split the document, or have --document-timeout raised.`,
   );
 }
 
-const cancelled = (): WorkcrateError =>
+const buildCancelledError = (): WorkcrateError =>
   new WorkcrateError('cancelled', 'Building the document was cancelled.');
 
-const closed = (): WorkcrateError => new WorkcrateError('stopping', 'The server is stopping.');
+const buildQueueClosedError = (): WorkcrateError => new WorkcrateError('stopping', 'The server is stopping.');
 
-function busy(running: number, queued: number): WorkcrateError {
+function buildQueueFullError(running: number, queued: number): WorkcrateError {
   return new WorkcrateError(
     'documents_busy',
     `Too many documents wait to be built. Of yours, ${running} are under way and ${queued} wait. Try again in a while.`,

@@ -5,14 +5,14 @@ import { isWorkcrateError } from '../errors.ts';
 import { gifOf, jpegOf, pngOf, svg, webpOf } from './pictures.testing.ts';
 import {
   findPictures,
-  judgePicture,
-  pictureKind,
-  pictureSize,
-  usualPictureLimits,
+  sanitizePicture,
+  detectPictureKind,
+  readPictureSize,
+  defaultPictureLimits,
   type PictureSources,
 } from './pictures.ts';
 
-const limits = usualPictureLimits;
+const limits = defaultPictureLimits;
 const never = new AbortController().signal;
 const called = { called: 'plot', as: 'picture-1' };
 
@@ -38,22 +38,22 @@ const cases = { png: pngOf(3, 2), jpg: jpegOf(300, 200), gif: gifOf(30, 20), web
 
 for (const [extension, bytes] of Object.entries(cases))
   test(`a picture is known as ${extension} by its bytes`, () => {
-    const picture = judgePicture(bytes, called, limits);
+    const picture = sanitizePicture(bytes, called, limits);
     assert.deepEqual([picture.name, picture.called], [`picture-1.${extension}`, 'plot']);
   });
 
 test('the size of a picture is read from its head', () => {
-  assert.deepEqual(pictureSize(pngOf(3, 2), 'png'), { width: 3, height: 2 });
-  assert.deepEqual(pictureSize(jpegOf(300, 200), 'jpg'), { width: 300, height: 200 });
-  assert.deepEqual(pictureSize(gifOf(30, 20), 'gif'), { width: 30, height: 20 });
-  assert.deepEqual(pictureSize(webpOf(40, 50), 'webp'), { width: 40, height: 50 });
+  assert.deepEqual(readPictureSize(pngOf(3, 2), 'png'), { width: 3, height: 2 });
+  assert.deepEqual(readPictureSize(jpegOf(300, 200), 'jpg'), { width: 300, height: 200 });
+  assert.deepEqual(readPictureSize(gifOf(30, 20), 'gif'), { width: 30, height: 20 });
+  assert.deepEqual(readPictureSize(webpOf(40, 50), 'webp'), { width: 40, height: 50 });
   const lossy = Buffer.concat([Buffer.from('RIFF\0\0\0\0WEBPVP8 ', 'latin1'), Buffer.alloc(14)]);
   lossy.writeUInt16LE(640, 26);
   lossy.writeUInt16LE(480, 28);
-  assert.deepEqual(pictureSize(lossy, 'webp'), { width: 640, height: 480 });
+  assert.deepEqual(readPictureSize(lossy, 'webp'), { width: 640, height: 480 });
   const lossless = Buffer.concat([Buffer.from('RIFF\0\0\0\0WEBPVP8L', 'latin1'), Buffer.alloc(14)]);
   lossless.writeUInt32LE(((480 - 1) << 14) | (640 - 1), 21);
-  assert.deepEqual(pictureSize(lossless, 'webp'), { width: 640, height: 480 });
+  assert.deepEqual(readPictureSize(lossless, 'webp'), { width: 640, height: 480 });
 });
 
 test('a small file that claims an enormous picture is refused', () => {
@@ -65,7 +65,7 @@ test('a small file that claims an enormous picture is refused', () => {
     webpOf(16_000_000, 16_000_000),
   ];
   for (const bytes of bombs)
-    assert.throws(() => judgePicture(bytes, called, limits), {
+    assert.throws(() => sanitizePicture(bytes, called, limits), {
       code: 'document_invalid',
       message: /^The picture "plot" has \d+ × \d+ pixels\. .* save it smaller\.$/,
     });
@@ -78,10 +78,10 @@ test('what is damaged, or no picture, is refused with the name that was given', 
     pngOf(1, 1, { width: 0, height: 1 }),
   ];
   for (const bytes of damaged)
-    assert.throws(() => judgePicture(bytes, called, limits), { message: /"plot" is damaged/ });
+    assert.throws(() => sanitizePicture(bytes, called, limits), { message: /"plot" is damaged/ });
   const others = ['%PDF-1.7', '<html><svg/></html>', 'hello', '', '<!-- <svg> --><x/>'];
   for (const text of others)
-    assert.throws(() => judgePicture(Buffer.from(text), called, limits), {
+    assert.throws(() => sanitizePicture(Buffer.from(text), called, limits), {
       code: 'document_invalid',
       message: /"plot" is not a picture that a document can hold/,
     });
@@ -89,7 +89,10 @@ test('what is damaged, or no picture, is refused with the name that was given', 
 
 test('an SVG with code in it is refused', () => {
   const hostile = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>');
-  assert.throws(() => judgePicture(hostile, called, limits), { code: 'document_invalid', message: /plot/ });
+  assert.throws(() => sanitizePicture(hostile, called, limits), {
+    code: 'document_invalid',
+    message: /plot/,
+  });
 });
 
 test('whatever the bytes, they are a picture or refused', () => {
@@ -100,13 +103,13 @@ test('whatever the bytes, they are a picture or refused', () => {
   fc.assert(
     fc.property(bytes, (given) => {
       try {
-        judgePicture(given, called, limits);
+        sanitizePicture(given, called, limits);
       } catch (error) {
         assert.ok(isWorkcrateError(error, 'document_invalid'), String(error));
       }
     }),
   );
-  assert.equal(pictureKind(new Uint8Array()), null);
+  assert.equal(detectPictureKind(new Uint8Array()), null);
 });
 
 test('an artifact goes before a file of the same name, and an id is a file alone', async () => {

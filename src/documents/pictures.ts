@@ -1,10 +1,10 @@
 import { WorkcrateError } from '../errors.ts';
-import type { Picture } from './document.ts';
-import { judgeSvg } from './sanitize/svg.ts';
-import type { Belongings } from './user-files.ts';
+import type { DocumentPicture } from './document.ts';
+import { sanitizeSvg } from './sanitize/svg.ts';
+import type { UserFiles } from './user-files.ts';
 
 /** Where pictures of the caller's are had from; both say null where there is no such thing. */
-export type PictureSources = Belongings;
+export type PictureSources = UserFiles;
 
 export interface PictureLimits {
   readonly eachBytes: number;
@@ -16,108 +16,117 @@ export interface PictureLimits {
   readonly side: number;
 }
 
-const megabyte = 1024 * 1024;
+const bytesPerMegabyte = 1024 * 1024;
 
 /** A4 at 600 dots per inch has 35 million pixels. */
-export const usualPictureLimits: PictureLimits = {
-  eachBytes: 20 * megabyte,
-  allBytes: 50 * megabyte,
+export const defaultPictureLimits: PictureLimits = {
+  eachBytes: 20 * bytesPerMegabyte,
+  allBytes: 50 * bytesPerMegabyte,
   pixels: 50_000_000,
   side: 20_000,
 };
 
 /** A picture that the document names, and what it is called from now on, without an extension. */
-export interface Wanted {
+export interface PictureRequest {
   readonly wanted: string;
   readonly as: string;
 }
 
 /** Finds each picture: an artifact of that name or else the newest file, or a file by its id. One after the other. */
 export async function findPictures(
-  wanted: readonly Wanted[],
+  wanted: readonly PictureRequest[],
   from: PictureSources,
   limits: PictureLimits,
   signal: AbortSignal,
-): Promise<Picture[]> {
-  const pictures: Picture[] = [];
+): Promise<DocumentPicture[]> {
+  const pictures: DocumentPicture[] = [];
   let room = limits.allBytes;
   for (const { wanted: name, as } of wanted) {
     signal.throwIfAborted();
-    const bytes = await bytesOf(name, from, limits);
+    const bytes = await readPictureBytes(name, from, limits);
     room -= bytes.length;
-    if (room < 0) throw tooMuch(name, limits);
-    pictures.push(judgePicture(bytes, { called: name, as }, limits));
+    if (room < 0) throw picturesTooLargeError(name, limits);
+    pictures.push(sanitizePicture(bytes, { called: name, as }, limits));
   }
   return pictures;
 }
 
-async function bytesOf(name: string, from: PictureSources, limits: PictureLimits): Promise<Uint8Array> {
+async function readPictureBytes(
+  name: string,
+  from: PictureSources,
+  limits: PictureLimits,
+): Promise<Uint8Array> {
   const found = isFileId(name)
     ? await from.file(name, limits.eachBytes)
     : ((await from.artifact(name, limits.eachBytes)) ?? (await from.file(name, limits.eachBytes)));
-  if (found !== null) return demandShort(found, name, limits);
-  throw refused(
+  if (found !== null) return demandPictureBytes(found, name, limits);
+  throw pictureRefusedError(
     name,
-    `There is no picture ${shown(name)} among your artifacts and files. list_artifacts and list_files show what there is; save it in /artifacts, or upload it with request_upload.`,
+    `There is no picture ${quotePictureName(name)} among your artifacts and files. list_artifacts and list_files show what there is; save it in /artifacts, or upload it with request_upload.`,
   );
 }
 
 const isFileId = (name: string): boolean => /^file_[0-9a-f]{24}$/.test(name);
 
 /** Tells what a picture is by its bytes, and refuses what no document should hold. For those in the text as well. */
-export function judgePicture(
+export function sanitizePicture(
   bytes: Uint8Array,
   { called, as }: { readonly called: string; readonly as: string },
   limits: PictureLimits,
-): Picture {
-  demandShort(bytes, called, limits);
-  const kind = pictureKind(bytes);
+): DocumentPicture {
+  demandPictureBytes(bytes, called, limits);
+  const kind = detectPictureKind(bytes);
   if (kind === null)
-    throw refused(
+    throw pictureRefusedError(
       called,
-      `${shown(called)} is not a picture that a document can hold: give PNG, JPEG, GIF, WebP or SVG. Its bytes are looked at, not its name.`,
+      `${quotePictureName(called)} is not a picture that a document can hold: give PNG, JPEG, GIF, WebP or SVG. Its bytes are looked at, not its name.`,
     );
   const name = `${as}.${kind.extension}`;
-  if (kind.extension === 'svg') return { name, called, bytes: judgeSvg(bytes, called) };
-  demandSize(pictureSize(bytes, kind.extension), called, limits);
+  if (kind.extension === 'svg') return { name, called, bytes: sanitizeSvg(bytes, called) };
+  demandPictureSize(readPictureSize(bytes, kind.extension), called, limits);
   return { name, called, bytes };
 }
 
-function demandShort(bytes: Uint8Array, name: string, { eachBytes }: PictureLimits): Uint8Array {
+function demandPictureBytes(bytes: Uint8Array, name: string, { eachBytes }: PictureLimits): Uint8Array {
   if (bytes.length <= eachBytes) return bytes;
-  throw refused(
+  throw pictureRefusedError(
     name,
-    `The picture ${shown(name)} has ${bytes.length} bytes, and ${eachBytes} is the most. Save it smaller.`,
+    `The picture ${quotePictureName(name)} has ${bytes.length} bytes, and ${eachBytes} is the most. Save it smaller.`,
   );
 }
 
-function demandSize(size: ReturnType<typeof pictureSize>, name: string, limits: PictureLimits): void {
+function demandPictureSize(
+  size: ReturnType<typeof readPictureSize>,
+  name: string,
+  limits: PictureLimits,
+): void {
   if (size === null || size.width === 0 || size.height === 0)
-    throw refused(
+    throw pictureRefusedError(
       name,
-      `The picture ${shown(name)} is damaged: it does not say how large it is. Save it again.`,
+      `The picture ${quotePictureName(name)} is damaged: it does not say how large it is. Save it again.`,
     );
   const { width, height } = size;
   if (Math.max(width, height) <= limits.side && width * height <= limits.pixels) return;
-  throw refused(
+  throw pictureRefusedError(
     name,
-    `The picture ${shown(name)} has ${width} × ${height} pixels. At most ${limits.side} on a side and ${limits.pixels} in all are taken: save it smaller.`,
+    `The picture ${quotePictureName(name)} has ${width} × ${height} pixels. At most ${limits.side} on a side and ${limits.pixels} in all are taken: save it smaller.`,
   );
 }
 
-function tooMuch(name: string, { allBytes }: PictureLimits): WorkcrateError {
-  return refused(
+function picturesTooLargeError(name: string, { allBytes }: PictureLimits): WorkcrateError {
+  return pictureRefusedError(
     name,
-    `With ${shown(name)} the pictures of the document have more than ${allBytes} bytes in all. Save them smaller.`,
+    `With ${quotePictureName(name)} the pictures of the document have more than ${allBytes} bytes in all. Save them smaller.`,
   );
 }
 
-function refused(name: string, message: string): WorkcrateError {
-  return new WorkcrateError('document_invalid', message, { details: { picture: cut(name) } });
+function pictureRefusedError(name: string, message: string): WorkcrateError {
+  return new WorkcrateError('document_invalid', message, { details: { picture: cutPictureName(name) } });
 }
 
-const cut = (name: string): string => (name.length > 80 ? `${name.slice(0, 80)}…` : name).toWellFormed();
-const shown = (name: string): string => JSON.stringify(cut(name));
+const cutPictureName = (name: string): string =>
+  (name.length > 80 ? `${name.slice(0, 80)}…` : name).toWellFormed();
+const quotePictureName = (name: string): string => JSON.stringify(cutPictureName(name));
 
 /** What a picture is, by its bytes: its name may say anything. */
 export interface PictureKind {
@@ -125,27 +134,27 @@ export interface PictureKind {
   readonly mediaType: string;
 }
 
-const png = { extension: 'png', mediaType: 'image/png' } as const;
-const jpg = { extension: 'jpg', mediaType: 'image/jpeg' } as const;
-const gif = { extension: 'gif', mediaType: 'image/gif' } as const;
-const webp = { extension: 'webp', mediaType: 'image/webp' } as const;
-const svg = { extension: 'svg', mediaType: 'image/svg+xml' } as const;
+const pngKind = { extension: 'png', mediaType: 'image/png' } as const;
+const jpgKind = { extension: 'jpg', mediaType: 'image/jpeg' } as const;
+const gifKind = { extension: 'gif', mediaType: 'image/gif' } as const;
+const webpKind = { extension: 'webp', mediaType: 'image/webp' } as const;
+const svgKind = { extension: 'svg', mediaType: 'image/svg+xml' } as const;
 
 /** As far as the root element of an SVG is looked for: comments and a DOCTYPE may stand before it. */
-const SVG_START = 4096;
+const svgSniffBytes = 4096;
 
-export function pictureKind(bytes: Uint8Array): PictureKind | null {
-  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, SVG_START));
+export function detectPictureKind(bytes: Uint8Array): PictureKind | null {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, svgSniffBytes));
   const text = start.toString('latin1');
-  if (text.startsWith('\x89PNG\r\n\x1a\n')) return png;
-  if (text.startsWith('\xff\xd8\xff')) return jpg;
-  if (text.startsWith('GIF87a') || text.startsWith('GIF89a')) return gif;
-  if (text.startsWith('RIFF') && text.startsWith('WEBP', 8)) return webp;
-  return isSvg(text) ? svg : null;
+  if (text.startsWith('\x89PNG\r\n\x1a\n')) return pngKind;
+  if (text.startsWith('\xff\xd8\xff')) return jpgKind;
+  if (text.startsWith('GIF87a') || text.startsWith('GIF89a')) return gifKind;
+  if (text.startsWith('RIFF') && text.startsWith('WEBP', 8)) return webpKind;
+  return isSvgStart(text) ? svgKind : null;
 }
 
-/** XML in UTF-8 whose first element is `svg`. */
-function isSvg(start: string): boolean {
+/** XML in UTF-8 whose first element is `svgKind`. */
+function isSvgStart(start: string): boolean {
   const text = start.replace(/^\xef\xbb\xbf/, '').trimStart();
   if (!text.startsWith('<')) return false;
   const root = /<([a-zA-Z][^\s/>]*)/.exec(text.replaceAll(/<!--[\s\S]*?-->/g, ''));
@@ -158,7 +167,7 @@ export interface PictureSize {
 }
 
 /** What the head of a picture states, in pixels; null where it is damaged. An SVG has no pixels. */
-export function pictureSize(bytes: Uint8Array, kind: PictureKind['extension']): PictureSize | null {
+export function readPictureSize(bytes: Uint8Array, kind: PictureKind['extension']): PictureSize | null {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   switch (kind) {
     case 'png':
@@ -166,37 +175,37 @@ export function pictureSize(bytes: Uint8Array, kind: PictureKind['extension']): 
     case 'gif':
       return data.length >= 10 ? { width: data.readUInt16LE(6), height: data.readUInt16LE(8) } : null;
     case 'jpg':
-      return jpegSize(data);
+      return readJpegSize(data);
     case 'webp':
-      return webpSize(data);
+      return readWebpSize(data);
     case 'svg':
       return null;
   }
 }
 
-const START_OF_SCAN = 0xda;
-const STANDALONE = new Set([0x01, 0xd0, 0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8]);
+const jpegStartOfScan = 0xda;
+const jpegStandaloneMarkers = new Set([0x01, 0xd0, 0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8]);
 /** Tables, which are numbered among the frames. */
-const NO_FRAMES = new Set([0xc4, 0xc8, 0xcc]);
+const jpegNonFrameMarkers = new Set([0xc4, 0xc8, 0xcc]);
 
 /** From segment to segment up to the frame. Each step goes on by two bytes at least. */
-function jpegSize(data: Buffer): PictureSize | null {
+function readJpegSize(data: Buffer): PictureSize | null {
   let at = 2;
   while (at + 9 <= data.length) {
     if (data[at] !== 0xff) return null;
     const marker = data[at + 1] as number;
     if (marker === 0xff) at += 1;
-    else if (STANDALONE.has(marker)) at += 2;
-    else if (marker >= 0xc0 && marker <= 0xcf && !NO_FRAMES.has(marker))
+    else if (jpegStandaloneMarkers.has(marker)) at += 2;
+    else if (marker >= 0xc0 && marker <= 0xcf && !jpegNonFrameMarkers.has(marker))
       return { height: data.readUInt16BE(at + 5), width: data.readUInt16BE(at + 7) };
-    else if (marker === START_OF_SCAN) return null;
+    else if (marker === jpegStartOfScan) return null;
     else at += 2 + Math.max(2, data.readUInt16BE(at + 2));
   }
   return null;
 }
 
 /** By the kind of the first chunk: lossy, lossless, or extended. */
-function webpSize(data: Buffer): PictureSize | null {
+function readWebpSize(data: Buffer): PictureSize | null {
   if (data.length < 30) return null;
   const chunk = data.toString('latin1', 12, 16);
   if (chunk === 'VP8 ')

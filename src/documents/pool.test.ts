@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../eventually.testing.ts';
-import { createPool } from './pool.ts';
+import { createProcessPool } from './pool.ts';
 
 const never = new AbortController().signal;
 
@@ -18,7 +18,7 @@ function newPool(t: TestContext, { most = 2, idleMs = 60_000 } = {}) {
       [Symbol.asyncDispose]: async () => void events.push(`close ${name}`),
     };
   };
-  const pool = createPool({ most, idleMs, open });
+  const pool = createProcessPool({ most, idleMs, open });
   t.after(() => pool[Symbol.asyncDispose]());
   return { pool, events };
 }

@@ -2,17 +2,17 @@ import { createFairQueue } from '../concurrency/fair-queue.ts';
 import { WorkcrateError } from '../errors.ts';
 
 /** What a process of the pool can do for it. */
-export interface Pooled extends AsyncDisposable {
+export interface PooledProcess extends AsyncDisposable {
   /** Ends it now; it begins anew when it is next asked. */
   kill(cause: unknown): void;
 }
 
-export interface Pool<P extends Pooled> extends AsyncDisposable {
+export interface ProcessPool<P extends PooledProcess> extends AsyncDisposable {
   /** Has a process to itself until the work is done. When the signal fires it is killed, with the signal's reason. */
   use<R>(work: (process: P) => Promise<R>, signal: AbortSignal): Promise<R>;
 }
 
-export interface PoolOptions<P extends Pooled> {
+export interface ProcessPoolOptions<P extends PooledProcess> {
   /** Most processes. */
   readonly most: number;
   /** How long one is kept that has nothing to do. */
@@ -20,49 +20,57 @@ export interface PoolOptions<P extends Pooled> {
   open(): P;
 }
 
-interface Slot<P> {
+interface ProcessSlot<P> {
   readonly process: P;
   isBusy: boolean;
   idle: NodeJS.Timeout | undefined;
 }
 
-const mostWaiting = 1000;
+const maxWaitingConversions = 1000;
 /** First come, first served: `documents.ts` has users take turns before. */
-const everybody = '';
+const sharedQueueUser = '';
 
 /** Processes that are opened when all others are busy. The oldest that is free comes first: it is warm. */
-export function createPool<P extends Pooled>({ most, idleMs, open }: PoolOptions<P>): Pool<P> {
-  const slots = new Set<Slot<P>>();
+export function createProcessPool<P extends PooledProcess>({
+  most,
+  idleMs,
+  open,
+}: ProcessPoolOptions<P>): ProcessPool<P> {
+  const slots = new Set<ProcessSlot<P>>();
   const queue = createFairQueue({
     most,
     mostOfUser: most,
-    mostWaitingOfUser: mostWaiting,
-    refusals: { busy, cancelled: ({ reason }) => reason as unknown, closed: stopping },
+    mostWaitingOfUser: maxWaitingConversions,
+    refusals: {
+      busy: poolBusyError,
+      cancelled: ({ reason }) => reason as unknown,
+      closed: poolStoppingError,
+    },
   });
   let isClosed = false;
 
-  function openSlot(): Slot<P> {
+  function openSlot(): ProcessSlot<P> {
     const slot = { process: open(), isBusy: false, idle: undefined };
     slots.add(slot);
     return slot;
   }
 
-  function take(): Slot<P> {
-    if (isClosed) throw stopping();
+  function take(): ProcessSlot<P> {
+    if (isClosed) throw poolStoppingError();
     const slot = slots.values().find(({ isBusy }) => !isBusy) ?? openSlot();
     clearTimeout(slot.idle);
     slot.isBusy = true;
     return slot;
   }
 
-  function giveBack(slot: Slot<P>): void {
+  function giveBack(slot: ProcessSlot<P>): void {
     slot.isBusy = false;
     if (isClosed) return;
     if (idleMs === 0 && queue.queued() === 0) close(slot);
     else slot.idle = setTimeout(close, idleMs, slot).unref();
   }
 
-  function close(slot: Slot<P>): void {
+  function close(slot: ProcessSlot<P>): void {
     slots.delete(slot);
     void slot.process[Symbol.asyncDispose]();
   }
@@ -84,23 +92,23 @@ export function createPool<P extends Pooled>({ most, idleMs, open }: PoolOptions
   return {
     async use(work, signal) {
       signal.throwIfAborted();
-      return queue.run({ user: everybody, signal }, () => useSlot(work, signal));
+      return queue.run({ user: sharedQueueUser, signal }, () => useSlot(work, signal));
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
       queue.close();
-      await Promise.all([...slots].map(endSlot));
+      await Promise.all([...slots].map(closeProcessSlot));
     },
   };
 }
 
-async function endSlot({ process, idle }: Slot<Pooled>): Promise<void> {
+async function closeProcessSlot({ process, idle }: ProcessSlot<PooledProcess>): Promise<void> {
   clearTimeout(idle);
-  process.kill(stopping());
+  process.kill(poolStoppingError());
   await process[Symbol.asyncDispose]();
 }
 
-const busy = (): WorkcrateError =>
+const poolBusyError = (): WorkcrateError =>
   new WorkcrateError('documents_busy', 'Too many conversions wait already. Try again later.');
 
-const stopping = (): WorkcrateError => new WorkcrateError('stopping', 'The server is stopping.');
+const poolStoppingError = (): WorkcrateError => new WorkcrateError('stopping', 'The server is stopping.');

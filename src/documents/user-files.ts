@@ -3,33 +3,33 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files, StoredFile } from '../files/files.ts';
 import type { ToolContext } from '../mcp/tool.ts';
 import { collectBytes } from '../streams.ts';
-import { usualPictureLimits } from './pictures.ts';
+import { defaultPictureLimits } from './pictures.ts';
 import type { WantedPicture } from './sanitize/markdown.ts';
 
 /** What of the caller's a document may take in, by name. */
-export interface Belongings {
+export interface UserFiles {
   /** Null where there is no such thing; `too_large` beyond `most` bytes. */
   artifact(name: string, most: number): Promise<Uint8Array | null>;
   /** By file_id or, the newest, by name. */
   file(nameOrId: string, most: number): Promise<Uint8Array | null>;
 }
 
-export interface BelongingsOptions {
+export interface UserFilesOptions {
   readonly artifacts: Pick<Artifacts, 'use'>;
   readonly files: Pick<Files, 'find' | 'newestNamed' | 'open'>;
 }
 
 /** A key for documents alone reaches neither artifacts nor files. */
-export function belongingsOf(
-  { artifacts, files }: BelongingsOptions,
+export function openUserFiles(
+  { artifacts, files }: UserFilesOptions,
   { caller, mayUse, signal }: Pick<ToolContext, 'caller' | 'mayUse' | 'signal'>,
-): Belongings {
+): UserFiles {
   return {
     async artifact(name, most) {
       if (!mayUse('artifacts')) return null;
       try {
         return await artifacts.use(caller, { name, delivery: 'link', signal }, (artifact) =>
-          gather(artifact.bytes(), name, artifact.size, most),
+          gatherFileBytes(artifact.bytes(), name, artifact.size, most),
         );
       } catch (error) {
         if (isWorkcrateError(error, 'not_found') || isWorkcrateError(error, 'invalid_input')) return null;
@@ -40,13 +40,13 @@ export function belongingsOf(
       if (!mayUse('files')) return null;
       const isId = /^file_[0-9a-f]{24}$/.test(nameOrId);
       const file = await (isId ? files.find(caller, nameOrId) : files.newestNamed(caller, nameOrId));
-      return file && bytesOf(files, file, most);
+      return file && readStoredFile(files, file, most);
     },
   };
 }
 
 /** A file, or an artifact where there is one of that name. */
-export async function demandBelonging(from: Belongings, name: string, most: number): Promise<Uint8Array> {
+export async function demandUserFile(from: UserFiles, name: string, most: number): Promise<Uint8Array> {
   const found = (await from.artifact(name, most)) ?? (await from.file(name, most));
   if (found !== null) return found;
   throw new WorkcrateError(
@@ -56,16 +56,16 @@ export async function demandBelonging(from: Belongings, name: string, most: numb
 }
 
 /** The pictures that are there, by the names that the document gives them; what they are worth is judged elsewhere. */
-export async function bytesOfPictures(
+export async function readUserPictures(
   wanted: readonly WantedPicture[],
-  from: Belongings,
+  from: UserFiles,
   signal: AbortSignal,
 ): Promise<Map<string, Uint8Array>> {
   const found = new Map<string, Uint8Array>();
-  let room = usualPictureLimits.allBytes;
+  let room = defaultPictureLimits.allBytes;
   for (const { wanted: name } of wanted) {
     signal.throwIfAborted();
-    const most = Math.min(room, usualPictureLimits.eachBytes);
+    const most = Math.min(room, defaultPictureLimits.eachBytes);
     const bytes = (await from.artifact(name, most)) ?? (await from.file(name, most));
     if (bytes === null) continue;
     room -= bytes.length;
@@ -74,13 +74,13 @@ export async function bytesOfPictures(
   return found;
 }
 
-async function bytesOf(files: BelongingsOptions['files'], file: StoredFile, most: number) {
+async function readStoredFile(files: UserFilesOptions['files'], file: StoredFile, most: number) {
   await using object = await files.open(file);
   if (object === null) throw new WorkcrateError('bytes_gone', `The bytes of ${file.name} are gone.`);
-  return await gather(object.read(0, object.size), file.name, object.size, most);
+  return await gatherFileBytes(object.read(0, object.size), file.name, object.size, most);
 }
 
-async function gather(bytes: AsyncIterable<Uint8Array>, name: string, size: number, most: number) {
+async function gatherFileBytes(bytes: AsyncIterable<Uint8Array>, name: string, size: number, most: number) {
   if (size > most)
     throw new WorkcrateError(
       'too_large',

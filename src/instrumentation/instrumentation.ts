@@ -1,6 +1,11 @@
 import type { Crates } from '../crates/crates.ts';
 import type { Database, Queries, Row, SqlValue } from '../database/database.ts';
-import type { Building, BuildRequest, BuildResult, Documents } from '../documents/documents.ts';
+import type {
+  BuildContext,
+  DocumentBuildRequest,
+  DocumentBuildResult,
+  DocumentBuilder,
+} from '../documents/documents.ts';
 import { asWorkcrateError, isOurFault, isWorkcrateError } from '../errors.ts';
 import type { Executions } from '../executions/executions.ts';
 import type { Caller } from '../identity.ts';
@@ -84,10 +89,14 @@ function traced(query: Query, tracing: Tracing, system: string): Query {
 type Counted = Pick<Metrics, 'documentBuilt' | 'documentsTook' | 'watchDocuments'>;
 
 /** The same room, which counts what is built and logs it. Neither says what stands in a document. */
-export function seenDocuments(documents: Documents, metrics: Counted, log: Log): Documents {
+export function seenDocuments(documents: DocumentBuilder, metrics: Counted, log: Log): DocumentBuilder {
   metrics.watchDocuments(documents.occupancy);
 
-  async function build(caller: Caller, request: BuildRequest, building: Building): Promise<BuildResult> {
+  async function build(
+    caller: Caller,
+    request: DocumentBuildRequest,
+    building: BuildContext,
+  ): Promise<DocumentBuildResult> {
     const began = performance.now();
     const asked = { user: caller.user, formats: request.formats };
     try {
@@ -111,7 +120,7 @@ export function seenDocuments(documents: Documents, metrics: Counted, log: Log):
 
 const since = (began: number): number => Math.round(performance.now() - began);
 
-const outcomeOf = ({ built, failures, warnings }: BuildResult) => ({
+const outcomeOf = ({ built, failures, warnings }: DocumentBuildResult) => ({
   bytes: built.reduce((sum, { written }) => sum + written.bytes.length, 0),
   failed: failures.map(({ format, code }) => `${format}: ${code}`),
   warnings: warnings.length,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Artifacts } from '../artifacts/artifacts.ts';
 import type { Bridge } from '../client-files/client-files.ts';
 import type { Crates } from '../crates/crates.ts';
-import type { Documents } from '../documents/documents.ts';
+import type { DocumentBuilder } from '../documents/documents.ts';
 import type { Executions } from '../executions/executions.ts';
 import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
@@ -75,7 +75,7 @@ const uploads: Reasons<Uploads> = {
 };
 const executions: Reasons<Executions> = { lastEnded: ofServer, recover: ofServer, sweep: ofServer };
 const crates: Reasons<Crates> = { isOfSeveral: ofServer, packedBytes: byOwner, sync: ofServer };
-const documents: Reasons<Documents> = { occupancy: ofServer };
+const documents: Reasons<DocumentBuilder> = { occupancy: ofServer };
 const bridge: Reasons<Bridge> = {
   demand: byContext,
   find: byContext,
@@ -102,7 +102,7 @@ test('what a room does for a user takes the caller first, and nothing else is un
 });
 
 test('a method without a caller that was planted does not compile', () => {
-  interface Planted extends Documents {
+  interface Planted extends DocumentBuilder {
     remove(id: string): void;
     rename(caller: Caller, id: string): void;
   }

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts';
 import { toFairLimits } from '../concurrency/fair-queue.ts';
 import type { Config } from '../config/config.ts';
-import { createDocuments, type Documents } from '../documents/documents.ts';
+import { createDocumentBuilder, type DocumentBuilder } from '../documents/documents.ts';
 import { findFonts } from '../documents/typst/fonts.ts';
-import { openComposers } from '../documents/worker/open.ts';
-import type { Library } from '../documents/zotero/library.ts';
+import { openDocumentWorkers } from '../documents/worker/open.ts';
+import type { ReferenceLibrary } from '../documents/zotero/library.ts';
 import { openZotero } from '../documents/zotero/zotero.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
@@ -17,15 +17,15 @@ export interface DocumentingOptions {
 
 /** The part of the composition root that is about documents: engines, library → documents. */
 export function openDocuments(options: DocumentingOptions): {
-  readonly documents: Documents;
-  readonly library: Library | null;
+  readonly documents: DocumentBuilder;
+  readonly library: ReferenceLibrary | null;
 } {
   const { config, log } = options;
   demandMemory(config.documentMemory);
   // What is wrong with a folder is to be known at the start, not when the first document is built.
   if (config.documentFonts.length > 0) findFonts(config.documentFonts, log);
   const library = openLibrary(options);
-  const composers = openComposers({
+  const composers = openDocumentWorkers({
     processes: config.maxDocuments,
     idleSeconds: config.documentIdle,
     memoryBytes: config.documentMemory,
@@ -34,7 +34,7 @@ export function openDocuments(options: DocumentingOptions): {
     fontFolders: config.documentFonts,
     log,
   });
-  const documents = createDocuments({
+  const documents = createDocumentBuilder({
     composers,
     library,
     cslFolder: config.cslFolder,
@@ -56,7 +56,7 @@ function demandMemory(bytes: number): void {
   );
 }
 
-function openLibrary({ config, clock, log }: DocumentingOptions): Library | null {
+function openLibrary({ config, clock, log }: DocumentingOptions): ReferenceLibrary | null {
   const { zoteroLibrary: library, zoteroUrl: url, zoteroKey: key } = config;
   return library === null ? null : openZotero({ url, library, key, clock, log });
 }

@@ -3,23 +3,23 @@ import type { Pandoc } from '../pandoc/pandoc.ts';
 import { convertBibtex } from './bibtex.ts';
 import {
   convertCsl,
-  convertYaml,
-  demandFew,
-  fewEntries,
-  invalid,
+  convertCslYaml,
+  demandFewReferences,
+  maxEntriesReadWhole,
+  invalidBibliographyError,
   readCslJson,
-  yamlEntries,
+  countYamlEntries,
   type BibliographyFormat,
-  type CslItem,
+  type BibliographyItem,
 } from './csl.ts';
 import { readRis } from './ris.ts';
 
-export { bibliographyFormats, type BibliographyFormat, type CslItem } from './csl.ts';
+export { bibliographyFormats, type BibliographyFormat, type BibliographyItem } from './csl.ts';
 
 export interface Bibliography {
   readonly format: BibliographyFormat;
   /** Each key once. */
-  readonly references: readonly CslItem[];
+  readonly references: readonly BibliographyItem[];
   /** Keys that several entries have: the last one counts, as it does for citeproc. */
   readonly duplicates: readonly string[];
   readonly warnings: readonly string[];
@@ -39,47 +39,48 @@ export async function readBibliography(
   only: ReadonlySet<string> | null = null,
 ): Promise<Bibliography> {
   const plain = text.replace(/^\u{feff}/u, '');
-  const known = format ?? formatOf(plain);
-  const output = await convert(pandoc, plain, { format: known, language, only }, signal);
-  const items = parsed(output);
+  const known = format ?? detectBibliographyFormat(plain);
+  const output = await convertBibliography(pandoc, plain, { format: known, language, only }, signal);
+  const items = parseCslOutput(output);
   if (items.length === 0 && only === null)
-    throw invalid(`it has no entries that can be read as ${known}.`, null);
-  demandFew(items.length);
-  const { references, duplicates, warnings } = distinct(items);
-  const lost = known === 'cslyaml' ? yamlEntries(plain) - items.length : 0;
+    throw invalidBibliographyError(`it has no entries that can be read as ${known}.`, null);
+  demandFewReferences(items.length);
+  const { references, duplicates, warnings } = dropDuplicateReferences(items);
+  const lost = known === 'cslyaml' ? countYamlEntries(plain) - items.length : 0;
   const told =
     lost > 0 ? [`${lost} entries of the bibliography have no id, or a shape that CSL does not know.`] : [];
   return { format: known, references, duplicates, warnings: [...warnings, ...told] };
 }
 
-interface Wanted {
+interface BibliographyReadOptions {
   readonly format: BibliographyFormat;
   readonly language: string;
   readonly only: ReadonlySet<string> | null;
 }
 
-async function convert(
+async function convertBibliography(
   pandoc: Pandoc,
   text: string,
-  { format, language, only }: Wanted,
+  { format, language, only }: BibliographyReadOptions,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   if (format === 'bibtex' || format === 'biblatex')
     return convertBibtex(pandoc, text, { format, language, only }, signal);
-  if (format === 'cslyaml') return convertYaml(pandoc, text, signal);
+  if (format === 'cslyaml') return convertCslYaml(pandoc, text, signal);
   const items = format === 'ris' ? readRis(text) : readCslJson(text);
-  const wanted = only === null || items.length <= fewEntries ? items : items.filter(({ id }) => only.has(id));
+  const wanted =
+    only === null || items.length <= maxEntriesReadWhole ? items : items.filter(({ id }) => only.has(id));
   return convertCsl(pandoc, wanted, signal);
 }
 
-function parsed(output: Uint8Array): CslItem[] {
+function parseCslOutput(output: Uint8Array): BibliographyItem[] {
   const items: unknown = JSON.parse(new TextDecoder().decode(output));
-  if (Array.isArray(items)) return items as CslItem[];
+  if (Array.isArray(items)) return items as BibliographyItem[];
   throw new WorkcrateError('document_failed', 'Pandoc gave no list of references for the bibliography.');
 }
 
-function distinct(items: readonly CslItem[]): Omit<Bibliography, 'format'> {
-  const byKey = new Map<string, CslItem>();
+function dropDuplicateReferences(items: readonly BibliographyItem[]): Omit<Bibliography, 'format'> {
+  const byKey = new Map<string, BibliographyItem>();
   const duplicates = new Set<string>();
   for (const item of items) {
     if (byKey.has(item.id)) duplicates.add(item.id);
@@ -87,11 +88,11 @@ function distinct(items: readonly CslItem[]): Omit<Bibliography, 'format'> {
   }
   const keys = [...duplicates];
   const warnings =
-    keys.length === 0 ? [] : [`Several entries have the key ${some(keys)}: the last one is cited.`];
+    keys.length === 0 ? [] : [`Several entries have the key ${listFewKeys(keys)}: the last one is cited.`];
   return { references: [...byKey.values()], duplicates: keys, warnings };
 }
 
-function some(keys: readonly string[]): string {
+function listFewKeys(keys: readonly string[]): string {
   const few = keys.slice(0, 5).map((key) => `\`${key.slice(0, 100)}\``);
   return keys.length > few.length
     ? `${few.join(', ')} and ${keys.length - few.length} others`
@@ -105,14 +106,14 @@ const biblatexFields =
   /[,\s](?:journaltitle|journalsubtitle|date|origdate|eventdate|urldate|location|eventtitle|maintitle|booksubtitle|subtitle|eprinttype|eprintclass|langid|shortjournal|entrysubtype|xdata)\s*=/i;
 
 /** Finds out by its text what a bibliography is written in. */
-function formatOf(text: string): BibliographyFormat {
+function detectBibliographyFormat(text: string): BibliographyFormat {
   const start = text.trimStart();
-  if (start === '') throw invalid('it is empty. Leave it out, or give entries.', null);
+  if (start === '') throw invalidBibliographyError('it is empty. Leave it out, or give entries.', null);
   if (/^(?:\[|\{)/.test(start)) return 'csljson';
-  if (/^[ \t]*TY {1,2}-/m.test(firstPart(start))) return 'ris';
+  if (/^[ \t]*TY {1,2}-/m.test(takeBibliographyHead(start))) return 'ris';
   if (/@[a-z]+\s*[{(]/i.test(start)) return isBiblatex(start) ? 'biblatex' : 'bibtex';
-  if (/^(?:---\s|references\s*:|-\s+\w+\s*:)/m.test(firstPart(start))) return 'cslyaml';
-  throw invalid(
+  if (/^(?:---\s|references\s*:|-\s+\w+\s*:)/m.test(takeBibliographyHead(start))) return 'cslyaml';
+  throw invalidBibliographyError(
     'it is neither BibTeX, BibLaTeX, RIS, CSL JSON nor CSL YAML. Entries of BibTeX begin as in `@article{key,`.',
     1,
   );
@@ -120,4 +121,4 @@ function formatOf(text: string): BibliographyFormat {
 
 const isBiblatex = (text: string): boolean => biblatexTypes.test(text) || biblatexFields.test(text);
 
-const firstPart = (text: string): string => text.slice(0, 64 * 1024);
+const takeBibliographyHead = (text: string): string => text.slice(0, 64 * 1024);

@@ -1,6 +1,6 @@
 import { isWorkcrateError } from '../../errors.ts';
 import type { Pandoc } from '../pandoc/pandoc.ts';
-import { demandFew, fewEntries, invalid } from './csl.ts';
+import { demandFewReferences, maxEntriesReadWhole, invalidBibliographyError } from './csl.ts';
 
 export interface BibtexOptions {
   readonly format: 'bibtex' | 'biblatex';
@@ -17,40 +17,41 @@ export async function convertBibtex(
   { format, language, only }: BibtexOptions,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const entries = bibEntries(text);
-  demandFew(entries.length);
-  demandNoLoops(text, entries);
-  const wanted = only === null || entries.length <= fewEntries ? null : withParents(text, entries, only);
-  const input = rewritten(text, entries, (own, entry) =>
-    wanted === null || wanted.has(entry) ? inLanguage(own, entry, language) : linesOnly(own),
+  const entries = parseBibEntries(text);
+  demandFewReferences(entries.length);
+  demandNoCrossrefLoops(text, entries);
+  const wanted =
+    only === null || entries.length <= maxEntriesReadWhole ? null : addBibParents(text, entries, only);
+  const input = rewriteBibEntries(text, entries, (own, entry) =>
+    wanted === null || wanted.has(entry) ? setBibEntryLanguage(own, entry, language) : blankBibText(own),
   );
   try {
     return (await pandoc.convert({ options: { from: format, to: 'csljson' }, input }, signal)).output;
   } catch (error) {
     if (isWorkcrateError(error, 'document_invalid'))
-      throw explained(error, wanted === null ? entries : [...wanted]);
+      throw toBibtexError(error, wanted === null ? entries : [...wanted]);
     throw error;
   }
 }
 
 /** Lines keep their numbers. */
-const linesOnly = (text: string): string => text.replaceAll(/[^\n]+/g, '');
+const blankBibText = (text: string): string => text.replaceAll(/[^\n]+/g, '');
 
 /** Pandoc names the end of the text for a brace that is missing far above: the entry is named instead. */
-function explained(
+function toBibtexError(
   error: { message: string; details: Readonly<Record<string, unknown>> },
   entries: BibEntry[],
 ) {
   const open = entries.find(({ closed }) => !closed);
   if (open)
-    return invalid(
-      `the entry ${nameOf(open)} that begins here is not closed: a brace or a quotation mark is missing in it.`,
+    return invalidBibliographyError(
+      `the entry ${describeBibEntry(open)} that begins here is not closed: a brace or a quotation mark is missing in it.`,
       open.line,
       error,
     );
   const keyless = entries.find(({ key }) => key === null);
   if (keyless)
-    return invalid(
+    return invalidBibliographyError(
       `this entry has no key: write @${keyless.type}{key, and then its fields.`,
       keyless.line,
       error,
@@ -59,15 +60,17 @@ function explained(
   const around = entries
     .toSorted((a, b) => a.line - b.line)
     .findLast((entry) => line !== null && entry.line <= line);
-  const inEntry = around ? ` in the entry ${nameOf(around)}, which begins at line ${around.line}` : '';
-  return invalid(
+  const inEntry = around
+    ? ` in the entry ${describeBibEntry(around)}, which begins at line ${around.line}`
+    : '';
+  return invalidBibliographyError(
     `it cannot be read${inEntry}. Is a comma or a brace missing there? Pandoc says: ${error.message.slice(0, 500)}`,
     line,
     error,
   );
 }
 
-const nameOf = ({ key, type }: BibEntry): string => (key === null ? `@${type}` : `\`${key}\``);
+const describeBibEntry = ({ key, type }: BibEntry): string => (key === null ? `@${type}` : `\`${key}\``);
 
 /** An entry as it stands in the text of a .bib file. */
 export interface BibEntry {
@@ -82,29 +85,29 @@ export interface BibEntry {
   readonly end: number;
 }
 
-const commands = new Set(['comment', 'preamble', 'string']);
+const bibtexCommands = new Set(['comment', 'preamble', 'string']);
 /** From an `@` that begins something up to its key; spaces are bounded, so that no text takes long. */
-const opening =
+const bibEntryStart =
   /@[ \t]{0,20}([a-z][a-z0-9_-]{0,60})\s{0,100}\{\s{0,100}([^\s,{}()="#%]{0,1000})\s{0,100}(,?)/giy;
-const nextLineOpens = /\n[ \t]{0,20}@[a-z]{2,60}[ \t]{0,20}\{/iy;
+const bibEntryOnNextLine = /\n[ \t]{0,20}@[a-z]{2,60}[ \t]{0,20}\{/iy;
 
 /** Finds the entries of BibTeX or BibLaTeX; what stands between them means nothing. */
-export function bibEntries(text: string): BibEntry[] {
+export function parseBibEntries(text: string): BibEntry[] {
   const entries: BibEntry[] = [];
   let line = 1;
   let counted = 0;
   for (let at = text.indexOf('@'); at !== -1;) {
-    opening.lastIndex = at;
-    const found = opening.exec(text);
+    bibEntryStart.lastIndex = at;
+    const found = bibEntryStart.exec(text);
     if (found === null) {
       at = text.indexOf('@', at + 1);
       continue;
     }
     for (; counted < at; counted += 1) if (text[counted] === '\n') line += 1;
     const [all, type, key, comma] = found as unknown as [string, string, string, string];
-    const { end, closed } = endOf(text, at + all.indexOf('{') + 1);
+    const { end, closed } = findBibEntryEnd(text, at + all.indexOf('{') + 1);
     const hasKey = key !== '' && (comma === ',' || end === at + all.length + 1);
-    if (!commands.has(type.toLowerCase()))
+    if (!bibtexCommands.has(type.toLowerCase()))
       entries.push({
         type,
         key: hasKey ? key : null,
@@ -120,26 +123,26 @@ export function bibEntries(text: string): BibEntry[] {
 }
 
 /** Behind the brace that closes an entry; where there is none, in front of the next line that begins an entry. */
-function endOf(text: string, from: number): { end: number; closed: boolean } {
+function findBibEntryEnd(text: string, from: number): { end: number; closed: boolean } {
   let depth = 1;
   for (let at = from; at < text.length; at += 1) {
     const char = text[at];
     if (char === '\\') at += 1;
     else if (char === '{') depth += 1;
     else if (char === '}') depth -= 1;
-    else if (char === '\n' && opensEntry(text, at)) return { end: at + 1, closed: false };
+    else if (char === '\n' && isBibEntryStart(text, at)) return { end: at + 1, closed: false };
     if (depth === 0) return { end: at + 1, closed: true };
   }
   return { end: text.length, closed: false };
 }
 
-function opensEntry(text: string, newline: number): boolean {
-  nextLineOpens.lastIndex = newline;
-  return nextLineOpens.test(text);
+function isBibEntryStart(text: string, newline: number): boolean {
+  bibEntryOnNextLine.lastIndex = newline;
+  return bibEntryOnNextLine.test(text);
 }
 
 /** The text with each entry exchanged for what is made of it. */
-export function rewritten(
+export function rewriteBibEntries(
   text: string,
   entries: readonly BibEntry[],
   make: (own: string, entry: BibEntry) => string,
@@ -188,7 +191,11 @@ const babelNames: Readonly<Record<string, string>> = {
  * Pandoc takes a title for English and lowers its capitals, unless the entry says otherwise: so that is added to an
  * entry which says nothing.
  */
-function inLanguage(own: string, { key, closed, start, fieldsAt }: BibEntry, language: string): string {
+function setBibEntryLanguage(
+  own: string,
+  { key, closed, start, fieldsAt }: BibEntry,
+  language: string,
+): string {
   const name = babelNames[language.toLowerCase().split('-')[0] ?? ''];
   const at = fieldsAt - start;
   if (name === undefined || key === null || !closed || own[at - 1] !== ',') return own;
@@ -197,26 +204,27 @@ function inLanguage(own: string, { key, closed, start, fieldsAt }: BibEntry, lan
 }
 
 /** Entries that take over from each other in a circle have Pandoc eat up all memory. */
-function demandNoLoops(text: string, entries: readonly BibEntry[]): void {
+function demandNoCrossrefLoops(text: string, entries: readonly BibEntry[]): void {
   const byKey = new Map(entries.map((entry) => [entry.key?.toLowerCase() ?? '', entry]));
-  const loop = loopIn(byKey.keys(), (key) =>
-    parentsOf(text, byKey.get(key)!).filter((one) => byKey.has(one)),
+  const loop = findReferenceLoop(byKey.keys(), (key) =>
+    listBibParents(text, byKey.get(key)!).filter((one) => byKey.has(one)),
   );
   if (loop === null) return;
   const { key, line } = byKey.get(loop)!;
-  throw invalid(`the entry \`${key}\` takes over from itself by crossref or xdata.`, line);
+  throw invalidBibliographyError(`the entry \`${key}\` takes over from itself by crossref or xdata.`, line);
 }
 
-const parentFields = /[,\s](?:crossref|xdata)\s{0,100}=\s{0,100}(?:\{([^{}]{0,4000})\}|"([^"]{0,4000})")/gi;
+const bibParentFields =
+  /[,\s](?:crossref|xdata)\s{0,100}=\s{0,100}(?:\{([^{}]{0,4000})\}|"([^"]{0,4000})")/gi;
 
-function parentsOf(text: string, { fieldsAt, end }: BibEntry): string[] {
-  return [...text.slice(fieldsAt - 1, end).matchAll(parentFields)].flatMap(([, braced, quoted]) =>
+function listBibParents(text: string, { fieldsAt, end }: BibEntry): string[] {
+  return [...text.slice(fieldsAt - 1, end).matchAll(bibParentFields)].flatMap(([, braced, quoted]) =>
     (braced ?? quoted ?? '').split(',').map((key) => key.trim().toLowerCase()),
   );
 }
 
 /** Those of the keys that are wanted, and those that they take over from. */
-function withParents(
+function addBibParents(
   text: string,
   entries: readonly BibEntry[],
   wanted: ReadonlySet<string>,
@@ -227,13 +235,16 @@ function withParents(
   for (let entry = ahead.pop(); entry !== undefined; entry = ahead.pop()) {
     if (found.has(entry)) continue;
     found.add(entry);
-    for (const key of parentsOf(text, entry)) ahead.push(...(byKey.get(key) ?? []));
+    for (const key of listBibParents(text, entry)) ahead.push(...(byKey.get(key) ?? []));
   }
   return found;
 }
 
 /** The first thing found that leads back to itself, by way of others or at once; null where nothing does. */
-export function loopIn(all: Iterable<string>, next: (one: string) => readonly string[]): string | null {
+export function findReferenceLoop(
+  all: Iterable<string>,
+  next: (one: string) => readonly string[],
+): string | null {
   const settled = new Set<string>();
   for (const first of all) {
     const trail = new Set<string>();

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { isWorkcrateError } from '../../errors.ts';
-import { cite, type CiteRequest } from './cite.ts';
+import { citeDocument, type CiteRequest } from './cite.ts';
 import { works } from './examples.testing.ts';
 import { never, openTestPandoc } from './pandoc.testing.ts';
 import { expected, sentence } from './style-lines.testing.ts';
-import { ownStyles, styleFor } from './styles.ts';
+import { bundledStyles, readCitationStyle } from './styles.ts';
 import { linesOf } from './written.testing.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
@@ -17,7 +17,7 @@ async function citing(text: string, more: Partial<CiteRequest> = {}) {
     { options: { from: 'markdown', to: 'json' }, input: text },
     never,
   );
-  const cited = await cite(pandoc, {
+  const cited = await citeDocument(pandoc, {
     ast,
     references: works,
     style: null,
@@ -90,9 +90,9 @@ test('a style that citeproc refuses is invalid; what it says of one that it take
   assert.deepEqual(warnings, ['Citations: undefined macro no']);
 });
 
-for (const name of ownStyles)
+for (const name of bundledStyles)
   test(`${name} writes works of every kind by the rules of the style`, async () => {
-    const style = await styleFor({ name, content: null, folder: null });
+    const style = await readCitationStyle({ name, content: null, folder: null });
     const { lines, warnings } = await citing(sentence, { style });
     assert.deepEqual(lines, expected[name]);
     assert.deepEqual(warnings, []);

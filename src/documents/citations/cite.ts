@@ -1,11 +1,11 @@
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Pandoc, PandocWarning } from '../pandoc/pandoc.ts';
-import type { CslItem } from './csl.ts';
+import type { BibliographyItem } from './csl.ts';
 
 export interface CiteRequest {
   /** Pandoc's JSON, judged. */
   readonly ast: Uint8Array;
-  readonly references: readonly CslItem[];
+  readonly references: readonly BibliographyItem[];
   /** CSL, checked; null: Pandoc's own, Chicago by author and date. */
   readonly style: string | null;
   /** BCP 47; words such as "and" and "accessed" are in it. */
@@ -13,7 +13,7 @@ export interface CiteRequest {
   readonly signal: AbortSignal;
 }
 
-export interface Cited {
+export interface CitedDocument {
   /** Citations and the list of references are written out; Cite nodes stand around them still. */
   readonly ast: Uint8Array;
   /** Keys without an entry. They stand in the document as **key?**. */
@@ -21,13 +21,13 @@ export interface Cited {
   readonly warnings: string[];
 }
 
-interface Ast {
+interface CitationAst {
   readonly meta: Record<string, unknown>;
   readonly blocks: { t: string; c?: unknown }[];
 }
 
 /** What a document has no say in: citeproc takes files by these names. */
-const ours = [
+const citationMetadataKeys = [
   'bibliography',
   'references',
   'csl',
@@ -36,21 +36,21 @@ const ours = [
   'link-citations',
   'link-bibliography',
 ];
-const mostWarnings = 50;
+const maxCitationWarnings = 50;
 
 /** Writes citations out. The list of references comes last, or where a `::: {#refs}` stands. */
-export async function cite(pandoc: Pandoc, request: CiteRequest): Promise<Cited> {
+export async function citeDocument(pandoc: Pandoc, request: CiteRequest): Promise<CitedDocument> {
   const { style, language, signal } = request;
   const text = new TextDecoder().decode(request.ast);
-  const keys = keysIn(text);
+  const keys = findCitationIds(text);
   if (keys.size === 0) return { ast: request.ast, missing: [], warnings: [] };
   // A library of thousands need not be gone through for ten.
   const references = request.references.filter(({ id }) => keys.has(id) || keys.has('*'));
   const known = new Set(references.map(({ id }) => id));
   const missing = [...keys].filter((key) => key !== '*' && !known.has(key));
-  const before = JSON.parse(text) as Ast;
-  for (const name of ours) delete before.meta[name];
-  if (references.length > 0 && !says(before, text)) addHeading(before, language);
+  const before = JSON.parse(text) as CitationAst;
+  for (const name of citationMetadataKeys) delete before.meta[name];
+  if (references.length > 0 && !hasReferencesSection(before, text)) addReferencesHeading(before, language);
   const job = {
     options: {
       from: 'json',
@@ -63,26 +63,26 @@ export async function cite(pandoc: Pandoc, request: CiteRequest): Promise<Cited>
     input: JSON.stringify(before),
     files: { 'references.json': JSON.stringify(references), ...(style !== null && { 'style.csl': style }) },
   };
-  const { output, warnings } = await explaining(() => pandoc.convert(job, signal));
-  return { ast: tidied(before, output, missing), missing, warnings: othersIn(warnings) };
+  const { output, warnings } = await explainStyleErrors(() => pandoc.convert(job, signal));
+  return { ast: tidyCitedAst(before, output, missing), missing, warnings: listCitationWarnings(warnings) };
 }
 
-function keysIn(ast: string): Set<string> {
+function findCitationIds(ast: string): Set<string> {
   const found = ast.matchAll(/"citationId"\s*:\s*("(?:[^"\\]|\\.)*")/g);
   return new Set([...found].map(([, quoted]) => JSON.parse(quoted!) as string));
 }
 
 /** Whether the document itself says where its references go, or under which heading. */
-const says = ({ meta }: Ast, text: string): boolean =>
+const hasReferencesSection = ({ meta }: CitationAst, text: string): boolean =>
   text.includes('["refs",') || 'reference-section-title' in meta || 'suppress-bibliography' in meta;
 
-function addHeading({ blocks }: Ast, language: string): void {
-  const heading = headingFor(blocks, language);
+function addReferencesHeading({ blocks }: CitationAst, language: string): void {
+  const heading = buildReferencesHeading(blocks, language);
   if (heading !== null) blocks.push(heading);
 }
 
 /** The document and its references were read before, so that what is refused here is the style. */
-async function explaining<T>(convert: () => Promise<T>): Promise<T> {
+async function explainStyleErrors<T>(convert: () => Promise<T>): Promise<T> {
   try {
     return await convert();
   } catch (error) {
@@ -96,26 +96,26 @@ async function explaining<T>(convert: () => Promise<T>): Promise<T> {
 }
 
 /** What citeproc says of keys is known already, and it says so of each. */
-const notFound = /citation .* not found$/s;
+const citationNotFoundPattern = /citation .* not found$/s;
 
-function othersIn(warnings: readonly PandocWarning[]): string[] {
+function listCitationWarnings(warnings: readonly PandocWarning[]): string[] {
   return warnings
-    .filter(({ type, message }) => type === 'CiteprocWarning' && !notFound.test(message))
-    .slice(0, mostWarnings)
+    .filter(({ type, message }) => type === 'CiteprocWarning' && !citationNotFoundPattern.test(message))
+    .slice(0, maxCitationWarnings)
     .map(({ message }) => `Citations: ${message.replace(/^Citeproc: /, '').slice(0, 500)}`);
 }
 
 /** Takes away what was said to citeproc alone, and links that lead nowhere: Typst stops at them. */
-function tidied({ meta }: Ast, output: Uint8Array, missing: readonly string[]): Uint8Array {
-  const cited = JSON.parse(new TextDecoder().decode(output)) as Ast;
-  for (const name of [...ours, 'lang', 'nocite']) delete cited.meta[name];
+function tidyCitedAst({ meta }: CitationAst, output: Uint8Array, missing: readonly string[]): Uint8Array {
+  const cited = JSON.parse(new TextDecoder().decode(output)) as CitationAst;
+  for (const name of [...citationMetadataKeys, 'lang', 'nocite']) delete cited.meta[name];
   if (Object.hasOwn(meta, 'lang')) cited.meta['lang'] = meta['lang'];
-  if (missing.length > 0) unlink(cited, new Set(missing.map((key) => `#ref-${key}`)));
+  if (missing.length > 0) removeCitationLinks(cited, new Set(missing.map((key) => `#ref-${key}`)));
   return new TextEncoder().encode(JSON.stringify(cited));
 }
 
 /** What the list of references is called; in other languages it is called as in English. */
-const names: Readonly<Record<string, string>> = {
+const referencesHeadings: Readonly<Record<string, string>> = {
   en: 'References',
   de: 'Literatur',
   fr: 'Références',
@@ -146,7 +146,7 @@ const names: Readonly<Record<string, string>> = {
   ko: '참고 문헌',
 };
 
-interface Block {
+interface CitationBlock {
   readonly t: string;
   readonly c?: unknown;
 }
@@ -155,41 +155,41 @@ interface Block {
  * The heading for a list of references at the end; null where the document has one of its own: it ends with a heading,
  * or says where the list is to stand, or has no headings at all.
  */
-function headingFor(blocks: readonly Block[], language: string): Block | null {
+function buildReferencesHeading(blocks: readonly CitationBlock[], language: string): CitationBlock | null {
   const levels = blocks.flatMap(({ t, c }) => (t === 'Header' ? (c as [number])[0] : []));
   if (levels.length === 0 || blocks.at(-1)!.t === 'Header') return null;
   const level = levels.reduce((least, one) => Math.min(least, one));
-  const name = names[language.toLowerCase().split('-')[0] ?? ''] ?? names['en']!;
+  const name = referencesHeadings[language.toLowerCase().split('-')[0] ?? ''] ?? referencesHeadings['en']!;
   const words = name
     .split(' ')
     .flatMap((word, at) => [...(at > 0 ? [{ t: 'Space' }] : []), { t: 'Str', c: word }]);
   return { t: 'Header', c: [level, ['bibliography', ['unnumbered'], []], words] };
 }
 
-interface Link {
+interface CitationLink {
   readonly t: 'Link';
   readonly c: readonly [unknown, readonly unknown[], readonly [string, string]];
 }
 
 /** Puts what is linked in the place of links to these targets, wherever they are in the tree. */
-function unlink(tree: unknown, targets: ReadonlySet<string>): void {
+function removeCitationLinks(tree: unknown, targets: ReadonlySet<string>): void {
   const ahead = [tree];
   while (ahead.length > 0) {
     const node = ahead.pop();
     if (typeof node !== 'object' || node === null) continue;
-    if (Array.isArray(node)) unlinkIn(node, targets);
+    if (Array.isArray(node)) removeLinksFromList(node, targets);
     for (const child of Object.values(node)) ahead.push(child);
   }
 }
 
-function unlinkIn(list: unknown[], targets: ReadonlySet<string>): void {
-  if (!list.some((child) => isLinkTo(child, targets))) return;
+function removeLinksFromList(list: unknown[], targets: ReadonlySet<string>): void {
+  if (!list.some((child) => isCitationLinkTo(child, targets))) return;
   const before = list.splice(0);
   for (const child of before)
-    for (const one of isLinkTo(child, targets) ? child.c[1] : [child]) list.push(one);
+    for (const one of isCitationLinkTo(child, targets) ? child.c[1] : [child]) list.push(one);
 }
 
-function isLinkTo(node: unknown, targets: ReadonlySet<string>): node is Link {
-  const { t, c } = (node ?? {}) as Partial<Link>;
+function isCitationLinkTo(node: unknown, targets: ReadonlySet<string>): node is CitationLink {
+  const { t, c } = (node ?? {}) as Partial<CitationLink>;
   return t === 'Link' && c !== undefined && targets.has(c[2][0]);
 }

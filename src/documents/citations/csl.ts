@@ -2,16 +2,16 @@ import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Pandoc } from '../pandoc/pandoc.ts';
 
 /** Reads CSL JSON: a list of works, an object with such a list, or one work. */
-export function readCslJson(text: string): CslItem[] {
-  const list = listIn(parseJson(text));
-  demandFew(list.length);
-  return list.map((value, at) => itemOf(value, at, () => lineOfItem(text, at)));
+export function readCslJson(text: string): BibliographyItem[] {
+  const list = findCslList(parseCslJsonText(text));
+  demandFewReferences(list.length);
+  return list.map((value, at) => toCslItem(value, at, () => findCslItemLine(text, at)));
 }
 
 /** What Pandoc takes for CSL, as it understands it; it refuses names and dates of a wrong shape. */
 export async function convertCsl(
   pandoc: Pandoc,
-  items: readonly CslItem[],
+  items: readonly BibliographyItem[],
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const input = JSON.stringify(items);
@@ -21,7 +21,7 @@ export async function convertCsl(
     if (!isWorkcrateError(error, 'document_invalid')) throw error;
     const item = items[Number(/\$\[(\d+)\]/.exec(error.message)?.[1] ?? NaN)];
     const which = item === undefined ? 'an entry' : `the entry \`${item.id.slice(0, 100)}\``;
-    throw invalid(
+    throw invalidBibliographyError(
       `a name, a date or a field of ${which} has not the shape that CSL wants, as in "issued": {"date-parts": [[2020, 3]]}. Pandoc says: ${error.message.slice(0, 300)}`,
       null,
       error,
@@ -29,7 +29,7 @@ export async function convertCsl(
   }
 }
 
-function parseJson(text: string): unknown {
+function parseCslJsonText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -38,54 +38,63 @@ function parseJson(text: string): unknown {
     const at = place === undefined ? text.trimEnd().length : Number(place);
     const column = at - text.lastIndexOf('\n', at - 1);
     const what = message.replace(/(?:,? \.{0,3}".*"\.{0,3} is not valid JSON| in JSON at position.*)$/s, '');
-    throw invalid(`this is no JSON at column ${column}. ${what}.`, lineAt(text, at), error);
+    throw invalidBibliographyError(
+      `this is no JSON at column ${column}. ${what}.`,
+      countLineNumber(text, at),
+      error,
+    );
   }
 }
 
-function listIn(value: unknown): unknown[] {
+function findCslList(value: unknown): unknown[] {
   if (Array.isArray(value)) return value;
-  const { references, items, id } = isObject(value) ? value : {};
+  const { references, items, id } = isCslObject(value) ? value : {};
   if (Array.isArray(references)) return references;
   if (Array.isArray(items)) return items;
   if (id !== undefined) return [value];
-  throw invalid('it has to be a list of entries, each with an `id` and a `type`.', 1);
+  throw invalidBibliographyError('it has to be a list of entries, each with an `id` and a `type`.', 1);
 }
 
 /** Far deeper than anything that CSL has. */
-const mostDepth = 12;
+const maxCslJsonDepth = 12;
 
-function itemOf(value: unknown, at: number, line: () => number | null): CslItem {
+function toCslItem(value: unknown, at: number, line: () => number | null): BibliographyItem {
   const which = `entry ${at + 1}`;
-  if (!isObject(value)) throw invalid(`${which} is no object with an \`id\` and a \`type\`.`, line());
+  if (!isCslObject(value))
+    throw invalidBibliographyError(`${which} is no object with an \`id\` and a \`type\`.`, line());
   const { id, type } = value;
   if ((typeof id !== 'string' && typeof id !== 'number') || String(id).trim() === '')
-    throw invalid(`${which} has no \`id\`. It is the key by which the entry is cited.`, line());
+    throw invalidBibliographyError(
+      `${which} has no \`id\`. It is the key by which the entry is cited.`,
+      line(),
+    );
   if (typeof type !== 'string')
-    throw invalid(
+    throw invalidBibliographyError(
       `${which} (\`${String(id).slice(0, 100)}\`) has no \`type\`, such as "article-journal" or "book".`,
       line(),
     );
-  if (isDeeper(value, mostDepth)) throw invalid(`${which} is nested too deeply for CSL.`, line());
+  if (isDeeperThan(value, maxCslJsonDepth))
+    throw invalidBibliographyError(`${which} is nested too deeply for CSL.`, line());
   const known = Object.entries(value).filter(([, field]) => field !== null);
   return { ...Object.fromEntries(known), id: String(id) };
 }
 
-function isDeeper(value: unknown, most: number): boolean {
+function isDeeperThan(value: unknown, most: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return most === 0 || Object.values(value).some((inner) => isDeeper(inner, most - 1));
+  return most === 0 || Object.values(value).some((inner) => isDeeperThan(inner, most - 1));
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+const isCslObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The line in which an entry of a list begins; null where the list is not all that there is. */
-function lineOfItem(text: string, wanted: number): number | null {
+function findCslItemLine(text: string, wanted: number): number | null {
   const start = text.search(/\S/);
   if (text[start] !== '[') return null;
   let [depth, item] = [0, 0];
   for (const { 0: sign, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]|[^\s"[\]{},]+/g)) {
     if (index === start) continue;
-    if (item === wanted && depth === 0 && sign !== ',') return lineAt(text, index);
+    if (item === wanted && depth === 0 && sign !== ',') return countLineNumber(text, index);
     if (sign === '[' || sign === '{') depth += 1;
     else if (sign === ']' || sign === '}') depth -= 1;
     else if (sign === ',' && depth === 0) item += 1;
@@ -94,33 +103,41 @@ function lineOfItem(text: string, wanted: number): number | null {
 }
 
 /** CommonMark takes no longer for brackets in brackets, as Pandoc's own Markdown does. */
-const from = 'commonmark+yaml_metadata_block+bracketed_spans+superscript+subscript+tex_math_dollars-raw_html';
+const cslYamlReaderFormat =
+  'commonmark+yaml_metadata_block+bracketed_spans+superscript+subscript+tex_math_dollars-raw_html';
 
 /**
  * CSL YAML, as in the front matter of Pandoc: `references:` with a list, or the list alone. Pandoc reads it, in its own
  * process: half a megabyte kept a reader in this one busy for two seconds.
  */
-export async function convertYaml(pandoc: Pandoc, text: string, signal: AbortSignal): Promise<Uint8Array> {
-  demandFewAliases(text);
-  const { before, block } = asFrontMatter(text);
+export async function convertCslYaml(pandoc: Pandoc, text: string, signal: AbortSignal): Promise<Uint8Array> {
+  demandFewYamlAliases(text);
+  const { before, block } = toYamlFrontMatter(text);
   try {
-    const input = literalAddresses(block);
-    return (await pandoc.convert({ options: { from, to: 'csljson' }, input }, signal)).output;
+    const input = escapeYamlIdentifiers(block);
+    return (await pandoc.convert({ options: { from: cslYamlReaderFormat, to: 'csljson' }, input }, signal))
+      .output;
   } catch (error) {
     if (!isWorkcrateError(error, 'document_invalid')) throw error;
     const { line } = error.details;
     const own =
-      typeof line === 'number' ? Math.min(Math.max(1, line - before), lineAt(text, text.length)) : null;
-    throw invalid(`this is no YAML. Pandoc says: ${withoutPlace(error.message)}`, own, error);
+      typeof line === 'number'
+        ? Math.min(Math.max(1, line - before), countLineNumber(text, text.length))
+        : null;
+    throw invalidBibliographyError(
+      `this is no YAML. Pandoc says: ${removeYamlPosition(error.message)}`,
+      own,
+      error,
+    );
   }
 }
 
 /** Where it is is said by us, in lines of what was given. */
-const withoutPlace = (message: string): string =>
+const removeYamlPosition = (message: string): string =>
   message.replace(/^.*exception at line \d+, column \d+[,:]?\s*/s, '').slice(0, 500);
 
 /** Pandoc leaves out what it cannot use, without a word. */
-export function yamlEntries(text: string): number {
+export function countYamlEntries(text: string): number {
   const indent = /^([ \t]*)- /m.exec(text)?.[1];
   return indent === undefined
     ? 0
@@ -128,7 +145,7 @@ export function yamlEntries(text: string): number {
 }
 
 /** `before` is how many lines stand in front of what were the first. */
-function asFrontMatter(text: string): { before: number; block: string } {
+function toYamlFrontMatter(text: string): { before: number; block: string } {
   const isMarked = /^---[ \t]*\r?\n/.test(text);
   const inner = text.replace(/^---[ \t]*\r?\n/, '').replace(/\r?\n(?:---|\.\.\.)\s*$/, '');
   const isList = !/^references[ \t]*:/m.test(inner);
@@ -137,7 +154,7 @@ function asFrontMatter(text: string): { before: number; block: string } {
 }
 
 /** Texts are Markdown there, addresses and numbers are not. Within double quotes YAML wants the backslash twice. */
-function literalAddresses(block: string): string {
+function escapeYamlIdentifiers(block: string): string {
   return block.replaceAll(
     /^([ \t-]*(?:URL|DOI|PMID|PMCID|ISBN|ISSN)[ \t]*:[ \t]*)(\S.*)$/gm,
     (_, name, value) => {
@@ -147,10 +164,10 @@ function literalAddresses(block: string): string {
   );
 }
 
-const mostAliases = 20;
+const maxYamlAliases = 20;
 
 /** Aliases of aliases make an endless list of a short text. */
-function demandFewAliases(text: string): void {
+function demandFewYamlAliases(text: string): void {
   const anchors = new Set(
     [...text.matchAll(/(?<=^|[\s,:[{-])&([^\s,[\]{}]{1,100})/g)].map(([, name]) => name),
   );
@@ -159,10 +176,13 @@ function demandFewAliases(text: string): void {
   if (
     aliases
       .filter(([, name]) => anchors.has(name))
-      .take(mostAliases + 1)
-      .toArray().length > mostAliases
+      .take(maxYamlAliases + 1)
+      .toArray().length > maxYamlAliases
   )
-    throw invalid(`it has more than ${mostAliases} aliases. Write the entries out.`, null);
+    throw invalidBibliographyError(
+      `it has more than ${maxYamlAliases} aliases. Write the entries out.`,
+      null,
+    );
 }
 
 /** What a bibliography can be written in. */
@@ -171,17 +191,21 @@ export const bibliographyFormats = ['bibtex', 'biblatex', 'ris', 'csljson', 'csl
 export type BibliographyFormat = (typeof bibliographyFormats)[number];
 
 /** One work, in the terms of CSL JSON: whatever else there is about it, it has a key. */
-export interface CslItem extends Readonly<Record<string, unknown>> {
+export interface BibliographyItem extends Readonly<Record<string, unknown>> {
   readonly id: string;
 }
 
-const mostReferences = 20_000;
+const maxBibliographyReferences = 20_000;
 
 /** An entry takes Pandoc milliseconds. Of more than these, only those that are wanted are read. */
-export const fewEntries = 200;
+export const maxEntriesReadWhole = 200;
 
 /** What is wrong with a bibliography, and in which line where that is known. */
-export function invalid(message: string, line: number | null, cause?: unknown): WorkcrateError {
+export function invalidBibliographyError(
+  message: string,
+  line: number | null,
+  cause?: unknown,
+): WorkcrateError {
   const where = line === null ? 'The bibliography' : `The bibliography, line ${line}`;
   return new WorkcrateError('document_invalid', `${where}: ${message}`, {
     cause,
@@ -189,16 +213,16 @@ export function invalid(message: string, line: number | null, cause?: unknown): 
   });
 }
 
-export function demandFew(count: number): void {
-  if (count <= mostReferences) return;
-  throw invalid(
-    `it has ${count} entries; ${mostReferences} are the most. Leave out what is not cited.`,
+export function demandFewReferences(count: number): void {
+  if (count <= maxBibliographyReferences) return;
+  throw invalidBibliographyError(
+    `it has ${count} entries; ${maxBibliographyReferences} are the most. Leave out what is not cited.`,
     null,
   );
 }
 
 /** The number of the line that a place in a text is in. */
-export function lineAt(text: string, place: number): number {
+export function countLineNumber(text: string, place: number): number {
   let line = 1;
   for (let at = text.indexOf('\n'); at !== -1 && at < place; at = text.indexOf('\n', at + 1)) line += 1;
   return line;

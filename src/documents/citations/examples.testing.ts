@@ -1,4 +1,4 @@
-import type { CslItem } from './csl.ts';
+import type { BibliographyItem } from './csl.ts';
 
 const doe = { family: 'Doe', given: 'Jane Q.' };
 const roe = { family: 'Roe', given: 'Richard' };
@@ -7,7 +7,7 @@ const poe = { family: 'Poe', given: 'Maria' };
 const on = (...parts: number[]) => ({ 'date-parts': [parts] });
 
 /** One work of each kind that a style has to know. */
-export const works: CslItem[] = [
+export const works: BibliographyItem[] = [
   {
     id: 'article',
     type: 'article-journal',

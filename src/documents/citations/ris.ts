@@ -1,34 +1,52 @@
-import { demandFew, invalid, type CslItem } from './csl.ts';
+import { demandFewReferences, invalidBibliographyError, type BibliographyItem } from './csl.ts';
 
-const tagged = /^\s{0,20}([A-Z][A-Z0-9]) {1,2}-(?:\s(.*))?$/;
+const risTagLine = /^\s{0,20}([A-Z][A-Z0-9]) {1,2}-(?:\s(.*))?$/;
 /** What may go on in the next line. */
-const wraps = new Set(['AB', 'N1', 'N2', 'TI', 'T1', 'T2', 'T3', 'BT', 'KW', 'AD', 'C1', 'C2', 'UR', 'RN']);
+const multilineRisTags = new Set([
+  'AB',
+  'N1',
+  'N2',
+  'TI',
+  'T1',
+  'T2',
+  'T3',
+  'BT',
+  'KW',
+  'AD',
+  'C1',
+  'C2',
+  'UR',
+  'RN',
+]);
 
 /** RIS as CSL: Pandoc's own reader knows few types, no dates with months and no text of several lines. */
-export function readRis(text: string): CslItem[] {
-  const records = recordsOf(text);
-  demandFew(records.length);
-  const keys = generatedKeys(records);
-  return records.map((record, at) => toCsl(record, keys[at]!));
+export function readRis(text: string): BibliographyItem[] {
+  const records = parseRisRecords(text);
+  demandFewReferences(records.length);
+  const keys = generateRisKeys(records);
+  return records.map((record, at) => risToCsl(record, keys[at]!));
 }
 
-function recordsOf(text: string): RisRecord[] {
+function parseRisRecords(text: string): RisRecord[] {
   const records: RisRecord[] = [];
   let open: { line: number; fields: Map<string, string[]>; last: string } | null = null;
   for (const [at, content] of text.split(/\r\n|\r|\n/).entries()) {
     const line = at + 1;
-    const found = tagged.exec(content);
+    const found = risTagLine.exec(content);
     if (found === null) {
       if (content.trim() === '' || open === null) continue;
-      continueLast(open, content.trim(), line);
+      continueRisField(open, content.trim(), line);
       continue;
     }
     const [, tag = '', value = ''] = found;
     if (tag === 'TY') {
-      if (open) throw unended(open.line);
-      open = { line, fields: new Map([['TY', [typeIn(value, line)]]]), last: 'TY' };
+      if (open) throw unendedRisRecordError(open.line);
+      open = { line, fields: new Map([['TY', [demandRisType(value, line)]]]), last: 'TY' };
     } else if (open === null)
-      throw invalid(`\`${tag}\` stands outside of a record; a record begins with \`TY  - \`.`, line);
+      throw invalidBibliographyError(
+        `\`${tag}\` stands outside of a record; a record begins with \`TY  - \`.`,
+        line,
+      );
     else if (tag === 'ER') {
       records.push(open);
       open = null;
@@ -37,17 +55,17 @@ function recordsOf(text: string): RisRecord[] {
       if (value.trim() !== '') open.fields.set(tag, [...(open.fields.get(tag) ?? []), value.trim()]);
     }
   }
-  if (open) throw unended(open.line);
+  if (open) throw unendedRisRecordError(open.line);
   return records;
 }
 
-function continueLast(
+function continueRisField(
   open: { fields: Map<string, string[]>; last: string },
   more: string,
   line: number,
 ): void {
-  if (!wraps.has(open.last))
-    throw invalid(
+  if (!multilineRisTags.has(open.last))
+    throw invalidBibliographyError(
       'this is no field of RIS: a field is two letters, two spaces, a hyphen, a space and its value.',
       line,
     );
@@ -55,60 +73,62 @@ function continueLast(
   open.fields.set(open.last, [...values.slice(0, -1), `${values.at(-1) ?? ''} ${more}`.trim()]);
 }
 
-function typeIn(value: string, line: number): string {
+function demandRisType(value: string, line: number): string {
   const type = value.trim().toUpperCase();
-  if (Object.hasOwn(cslTypes, type)) return type;
-  throw invalid(
+  if (Object.hasOwn(cslTypesByRisType, type)) return type;
+  throw invalidBibliographyError(
     `\`${type.slice(0, 40)}\` is no type of RIS; JOUR, BOOK, CHAP, CONF, RPRT, THES, ELEC and GEN are some.`,
     line,
   );
 }
 
-const unended = (line: number) =>
-  invalid('the record that begins here does not end: `ER  - ` is missing.', line);
+const unendedRisRecordError = (line: number) =>
+  invalidBibliographyError('the record that begins here does not end: `ER  - ` is missing.', line);
 
 /**
  * Keys of records: their own ID, else the first author and the year, as in `Doe_2020`, and a letter where that is
  * taken: `Doe_2020a`. These are the keys that Pandoc gives too.
  */
-function generatedKeys(records: readonly RisRecord[]): string[] {
+function generateRisKeys(records: readonly RisRecord[]): string[] {
   const taken = new Set(records.flatMap(({ fields }) => fields.get('ID')?.[0] ?? []));
   return records.map(({ fields }, at) => {
     const own = fields.get('ID')?.[0];
     if (own !== undefined) return own;
-    const key = free(keyOf(fields) || `record_${at + 1}`, taken);
+    const key = findFreeKey(generateRisKey(fields) || `record_${at + 1}`, taken);
     taken.add(key);
     return key;
   });
 }
 
-function keyOf(fields: RisRecord['fields']): string {
+function generateRisKey(fields: RisRecord['fields']): string {
   const first = (...tags: string[]): string => tags.flatMap((tag) => fields.get(tag) ?? [])[0] ?? '';
-  const who = plain(first('AU', 'A1', 'ED', 'A2').split(',')[0]!) || plain(first('TI', 'T1').split(' ')[0]!);
+  const who =
+    toCitationKeyPart(first('AU', 'A1', 'ED', 'A2').split(',')[0]!) ||
+    toCitationKeyPart(first('TI', 'T1').split(' ')[0]!);
   const year = /\d{4}/.exec(first('PY', 'Y1', 'DA'))?.[0];
   return [who, year].filter(Boolean).join('_');
 }
 
 /** What can be cited without further signs. */
-const plain = (text: string): string =>
+const toCitationKeyPart = (text: string): string =>
   text
     .normalize('NFC')
     .replaceAll(/[^\p{L}\p{N}]+/gu, '_')
     .replaceAll(/^_+|_+$/g, '')
     .slice(0, 100);
 
-function free(key: string, taken: ReadonlySet<string>): string {
+function findFreeKey(key: string, taken: ReadonlySet<string>): string {
   if (!taken.has(key)) return key;
   for (let number = 1; ; number += 1) {
-    const next = `${key}${letters(number)}`;
+    const next = `${key}${toLetterSuffix(number)}`;
     if (!taken.has(next)) return next;
   }
 }
 
 /** 1 is a, 26 is z, 27 is aa. */
-function letters(number: number): string {
+function toLetterSuffix(number: number): string {
   const rest = Math.floor((number - 1) / 26);
-  return `${rest > 0 ? letters(rest) : ''}${String.fromCodePoint(97 + ((number - 1) % 26))}`;
+  return `${rest > 0 ? toLetterSuffix(rest) : ''}${String.fromCodePoint(97 + ((number - 1) % 26))}`;
 }
 
 export interface RisRecord {
@@ -117,7 +137,7 @@ export interface RisRecord {
 }
 
 /** The types of RIS, and what CSL calls them. */
-const cslTypes: Readonly<Record<string, string>> = {
+const cslTypesByRisType: Readonly<Record<string, string>> = {
   ABST: 'article-journal',
   ADVS: 'motion_picture',
   AGGR: 'dataset',
@@ -183,12 +203,12 @@ const cslTypes: Readonly<Record<string, string>> = {
   WEB: 'webpage',
 };
 
-const wholeWorks = new Set(['book', 'thesis', 'report', 'webpage', 'dataset', 'software', 'document']);
+const wholeWorkTypes = new Set(['book', 'thesis', 'report', 'webpage', 'dataset', 'software', 'document']);
 
 /** A record in the terms of CSL. Fields that citations have no use for are left out. */
-function toCsl({ fields }: RisRecord, id: string): CslItem {
-  const type = cslTypes[fields.get('TY')![0]!]!;
-  const isWhole = wholeWorks.has(type);
+function risToCsl({ fields }: RisRecord, id: string): BibliographyItem {
+  const type = cslTypesByRisType[fields.get('TY')![0]!]!;
+  const isWhole = wholeWorkTypes.has(type);
   const first = (...tags: string[]): string | undefined => tags.flatMap((tag) => fields.get(tag) ?? [])[0];
   const all = (...tags: string[]): readonly string[] => tags.flatMap((tag) => fields.get(tag) ?? []);
   const container = first('T2', 'JF', 'JO', 'BT', 'J2', 'JA');
@@ -199,15 +219,15 @@ function toCsl({ fields }: RisRecord, id: string): CslItem {
     'title-short': first('ST'),
     [isWhole ? 'collection-title' : 'container-title']: isWhole ? first('T2', 'T3') : container,
     ...(!isWhole && { 'collection-title': first('T3'), 'container-title-short': first('J2', 'JA') }),
-    author: names(all('AU', 'A1')),
-    editor: names(all('ED', 'A2')),
-    'collection-editor': names(all('A3')),
-    translator: names(all('A4')),
-    issued: dateOf(issuedIn(fields)),
-    accessed: dateOf(first('Y2')),
+    author: toCslNames(all('AU', 'A1')),
+    editor: toCslNames(all('ED', 'A2')),
+    'collection-editor': toCslNames(all('A3')),
+    translator: toCslNames(all('A4')),
+    issued: toCslDate(findIssuedDate(fields)),
+    accessed: toCslDate(first('Y2')),
     volume: first('VL'),
     [type.startsWith('article') ? 'issue' : 'number']: first('IS', 'M1'),
-    page: pages(first('SP'), first('EP')),
+    page: toPageRange(first('SP'), first('EP')),
     edition: first('ET'),
     publisher: first('PB'),
     'publisher-place': first('CY', 'PP'),
@@ -220,11 +240,11 @@ function toCsl({ fields }: RisRecord, id: string): CslItem {
   };
   return Object.fromEntries(
     Object.entries(item).filter(([, value]) => value !== undefined),
-  ) as unknown as CslItem;
+  ) as unknown as BibliographyItem;
 }
 
 /** `Family, Given, Suffix`; without a comma it is the name of a body. */
-function names(texts: readonly string[]): object[] | undefined {
+function toCslNames(texts: readonly string[]): object[] | undefined {
   if (texts.length === 0) return undefined;
   return texts.map((text) => {
     const [family = '', given = '', suffix = ''] = text.split(',').map((part) => part.trim());
@@ -234,20 +254,20 @@ function names(texts: readonly string[]): object[] | undefined {
 }
 
 /** DA has the month and the day, which PY often has not. */
-function issuedIn(fields: RisRecord['fields']): string | undefined {
+function findIssuedDate(fields: RisRecord['fields']): string | undefined {
   const year = (fields.get('PY') ?? fields.get('Y1'))?.[0];
   const date = fields.get('DA')?.[0];
   return date !== undefined && (year === undefined || date.startsWith(year.slice(0, 4))) ? date : year;
 }
 
-function dateOf(text: string | undefined): object | undefined {
+function toCslDate(text: string | undefined): object | undefined {
   if (text === undefined) return undefined;
   const [, ...parts] = /^(\d{4})(?:[/-](\d{1,2}))?(?:[/-](\d{1,2}))?(?!\d)/.exec(text) ?? [];
   const known = parts.filter((part) => part !== undefined).map(Number);
   return known.length === 0 ? { literal: text } : { 'date-parts': [known] };
 }
 
-function pages(start: string | undefined, end: string | undefined): string | undefined {
+function toPageRange(start: string | undefined, end: string | undefined): string | undefined {
   if (start === undefined || end === undefined || start === end || start.includes('-')) return start ?? end;
   return `${start}-${end}`;
 }

@@ -5,15 +5,16 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { demandStyle, ownStyles, styleFor } from './styles.ts';
+import { demandStyle, bundledStyles, readCitationStyle } from './styles.ts';
 
 const inStyle = (inner: string): string =>
   `<?xml version="1.0"?>\n<style xmlns="http://purl.org/net/xbiblio/csl" version="1.0" class="in-text">\n${inner}\n</style>`;
 const layout = '<citation><layout><text variable="title"/></layout></citation>';
 const minimal = inStyle(layout);
 
-const byContent = (content: string) => styleFor({ name: null, content, folder: null });
-const byName = (name: string, folder: string | null = null) => styleFor({ name, content: null, folder });
+const byContent = (content: string) => readCitationStyle({ name: null, content, folder: null });
+const byName = (name: string, folder: string | null = null) =>
+  readCitationStyle({ name, content: null, folder });
 
 function folderOf(files: Readonly<Record<string, string>>) {
   const path = mkdtempSync(join(tmpdir(), 'styles-'));
@@ -22,7 +23,7 @@ function folderOf(files: Readonly<Record<string, string>>) {
 }
 
 test('each of our own styles is CSL and says that it is ours', async () => {
-  for (const name of ownStyles) {
+  for (const name of bundledStyles) {
     const style = (await byName(name)) ?? '';
     demandStyle(style);
     assert.match(style, /Workcrate's own rendering/);
@@ -30,7 +31,7 @@ test('each of our own styles is CSL and says that it is ours', async () => {
 });
 
 test('no style, and the one that Pandoc has, is null', async () => {
-  assert.equal(await styleFor({ name: null, content: null, folder: null }), null);
+  assert.equal(await readCitationStyle({ name: null, content: null, folder: null }), null);
   assert.equal(await byName('chicago-author-date'), null);
 });
 

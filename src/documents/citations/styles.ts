@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { parseAttributes, scanXml, XmlError, type XmlTag } from '../../net/xml.ts';
 import { openBelow, parseName } from '../../paths/paths.ts';
-import { loopIn } from './bibtex.ts';
-import { lineAt } from './csl.ts';
+import { findReferenceLoop } from './bibtex.ts';
+import { countLineNumber } from './csl.ts';
 
 /** They are no code, so a build leaves them where they are. */
-const ownFolder = join(import.meta.dirname, '../../../src/documents/styles');
+const bundledStylesFolder = join(import.meta.dirname, '../../../src/documents/styles');
 
 /** The one that Pandoc has. */
-const builtIn = 'chicago-author-date';
-export const ownStyles = ['apa', 'harvard', 'ieee', 'mla', 'nature', 'vancouver'] as const;
+const pandocDefaultStyle = 'chicago-author-date';
+export const bundledStyles = ['apa', 'harvard', 'ieee', 'mla', 'nature', 'vancouver'] as const;
 
 export interface WantedStyle {
   readonly name: string | null;
@@ -22,28 +22,28 @@ export interface WantedStyle {
 }
 
 /** The text of a style in CSL; null is Pandoc's own: Chicago, author and date. */
-export async function styleFor({ name, content, folder }: WantedStyle): Promise<string | null> {
-  if (content !== null) return checked(content);
+export async function readCitationStyle({ name, content, folder }: WantedStyle): Promise<string | null> {
+  if (content !== null) return toValidStyle(content);
   if (name === null) return null;
   const plain = name.toLowerCase().replace(/\.csl$/, '');
-  if (!/^[a-z0-9][a-z0-9._-]{0,99}$/.test(plain)) throw unknown(name, folder);
-  const theirs = folder === null ? null : styleIn(folder, plain);
-  if (theirs !== null) return checked(theirs);
-  if (plain === builtIn) return null;
-  if (!(ownStyles as readonly string[]).includes(plain)) throw unknown(name, folder);
-  return readFileSync(join(ownFolder, `${plain}.csl`), 'utf8');
+  if (!/^[a-z0-9][a-z0-9._-]{0,99}$/.test(plain)) throw unknownStyleError(name, folder);
+  const theirs = folder === null ? null : readStyleFile(folder, plain);
+  if (theirs !== null) return toValidStyle(theirs);
+  if (plain === pandocDefaultStyle) return null;
+  if (!(bundledStyles as readonly string[]).includes(plain)) throw unknownStyleError(name, folder);
+  return readFileSync(join(bundledStylesFolder, `${plain}.csl`), 'utf8');
 }
 
-function checked(style: string): string {
+function toValidStyle(style: string): string {
   demandStyle(style);
   return style;
 }
 
-function styleIn(folder: string, name: string): string | null {
+function readStyleFile(folder: string, name: string): string | null {
   try {
     using file = openBelow(folder, { links: 'within' }).open(parseName(`${name}.csl`));
-    if (file.stats.size > mostStyleLength)
-      throw invalidStyle('it is longer than 1 MB, which no style is.', null);
+    if (file.stats.size > maxStyleLength)
+      throw invalidStyleError('it is longer than 1 MB, which no style is.', null);
     return readFileSync(file.fd, 'utf8');
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return null;
@@ -51,19 +51,19 @@ function styleIn(folder: string, name: string): string | null {
   }
 }
 
-const mostNamed = 30;
+const maxNamedStyles = 30;
 
-function unknown(name: string, folder: string | null): WorkcrateError {
-  const theirs = folder === null ? [] : namesIn(folder);
-  const known = [...new Set([builtIn, ...ownStyles, ...theirs])];
-  const more = known.length > mostNamed ? ' and others' : '';
+function unknownStyleError(name: string, folder: string | null): WorkcrateError {
+  const theirs = folder === null ? [] : listStyleNames(folder);
+  const known = [...new Set([pandocDefaultStyle, ...bundledStyles, ...theirs])];
+  const more = known.length > maxNamedStyles ? ' and others' : '';
   return new WorkcrateError(
     'document_invalid',
-    `There is no citation style "${name.slice(0, 100)}". There are ${known.slice(0, mostNamed).join(', ')}${more}; any other can be given by its content, as CSL.`,
+    `There is no citation style "${name.slice(0, 100)}". There are ${known.slice(0, maxNamedStyles).join(', ')}${more}; any other can be given by its content, as CSL.`,
   );
 }
 
-function namesIn(folder: string): string[] {
+function listStyleNames(folder: string): string[] {
   try {
     const { entries } = openBelow(folder).list();
     return entries.flatMap(({ name }) => /^(.+)\.csl$/.exec(name)?.[1] ?? []).sort();
@@ -73,28 +73,29 @@ function namesIn(folder: string): string[] {
   }
 }
 
-const mostStyleLength = 1024 * 1024;
-const namespace = 'http://purl.org/net/xbiblio/csl';
+const maxStyleLength = 1024 * 1024;
+const cslNamespace = 'http://purl.org/net/xbiblio/csl';
 
 /** Takes a style that citeproc can be given: CSL that stands on its own. */
 export function demandStyle(text: string): void {
-  if (text.length > mostStyleLength) throw invalidStyle('it is longer than 1 MB, which no style is.', null);
-  const elements = elementsOf(text.replace(/^\u{feff}/u, ' '), (what, place) => {
-    throw invalidStyle(what, lineAt(text, place));
+  if (text.length > maxStyleLength)
+    throw invalidStyleError('it is longer than 1 MB, which no style is.', null);
+  const elements = parseCslElements(text.replace(/^\u{feff}/u, ' '), (what, place) => {
+    throw invalidStyleError(what, countLineNumber(text, place));
   });
   const [root] = elements;
-  if (root?.name !== 'style' || root.attributes.get('xmlns') !== namespace)
-    throw invalidStyle(
-      `it has to begin with <style xmlns="${namespace}">, as every .csl file does.`,
-      root ? lineAt(text, root.at) : 1,
+  if (root?.name !== 'style' || root.attributes.get('xmlns') !== cslNamespace)
+    throw invalidStyleError(
+      `it has to begin with <style xmlns="${cslNamespace}">, as every .csl file does.`,
+      root ? countLineNumber(text, root.at) : 1,
     );
-  demandIndependent(elements);
+  demandIndependentStyle(elements);
   if (!elements.some(({ name, depth }) => name === 'citation' && depth === 1))
-    throw invalidStyle('it has no <citation>, which says what citations look like.', null);
-  demandNoLoops(elements, text);
+    throw invalidStyleError('it has no <citation>, which says what citations look like.', null);
+  demandNoMacroLoops(elements, text);
 }
 
-function invalidStyle(what: string, line: number | null): WorkcrateError {
+function invalidStyleError(what: string, line: number | null): WorkcrateError {
   const where = line === null ? 'The citation style (CSL)' : `The citation style (CSL), line ${line}`;
   return new WorkcrateError(
     'document_invalid',
@@ -104,17 +105,20 @@ function invalidStyle(what: string, line: number | null): WorkcrateError {
 }
 
 /** A style may refer to another by its address, which would have to be fetched. */
-function demandIndependent(elements: readonly XmlElement[]): void {
+function demandIndependentStyle(elements: readonly CslElement[]): void {
   const parent = elements.find(
     ({ name, attributes }) => name === 'link' && attributes.get('rel') === 'independent-parent',
   );
   if (!parent) return;
   const address = (parent.attributes.get('href') ?? 'another').slice(0, 300);
-  throw invalidStyle(`this style only refers to ${address}: give that one, the independent style.`, null);
+  throw invalidStyleError(
+    `this style only refers to ${address}: give that one, the independent style.`,
+    null,
+  );
 }
 
 /** A macro that calls itself would never end. */
-function demandNoLoops(elements: readonly XmlElement[], text: string): void {
+function demandNoMacroLoops(elements: readonly CslElement[], text: string): void {
   const calls = new Map<string, string[]>();
   const places = new Map<string, number>();
   let within: string[] = [];
@@ -128,15 +132,15 @@ function demandNoLoops(elements: readonly XmlElement[], text: string): void {
     const called = attributes.get('macro');
     if (called !== undefined) within.push(called);
   }
-  const loop = loopIn(calls.keys(), (macro) => calls.get(macro) ?? []);
+  const loop = findReferenceLoop(calls.keys(), (macro) => calls.get(macro) ?? []);
   if (loop !== null)
-    throw invalidStyle(
+    throw invalidStyleError(
       `the macro "${loop.slice(0, 100)}" calls itself.`,
-      lineAt(text, places.get(loop) ?? 0),
+      countLineNumber(text, places.get(loop) ?? 0),
     );
 }
 
-export interface XmlElement {
+export interface CslElement {
   readonly name: string;
   readonly attributes: ReadonlyMap<string, string>;
   /** 0 is the root. */
@@ -144,28 +148,28 @@ export interface XmlElement {
   readonly at: number;
 }
 
-type Refuse = (what: string, at: number) => never;
+type RefuseStyle = (what: string, at: number) => never;
 
-const limits = { mostElements: 50_000, mostDepth: 101 };
-const nameForm = /^[A-Za-z_][\w.:-]*$/;
+const cslXmlLimits = { mostElements: 50_000, mostDepth: 101 };
+const cslNamePattern = /^[A-Za-z_][\w.:-]*$/;
 
 /**
  * The elements of an XML document in their order. No more of XML than styles need: a document type, which could define
  * entities, is refused. `refuse` is told what is wrong and where, and throws.
  */
-function elementsOf(text: string, refuse: Refuse): XmlElement[] {
+function parseCslElements(text: string, refuse: RefuseStyle): CslElement[] {
   try {
-    return readElements(text, refuse);
+    return readCslElements(text, refuse);
   } catch (error) {
-    if (error instanceof XmlError) return refuse(describe(error, text), error.at);
+    if (error instanceof XmlError) return refuse(describeCslXmlError(error, text), error.at);
     throw error;
   }
 }
 
-function readElements(text: string, refuse: Refuse): XmlElement[] {
-  const elements: XmlElement[] = [];
+function readCslElements(text: string, refuse: RefuseStyle): CslElement[] {
+  const elements: CslElement[] = [];
   const open: string[] = [];
-  for (const tag of scanXml(text, limits)) {
+  for (const tag of scanXml(text, cslXmlLimits)) {
     if (tag.kind === 'instruction') continue;
     const { at } = tag;
     if (tag.kind === 'doctype') throw new XmlError('declaration', at);
@@ -176,7 +180,7 @@ function readElements(text: string, refuse: Refuse): XmlElement[] {
       continue;
     }
     if (open.length === 0 && elements.length > 0) refuse('this is no XML: there is more than one root.', at);
-    elements.push({ name: tag.name, attributes: readAttributes(tag), depth: open.length, at });
+    elements.push({ name: tag.name, attributes: readCslAttributes(tag), depth: open.length, at });
     if (tag.kind === 'start') open.push(tag.name);
   }
   if (elements.length === 0) refuse('this is no XML: it has no elements.', 0);
@@ -184,15 +188,15 @@ function readElements(text: string, refuse: Refuse): XmlElement[] {
   return elements;
 }
 
-function readAttributes(tag: XmlTag): Map<string, string> {
-  if (!nameForm.test(tag.name)) throw new XmlError('tag', tag.at);
+function readCslAttributes(tag: XmlTag): Map<string, string> {
+  if (!cslNamePattern.test(tag.name)) throw new XmlError('tag', tag.at);
   const attributes = parseAttributes(tag);
-  const wrong = attributes.find(([name]) => !nameForm.test(name));
+  const wrong = attributes.find(([name]) => !cslNamePattern.test(name));
   if (wrong !== undefined) throw new XmlError('attribute', tag.at, wrong[0][0]);
   return new Map(attributes);
 }
 
-function describe({ problem, at, message }: XmlError, text: string): string {
+function describeCslXmlError({ problem, at, message }: XmlError, text: string): string {
   if (problem === 'too_many' || problem === 'too_deep') return 'it has far more elements than a style has.';
   if (problem === 'attribute') return `this is no XML: an attribute is wrong at "${message}".`;
   if (/^<!(?:DOCTYPE|ENTITY)/i.test(text.slice(at, at + 10)))

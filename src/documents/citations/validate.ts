@@ -1,7 +1,7 @@
 import { editDistance } from '../../edit-distance.ts';
 import type { Bibliography } from './bibliography.ts';
 
-export interface Validation {
+export interface CitationValidation {
   /** Whether every key that is cited has an entry. */
   valid: boolean;
   missing: { key: string; count: number; suggestions: string[] }[];
@@ -13,21 +13,21 @@ export interface Validation {
   entries: number;
 }
 
-export interface CitedKey {
+export interface CitedKeyCount {
   readonly key: string;
   readonly count: number;
 }
 
 /** Longest list that is given. */
-const mostListed = 1000;
+const maxListedCitations = 1000;
 /** For further keys nothing is looked for that is like them: each is compared with every entry. */
-const mostSuggestedFor = 50;
+const maxKeysWithSuggestions = 50;
 
 /** Compares what is cited with what is there. `*`, as in `nocite: '@*'`, cites everything. */
 export function validateCitations(given: {
-  readonly cited: readonly CitedKey[];
+  readonly cited: readonly CitedKeyCount[];
   readonly bibliography: Bibliography | null;
-}): Validation {
+}): CitationValidation {
   const { references, duplicates } = given.bibliography ?? { references: [], duplicates: [] };
   const cited = given.cited.filter(({ key }) => key !== '*');
   const entries = references.map(({ id }) => id);
@@ -37,40 +37,40 @@ export function validateCitations(given: {
   const unused = asked.has('*') ? [] : entries.filter((key) => !asked.has(key));
   return {
     valid: missing.length === 0,
-    missing: missing.slice(0, mostListed).map(({ key, count }, at) => ({
+    missing: missing.slice(0, maxListedCitations).map(({ key, count }, at) => ({
       key,
       count,
-      suggestions: at < mostSuggestedFor ? nearKeys(key, entries) : [],
+      suggestions: at < maxKeysWithSuggestions ? suggestSimilarKeys(key, entries) : [],
     })),
-    unused: unused.slice(0, mostListed),
-    duplicates: duplicates.slice(0, mostListed),
+    unused: unused.slice(0, maxListedCitations),
+    duplicates: duplicates.slice(0, maxListedCitations),
     cited: cited.length,
     entries: entries.length,
   };
 }
 
-const mostSuggestions = 3;
-const mostLength = 64;
+const maxKeySuggestions = 3;
+const maxComparedKeyLength = 64;
 
 /** Keys that look like one that is not there, the likest first. */
-function nearKeys(key: string, known: readonly string[]): string[] {
-  const wanted = folded(key);
-  if (wanted.length === 0 || wanted.length > mostLength) return [];
+function suggestSimilarKeys(key: string, known: readonly string[]): string[] {
+  const wanted = normalizeCitationKey(key);
+  if (wanted.length === 0 || wanted.length > maxComparedKeyLength) return [];
   const most = Math.min(3, Math.floor(wanted.length / 3));
   return known
     .flatMap((other) => {
-      const distance = editDistance(wanted, folded(other), most);
+      const distance = editDistance(wanted, normalizeCitationKey(other), most);
       return distance === null ? [] : [{ other, distance }];
     })
     .sort((a, b) => a.distance - b.distance)
-    .slice(0, mostSuggestions)
+    .slice(0, maxKeySuggestions)
     .map(({ other }) => other);
 }
 
 /** Case, accents and punctuation are what is got wrong most often. */
-const folded = (key: string): string =>
+const normalizeCitationKey = (key: string): string =>
   key
-    .slice(0, 4 * mostLength)
+    .slice(0, 4 * maxComparedKeyLength)
     .normalize('NFKD')
     .replaceAll(/[^\p{L}\p{N}]/gu, '')
     .toLowerCase();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { packCompressed, unpack, type Part } from './archive.ts';
+import { packCompressedArchive, unpackArchive, type ArchivePart } from './archive.ts';
 
 const never = new AbortController().signal;
 const part = fc.record({
@@ -15,9 +15,9 @@ const part = fc.record({
 test('what is packed is found again when it is unpacked', async () => {
   const parts = fc.uniqueArray(part, { selector: ({ name }) => name });
   await fc.assert(
-    fc.asyncProperty(parts, async (given: Part[]) => {
-      const plain = (all: readonly Part[]) => all.map(({ name, bytes }) => [name, Buffer.from(bytes)]);
-      assert.deepEqual(plain(await unpack(packCompressed(given), never)), plain(given));
+    fc.asyncProperty(parts, async (given: ArchivePart[]) => {
+      const plain = (all: readonly ArchivePart[]) => all.map(({ name, bytes }) => [name, Buffer.from(bytes)]);
+      assert.deepEqual(plain(await unpackArchive(packCompressedArchive(given), never)), plain(given));
     }),
     { numRuns: 50 },
   );

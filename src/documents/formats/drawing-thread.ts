@@ -8,27 +8,27 @@ export interface DrawingJob {
   readonly width: number;
 }
 
-const MOST_PIXELS = 4_000_000;
-const LONGEST_SIDE = 10_000;
+const maxDrawingPixels = 4_000_000;
+const maxDrawingSide = 10_000;
 
 await initWasm(await readFile(new URL(import.meta.resolve('@resvg/resvg-wasm/index_bg.wasm'))));
 
-const methods = {
+const drawingMethods = {
   /** The picture as PNG. A thread in which this has failed is not to be asked again: what is left there is not sound. */
   async draw({ svg, width }: DrawingJob): Promise<Uint8Array> {
-    return new Resvg(svg, { fitTo: { mode: 'width', value: fitting(svg, width) } }).render().asPng();
+    return new Resvg(svg, { fitTo: { mode: 'width', value: fitDrawingWidth(svg, width) } }).render().asPng();
   },
 };
 
-function fitting(svg: Uint8Array, wanted: number): number {
+function fitDrawingWidth(svg: Uint8Array, wanted: number): number {
   const { width, height } = new Resvg(svg);
   const shape = height / width;
-  const most = Math.min(LONGEST_SIDE, LONGEST_SIDE / shape, Math.sqrt(MOST_PIXELS / shape));
+  const most = Math.min(maxDrawingSide, maxDrawingSide / shape, Math.sqrt(maxDrawingPixels / shape));
   const fit = Math.floor(Math.min(wanted, most));
   if (fit >= 1 && fit * shape >= 1) return fit;
   throw new RangeError(`A picture of ${width} by ${height} cannot be drawn.`);
 }
 
-export type DrawingMethods = typeof methods;
+export type DrawingMethods = typeof drawingMethods;
 
-answerCalls(methods);
+answerCalls(drawingMethods);

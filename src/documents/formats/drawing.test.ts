@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pictureSize } from '../pictures.ts';
-import { drawAll, type Drawn } from './drawing.ts';
+import { readPictureSize } from '../pictures.ts';
+import { drawSvgs, type DrawnSvg } from './drawing.ts';
 
 const never = new AbortController().signal;
 const limits = { eachMs: 60_000, allMs: 60_000, memoryBytes: 2 ** 30 };
@@ -14,32 +14,32 @@ const layers = svgOf(
   `${'<g opacity=".9">'.repeat(400)}<rect width="50" height="20"/><circle r="2"/>${'</g>'.repeat(400)}`,
 );
 
-function sizeOf(drawn: Drawn | undefined): unknown {
-  return typeof drawn === 'object' ? pictureSize(drawn, 'png') : drawn;
+function sizeOf(drawn: DrawnSvg | undefined): unknown {
+  return typeof drawn === 'object' ? readPictureSize(drawn, 'png') : drawn;
 }
 
 test('an SVG is drawn at the width that is wanted, as far as that is not too large', async () => {
   const jobs = [100, 1_000_000].map((width) => ({ svg: square, width }));
-  const [small, large] = await drawAll(jobs, never, limits);
+  const [small, large] = await drawSvgs(jobs, never, limits);
   assert.deepEqual(sizeOf(small), { width: 100, height: 40 });
   assert.deepEqual(sizeOf(large), { width: 3162, height: 1265 });
 });
 
 test('an SVG is not drawn where something of it would be missing', async () => {
-  const cases: [Uint8Array, Drawn][] = [
+  const cases: [Uint8Array, DrawnSvg][] = [
     [svgOf('<text>x</text>'), 'has text'],
     [svgOf('<defs><s:text xmlns:s="http://www.w3.org/2000/svg" id="t">x</s:text></defs>'), 'has text'],
     [svgOf('<image href="data:image/webp;base64,UklGRg=="/>'), 'failed'],
   ];
   const jobs = cases.map(([svg]) => ({ svg, width: 100 }));
   assert.deepEqual(
-    await drawAll(jobs, never, limits),
+    await drawSvgs(jobs, never, limits),
     cases.map(([, expected]) => expected),
   );
 });
 
 test('without the package nothing is drawn, and that is told', async () => {
-  assert.deepEqual(await drawAll([{ svg: square, width: 9 }], never, limits, false), ['not installed']);
+  assert.deepEqual(await drawSvgs([{ svg: square, width: 9 }], never, limits, false), ['not installed']);
 });
 
 test('an SVG that cannot be drawn leaves the next one alone', async () => {
@@ -49,7 +49,7 @@ test('an SVG that cannot be drawn leaves the next one alone', async () => {
     svgOf('<rect width="9" height="9"/>', 'width="1" height="1000000"'),
     Buffer.from('<svg/>'),
   ];
-  const drawn = await drawAll(
+  const drawn = await drawSvgs(
     [...bad, square].map((svg) => ({ svg, width: 50 })),
     never,
     limits,
@@ -62,15 +62,15 @@ test('an SVG that takes too long, or too much memory, is given up', async () => 
     { svg: layers, width: 3000 },
     { svg: square, width: 50 },
   ];
-  const drawn = await drawAll(jobs, never, { ...limits, memoryBytes: 50 * 1024 * 1024 });
+  const drawn = await drawSvgs(jobs, never, { ...limits, memoryBytes: 50 * 1024 * 1024 });
   assert.deepEqual(drawn.map(sizeOf), ['failed', { width: 50, height: 20 }]);
-  assert.deepEqual(await drawAll(jobs, never, { ...limits, allMs: 1 }), ['failed', 'failed']);
+  assert.deepEqual(await drawSvgs(jobs, never, { ...limits, allMs: 1 }), ['failed', 'failed']);
 });
 
 test('drawing ends when it is cancelled', async () => {
   const stop = new AbortController();
   const reason = new Error('enough');
-  const drawing = drawAll([{ svg: layers, width: 3000 }], stop.signal, limits);
+  const drawing = drawSvgs([{ svg: layers, width: 3000 }], stop.signal, limits);
   setImmediate(() => stop.abort(reason));
   await assert.rejects(drawing, reason);
 });

@@ -4,14 +4,14 @@ import { createThread, type Thread } from '../../workers/workers.ts';
 import type { DrawingJob, DrawingMethods } from './drawing-thread.ts';
 
 /** Why there is no PNG of an SVG. */
-export type Undrawn = 'has text' | 'failed' | 'not installed';
+export type UndrawnReason = 'has text' | 'failed' | 'not installed';
 
-export type Drawn = Uint8Array | Undrawn;
+export type DrawnSvg = Uint8Array | UndrawnReason;
 
 /** What makes PNG of SVG; it is an optional dependency. */
 export const drawingPackage = '@resvg/resvg-wasm';
 
-const file = new URL(`./drawing-thread${extname(import.meta.filename)}`, import.meta.url);
+const drawingThreadFile = new URL(`./drawing-thread${extname(import.meta.filename)}`, import.meta.url);
 
 export interface DrawingLimits {
   readonly eachMs: number;
@@ -21,44 +21,45 @@ export interface DrawingLimits {
   readonly memoryBytes: number;
 }
 
-const usualLimits: DrawingLimits = { eachMs: 5000, allMs: 10_000, memoryBytes: 400 * 1024 * 1024 };
+const defaultDrawingLimits: DrawingLimits = { eachMs: 5000, allMs: 10_000, memoryBytes: 400 * 1024 * 1024 };
 
 /**
  * Each SVG as PNG, in a thread that ends with the last of them. What cannot be drawn, or not in time, is left to whoever
  * opens the document: it does not make the document fail.
  */
-export async function drawAll(
+export async function drawSvgs(
   jobs: readonly DrawingJob[],
   signal: AbortSignal,
-  limits: DrawingLimits = usualLimits,
-  isInstalled = hasPackage(),
-): Promise<Drawn[]> {
-  await using thread = createThread<DrawingMethods>(file, null, createLog('off'));
+  limits: DrawingLimits = defaultDrawingLimits,
+  isInstalled = hasDrawingPackage(),
+): Promise<DrawnSvg[]> {
+  await using thread = createThread<DrawingMethods>(drawingThreadFile, null, createLog('off'));
   const end = performance.now() + limits.allMs;
-  const drawn: Drawn[] = [];
+  const drawn: DrawnSvg[] = [];
   for (const job of jobs) {
     signal.throwIfAborted();
     const ms = Math.min(limits.eachMs, end - performance.now());
-    const obstacle = job.width === 0 ? 'failed' : obstacleIn(job.svg);
+    const obstacle = job.width === 0 ? 'failed' : findDrawingObstacle(job.svg);
     if (obstacle !== null) drawn.push(obstacle);
     else if (!isInstalled) drawn.push('not installed');
-    else drawn.push(ms > 0 ? await draw(thread, job, { ...limits, eachMs: ms }, signal) : 'failed');
+    else drawn.push(ms > 0 ? await drawSvg(thread, job, { ...limits, eachMs: ms }, signal) : 'failed');
   }
   return drawn;
 }
 
-const watchMs = 50;
+const drawingWatchMs = 50;
 
-async function draw(
+async function drawSvg(
   thread: Thread<DrawingMethods>,
   job: DrawingJob,
   { eachMs, memoryBytes }: DrawingLimits,
   signal: AbortSignal,
-): Promise<Drawn> {
+): Promise<DrawnSvg> {
   const [end, most] = [performance.now() + eachMs, process.memoryUsage.rss() + memoryBytes];
   const watch = setInterval(() => {
-    if (signal.aborted || performance.now() > end || process.memoryUsage.rss() > most) thread.kill(tooMuch);
-  }, watchMs);
+    if (signal.aborted || performance.now() > end || process.memoryUsage.rss() > most)
+      thread.kill(drawingLimitError);
+  }, drawingWatchMs);
   try {
     return await thread.call('draw', job);
   } catch (error) {
@@ -70,20 +71,20 @@ async function draw(
   }
 }
 
-const tooMuch = new Error('The picture takes too long, or too much memory.');
+const drawingLimitError = new Error('The picture takes too long, or too much memory.');
 
 /** There is no font to draw it with. */
-const textElement = /<(?:[^\s<>/:]+:)?(?:text|tspan|textpath|tref|altglyph)[\s/>]/i;
-const webp = /data:image\/webp/i;
+const svgTextElement = /<(?:[^\s<>/:]+:)?(?:text|tspan|textpath|tref|altglyph)[\s/>]/i;
+const webpDataUri = /data:image\/webp/i;
 
 /** What would be missing in the PNG without a word. */
-function obstacleIn(svg: Uint8Array): Undrawn | null {
+function findDrawingObstacle(svg: Uint8Array): UndrawnReason | null {
   const text = Buffer.from(svg).toString('utf8');
-  if (textElement.test(text)) return 'has text';
-  return webp.test(text) ? 'failed' : null;
+  if (svgTextElement.test(text)) return 'has text';
+  return webpDataUri.test(text) ? 'failed' : null;
 }
 
-function hasPackage(): boolean {
+function hasDrawingPackage(): boolean {
   try {
     return import.meta.resolve(drawingPackage) !== '';
   } catch (cause) {

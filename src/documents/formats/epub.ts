@@ -1,11 +1,17 @@
 import { createHash } from 'node:crypto';
-import type { Prepared } from '../document.ts';
-import type { MetaValue } from '../sanitize/ast.ts';
-import { sharedStyle, titleOf } from './html.ts';
-import { bytesOf, textOf, treeOf } from './tree.ts';
-import { filesOf, pictureWarnings, warningsFrom, type Result, type Work } from './work.ts';
+import type { PreparedDocument } from '../document.ts';
+import type { PandocMetaValue } from '../sanitize/ast.ts';
+import { sharedHtmlStyle, findDocumentTitle } from './html.ts';
+import { serializeTree, toPlainText, parseTrustedAst } from './tree.ts';
+import {
+  toPictureFiles,
+  listPictureWarnings,
+  summarizePandocWarnings,
+  type FormatResult,
+  type FormatJob,
+} from './work.ts';
 
-const bookStyle = `
+const epubStyle = `
 body { margin: 5%; line-height: 1.5; }
 h1, h2, h3, h4, h5, h6 { line-height: 1.25; margin: 1.6em 0 0.6em; }
 h1.title { text-align: center; font-size: 1.8em; }
@@ -15,13 +21,13 @@ pre { white-space: pre-wrap; background: #f4f4f4; color: #1d1f21; }
 nav ol { list-style: none; padding-left: 1.2em; }
 `;
 
-export async function writeEpub({ prepared, engines, signal }: Work): Promise<Result> {
+export async function writeEpub({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
   const { layout, pictures, ast } = prepared;
-  const tree = treeOf(ast);
-  const title: MetaValue = { t: 'MetaInlines', c: [{ t: 'Str', c: titleOf(layout, tree) }] };
-  const identifier: MetaValue = { t: 'MetaString', c: identifierOf(prepared) };
+  const tree = parseTrustedAst(ast);
+  const title: PandocMetaValue = { t: 'MetaInlines', c: [{ t: 'Str', c: findDocumentTitle(layout, tree) }] };
+  const identifier: PandocMetaValue = { t: 'MetaString', c: computeEpubIdentifier(prepared) };
   const { date, ...others } = tree.meta;
-  const isDated = date !== undefined && dates.test(textOf(date).trim());
+  const isDated = date !== undefined && epubDatePattern.test(toPlainText(date).trim());
   const meta = { title, ...others, ...(isDated ? { date } : {}), identifier };
   const options = {
     from: 'json',
@@ -32,25 +38,26 @@ export async function writeEpub({ prepared, engines, signal }: Work): Promise<Re
     'table-of-contents': layout.toc,
     'number-sections': layout.numberSections,
   };
-  const files = { ...filesOf(pictures), 'book.css': `${sharedStyle}${bookStyle}` };
-  const input = bytesOf({ ...tree, meta });
+  const files = { ...toPictureFiles(pictures), 'book.css': `${sharedHtmlStyle}${epubStyle}` };
+  const input = serializeTree({ ...tree, meta });
   const { output, warnings } = await engines.pandoc.convert({ options, input, files }, signal);
-  const undated = date === undefined || isDated ? [] : [dateWarning];
+  const undated = date === undefined || isDated ? [] : [epubDateWarning];
   return {
     bytes: output,
-    warnings: [...undated, ...pictureWarnings('epub', pictures), ...warningsFrom(warnings)],
+    warnings: [...undated, ...listPictureWarnings('epub', pictures), ...summarizePandocWarnings(warnings)],
   };
 }
 
 /** Dates that Pandoc can turn into what an EPUB needs; of another it would make nothing, which is not valid. */
-const month = '(?:January|February|March|April|May|June|July|August|September|October|November|December)';
-const dates = new RegExp(
-  `^(?:\\d{4}(?:-\\d{2}(?:-\\d{2})?)?|\\d{1,2} ${month} \\d{4}|${month} \\d{1,2}, \\d{4})$`,
+const epubMonthPattern =
+  '(?:January|February|March|April|May|June|July|August|September|October|November|December)';
+const epubDatePattern = new RegExp(
+  `^(?:\\d{4}(?:-\\d{2}(?:-\\d{2})?)?|\\d{1,2} ${epubMonthPattern} \\d{4}|${epubMonthPattern} \\d{1,2}, \\d{4})$`,
 );
-const dateWarning = 'An EPUB needs a date such as 2026-05-01; another one was left out.';
+const epubDateWarning = 'An EPUB needs a date such as 2026-05-01; another one was left out.';
 
 /** Of what the book holds, so that the same book is known again: a UUID of the eighth kind (RFC 9562). */
-function identifierOf({ ast, pictures }: Prepared): string {
+function computeEpubIdentifier({ ast, pictures }: PreparedDocument): string {
   const hash = createHash('sha256').update(ast);
   for (const { bytes } of pictures) hash.update(bytes);
   const hex = hash.digest('hex');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { basename, extname } from 'node:path';
 import { after, test } from 'node:test';
-import type { Format, Written } from '../document.ts';
-import { pack } from './archive.ts';
+import type { DocumentFormat, WrittenDocument } from '../document.ts';
+import { packArchive } from './archive.ts';
 import {
   layout,
   never,
@@ -17,15 +17,15 @@ import {
 } from './formats.testing.ts';
 import { writeFormat } from './formats.ts';
 import { epubcheck, libreOfficeTexts, missing } from './readers.testing.ts';
-import { pictureWarnings, warningsFrom } from './work.ts';
+import { listPictureWarnings, summarizePandocWarnings } from './work.ts';
 
 const engines = openEngines();
 after(() => engines[Symbol.asyncDispose]());
 
-const written = new Map<Format, Promise<Written>>();
+const written = new Map<DocumentFormat, Promise<WrittenDocument>>();
 
 /** Each is written once. */
-function specimenIn(format: Format): Promise<Written> {
+function specimenIn(format: DocumentFormat): Promise<WrittenDocument> {
   const one = written.get(format) ?? writeSpecimen(format, engines);
   written.set(format, one);
   return one;
@@ -64,7 +64,10 @@ test('DOCX takes its styles from a reference document, and what is none is refus
     pictures: [pictures.png],
   });
   assert.match((await partsOf(bytes)).get('word/document.xml') ?? '', /<w:pgSz w:h="15840" w:w="12240" \/>/);
-  const others = [Buffer.from('no zip'), pack([{ name: 'word/document.xml', bytes: Buffer.from('<x/>') }])];
+  const others = [
+    Buffer.from('no zip'),
+    packArchive([{ name: 'word/document.xml', bytes: Buffer.from('<x/>') }]),
+  ];
   for (const referenceDoc of others)
     await assert.rejects(writeText('docx', engines, 'x', { referenceDoc }), {
       code: 'document_invalid',
@@ -178,8 +181,8 @@ test('a picture that the reader of a format may not show is told', async () => {
   });
   assert.equal(warnings.length, 1);
   assert.match(warnings[0]!, /^plot\.svg is SVG and has text, .* Save it as PNG for this format\.$/);
-  assert.match(pictureWarnings('latex', [pictures.svg, pictures.png]).join(), /^plot\.svg is SVG: /);
-  assert.deepEqual(pictureWarnings('html', [pictures.svg]), []);
+  assert.match(listPictureWarnings('latex', [pictures.svg, pictures.png]).join(), /^plot\.svg is SVG: /);
+  assert.deepEqual(listPictureWarnings('html', [pictures.svg]), []);
 });
 
 for (const format of ['docx', 'pptx'] as const)
@@ -221,7 +224,7 @@ test('plain text begins with its text, and Pandoc lacking words of a language is
   const plain = await writeText('plain', engines, 'Text.', { layout: { ...layout, toc: false } });
   assert.match(textOf(plain.bytes), /^Text\./);
   const warnings = ['CouldNotLoadTranslations', 'NoTranslation'].map((type) => ({ type, message: 'x' }));
-  assert.deepEqual(warningsFrom(warnings), []);
+  assert.deepEqual(summarizePandocWarnings(warnings), []);
 });
 
 test('maths that is not understood is told, and does no harm', async () => {

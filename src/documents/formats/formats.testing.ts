@@ -1,15 +1,15 @@
 import { createLog } from '../../observability/log.ts';
-import type { Format, Layout, Prepared, Written } from '../document.ts';
+import type { DocumentFormat, DocumentLayout, PreparedDocument, WrittenDocument } from '../document.ts';
 import { openPandoc } from '../pandoc/pandoc.ts';
 import { pngOf, svg } from '../pictures.testing.ts';
-import { readerFormat } from '../sanitize/markdown.ts';
+import { markdownReaderFormat } from '../sanitize/markdown.ts';
 import { openTypst } from '../typst/typst.ts';
-import { unpack } from './archive.ts';
-import { writeFormat, type Engines } from './formats.ts';
+import { unpackArchive } from './archive.ts';
+import { writeFormat, type DocumentEngines } from './formats.ts';
 
 export const never: AbortSignal = new AbortController().signal;
 
-export type TestEngines = Engines & AsyncDisposable;
+export type TestEngines = DocumentEngines & AsyncDisposable;
 
 /** One pair for all tests of a file: starting costs seconds. Everything is dated 2001-09-09. */
 export function openEngines(): TestEngines {
@@ -31,7 +31,7 @@ export function openEngines(): TestEngines {
   };
 }
 
-export const layout: Layout = {
+export const layout: DocumentLayout = {
   title: 'On <Things> & "more"',
   authors: ['Ada Byron', 'Carl Friedrich'],
   date: '2026-01-02',
@@ -95,25 +95,25 @@ export const pictures = {
 };
 
 export async function preparedFrom(
-  { pandoc }: Engines,
+  { pandoc }: DocumentEngines,
   text: string,
-  changes: Partial<Prepared> = {},
-): Promise<Prepared> {
-  const options = { from: readerFormat, to: 'json', standalone: true };
+  changes: Partial<PreparedDocument> = {},
+): Promise<PreparedDocument> {
+  const options = { from: markdownReaderFormat, to: 'json', standalone: true };
   const { output } = await pandoc.convert({ options, input: text }, never);
   return { ast: output, layout, pictures: [], referenceDoc: null, hasRareCharacters: false, ...changes };
 }
 
-export function writeSpecimen(format: Format, engines: Engines): Promise<Written> {
+export function writeSpecimen(format: DocumentFormat, engines: DocumentEngines): Promise<WrittenDocument> {
   return writeText(format, engines, specimen, { pictures: [pictures.png] });
 }
 
 export async function writeText(
-  format: Format,
-  engines: Engines,
+  format: DocumentFormat,
+  engines: DocumentEngines,
   text: string,
-  changes: Partial<Prepared> = {},
-): Promise<Written> {
+  changes: Partial<PreparedDocument> = {},
+): Promise<WrittenDocument> {
   return writeFormat(format, await preparedFrom(engines, text, changes), engines, never);
 }
 
@@ -121,6 +121,6 @@ export const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString
 
 /** The parts of an archive as text, by name. */
 export async function partsOf(bytes: Uint8Array): Promise<ReadonlyMap<string, string>> {
-  const parts = await unpack(bytes, never);
+  const parts = await unpackArchive(bytes, never);
   return new Map(parts.map(({ name, bytes }) => [name, textOf(bytes)]));
 }

@@ -1,33 +1,43 @@
-import type { Format, Prepared, Written } from '../document.ts';
-import { rewrite } from '../sanitize/ast.ts';
-import { missingGlyphsWarning } from '../typst/fonts.ts';
-import { templateVariables, typstTemplate } from '../typst/template.ts';
-import { pack } from './archive.ts';
+import type { DocumentFormat, PreparedDocument, WrittenDocument } from '../document.ts';
+import { rewriteAst } from '../sanitize/ast.ts';
+import { describeMissingGlyphs } from '../typst/fonts.ts';
+import { buildTypstVariables, typstTemplate } from '../typst/template.ts';
+import { packArchive } from './archive.ts';
 import { writeDocx, writeOdt } from './docx-odt.ts';
 import { writeEpub } from './epub.ts';
 import { writeHtml } from './html.ts';
-import { withSafeMaths } from './maths.ts';
+import { sanitizeMaths } from './maths.ts';
 import { writePptx } from './pptx.ts';
 import { writeLatex, writeMarkdown, writePlain } from './texts.ts';
-import { bytesOf, treeOf, withPageBreaks, type Inline } from './tree.ts';
-import { filesOf, warningsFrom, type Engines, type Result, type Work } from './work.ts';
+import { serializeTree, parseTrustedAst, writePageBreaks, type PandocInline } from './tree.ts';
+import {
+  toPictureFiles,
+  summarizePandocWarnings,
+  type DocumentEngines,
+  type FormatResult,
+  type FormatJob,
+} from './work.ts';
 
-export type { Engines } from './work.ts';
+export type { DocumentEngines } from './work.ts';
 
 /** How a format is written, and what the file is. */
-interface Writer {
+interface FormatWriter {
   readonly extension: string;
   readonly mediaType: string;
-  write(work: Work): Promise<Result>;
+  write(work: FormatJob): Promise<FormatResult>;
   /** Whether its pictures stand beside it, so that with pictures it becomes a ZIP. */
   readonly hasPicturesBeside?: boolean;
 }
 
-const office = 'application/vnd.openxmlformats-officedocument';
+const officeMediaTypePrefix = 'application/vnd.openxmlformats-officedocument';
 
-const writers: Readonly<Record<Format, Writer>> = {
+const formatWriters: Readonly<Record<DocumentFormat, FormatWriter>> = {
   pdf: { extension: '.pdf', mediaType: 'application/pdf', write: writePdf },
-  docx: { extension: '.docx', mediaType: `${office}.wordprocessingml.document`, write: writeDocx },
+  docx: {
+    extension: '.docx',
+    mediaType: `${officeMediaTypePrefix}.wordprocessingml.document`,
+    write: writeDocx,
+  },
   html: { extension: '.html', mediaType: 'text/html; charset=utf-8', write: writeHtml },
   odt: { extension: '.odt', mediaType: 'application/vnd.oasis.opendocument.text', write: writeOdt },
   epub: { extension: '.epub', mediaType: 'application/epub+zip', write: writeEpub },
@@ -35,10 +45,14 @@ const writers: Readonly<Record<Format, Writer>> = {
   typst: {
     extension: '.typ',
     mediaType: 'text/plain; charset=utf-8',
-    write: typstMarkup,
+    write: writeTypstMarkup,
     hasPicturesBeside: true,
   },
-  pptx: { extension: '.pptx', mediaType: `${office}.presentationml.presentation`, write: writePptx },
+  pptx: {
+    extension: '.pptx',
+    mediaType: `${officeMediaTypePrefix}.presentationml.presentation`,
+    write: writePptx,
+  },
   markdown: {
     extension: '.md',
     mediaType: 'text/markdown; charset=utf-8',
@@ -49,24 +63,24 @@ const writers: Readonly<Record<Format, Writer>> = {
 };
 
 export async function writeFormat(
-  format: Format,
-  prepared: Prepared,
-  engines: Engines,
+  format: DocumentFormat,
+  prepared: PreparedDocument,
+  engines: DocumentEngines,
   signal: AbortSignal,
-): Promise<Written> {
-  const { extension, mediaType, write, hasPicturesBeside = false } = writers[format];
+): Promise<WrittenDocument> {
+  const { extension, mediaType, write, hasPicturesBeside = false } = formatWriters[format];
   const { bytes, warnings } = await write({ prepared, engines, signal });
   if (!hasPicturesBeside || prepared.pictures.length === 0) return { bytes, extension, mediaType, warnings };
   const document = { name: `document${extension}`, bytes };
-  const bundle = pack([document, ...prepared.pictures]);
+  const bundle = packArchive([document, ...prepared.pictures]);
   return { bytes: bundle, extension: `.${format}.zip`, mediaType: 'application/zip', warnings };
 }
 
 /** Typst's markup, which compiles on its own beside its pictures. */
-async function typstMarkup({ prepared, engines, signal }: Work): Promise<Result> {
+async function writeTypstMarkup({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
   const { layout } = prepared;
-  const { tree: safe, warnings: unsafe } = withSafeMaths(treeOf(prepared.ast), 'typst');
-  const tree = rewrite(safe, { inlines: withoutLastBreaks });
+  const { tree: safe, warnings: unsafe } = sanitizeMaths(parseTrustedAst(prepared.ast), 'typst');
+  const tree = rewriteAst(safe, { inlines: removeTrailingBreaks });
   const options = {
     from: 'json',
     to: 'typst',
@@ -74,30 +88,30 @@ async function typstMarkup({ prepared, engines, signal }: Work): Promise<Result>
     template: 'document.typ',
     'number-sections': layout.numberSections,
     'table-of-contents': layout.toc,
-    variables: templateVariables(layout, engines.typst.families),
+    variables: buildTypstVariables(layout, engines.typst.families),
   };
-  const input = bytesOf({ ...tree, blocks: withPageBreaks(tree.blocks, 'typst') });
+  const input = serializeTree({ ...tree, blocks: writePageBreaks(tree.blocks, 'typst') });
   const files = { 'document.typ': typstTemplate };
   const { output, warnings } = await engines.pandoc.convert({ options, input, files }, signal);
-  return { bytes: output, warnings: [...unsafe, ...warningsFrom(warnings)] };
+  return { bytes: output, warnings: [...unsafe, ...summarizePandocWarnings(warnings)] };
 }
 
 /** Pandoc would write the end of a note or a title as `\]`, which is a bracket in the text and not the end. */
-function withoutLastBreaks(inlines: Inline[]): Inline[] {
+function removeTrailingBreaks(inlines: PandocInline[]): PandocInline[] {
   const last = inlines.findLastIndex(({ t }) => t !== 'LineBreak' && t !== 'SoftBreak' && t !== 'Space');
   return last === inlines.length - 1 ? inlines : inlines.slice(0, last + 1);
 }
 
-async function writePdf(work: Work): Promise<Result> {
+async function writePdf(work: FormatJob): Promise<FormatResult> {
   const { layout, pictures, hasRareCharacters } = work.prepared;
-  const markup = await typstMarkup(work);
+  const markup = await writeTypstMarkup(work);
   const job = {
     source: Buffer.from(markup.bytes).toString('utf8'),
-    files: filesOf(pictures),
+    files: toPictureFiles(pictures),
     pdfA: layout.pdfA,
     findMissing: hasRareCharacters,
   };
   const { pdf, warnings, missing } = await work.engines.typst.compile(job, work.signal);
-  const glyphs = missing.length === 0 ? [] : [missingGlyphsWarning([...missing])];
+  const glyphs = missing.length === 0 ? [] : [describeMissingGlyphs([...missing])];
   return { bytes: pdf, warnings: [...markup.warnings, ...warnings, ...glyphs] };
 }

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { docxContents, odtContents } from './html.ts';
-import { entriesOf, textOf, withNumbers, type Block, type Inline } from './tree.ts';
+import { buildDocxContents, buildOdtContents } from './html.ts';
+import {
+  listContentsEntries,
+  toPlainText,
+  numberHeadings,
+  type PandocBlock,
+  type PandocInline,
+} from './tree.ts';
 
-function heading(level: number, text: Inline[], classes: string[] = []): Block {
-  return { t: 'Header', c: [level, [`id-${textOf(text)}`, classes, []], text] };
+function heading(level: number, text: PandocInline[], classes: string[] = []): PandocBlock {
+  return { t: 'Header', c: [level, [`id-${toPlainText(text)}`, classes, []], text] };
 }
-const words = (text: string): Inline[] => [{ t: 'Str', c: text }];
+const words = (text: string): PandocInline[] => [{ t: 'Str', c: text }];
 
-const blocks: Block[] = [
+const blocks: PandocBlock[] = [
   heading(1, words('A')),
   heading(2, words('B')),
   { t: 'Div', c: [['', [], []], [heading(2, words('C'))]] },
@@ -18,9 +24,9 @@ const blocks: Block[] = [
 ];
 
 test('sections are numbered as Pandoc numbers them, within divisions, too', () => {
-  const texts = JSON.stringify(withNumbers(blocks));
+  const texts = JSON.stringify(numberHeadings(blocks));
   for (const number of ['1', '1.1', '1.2', '2', '2.0.0.1']) assert.ok(texts.includes(`"${number}"`), number);
-  const entries = entriesOf(blocks, true).map(({ number, text }) => [number, text]);
+  const entries = listContentsEntries(blocks, true).map(({ number, text }) => [number, text]);
   assert.deepEqual(entries, [
     ['1', 'A'],
     ['1.1', 'B'],
@@ -31,18 +37,18 @@ test('sections are numbered as Pandoc numbers them, within divisions, too', () =
 });
 
 test('contents have no notes, and no links within links', () => {
-  const text: Inline[] = [
+  const text: PandocInline[] = [
     { t: 'Emph', c: [{ t: 'Link', c: [['', [], []], words('linked'), ['https://example.org', '']] }] },
     { t: 'Note', c: [{ t: 'Para', c: words('note') }] },
   ];
-  const [entry] = entriesOf([heading(1, text)], false);
+  const [entry] = listContentsEntries([heading(1, text)], false);
   assert.equal(entry!.text, 'linked');
   assert.doesNotMatch(JSON.stringify(entry!.inlines), /Link|Note/);
 });
 
 test('a heading cannot be code in the contents of ODT', () => {
   const hostile = words('</text:a><x a="1">&');
-  const [contents] = odtContents([{ t: 'Header', c: [1, ['"><y', [], []], hostile] }], {
+  const [contents] = buildOdtContents([{ t: 'Header', c: [1, ['"><y', [], []], hostile] }], {
     language: 'de-CH',
     numbered: false,
   });
@@ -53,7 +59,7 @@ test('a heading cannot be code in the contents of ODT', () => {
 
 test('without headings there are no contents', () => {
   const options = { language: 'en', numbered: true };
-  const none: Block[] = [{ t: 'Para', c: words('text') }];
-  assert.deepEqual(docxContents(none, options), none);
-  assert.deepEqual(odtContents(none, options), none);
+  const none: PandocBlock[] = [{ t: 'Para', c: words('text') }];
+  assert.deepEqual(buildDocxContents(none, options), none);
+  assert.deepEqual(buildOdtContents(none, options), none);
 });

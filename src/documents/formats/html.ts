@@ -1,22 +1,22 @@
-import type { Layout, Picture } from '../document.ts';
-import { pictureKind } from '../pictures.ts';
+import type { DocumentLayout, DocumentPicture } from '../document.ts';
+import { detectPictureKind } from '../pictures.ts';
 import {
-  entriesOf,
-  escaped,
+  listContentsEntries,
+  escapeXmlText,
   isHeading,
   noAttributes,
-  textOf,
-  treeOf,
-  wordsOf,
-  type Ast,
-  type Block,
-  type Entry,
-  type Inline,
+  toPlainText,
+  parseTrustedAst,
+  getLayoutWords,
+  type PandocAst,
+  type PandocBlock,
+  type ContentsEntry,
+  type PandocInline,
 } from './tree.ts';
-import { warningsFrom, type Result, type Work } from './work.ts';
+import { summarizePandocWarnings, type FormatResult, type FormatJob } from './work.ts';
 
 /** Rules that a web page and a book share. */
-export const sharedStyle = `
+export const sharedHtmlStyle = `
 figure { margin: 1.6em 0; text-align: center; }
 figure img, p img { max-width: 100%; height: auto; }
 figcaption, caption { font-size: 0.9em; padding: 0.5em 0; }
@@ -44,7 +44,7 @@ ul.task-list { list-style: none; padding-left: 0.4em; }
 `;
 
 /** The web page: read on a screen by day and by night, and printed. */
-const pageStyle = `
+const htmlPageStyle = `
 :root {
   color-scheme: light dark;
   --ground: #fdfdfc; --ink: #1d1f21; --soft: #5c6166; --line: #d5d8db; --accent: #1a5fa8; --code: #f3f4f5;
@@ -114,7 +114,7 @@ input[type="checkbox"] { pointer-events: none; margin-right: 0.5em; }
 `;
 
 /** Nothing is fetched and nothing runs, whatever stands in the page. */
-const policy =
+const htmlContentSecurityPolicy =
   "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** Pandoc's template of the web page. What stands between dollars was judged, and is escaped by the writer. */
@@ -122,13 +122,13 @@ const htmlTemplate = `<!DOCTYPE html>
 <html lang="$lang$"$if(dir)$ dir="$dir$"$endif$>
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta http-equiv="Content-Security-Policy" content="${htmlContentSecurityPolicy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 $for(author-meta)$<meta name="author" content="$author-meta$">
 $endfor$$if(date-meta)$<meta name="dcterms.date" content="$date-meta$">
 $endif$<title>$pagetitle$</title>
-<style>${sharedStyle}${pageStyle}
+<style>${sharedHtmlStyle}${htmlPageStyle}
 body { counter-reset: figure table; }
 figcaption { counter-increment: figure; }
 figcaption::before { content: "$figure-word$ " counter(figure) ": "; }
@@ -165,14 +165,14 @@ $body$
 `;
 
 /** A name for formats that cannot do without one. */
-export function titleOf({ title }: Layout, { blocks }: Pick<Ast, 'blocks'>): string {
+export function findDocumentTitle({ title }: DocumentLayout, { blocks }: Pick<PandocAst, 'blocks'>): string {
   if (title !== null && title.trim() !== '') return title;
   const heading = blocks.find(isHeading);
-  return (heading && textOf(heading.c[2]).trim()) || 'Document';
+  return (heading && toPlainText(heading.c[2]).trim()) || 'Document';
 }
 
 /** One file, with everything in it. */
-export async function writeHtml({ prepared, engines, signal }: Work): Promise<Result> {
+export async function writeHtml({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
   const { layout, ast, pictures } = prepared;
   const options = {
     from: 'json',
@@ -182,15 +182,18 @@ export async function writeHtml({ prepared, engines, signal }: Work): Promise<Re
     'html-math-method': { method: 'mathml' },
     'table-of-contents': layout.toc,
     'number-sections': layout.numberSections,
-    variables: { pagetitle: markup(titleOf(layout, treeOf(ast))), ...variablesOf(layout) },
+    variables: {
+      pagetitle: escapeHtmlMarkup(findDocumentTitle(layout, parseTrustedAst(ast))),
+      ...buildHtmlVariables(layout),
+    },
   };
   const files = { 'page.html': htmlTemplate };
   const { output, warnings } = await engines.pandoc.convert({ options, input: ast, files }, signal);
-  return { bytes: embedded(output, pictures), warnings: warningsFrom(warnings) };
+  return { bytes: embedPictures(output, pictures), warnings: summarizePandocWarnings(warnings) };
 }
 
-function variablesOf(layout: Layout): Record<string, string> {
-  const words = wordsOf(layout.language);
+function buildHtmlVariables(layout: DocumentLayout): Record<string, string> {
+  const words = getLayoutWords(layout.language);
   return {
     paper: layout.paper === 'a4' ? 'A4' : 'letter',
     'margin-mm': layout.marginMm.toFixed(1),
@@ -198,20 +201,20 @@ function variablesOf(layout: Layout): Record<string, string> {
     'figure-word': words.figure,
     'table-word': words.table,
     'contents-word': words.contents,
-    ...(rightToLeft.test(layout.language) ? { dir: 'rtl' } : {}),
+    ...(rightToLeftLanguages.test(layout.language) ? { dir: 'rtl' } : {}),
   };
 }
 
-const rightToLeft = /^(?:ar|fa|he|ps|sd|ug|ur|yi)(?:-|$)/i;
+const rightToLeftLanguages = /^(?:ar|fa|he|ps|sd|ug|ur|yi)(?:-|$)/i;
 
 /** Variables stand in the page as they are. */
-function markup(text: string): string {
+function escapeHtmlMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
 /** Put in here, where base64 costs little, rather than by Pandoc. In text and attributes its writer escapes `<`. */
-function embedded(html: Uint8Array, pictures: readonly Picture[]): Uint8Array {
-  const uris = new Map(pictures.map((picture) => [picture.name, dataUri(picture)]));
+function embedPictures(html: Uint8Array, pictures: readonly DocumentPicture[]): Uint8Array {
+  const uris = new Map(pictures.map((picture) => [picture.name, toPictureDataUri(picture)]));
   const page = Buffer.from(html).toString('utf8');
   return Buffer.from(
     page.replace(/<img\b[^>]*>/g, (tag) =>
@@ -220,8 +223,8 @@ function embedded(html: Uint8Array, pictures: readonly Picture[]): Uint8Array {
   );
 }
 
-function dataUri({ bytes }: Picture): string {
-  const { mediaType } = pictureKind(bytes) ?? { mediaType: 'application/octet-stream' };
+function toPictureDataUri({ bytes }: DocumentPicture): string {
+  const { mediaType } = detectPictureKind(bytes) ?? { mediaType: 'application/octet-stream' };
   return `data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`;
 }
 
@@ -235,56 +238,58 @@ interface ContentsOptions {
   readonly numbered: boolean;
 }
 
-export function docxContents(blocks: readonly Block[], options: ContentsOptions): Block[] {
-  const entries = entriesOf(blocks, options.numbered);
+export function buildDocxContents(blocks: readonly PandocBlock[], options: ContentsOptions): PandocBlock[] {
+  const entries = listContentsEntries(blocks, options.numbered);
   if (entries.length === 0) return [...blocks];
-  const title = styled('TOC Heading', [{ t: 'Str', c: wordsOf(options.language).contents }]);
+  const title = toStyledParagraph('TOC Heading', [
+    { t: 'Str', c: getLayoutWords(options.language).contents },
+  ]);
   const lines = entries.map((entry, at) => {
-    const begin = at === 0 ? [openxml(fieldBegin)] : [];
-    const end = at === entries.length - 1 ? [openxml(fieldEnd)] : [];
-    return styled(`toc ${entry.level}`, [...begin, linkTo(entry), ...end]);
+    const begin = at === 0 ? [toOpenxmlInline(docxFieldBegin)] : [];
+    const end = at === entries.length - 1 ? [toOpenxmlInline(docxFieldEnd)] : [];
+    return toStyledParagraph(`toc ${entry.level}`, [...begin, toContentsLink(entry), ...end]);
   });
   return [title, ...lines, ...blocks];
 }
 
-const fieldBegin =
+const docxFieldBegin =
   '<w:r><w:fldChar w:fldCharType="begin" w:dirty="true"/></w:r><w:r><w:instrText xml:space="preserve"> TOC \\o "1-3" \\h \\z \\u </w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>';
-const fieldEnd = '<w:r><w:fldChar w:fldCharType="end"/></w:r>';
+const docxFieldEnd = '<w:r><w:fldChar w:fldCharType="end"/></w:r>';
 
-function openxml(text: string): Inline {
+function toOpenxmlInline(text: string): PandocInline {
   return { t: 'RawInline', c: ['openxml', text] };
 }
 
-function styled(style: string, inlines: Inline[]): Block {
+function toStyledParagraph(style: string, inlines: PandocInline[]): PandocBlock {
   return { t: 'Div', c: [['', [], [['custom-style', style]]], [{ t: 'Para', c: inlines }]] };
 }
 
-function linkTo({ id, number, inlines }: Entry): Inline {
-  const start: Inline[] = number === null ? [] : [{ t: 'Str', c: number }, { t: 'Space' }];
+function toContentsLink({ id, number, inlines }: ContentsEntry): PandocInline {
+  const start: PandocInline[] = number === null ? [] : [{ t: 'Str', c: number }, { t: 'Space' }];
   return { t: 'Link', c: [noAttributes, [...start, ...inlines], [`#${id}`, '']] };
 }
 
-export function odtContents(blocks: readonly Block[], options: ContentsOptions): Block[] {
-  const entries = entriesOf(blocks, options.numbered);
+export function buildOdtContents(blocks: readonly PandocBlock[], options: ContentsOptions): PandocBlock[] {
+  const entries = listContentsEntries(blocks, options.numbered);
   if (entries.length === 0) return [...blocks];
-  const title = escaped(wordsOf(options.language).contents);
+  const title = escapeXmlText(getLayoutWords(options.language).contents);
   const text = [
     '<text:table-of-content text:name="Contents"><text:table-of-content-source text:outline-level="3">',
     `<text:index-title-template text:style-name="Contents_20_Heading">${title}</text:index-title-template>`,
-    ...[1, 2, 3].map(entryTemplate),
+    ...[1, 2, 3].map(buildOdtEntryTemplate),
     '</text:table-of-content-source><text:index-body>',
     `<text:index-title text:name="Contents_Head"><text:p text:style-name="Contents_20_Heading">${title}</text:p></text:index-title>`,
-    ...entries.map(odtLine),
+    ...entries.map(toOdtContentsLine),
     '</text:index-body></text:table-of-content>',
   ];
   return [{ t: 'RawBlock', c: ['opendocument', text.join('')] }, ...blocks];
 }
 
-function entryTemplate(level: number): string {
+function buildOdtEntryTemplate(level: number): string {
   return `<text:table-of-content-entry-template text:outline-level="${level}" text:style-name="Contents_20_${level}"><text:index-entry-link-start/><text:index-entry-text/><text:index-entry-link-end/><text:index-entry-tab-stop style:type="right" style:leader-char="."/><text:index-entry-page-number/></text:table-of-content-entry-template>`;
 }
 
-function odtLine({ level, id, number, text }: Entry): string {
+function toOdtContentsLine({ level, id, number, text }: ContentsEntry): string {
   const words = number === null ? text : `${number} ${text}`;
-  return `<text:p text:style-name="Contents_20_${level}"><text:a xlink:type="simple" xlink:href="#${escaped(id)}">${escaped(words)}</text:a></text:p>`;
+  return `<text:p text:style-name="Contents_20_${level}"><text:a xlink:type="simple" xlink:href="#${escapeXmlText(id)}">${escapeXmlText(words)}</text:a></text:p>`;
 }

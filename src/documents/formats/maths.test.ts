@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { mathsWords, withSafeMaths, type MathsFormat } from './maths.ts';
-import type { Ast, Inline } from './tree.ts';
+import { allowedTexCommands, sanitizeMaths, type MathsFormat } from './maths.ts';
+import type { PandocAst, PandocInline } from './tree.ts';
 
-const treeWith = (formula: string): Ast => ({
+const treeWith = (formula: string): PandocAst => ({
   'pandoc-api-version': [1, 23, 1],
   meta: { title: { t: 'MetaInlines', c: [{ t: 'Math', c: [{ t: 'InlineMath' }, formula] }] } },
   blocks: [{ t: 'Para', c: [{ t: 'Math', c: [{ t: 'DisplayMath' }, formula] }] }],
 });
 
-function judged(formula: string, format: MathsFormat): { inlines: Inline[]; warning: string } {
-  const { tree, warnings } = withSafeMaths(treeWith(formula), format);
+function judged(formula: string, format: MathsFormat): { inlines: PandocInline[]; warning: string } {
+  const { tree, warnings } = sanitizeMaths(treeWith(formula), format);
   const [block] = tree.blocks;
   const title = tree.meta['title'];
   assert.ok(block?.t === 'Para' && title?.t === 'MetaInlines');
@@ -20,8 +20,8 @@ function judged(formula: string, format: MathsFormat): { inlines: Inline[]; warn
   return { inlines: block.c, warning: warnings.join() };
 }
 
-const kindsOf = (list: readonly Inline[]): string[] => list.map(({ t }) => t);
-const formulaIn = (list: readonly Inline[]): string | null =>
+const kindsOf = (list: readonly PandocInline[]): string[] => list.map(({ t }) => t);
+const formulaIn = (list: readonly PandocInline[]): string | null =>
   list.length === 1 && list[0]!.t === 'Math' ? list[0].c[1] : null;
 
 /** What somebody may send, and what the warning names at least. */
@@ -128,7 +128,8 @@ describe('maths in LaTeX and Markdown', () => {
         assert.equal(kept.includes('^^'), false);
         assert.equal(/(?:^|[^\\])(?:\\\\)*(?:\\$|%)/.test(kept), false, 'nothing hides what follows');
         for (const [, word] of kept.matchAll(/\\\\|\\([A-Za-z]+)/g))
-          if (word !== undefined && word !== 'begin' && word !== 'end') assert.ok(mathsWords.has(word), word);
+          if (word !== undefined && word !== 'begin' && word !== 'end')
+            assert.ok(allowedTexCommands.has(word), word);
       }),
       { numRuns: 3000 },
     );

@@ -1,106 +1,109 @@
-import { rewrite } from '../sanitize/ast.ts';
-import { wordsAsInlines } from '../sanitize/markdown.ts';
-import type { Ast, Inline } from './tree.ts';
+import { rewriteAst } from '../sanitize/ast.ts';
+import { toWordInlines } from '../sanitize/markdown.ts';
+import type { PandocAst, PandocInline } from './tree.ts';
 
 /** Formats in which a formula could be code: the first two hold its TeX as it is, Pandoc translates it for the third. */
 export type MathsFormat = 'latex' | 'markdown' | 'typst';
 
 export interface SafeMaths {
-  readonly tree: Ast;
+  readonly tree: PandocAst;
   readonly warnings: readonly string[];
 }
 
 /** Writes every formula as text that could be code in the format, and says why. */
-export function withSafeMaths(tree: Ast, format: MathsFormat): SafeMaths {
+export function sanitizeMaths(tree: PandocAst, format: MathsFormat): SafeMaths {
   const reasons = new Set<string>();
-  const judge = format === 'typst' ? judgeForTypst : (formula: string) => judgeTex(formula, format);
-  const inlines = (list: Inline[]): Inline[] =>
-    list.flatMap((node): Inline[] => {
+  const judge = format === 'typst' ? sanitizeForTypst : (formula: string) => sanitizeTex(formula, format);
+  const inlines = (list: PandocInline[]): PandocInline[] =>
+    list.flatMap((node): PandocInline[] => {
       if (node.t !== 'Math') return [node];
       const judged = judge(node.c[1]);
       if ('formula' in judged) return [{ t: 'Math', c: [node.c[0], judged.formula] }];
       reasons.add(judged.reason);
-      return wordsAsInlines(`$${node.c[1]}$`);
+      return toWordInlines(`$${node.c[1]}$`);
     });
-  return { tree: rewrite(tree, { inlines }), warnings: warningsFrom(reasons) };
+  return { tree: rewriteAst(tree, { inlines }), warnings: toMathsWarnings(reasons) };
 }
 
-const mostNamed = 10;
-const longestName = 30;
+const maxNamedMathsReasons = 10;
+const maxMathsReasonLength = 30;
 
-function warningsFrom(reasons: ReadonlySet<string>): string[] {
+function toMathsWarnings(reasons: ReadonlySet<string>): string[] {
   if (reasons.size === 0) return [];
-  const few = [...reasons].slice(0, mostNamed).map((reason) => reason.slice(0, longestName).toWellFormed());
-  const more = reasons.size > mostNamed ? ` and ${reasons.size - mostNamed} more` : '';
+  const few = [...reasons]
+    .slice(0, maxNamedMathsReasons)
+    .map((reason) => reason.slice(0, maxMathsReasonLength).toWellFormed());
+  const more = reasons.size > maxNamedMathsReasons ? ` and ${reasons.size - maxNamedMathsReasons} more` : '';
   return [
     `Maths is written as text where it has what no formula needs: ${few.join(', ')}${more}. Leave that out, and it is a formula again.`,
   ];
 }
 
-type Judged = { readonly formula: string } | { readonly reason: string };
+type SanitizedFormula = { readonly formula: string } | { readonly reason: string };
 
 /** The parts of a formula that mean something to TeX beyond a character. */
-const parts = /\\(begin|end)\s*\{([^{}]*)\}|\\([A-Za-z]+)|\\([\s\S]|$)|[{}$#&]/gu;
+const texTokens = /\\(begin|end)\s*\{([^{}]*)\}|\\([A-Za-z]+)|\\([\s\S]|$)|[{}$#&]/gu;
 
 /** TeX in which all commands are known, all groups are closed, and nothing is spelt in another way. */
-function judgeTex(given: string, format: 'latex' | 'markdown'): Judged {
-  const formula = withoutComments(given);
+function sanitizeTex(given: string, format: 'latex' | 'markdown'): SanitizedFormula {
+  const formula = removeTexComments(given);
   // TeX reads `^^5c` as a backslash, even within the name of a command.
   if (formula.includes('^^')) return { reason: '^^' };
   const open: string[] = [];
-  for (const [part, edge, environment, word, symbol] of formula.matchAll(parts)) {
+  for (const [part, edge, environment, word, symbol] of formula.matchAll(texTokens)) {
     const isKnown =
       environment !== undefined
-        ? mathsEnvironments.has(environment.replace(/\*$/, '')) && nest(open, edge!, environment)
+        ? allowedTexEnvironments.has(environment.replace(/\*$/, '')) &&
+          trackTexNesting(open, edge!, environment)
         : word !== undefined
-          ? mathsWords.has(word)
+          ? allowedTexCommands.has(word)
           : symbol !== undefined
-            ? mathsSymbols.has(symbol)
-            : isPlaced(part, open, format);
+            ? allowedTexSymbols.has(symbol)
+            : isTexTokenPlaced(part, open, format);
     if (!isKnown) return { reason: part };
   }
   return open.length === 0 ? { formula } : { reason: `${open.at(-1)!} that is not closed` };
 }
 
 /** A comment would hide the end of the formula. An empty line ends it, as TeX and Markdown have it. */
-function withoutComments(formula: string): string {
+function removeTexComments(formula: string): string {
   return formula
     .replaceAll(/\\[\s\S]|%[^\n]*/g, (part) => (part.startsWith('%') ? '' : part))
     .replaceAll(/\n\s*\n/g, '\n');
 }
 
 /** Whether a brace, a dollar sign or a mark of tables is in a place where it does not end or break the formula. */
-function isPlaced(mark: string, open: string[], format: 'latex' | 'markdown'): boolean {
-  if (mark === '{' || mark === '}') return nest(open, mark === '{' ? 'begin' : 'end', '{');
-  if (mark === '&') return open.some((name) => mathsEnvironments.has(name.replace(/\*$/, '')));
+function isTexTokenPlaced(mark: string, open: string[], format: 'latex' | 'markdown'): boolean {
+  if (mark === '{' || mark === '}') return trackTexNesting(open, mark === '{' ? 'begin' : 'end', '{');
+  if (mark === '&') return open.some((name) => allowedTexEnvironments.has(name.replace(/\*$/, '')));
   if (mark === '#' || format === 'markdown') return false;
   // A formula in a text in a formula: \text{if $x$}.
-  if (open.includes('$')) return nest(open, 'end', '$');
-  return open.at(-1) === '{' && nest(open, 'begin', '$');
+  if (open.includes('$')) return trackTexNesting(open, 'end', '$');
+  return open.at(-1) === '{' && trackTexNesting(open, 'begin', '$');
 }
 
 /** Opens or closes a group; false where another one has to be closed first. */
-function nest(open: string[], edge: string, name: string): boolean {
+function trackTexNesting(open: string[], edge: string, name: string): boolean {
   if (edge === 'begin') return open.push(name) > 0;
   return open.pop() === name;
 }
 
 /** Pandoc writes the name of an operator into Typst's strings as it is, and text in a phantom into its markup. */
-const operator = /\\(?:operatorname|mathop)(?![A-Za-z])/;
-const endsString = /"|\\(?:textbackslash|backslash|char)(?![A-Za-z])/;
-const phantom = /\\phantom(?![A-Za-z])/;
-const textual = /\\(?:text[a-z]*|mbox|operatorname|mathop)(?![A-Za-z])/;
+const texOperatorCommand = /\\(?:operatorname|mathop)(?![A-Za-z])/;
+const endsTypstString = /"|\\(?:textbackslash|backslash|char)(?![A-Za-z])/;
+const texPhantomCommand = /\\phantom(?![A-Za-z])/;
+const texTextCommand = /\\(?:text[a-z]*|mbox|operatorname|mathop)(?![A-Za-z])/;
 /** With commands of its own, a formula can spell any of these in another way. */
-const definition =
+const texDefinitionCommand =
   /\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator|(?:re)?newenvironment|let|[gex]?def)(?![A-Za-z])/;
 
-function judgeForTypst(formula: string): Judged {
-  const defined = definition.exec(formula)?.[0];
+function sanitizeForTypst(formula: string): SanitizedFormula {
+  const defined = texDefinitionCommand.exec(formula)?.[0];
   if (defined !== undefined) return { reason: defined };
-  if (operator.test(formula) && endsString.test(formula))
-    return { reason: `${endsString.exec(formula)![0]} beside ${operator.exec(formula)![0]}` };
-  if (phantom.test(formula) && textual.test(formula))
-    return { reason: `${textual.exec(formula)![0]} beside \\phantom` };
+  if (texOperatorCommand.test(formula) && endsTypstString.test(formula))
+    return { reason: `${endsTypstString.exec(formula)![0]} beside ${texOperatorCommand.exec(formula)![0]}` };
+  if (texPhantomCommand.test(formula) && texTextCommand.test(formula))
+    return { reason: `${texTextCommand.exec(formula)![0]} beside \\phantom` };
   return { formula };
 }
 
@@ -109,7 +112,7 @@ function judgeForTypst(formula: string): Judged {
  * Pandoc understands besides. None of them reads, writes or runs anything, or changes what another one means. A word that
  * is not here, such as `\input`, is not written to a `.tex`.
  */
-export const mathsWords: ReadonlySet<string> = new Set(
+export const allowedTexCommands: ReadonlySet<string> = new Set(
   `
   frac dfrac tfrac cfrac binom dbinom tbinom genfrac sqrt surd over atop choose brace brack stackrel overset
   underset sideset substack left right middle big Big bigg Bigg bigl Bigl biggl Biggl bigr Bigr biggr Biggr
@@ -192,10 +195,10 @@ export const mathsWords: ReadonlySet<string> = new Set(
 );
 
 /** Commands of one character, without the backslash. */
-const mathsSymbols: ReadonlySet<string> = new Set(' \n\t\\!,:;>|{}_&%#$/-*.\'`"=~^');
+const allowedTexSymbols: ReadonlySet<string> = new Set(' \n\t\\!,:;>|{}_&%#$/-*.\'`"=~^');
 
 /** Environments, with or without a star. */
-const mathsEnvironments: ReadonlySet<string> = new Set(
+const allowedTexEnvironments: ReadonlySet<string> = new Set(
   `array subarray eqnarray equation align aligned alignat alignedat flalign flaligned gather gathered multline
   multlined split cases dcases rcases matrix smallmatrix pmatrix bmatrix Bmatrix vmatrix Vmatrix`.split(
     /\s+/,

@@ -1,60 +1,60 @@
 import { hash } from 'node:crypto';
 import { posix } from 'node:path';
-import type { Picture } from '../document.ts';
-import { pictureKind } from '../pictures.ts';
-import { directoryOf, packCompressed, unpack, type Part } from './archive.ts';
+import type { DocumentPicture } from '../document.ts';
+import { detectPictureKind } from '../pictures.ts';
+import { readArchiveDirectory, packCompressedArchive, unpackArchive, type ArchivePart } from './archive.ts';
 import type { DrawingJob } from './drawing-thread.ts';
-import { drawAll, type Drawn } from './drawing.ts';
-import { edited } from './tree.ts';
-import { undrawnWarning, type Result } from './work.ts';
+import { drawSvgs, type DrawnSvg } from './drawing.ts';
+import { editArchivePart } from './tree.ts';
+import { describeUndrawnPicture, type FormatResult } from './work.ts';
 
-const DOTS_PER_INCH = 200;
+const drawingDotsPerInch = 200;
 /** Larger ones stay as they are. */
-const MOST_UNPACKED = 64 * 1024 * 1024;
-const imageType = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/image';
+const maxSvgArchiveBytes = 64 * 1024 * 1024;
+const imageRelationshipType = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/image';
 
 /** An SVG, and where the document shows it. */
-interface Shown {
-  readonly picture: Picture;
+interface ShownSvg {
+  readonly picture: DocumentPicture;
   readonly uses: readonly SvgUse[];
 }
 
 /** A DOCX or PPTX in which each SVG has a PNG beside it, for programs that show no SVG. */
-export async function withPngs(
+export async function addPngFallbacks(
   format: 'docx' | 'pptx',
   bytes: Uint8Array,
-  pictures: readonly Picture[],
+  pictures: readonly DocumentPicture[],
   signal: AbortSignal,
-): Promise<Result> {
-  const svgs = svgsIn(pictures);
+): Promise<FormatResult> {
+  const svgs = filterSvgPictures(pictures);
   if (svgs.length === 0) return { bytes, warnings: [] };
-  const parts = await partsOf(bytes, signal);
-  const shown = shownIn(parts, svgs);
-  const drawn = await drawAll(shown.map(jobOf), signal);
+  const parts = await readPartsWithSvg(bytes, signal);
+  const shown = findShownSvgs(parts, svgs);
+  const drawn = await drawSvgs(shown.map(toDrawingJob), signal);
   const warnings = shown.flatMap(({ picture }, at) => {
     const result = drawn[at]!;
-    return typeof result === 'string' ? [undrawnWarning(format, picture, result)] : [];
+    return typeof result === 'string' ? [describeUndrawnPicture(format, picture, result)] : [];
   });
-  const changed = shown.reduce((all, { uses }, at) => withDrawn(all, uses, drawn[at]!), parts);
-  return { bytes: changed === parts ? bytes : packCompressed(changed), warnings };
+  const changed = shown.reduce((all, { uses }, at) => addDrawnSvg(all, uses, drawn[at]!), parts);
+  return { bytes: changed === parts ? bytes : packCompressedArchive(changed), warnings };
 }
 
 /** Those that are alike are one in the document. */
-function svgsIn(pictures: readonly Picture[]): Picture[] {
-  const svgs = pictures.filter(({ bytes }) => pictureKind(bytes)?.extension === 'svg');
+function filterSvgPictures(pictures: readonly DocumentPicture[]): DocumentPicture[] {
+  const svgs = pictures.filter(({ bytes }) => detectPictureKind(bytes)?.extension === 'svg');
   return [...new Map(svgs.map((picture) => [hash('sha256', picture.bytes), picture])).values()];
 }
 
 /** None, where it is too large to be packed anew. */
-async function partsOf(bytes: Uint8Array, signal: AbortSignal): Promise<readonly Part[]> {
-  const unpacked = [...(await directoryOf(bytes, signal))].reduce((sum, { size }) => sum + size, 0);
-  return unpacked > MOST_UNPACKED ? [] : unpack(bytes, signal);
+async function readPartsWithSvg(bytes: Uint8Array, signal: AbortSignal): Promise<readonly ArchivePart[]> {
+  const unpacked = [...(await readArchiveDirectory(bytes, signal))].reduce((sum, { size }) => sum + size, 0);
+  return unpacked > maxSvgArchiveBytes ? [] : unpackArchive(bytes, signal);
 }
 
 /** By their bytes. A reference document may have further ones, which are its own. */
-function shownIn(parts: readonly Part[], svgs: readonly Picture[]): Shown[] {
-  const [uses, bytesOf] = [svgUses(parts), new Map(parts.map(({ name, bytes }) => [name, bytes]))];
-  const isOf = (picture: Picture, { media }: SvgUse): boolean => {
+function findShownSvgs(parts: readonly ArchivePart[], svgs: readonly DocumentPicture[]): ShownSvg[] {
+  const [uses, bytesOf] = [findSvgUses(parts), new Map(parts.map(({ name, bytes }) => [name, bytes]))];
+  const isOf = (picture: DocumentPicture, { media }: SvgUse): boolean => {
     const bytes = bytesOf.get(media);
     return bytes !== undefined && Buffer.from(bytes).equals(picture.bytes);
   };
@@ -63,31 +63,39 @@ function shownIn(parts: readonly Part[], svgs: readonly Picture[]): Shown[] {
   return parts.length === 0 ? all : all.filter((shown) => shown.uses.length > 0);
 }
 
-function jobOf({ picture, uses }: Shown): DrawingJob {
+function toDrawingJob({ picture, uses }: ShownSvg): DrawingJob {
   const widest = uses.reduce((most, { widthInches }) => Math.max(most, widthInches), 0);
-  return { svg: picture.bytes, width: Math.ceil(widest * DOTS_PER_INCH) };
+  return { svg: picture.bytes, width: Math.ceil(widest * drawingDotsPerInch) };
 }
 
-function withDrawn(parts: readonly Part[], uses: readonly SvgUse[], drawn: Drawn): readonly Part[] {
+function addDrawnSvg(
+  parts: readonly ArchivePart[],
+  uses: readonly SvgUse[],
+  drawn: DrawnSvg,
+): readonly ArchivePart[] {
   if (typeof drawn === 'string') return parts;
   // The same name is the same picture.
   const name = `svg-${hash('sha256', drawn).slice(0, 16)}.png`;
-  return uses.reduce((all, use) => withUse(all, use, { name, bytes: drawn }), parts);
+  return uses.reduce((all, use) => addPngToUse(all, use, { name, bytes: drawn }), parts);
 }
 
-function withUse(parts: readonly Part[], use: SvgUse, { name, bytes }: Part): readonly Part[] {
+function addPngToUse(
+  parts: readonly ArchivePart[],
+  use: SvgUse,
+  { name, bytes }: ArchivePart,
+): readonly ArchivePart[] {
   const { owner, list, id, target, media } = use;
   const beside = (path: string): string => posix.join(posix.dirname(path), name);
   const [png, pngId] = [beside(media), `${id}png`];
-  const shown = edited(parts, owner, (text) => withPng(text, id, pngId));
-  const related = edited(shown, list, (text) =>
+  const shown = editArchivePart(parts, owner, (text) => replaceWithPngBlip(text, id, pngId));
+  const related = editArchivePart(shown, list, (text) =>
     text.replace(
       '</Relationships>',
-      `<Relationship Id="${pngId}" Type="${imageType}" Target="${beside(target)}"/></Relationships>`,
+      `<Relationship Id="${pngId}" Type="${imageRelationshipType}" Target="${beside(target)}"/></Relationships>`,
     ),
   );
   if (parts.some((part) => part.name === png)) return related;
-  const typed = edited(related, '[Content_Types].xml', (text) =>
+  const typed = editArchivePart(related, '[Content_Types].xml', (text) =>
     text.replace('</Types>', `<Override PartName="/${png}" ContentType="image/png"/></Types>`),
   );
   return [...typed, { name: png, bytes }];
@@ -108,60 +116,62 @@ export interface SvgUse {
 }
 
 /** An inch in the units of office documents. */
-const INCH = 914_400;
+const emuPerInch = 914_400;
 
-function svgUses(parts: readonly Part[]): SvgUse[] {
+function findSvgUses(parts: readonly ArchivePart[]): SvgUse[] {
   const texts = new Map(parts.map(({ name, bytes }) => [name, bytes]));
   return parts.flatMap(({ name: list, bytes }) => {
     const place = /^(.*)_rels\/([^/]+)\.rels$/.exec(list);
     const owner = place === null ? '' : `${place[1]}${place[2]}`;
     const text = texts.get(owner);
-    return text === undefined ? [] : usesIn(textOf(text), textOf(bytes), { owner, list });
+    return text === undefined
+      ? []
+      : findUsesInPart(decodePartText(text), decodePartText(bytes), { owner, list });
   });
 }
 
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
+const decodePartText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-function usesIn(text: string, list: string, names: Pick<SvgUse, 'owner' | 'list'>): SvgUse[] {
+function findUsesInPart(text: string, list: string, names: Pick<SvgUse, 'owner' | 'list'>): SvgUse[] {
   return Array.from(list.matchAll(/<Relationship\s[^>]*>/g), ([tag]) => tag).flatMap((tag) => {
-    const [id, target] = [attributeOf(tag, 'Id'), attributeOf(tag, 'Target')];
-    if (!/\.svg$/i.test(target) || !attributeOf(tag, 'Type').endsWith('/image')) return [];
+    const [id, target] = [readTagAttribute(tag, 'Id'), readTagAttribute(tag, 'Target')];
+    if (!/\.svg$/i.test(target) || !readTagAttribute(tag, 'Type').endsWith('/image')) return [];
     const media = posix.join(posix.dirname(names.owner), target);
-    return [{ ...names, id, target, media, widthInches: widestOf(text, id) }];
+    return [{ ...names, id, target, media, widthInches: findWidestUse(text, id) }];
   });
 }
 
-const attributeOf = (tag: string, name: string): string =>
+const readTagAttribute = (tag: string, name: string): string =>
   new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1] ?? '';
 
 /** A picture: by what it is shown, and what else is said of it. Its size stands behind it. */
-const blips = /<a:blip((?:\s[^>]*?)?)(?:\/>|>([\s\S]*?)<\/a:blip>)/g;
+const blipPattern = /<a:blip((?:\s[^>]*?)?)(?:\/>|>([\s\S]*?)<\/a:blip>)/g;
 
-function widestOf(text: string, id: string): number {
-  const widths = Array.from(text.matchAll(blips), ({ 0: blip, index }) => {
-    if (!shows(blip, id)) return 0;
+function findWidestUse(text: string, id: string): number {
+  const widths = Array.from(text.matchAll(blipPattern), ({ 0: blip, index }) => {
+    if (!isBlipForId(blip, id)) return 0;
     const at = text.indexOf('<a:ext cx="', index + blip.length);
-    return at < 0 ? 0 : Number.parseInt(text.slice(at + '<a:ext cx="'.length, at + 40), 10) / INCH;
+    return at < 0 ? 0 : Number.parseInt(text.slice(at + '<a:ext cx="'.length, at + 40), 10) / emuPerInch;
   });
   return widths.reduce((most, width) => Math.max(most, width), 0);
 }
 
-const shows = (blip: string, id: string): boolean => blip.includes(` r:embed="${id}"`);
+const isBlipForId = (blip: string, id: string): boolean => blip.includes(` r:embed="${id}"`);
 
 /**
  * The text of a part with the SVG beside a PNG: programs that know SVG take it, others the PNG. Pandoc leaves its place
  * empty in DOCX, and puts the SVG there in PPTX. A picture that has another one in that place is left as it is.
  */
-function withPng(text: string, id: string, pngId: string): string {
-  return text.replaceAll(blips, (blip, attributes: string, inner: string | undefined) => {
-    if (!shows(blip, id)) return blip;
-    const shown = attributeOf(attributes, 'r:embed');
+function replaceWithPngBlip(text: string, id: string, pngId: string): string {
+  return text.replaceAll(blipPattern, (blip, attributes: string, inner: string | undefined) => {
+    if (!isBlipForId(blip, id)) return blip;
+    const shown = readTagAttribute(attributes, 'r:embed');
     if (shown === '' && inner !== undefined)
       return `<a:blip r:embed="${pngId}"${attributes.trimEnd()}>${inner}</a:blip>`;
     if (shown !== id || (inner ?? '') !== '') return blip;
-    return `<a:blip${attributes.trimEnd().replace(` r:embed="${id}"`, ` r:embed="${pngId}"`)}>${svgBeside(id)}</a:blip>`;
+    return `<a:blip${attributes.trimEnd().replace(` r:embed="${id}"`, ` r:embed="${pngId}"`)}>${buildSvgBlipExtension(id)}</a:blip>`;
   });
 }
 
-const svgBeside = (id: string): string =>
+const buildSvgBlipExtension = (id: string): string =>
   `<a:extLst><a:ext uri="{96DAC541-7B7A-43D3-8B79-37D633B846F1}"><asvg:svgBlip xmlns:asvg="http://schemas.microsoft.com/office/drawing/2016/SVG/main" r:embed="${id}"/></a:ext></a:extLst>`;

@@ -1,61 +1,61 @@
-import type { Layout } from '../document.ts';
-import { rewrite } from '../sanitize/ast.ts';
-import { withSafeMaths } from './maths.ts';
+import type { DocumentLayout } from '../document.ts';
+import { rewriteAst } from '../sanitize/ast.ts';
+import { sanitizeMaths } from './maths.ts';
 import {
-  abstractFirst,
-  bytesOf,
-  changed,
+  moveAbstractToText,
+  serializeTree,
+  replaceBlocks,
   isDivision,
-  treeOf,
-  withNumbers,
-  withoutPageBreaks,
-  withPageBreaks,
-  type Block,
+  parseTrustedAst,
+  numberHeadings,
+  removePageBreaks,
+  writePageBreaks,
+  type PandocBlock,
 } from './tree.ts';
-import { pictureWarnings, warningsFrom, type Result, type Work } from './work.ts';
+import { listPictureWarnings, summarizePandocWarnings, type FormatResult, type FormatJob } from './work.ts';
 
 /** By Pandoc's own template, which people who use LaTeX know. */
-export async function writeLatex({ prepared, engines, signal }: Work): Promise<Result> {
+export async function writeLatex({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
   const { layout, pictures } = prepared;
-  const { tree, warnings: unsafe } = withSafeMaths(treeOf(prepared.ast), 'latex');
+  const { tree, warnings: unsafe } = sanitizeMaths(parseTrustedAst(prepared.ast), 'latex');
   const options = {
     from: 'json',
     to: 'latex',
     standalone: true,
     'number-sections': layout.numberSections,
     'table-of-contents': layout.toc,
-    variables: latexVariables(layout),
+    variables: buildLatexVariables(layout),
   };
-  const blocks = withPageBreaks(rewrite(tree, { blocks: withEscapedCode }).blocks, 'latex');
-  const input = bytesOf({ ...tree, blocks });
+  const blocks = writePageBreaks(rewriteAst(tree, { blocks: escapeCodeBlocks }).blocks, 'latex');
+  const input = serializeTree({ ...tree, blocks });
   const { output, warnings } = await engines.pandoc.convert({ options, input }, signal);
   return {
     bytes: output,
-    warnings: [...pictureWarnings('latex', pictures), ...unsafe, ...warningsFrom(warnings)],
+    warnings: [...listPictureWarnings('latex', pictures), ...unsafe, ...summarizePandocWarnings(warnings)],
   };
 }
 
 /** TeX reads `^^5c` as a backslash. */
-const spellsCommand = /\\|\^\^/;
+const texCommandPattern = /\\|\^\^/;
 
 /**
  * Code without a language would be in a `verbatim`, which means nothing to TeX where it is in an argument, as in a note to
  * a heading: there its commands would be run. Code with a language has every backslash escaped.
  */
-function withEscapedCode(blocks: Block[]): Block[] {
+function escapeCodeBlocks(blocks: PandocBlock[]): PandocBlock[] {
   return blocks.map((block) => {
-    if (block.t !== 'CodeBlock' || !spellsCommand.test(block.c[1])) return block;
+    if (block.t !== 'CodeBlock' || !texCommandPattern.test(block.c[1])) return block;
     const [[id, classes, pairs], text] = block.c;
     return { t: 'CodeBlock', c: [[id, classes.length === 0 ? ['default'] : classes, pairs], text] };
   });
 }
 
 /** The sizes that the classes of LaTeX know, the first three by `article`. */
-const latexSizes = [10, 11, 12, 8, 9, 14, 17, 20];
+const latexFontSizes = [10, 11, 12, 8, 9, 14, 17, 20];
 
-function latexVariables({ paper, marginMm, fontSizePt }: Layout): Record<string, unknown> {
+function buildLatexVariables({ paper, marginMm, fontSizePt }: DocumentLayout): Record<string, unknown> {
   const away = (size: number): number => Math.abs(size - fontSizePt);
-  const size = latexSizes.reduce((best, other) => (away(other) < away(best) ? other : best));
+  const size = latexFontSizes.reduce((best, other) => (away(other) < away(best) ? other : best));
   return {
     documentclass: size >= 10 && size <= 12 ? 'article' : 'extarticle',
     fontsize: `${size}pt`,
@@ -69,15 +69,15 @@ function latexVariables({ paper, marginMm, fontSizePt }: Layout): Record<string,
  * Pandoc's Markdown with citations and references as text, so that it can be read anywhere. Contents and numbers of
  * sections are left to whoever shows it.
  */
-export async function writeMarkdown({ prepared, engines, signal }: Work): Promise<Result> {
-  const { tree, warnings: unsafe } = withSafeMaths(treeOf(prepared.ast), 'markdown');
-  const options = { from: 'json', to: markdownFormat, standalone: true, wrap: 'none' };
-  const input = bytesOf({ ...tree, blocks: withoutDivisions(withoutPageBreaks(tree.blocks)) });
+export async function writeMarkdown({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
+  const { tree, warnings: unsafe } = sanitizeMaths(parseTrustedAst(prepared.ast), 'markdown');
+  const options = { from: 'json', to: markdownWriterFormat, standalone: true, wrap: 'none' };
+  const input = serializeTree({ ...tree, blocks: unwrapDivisions(removePageBreaks(tree.blocks)) });
   const { output, warnings } = await engines.pandoc.convert({ options, input }, signal);
-  return { bytes: output, warnings: [...unsafe, ...warningsFrom(warnings)] };
+  return { bytes: output, warnings: [...unsafe, ...summarizePandocWarnings(warnings)] };
 }
 
-const markdownFormat = [
+const markdownWriterFormat = [
   'markdown',
   'citations',
   'simple_tables',
@@ -92,32 +92,32 @@ const markdownFormat = [
   'smart',
 ].join('-');
 
-export async function writePlain({ prepared, engines, signal }: Work): Promise<Result> {
+export async function writePlain({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
   const { layout } = prepared;
-  const tree = treeOf(prepared.ast);
-  const text = withoutDivisions(withoutPageBreaks(tree.blocks));
-  const blocks = layout.numberSections ? withNumbers(text) : text;
+  const tree = parseTrustedAst(prepared.ast);
+  const text = unwrapDivisions(removePageBreaks(tree.blocks));
+  const blocks = layout.numberSections ? numberHeadings(text) : text;
   const options = { from: 'json', to: 'plain', standalone: true, 'table-of-contents': layout.toc };
   const { output, warnings } = await engines.pandoc.convert(
-    { options, input: bytesOf(abstractFirst({ ...tree, blocks }, null)) },
+    { options, input: serializeTree(moveAbstractToText({ ...tree, blocks }, null)) },
     signal,
   );
   // That maths stands as TeX in a plain text is no surprise.
   return {
-    bytes: withoutFirstLines(output),
-    warnings: warningsFrom(warnings.filter(({ type }) => type !== 'CouldNotConvertTeXMath')),
+    bytes: removeLeadingNewlines(output),
+    warnings: summarizePandocWarnings(warnings.filter(({ type }) => type !== 'CouldNotConvertTeXMath')),
   };
 }
 
-const NEWLINE = 0x0a;
+const plainTextNewline = 0x0a;
 
 /** Pandoc leaves room for a title also where there is none. */
-function withoutFirstLines(text: Uint8Array): Uint8Array {
-  const start = text.findIndex((byte) => byte !== NEWLINE);
+function removeLeadingNewlines(text: Uint8Array): Uint8Array {
+  const start = text.findIndex((byte) => byte !== plainTextNewline);
   return start > 0 ? text.subarray(start) : text;
 }
 
 /** Pandoc leaves references out of Markdown where their division tells them from text. */
-function withoutDivisions(blocks: readonly Block[]): Block[] {
-  return changed(blocks, (block) => (isDivision(block) ? withoutDivisions(block.c[1]) : null));
+function unwrapDivisions(blocks: readonly PandocBlock[]): PandocBlock[] {
+  return replaceBlocks(blocks, (block) => (isDivision(block) ? unwrapDivisions(block.c[1]) : null));
 }

@@ -1,75 +1,75 @@
-import type { Layout, Paper } from '../document.ts';
-import type { Ast, Attr, Block, Inline } from '../sanitize/ast.ts';
+import type { DocumentLayout, PaperSize } from '../document.ts';
+import type { PandocAst, PandocAttr, PandocBlock, PandocInline } from '../sanitize/ast.ts';
 import { pageBreakClass } from '../sanitize/attributes.ts';
-import type { Part } from './archive.ts';
+import type { ArchivePart } from './archive.ts';
 
-export type { Ast, Attr, Block, Inline } from '../sanitize/ast.ts';
+export type { PandocAst, PandocAttr, PandocBlock, PandocInline } from '../sanitize/ast.ts';
 
-export type Heading = Extract<Block, { t: 'Header' }>;
-export type Division = Extract<Block, { t: 'Div' }>;
+export type HeadingBlock = Extract<PandocBlock, { t: 'Header' }>;
+export type DivisionBlock = Extract<PandocBlock, { t: 'Div' }>;
 
-export const noAttributes: Attr = ['', [], []];
+export const noAttributes: PandocAttr = ['', [], []];
 
 /** It was judged before: nothing of it is doubted here. */
-export function treeOf(ast: Uint8Array): Ast {
-  return JSON.parse(Buffer.from(ast).toString('utf8')) as Ast;
+export function parseTrustedAst(ast: Uint8Array): PandocAst {
+  return JSON.parse(Buffer.from(ast).toString('utf8')) as PandocAst;
 }
 
-export function bytesOf(tree: Ast): Uint8Array {
+export function serializeTree(tree: PandocAst): Uint8Array {
   return Buffer.from(JSON.stringify(tree));
 }
 
-export function isHeading(block: Block): block is Heading {
+export function isHeading(block: PandocBlock): block is HeadingBlock {
   return block.t === 'Header';
 }
 
-export function isDivision(block: Block): block is Division {
+export function isDivision(block: PandocBlock): block is DivisionBlock {
   return block.t === 'Div';
 }
 
-export function hasClass({ c: [[, classes]] }: Division, name: string): boolean {
+export function hasDivisionClass({ c: [[, classes]] }: DivisionBlock, name: string): boolean {
   return classes.includes(name);
 }
 
 /** Each block by what `change` makes of it, also those within divisions; null leaves it as it is. */
-export function changed(
-  blocks: readonly Block[],
-  change: (block: Block) => readonly Block[] | null,
-): Block[] {
+export function replaceBlocks(
+  blocks: readonly PandocBlock[],
+  change: (block: PandocBlock) => readonly PandocBlock[] | null,
+): PandocBlock[] {
   return blocks.flatMap((block) => {
     const found = change(block);
     if (found !== null) return found;
     if (!isDivision(block)) return [block];
-    return [{ t: 'Div', c: [block.c[0], changed(block.c[1], change)] }];
+    return [{ t: 'Div', c: [block.c[0], replaceBlocks(block.c[1], change)] }];
   });
 }
 
 /** The words of a node and of all below it, without its notes. */
-export function textOf(node: unknown): string {
-  if (Array.isArray(node)) return node.map(textOf).join('');
+export function toPlainText(node: unknown): string {
+  if (Array.isArray(node)) return node.map(toPlainText).join('');
   if (typeof node !== 'object' || node === null || !('t' in node)) return '';
   const { t, c } = node as { t: string; c?: unknown };
   if (t === 'Str') return String(c);
   if (t === 'Space' || t === 'SoftBreak' || t === 'LineBreak') return ' ';
   if (t === 'Code' || t === 'Math' || t === 'CodeBlock') return String((c as readonly unknown[])[1]);
-  return t === 'Note' ? '' : textOf(c);
+  return t === 'Note' ? '' : toPlainText(c);
 }
 
 /** Text that is to stand within a link can have no link or note of its own. */
-export function unlinked(inlines: readonly Inline[]): Inline[] {
-  return inlines.flatMap(withoutLinks);
+export function removeInlineLinks(inlines: readonly PandocInline[]): PandocInline[] {
+  return inlines.flatMap(removeLinksOfInline);
 }
 
-function withoutLinks(inline: Inline): Inline[] {
+function removeLinksOfInline(inline: PandocInline): PandocInline[] {
   switch (inline.t) {
     case 'Note':
       return [];
     case 'Link':
-      return unlinked(inline.c[1]);
+      return removeInlineLinks(inline.c[1]);
     case 'Span':
-      return [{ t: 'Span', c: [inline.c[0], unlinked(inline.c[1])] }];
+      return [{ t: 'Span', c: [inline.c[0], removeInlineLinks(inline.c[1])] }];
     case 'Quoted':
-      return [{ t: 'Quoted', c: [inline.c[0], unlinked(inline.c[1])] }];
+      return [{ t: 'Quoted', c: [inline.c[0], removeInlineLinks(inline.c[1])] }];
     case 'Emph':
     case 'Strong':
     case 'Underline':
@@ -77,43 +77,43 @@ function withoutLinks(inline: Inline): Inline[] {
     case 'Superscript':
     case 'Subscript':
     case 'SmallCaps':
-      return [{ t: inline.t, c: unlinked(inline.c) }];
+      return [{ t: inline.t, c: removeInlineLinks(inline.c) }];
     default:
       return [inline];
   }
 }
 
 /** A heading as a table of contents has it. */
-export interface Entry {
+export interface ContentsEntry {
   readonly level: number;
   readonly id: string;
   /** Such as `2.1`; null: none. */
   readonly number: string | null;
-  readonly inlines: Inline[];
+  readonly inlines: PandocInline[];
   readonly text: string;
 }
 
-const DEEPEST_ENTRY = 3;
+const deepestContentsLevel = 3;
 
-export function entriesOf(blocks: readonly Block[], numbered: boolean): Entry[] {
-  const next = counter();
-  const entries: Entry[] = [];
-  changed(blocks, (block) => {
+export function listContentsEntries(blocks: readonly PandocBlock[], numbered: boolean): ContentsEntry[] {
+  const next = createHeadingCounter();
+  const entries: ContentsEntry[] = [];
+  replaceBlocks(blocks, (block) => {
     if (!isHeading(block)) return null;
     const [level, [id], text] = block.c;
     const number = numbered ? next(block) : null;
-    const inlines = unlinked(text);
-    if (level <= DEEPEST_ENTRY && !isUnlisted(block))
-      entries.push({ level, id, number, inlines, text: textOf(inlines) });
+    const inlines = removeInlineLinks(text);
+    if (level <= deepestContentsLevel && !isUnlistedHeading(block))
+      entries.push({ level, id, number, inlines, text: toPlainText(inlines) });
     return [];
   });
   return entries;
 }
 
 /** For formats whose writer in Pandoc does not number. */
-export function withNumbers(blocks: readonly Block[]): Block[] {
-  const next = counter();
-  return changed(blocks, (block) => {
+export function numberHeadings(blocks: readonly PandocBlock[]): PandocBlock[] {
+  const next = createHeadingCounter();
+  return replaceBlocks(blocks, (block) => {
     if (!isHeading(block)) return null;
     const [level, attributes, text] = block.c;
     const number = next(block);
@@ -123,7 +123,7 @@ export function withNumbers(blocks: readonly Block[]): Block[] {
 }
 
 /** Counts as Pandoc does, so that contents and headings agree. */
-function counter(): (heading: Heading) => string | null {
+function createHeadingCounter(): (heading: HeadingBlock) => string | null {
   let counts: number[] = [];
   return ({ c: [level, [, classes]] }) => {
     if (classes.includes('unnumbered')) return null;
@@ -132,36 +132,45 @@ function counter(): (heading: Heading) => string | null {
   };
 }
 
-function isUnlisted({ c: [, [, classes]] }: Heading): boolean {
+function isUnlistedHeading({ c: [, [, classes]] }: HeadingBlock): boolean {
   return classes.includes('unlisted') && classes.includes('unnumbered');
 }
 
 /** How each writer of Pandoc is told to begin a new page. */
-const codes = {
+const pageBreakCodes = {
   docx: ['openxml', '<w:p><w:r><w:br w:type="page"/></w:r></w:p>'],
   odt: ['opendocument', '<text:p text:style-name="Page_20_break"/>'],
   latex: ['latex', '\\newpage'],
   typst: ['typst', '#pagebreak(weak: true)'],
 } as const;
 
-export function withPageBreaks(blocks: readonly Block[], format: keyof typeof codes): Block[] {
-  return changed(blocks, (block) =>
-    isDivision(block) && hasClass(block, pageBreakClass) ? [{ t: 'RawBlock', c: [...codes[format]] }] : null,
+export function writePageBreaks(
+  blocks: readonly PandocBlock[],
+  format: keyof typeof pageBreakCodes,
+): PandocBlock[] {
+  return replaceBlocks(blocks, (block) =>
+    isDivision(block) && hasDivisionClass(block, pageBreakClass)
+      ? [{ t: 'RawBlock', c: [...pageBreakCodes[format]] }]
+      : null,
   );
 }
 
-export function withoutPageBreaks(blocks: readonly Block[]): Block[] {
-  return changed(blocks, (block) => (isDivision(block) && hasClass(block, pageBreakClass) ? [] : null));
+export function removePageBreaks(blocks: readonly PandocBlock[]): PandocBlock[] {
+  return replaceBlocks(blocks, (block) =>
+    isDivision(block) && hasDivisionClass(block, pageBreakClass) ? [] : null,
+  );
 }
 
 /** Words that a format does not get from its own program: contents, figure, table. */
-export interface Words {
+export interface LayoutWords {
   readonly contents: string;
   readonly figure: string;
   readonly table: string;
 }
 
-const known: Readonly<Record<string, readonly [contents: string, figure: string, table: string]>> = {
+const layoutWordsByLanguage: Readonly<
+  Record<string, readonly [contents: string, figure: string, table: string]>
+> = {
   cs: ['Obsah', 'Obrázek', 'Tabulka'],
   da: ['Indhold', 'Figur', 'Tabel'],
   de: ['Inhalt', 'Abbildung', 'Tabelle'],
@@ -189,36 +198,37 @@ const known: Readonly<Record<string, readonly [contents: string, figure: string,
   zh: ['目录', '图', '表'],
 };
 
-const english = ['Contents', 'Figure', 'Table'] as const;
+const englishLayoutWords = ['Contents', 'Figure', 'Table'] as const;
 
 /** By the first part of a BCP 47 tag; English where the language is not known here. */
-export function wordsOf(language: string): Words {
-  const [contents, figure, table] = known[language.split('-')[0]?.toLowerCase() ?? ''] ?? english;
+export function getLayoutWords(language: string): LayoutWords {
+  const [contents, figure, table] =
+    layoutWordsByLanguage[language.split('-')[0]?.toLowerCase() ?? ''] ?? englishLayoutWords;
   return { contents, figure, table };
 }
 
 /** The abstract as text before all other, for writers that leave it out or do not make a paragraph of it. */
-export function abstractFirst({ meta, ...tree }: Ast, style: string | null): Ast {
+export function moveAbstractToText({ meta, ...tree }: PandocAst, style: string | null): PandocAst {
   const { abstract, ...others } = meta;
-  const blocks = abstract === undefined ? [] : blocksOf(abstract);
+  const blocks = abstract === undefined ? [] : toMetaBlocks(abstract);
   if (blocks.length === 0) return { ...tree, meta };
-  const styled: Block[] =
+  const styled: PandocBlock[] =
     style === null ? blocks : [{ t: 'Div', c: [['', [], [['custom-style', style]]], blocks] }];
   return { ...tree, meta: others, blocks: [...styled, ...tree.blocks] };
 }
 
-function blocksOf(value: Ast['meta'][string]): Block[] {
+function toMetaBlocks(value: PandocAst['meta'][string]): PandocBlock[] {
   if (value.t === 'MetaBlocks') return value.c;
   if (value.t === 'MetaInlines') return [{ t: 'Para', c: value.c }];
   return value.t === 'MetaString' ? [{ t: 'Para', c: [{ t: 'Str', c: value.c }] }] : [];
 }
 
 /** The parts, with the text of one of them changed. A part that is not there is left out. */
-export function edited(
-  parts: readonly Part[],
+export function editArchivePart(
+  parts: readonly ArchivePart[],
   name: string,
   change: (text: string) => string,
-): readonly Part[] {
+): readonly ArchivePart[] {
   return parts.map((part) => {
     if (part.name !== name) return part;
     return { name, bytes: Buffer.from(change(Buffer.from(part.bytes).toString('utf8'))) };
@@ -226,25 +236,29 @@ export function edited(
 }
 
 /** Text as it may stand in an element or an attribute of XML. */
-export function escaped(text: string): string {
+export function escapeXmlText(text: string): string {
   return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
-const sizes: Readonly<Record<Paper, readonly [widthMm: number, heightMm: number]>> = {
+const paperSizesMm: Readonly<Record<PaperSize, readonly [widthMm: number, heightMm: number]>> = {
   a4: [210, 297],
   letter: [215.9, 279.4],
 };
 
 /** The page of a layout, in millimetres. */
-export function pageOf({ paper, marginMm }: Layout): { width: number; height: number; margin: number } {
-  const [width, height] = sizes[paper];
+export function getPageSize({ paper, marginMm }: DocumentLayout): {
+  width: number;
+  height: number;
+  margin: number;
+} {
+  const [width, height] = paperSizesMm[paper];
   return { width, height, margin: marginMm };
 }
 
 /** The size of text that Pandoc's own documents are made for. */
-const USUAL_PT = 12;
+const officeDefaultPt = 12;
 
 /** By how much all sizes of text grow or shrink. */
-export function textScale({ fontSizePt }: Layout): number {
-  return fontSizePt / USUAL_PT;
+export function getTextScale({ fontSizePt }: DocumentLayout): number {
+  return fontSizePt / officeDefaultPt;
 }

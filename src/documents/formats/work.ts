@@ -1,36 +1,36 @@
-import type { Format, Picture, Prepared } from '../document.ts';
+import type { DocumentFormat, DocumentPicture, PreparedDocument } from '../document.ts';
 import type { Pandoc, PandocWarning } from '../pandoc/pandoc.ts';
-import { pictureKind, type PictureKind } from '../pictures.ts';
+import { detectPictureKind, type PictureKind } from '../pictures.ts';
 import type { Typst } from '../typst/typst.ts';
-import { drawingPackage, type Undrawn } from './drawing.ts';
+import { drawingPackage, type UndrawnReason } from './drawing.ts';
 
-export interface Engines {
+export interface DocumentEngines {
   readonly pandoc: Pandoc;
   readonly typst: Typst;
 }
 
 /** What it takes to write one format. */
-export interface Work {
-  readonly prepared: Prepared;
-  readonly engines: Engines;
+export interface FormatJob {
+  readonly prepared: PreparedDocument;
+  readonly engines: DocumentEngines;
   readonly signal: AbortSignal;
 }
 
-export interface Result {
+export interface FormatResult {
   readonly bytes: Uint8Array;
   readonly warnings: readonly string[];
 }
 
 /** The pictures as files that an engine may read. */
-export function filesOf(pictures: Prepared['pictures']): Record<string, Uint8Array> {
+export function toPictureFiles(pictures: PreparedDocument['pictures']): Record<string, Uint8Array> {
   return Object.fromEntries(pictures.map(({ name, bytes }) => [name, bytes]));
 }
 
-const MOST_WARNINGS = 20;
-const LONGEST = 300;
+const maxFormatWarnings = 20;
+const maxWarningLength = 300;
 
 /** Said better by ourselves, or of no use to somebody who cannot change it. */
-const unsaid = new Set([
+const ignoredPandocWarnings = new Set([
   'CouldNotConvertImage',
   'CouldNotLoadTranslations',
   'NoTranslation',
@@ -39,57 +39,66 @@ const unsaid = new Set([
   'Deprecated',
 ]);
 
-export function warningsFrom(warnings: readonly PandocWarning[]): string[] {
-  const said = warnings.filter(({ type }) => !unsaid.has(type)).map(wordsOf);
+export function summarizePandocWarnings(warnings: readonly PandocWarning[]): string[] {
+  const said = warnings.filter(({ type }) => !ignoredPandocWarnings.has(type)).map(describePandocWarning);
   const different = [...new Set(said)];
-  if (different.length <= MOST_WARNINGS) return different;
-  return [...different.slice(0, MOST_WARNINGS), `… and ${different.length - MOST_WARNINGS} more warnings.`];
+  if (different.length <= maxFormatWarnings) return different;
+  return [
+    ...different.slice(0, maxFormatWarnings),
+    `… and ${different.length - maxFormatWarnings} more warnings.`,
+  ];
 }
 
 /** What Pandoc says of maths goes on about its grammar. */
-function wordsOf({ type, message }: PandocWarning): string {
-  if (type !== 'CouldNotConvertTeXMath') return shortened(message);
+function describePandocWarning({ type, message }: PandocWarning): string {
+  if (type !== 'CouldNotConvertTeXMath') return shortenWarning(message);
   const formula = message
     .replace(/^Could not convert TeX math /, '')
     .replace(/, rendering as TeX[\s\S]*$/, '');
-  return `Maths that is not understood stands in the document as TeX: ${shortened(formula)}`;
+  return `Maths that is not understood stands in the document as TeX: ${shortenWarning(formula)}`;
 }
 
-function shortened(message: string): string {
+function shortenWarning(message: string): string {
   const line = message.replaceAll(/\s+/g, ' ').trim();
-  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
+  return line.length > maxWarningLength ? `${line.slice(0, maxWarningLength)}…` : line;
 }
 
-const emptyFrames = {
+const emptyFrameReasons = {
   docx: 'older versions of Word, Word on the web and LibreOffice show an empty frame',
   pptx: 'older versions of PowerPoint show an empty frame',
 } as const;
 
 /** Pictures that a format carries, and that programs which open it may not show. */
-const doubtful: Partial<Record<Format, { kinds: readonly PictureKind['extension'][]; why: string }>> = {
-  docx: { kinds: ['webp'], why: emptyFrames.docx },
-  pptx: { kinds: ['webp'], why: emptyFrames.pptx },
+const unsupportedPictures: Partial<
+  Record<DocumentFormat, { kinds: readonly PictureKind['extension'][]; why: string }>
+> = {
+  docx: { kinds: ['webp'], why: emptyFrameReasons.docx },
+  pptx: { kinds: ['webp'], why: emptyFrameReasons.pptx },
   epub: { kinds: ['webp'], why: 'many readers show nothing' },
   latex: { kinds: ['svg', 'gif', 'webp'], why: 'LaTeX cannot set it as it is' },
 };
 
-export function pictureWarnings(format: Format, pictures: readonly Picture[]): string[] {
-  const { kinds, why } = doubtful[format] ?? { kinds: [], why: '' };
+export function listPictureWarnings(format: DocumentFormat, pictures: readonly DocumentPicture[]): string[] {
+  const { kinds, why } = unsupportedPictures[format] ?? { kinds: [], why: '' };
   return pictures.flatMap(({ called, bytes }) => {
-    const kind = pictureKind(bytes)?.extension;
+    const kind = detectPictureKind(bytes)?.extension;
     if (kind === undefined || !kinds.includes(kind)) return [];
-    return [`${shortened(called)} is ${kind.toUpperCase()}: ${why}. Save it as PNG for this format.`];
+    return [`${shortenWarning(called)} is ${kind.toUpperCase()}: ${why}. Save it as PNG for this format.`];
   });
 }
 
-const undrawn: Readonly<Record<Undrawn, string>> = {
+const undrawnDescriptions: Readonly<Record<UndrawnReason, string>> = {
   'has text': 'is SVG and has text, so that no PNG was made of it',
   failed: 'is SVG, and no PNG could be made of it',
   'not installed': `is SVG, and without the package ${drawingPackage} no PNG is made of it`,
 };
 
 /** An SVG that stands alone in a format whose programs do not all show it. */
-export function undrawnWarning(format: 'docx' | 'pptx', { called }: Picture, why: Undrawn): string {
+export function describeUndrawnPicture(
+  format: 'docx' | 'pptx',
+  { called }: DocumentPicture,
+  why: UndrawnReason,
+): string {
   const otherwise = why === 'not installed' ? `, or run: npm install ${drawingPackage}` : '.';
-  return `${shortened(called)} ${undrawn[why]}: ${emptyFrames[format]}. Save it as PNG for this format${otherwise}`;
+  return `${shortenWarning(called)} ${undrawnDescriptions[why]}: ${emptyFrameReasons[format]}. Save it as PNG for this format${otherwise}`;
 }

@@ -4,11 +4,11 @@ import { after, it } from 'node:test';
 import { createLog } from '../../observability/log.ts';
 import { createThread } from '../../workers/workers.ts';
 import { webAssembly } from './instance.ts';
-import type { WorkerMethods, WorkerSettings } from './pandoc-worker.ts';
-import { createConverting, findPackage } from './wasm.ts';
+import type { PandocWorkerMethods, PandocWorkerSettings } from './pandoc-worker.ts';
+import { createPandocMethods, findPandocPackage } from './wasm.ts';
 
 const megabyte = 1024 ** 2;
-const { wasm, shim } = findPackage();
+const { wasm, shim } = findPandocPackage();
 const module = webAssembly.compile(await readFile(wasm));
 const threads = new AsyncDisposableStack();
 after(() => threads.disposeAsync());
@@ -17,10 +17,10 @@ after(() => threads.disposeAsync());
 function newConverting(options: { memoryBytes: number; epoch: number | null }) {
   const opened = { threads: 0 };
   const file = new URL('./pandoc-worker.ts', import.meta.url);
-  const converting = createConverting(async () => {
+  const converting = createPandocMethods(async () => {
     opened.threads++;
-    const data: WorkerSettings = { module: await module, shim, ...options };
-    return threads.use(createThread<WorkerMethods>(file, data, createLog('off')));
+    const data: PandocWorkerSettings = { module: await module, shim, ...options };
+    return threads.use(createThread<PandocWorkerMethods>(file, data, createLog('off')));
   });
   const convert = (to: string, input: string) =>
     converting.convert({ options: { from: 'markdown', to, metadata: { identifier: 'a' } }, input });

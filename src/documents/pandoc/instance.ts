@@ -1,10 +1,10 @@
-import { bytesOf, filesOf, outputFile } from './job.ts';
+import { toContentBytes, listJobFiles, pandocOutputFile } from './job.ts';
 import type { PandocJob } from './pandoc.ts';
 
 /** What this needs of @bjorn3/browser_wasi_shim, which imitates a system in memory. */
-export type Shim = typeof import('@bjorn3/browser_wasi_shim');
+export type WasiShim = typeof import('@bjorn3/browser_wasi_shim');
 
-export interface InstanceOptions {
+export interface PandocInstanceOptions {
   /** Most that its process may have. */
   readonly memoryBytes: number;
   /** Seconds since 1970 that every clock shows, null: those of the machine. */
@@ -12,20 +12,20 @@ export interface InstanceOptions {
 }
 
 /** One Pandoc in WebAssembly. It has a folder in memory, and no way to anything else. */
-export interface Instance {
-  convert(job: PandocJob): Converted;
+export interface PandocInstance {
+  convert(job: PandocJob): PandocConversion;
   /** What it has taken; it never gives anything back. */
   readonly memoryBytes: number;
 }
 
 /** `complaint` is what it says in place of an output. */
-export interface Converted {
+export interface PandocConversion {
   readonly output: Uint8Array;
   readonly complaint: string;
   readonly log: string;
 }
 
-interface Exports {
+interface PandocExports {
   readonly memory: WasmMemory;
   malloc(bytes: number): number;
   __wasm_call_ctors(): void;
@@ -34,85 +34,92 @@ interface Exports {
 }
 
 /** A large nursery saves a tenth of the time; what is too much becomes an error of Pandoc's. */
-const runtimeOptions = (memoryBytes: number): string[] => ['-A64m', '-n4m', `-M${heapBytes(memoryBytes)}`];
+const buildRuntimeOptions = (memoryBytes: number): string[] => [
+  '-A64m',
+  '-n4m',
+  `-M${toHeapBytes(memoryBytes)}`,
+];
 
 /** What a process takes with all the code of Pandoc in it, and no document. */
-const codeBytes = 400 * 1024 ** 2;
-const leastHeap = 100 * 1024 ** 2;
+const pandocCodeBytes = 400 * 1024 ** 2;
+const minPandocHeapBytes = 100 * 1024 ** 2;
 /** The machine of WebAssembly has 32 bits. */
-const mostHeap = 3 * 1024 ** 3;
+const maxPandocHeapBytes = 3 * 1024 ** 3;
 
-const heapBytes = (memoryBytes: number): number =>
-  Math.min(Math.max(memoryBytes - codeBytes, leastHeap), mostHeap);
+const toHeapBytes = (memoryBytes: number): number =>
+  Math.min(Math.max(memoryBytes - pandocCodeBytes, minPandocHeapBytes), maxPandocHeapBytes);
 
-export async function openInstance(
+export async function openPandocInstance(
   module: WasmModule,
-  shim: Shim,
-  { memoryBytes, epoch }: InstanceOptions,
-): Promise<Instance> {
-  const words = ['pandoc', '+RTS', ...runtimeOptions(memoryBytes), '-RTS'];
-  const files: Folder = new Map();
+  shim: WasiShim,
+  { memoryBytes, epoch }: PandocInstanceOptions,
+): Promise<PandocInstance> {
+  const words = ['pandoc', '+RTS', ...buildRuntimeOptions(memoryBytes), '-RTS'];
+  const files: WasiFolder = new Map();
   const said: string[] = [];
   const env = epoch === null ? [] : [`SOURCE_DATE_EPOCH=${epoch}`];
   const open = [
     new shim.OpenFile(new shim.File([])),
     shim.ConsoleStdout.lineBuffered(() => {}),
-    shim.ConsoleStdout.lineBuffered((line) => void (said.length < mostSaid && said.push(line))),
+    shim.ConsoleStdout.lineBuffered((line) => void (said.length < maxStderrLines && said.push(line))),
     new shim.PreopenDirectory('/', files),
   ];
   // It tells every step on stdout if it is not told otherwise.
   const wasi = new shim.WASI(words, env, open, { debug: false });
   const memory = (): WasmMemory => exports.memory;
-  const imports = { ...wasi.wasiImport, ...(epoch === null ? {} : stopped(epoch, memory)) };
+  const imports = { ...wasi.wasiImport, ...(epoch === null ? {} : createFixedClock(epoch, memory)) };
   const instance = await webAssembly.instantiate(module, { wasi_snapshot_preview1: imports });
-  const exports = instance.exports as unknown as Exports;
+  const exports = instance.exports as unknown as PandocExports;
   wasi.initialize(instance as Parameters<typeof wasi.initialize>[0]);
   exports.__wasm_call_ctors();
-  initialise(exports, words);
+  initializeHaskell(exports, words);
   return {
-    convert: (job) => convert({ exports, files, shim, said }, job),
+    convert: (job) => convertInInstance({ exports, files, shim, said }, job),
     get memoryBytes() {
       return exports.memory.buffer.byteLength;
     },
   };
 }
 
-type Folder = Map<string, InstanceType<Shim['File']> | InstanceType<Shim['Directory']>>;
+type WasiFolder = Map<string, InstanceType<WasiShim['File']> | InstanceType<WasiShim['Directory']>>;
 
-const mostSaid = 100;
+const maxStderrLines = 100;
 
-interface Inside {
-  readonly exports: Exports;
-  readonly files: Folder;
-  readonly shim: Shim;
+interface PandocInternals {
+  readonly exports: PandocExports;
+  readonly files: WasiFolder;
+  readonly shim: WasiShim;
   readonly said: string[];
 }
 
-function convert({ exports, files, shim, said }: Inside, job: PandocJob): Converted {
-  const empty = (): InstanceType<Shim['File']> => new shim.File([]);
+function convertInInstance(
+  { exports, files, shim, said }: PandocInternals,
+  job: PandocJob,
+): PandocConversion {
+  const empty = (): InstanceType<WasiShim['File']> => new shim.File([]);
   const [output, stdout, stderr, warnings] = [empty(), empty(), empty(), empty()];
   files.clear();
-  for (const [name, bytes] of filesOf(job)) files.set(name, new shim.File(bytes, { readonly: true }));
-  files.set('stdin', new shim.File(bytesOf(job.input), { readonly: true }));
-  const own = { stdout, stderr, warnings, [outputFile]: output };
+  for (const [name, bytes] of listJobFiles(job)) files.set(name, new shim.File(bytes, { readonly: true }));
+  files.set('stdin', new shim.File(toContentBytes(job.input), { readonly: true }));
+  const own = { stdout, stderr, warnings, [pandocOutputFile]: output };
   for (const [name, file] of Object.entries(own)) files.set(name, file);
-  const options = Buffer.from(JSON.stringify({ ...job.options, 'output-file': outputFile }));
+  const options = Buffer.from(JSON.stringify({ ...job.options, 'output-file': pandocOutputFile }));
   said.length = 0;
   try {
-    exports.convert(put(exports, options), options.length);
+    exports.convert(copyToWasmMemory(exports, options), options.length);
   } catch (error) {
     // The runtime of Haskell says why before it gives up.
     throw new Error(said.join('\n') || String(error), { cause: error });
   } finally {
     files.clear();
   }
-  return { output: output.data, complaint: textOf(stderr.data), log: textOf(warnings.data) };
+  return { output: output.data, complaint: decodeWasiText(stderr.data), log: decodeWasiText(warnings.data) };
 }
 
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
+const decodeWasiText = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 
 /** Copies bytes to where Pandoc sees them, with a zero behind them, as texts in C have. */
-function put({ memory, malloc }: Exports, bytes: Uint8Array): number {
+function copyToWasmMemory({ memory, malloc }: PandocExports, bytes: Uint8Array): number {
   const at = malloc(bytes.length + 1);
   const place = new Uint8Array(memory.buffer, at, bytes.length + 1);
   place.set(bytes);
@@ -121,21 +128,24 @@ function put({ memory, malloc }: Exports, bytes: Uint8Array): number {
 }
 
 /** Starts the runtime of Haskell, which takes pointers to its command line, as in C. */
-function initialise(exports: Exports, words: readonly string[]): void {
-  const texts = words.map((word) => put(exports, Buffer.from(word)));
-  const argv = put(exports, numbers(...texts, 0));
-  exports.hs_init_with_rtsopts(put(exports, numbers(words.length)), put(exports, numbers(argv)));
+function initializeHaskell(exports: PandocExports, words: readonly string[]): void {
+  const texts = words.map((word) => copyToWasmMemory(exports, Buffer.from(word)));
+  const argv = copyToWasmMemory(exports, encodeUint32s(...texts, 0));
+  exports.hs_init_with_rtsopts(
+    copyToWasmMemory(exports, encodeUint32s(words.length)),
+    copyToWasmMemory(exports, encodeUint32s(argv)),
+  );
 }
 
 /** As the machine of WebAssembly has them: 32 bits, lowest byte first. */
-function numbers(...values: number[]): Uint8Array {
+function encodeUint32s(...values: number[]): Uint8Array {
   const bytes = new DataView(new ArrayBuffer(values.length * 4));
   for (const [at, value] of values.entries()) bytes.setUint32(at * 4, value, true);
   return new Uint8Array(bytes.buffer);
 }
 
 /** A clock that stands still and chance that is none, so that equal input gives equal bytes. */
-function stopped(epoch: number, memory: () => WasmMemory) {
+function createFixedClock(epoch: number, memory: () => WasmMemory) {
   return {
     clock_time_get(_clock: number, _precision: bigint, at: number): number {
       new DataView(memory().buffer).setBigUint64(at, BigInt(epoch) * 1_000_000_000n, true);

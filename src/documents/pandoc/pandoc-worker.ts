@@ -1,39 +1,39 @@
 import { workerData } from 'node:worker_threads';
 import { answerCalls, outerLog } from '../../workers/inside.ts';
 import {
-  openInstance,
-  type Converted,
-  type InstanceOptions,
-  type Shim,
+  openPandocInstance,
+  type PandocConversion,
+  type PandocInstanceOptions,
+  type WasiShim,
   type WasmModule,
 } from './instance.ts';
-import { broke, lacksMemory } from './job.ts';
+import { pandocFailedError, pandocMemoryError } from './job.ts';
 import type { PandocJob } from './pandoc.ts';
 
 /** What the thread is given: the module was compiled by the process, for all its threads. */
-export interface WorkerSettings extends InstanceOptions {
+export interface PandocWorkerSettings extends PandocInstanceOptions {
   readonly module: WasmModule;
   /** Where the imitation of a system is, as a URL. */
   readonly shim: string;
 }
 
-const { module, shim, ...options } = workerData as WorkerSettings;
-const instance = await openInstance(module, (await import(shim)) as Shim, options);
-const log = outerLog();
+const { module, shim, ...options } = workerData as PandocWorkerSettings;
+const pandocInstance = await openPandocInstance(module, (await import(shim)) as WasiShim, options);
+const pandocWorkerLog = outerLog();
 
-const methods = {
-  async convert(job: PandocJob): Promise<Converted & { readonly memoryBytes: number }> {
+const pandocWorkerMethods = {
+  async convert(job: PandocJob): Promise<PandocConversion & { readonly memoryBytes: number }> {
     try {
-      return { ...instance.convert(job), memoryBytes: instance.memoryBytes };
+      return { ...pandocInstance.convert(job), memoryBytes: pandocInstance.memoryBytes };
     } catch (error) {
       if (/out of memory|heap (?:exhausted|overflow)/i.test(String(error)))
-        throw lacksMemory(options.memoryBytes);
-      log.warn('pandoc.failed', { error });
-      throw broke(error);
+        throw pandocMemoryError(options.memoryBytes);
+      pandocWorkerLog.warn('pandoc.failed', { error });
+      throw pandocFailedError(error);
     }
   },
 };
 
-export type WorkerMethods = typeof methods;
+export type PandocWorkerMethods = typeof pandocWorkerMethods;
 
-answerCalls(methods);
+answerCalls(pandocWorkerMethods);

@@ -1,5 +1,5 @@
-import { systemPandoc } from './system.ts';
-import { wasmPandoc, type WasmOptions } from './wasm.ts';
+import { openSystemPandoc } from './system.ts';
+import { openWasmPandoc, type WasmPandocOptions } from './wasm.ts';
 
 /**
  * One conversion. `options` are those of a defaults file of Pandoc: `from`, `to`, `standalone` and so on, but not where
@@ -35,11 +35,11 @@ export interface Pandoc extends AsyncDisposable {
   version(signal: AbortSignal): Promise<string>;
 }
 
-export interface PandocOptions extends WasmOptions {
+export interface PandocOptions extends WasmPandocOptions {
   /** A Pandoc of the machine, by its name on PATH or its path; null: the packaged one. */
   readonly command: string | null;
 }
 
 /** The list of all backends. Nothing is started before the first conversion. */
 export const openPandoc = ({ command, ...options }: PandocOptions): Pandoc =>
-  command === null ? wasmPandoc(options) : systemPandoc({ ...options, command });
+  command === null ? openWasmPandoc(options) : openSystemPandoc({ ...options, command });

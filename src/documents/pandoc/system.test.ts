@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { it } from 'node:test';
 import { createLog } from '../../observability/log.ts';
-import { confinement } from '../confinement.ts';
+import { findConfinement } from '../confinement.ts';
 import { pandocContract } from './pandoc.contract.ts';
 import { openPandoc } from './pandoc.ts';
-import { isAtLeast } from './system.ts';
+import { isVersionAtLeast } from './system.ts';
 
 const open = (memoryBytes: number, command = 'pandoc') =>
   openPandoc({ command, memoryBytes, processes: 2, idleSeconds: 60, epoch: null, log: createLog('off') });
@@ -13,14 +13,14 @@ const open = (memoryBytes: number, command = 'pandoc') =>
 const never = new AbortController().signal;
 const isHere = ['/usr/bin/pandoc', '/usr/local/bin/pandoc'].some((path) => existsSync(path));
 const version = isHere ? await open(1e9).version(never) : '0';
-const walls = await confinement({ readable: [] });
+const walls = await findConfinement({ readable: [] });
 
 if (isHere)
   pandocContract(
     `system, Pandoc ${version}`,
     { make: () => open(1_000_000_000), makeSmall: () => open(60_000_000) },
     {
-      ...(!isAtLeast(version, '3.1.2') && { typst: `Pandoc ${version} has no writer for Typst` }),
+      ...(!isVersionAtLeast(version, '3.1.2') && { typst: `Pandoc ${version} has no writer for Typst` }),
       ...(walls === null && { walls: 'bubblewrap does not work on this machine' }),
     },
   );
@@ -28,7 +28,7 @@ else it('pandoc contract: system', { skip: 'there is no Pandoc on this machine' 
 
 it(
   'an old Pandoc that is asked for Typst says which one can',
-  { skip: (!isHere || isAtLeast(version, '3.1.2')) && 'there is no old Pandoc here' },
+  { skip: (!isHere || isVersionAtLeast(version, '3.1.2')) && 'there is no old Pandoc here' },
   async () => {
     await using pandoc = open(1e9);
     await assert.rejects(pandoc.convert({ options: { from: 'markdown', to: 'typst' }, input: 'a' }, never), {
@@ -47,7 +47,9 @@ it('a Pandoc that is not there is told when it is needed', async () => {
 
 it('versions are compared by their numbers', () => {
   assert.deepEqual(
-    ['3.1.2', '3.1.11', '3.10', '4', '3.1', '3.1.1.9', '2.17.1.1'].map((one) => isAtLeast(one, '3.1.2')),
+    ['3.1.2', '3.1.11', '3.10', '4', '3.1', '3.1.1.9', '2.17.1.1'].map((one) =>
+      isVersionAtLeast(one, '3.1.2'),
+    ),
     [true, true, true, true, false, false, false],
   );
 });

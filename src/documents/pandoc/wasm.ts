@@ -9,14 +9,20 @@ import {
   type Thread,
   type CommandWrapper,
 } from '../../workers/workers.ts';
-import { confinement } from '../confinement.ts';
-import { createPool } from '../pool.ts';
-import type { InstanceOptions } from './instance.ts';
-import { broke, demandNames, lacksMemory, refused, warningsIn } from './job.ts';
-import type { WorkerMethods } from './pandoc-worker.ts';
+import { findConfinement } from '../confinement.ts';
+import { createProcessPool } from '../pool.ts';
+import type { PandocInstanceOptions } from './instance.ts';
+import {
+  pandocFailedError,
+  demandJobFileNames,
+  pandocMemoryError,
+  pandocRefusedError,
+  parsePandocLog,
+} from './job.ts';
+import type { PandocWorkerMethods } from './pandoc-worker.ts';
 import type { Pandoc, PandocJob, PandocResult } from './pandoc.ts';
 
-export interface WasmOptions {
+export interface WasmPandocOptions {
   /** Most processes, each of which does one conversion at a time. */
   readonly processes: number;
   /** Most that each may have. */
@@ -29,52 +35,52 @@ export interface WasmOptions {
 }
 
 /** Pandoc from its npm package, in processes that are started when they are needed. */
-export function wasmPandoc(options: WasmOptions): Pandoc {
+export function openWasmPandoc(options: WasmPandocOptions): Pandoc {
   const { processes, memoryBytes, idleSeconds } = options;
   let walls: CommandWrapper | null = null;
-  const open = (): Thread<PandocMethods> => openProcess(findPackage(), walls, options);
-  const pool = createPool({ most: processes, idleMs: idleSeconds * 1000, open });
+  const open = (): Thread<PandocMethods> => openPandocProcess(findPandocPackage(), walls, options);
+  const pool = createProcessPool({ most: processes, idleMs: idleSeconds * 1000, open });
 
   return {
     kind: 'wasm',
     async convert(job, signal) {
       signal.throwIfAborted();
-      demandNames(job);
-      walls = await confinement({ readable: readableFor(findPackage()) });
+      demandJobFileNames(job);
+      walls = await findConfinement({ readable: listReadablePaths(findPandocPackage()) });
       try {
         return await pool.use((process) => process.call('convert', job), signal);
       } catch (error) {
-        if (ranOutOfMemory(error)) throw lacksMemory(memoryBytes);
-        throw isWorkcrateError(error, 'internal') ? broke(error) : error;
+        if (ranOutOfMemory(error)) throw pandocMemoryError(memoryBytes);
+        throw isWorkcrateError(error, 'internal') ? pandocFailedError(error) : error;
       }
     },
-    version: async () => packagedVersion(findPackage()),
+    version: async () => readPackagedPandocVersion(findPandocPackage()),
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }
 
 /** The sources of this server, or what was built of them. */
-const sources = dirname(dirname(import.meta.dirname));
+const sourceRoot = dirname(dirname(import.meta.dirname));
 
-const readableFor = ({ folders }: PandocPackage): string[] => [
-  sources,
-  join(dirname(sources), 'package.json'),
+const listReadablePaths = ({ folders }: PandocPackage): string[] => [
+  sourceRoot,
+  join(dirname(sourceRoot), 'package.json'),
   ...folders,
 ];
 
-function openProcess(
+function openPandocProcess(
   found: PandocPackage,
   wrapper: CommandWrapper | null,
-  { memoryBytes, epoch, log }: WasmOptions,
+  { memoryBytes, epoch, log }: WasmPandocOptions,
 ): Thread<PandocMethods> {
   const file = new URL(`./pandoc-process${extname(import.meta.filename)}`, import.meta.url);
-  const data: ProcessSettings = { wasm: found.wasm, shim: found.shim, memoryBytes, epoch };
-  const nodeFlags = [...permissions(readableFor(found)), ...tuning];
+  const data: PandocProcessSettings = { wasm: found.wasm, shim: found.shim, memoryBytes, epoch };
+  const nodeFlags = [...buildPermissionFlags(listReadablePaths(found)), ...wasmTuningFlags];
   return createHelperProcess(file, data, log, { memoryBytes, nodeFlags, wrapper, env: {} });
 }
 
 /** Of Node itself, which hold where no other wall does: no network, no programs, no file but these. */
-const permissions = (readable: readonly string[]): string[] => [
+const buildPermissionFlags = (readable: readonly string[]): string[] => [
   '--permission',
   '--allow-worker',
   ...readable.map((path) => `--allow-fs-read=${path}`),
@@ -85,21 +91,21 @@ const permissions = (readable: readonly string[]): string[] => [
  * Haskell is compiled to a great many small functions: to inline them costs more than it gives, and it pays to optimise
  * them sooner. Together a fifteenth of the time.
  */
-const tuning = ['--no-wasm-inlining', '--wasm-tiering-budget=500000'];
+const wasmTuningFlags = ['--no-wasm-inlining', '--wasm-tiering-budget=500000'];
 
 /** What the process is given. */
-export interface ProcessSettings extends InstanceOptions {
+export interface PandocProcessSettings extends PandocInstanceOptions {
   readonly wasm: string;
   readonly shim: string;
 }
 
 /** After which a thread is replaced: its memory only ever grows, and nobody knows what a long life does to it. */
-const mostConversions = 200;
-const mostMemory = 256 * 1024 ** 2;
+const maxInstanceConversions = 200;
+const maxInstanceMemoryBytes = 256 * 1024 ** 2;
 
 /** What is done in the process that holds Pandoc: one conversion at a time, in a thread that is replaced now and then. */
-export function createConverting(open: () => Promise<Thread<WorkerMethods>>) {
-  let thread: Promise<Thread<WorkerMethods>> | null = null;
+export function createPandocMethods(open: () => Promise<Thread<PandocWorkerMethods>>) {
+  let thread: Promise<Thread<PandocWorkerMethods>> | null = null;
   let conversions = 0;
 
   function recycle(): void {
@@ -113,9 +119,9 @@ export function createConverting(open: () => Promise<Thread<WorkerMethods>>) {
       let isSpent = true;
       try {
         const { output, complaint, log, memoryBytes } = await (await thread).call('convert', job);
-        isSpent = ++conversions >= mostConversions || memoryBytes > mostMemory;
-        if (complaint !== '') throw refused(complaint);
-        return { output, warnings: warningsIn(log) };
+        isSpent = ++conversions >= maxInstanceConversions || memoryBytes > maxInstanceMemoryBytes;
+        if (complaint !== '') throw pandocRefusedError(complaint);
+        return { output, warnings: parsePandocLog(log) };
       } finally {
         if (isSpent) recycle();
       }
@@ -123,7 +129,7 @@ export function createConverting(open: () => Promise<Thread<WorkerMethods>>) {
   };
 }
 
-export type PandocMethods = ReturnType<typeof createConverting>;
+export type PandocMethods = ReturnType<typeof createPandocMethods>;
 
 /** Where the packages stand that hold Pandoc in WebAssembly, and what it needs to run. */
 export interface PandocPackage {
@@ -133,12 +139,12 @@ export interface PandocPackage {
   readonly folders: readonly string[];
 }
 
-const names = ['pandoc-wasm', '@bjorn3/browser_wasi_shim'] as const;
+const pandocPackageNames = ['pandoc-wasm', '@bjorn3/browser_wasi_shim'] as const;
 
 /** They are optional dependencies. `resolve` tells where a package begins. */
-export function findPackage(resolve: (name: string) => string = resolveHere): PandocPackage {
+export function findPandocPackage(resolve: (name: string) => string = resolveImport): PandocPackage {
   try {
-    const [pandoc, shim] = names.map(resolve) as [string, string];
+    const [pandoc, shim] = pandocPackageNames.map(resolve) as [string, string];
     return {
       wasm: fileURLToPath(new URL('./pandoc.wasm', pandoc)),
       shim,
@@ -146,14 +152,14 @@ export function findPackage(resolve: (name: string) => string = resolveHere): Pa
     };
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    const message = `Documents need packages that are not installed. Run: npm install ${names.join(' ')}`;
+    const message = `Documents need packages that are not installed. Run: npm install ${pandocPackageNames.join(' ')}`;
     throw new WorkcrateError('documents_unavailable', message, { cause });
   }
 }
 
-const resolveHere = (name: string): string => import.meta.resolve(name);
+const resolveImport = (name: string): string => import.meta.resolve(name);
 
 /** The version of Pandoc, which stands beside it. */
-async function packagedVersion({ wasm }: PandocPackage): Promise<string> {
+async function readPackagedPandocVersion({ wasm }: PandocPackage): Promise<string> {
   return (await readFile(new URL('../pandoc-version.txt', `file://${wasm}`), 'utf8')).trim();
 }

@@ -1,106 +1,119 @@
 import { WorkcrateError } from '../../errors.ts';
 
 /** What a node is called, what classes it has, and whatever else stands with it. */
-export type Attr = [id: string, classes: string[], pairs: [key: string, value: string][]];
-export type Target = [url: string, title: string];
-export interface Tag {
+export type PandocAttr = [id: string, classes: string[], pairs: [key: string, value: string][]];
+export type PandocTarget = [url: string, title: string];
+export interface PandocTag {
   t: string;
 }
 
-export interface Citation {
+export interface PandocCitation {
   citationId: string;
-  citationPrefix: Inline[];
-  citationSuffix: Inline[];
-  citationMode: Tag;
+  citationPrefix: PandocInline[];
+  citationSuffix: PandocInline[];
+  citationMode: PandocTag;
   citationNoteNum: number;
   citationHash: number;
 }
 
-type Wrapper = 'Emph' | 'Underline' | 'Strong' | 'Strikeout' | 'Superscript' | 'Subscript' | 'SmallCaps';
+type PandocWrapper =
+  | 'Emph'
+  | 'Underline'
+  | 'Strong'
+  | 'Strikeout'
+  | 'Superscript'
+  | 'Subscript'
+  | 'SmallCaps';
 
 /** Pandoc's JSON, as pandoc-types 1.23 has it. */
-export type Inline =
+export type PandocInline =
   | { t: 'Str'; c: string }
-  | { t: Wrapper; c: Inline[] }
-  | { t: 'Quoted'; c: [Tag, Inline[]] }
-  | { t: 'Cite'; c: [Citation[], Inline[]] }
-  | { t: 'Code'; c: [Attr, string] }
+  | { t: PandocWrapper; c: PandocInline[] }
+  | { t: 'Quoted'; c: [PandocTag, PandocInline[]] }
+  | { t: 'Cite'; c: [PandocCitation[], PandocInline[]] }
+  | { t: 'Code'; c: [PandocAttr, string] }
   | { t: 'Space' | 'SoftBreak' | 'LineBreak' }
-  | { t: 'Math'; c: [Tag, string] }
+  | { t: 'Math'; c: [PandocTag, string] }
   | { t: 'RawInline'; c: [format: string, text: string] }
-  | { t: 'Link' | 'Image'; c: [Attr, Inline[], Target] }
-  | { t: 'Note'; c: Block[] }
-  | { t: 'Span'; c: [Attr, Inline[]] };
+  | { t: 'Link' | 'Image'; c: [PandocAttr, PandocInline[], PandocTarget] }
+  | { t: 'Note'; c: PandocBlock[] }
+  | { t: 'Span'; c: [PandocAttr, PandocInline[]] };
 
-export type Block =
-  | { t: 'Plain' | 'Para'; c: Inline[] }
-  | { t: 'LineBlock'; c: Inline[][] }
-  | { t: 'CodeBlock'; c: [Attr, string] }
+export type PandocBlock =
+  | { t: 'Plain' | 'Para'; c: PandocInline[] }
+  | { t: 'LineBlock'; c: PandocInline[][] }
+  | { t: 'CodeBlock'; c: [PandocAttr, string] }
   | { t: 'RawBlock'; c: [format: string, text: string] }
-  | { t: 'BlockQuote'; c: Block[] }
-  | { t: 'OrderedList'; c: [[start: number, style: Tag, delimiter: Tag], Block[][]] }
-  | { t: 'BulletList'; c: Block[][] }
-  | { t: 'DefinitionList'; c: [Inline[], Block[][]][] }
-  | { t: 'Header'; c: [level: number, Attr, Inline[]] }
+  | { t: 'BlockQuote'; c: PandocBlock[] }
+  | { t: 'OrderedList'; c: [[start: number, style: PandocTag, delimiter: PandocTag], PandocBlock[][]] }
+  | { t: 'BulletList'; c: PandocBlock[][] }
+  | { t: 'DefinitionList'; c: [PandocInline[], PandocBlock[][]][] }
+  | { t: 'Header'; c: [level: number, PandocAttr, PandocInline[]] }
   | { t: 'HorizontalRule' | 'Null' }
-  | { t: 'Table'; c: [Attr, Caption, ColSpec[], RowGroup, TableBody[], RowGroup] }
-  | { t: 'Figure'; c: [Attr, Caption, Block[]] }
-  | { t: 'Div'; c: [Attr, Block[]] };
+  | {
+      t: 'Table';
+      c: [PandocAttr, PandocCaption, PandocColSpec[], PandocRowGroup, PandocTableBody[], PandocRowGroup];
+    }
+  | { t: 'Figure'; c: [PandocAttr, PandocCaption, PandocBlock[]] }
+  | { t: 'Div'; c: [PandocAttr, PandocBlock[]] };
 
-export type Caption = [short: Inline[] | null, long: Block[]];
-export type ColSpec = [alignment: Tag, width: { t: 'ColWidthDefault' } | { t: 'ColWidth'; c: number }];
-export type Cell = [Attr, alignment: Tag, rows: number, columns: number, Block[]];
-export type Row = [Attr, Cell[]];
-export type RowGroup = [Attr, Row[]];
-export type TableBody = [Attr, headColumns: number, head: Row[], body: Row[]];
+export type PandocCaption = [short: PandocInline[] | null, long: PandocBlock[]];
+export type PandocColSpec = [
+  alignment: PandocTag,
+  width: { t: 'ColWidthDefault' } | { t: 'ColWidth'; c: number },
+];
+export type PandocCell = [PandocAttr, alignment: PandocTag, rows: number, columns: number, PandocBlock[]];
+export type PandocRow = [PandocAttr, PandocCell[]];
+export type PandocRowGroup = [PandocAttr, PandocRow[]];
+export type PandocTableBody = [PandocAttr, headColumns: number, head: PandocRow[], body: PandocRow[]];
 
-export type MetaValue =
-  | { t: 'MetaMap'; c: Meta }
-  | { t: 'MetaList'; c: MetaValue[] }
+export type PandocMetaValue =
+  | { t: 'MetaMap'; c: PandocMeta }
+  | { t: 'MetaList'; c: PandocMetaValue[] }
   | { t: 'MetaBool'; c: boolean }
   | { t: 'MetaString'; c: string }
-  | { t: 'MetaInlines'; c: Inline[] }
-  | { t: 'MetaBlocks'; c: Block[] };
+  | { t: 'MetaInlines'; c: PandocInline[] }
+  | { t: 'MetaBlocks'; c: PandocBlock[] };
 
-export type Meta = Record<string, MetaValue>;
+export type PandocMeta = Record<string, PandocMetaValue>;
 
-export interface Ast {
+export interface PandocAst {
   'pandoc-api-version': number[];
-  meta: Meta;
-  blocks: Block[];
+  meta: PandocMeta;
+  blocks: PandocBlock[];
 }
 
-const mostBytes = 256 * 1024 * 1024;
+const maxAstBytes = 256 * 1024 * 1024;
 
 /**
  * Pandoc's JSON as a tree whose every node is one that is known, and of which there are not too many. What else stands
  * in it is left out.
  */
-export function parseAst(bytes: Uint8Array): Ast {
-  if (bytes.byteLength > mostBytes)
+export function parseAst(bytes: Uint8Array): PandocAst {
+  if (bytes.byteLength > maxAstBytes)
     throw new WorkcrateError('document_invalid', 'The document is too large: split it.');
-  return rewrite(parsed(bytes), {});
+  return rewriteAst(parseAstJson(bytes), {});
 }
 
-export function writeAst(ast: Ast): Uint8Array {
+export function serializeAst(ast: PandocAst): Uint8Array {
   return Buffer.from(JSON.stringify(ast));
 }
 
 /** No XML can hold these, and most formats are XML. Entities, YAML and bibliographies can spell them. */
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
-const unwritable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
-const spelt = /\\u00[01]|\\[bf]|[\ufffe\uffff]/i;
+const unwritableCharacters = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
+const unwritableEscapes = /\\u00[01]|\\[bf]|[\ufffe\uffff]/i;
 
-function withoutUnwritable(json: string): Ast {
-  if (!spelt.test(json)) return JSON.parse(json) as Ast;
+function parseWithoutUnwritable(json: string): PandocAst {
+  if (!unwritableEscapes.test(json)) return JSON.parse(json) as PandocAst;
   return JSON.parse(json, (_, value: unknown) =>
-    typeof value === 'string' ? value.replaceAll(unwritable, '\ufffd') : value,
-  ) as Ast;
+    typeof value === 'string' ? value.replaceAll(unwritableCharacters, '\ufffd') : value,
+  ) as PandocAst;
 }
 
-function parsed(bytes: Uint8Array): Ast {
+function parseAstJson(bytes: Uint8Array): PandocAst {
   try {
-    return withoutUnwritable(new TextDecoder().decode(bytes));
+    return parseWithoutUnwritable(new TextDecoder().decode(bytes));
   } catch (cause) {
     throw new WorkcrateError('document_failed', 'Pandoc answered with something that is not JSON.', {
       cause,
@@ -109,124 +122,143 @@ function parsed(bytes: Uint8Array): Ast {
 }
 
 /** What is done on a way through a tree, and what was met so far. */
-export interface Walk {
-  attr(attr: Attr, of: string): Attr;
+export interface AstWalk {
+  attr(attr: PandocAttr, of: string): PandocAttr;
   /** These two are given lists whose insides have been through already. */
-  inlines(list: Inline[]): Inline[];
-  blocks(list: Block[]): Block[];
+  inlines(list: PandocInline[]): PandocInline[];
+  blocks(list: PandocBlock[]): PandocBlock[];
   nodes: number;
   cells: number;
   depth: number;
 }
 
 /** Checks a part of a tree, and gives a copy of it that has been through the walk. `of` is whose part it is. */
-export type Shape = (value: unknown, walk: Walk, of: string) => unknown;
+export type AstShape = (value: unknown, walk: AstWalk, of: string) => unknown;
 
-const mostNodes = 2_000_000;
-export const mostCells = 200_000;
+const maxAstNodes = 2_000_000;
+export const maxTableCells = 200_000;
 /** Of nodes within nodes. */
-export const mostDepth = 100;
-const mostSpan = 10_000;
-const mostNumber = 1_000_000_000;
+export const maxAstDepth = 100;
+const maxCellSpan = 10_000;
+const maxAstNumber = 1_000_000_000;
 
-const text: Shape = (value) => demand(typeof value === 'string', value);
-const flag: Shape = (value) => demand(typeof value === 'boolean', value);
-const nothing: Shape = () => undefined;
-const fraction: Shape = (value) => demand(typeof value === 'number' && value >= 0 && value <= 100, value);
+const checkText: AstShape = (value) => demandKnown(typeof value === 'string', value);
+const checkFlag: AstShape = (value) => demandKnown(typeof value === 'boolean', value);
+const checkNothing: AstShape = () => undefined;
+const checkFraction: AstShape = (value) =>
+  demandKnown(typeof value === 'number' && value >= 0 && value <= 100, value);
 
-const whole =
-  (from: number, to: number): Shape =>
+const integerShape =
+  (from: number, to: number): AstShape =>
   (value) =>
-    demand(Number.isInteger(value) && Number(value) >= from && Number(value) <= to, value);
+    demandKnown(Number.isInteger(value) && Number(value) >= from && Number(value) <= to, value);
 
-const tag =
-  (...names: string[]): Shape =>
+const tagShape =
+  (...names: string[]): AstShape =>
   (value) => {
-    const { t } = fieldsOf(value);
-    demand(names.includes(t as string), value);
+    const { t } = demandFields(value);
+    demandKnown(names.includes(t as string), value);
     return { t };
   };
 
-const list =
-  (shape: Shape): Shape =>
+const listShape =
+  (shape: AstShape): AstShape =>
   (value, walk, of) =>
-    arrayOf(value).map((each) => shape(each, walk, of));
+    demandArray(value).map((each) => shape(each, walk, of));
 
-const tuple =
-  (...shapes: Shape[]): Shape =>
+const tupleShape =
+  (...shapes: AstShape[]): AstShape =>
   (value, walk, of) => {
-    const parts = arrayOf(value);
-    demand(parts.length === shapes.length, value);
+    const parts = demandArray(value);
+    demandKnown(parts.length === shapes.length, value);
     return shapes.map((shape, at) => shape(parts[at], walk, of));
   };
 
-const rawAttr = tuple(text, list(text), list(tuple(text, text)));
-const attr: Shape = (value, walk, of) => walk.attr(rawAttr(value, walk, of) as Attr, of);
+const rawAttrShape = tupleShape(checkText, listShape(checkText), listShape(tupleShape(checkText, checkText)));
+const checkAttr: AstShape = (value, walk, of) => walk.attr(rawAttrShape(value, walk, of) as PandocAttr, of);
 
-const inlines: Shape = (value, walk) =>
-  walk.inlines(arrayOf(value).map((each) => node(each, inlineShapes, walk)) as Inline[]);
-const blocks: Shape = (value, walk) =>
-  walk.blocks(arrayOf(value).map((each) => node(each, blockShapes, walk)) as Block[]);
+const checkInlines: AstShape = (value, walk) =>
+  walk.inlines(demandArray(value).map((each) => checkAstNode(each, inlineShapes, walk)) as PandocInline[]);
+const checkBlocks: AstShape = (value, walk) =>
+  walk.blocks(demandArray(value).map((each) => checkAstNode(each, blockShapes, walk)) as PandocBlock[]);
 
-const citation: Shape = (value, walk, of) => {
-  const fields = fieldsOf(value);
+const checkCitation: AstShape = (value, walk, of) => {
+  const fields = demandFields(value);
   return {
-    citationId: text(fields['citationId'], walk, of),
-    citationPrefix: inlines(fields['citationPrefix'], walk, of),
-    citationSuffix: inlines(fields['citationSuffix'], walk, of),
-    citationMode: tag('AuthorInText', 'SuppressAuthor', 'NormalCitation')(fields['citationMode'], walk, of),
-    citationNoteNum: whole(-mostNumber, mostNumber)(fields['citationNoteNum'], walk, of),
-    citationHash: whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)(fields['citationHash'], walk, of),
+    citationId: checkText(fields['citationId'], walk, of),
+    citationPrefix: checkInlines(fields['citationPrefix'], walk, of),
+    citationSuffix: checkInlines(fields['citationSuffix'], walk, of),
+    citationMode: tagShape('AuthorInText', 'SuppressAuthor', 'NormalCitation')(
+      fields['citationMode'],
+      walk,
+      of,
+    ),
+    citationNoteNum: integerShape(-maxAstNumber, maxAstNumber)(fields['citationNoteNum'], walk, of),
+    citationHash: integerShape(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)(
+      fields['citationHash'],
+      walk,
+      of,
+    ),
   };
 };
 
-const raw = tuple(text, text);
-const target = tuple(text, text);
-const code = tuple(attr, text);
+const rawShape = tupleShape(checkText, checkText);
+const targetShape = tupleShape(checkText, checkText);
+const codeShape = tupleShape(checkAttr, checkText);
 
-const inlineShapes = new Map<unknown, Shape>([
-  ['Str', text],
+const inlineShapes = new Map<unknown, AstShape>([
+  ['Str', checkText],
   ...['Emph', 'Underline', 'Strong', 'Strikeout', 'Superscript', 'Subscript', 'SmallCaps'].map(
-    (name): [string, Shape] => [name, inlines],
+    (name): [string, AstShape] => [name, checkInlines],
   ),
-  ['Quoted', tuple(tag('SingleQuote', 'DoubleQuote'), inlines)],
-  ['Cite', tuple(list(citation), inlines)],
-  ['Code', code],
-  ['Space', nothing],
-  ['SoftBreak', nothing],
-  ['LineBreak', nothing],
-  ['Math', tuple(tag('DisplayMath', 'InlineMath'), text)],
-  ['RawInline', raw],
-  ['Link', tuple(attr, inlines, target)],
-  ['Image', tuple(attr, inlines, target)],
-  ['Note', blocks],
-  ['Span', tuple(attr, inlines)],
+  ['Quoted', tupleShape(tagShape('SingleQuote', 'DoubleQuote'), checkInlines)],
+  ['Cite', tupleShape(listShape(checkCitation), checkInlines)],
+  ['Code', codeShape],
+  ['Space', checkNothing],
+  ['SoftBreak', checkNothing],
+  ['LineBreak', checkNothing],
+  ['Math', tupleShape(tagShape('DisplayMath', 'InlineMath'), checkText)],
+  ['RawInline', rawShape],
+  ['Link', tupleShape(checkAttr, checkInlines, targetShape)],
+  ['Image', tupleShape(checkAttr, checkInlines, targetShape)],
+  ['Note', checkBlocks],
+  ['Span', tupleShape(checkAttr, checkInlines)],
 ]);
 
-const alignment = tag('AlignLeft', 'AlignRight', 'AlignCenter', 'AlignDefault');
-const caption = tuple((value, walk, of) => (value === null ? null : inlines(value, walk, of)), blocks);
+const alignmentShape = tagShape('AlignLeft', 'AlignRight', 'AlignCenter', 'AlignDefault');
+const captionShape = tupleShape(
+  (value, walk, of) => (value === null ? null : checkInlines(value, walk, of)),
+  checkBlocks,
+);
 
-const columnWidth: Shape = (value, walk, of) => {
-  const { t, c } = fieldsOf(value);
-  if (t === 'ColWidth') return { t, c: fraction(c, walk, of) };
-  return tag('ColWidthDefault')(value, walk, of);
+const checkColumnWidth: AstShape = (value, walk, of) => {
+  const { t, c } = demandFields(value);
+  if (t === 'ColWidth') return { t, c: checkFraction(c, walk, of) };
+  return tagShape('ColWidthDefault')(value, walk, of);
 };
 
-const plainCell = tuple(attr, alignment, whole(1, mostSpan), whole(1, mostSpan), blocks);
-const cell: Shape = (value, walk) => {
+const plainCellShape = tupleShape(
+  checkAttr,
+  alignmentShape,
+  integerShape(1, maxCellSpan),
+  integerShape(1, maxCellSpan),
+  checkBlocks,
+);
+const checkCell: AstShape = (value, walk) => {
   walk.cells++;
-  if (walk.cells > mostCells)
-    throw invalid(
-      `The tables of the document have more than ${mostCells} cells in all. Give so much data as a file.`,
+  if (walk.cells > maxTableCells)
+    throw invalidAstError(
+      `The tables of the document have more than ${maxTableCells} cells in all. Give so much data as a file.`,
     );
-  return plainCell(value, walk, 'Cell');
+  return plainCellShape(value, walk, 'Cell');
 };
 
-const rows = list((value, walk) => tuple(attr, list(cell))(value, walk, 'Row'));
-const rowGroup: Shape = (value, walk) => tuple(attr, rows)(value, walk, 'Rows');
-const tableBody: Shape = (value, walk) => tuple(attr, whole(0, mostSpan), rows, rows)(value, walk, 'Rows');
+const rowsShape = listShape((value, walk) => tupleShape(checkAttr, listShape(checkCell))(value, walk, 'Row'));
+const checkRowGroup: AstShape = (value, walk) => tupleShape(checkAttr, rowsShape)(value, walk, 'Rows');
+const checkTableBody: AstShape = (value, walk) =>
+  tupleShape(checkAttr, integerShape(0, maxCellSpan), rowsShape, rowsShape)(value, walk, 'Rows');
 
-const numberStyle = tag(
+const numberStyleShape = tagShape(
   'DefaultStyle',
   'Example',
   'Decimal',
@@ -235,108 +267,131 @@ const numberStyle = tag(
   'LowerAlpha',
   'UpperAlpha',
 );
-const delimiter = tag('DefaultDelim', 'Period', 'OneParen', 'TwoParens');
-const numbering = tuple(whole(-mostNumber, mostNumber), numberStyle, delimiter);
+const delimiterShape = tagShape('DefaultDelim', 'Period', 'OneParen', 'TwoParens');
+const numberingShape = tupleShape(
+  integerShape(-maxAstNumber, maxAstNumber),
+  numberStyleShape,
+  delimiterShape,
+);
 
-const blockShapes = new Map<unknown, Shape>([
-  ['Plain', inlines],
-  ['Para', inlines],
-  ['LineBlock', list(inlines)],
-  ['CodeBlock', code],
-  ['RawBlock', raw],
-  ['BlockQuote', blocks],
-  ['OrderedList', tuple(numbering, list(blocks))],
-  ['BulletList', list(blocks)],
-  ['DefinitionList', list(tuple(inlines, list(blocks)))],
-  ['Header', tuple(whole(1, 100), attr, inlines)],
-  ['HorizontalRule', nothing],
-  ['Null', nothing],
-  ['Table', tuple(attr, caption, list(tuple(alignment, columnWidth)), rowGroup, list(tableBody), rowGroup)],
-  ['Figure', tuple(attr, caption, blocks)],
-  ['Div', tuple(attr, blocks)],
+const blockShapes = new Map<unknown, AstShape>([
+  ['Plain', checkInlines],
+  ['Para', checkInlines],
+  ['LineBlock', listShape(checkInlines)],
+  ['CodeBlock', codeShape],
+  ['RawBlock', rawShape],
+  ['BlockQuote', checkBlocks],
+  ['OrderedList', tupleShape(numberingShape, listShape(checkBlocks))],
+  ['BulletList', listShape(checkBlocks)],
+  ['DefinitionList', listShape(tupleShape(checkInlines, listShape(checkBlocks)))],
+  ['Header', tupleShape(integerShape(1, 100), checkAttr, checkInlines)],
+  ['HorizontalRule', checkNothing],
+  ['Null', checkNothing],
+  [
+    'Table',
+    tupleShape(
+      checkAttr,
+      captionShape,
+      listShape(tupleShape(alignmentShape, checkColumnWidth)),
+      checkRowGroup,
+      listShape(checkTableBody),
+      checkRowGroup,
+    ),
+  ],
+  ['Figure', tupleShape(checkAttr, captionShape, checkBlocks)],
+  ['Div', tupleShape(checkAttr, checkBlocks)],
 ]);
 
-const metaValue: Shape = (value, walk) => node(value, metaShapes, walk);
-const metaMap: Shape = (value, walk, of) =>
-  Object.fromEntries(Object.entries(fieldsOf(value)).map(([key, each]) => [key, metaValue(each, walk, of)]));
+const checkMetaValue: AstShape = (value, walk) => checkAstNode(value, metaShapes, walk);
+const checkMetaMap: AstShape = (value, walk, of) =>
+  Object.fromEntries(
+    Object.entries(demandFields(value)).map(([key, each]) => [key, checkMetaValue(each, walk, of)]),
+  );
 
-const metaShapes = new Map<unknown, Shape>([
-  ['MetaMap', metaMap],
-  ['MetaList', list(metaValue)],
-  ['MetaBool', flag],
-  ['MetaString', text],
-  ['MetaInlines', inlines],
-  ['MetaBlocks', blocks],
+const metaShapes = new Map<unknown, AstShape>([
+  ['MetaMap', checkMetaMap],
+  ['MetaList', listShape(checkMetaValue)],
+  ['MetaBool', checkFlag],
+  ['MetaString', checkText],
+  ['MetaInlines', checkInlines],
+  ['MetaBlocks', checkBlocks],
 ]);
 
-const apiVersion: Shape = (value, walk, of) => {
-  const version = list(whole(0, 1000))(value, walk, of) as number[];
+const checkApiVersion: AstShape = (value, walk, of) => {
+  const version = listShape(integerShape(0, 1000))(value, walk, of) as number[];
   // 1.22 is what Pandoc 2.17 has, without figures.
-  demand(version[0] === 1 && (version[1] === 22 || version[1] === 23), value);
+  demandKnown(version[0] === 1 && (version[1] === 22 || version[1] === 23), value);
   return version.slice(0, 4);
 };
 
-function node(value: unknown, shapes: ReadonlyMap<unknown, Shape>, walk: Walk): { t: unknown; c?: unknown } {
-  const { t, c } = fieldsOf(value);
+function checkAstNode(
+  value: unknown,
+  shapes: ReadonlyMap<unknown, AstShape>,
+  walk: AstWalk,
+): { t: unknown; c?: unknown } {
+  const { t, c } = demandFields(value);
   const shape = shapes.get(t);
-  if (shape === undefined) throw unknown(value);
-  if (walk.nodes++ >= mostNodes) throw invalid('The document has too many words and marks: split it.');
-  if (walk.depth >= mostDepth)
-    throw invalid(`The document nests lists, quotes or emphasis more than ${mostDepth} deep: flatten it.`);
+  if (shape === undefined) throw unknownNodeError(value);
+  if (walk.nodes++ >= maxAstNodes)
+    throw invalidAstError('The document has too many words and marks: split it.');
+  if (walk.depth >= maxAstDepth)
+    throw invalidAstError(
+      `The document nests lists, quotes or emphasis more than ${maxAstDepth} deep: flatten it.`,
+    );
   walk.depth++;
   const inside = shape(c, walk, t as string);
   walk.depth--;
   return inside === undefined ? { t } : { t, c: inside };
 }
 
-function fieldsOf(value: unknown): Record<string, unknown> {
-  demand(typeof value === 'object' && value !== null && !Array.isArray(value), value);
+function demandFields(value: unknown): Record<string, unknown> {
+  demandKnown(typeof value === 'object' && value !== null && !Array.isArray(value), value);
   return value as Record<string, unknown>;
 }
 
-function arrayOf(value: unknown): unknown[] {
-  demand(Array.isArray(value), value);
+function demandArray(value: unknown): unknown[] {
+  demandKnown(Array.isArray(value), value);
   return value as unknown[];
 }
 
-function demand(holds: boolean, value: unknown): unknown {
-  if (!holds) throw unknown(value);
+function demandKnown(holds: boolean, value: unknown): unknown {
+  if (!holds) throw unknownNodeError(value);
   return value;
 }
 
 /** Of what is unknown only the name is told, since the rest can be of any length. */
-function unknown(value: unknown): WorkcrateError {
+function unknownNodeError(value: unknown): WorkcrateError {
   const name = typeof value === 'object' && value !== null && 't' in value ? value.t : typeof value;
   const shown = JSON.stringify(typeof name === 'string' ? name.slice(0, 40) : typeof name);
-  return invalid(`The document as Pandoc gives it has a part that is not known here: ${shown}.`);
+  return invalidAstError(`The document as Pandoc gives it has a part that is not known here: ${shown}.`);
 }
 
-const invalid = (message: string): WorkcrateError => new WorkcrateError('document_invalid', message);
+const invalidAstError = (message: string): WorkcrateError => new WorkcrateError('document_invalid', message);
 
 /** What becomes of the parts of a tree; what is not named stays. Lists are given from the inside outwards. */
-export type Rewriter = Partial<Pick<Walk, 'attr' | 'inlines' | 'blocks'>>;
+export type AstRewriter = Partial<Pick<AstWalk, 'attr' | 'inlines' | 'blocks'>>;
 
-const unchanged: Pick<Walk, 'attr' | 'inlines' | 'blocks'> = {
+const identityRewriter: Pick<AstWalk, 'attr' | 'inlines' | 'blocks'> = {
   attr: (attr) => attr,
   inlines: (list) => list,
   blocks: (list) => list,
 };
 
 /** A new tree. The depth of the recursion is bounded, as is the count of nodes. */
-export function rewrite(ast: Ast, by: Rewriter): Ast {
-  const walk: Walk = { ...unchanged, ...by, nodes: 0, cells: 0, depth: 0 };
+export function rewriteAst(ast: PandocAst, by: AstRewriter): PandocAst {
+  const walk: AstWalk = { ...identityRewriter, ...by, nodes: 0, cells: 0, depth: 0 };
   return {
-    'pandoc-api-version': apiVersion(ast?.['pandoc-api-version'], walk, 'Pandoc') as number[],
-    meta: metaMap(ast.meta, walk, 'Meta') as Ast['meta'],
-    blocks: blocks(ast.blocks, walk, 'Pandoc') as Ast['blocks'],
+    'pandoc-api-version': checkApiVersion(ast?.['pandoc-api-version'], walk, 'Pandoc') as number[],
+    meta: checkMetaMap(ast.meta, walk, 'Meta') as PandocAst['meta'],
+    blocks: checkBlocks(ast.blocks, walk, 'Pandoc') as PandocAst['blocks'],
   };
 }
 
 /** Every block and inline of a tree, from the inside outwards. */
-export function visit(ast: Ast, see: (node: Block | Inline) => void): void {
-  const each = <T extends Block | Inline>(list: T[]): T[] => {
+export function visitAst(ast: PandocAst, see: (node: PandocBlock | PandocInline) => void): void {
+  const each = <T extends PandocBlock | PandocInline>(list: T[]): T[] => {
     list.forEach(see);
     return list;
   };
-  rewrite(ast, { inlines: each, blocks: each });
+  rewriteAst(ast, { inlines: each, blocks: each });
 }

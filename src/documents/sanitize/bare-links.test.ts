@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Ast, Inline } from './ast.ts';
-import { withBareLinks } from './links.ts';
+import type { PandocAst, PandocInline } from './ast.ts';
+import { linkBareUrls } from './links.ts';
 
-const linked = (inlines: Inline[]): Inline[] => {
-  const ast: Ast = { 'pandoc-api-version': [1, 23, 1], meta: {}, blocks: [{ t: 'Para', c: inlines }] };
-  const [block] = withBareLinks(ast).blocks;
+const linked = (inlines: PandocInline[]): PandocInline[] => {
+  const ast: PandocAst = { 'pandoc-api-version': [1, 23, 1], meta: {}, blocks: [{ t: 'Para', c: inlines }] };
+  const [block] = linkBareUrls(ast).blocks;
   return block!.t === 'Para' ? block.c : [];
 };
-const word = (c: string): Inline => ({ t: 'Str', c });
-const link = (text: Inline[], url: string): Inline => ({ t: 'Link', c: [['', [], []], text, [url, '']] });
+const word = (c: string): PandocInline => ({ t: 'Str', c });
+const link = (text: PandocInline[], url: string): PandocInline => ({
+  t: 'Link',
+  c: [['', [], []], text, [url, '']],
+});
 
 test('an address becomes a link, without the signs around it', () => {
   const url = 'https://example.org/a_b?c=(d)';

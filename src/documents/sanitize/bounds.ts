@@ -1,17 +1,17 @@
 import { WorkcrateError } from '../../errors.ts';
-import { demandNoAliases } from './front-matter.ts';
+import { demandNoYamlAliases } from './front-matter.ts';
 
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
-const control = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
+const controlCharacter = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 
 /** Pandoc takes a minute over as many cells of tables, which no document has. */
-const mostBars = 300_000;
+const maxTableBars = 300_000;
 
 /**
  * Refuses a text that Pandoc would take exponential time over, or that no document can hold. It is itself read in
  * linear time. What only takes long is left to the deadline.
  */
-export function demandBounded(text: string, most: number): void {
+export function demandBoundedText(text: string, most: number): void {
   const bytes = Buffer.byteLength(text);
   if (bytes > most)
     throw new WorkcrateError(
@@ -19,30 +19,30 @@ export function demandBounded(text: string, most: number): void {
       `The text has ${bytes} bytes, and may have ${most} at most: split it, or give large data as files.`,
       { details: { bytes, most } },
     );
-  demandCharacters(text);
-  demandFewBars(text);
+  demandValidCharacters(text);
+  demandFewTableBars(text);
   const lines = text.split(/\r\n|\n|\r/);
-  demandNoAliases(lines);
-  for (const paragraph of paragraphsOf(lines)) demandFewMarks(paragraph);
+  demandNoYamlAliases(lines);
+  for (const paragraph of splitIntoParagraphs(lines)) demandFewMarks(paragraph);
 }
 
-function demandFewBars(text: string): void {
+function demandFewTableBars(text: string): void {
   let count = 0;
-  for (let at = text.indexOf('|'); at >= 0 && count <= mostBars; at = text.indexOf('|', at + 1)) count++;
-  if (count <= mostBars) return;
+  for (let at = text.indexOf('|'); at >= 0 && count <= maxTableBars; at = text.indexOf('|', at + 1)) count++;
+  if (count <= maxTableBars) return;
   throw new WorkcrateError(
     'document_invalid',
-    `The text has more than ${mostBars} bars (|): a table of that size belongs in a file of its own. Show its beginning, and share the rest by link.`,
+    `The text has more than ${maxTableBars} bars (|): a table of that size belongs in a file of its own. Show its beginning, and share the rest by link.`,
   );
 }
 
-function demandCharacters(text: string): void {
+function demandValidCharacters(text: string): void {
   if (!text.isWellFormed())
     throw new WorkcrateError(
       'document_invalid',
       'The text holds half of a character (a lone surrogate): remove it.',
     );
-  const at = text.search(control);
+  const at = text.search(controlCharacter);
   if (at < 0) return;
   const line = text.slice(0, at).split('\n').length;
   const code = text.charCodeAt(at).toString(16).padStart(4, '0').toUpperCase();
@@ -54,18 +54,18 @@ function demandCharacters(text: string): void {
 }
 
 /** Brackets within brackets, each closed. Measured: 6 deep 0.5 s, 8 deep 3.4 s, 10 deep 22 s. */
-const mostBracketDepth = 6;
+const maxBracketDepth = 6;
 /** With those that are never closed: 7 of them 0.4 s, 12 of them 5 s. */
-const mostBrackets = 7;
+const maxOpenBrackets = 7;
 /** `_a ~~b _a ~~b`: 10 times 0.4 s, 14 times more than 5 s. */
-const mostStruck = 8;
+const maxOpenStrikeouts = 8;
 
 /** Refuses brackets and marks that Pandoc would try to match in exponentially many ways. */
-function demandFewMarks({ text, line }: Paragraph): void {
+function demandFewMarks({ text, line }: MarkdownParagraph): void {
   if (!/[[~]/.test(text)) return;
-  const plain = spansOf(text);
+  const plain = blankNonMarkup(text);
   demandFewBrackets(plain, line);
-  demandFewStruck(plain, line);
+  demandFewStrikeouts(plain, line);
 }
 
 function demandFewBrackets(text: string, line: number): void {
@@ -80,88 +80,91 @@ function demandFewBrackets(text: string, line: number): void {
       deepest = Math.max(deepest, depth);
       if (open.length > 0) open.push(Math.max(open.pop()!, depth));
     }
-    if (deepest > mostBracketDepth) throw refused(lineAt(text, at, line), nested);
+    if (deepest > maxBracketDepth)
+      throw markupLimitError(findParagraphLine(text, at, line), nestedBracketsMessage);
   }
-  if (open.length + deepest > mostBrackets) throw refused(line, open.length > deepest ? unclosed : nested);
+  if (open.length + deepest > maxOpenBrackets)
+    throw markupLimitError(line, open.length > deepest ? unclosedBracketsMessage : nestedBracketsMessage);
 }
 
-function demandFewStruck(text: string, line: number): void {
-  const struck = opened(text, /(?<=^|[\s([{*_])~~(?=[^\s~])/gu, /(?<=[^\s~])~~(?!~)/gu);
-  if (struck <= mostStruck) return;
+function demandFewStrikeouts(text: string, line: number): void {
+  const struck = countUnclosed(text, /(?<=^|[\s([{*_])~~(?=[^\s~])/gu, /(?<=[^\s~])~~(?!~)/gu);
+  if (struck <= maxOpenStrikeouts) return;
   if (
-    opened(text, /(?<![\p{L}\p{N}_])_{1,2}(?=[^\s_])/gu, /(?<=[^\s_])_{1,2}(?![\p{L}\p{N}_])/gu) > mostStruck
+    countUnclosed(text, /(?<![\p{L}\p{N}_])_{1,2}(?=[^\s_])/gu, /(?<=[^\s_])_{1,2}(?![\p{L}\p{N}_])/gu) >
+    maxOpenStrikeouts
   )
-    throw refused(
+    throw markupLimitError(
       line,
       'there are too many “~~” and “_” that are not closed: close them, or write “\\~” and “\\_”',
     );
 }
 
-function opened(text: string, opens: RegExp, closes: RegExp): number {
-  return count(text, opens) - count(text, closes);
+function countUnclosed(text: string, opens: RegExp, closes: RegExp): number {
+  return countMatches(text, opens) - countMatches(text, closes);
 }
 
-function count(text: string, form: RegExp): number {
+function countMatches(text: string, form: RegExp): number {
   let found = 0;
   for (const _ of text.matchAll(form)) found++;
   return found;
 }
 
-const nested = `square brackets stand within each other more than ${mostBracketDepth} deep: flatten them, write those that are text as “\\[”, or put them between backticks`;
-const unclosed = `there are more than ${mostBrackets} square brackets that are not closed: write those that are text as “\\[”, or put formulas between dollar signs`;
+const nestedBracketsMessage = `square brackets stand within each other more than ${maxBracketDepth} deep: flatten them, write those that are text as “\\[”, or put them between backticks`;
+const unclosedBracketsMessage = `there are more than ${maxOpenBrackets} square brackets that are not closed: write those that are text as “\\[”, or put formulas between dollar signs`;
 
-function lineAt(text: string, at: number, first: number): number {
+function findParagraphLine(text: string, at: number, first: number): number {
   return first + text.slice(0, at).split('\n').length - 1;
 }
 
-function refused(line: number, what: string): WorkcrateError {
+function markupLimitError(line: number, what: string): WorkcrateError {
   return new WorkcrateError('document_invalid', `In the paragraph of line ${line}, ${what}.`, {
     details: { line },
   });
 }
 
-export interface Paragraph {
+export interface MarkdownParagraph {
   /** Of its first line, from 1. */
   readonly line: number;
   readonly text: string;
 }
 
 /** Quotes and lists within each other. */
-const mostLevels = 40;
-const mostIndentation = 4 * mostLevels;
+const maxNestingLevels = 40;
+const maxIndentation = 4 * maxNestingLevels;
 
-const markers =
+const listMarkersPattern =
   /^(?:[ \t]*(?:>|[-+*](?=[ \t]|$)|(?:\(?(?:\d{1,9}|[a-zA-Z]|#)[.)]|\(?@[\w-]*\))(?=[ \t]|$)))*/;
-const item = /^[\s>]*(?:[-+*]|\(?(?:\d{1,9}|[a-zA-Z]|#)[.)]|\(?@[\w-]*\)|[:~])[ \t]/;
-const heading = /^[\s>]*#{1,6}[ \t]/;
-const fence = /^[\s>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*$)|~{3,})/;
-const closingFence = /^[\s>]*(`{3,}|~{3,})\s*$/;
-const indented = /^(?: {4}|\t)/;
+const listItemPattern = /^[\s>]*(?:[-+*]|\(?(?:\d{1,9}|[a-zA-Z]|#)[.)]|\(?@[\w-]*\)|[:~])[ \t]/;
+const headingLinePattern = /^[\s>]*#{1,6}[ \t]/;
+const openingFencePattern = /^[\s>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*$)|~{3,})/;
+const closingFencePattern = /^[\s>]*(`{3,}|~{3,})\s*$/;
+const indentedCodePattern = /^(?: {4}|\t)/;
 
 /**
  * The pieces of a text in which marks can belong together, as Pandoc sees them: between empty lines, items of lists,
  * headings and rows of tables. Blocks of code are left out.
  */
-function* paragraphsOf(lines: readonly string[]): Generator<Paragraph> {
-  const closers = closersOf(lines);
+function* splitIntoParagraphs(lines: readonly string[]): Generator<MarkdownParagraph> {
+  const closers = indexClosingFences(lines);
   let [first, isInList] = [-1, false];
-  const cut = (to: number): Paragraph[] => {
+  const cut = (to: number): MarkdownParagraph[] => {
     const found = first < 0 ? [] : [{ line: first + 1, text: lines.slice(first, to).join('\n') }];
     first = -1;
     return found;
   };
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at]!;
-    demandShallow(line, at + 1);
-    const code = line.length < 3 ? undefined : fence.exec(line)?.[1];
-    const isCode = first < 0 && !isInList && indented.test(line);
+    demandShallowNesting(line, at + 1);
+    const code = line.length < 3 ? undefined : openingFencePattern.exec(line)?.[1];
+    const isCode = first < 0 && !isInList && indentedCodePattern.test(line);
     if (code !== undefined && code.length <= closers(code[0]!, at)) {
       yield* cut(at);
-      at = endOfFence(lines, at, code);
-    } else if (isCode || isEmpty(line)) yield* cut(at);
+      at = findFenceEnd(lines, at, code);
+    } else if (isCode || isEmptyQuoteLine(line)) yield* cut(at);
     else {
-      const isItem = item.test(line);
-      if (isItem || heading.test(line) || isRow(lines, first, line)) yield* cut(at);
+      const isItem = listItemPattern.test(line);
+      if (isItem || headingLinePattern.test(line) || isTableRow(lines, first, line)) yield* cut(at);
       if (isItem || (first < 0 && !/^\s/.test(line))) isInList = isItem;
       if (first < 0) first = at;
     }
@@ -169,65 +172,65 @@ function* paragraphsOf(lines: readonly string[]): Generator<Paragraph> {
   yield* cut(lines.length);
 }
 
-const isEmpty = (line: string): boolean => /^[\s>]*$/.test(line);
+const isEmptyQuoteLine = (line: string): boolean => /^[\s>]*$/.test(line);
 
 /** Rows of a table, and lines of a poem, of which each stands for itself. */
-function isRow(lines: readonly string[], first: number, line: string): boolean {
+function isTableRow(lines: readonly string[], first: number, line: string): boolean {
   return first >= 0 && line.startsWith('|') && lines[first]!.startsWith('|');
 }
 
 /** How long the longest closing fence of a kind is that follows a line: without one, a fence opens nothing. */
-function closersOf(lines: readonly string[]): (kind: string, at: number) => number {
+function indexClosingFences(lines: readonly string[]): (kind: string, at: number) => number {
   const longest = { '`': new Int32Array(lines.length + 1), '~': new Int32Array(lines.length + 1) };
   for (let at = lines.length - 1; at >= 0; at--) {
-    const found = lines[at]!.length < 3 ? '' : (closingFence.exec(lines[at]!)?.[1] ?? '');
+    const found = lines[at]!.length < 3 ? '' : (closingFencePattern.exec(lines[at]!)?.[1] ?? '');
     for (const kind of ['`', '~'] as const)
       longest[kind][at] = Math.max(longest[kind][at + 1]!, found.startsWith(kind) ? found.length : 0);
   }
   return (kind, at) => longest[kind === '~' ? '~' : '`'][at + 1]!;
 }
 
-function endOfFence(lines: readonly string[], from: number, code: string): number {
+function findFenceEnd(lines: readonly string[], from: number, code: string): number {
   let at = from + 1;
-  while (!closes(lines[at]!, code)) at++;
+  while (!isClosingFence(lines[at]!, code)) at++;
   return at;
 }
 
-function closes(line: string, code: string): boolean {
-  const found = closingFence.exec(line)?.[1] ?? '';
+function isClosingFence(line: string, code: string): boolean {
+  const found = closingFencePattern.exec(line)?.[1] ?? '';
   return found.startsWith(code[0]!) && found.length >= code.length;
 }
 
-function demandShallow(line: string, number: number): void {
-  if (line.length <= mostLevels) return;
+function demandShallowNesting(line: string, number: number): void {
+  if (line.length <= maxNestingLevels) return;
   // The markers of a line that is indented further than this are not looked at any more.
-  const start = line.slice(0, 4 * mostIndentation);
-  const found = markers.exec(start)![0];
+  const start = line.slice(0, 4 * maxIndentation);
+  const found = listMarkersPattern.exec(start)![0];
   const columns = found.replaceAll('\t', '    ').length;
   const levels = found.match(/>|[^\s>]+/g)?.length ?? 0;
-  if (levels <= mostLevels && (levels === 0 || columns - levels <= mostIndentation)) return;
+  if (levels <= maxNestingLevels && (levels === 0 || columns - levels <= maxIndentation)) return;
   throw new WorkcrateError(
     'document_invalid',
-    `In line ${number}, quotes or lists stand within each other more than ${mostLevels} deep: flatten them.`,
+    `In line ${number}, quotes or lists stand within each other more than ${maxNestingLevels} deep: flatten them.`,
     { details: { line: number } },
   );
 }
 
 /** Where the next of some places is; asked with growing positions, so that all answers together take linear time. */
-type Next = (from: number) => number;
+type NextFinder = (from: number) => number;
 
 /**
  * A paragraph with spaces in place of what is no markup: code, maths and escaped signs. Line breaks stay, so that lines
  * can be counted.
  */
-function spansOf(text: string): string {
+function blankNonMarkup(text: string): string {
   if (!/[`$\\]/.test(text)) return text;
-  const ends = { ...codeEnds(text), ...mathEnds(text) };
+  const ends = { ...indexCodeEnds(text), ...indexMathEnds(text) };
   let [done, from] = ['', 0];
   for (let at = 0; at < text.length;) {
-    const [end, width] = spanAt(text, at, ends);
+    const [end, width] = findSpanEnd(text, at, ends);
     if (end > at + width || text[at] === '\\') {
-      done += text.slice(from, at) + blank(text.slice(at, end));
+      done += text.slice(from, at) + blankText(text.slice(at, end));
       from = end;
     }
     at = end;
@@ -235,19 +238,19 @@ function spansOf(text: string): string {
   return done + text.slice(from);
 }
 
-interface Ends {
-  readonly code: (length: number) => Next;
-  readonly dollar: Next;
-  readonly dollars: Next;
-  readonly round: Next;
-  readonly square: Next;
+interface SpanEnds {
+  readonly code: (length: number) => NextFinder;
+  readonly dollar: NextFinder;
+  readonly dollars: NextFinder;
+  readonly round: NextFinder;
+  readonly square: NextFinder;
 }
 
 /** Where what begins here ends, and how long the sign is that it begins with. */
-function spanAt(text: string, at: number, ends: Ends): [end: number, width: number] {
+function findSpanEnd(text: string, at: number, ends: SpanEnds): [end: number, width: number] {
   const sign = text[at];
   if (sign === '`') {
-    const length = runAt(text, at);
+    const length = countBackticks(text, at);
     return [ends.code(length)(at + length), length];
   }
   if (text.startsWith('$$', at)) return [ends.dollars(at + 2), 2];
@@ -257,30 +260,30 @@ function spanAt(text: string, at: number, ends: Ends): [end: number, width: numb
   return sign === '\\' ? [Math.min(at + 2, text.length), 2] : [at + 1, 1];
 }
 
-function codeEnds(text: string): Pick<Ends, 'code'> {
+function indexCodeEnds(text: string): Pick<SpanEnds, 'code'> {
   const places = new Map<number, number[]>();
   for (const { 0: run, index } of text.matchAll(/`+/g)) {
     const known = places.get(run.length) ?? [];
     known.push(index + run.length);
     places.set(run.length, known);
   }
-  const nexts = new Map([...places].map(([length, ends]) => [length, nextOf(ends, length)]));
+  const nexts = new Map([...places].map(([length, ends]) => [length, createNextFinder(ends, length)]));
   return { code: (length) => nexts.get(length) ?? ((from) => from) };
 }
 
-function mathEnds(text: string): Omit<Ends, 'code'> {
+function indexMathEnds(text: string): Omit<SpanEnds, 'code'> {
   const after = (form: RegExp): number[] =>
     Array.from(text.matchAll(form), ({ 0: sign, index }) => index + sign.length);
   return {
-    dollar: nextOf(after(/(?<=[^\s\\])\$(?!\d)/g), 1),
-    dollars: nextOf(after(/(?<!\\)\$\$/g), 2),
-    round: nextOf(after(/\\\)/g), 2),
-    square: nextOf(after(/\\\]/g), 2),
+    dollar: createNextFinder(after(/(?<=[^\s\\])\$(?!\d)/g), 1),
+    dollars: createNextFinder(after(/(?<!\\)\$\$/g), 2),
+    round: createNextFinder(after(/\\\)/g), 2),
+    square: createNextFinder(after(/\\\]/g), 2),
   };
 }
 
 /** The end of the next sign that begins at `from` or later; `from` where there is none. */
-function nextOf(ends: readonly number[], width: number): Next {
+function createNextFinder(ends: readonly number[], width: number): NextFinder {
   let at = 0;
   return (from) => {
     while (at < ends.length && ends[at]! - width < from) at++;
@@ -288,10 +291,10 @@ function nextOf(ends: readonly number[], width: number): Next {
   };
 }
 
-function runAt(text: string, at: number): number {
+function countBackticks(text: string, at: number): number {
   let end = at;
   while (text[end] === '`') end++;
   return end - at;
 }
 
-const blank = (text: string): string => text.replaceAll(/[^\n]/g, ' ');
+const blankText = (text: string): string => text.replaceAll(/[^\n]/g, ' ');

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeText } from './text.ts';
+import { decodeUtf8Text } from './text.ts';
 
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
 test('a text in UTF-8 is read, without its byte order mark', () => {
-  assert.equal(decodeText(bytes([0xef, 0xbb, 0xbf], 'Grüße, 世界 🎉'), 'a.md'), 'Grüße, 世界 🎉');
-  assert.equal(decodeText(bytes(), 'a.md'), '');
+  assert.equal(decodeUtf8Text(bytes([0xef, 0xbb, 0xbf], 'Grüße, 世界 🎉'), 'a.md'), 'Grüße, 世界 🎉');
+  assert.equal(decodeUtf8Text(bytes(), 'a.md'), '');
 });
 
 const wrong: [what: string, given: Uint8Array, offset: number, line: number][] = [
@@ -21,7 +21,7 @@ const wrong: [what: string, given: Uint8Array, offset: number, line: number][] =
 
 for (const [what, given, offset, line] of wrong)
   test(`a text with ${what} is refused, and the place is named`, () => {
-    assert.throws(() => decodeText(given, 'a.md'), {
+    assert.throws(() => decodeUtf8Text(given, 'a.md'), {
       code: 'document_invalid',
       message: new RegExp(`^a\\.md is not UTF-8: byte ${offset}, in line ${line},`),
       details: { offset, line },

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { usualLayout } from '../document.ts';
+import { defaultLayout } from '../document.ts';
 import { astOf, para, str } from './ast.testing.ts';
-import type { Meta, MetaValue } from './ast.ts';
-import { readFrontMatter, withMetadata } from './front-matter.ts';
-import { judge } from './sanitize.ts';
+import type { PandocMeta, PandocMetaValue } from './ast.ts';
+import { readFrontMatter, applyLayoutMetadata } from './front-matter.ts';
+import { sanitizeAst } from './sanitize.ts';
 
-const line = (text: string): MetaValue => ({ t: 'MetaInlines', c: [str(text)] });
-const list = (...c: MetaValue[]): MetaValue => ({ t: 'MetaList', c });
-const judged = (meta: Meta) => judge(astOf([], meta), { stage: 'written', mostPictureBytes: 1000 });
+const line = (text: string): PandocMetaValue => ({ t: 'MetaInlines', c: [str(text)] });
+const list = (...c: PandocMetaValue[]): PandocMetaValue => ({ t: 'MetaList', c });
+const judged = (meta: PandocMeta) =>
+  sanitizeAst(astOf([], meta), { stage: 'written', mostPictureBytes: 1000 });
 
 test('the front matter tells title, authors, date and layout', () => {
   const { layout, warnings, ast } = judged({
@@ -61,12 +62,12 @@ test('what means nothing is left out, and named once', () => {
 test('names of the prototype are no keys', () => {
   const meta = JSON.parse(
     '{"__proto__":{"t":"MetaString","c":"x"},"constructor":{"t":"MetaString","c":"x"}}',
-  ) as Meta;
+  ) as PandocMeta;
   const { ast, layout } = judged(meta);
   assert.deepEqual([Object.keys(ast.meta), layout], [[], {}]);
 });
 
-const wrong: [key: string, value: MetaValue][] = [
+const wrong: [key: string, value: PandocMetaValue][] = [
   ['papersize', line('a4"); #read("/etc/passwd")')],
   ['papersize', list(line('a4'))],
   ['fontsize', line('7pt')],
@@ -101,16 +102,21 @@ for (const [key, value] of wrong)
   });
 
 test('what the caller says stands in the metadata as words; what the front matter says alike keeps its marks', () => {
-  const title: MetaValue = { t: 'MetaInlines', c: [{ t: 'Emph', c: [str('T')] }] };
+  const title: PandocMetaValue = { t: 'MetaInlines', c: [{ t: 'Emph', c: [str('T')] }] };
   const ast = judged({ title, author: list(line('A')) }).ast;
-  const { meta } = withMetadata(ast, { ...usualLayout, title: 'T', authors: ['B #x'], date: '2020' });
+  const { meta } = applyLayoutMetadata(ast, {
+    ...defaultLayout,
+    title: 'T',
+    authors: ['B #x'],
+    date: '2020',
+  });
   assert.deepEqual(meta, {
     title,
     author: list({ t: 'MetaInlines', c: [str('B'), { t: 'Space' }, str('#x')] }),
     date: line('2020'),
     lang: line('en'),
   });
-  assert.deepEqual(withMetadata(ast, usualLayout).meta, { lang: line('en') });
+  assert.deepEqual(applyLayoutMetadata(ast, defaultLayout).meta, { lang: line('en') });
 });
 
 test('after citing, metadata that nobody wrote goes without a word', () => {
@@ -120,6 +126,6 @@ test('after citing, metadata that nobody wrote goes without a word', () => {
     lang: line('de'),
     title: line('T'),
   });
-  const { ast, warnings } = judge(given, { stage: 'cited', mostPictureBytes: 0 });
+  const { ast, warnings } = sanitizeAst(given, { stage: 'cited', mostPictureBytes: 0 });
   assert.deepEqual([ast.meta, warnings], [{ title: line('T'), lang: line('de') }, []]);
 });

@@ -1,31 +1,31 @@
 import { WorkcrateError } from '../../errors.ts';
-import type { Layout, Paper } from '../document.ts';
-import type { Ast, Meta, MetaValue } from './ast.ts';
-import { metaText, plainText, wordsAsInlines } from './text.ts';
+import type { DocumentLayout, PaperSize } from '../document.ts';
+import type { PandocAst, PandocMeta, PandocMetaValue } from './ast.ts';
+import { toMetaText, toInlineText, toWordInlines } from './text.ts';
 
-const papersByName: Readonly<Record<string, Paper>> = {
+const papersByName: Readonly<Record<string, PaperSize>> = {
   a4: 'a4',
   a4paper: 'a4',
   letter: 'letter',
   letterpaper: 'letter',
   'us-letter': 'letter',
 };
-const millimetres: Readonly<Record<string, number>> = { mm: 1, cm: 10, in: 25.4, pt: 25.4 / 72 };
+const millimetresPerUnit: Readonly<Record<string, number>> = { mm: 1, cm: 10, in: 25.4, pt: 25.4 / 72 };
 const [leastMargin, mostMargin] = [5, 80];
 const [leastFontSize, mostFontSize] = [8, 24];
 
-function parsePaper(text: string): Paper {
+function parsePaper(text: string): PaperSize {
   const name = text.trim().toLowerCase();
   if (Object.hasOwn(papersByName, name)) return papersByName[name]!;
-  throw wrong('papersize', text, 'a4 or letter');
+  throw invalidFrontMatterError('papersize', text, 'a4 or letter');
 }
 
 /** In millimetres, of a text such as `2.5cm`, `25mm` or `1in`. */
 export function parseMargin(text: string): number {
   const found = /^(?:margin=)?(\d{1,3}(?:\.\d{1,3})?) ?(mm|cm|in|pt)$/.exec(text.trim().toLowerCase());
-  const margin = found === null ? Number.NaN : Number(found[1]) * millimetres[found[2]!]!;
+  const margin = found === null ? Number.NaN : Number(found[1]) * millimetresPerUnit[found[2]!]!;
   if (margin >= leastMargin && margin <= mostMargin) return Math.round(margin * 100) / 100;
-  throw wrong(
+  throw invalidFrontMatterError(
     'margin',
     text,
     `a length from ${leastMargin}mm to ${mostMargin}mm, such as 25mm, 2.5cm or 1in`,
@@ -35,60 +35,75 @@ export function parseMargin(text: string): number {
 function parseFontSize(text: string): number {
   const size = Number(/^(\d{1,2}(?:\.\d{1,2})?) ?(?:pt)?$/.exec(text.trim().toLowerCase())?.[1]);
   if (size >= leastFontSize && size <= mostFontSize) return size;
-  throw wrong('fontsize', text, `a size from ${leastFontSize}pt to ${mostFontSize}pt, such as 11pt`);
+  throw invalidFrontMatterError(
+    'fontsize',
+    text,
+    `a size from ${leastFontSize}pt to ${mostFontSize}pt, such as 11pt`,
+  );
 }
 
 function parseLanguage(text: string): string {
   const given = text.trim().replaceAll('_', '-');
   if (/^[a-z]{2,3}(-[a-z0-9]{2,8}){0,4}$/i.test(given)) return given;
-  throw wrong('lang', text, 'a language such as en or de-CH');
+  throw invalidFrontMatterError('lang', text, 'a language such as en or de-CH');
 }
 
 function parseFlag(key: string, text: string): boolean {
   const given = text.trim().toLowerCase();
   if (given === 'true' || given === 'yes') return true;
   if (given === 'false' || given === 'no') return false;
-  throw wrong(key, text, 'true or false');
+  throw invalidFrontMatterError(key, text, 'true or false');
 }
 
 /** The text of a value that has to be one. */
-function demandText(key: string, value: MetaValue, most: number): string {
-  const text = metaText(value);
-  if (text === null) throw wrong(key, value.t === 'MetaList' ? 'a list' : 'a nested value', 'a line of text');
-  if (text.length > most) throw wrong(key, text, `at most ${most} characters`);
+function demandMetaText(key: string, value: PandocMetaValue, most: number): string {
+  const text = toMetaText(value);
+  if (text === null)
+    throw invalidFrontMatterError(
+      key,
+      value.t === 'MetaList' ? 'a list' : 'a nested value',
+      'a line of text',
+    );
+  if (text.length > most) throw invalidFrontMatterError(key, text, `at most ${most} characters`);
   return text;
 }
 
-function wrong(key: string, given: string, wanted: string): WorkcrateError {
+function invalidFrontMatterError(key: string, given: string, wanted: string): WorkcrateError {
   const shown = JSON.stringify(given.length > 60 ? `${given.slice(0, 60)}…` : given);
   return new WorkcrateError('document_invalid', `“${key}” is ${shown}, but has to be ${wanted}.`, {
     details: { key },
   });
 }
 
-type Told = { -readonly [Key in keyof Layout]?: Layout[Key] };
+type MutableLayout = { -readonly [Key in keyof DocumentLayout]?: DocumentLayout[Key] };
 
 /** The metadata that stays with a document, and what it says of the layout. */
 export interface FrontMatter {
-  readonly meta: Meta;
-  readonly layout: Partial<Layout>;
+  readonly meta: PandocMeta;
+  readonly layout: Partial<DocumentLayout>;
   /** Keys that mean nothing here. */
   readonly ignored: readonly string[];
 }
 
-const mostLine = 1000;
-const mostAbstract = 20_000;
-const mostAuthors = 200;
-const mostKeywords = 100;
-const mostNamed = 20;
+const maxFrontMatterLine = 1000;
+const maxAbstractCharacters = 20_000;
+const maxFrontMatterAuthors = 200;
+const maxFrontMatterKeywords = 100;
+const maxNamedFrontMatterKeys = 20;
 
 /** What stays as it is written, by how long it may be. */
-const lines = new Set(['title', 'subtitle', 'date', 'reference-section-title']);
+const frontMatterLineKeys = new Set(['title', 'subtitle', 'date', 'reference-section-title']);
 /** What is given apart from the document. */
-const elsewhere = new Set(['bibliography', 'csl', 'references', 'citation-style', 'citation-abbreviations']);
+const refusedFrontMatterKeys = new Set([
+  'bibliography',
+  'csl',
+  'references',
+  'citation-style',
+  'citation-abbreviations',
+]);
 
 /** What is for the layout alone, and goes from the metadata: writers would put it into code as it is. */
-const layouts: Readonly<Record<string, (text: string, layout: Told) => void>> = {
+const layoutParsers: Readonly<Record<string, (text: string, layout: MutableLayout) => void>> = {
   lang: (text, layout) => (layout.language = parseLanguage(text)),
   papersize: (text, layout) => (layout.paper = parsePaper(text)),
   margin: (text, layout) => (layout.marginMm = parseMargin(text)),
@@ -99,93 +114,98 @@ const layouts: Readonly<Record<string, (text: string, layout: Told) => void>> = 
 };
 
 /** Takes out of the metadata what is known, each in its right form. The inlines in it are judged with the rest. */
-export function readFrontMatter(given: Meta): FrontMatter {
-  const [layout, meta, ignored]: [Told, Meta, string[]] = [{}, {}, []];
+export function readFrontMatter(given: PandocMeta): FrontMatter {
+  const [layout, meta, ignored]: [MutableLayout, PandocMeta, string[]] = [{}, {}, []];
   for (const [key, value] of Object.entries(given)) {
-    if (elsewhere.has(key)) throw refused(key);
-    if (key === 'geometry' && isMargin(value)) layout.marginMm = parseMargin(metaText(value)!);
-    else if (Object.hasOwn(layouts, key)) layouts[key]!(demandText(key, value, mostLine), layout);
-    else if (!keep(key, value, meta)) ignored.push(key);
+    if (refusedFrontMatterKeys.has(key)) throw refusedFrontMatterError(key);
+    if (key === 'geometry' && isGeometryMargin(value)) layout.marginMm = parseMargin(toMetaText(value)!);
+    else if (Object.hasOwn(layoutParsers, key))
+      layoutParsers[key]!(demandMetaText(key, value, maxFrontMatterLine), layout);
+    else if (!keepFrontMatterField(key, value, meta)) ignored.push(key);
   }
   const authors = given['author'] ?? given['authors'];
-  if (authors !== undefined) Object.assign(meta, { author: authorsOf(authors) });
+  if (authors !== undefined) Object.assign(meta, { author: toMetaAuthors(authors) });
   return { meta, layout, ignored };
 }
 
 /** Of what LaTeX's geometry can say, `margin=1in` is understood. */
-const isMargin = (value: MetaValue): boolean => /^margin=[^,]*$/.test(metaText(value) ?? '');
+const isGeometryMargin = (value: PandocMetaValue): boolean => /^margin=[^,]*$/.test(toMetaText(value) ?? '');
 
 /** After citing, which leaves metadata behind that nobody wrote: it goes without a word. */
-export function citedMetadata({ lang, ...given }: Meta): Meta {
-  const own = Object.entries(given).filter(([key]) => !elsewhere.has(key));
+export function readCitedMetadata({ lang, ...given }: PandocMeta): PandocMeta {
+  const own = Object.entries(given).filter(([key]) => !refusedFrontMatterKeys.has(key));
   const { meta, layout } = readFrontMatter({ ...Object.fromEntries(own), ...(lang && { lang }) });
-  return layout.language === undefined ? meta : { ...meta, lang: lineOf('lang', lang!) };
+  return layout.language === undefined ? meta : { ...meta, lang: toMetaLine('lang', lang!) };
 }
 
 /** What the front matter names, as text. */
-export function namesIn(meta: Meta): Partial<Layout> {
+export function readLayoutNames(meta: PandocMeta): Partial<DocumentLayout> {
   const { title, date, author } = meta;
-  const authors = author?.t === 'MetaList' ? author.c.map((each) => metaText(each) ?? '') : [];
+  const authors = author?.t === 'MetaList' ? author.c.map((each) => toMetaText(each) ?? '') : [];
   return {
-    ...(title === undefined ? {} : { title: metaText(title) }),
-    ...(date === undefined ? {} : { date: metaText(date) }),
+    ...(title === undefined ? {} : { title: toMetaText(title) }),
+    ...(date === undefined ? {} : { date: toMetaText(date) }),
     ...(authors.length === 0 ? {} : { authors }),
   };
 }
 
-function keep(key: string, value: MetaValue, meta: Meta): boolean {
+function keepFrontMatterField(key: string, value: PandocMetaValue, meta: PandocMeta): boolean {
   if (key === 'author' || key === 'authors') return true;
   if (key === 'link-citations')
-    meta[key] = { t: 'MetaBool', c: parseFlag(key, demandText(key, value, mostLine)) };
-  else if (lines.has(key)) meta[key] = lineOf(key, value);
-  else if (key === 'abstract') meta[key] = abstractOf(value);
-  else if (key === 'keywords') meta[key] = listOf(key, value, mostKeywords);
+    meta[key] = { t: 'MetaBool', c: parseFlag(key, demandMetaText(key, value, maxFrontMatterLine)) };
+  else if (frontMatterLineKeys.has(key)) meta[key] = toMetaLine(key, value);
+  else if (key === 'abstract') meta[key] = toMetaAbstract(value);
+  else if (key === 'keywords') meta[key] = toMetaList(key, value, maxFrontMatterKeywords);
   else if (key === 'nocite') meta[key] = value;
   else return false;
   return true;
 }
 
-function lineOf(key: string, value: MetaValue): MetaValue {
-  const text = demandText(key, value, mostLine);
-  return value.t === 'MetaInlines' ? value : { t: 'MetaInlines', c: wordsAsInlines(text) };
+function toMetaLine(key: string, value: PandocMetaValue): PandocMetaValue {
+  const text = demandMetaText(key, value, maxFrontMatterLine);
+  return value.t === 'MetaInlines' ? value : { t: 'MetaInlines', c: toWordInlines(text) };
 }
 
-function abstractOf(value: MetaValue): MetaValue {
+function toMetaAbstract(value: PandocMetaValue): PandocMetaValue {
   if (value.t === 'MetaBlocks') {
     const characters = value.c.reduce((sum, block) => sum + JSON.stringify(block).length, 0);
     // Each word is some 40 characters of JSON.
-    if (characters > mostAbstract * 10) throw wrong('abstract', '…', `at most ${mostAbstract} characters`);
+    if (characters > maxAbstractCharacters * 10)
+      throw invalidFrontMatterError('abstract', '…', `at most ${maxAbstractCharacters} characters`);
     return value;
   }
-  const text = demandText('abstract', value, mostAbstract);
-  return value.t === 'MetaInlines' ? value : { t: 'MetaInlines', c: wordsAsInlines(text) };
+  const text = demandMetaText('abstract', value, maxAbstractCharacters);
+  return value.t === 'MetaInlines' ? value : { t: 'MetaInlines', c: toWordInlines(text) };
 }
 
-function listOf(key: string, value: MetaValue, most: number): MetaValue {
+function toMetaList(key: string, value: PandocMetaValue, most: number): PandocMetaValue {
   const list = value.t === 'MetaList' ? value.c : [value];
-  if (list.length > most) throw wrong(key, `a list of ${list.length}`, `a list of at most ${most}`);
-  return { t: 'MetaList', c: list.map((each) => lineOf(key, each)) };
+  if (list.length > most)
+    throw invalidFrontMatterError(key, `a list of ${list.length}`, `a list of at most ${most}`);
+  return { t: 'MetaList', c: list.map((each) => toMetaLine(key, each)) };
 }
 
 /** Names, or maps that have a name. */
-function authorsOf(value: MetaValue): MetaValue {
+function toMetaAuthors(value: PandocMetaValue): PandocMetaValue {
   const list = value.t === 'MetaList' ? value.c : [value];
   const names = list.map((each) => {
     if (each.t !== 'MetaMap') return each;
     const name = Object.hasOwn(each.c, 'name') ? each.c['name'] : undefined;
-    if (name === undefined) throw wrong('author', 'a map without a name', 'a name, or a map with “name”');
+    if (name === undefined)
+      throw invalidFrontMatterError('author', 'a map without a name', 'a name, or a map with “name”');
     return name;
   });
-  return listOf('author', { t: 'MetaList', c: names }, mostAuthors);
+  return toMetaList('author', { t: 'MetaList', c: names }, maxFrontMatterAuthors);
 }
 
-export function ignoredWarning(keys: readonly string[]): string {
-  const named = keys.slice(0, mostNamed).map((key) => JSON.stringify(key.slice(0, 40)));
-  const more = keys.length > mostNamed ? ` and ${keys.length - mostNamed} more` : '';
+export function describeIgnoredKeys(keys: readonly string[]): string {
+  const named = keys.slice(0, maxNamedFrontMatterKeys).map((key) => JSON.stringify(key.slice(0, 40)));
+  const more =
+    keys.length > maxNamedFrontMatterKeys ? ` and ${keys.length - maxNamedFrontMatterKeys} more` : '';
   return `The front matter says things that mean nothing here and were left out: ${named.join(', ')}${more}.`;
 }
 
-function refused(key: string): WorkcrateError {
+function refusedFrontMatterError(key: string): WorkcrateError {
   const how =
     key === 'csl' || key === 'citation-style'
       ? 'Give the style as cslContent or by its name instead.'
@@ -199,39 +219,39 @@ function refused(key: string): WorkcrateError {
  * The document with what the layout says. What the front matter says alike stays, with its emphasis and its maths; the
  * rest is words, which every writer escapes.
  */
-export function withMetadata(ast: Ast, layout: Layout): Ast {
-  const meta: Meta = { ...ast.meta };
-  setLine(meta, 'title', layout.title);
-  setLine(meta, 'date', layout.date);
-  setLine(meta, 'lang', layout.language);
+export function applyLayoutMetadata(ast: PandocAst, layout: DocumentLayout): PandocAst {
+  const meta: PandocMeta = { ...ast.meta };
+  setMetaLine(meta, 'title', layout.title);
+  setMetaLine(meta, 'date', layout.date);
+  setMetaLine(meta, 'lang', layout.language);
   const known = meta['author'];
   const names = known?.t === 'MetaList' ? known.c : [];
-  meta['author'] = { t: 'MetaList', c: layout.authors.map((name, at) => sameOr(names[at], name)) };
+  meta['author'] = { t: 'MetaList', c: layout.authors.map((name, at) => keepMetaOrText(names[at], name)) };
   if (layout.authors.length === 0) delete meta['author'];
   return { ...ast, meta };
 }
 
-function setLine(meta: Meta, key: string, text: string | null): void {
+function setMetaLine(meta: PandocMeta, key: string, text: string | null): void {
   if (text === null || text === '') delete meta[key];
-  else meta[key] = sameOr(meta[key], text);
+  else meta[key] = keepMetaOrText(meta[key], text);
 }
 
-function sameOr(known: MetaValue | undefined, text: string): MetaValue {
-  if (known?.t === 'MetaInlines' && plainText(known.c) === text) return known;
-  return { t: 'MetaInlines', c: wordsAsInlines(text) };
+function keepMetaOrText(known: PandocMetaValue | undefined, text: string): PandocMetaValue {
+  if (known?.t === 'MetaInlines' && toInlineText(known.c) === text) return known;
+  return { t: 'MetaInlines', c: toWordInlines(text) };
 }
 
-const start = /^---\s*$/;
-const end = /^(?:---|\.\.\.)\s*$/;
-const mark = /(?:^|[\s[{,])([&*])([^\s,[\]{}]+)/g;
+const frontMatterStart = /^---\s*$/;
+const frontMatterEnd = /^(?:---|\.\.\.)\s*$/;
+const yamlAliasMark = /(?:^|[\s[{,])([&*])([^\s,[\]{}]+)/g;
 
 /** Front matter in which names stand for what was written before: a few of them can grow without bound. */
-export function demandNoAliases(lines: readonly string[]): void {
+export function demandNoYamlAliases(lines: readonly string[]): void {
   let at = 0;
-  while ((at = next(lines, start, at)) >= 0) {
-    const to = isBlank(lines[at + 1]) ? at : next(lines, end, at + 1);
+  while ((at = findNextLine(lines, frontMatterStart, at)) >= 0) {
+    const to = isBlankLine(lines[at + 1]) ? at : findNextLine(lines, frontMatterEnd, at + 1);
     if (to < 0) return;
-    const name = to > at ? aliasIn(lines.slice(at + 1, to)) : null;
+    const name = to > at ? findYamlAlias(lines.slice(at + 1, to)) : null;
     if (name !== null)
       throw new WorkcrateError(
         'document_invalid',
@@ -242,18 +262,18 @@ export function demandNoAliases(lines: readonly string[]): void {
   }
 }
 
-function next(lines: readonly string[], form: RegExp, from: number): number {
+function findNextLine(lines: readonly string[], form: RegExp, from: number): number {
   for (let at = from; at < lines.length; at++) if (form.test(lines[at]!)) return at;
   return -1;
 }
 
-const isBlank = (line: string | undefined): boolean => line === undefined || line.trim() === '';
+const isBlankLine = (line: string | undefined): boolean => line === undefined || line.trim() === '';
 
 /** A name that is both given (`&name`) and used (`*name`): `*emphasis*` and `R &D` are neither. */
-function aliasIn(lines: readonly string[]): string | null {
+function findYamlAlias(lines: readonly string[]): string | null {
   const [given, used] = [new Set<string>(), new Set<string>()];
   for (const line of lines)
-    for (const [, sign, name] of line.matchAll(mark)) (sign === '&' ? given : used).add(name!);
+    for (const [, sign, name] of line.matchAll(yamlAliasMark)) (sign === '&' ? given : used).add(name!);
   for (const name of used) if (given.has(name)) return name.slice(0, 40);
   return null;
 }

@@ -1,39 +1,39 @@
-import type { Attr, Block, Inline } from './ast.ts';
-import { wordsAsInlines } from './text.ts';
+import type { PandocAttr, PandocBlock, PandocInline } from './ast.ts';
+import { toWordInlines } from './text.ts';
 
-type Wrap = (inside: Inline[], tag: HtmlTag) => Inline;
+type InlineWrap = (inside: PandocInline[], tag: HtmlTag) => PandocInline;
 
-const wrapper =
-  (t: 'Emph' | 'Strong' | 'Underline' | 'Strikeout' | 'Subscript' | 'Superscript'): Wrap =>
+const createInlineWrap =
+  (t: 'Emph' | 'Strong' | 'Underline' | 'Strikeout' | 'Subscript' | 'Superscript'): InlineWrap =>
   (c) => ({ t, c });
 
 /** Tags that Markdown has a mark for. */
-const wraps = new Map<string, Wrap>([
-  ['sub', wrapper('Subscript')],
-  ['sup', wrapper('Superscript')],
-  ['b', wrapper('Strong')],
-  ['strong', wrapper('Strong')],
-  ['i', wrapper('Emph')],
-  ['em', wrapper('Emph')],
-  ['u', wrapper('Underline')],
-  ['ins', wrapper('Underline')],
-  ['s', wrapper('Strikeout')],
-  ['del', wrapper('Strikeout')],
-  ['strike', wrapper('Strikeout')],
+const wrapsByTag = new Map<string, InlineWrap>([
+  ['sub', createInlineWrap('Subscript')],
+  ['sup', createInlineWrap('Superscript')],
+  ['b', createInlineWrap('Strong')],
+  ['strong', createInlineWrap('Strong')],
+  ['i', createInlineWrap('Emph')],
+  ['em', createInlineWrap('Emph')],
+  ['u', createInlineWrap('Underline')],
+  ['ins', createInlineWrap('Underline')],
+  ['s', createInlineWrap('Strikeout')],
+  ['del', createInlineWrap('Strikeout')],
+  ['strike', createInlineWrap('Strikeout')],
   ['a', (c, tag) => ({ t: 'Link', c: [['', [], []], c, [tag.attribute('href') ?? '', '']] })],
 ]);
 
 /** Tags that only say how something looks or where it stands: their text stays, they go. */
-const plainTags = new Set(
+const droppedHtmlTags = new Set(
   'span font small big kbd mark abbr cite center p div section article details summary figure figcaption'.split(
     ' ',
   ),
 );
 
 /** A tag within more open tags than this is text. */
-const mostOpen = 5;
+const maxOpenHtmlTags = 5;
 
-interface Open {
+interface OpenHtmlTag {
   readonly tag: HtmlTag;
   readonly text: string;
   /** Where in the list its insides begin. */
@@ -41,66 +41,67 @@ interface Open {
 }
 
 /** Says that a tag stands in the document as text. */
-export type Told = (tag: string) => void;
+export type ReportHtmlTag = (tag: string) => void;
 
 /** Inlines without HTML: what Markdown can say is said in Markdown's way, and what else there is stands as text. */
-export function htmlInlines(list: readonly Inline[], told: Told): Inline[] {
-  if (!list.some(isHtml)) return [...list];
-  const done: Inline[] = [];
-  const open: Open[] = [];
+export function sanitizeHtmlInlines(list: readonly PandocInline[], told: ReportHtmlTag): PandocInline[] {
+  if (!list.some(isHtmlInline)) return [...list];
+  const done: PandocInline[] = [];
+  const open: OpenHtmlTag[] = [];
   for (const node of list) {
-    if (isHtml(node)) takeTag(done, open, node.c[1], told);
+    if (isHtmlInline(node)) handleHtmlTag(done, open, node.c[1], told);
     else done.push(node);
   }
-  for (const left of open.toReversed()) done.splice(left.at, 0, ...asText(left.text, told));
+  for (const left of open.toReversed()) done.splice(left.at, 0, ...htmlToText(left.text, told));
   return done;
 }
 
-function takeTag(done: Inline[], open: Open[], text: string, told: Told): void {
-  const tag = htmlTag(text);
-  if (isHtmlComment(text) || (tag !== null && plainTags.has(tag.name))) return;
+function handleHtmlTag(done: PandocInline[], open: OpenHtmlTag[], text: string, told: ReportHtmlTag): void {
+  const tag = parseHtmlTag(text);
+  if (isHtmlComment(text) || (tag !== null && droppedHtmlTags.has(tag.name))) return;
   if (tag?.name === 'br') done.push({ t: 'LineBreak' });
-  else if (tag?.name === 'img' && tag.attribute('src') !== null) done.push(image(tag));
-  else if (tag === null || !wraps.has(tag.name)) done.push(...asText(text, told));
-  else if (!tag.closes && open.length < mostOpen) open.push({ tag, text, at: done.length });
-  else if (!tag.closes || !close(done, open, tag.name, told)) done.push(...asText(text, told));
+  else if (tag?.name === 'img' && tag.attribute('src') !== null) done.push(toImageInline(tag));
+  else if (tag === null || !wrapsByTag.has(tag.name)) done.push(...htmlToText(text, told));
+  else if (!tag.closes && open.length < maxOpenHtmlTags) open.push({ tag, text, at: done.length });
+  else if (!tag.closes || !closeHtmlTag(done, open, tag.name, told)) done.push(...htmlToText(text, told));
 }
 
 /** Wraps what stands since the tag was opened. Those that were opened within and never closed are text. */
-function close(done: Inline[], open: Open[], name: string, told: Told): boolean {
+function closeHtmlTag(done: PandocInline[], open: OpenHtmlTag[], name: string, told: ReportHtmlTag): boolean {
   const at = open.findLastIndex(({ tag }) => tag.name === name);
   if (at < 0) return false;
-  for (const left of open.splice(at + 1).toReversed()) done.splice(left.at, 0, ...asText(left.text, told));
+  for (const left of open.splice(at + 1).toReversed())
+    done.splice(left.at, 0, ...htmlToText(left.text, told));
   const opened = open.pop()!;
   const inside = done.splice(opened.at);
-  done.push(wraps.get(name)!(inside, opened.tag));
+  done.push(wrapsByTag.get(name)!(inside, opened.tag));
   return true;
 }
 
-function image(tag: HtmlTag): Inline {
-  const pairs = ['width', 'height'].flatMap((key): Attr[2] => {
+function toImageInline(tag: HtmlTag): PandocInline {
+  const pairs = ['width', 'height'].flatMap((key): PandocAttr[2] => {
     const value = tag.attribute(key);
     return value === null ? [] : [[key, /^\d+$/.test(value) ? `${value}px` : value]];
   });
-  const alt = wordsAsInlines(tag.attribute('alt') ?? '');
+  const alt = toWordInlines(tag.attribute('alt') ?? '');
   return { t: 'Image', c: [['', [], pairs], alt, [tag.attribute('src')!, '']] };
 }
 
 /** The same for what stands on lines of its own. */
-export function htmlBlock(text: string, told: Told): Block[] {
-  const tag = htmlTag(text);
-  if (isHtmlComment(text) || tag?.name === 'br' || (tag !== null && plainTags.has(tag.name))) return [];
+export function sanitizeHtmlBlock(text: string, told: ReportHtmlTag): PandocBlock[] {
+  const tag = parseHtmlTag(text);
+  if (isHtmlComment(text) || tag?.name === 'br' || (tag !== null && droppedHtmlTags.has(tag.name))) return [];
   if (tag?.name === 'hr') return [{ t: 'HorizontalRule' }];
-  if (tag?.name === 'img' && tag.attribute('src') !== null) return [{ t: 'Para', c: [image(tag)] }];
-  return [{ t: 'Para', c: asText(text, told) }];
+  if (tag?.name === 'img' && tag.attribute('src') !== null) return [{ t: 'Para', c: [toImageInline(tag)] }];
+  return [{ t: 'Para', c: htmlToText(text, told) }];
 }
 
-function asText(text: string, told: Told): Inline[] {
+function htmlToText(text: string, told: ReportHtmlTag): PandocInline[] {
   told(/^<\/?([a-z][a-z0-9-]{0,30})/i.exec(text)?.[1]?.toLowerCase() ?? 'html');
-  return wordsAsInlines(text);
+  return toWordInlines(text);
 }
 
-const isHtml = (node: Inline): node is Extract<Inline, { t: 'RawInline' }> =>
+const isHtmlInline = (node: PandocInline): node is Extract<PandocInline, { t: 'RawInline' }> =>
   node.t === 'RawInline' && /^html[45]?$/i.test(node.c[0]);
 
 /** One tag of HTML as Pandoc cuts it out. */
@@ -111,10 +112,10 @@ export interface HtmlTag {
   attribute(name: string): string | null;
 }
 
-const mostCharacters = 100_000;
-const form = /^<(\/?)([a-z][a-z0-9-]*)(?:\s[^]*|\/)?>$/i;
-const attributes = /([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?/g;
-const references: Readonly<Record<string, string>> = {
+const maxHtmlTagCharacters = 100_000;
+const htmlTagPattern = /^<(\/?)([a-z][a-z0-9-]*)(?:\s[^]*|\/)?>$/i;
+const htmlAttributePattern = /([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?/g;
+const htmlEntities: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
   gt: '>',
@@ -123,22 +124,22 @@ const references: Readonly<Record<string, string>> = {
 };
 
 /** Null for what is no single tag. */
-function htmlTag(text: string): HtmlTag | null {
-  const found = text.length > mostCharacters ? null : form.exec(text);
+function parseHtmlTag(text: string): HtmlTag | null {
+  const found = text.length > maxHtmlTagCharacters ? null : htmlTagPattern.exec(text);
   if (found === null) return null;
   const name = found[2]!.toLowerCase();
   const rest = text.slice(found[1]!.length + name.length + 1, -1);
-  return { name, closes: found[1] === '/', attribute: (wanted) => attributeOf(rest, wanted) };
+  return { name, closes: found[1] === '/', attribute: (wanted) => readHtmlAttribute(rest, wanted) };
 }
 
 const isHtmlComment = (text: string): boolean => /^\s*<!--/.test(text);
 
-function attributeOf(text: string, wanted: string): string | null {
-  for (const [, name, double, single, bare] of text.matchAll(attributes))
-    if (name?.toLowerCase() === wanted) return unescaped(double ?? single ?? bare ?? '');
+function readHtmlAttribute(text: string, wanted: string): string | null {
+  for (const [, name, double, single, bare] of text.matchAll(htmlAttributePattern))
+    if (name?.toLowerCase() === wanted) return unescapeHtml(double ?? single ?? bare ?? '');
   return null;
 }
 
-function unescaped(text: string): string {
-  return text.replaceAll(/&(amp|lt|gt|quot|apos);/g, (_, name: string) => references[name]!);
+function unescapeHtml(text: string): string {
+  return text.replaceAll(/&(amp|lt|gt|quot|apos);/g, (_, name: string) => htmlEntities[name]!);
 }

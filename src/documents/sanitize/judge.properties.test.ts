@@ -4,17 +4,17 @@ import fc from 'fast-check';
 import { isWorkcrateError } from '../../errors.ts';
 import {
   parseAst,
-  rewrite,
-  visit,
-  writeAst,
-  type Ast,
-  type Attr,
-  type Block,
-  type Inline,
-  type Meta,
-  type MetaValue,
+  rewriteAst,
+  visitAst,
+  serializeAst,
+  type PandocAst,
+  type PandocAttr,
+  type PandocBlock,
+  type PandocInline,
+  type PandocMeta,
+  type PandocMetaValue,
 } from './ast.ts';
-import { judge, type Judged } from './sanitize.ts';
+import { sanitizeAst, type SanitizedDocument } from './sanitize.ts';
 
 const hostile = fc.constantFrom(
   'a',
@@ -52,7 +52,7 @@ const unwritable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
 const text = fc
   .oneof({ weight: 3, arbitrary: hostile }, fc.string({ unit: 'binary', maxLength: 8 }))
   .map((one) => one.replaceAll(unwritable, '\ufffd'));
-const attr: fc.Arbitrary<Attr> = fc.tuple(
+const attr: fc.Arbitrary<PandocAttr> = fc.tuple(
   text,
   fc.array(text, { maxLength: 3 }),
   fc.array(fc.tuple(text, text), { maxLength: 3 }),
@@ -71,65 +71,65 @@ const names = fc.constantFrom(
   '__proto__',
 );
 
-type Parts = { inlines: Inline[]; blocks: Block[]; meta: MetaValue };
+type Parts = { inlines: PandocInline[]; blocks: PandocBlock[]; meta: PandocMetaValue };
 
 const parts = fc.letrec<Parts>((tie) => {
   const inlines = fc.array(
     fc.oneof(
       { maxDepth: 4 },
-      text.map((c): Inline => ({ t: 'Str', c })),
-      fc.constantFrom<Inline>({ t: 'Space' }, { t: 'SoftBreak' }),
+      text.map((c): PandocInline => ({ t: 'Str', c })),
+      fc.constantFrom<PandocInline>({ t: 'Space' }, { t: 'SoftBreak' }),
       fc
         .tuple(fc.constantFrom('html', 'html', 'html', 'typst'), text)
-        .map((c): Inline => ({ t: 'RawInline', c })),
-      fc.tuple(fc.constant({ t: 'InlineMath' }), text).map((c): Inline => ({ t: 'Math', c })),
-      fc.tuple(attr, text).map((c): Inline => ({ t: 'Code', c })),
-      tie('inlines').map((c): Inline => ({ t: 'Emph', c })),
-      fc.tuple(attr, tie('inlines')).map((c): Inline => ({ t: 'Span', c })),
-      fc.tuple(attr, tie('inlines'), fc.tuple(text, text)).map((c): Inline => ({ t: 'Link', c })),
+        .map((c): PandocInline => ({ t: 'RawInline', c })),
+      fc.tuple(fc.constant({ t: 'InlineMath' }), text).map((c): PandocInline => ({ t: 'Math', c })),
+      fc.tuple(attr, text).map((c): PandocInline => ({ t: 'Code', c })),
+      tie('inlines').map((c): PandocInline => ({ t: 'Emph', c })),
+      fc.tuple(attr, tie('inlines')).map((c): PandocInline => ({ t: 'Span', c })),
+      fc.tuple(attr, tie('inlines'), fc.tuple(text, text)).map((c): PandocInline => ({ t: 'Link', c })),
       fc
         .tuple(attr, tie('inlines'), fc.tuple(fc.oneof({ weight: 9, arbitrary: harmless }, text), text))
-        .map((c): Inline => ({ t: 'Image', c })),
-      tie('blocks').map((c): Inline => ({ t: 'Note', c })),
+        .map((c): PandocInline => ({ t: 'Image', c })),
+      tie('blocks').map((c): PandocInline => ({ t: 'Note', c })),
     ),
     { maxLength: 4 },
   );
   const blocks = fc.array(
     fc.oneof(
       { maxDepth: 4 },
-      inlines.map((c): Block => ({ t: 'Para', c })),
+      inlines.map((c): PandocBlock => ({ t: 'Para', c })),
       fc
         .tuple(fc.constantFrom('html', 'html', 'html', 'latex'), text)
-        .map((c): Block => ({ t: 'RawBlock', c })),
-      fc.tuple(attr, text).map((c): Block => ({ t: 'CodeBlock', c })),
-      fc.array(tie('blocks'), { maxLength: 2 }).map((c): Block => ({ t: 'BulletList', c })),
-      fc.tuple(attr, tie('blocks')).map((c): Block => ({ t: 'Div', c })),
-      fc.tuple(fc.constant(1), attr, inlines).map((c): Block => ({ t: 'Header', c })),
+        .map((c): PandocBlock => ({ t: 'RawBlock', c })),
+      fc.tuple(attr, text).map((c): PandocBlock => ({ t: 'CodeBlock', c })),
+      fc.array(tie('blocks'), { maxLength: 2 }).map((c): PandocBlock => ({ t: 'BulletList', c })),
+      fc.tuple(attr, tie('blocks')).map((c): PandocBlock => ({ t: 'Div', c })),
+      fc.tuple(fc.constant(1), attr, inlines).map((c): PandocBlock => ({ t: 'Header', c })),
       fc
         .tuple(attr, fc.tuple(fc.constant(null), tie('blocks')), tie('blocks'))
-        .map((c): Block => ({ t: 'Figure', c })),
+        .map((c): PandocBlock => ({ t: 'Figure', c })),
     ),
     { maxLength: 3 },
   );
   const meta = fc.oneof(
     { maxDepth: 3 },
-    inlines.map((c): MetaValue => ({ t: 'MetaInlines', c })),
-    text.map((c): MetaValue => ({ t: 'MetaString', c })),
-    blocks.map((c): MetaValue => ({ t: 'MetaBlocks', c })),
-    fc.array(tie('meta'), { maxLength: 2 }).map((c): MetaValue => ({ t: 'MetaList', c })),
-    fc.dictionary(names, tie('meta'), { maxKeys: 2 }).map((c): MetaValue => ({ t: 'MetaMap', c })),
+    inlines.map((c): PandocMetaValue => ({ t: 'MetaInlines', c })),
+    text.map((c): PandocMetaValue => ({ t: 'MetaString', c })),
+    blocks.map((c): PandocMetaValue => ({ t: 'MetaBlocks', c })),
+    fc.array(tie('meta'), { maxLength: 2 }).map((c): PandocMetaValue => ({ t: 'MetaList', c })),
+    fc.dictionary(names, tie('meta'), { maxKeys: 2 }).map((c): PandocMetaValue => ({ t: 'MetaMap', c })),
   );
   return { inlines, blocks, meta };
 });
 
-const asts: fc.Arbitrary<Ast> = fc
+const asts: fc.Arbitrary<PandocAst> = fc
   .tuple(parts.blocks, fc.dictionary(names, parts.meta, { maxKeys: 2 }))
-  .map(([blocks, meta]) => ({ 'pandoc-api-version': [1, 23, 1], meta: meta as Meta, blocks }));
+  .map(([blocks, meta]) => ({ 'pandoc-api-version': [1, 23, 1], meta: meta as PandocMeta, blocks }));
 
 /** Null where it was refused. Anything else that is thrown fails the property. */
-function judged(ast: Ast): Judged | null {
+function judged(ast: PandocAst): SanitizedDocument | null {
   try {
-    return judge(ast, { stage: 'written', mostPictureBytes: 100 });
+    return sanitizeAst(ast, { stage: 'written', mostPictureBytes: 100 });
   } catch (error) {
     assert.ok(isWorkcrateError(error, 'document_invalid'), String(error));
     return null;
@@ -138,7 +138,7 @@ function judged(ast: Ast): Judged | null {
 
 const known = /^(?:width|height|startFrom|lang|dir|custom-style|role|entry-spacing|line-spacing)$/;
 
-function demandHarmless(node: Block | Inline): void {
+function demandHarmless(node: PandocBlock | PandocInline): void {
   assert.ok(node.t !== 'RawInline' && node.t !== 'RawBlock' && node.t !== 'Null');
   if (node.t === 'Image') assert.match(node.c[2][0], /^picture-\d+$/);
   if (node.t === 'Link') assert.doesNotMatch(node.c[2][0], /^(?!https?:|#)[a-z]*:|["<>\s\\]/i);
@@ -153,7 +153,7 @@ function demandHarmless(node: Block | Inline): void {
   if (node.t === 'Header') demandHarmlessAttr(node.c[1]);
 }
 
-function demandHarmlessAttr([id, classes, pairs]: Attr): void {
+function demandHarmlessAttr([id, classes, pairs]: PandocAttr): void {
   assert.match(id, /^[\p{L}\p{N}_:.-]{0,200}$/u);
   for (const name of classes) assert.match(name, /^[\p{L}\p{N}_+#-]{1,60}$/u);
   for (const [key, value] of pairs) {
@@ -163,15 +163,15 @@ function demandHarmlessAttr([id, classes, pairs]: Attr): void {
 }
 
 /** Every id once, and every link within the document to one of them. */
-function demandPlaces(ast: Ast): void {
+function demandPlaces(ast: PandocAst): void {
   const ids: string[] = [];
-  const attr = (each: Attr): Attr => {
+  const attr = (each: PandocAttr): PandocAttr => {
     if (each[0] !== '') ids.push(each[0]);
     return each;
   };
-  rewrite(ast, { attr });
+  rewriteAst(ast, { attr });
   assert.equal(new Set(ids).size, ids.length);
-  visit(ast, (node) => {
+  visitAst(ast, (node) => {
     if (node.t === 'Link' && node.c[2][0].startsWith('#')) assert.ok(ids.includes(node.c[2][0].slice(1)));
   });
 }
@@ -182,12 +182,12 @@ test('whatever a document holds, nothing dangerous is left of it, or it is refus
     const found = judged(ast);
     if (found === null) return;
     taken++;
-    visit(found.ast, demandHarmless);
-    assert.deepEqual(parseAst(writeAst(found.ast)), found.ast);
-    const { ast: cited } = judge(found.ast, { stage: 'cited', mostPictureBytes: 0 });
-    visit(cited, demandHarmless);
+    visitAst(found.ast, demandHarmless);
+    assert.deepEqual(parseAst(serializeAst(found.ast)), found.ast);
+    const { ast: cited } = sanitizeAst(found.ast, { stage: 'cited', mostPictureBytes: 0 });
+    visitAst(cited, demandHarmless);
     demandPlaces(cited);
-    assert.deepEqual(judge(cited, { stage: 'cited', mostPictureBytes: 0 }).ast, cited);
+    assert.deepEqual(sanitizeAst(cited, { stage: 'cited', mostPictureBytes: 0 }).ast, cited);
   });
   fc.assert(property, { numRuns: 1000 });
   assert.ok(taken > 200, `only ${taken} were taken`);

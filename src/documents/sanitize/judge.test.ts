@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { astOf, html, link, para, paragraph, str } from './ast.testing.ts';
-import type { Ast, Attr, Block, Inline } from './ast.ts';
-import { citedKeys, unwrapCites } from './links.ts';
+import type { PandocAst, PandocAttr, PandocBlock, PandocInline } from './ast.ts';
+import { listCitedKeys, unwrapCitations } from './links.ts';
 import { hasRareCharacters } from './markdown.ts';
-import { judge, type Judged } from './sanitize.ts';
+import { sanitizeAst, type SanitizedDocument } from './sanitize.ts';
 
-const written = (ast: Ast): Judged => judge(ast, { stage: 'written', mostPictureBytes: 1000 });
-const cited = (ast: Ast): Judged => judge(ast, { stage: 'cited', mostPictureBytes: 0 });
-const ofOne = (node: Inline): Inline[] => {
+const written = (ast: PandocAst): SanitizedDocument =>
+  sanitizeAst(ast, { stage: 'written', mostPictureBytes: 1000 });
+const cited = (ast: PandocAst): SanitizedDocument =>
+  sanitizeAst(ast, { stage: 'cited', mostPictureBytes: 0 });
+const ofOne = (node: PandocInline): PandocInline[] => {
   const [block] = written(paragraph(node)).ast.blocks;
   return block?.t === 'Para' ? block.c : [];
 };
@@ -28,7 +30,7 @@ test('raw code out of a bibliography is text', () => {
   assert.deepEqual(ast, paragraph(str('\\foo'), { t: 'Space' }, str('bar')));
 });
 
-const attributes: [of: string, given: Attr, expected: Attr][] = [
+const attributes: [of: string, given: PandocAttr, expected: PandocAttr][] = [
   ['Div', ['', [], [['typst:inset', '1pt); #read(1)']]], ['', [], []]],
   ['Div', ['a b"c<d', ['ok', 'no no', 'x"', 'c++', 'c#'], []], ['a-b-c-d', ['ok', 'c++', 'c#'], []]],
   ['Div', ['x'.repeat(300), [], []], ['x'.repeat(200), [], []]],
@@ -160,7 +162,7 @@ const attributes: [of: string, given: Attr, expected: Attr][] = [
 
 for (const [of, given, expected] of attributes)
   test(`the attribute ${JSON.stringify(given).slice(0, 80)} of a ${of} loses what is not known`, () => {
-    const nodes: Record<string, (attr: Attr) => Block> = {
+    const nodes: Record<string, (attr: PandocAttr) => PandocBlock> = {
       Div: (attr) => ({ t: 'Div', c: [attr, []] }),
       CodeBlock: (attr) => ({ t: 'CodeBlock', c: [attr, ''] }),
       Span: (attr) => para({ t: 'Span', c: [attr, []] }),
@@ -201,11 +203,11 @@ for (const [given, expected] of targets)
     assert.equal(written(paragraph(link(given))).warnings.length, expected === null ? 1 : 0);
   });
 
-const place = (id: string): Block => ({ t: 'Header', c: [1, [id, [], []], []] });
+const place = (id: string): PandocBlock => ({ t: 'Header', c: [1, [id, [], []], []] });
 
 test('ids are made unique, and a link to a place that is not there becomes text', () => {
   const blocks = [place('a'), place('a'), place('refs'), para(link('#a'), link('#ref-x'), link('#gone'))];
-  const refs: Block = { t: 'Div', c: [['refs', [], []], [{ t: 'Div', c: [['ref-x', [], []], []] }]] };
+  const refs: PandocBlock = { t: 'Div', c: [['refs', [], []], [{ t: 'Div', c: [['ref-x', [], []], []] }]] };
   const { ast, warnings } = cited(astOf([...blocks, refs]));
   const expected = [place('a'), place('a-2'), place('refs-2'), para(link('#a'), link('#ref-x'), str('text'))];
   assert.deepEqual(ast, astOf([...expected, refs]));
@@ -213,14 +215,14 @@ test('ids are made unique, and a link to a place that is not there becomes text'
 });
 
 test('only nodes that every writer can lead to keep their ids', () => {
-  const span = (id: string, ...c: Inline[]): Inline => ({ t: 'Span', c: [[id, [], []], c] });
+  const span = (id: string, ...c: PandocInline[]): PandocInline => ({ t: 'Span', c: [[id, [], []], c] });
   assert.deepEqual(ofOne(span('a', str('x'))), [span('a', str('x'))]);
   assert.deepEqual(ofOne(span('a')), [span('')]);
   assert.deepEqual(ofOne(span('a', span('b', str('x')))), [span('', span('b', str('x')))]);
   assert.deepEqual(ofOne({ t: 'Code', c: [['a', [], []], 'x'] }), [{ t: 'Code', c: [['', [], []], 'x'] }]);
 });
 
-const tags: [given: Inline[], expected: Inline[], named: string | null][] = [
+const tags: [given: PandocInline[], expected: PandocInline[], named: string | null][] = [
   [[str('a'), html('<br>'), html('<BR />')], [str('a'), { t: 'LineBreak' }, { t: 'LineBreak' }], null],
   [[html('<sub>'), str('2'), html('</sub>')], [{ t: 'Subscript', c: [str('2')] }], null],
   [
@@ -259,7 +261,7 @@ test('HTML on lines of its own: comments go, a rule is one, a picture is had, th
     '<img src="a.png" alt="an a" width="300">',
   ];
   const { ast, pictures } = written(astOf(blocks.map((text) => ({ t: 'RawBlock', c: ['html', text] }))));
-  const shown: Inline = {
+  const shown: PandocInline = {
     t: 'Image',
     c: [
       ['', [], [['width', '300px']]],
@@ -280,7 +282,7 @@ test('a picture of HTML is judged like any other, and so are its attributes', ()
   assert.deepEqual(attr?.t === 'Image' && attr.c[0], ['', [], [['height', '20px']]]);
 });
 
-const pageBreak: Block = { t: 'Div', c: [['', ['page-break'], []], []] };
+const pageBreak: PandocBlock = { t: 'Div', c: [['', ['page-break'], []], []] };
 
 test('HTML out of a bibliography brings no attributes along', () => {
   const { ast } = cited(paragraph(html('<img src="picture-1" width="1); #x">')));
@@ -288,8 +290,8 @@ test('HTML out of a bibliography brings no attributes along', () => {
 });
 
 test('a page break on a line of its own is one, and within a line it is text', () => {
-  const [newpage, soft]: Inline[] = [str('\\newpage'), { t: 'SoftBreak' }];
-  const broken = (...c: Inline[]): Block[] => written(paragraph(...c)).ast.blocks;
+  const [newpage, soft]: PandocInline[] = [str('\\newpage'), { t: 'SoftBreak' }];
+  const broken = (...c: PandocInline[]): PandocBlock[] => written(paragraph(...c)).ast.blocks;
   assert.deepEqual(broken(newpage!), [pageBreak]);
   assert.deepEqual(broken(str('a'), soft!, newpage!, soft!, str('b')), [
     para(str('a')),
@@ -299,7 +301,7 @@ test('a page break on a line of its own is one, and within a line it is text', (
   const { ast, warnings } = written(paragraph(str('a'), { t: 'Space' }, newpage!));
   assert.deepEqual(ast, paragraph(str('a'), { t: 'Space' }, newpage!));
   assert.match(warnings.join(), /LaTeX stands .*newpage/);
-  const styled: Block = {
+  const styled: PandocBlock = {
     t: 'Div',
     c: [['', [], [['style', 'page-break-after: always']]], [para(str('x'))]],
   };
@@ -312,11 +314,11 @@ test('commands of LaTeX stand as text, which a warning tells; a path of Windows 
 });
 
 test('labels are taken out of formulas, whose source would be shown otherwise', () => {
-  const formula = (text: string): Inline => ({ t: 'Math', c: [{ t: 'DisplayMath' }, text] });
+  const formula = (text: string): PandocInline => ({ t: 'Math', c: [{ t: 'DisplayMath' }, text] });
   assert.deepEqual(ofOne(formula('x \\label{eq:1} \\nonumber\\\\ y')), [formula('x    \\\\ y')]);
 });
 
-const cite = (...keys: string[]): Inline => {
+const cite = (...keys: string[]): PandocInline => {
   const citations = keys.map((citationId) => ({
     citationId,
     citationPrefix: [],
@@ -333,14 +335,14 @@ test('cited keys are counted wherever they stand, also in nocite and notes', () 
     nocite: { t: 'MetaInlines', c: [cite('*')] },
   });
   assert.deepEqual(
-    citedKeys(ast).sort((one, other) => (one.key < other.key ? -1 : 1)),
+    listCitedKeys(ast).sort((one, other) => (one.key < other.key ? -1 : 1)),
     [
       { key: '*', count: 1 },
       { key: 'a', count: 1 },
       { key: 'b', count: 2 },
     ],
   );
-  assert.deepEqual(unwrapCites(paragraph(cite('a'))), paragraph(str('(x)')));
+  assert.deepEqual(unwrapCitations(paragraph(cite('a'))), paragraph(str('(x)')));
 });
 
 test('characters that the usual fonts may lack are seen', () => {
@@ -352,8 +354,11 @@ test('characters that the usual fonts may lack are seen', () => {
 });
 
 test('a link that leads nowhere leaves no span that is marked twice, and no link to the mark that goes', () => {
-  const span = (id: string, inside: Inline): Inline => ({ t: 'Span', c: [[id, [], []], [inside]] });
-  const linkTo = (target: string, inside: Inline): Inline => ({
+  const span = (id: string, inside: PandocInline): PandocInline => ({
+    t: 'Span',
+    c: [[id, [], []], [inside]],
+  });
+  const linkTo = (target: string, inside: PandocInline): PandocInline => ({
     t: 'Link',
     c: [['', [], []], [inside], [target, '']],
   });

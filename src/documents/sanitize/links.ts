@@ -1,28 +1,31 @@
 import { WorkcrateError } from '../../errors.ts';
-import { rewrite, visit, type Ast, type Inline } from './ast.ts';
-import { judgeId } from './attributes.ts';
+import { rewriteAst, visitAst, type PandocAst, type PandocInline } from './ast.ts';
+import { sanitizeId } from './attributes.ts';
 
-const schemes = new Set(['http', 'https', 'mailto', 'tel', 'ftp', 'ftps']);
-const mostCharacters = 4000;
+const allowedUrlSchemes = new Set(['http', 'https', 'mailto', 'tel', 'ftp', 'ftps']);
+const maxUrlCharacters = 4000;
 /** Programs that open a link leave these out, so that they can hide a scheme. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]/gu;
+const invisibleCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]/gu;
 
 /** No address has these, and code does. */
-const unsafe = /["<>`{}|^]/g;
+const unsafeUrlCharacters = /["<>`{}|^]/g;
 
 /** The target of a link as it may stand in a document, or null for one that must not. */
-export function judgeTarget(given: string): string | null {
-  if (given.length > mostCharacters) return null;
-  const url = given.toWellFormed().replace(unseen, '').replace(unsafe, encodeURIComponent);
-  if (url.startsWith('#')) return `#${judgeId(decoded(url.slice(1)))}`;
+export function sanitizeUrl(given: string): string | null {
+  if (given.length > maxUrlCharacters) return null;
+  const url = given
+    .toWellFormed()
+    .replace(invisibleCharacters, '')
+    .replace(unsafeUrlCharacters, encodeURIComponent);
+  if (url.startsWith('#')) return `#${sanitizeId(decodeUrl(url.slice(1)))}`;
   if (url.includes('\\')) return null;
   const scheme = /^([^/?#:]*):/.exec(url)?.[1]?.toLowerCase();
-  if (scheme === undefined || schemes.has(scheme)) return url;
+  if (scheme === undefined || allowedUrlSchemes.has(scheme)) return url;
   const doi = /^doi:(?:\/\/)?(10\.\d{4,9}\/\S+)$/i.exec(url)?.[1];
   return doi === undefined ? null : `https://doi.org/${doi}`;
 }
 
-function decoded(text: string): string {
+function decodeUrl(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -31,75 +34,82 @@ function decoded(text: string): string {
 }
 
 /** An address, and what ends the sentence behind it. */
-const bare = /^(\(?)(https?:\/\/[^\s<>"]+?)([).,;:!?'"”’]*)$/i;
+const bareUrlPattern = /^(\(?)(https?:\/\/[^\s<>"]+?)([).,;:!?'"”’]*)$/i;
 
 /** Addresses in the text become links. Pandoc can do this while it reads, but then takes twice as long to read. */
-export function withBareLinks(ast: Ast): Ast {
-  return rewrite(ast, { inlines: (list) => list.flatMap(linkBareUrl) });
+export function linkBareUrls(ast: PandocAst): PandocAst {
+  return rewriteAst(ast, { inlines: (list) => list.flatMap(linkBareUrl) });
 }
 
-function linkBareUrl(node: Inline): Inline[] {
+function linkBareUrl(node: PandocInline): PandocInline[] {
   // What stands in a link has been seen before the link itself.
-  if (node.t === 'Link') return [{ ...node, c: [node.c[0], node.c[1].flatMap(unlinked), node.c[2]] }];
-  const [, opening, url, rest] = (node.t === 'Str' && bare.exec(node.c)) || [];
+  if (node.t === 'Link') return [{ ...node, c: [node.c[0], node.c[1].flatMap(unwrapLink), node.c[2]] }];
+  const [, opening, url, rest] = (node.t === 'Str' && bareUrlPattern.exec(node.c)) || [];
   if (url === undefined) return [node];
-  const link: Inline = { t: 'Link', c: [['', [], []], [{ t: 'Str', c: url }], [url, '']] };
-  return [...words(opening!), link, ...words(rest!)];
+  const link: PandocInline = { t: 'Link', c: [['', [], []], [{ t: 'Str', c: url }], [url, '']] };
+  return [...toTextInlines(opening!), link, ...toTextInlines(rest!)];
 }
 
-const unlinked = (node: Inline): Inline[] => (node.t === 'Link' ? node.c[1] : [node]);
+const unwrapLink = (node: PandocInline): PandocInline[] => (node.t === 'Link' ? node.c[1] : [node]);
 
-const words = (text: string): Inline[] => (text === '' ? [] : [{ t: 'Str', c: text }]);
+const toTextInlines = (text: string): PandocInline[] => (text === '' ? [] : [{ t: 'Str', c: text }]);
 
 /** Where a picture is to be had. */
 export type PictureTarget = { readonly name: string } | { readonly bytes: Uint8Array };
 
-const mostNameBytes = 255;
-const dataUri = /^data:image\/[a-z0-9.+-]{1,40}((?:;[a-z0-9=_-]{1,40})*),/i;
-const fromArtifacts = /^(?:\.\/)?(?:\/?artifacts\/)?/;
-const hint = 'Upload it with request_upload, or save it in /artifacts, and give its plain name.';
+const maxPictureNameBytes = 255;
+const imageDataUriPattern = /^data:image\/[a-z0-9.+-]{1,40}((?:;[a-z0-9=_-]{1,40})*),/i;
+const artifactsPrefix = /^(?:\.\/)?(?:\/?artifacts\/)?/;
+const pictureUploadHint = 'Upload it with request_upload, or save it in /artifacts, and give its plain name.';
 
 /** What the target of a picture names: one of the caller's own, or its bytes. Nothing is fetched, no path is followed. */
-export function judgePictureTarget(given: string, mostBytes: number): PictureTarget {
-  if (/^\s*data:/i.test(given)) return { bytes: bytesOf(given.trim(), mostBytes) };
+export function sanitizePictureTarget(given: string, mostBytes: number): PictureTarget {
+  if (/^\s*data:/i.test(given)) return { bytes: decodeDataUri(given.trim(), mostBytes) };
   const path = decodePictureTarget(given);
   if (/^\s*(?:[a-z][a-z0-9+.-]*:)?[/\\]{2}/i.test(path) && !/^\s*file:/i.test(path))
-    throw refused(given, `Pictures are not fetched from the network: ${shown(given)}. ${hint}`);
-  const name = path.replace(fromArtifacts, '');
-  if (!isPlain(name))
-    throw refused(
+    throw pictureTargetError(
       given,
-      `Pictures are had by name, not from paths of the server: ${shown(given)} is refused. ${hint}`,
+      `Pictures are not fetched from the network: ${quoteTarget(given)}. ${pictureUploadHint}`,
+    );
+  const name = path.replace(artifactsPrefix, '');
+  if (!isPlainPictureName(name))
+    throw pictureTargetError(
+      given,
+      `Pictures are had by name, not from paths of the server: ${quoteTarget(given)} is refused. ${pictureUploadHint}`,
     );
   return { name };
 }
 
-function isPlain(name: string): boolean {
-  const isName = name !== '' && name !== '.' && name !== '..' && Buffer.byteLength(name) <= mostNameBytes;
+function isPlainPictureName(name: string): boolean {
+  const isName =
+    name !== '' && name !== '.' && name !== '..' && Buffer.byteLength(name) <= maxPictureNameBytes;
   return isName && name.isWellFormed() && !/[/\\\p{Cc}]/u.test(name) && !/^[a-z][a-z0-9+.-]*:/i.test(name);
 }
 
-function bytesOf(uri: string, mostBytes: number): Uint8Array {
-  const head = dataUri.exec(uri.slice(0, 300));
+function decodeDataUri(uri: string, mostBytes: number): Uint8Array {
+  const head = imageDataUriPattern.exec(uri.slice(0, 300));
   if (head === null)
-    throw refused(
+    throw pictureTargetError(
       uri,
-      `This data URI is not one of a picture: ${shown(uri)}. Give PNG, JPEG, GIF, WebP or SVG as data:image/png;base64,…`,
+      `This data URI is not one of a picture: ${quoteTarget(uri)}. Give PNG, JPEG, GIF, WebP or SVG as data:image/png;base64,…`,
     );
   const body = uri.slice(head[0].length);
-  if (body.length > 3 * mostBytes) throw tooLarge(uri, mostBytes);
+  if (body.length > 3 * mostBytes) throw embeddedPictureTooLargeError(uri, mostBytes);
   const isBase64 = /;base64$/i.test(head[1]!);
   const bytes = isBase64
-    ? fromBase64(uri, decodePictureTarget(body))
+    ? decodeBase64Picture(uri, decodePictureTarget(body))
     : Buffer.from(decodePictureTarget(body), 'utf8');
-  if (bytes.byteLength > mostBytes) throw tooLarge(uri, mostBytes);
+  if (bytes.byteLength > mostBytes) throw embeddedPictureTooLargeError(uri, mostBytes);
   return bytes;
 }
 
-function fromBase64(uri: string, text: string): Uint8Array {
+function decodeBase64Picture(uri: string, text: string): Uint8Array {
   const given = text.replace(/\s+/g, '');
   if (given === '' || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(given))
-    throw refused(uri, `The base64 of this picture is damaged: ${shown(uri)}. ${hint}`);
+    throw pictureTargetError(
+      uri,
+      `The base64 of this picture is damaged: ${quoteTarget(uri)}. ${pictureUploadHint}`,
+    );
   return Buffer.from(given, 'base64');
 }
 
@@ -112,16 +122,20 @@ function decodePictureTarget(text: string): string {
   }
 }
 
-function tooLarge(uri: string, mostBytes: number): WorkcrateError {
-  return refused(uri, `A picture in the text has more than ${mostBytes} bytes: ${shown(uri)}. ${hint}`);
+function embeddedPictureTooLargeError(uri: string, mostBytes: number): WorkcrateError {
+  return pictureTargetError(
+    uri,
+    `A picture in the text has more than ${mostBytes} bytes: ${quoteTarget(uri)}. ${pictureUploadHint}`,
+  );
 }
 
-function refused(given: string, message: string): WorkcrateError {
-  return new WorkcrateError('document_invalid', message, { details: { picture: cut(given) } });
+function pictureTargetError(given: string, message: string): WorkcrateError {
+  return new WorkcrateError('document_invalid', message, { details: { picture: cutTarget(given) } });
 }
 
-const cut = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text).toWellFormed();
-const shown = (text: string): string => JSON.stringify(cut(text));
+const cutTarget = (text: string): string =>
+  (text.length > 80 ? `${text.slice(0, 80)}…` : text).toWellFormed();
+const quoteTarget = (text: string): string => JSON.stringify(cutTarget(text));
 
 export interface CitedKey {
   readonly key: string;
@@ -129,9 +143,9 @@ export interface CitedKey {
 }
 
 /** Every key that the text cites, in the order in which it first does, and `*` where `nocite` names them all. */
-export function citedKeys(ast: Ast): CitedKey[] {
+export function listCitedKeys(ast: PandocAst): CitedKey[] {
   const counts = new Map<string, number>();
-  visit(ast, (node) => {
+  visitAst(ast, (node) => {
     if (node.t !== 'Cite') return;
     for (const { citationId } of node.c[0]) counts.set(citationId, (counts.get(citationId) ?? 0) + 1);
   });
@@ -139,17 +153,17 @@ export function citedKeys(ast: Ast): CitedKey[] {
 }
 
 /** Citations as the text that they have become: some writers would cite once more. */
-export function unwrapCites(ast: Ast): Ast {
-  const unwrap = (node: Inline): Inline[] => (node.t === 'Cite' ? node.c[1] : [node]);
-  return rewrite(ast, { inlines: (list) => list.flatMap(unwrap) });
+export function unwrapCitations(ast: PandocAst): PandocAst {
+  const unwrap = (node: PandocInline): PandocInline[] => (node.t === 'Cite' ? node.c[1] : [node]);
+  return rewriteAst(ast, { inlines: (list) => list.flatMap(unwrap) });
 }
 
 /** Pictures under the names that they were found under: `picture-1` → `picture-1.png`. */
-export function renamePictures(ast: Ast, names: ReadonlyMap<string, string>): Ast {
-  const rename = (node: Inline): Inline => {
+export function renamePictures(ast: PandocAst, names: ReadonlyMap<string, string>): PandocAst {
+  const rename = (node: PandocInline): PandocInline => {
     if (node.t !== 'Image') return node;
     const [attr, text, [url, title]] = node.c;
     return { t: 'Image', c: [attr, text, [names.get(url) ?? url, title]] };
   };
-  return rewrite(ast, { inlines: (list) => list.map(rename) });
+  return rewriteAst(ast, { inlines: (list) => list.map(rename) });
 }

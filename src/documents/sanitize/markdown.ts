@@ -1,11 +1,17 @@
-import { visit, type Ast } from './ast.ts';
+import { visitAst, type PandocAst } from './ast.ts';
 
-export { parseAst, writeAst, type Ast } from './ast.ts';
-export { demandBounded } from './bounds.ts';
-export { parseMargin, withMetadata } from './front-matter.ts';
-export { citedKeys, renamePictures, unwrapCites, type CitedKey } from './links.ts';
-export { judge, type EmbeddedPicture, type Judged, type Policy, type WantedPicture } from './sanitize.ts';
-export { decodeText, wordsAsInlines } from './text.ts';
+export { parseAst, serializeAst, type PandocAst } from './ast.ts';
+export { demandBoundedText } from './bounds.ts';
+export { parseMargin, applyLayoutMetadata } from './front-matter.ts';
+export { listCitedKeys, renamePictures, unwrapCitations, type CitedKey } from './links.ts';
+export {
+  sanitizeAst,
+  type EmbeddedPicture,
+  type SanitizedDocument,
+  type SanitizePolicy,
+  type WantedPicture,
+} from './sanitize.ts';
+export { decodeUtf8Text, toWordInlines } from './text.ts';
 
 /** What a document says, bounded and judged before any writer sees it. */
 
@@ -13,16 +19,17 @@ export { decodeText, wordsAsInlines } from './text.ts';
  * Latin, Greek, Cyrillic, punctuation, arrows, maths, boxes: what Libertinus Serif, New Computer Modern (Math) and
  * DejaVu Sans Mono have between them, without the edges of their ranges.
  */
-const rare =
+const rareCharacters =
   /[^\t\n\r -~\u00a0-\u0477\u0488-\u04f9\u1e00-\u20c0\u2100-\u2151\u2153-\u2184\u2190-\u23ff\u2500-\u262f\u27c0-\u2aff]/u;
 
 /** Whether the text may have characters that the usual fonts lack, so that it pays to look for them. */
-export function hasRareCharacters(ast: Ast): boolean {
+export function hasRareCharacters(ast: PandocAst): boolean {
   let found = false;
-  visit(ast, (node) => {
+  visitAst(ast, (node) => {
     if (found) return;
-    if (node.t === 'Str') found = rare.test(node.c);
-    else if (node.t === 'Code' || node.t === 'CodeBlock' || node.t === 'Math') found = rare.test(node.c[1]);
+    if (node.t === 'Str') found = rareCharacters.test(node.c);
+    else if (node.t === 'Code' || node.t === 'CodeBlock' || node.t === 'Math')
+      found = rareCharacters.test(node.c[1]);
   });
   return found;
 }
@@ -33,7 +40,7 @@ export function hasRareCharacters(ast: Ast): boolean {
  * not closed: typography.ts and html.ts see to them. Lists and headings may follow a paragraph without an empty line,
  * as everywhere but in Pandoc.
  */
-export const readerFormat = [
+export const markdownReaderFormat = [
   'markdown',
   '+raw_html',
   '+raw_attribute',

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { image, paragraph } from './ast.testing.ts';
-import type { Ast } from './ast.ts';
+import type { PandocAst } from './ast.ts';
 import { renamePictures } from './links.ts';
-import { judge, type Judged } from './sanitize.ts';
+import { sanitizeAst, type SanitizedDocument } from './sanitize.ts';
 
-const written = (ast: Ast): Judged => judge(ast, { stage: 'written', mostPictureBytes: 1000 });
-const cited = (ast: Ast): Judged => judge(ast, { stage: 'cited', mostPictureBytes: 0 });
+const written = (ast: PandocAst): SanitizedDocument =>
+  sanitizeAst(ast, { stage: 'written', mostPictureBytes: 1000 });
+const cited = (ast: PandocAst): SanitizedDocument =>
+  sanitizeAst(ast, { stage: 'cited', mostPictureBytes: 0 });
 
 const wanted: [given: string, name: string][] = [
   ['plot.png', 'plot.png'],

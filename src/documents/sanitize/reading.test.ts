@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createLog } from '../../observability/log.ts';
 import { openPandoc } from '../pandoc/pandoc.ts';
-import { parseAst, writeAst, type Ast } from './ast.ts';
-import { demandBounded } from './bounds.ts';
-import { citedKeys } from './links.ts';
-import { readerFormat } from './markdown.ts';
-import { judge, type Judged } from './sanitize.ts';
+import { parseAst, serializeAst, type PandocAst } from './ast.ts';
+import { demandBoundedText } from './bounds.ts';
+import { listCitedKeys } from './links.ts';
+import { markdownReaderFormat } from './markdown.ts';
+import { sanitizeAst, type SanitizedDocument } from './sanitize.ts';
 
 const pandoc = openPandoc({
   command: null,
@@ -23,16 +23,16 @@ async function convert(from: string, to: string, input: string | Uint8Array): Pr
   return (await pandoc.convert({ options: { from, to }, input }, signal)).output;
 }
 
-async function read(text: string): Promise<Ast> {
-  demandBounded(text, 1_000_000);
-  return parseAst(await convert(readerFormat, 'json', text));
+async function read(text: string): Promise<PandocAst> {
+  demandBoundedText(text, 1_000_000);
+  return parseAst(await convert(markdownReaderFormat, 'json', text));
 }
 
-const judged = async (text: string): Promise<Judged> =>
-  judge(await read(text), { stage: 'written', mostPictureBytes: 1000 });
+const judged = async (text: string): Promise<SanitizedDocument> =>
+  sanitizeAst(await read(text), { stage: 'written', mostPictureBytes: 1000 });
 
 const written = async (text: string, to: string): Promise<string> =>
-  Buffer.from(await convert('json', to, writeAst((await judged(text)).ast))).toString();
+  Buffer.from(await convert('json', to, serializeAst((await judged(text)).ast))).toString();
 
 const everything = `---
 title: A *title* -- "quoted"
@@ -95,15 +95,15 @@ test('everything that Markdown can say goes through, and is written', async () =
   assert.deepEqual(layout, { title: 'A title – “quoted”', authors: ['Jane', 'Joe'], language: 'de-CH' });
   assert.deepEqual([pictures, warnings], [[{ wanted: 'my plot.png', as: 'picture-1' }], []]);
   assert.deepEqual(
-    citedKeys(ast)
+    listCitedKeys(ast)
       .map(({ key }) => key)
       .sort(),
     ['a', 'b', 'c', 'e'],
   );
   assert.doesNotMatch(JSON.stringify(ast), /#read/);
-  const again = judge(parseAst(writeAst(ast)), { stage: 'cited', mostPictureBytes: 0 });
+  const again = sanitizeAst(parseAst(serializeAst(ast)), { stage: 'cited', mostPictureBytes: 0 });
   assert.deepEqual(again.ast, ast);
-  const html = Buffer.from(await convert('json', 'html', writeAst(ast))).toString();
+  const html = Buffer.from(await convert('json', 'html', serializeAst(ast))).toString();
   for (const part of ['<h2', '“quotes”', '<br />', '<dl>', '<figure>', 'class="note"', 'smallcaps', 'a--b'])
     assert.ok(html.includes(part), part);
 });

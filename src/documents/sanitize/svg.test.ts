@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../../errors.ts';
-import { judgeSvg } from './svg.ts';
+import { sanitizeSvg } from './svg.ts';
 
-const judged = (text: string): string => Buffer.from(judgeSvg(Buffer.from(text), 'plot.svg')).toString();
+const judged = (text: string): string => Buffer.from(sanitizeSvg(Buffer.from(text), 'plot.svg')).toString();
 const inside = (text: string): string => `<svg xmlns="http://www.w3.org/2000/svg">${text}</svg>`;
 
 test('an SVG as a plotting program writes it is taken, without its DOCTYPE', () => {
@@ -62,7 +62,7 @@ for (const [what, text] of hostile)
 
 test('an SVG that is not UTF-8 is refused', () => {
   for (const bytes of [Buffer.from(inside(''), 'utf16le'), Buffer.from([0x3c, 0xff])])
-    assert.throws(() => judgeSvg(bytes, 'a.svg'), { code: 'document_invalid', message: /not UTF-8/ });
+    assert.throws(() => sanitizeSvg(bytes, 'a.svg'), { code: 'document_invalid', message: /not UTF-8/ });
 });
 
 test('what is taken is taken again as it is, and nothing fails in another way', () => {

@@ -9,50 +9,51 @@ import {
 } from '../../net/xml.ts';
 
 /** Elements that run something, or show what is not a picture. */
-const refusedElements = new Set(
+const refusedSvgElements = new Set(
   'script foreignobject iframe object embed audio video handler listener html body link meta base'.split(' '),
 );
-const embedded = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/=\s]*$/i;
-const address = /^(?:https?:|mailto:)/i;
+const embeddedImagePattern = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/=\s]*$/i;
+const svgLinkPattern = /^(?:https?:|mailto:)/i;
 /** Attributes that are read as CSS, or put in the place of one. */
-const styling = new Set(
+const svgStyleAttributes = new Set(
   'style fill stroke filter mask clip-path cursor marker marker-start marker-mid marker-end color-profile shape-inside to from by values'.split(
     ' ',
   ),
 );
 /** A place other than within the picture; escapes of CSS could hide one. */
-const elsewhere = /@import|\\|url\s*\(\s*(?!["']?\s*#)|image-set|image\s*\(|javascript:|expression\s*\(/i;
+const externalStylePattern =
+  /@import|\\|url\s*\(\s*(?!["']?\s*#)|image-set|image\s*\(|javascript:|expression\s*\(/i;
 
-const limits = { mostElements: 1_000_000, mostDepth: 256 };
+const svgXmlLimits = { mostElements: 1_000_000, mostDepth: 256 };
 
 /**
  * An SVG without what is not a picture: nothing in it runs, or points outside of it. A DOCTYPE is left out, as plotting
  * programs write one; one that declares anything is refused. What is wrong otherwise is left to whoever draws it.
  */
-export function judgeSvg(bytes: Uint8Array, name: string): Uint8Array {
-  const text = decoded(bytes, name);
+export function sanitizeSvg(bytes: Uint8Array, name: string): Uint8Array {
+  const text = decodeSvg(bytes, name);
   try {
-    const doctype = judgeMarkup(text, name);
+    const doctype = demandSafeMarkup(text, name);
     return Buffer.from(doctype === null ? text : text.slice(0, doctype.at) + text.slice(doctype.end));
   } catch (error) {
-    throw error instanceof XmlError ? refused(name, problems[error.problem]) : error;
+    throw error instanceof XmlError ? svgRefusedError(name, svgXmlProblems[error.problem]) : error;
   }
 }
 
-const problems: Readonly<Record<XmlError['problem'], string>> = {
+const svgXmlProblems: Readonly<Record<XmlError['problem'], string>> = {
   tag: 'a tag is damaged',
   attribute: 'a tag is damaged',
   declaration: 'its DOCTYPE declares things, or is not at its beginning',
   cut_off: 'it is cut off',
   too_many: 'it has too many elements',
   // Deeper, what draws it runs out of stack.
-  too_deep: `its elements stand in each other more than ${limits.mostDepth} deep`,
+  too_deep: `its elements stand in each other more than ${svgXmlLimits.mostDepth} deep`,
 };
 
 /** Gives where its DOCTYPE is; null: it has none. */
-function judgeMarkup(text: string, name: string): XmlDoctype | null {
+function demandSafeMarkup(text: string, name: string): XmlDoctype | null {
   let [doctype, hasElements, style]: [XmlDoctype | null, boolean, number] = [null, false, -1];
-  for (const found of scanXml(text, limits)) {
+  for (const found of scanXml(text, svgXmlLimits)) {
     if (found.kind === 'doctype') {
       if (doctype !== null || hasElements) throw new XmlError('declaration', found.at);
       doctype = found;
@@ -61,11 +62,11 @@ function judgeMarkup(text: string, name: string): XmlDoctype | null {
       if (found.at > 0 || !/^<\?xml\s/.test(text)) throw new XmlError('tag', found.at);
     } else {
       // Comments within a style are a part of it, to some programs.
-      if (style >= 0) judgeStyle(unescaped(text.slice(style, found.at), name), name);
+      if (style >= 0) demandSafeStyle(unescapeSvgText(text.slice(style, found.at), name), name);
       style = -1;
       if (found.kind === 'end') continue;
       const element = toLocalName(found.name);
-      judgeElement({ name: element, attributes: readAttributes(found, name) }, name);
+      demandSafeElement({ name: element, attributes: readSvgAttributes(found, name) }, name);
       hasElements = true;
       if (element === 'style' && found.kind === 'start') style = found.end;
     }
@@ -73,8 +74,9 @@ function judgeMarkup(text: string, name: string): XmlDoctype | null {
   return doctype;
 }
 
-function judgeStyle(css: string, name: string): void {
-  if (elsewhere.test(css)) throw refused(name, 'its style sheet names something outside of it');
+function demandSafeStyle(css: string, name: string): void {
+  if (externalStylePattern.test(css))
+    throw svgRefusedError(name, 'its style sheet names something outside of it');
 }
 
 /** Names are in small letters and without their prefixes, which a document may choose. */
@@ -85,55 +87,58 @@ interface SvgElement {
 
 const toLocalName = (name: string): string => name.slice(name.lastIndexOf(':') + 1).toLowerCase();
 
-const readAttributes = (tag: XmlTag, name: string): SvgElement['attributes'] =>
-  parseAttributes(tag).map(([key, value]) => [toLocalName(key), unescaped(value, name)]);
+const readSvgAttributes = (tag: XmlTag, name: string): SvgElement['attributes'] =>
+  parseAttributes(tag).map(([key, value]) => [toLocalName(key), unescapeSvgText(value, name)]);
 
 /** A reference without its end is one to some programs. */
-function unescaped(text: string, name: string): string {
+function unescapeSvgText(text: string, name: string): string {
   return text.replaceAll(/&([^;&]{0,12});?/g, (_, reference: string) => {
     const character = decodeReference(reference);
-    if (character === null) throw refused(name, 'it has entities of its own');
+    if (character === null) throw svgRefusedError(name, 'it has entities of its own');
     return character;
   });
 }
 
-function decoded(bytes: Uint8Array, name: string): string {
+function decodeSvg(bytes: Uint8Array, name: string): string {
   let text;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw refused(name, 'it is not UTF-8');
+    throw svgRefusedError(name, 'it is not UTF-8');
   }
   // Without a letter in it, UTF-16 would pass for UTF-8.
-  if (text.includes('\0')) throw refused(name, 'it is not UTF-8');
+  if (text.includes('\0')) throw svgRefusedError(name, 'it is not UTF-8');
   const declaration = text.startsWith('<?xml') ? text.slice(0, text.indexOf('?>')) : '';
   const encoding = /\sencoding\s*=\s*["']([^"']*)/.exec(declaration)?.[1];
   if (encoding !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(encoding))
-    throw refused(name, `it is in ${JSON.stringify(encoding.slice(0, 40))}, not in UTF-8`);
+    throw svgRefusedError(name, `it is in ${JSON.stringify(encoding.slice(0, 40))}, not in UTF-8`);
   return text;
 }
 
-function judgeElement({ name: element, attributes }: SvgElement, name: string): void {
-  if (refusedElements.has(element)) throw refused(name, `it has the element <${element}>`);
+function demandSafeElement({ name: element, attributes }: SvgElement, name: string): void {
+  if (refusedSvgElements.has(element)) throw svgRefusedError(name, `it has the element <${element}>`);
   for (const [key, value] of attributes) {
     // With another base, `#x` would be outside, too.
-    if (key === 'base') throw refused(name, 'it has a base');
-    if (key.startsWith('on')) throw refused(name, `it has code in ${JSON.stringify(key)}`);
-    if (key === 'href' || key === 'src') judgeReference(element, value.trim(), name);
+    if (key === 'base') throw svgRefusedError(name, 'it has a base');
+    if (key.startsWith('on')) throw svgRefusedError(name, `it has code in ${JSON.stringify(key)}`);
+    if (key === 'href' || key === 'src') demandSafeReference(element, value.trim(), name);
     else if (key === 'attributename' && /href|^on/i.test(value))
-      throw refused(name, 'it animates what it points to');
-    else if (styling.has(key) && elsewhere.test(value))
-      throw refused(name, `its attribute ${JSON.stringify(key)} names something outside of it`);
+      throw svgRefusedError(name, 'it animates what it points to');
+    else if (svgStyleAttributes.has(key) && externalStylePattern.test(value))
+      throw svgRefusedError(name, `its attribute ${JSON.stringify(key)} names something outside of it`);
   }
 }
 
-function judgeReference(element: string, value: string, name: string): void {
-  if (value === '' || value.startsWith('#') || embedded.test(value)) return;
-  if (element === 'a' && address.test(value)) return;
-  throw refused(name, `it points to ${JSON.stringify(value.slice(0, 60).toWellFormed())}, outside of it`);
+function demandSafeReference(element: string, value: string, name: string): void {
+  if (value === '' || value.startsWith('#') || embeddedImagePattern.test(value)) return;
+  if (element === 'a' && svgLinkPattern.test(value)) return;
+  throw svgRefusedError(
+    name,
+    `it points to ${JSON.stringify(value.slice(0, 60).toWellFormed())}, outside of it`,
+  );
 }
 
-function refused(name: string, why: string): WorkcrateError {
+function svgRefusedError(name: string, why: string): WorkcrateError {
   return new WorkcrateError(
     'document_invalid',
     `The SVG ${JSON.stringify(name)} is refused, since ${why}. Save the picture as PNG, or without that.`,

@@ -1,12 +1,18 @@
 import { WorkcrateError } from '../../errors.ts';
-import { rewrite, type Ast, type Block, type Inline, type MetaValue } from './ast.ts';
+import {
+  rewriteAst,
+  type PandocAst,
+  type PandocBlock,
+  type PandocInline,
+  type PandocMetaValue,
+} from './ast.ts';
 
 /** The text of inlines without its marks, as for a title; notes are left out. */
-export function plainText(list: readonly Inline[]): string {
-  return list.map(textOf).join('');
+export function toInlineText(list: readonly PandocInline[]): string {
+  return list.map(toNodeText).join('');
 }
 
-function textOf(node: Inline): string {
+function toNodeText(node: PandocInline): string {
   switch (node.t) {
     case 'Str':
       return node.c;
@@ -19,99 +25,102 @@ function textOf(node: Inline): string {
     case 'RawInline':
       return node.c[1];
     case 'Quoted':
-      return node.c[0].t === 'SingleQuote' ? `‘${plainText(node.c[1])}’` : `“${plainText(node.c[1])}”`;
+      return node.c[0].t === 'SingleQuote' ? `‘${toInlineText(node.c[1])}’` : `“${toInlineText(node.c[1])}”`;
     case 'Cite':
     case 'Link':
     case 'Image':
     case 'Span':
-      return plainText(node.c[1]);
+      return toInlineText(node.c[1]);
     case 'Note':
       return '';
     default:
-      return plainText(node.c);
+      return toInlineText(node.c);
   }
 }
 
 /** The text of a value of the front matter, as long as it is one: null for lists, maps and several paragraphs. */
-export function metaText(value: MetaValue): string | null {
+export function toMetaText(value: PandocMetaValue): string | null {
   if (value.t === 'MetaString') return value.c;
   if (value.t === 'MetaBool') return String(value.c);
-  if (value.t === 'MetaInlines') return plainText(value.c);
+  if (value.t === 'MetaInlines') return toInlineText(value.c);
   const [only, ...others] = value.t === 'MetaBlocks' ? value.c : [];
-  return only !== undefined && others.length === 0 && isParagraph(only) ? plainText(only.c) : null;
+  return only !== undefined && others.length === 0 && isParagraph(only) ? toInlineText(only.c) : null;
 }
 
-export function isParagraph(block: Block): block is Extract<Block, { t: 'Para' | 'Plain' }> {
+export function isParagraph(block: PandocBlock): block is Extract<PandocBlock, { t: 'Para' | 'Plain' }> {
   return block.t === 'Para' || block.t === 'Plain';
 }
 
 /** A text as it is, word by word, so that lines can be broken and every writer escapes what it must. */
-export function wordsAsInlines(text: string): Inline[] {
+export function toWordInlines(text: string): PandocInline[] {
   return text
     .split(/\s+/u)
     .filter((word) => word !== '')
-    .flatMap((word, at): Inline[] => [...(at === 0 ? [] : [{ t: 'Space' } as const]), { t: 'Str', c: word }]);
+    .flatMap((word, at): PandocInline[] => [
+      ...(at === 0 ? [] : [{ t: 'Space' } as const]),
+      { t: 'Str', c: word },
+    ]);
 }
 
 /** Before an opening quotation mark: nothing, a space, a bracket, a dash or another mark. */
-const beforeOpening = /[\s([{<\u2010-\u2015\u2018\u201c/=-]/u;
-const address = /:\/\/|^mailto:|^www\./i;
+const beforeOpeningQuote = /[\s([{<\u2010-\u2015\u2018\u201c/=-]/u;
+const bareAddressPattern = /:\/\/|^mailto:|^www\./i;
 
 /**
  * Curly quotation marks, dashes and ellipses. Pandoc can do this while it reads, but then takes exponential time over
  * marks that are never closed.
  */
-export function withTypography(ast: Ast): Ast {
-  return rewrite(ast, { inlines: curled });
+export function applyTypography(ast: PandocAst): PandocAst {
+  return rewriteAst(ast, { inlines: curlQuotes });
 }
 
-function curled(list: Inline[]): Inline[] {
+function curlQuotes(list: PandocInline[]): PandocInline[] {
   return list.map((node, at) => {
-    if (node.t !== 'Str' || !/["'.-]/.test(node.c) || address.test(node.c)) return node;
-    return { t: 'Str', c: curledWord(node.c, isApart(list[at - 1]), isApart(list[at + 1])) };
+    if (node.t !== 'Str' || !/["'.-]/.test(node.c) || bareAddressPattern.test(node.c)) return node;
+    return { t: 'Str', c: curlWord(node.c, isWordBoundary(list[at - 1]), isWordBoundary(list[at + 1])) };
   });
 }
 
 /** Whether a word that stands beside this begins or ends there. */
-function isApart(node: Inline | undefined): boolean {
+function isWordBoundary(node: PandocInline | undefined): boolean {
   return node === undefined || node.t === 'Space' || node.t === 'SoftBreak' || node.t === 'LineBreak';
 }
 
-function curledWord(word: string, begins: boolean, ends: boolean): string {
-  const text = dashed(word, begins);
+function curlWord(word: string, begins: boolean, ends: boolean): string {
+  const text = replaceDashes(word, begins);
   let [lastAt, last] = [-2, ''];
   return text.replaceAll(/["']/g, (sign, at: number) => {
     const before = at === 0 ? (begins ? ' ' : 'x') : at === lastAt + 1 ? last : text.charAt(at - 1);
     const isAlone = at === text.length - 1 && ends;
-    last = mark(sign, beforeOpening.test(before) && !isAlone, text.charAt(at + 1));
+    last = curlQuote(sign, beforeOpeningQuote.test(before) && !isAlone, text.charAt(at + 1));
     lastAt = at;
     return last;
   });
 }
 
-function mark(sign: string, opens: boolean, next: string): string {
+function curlQuote(sign: string, opens: boolean, next: string): string {
   if (sign === '"') return opens ? '“' : '”';
   // As in ’90s.
   return opens && !/\d/.test(next) ? '‘' : '’';
 }
 
 /** `--flag` at the beginning of a word is the option of a command, and a rule of dashes stays one. */
-function dashed(word: string, begins: boolean): string {
+function replaceDashes(word: string, begins: boolean): string {
   if (/-{4}/.test(word)) return word;
   const ellipses = word.replaceAll(/(?<!\.)\.\.\.(?!\.)/g, '…');
   if (begins && /^--[\p{L}]/u.test(ellipses)) return ellipses;
   return ellipses.replaceAll('---', '—').replaceAll('--', '–');
 }
 
-const newline = 0x0a;
+const utf8NewlineByte = 0x0a;
 
 /** The text of bytes that have to be UTF-8, without its byte order mark. `what` is whose bytes they are. */
-export function decodeText(bytes: Uint8Array, what: string): string {
+export function decodeUtf8Text(bytes: Uint8Array, what: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     if (!(cause instanceof TypeError)) throw cause;
-    const { offset, line } = firstWrong(bytes);
+    const { offset, line } = findInvalidUtf8(bytes);
     throw new WorkcrateError(
       'document_invalid',
       `${what} is not UTF-8: byte ${offset}, in line ${line}, belongs to no character. Save it as UTF-8.`,
@@ -121,7 +130,7 @@ export function decodeText(bytes: Uint8Array, what: string): string {
 }
 
 /** Replaced bytes are longer or shorter than what they were, so the place is found by halving. */
-function firstWrong(bytes: Uint8Array): { offset: number; line: number } {
+function findInvalidUtf8(bytes: Uint8Array): { offset: number; line: number } {
   const isFine = (end: number): boolean => {
     try {
       // A character that is cut off at the end is no error in a stream.
@@ -140,6 +149,6 @@ function firstWrong(bytes: Uint8Array): { offset: number; line: number } {
   // Cut off at the very end, it is no error before the stream ends.
   const offset = Math.min(wrong, bytes.byteLength) - 1;
   let line = 1;
-  for (let at = 0; at < offset; at++) if (bytes[at] === newline) line++;
+  for (let at = 0; at < offset; at++) if (bytes[at] === utf8NewlineByte) line++;
   return { offset, line };
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { paragraph, str } from './ast.testing.ts';
-import type { Inline } from './ast.ts';
-import { isParagraph, plainText, withTypography, wordsAsInlines } from './text.ts';
+import type { PandocInline } from './ast.ts';
+import { isParagraph, toInlineText, applyTypography, toWordInlines } from './text.ts';
 
-function curled(...inlines: Inline[]): string {
-  const [block] = withTypography(paragraph(...inlines)).blocks;
+function curled(...inlines: PandocInline[]): string {
+  const [block] = applyTypography(paragraph(...inlines)).blocks;
   assert.ok(block !== undefined && isParagraph(block));
-  return plainText(block.c);
+  return toInlineText(block.c);
 }
 
 const cases: [given: string, expected: string][] = [
@@ -26,7 +26,7 @@ const cases: [given: string, expected: string][] = [
 ];
 
 for (const [given, expected] of cases)
-  test(`${given} is set as ${expected}`, () => assert.equal(curled(...wordsAsInlines(given)), expected));
+  test(`${given} is set as ${expected}`, () => assert.equal(curled(...toWordInlines(given)), expected));
 
 test('marks around emphasis open and close', () => {
   assert.equal(curled(str('"'), { t: 'Emph', c: [str('a')] }, str('"')), '“a”');
@@ -34,7 +34,7 @@ test('marks around emphasis open and close', () => {
 });
 
 test('code and maths stay as they are', () => {
-  const code: Inline = { t: 'Code', c: [['', [], []], '"a" -- b'] };
+  const code: PandocInline = { t: 'Code', c: [['', [], []], '"a" -- b'] };
   assert.equal(curled(code, { t: 'Math', c: [{ t: 'InlineMath' }, "f'"] }), '"a" -- bf\'');
 });
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
-import { belongingsOf } from '../user-files.ts';
-import { bibliographyOf, documentOf, textInput, type BuildToolOptions } from './build.ts';
+import { openUserFiles } from '../user-files.ts';
+import { readGivenBibliography, readDocumentText, textInputFields, type BuildToolOptions } from './build.ts';
 
-const validated = z.object({
+const validationOutputSchema = z.object({
   valid: z.boolean().describe('Whether every key that is cited has an entry'),
   cited: z.number().int().describe('Different keys that are cited'),
   entries: z.number().int().describe('Entries of the bibliography'),
@@ -25,29 +25,36 @@ export function validateTool(options: BuildToolOptions): Tool {
     title: 'Check the citations of a document',
     description:
       'Compares what a document cites ([@key]) with its bibliography: keys without an entry, entries that are not cited, keys that several entries have. Builds nothing.',
-    input: z.strictObject(textInput),
-    output: validated,
+    input: z.strictObject(textInputFields),
+    output: validationOutputSchema,
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: ['documentFile'] },
     async handle(input, context) {
       const { documents } = options;
-      const from = belongingsOf(options, context);
-      const text = await documentOf(input, from, documents.mostBytes);
-      const bibliography = await bibliographyOf(input, from, documents.mostBytes);
+      const from = openUserFiles(options, context);
+      const text = await readDocumentText(input, from, documents.mostBytes);
+      const bibliography = await readGivenBibliography(input, from, documents.mostBytes);
       const found = await documents.validate(context.caller, { text, bibliography }, context.signal);
-      return { text: asText(found), structured: found };
+      return { text: describeValidation(found), structured: found };
     },
   });
 }
 
-const mostInText = 50;
+const maxKeysInText = 50;
 
-function asText({ valid, cited, entries, missing, unused, duplicates }: z.output<typeof validated>): string {
+function describeValidation({
+  valid,
+  cited,
+  entries,
+  missing,
+  unused,
+  duplicates,
+}: z.output<typeof validationOutputSchema>): string {
   const named = missing.map(({ key, suggestions }) =>
     suggestions.length === 0 ? key : `${key} (did you mean ${suggestions.join(', ')}?)`,
   );
   const some = (keys: readonly string[]): string =>
-    keys.length > mostInText ? `${keys.slice(0, mostInText).join(', ')} …` : keys.join(', ');
+    keys.length > maxKeysInText ? `${keys.slice(0, maxKeysInText).join(', ')} …` : keys.join(', ');
   return [
     `${cited} keys are cited, ${entries} entries are there: ${valid ? 'every key has an entry' : 'some keys have none'}.`,
     ...(missing.length > 0 ? [`Without an entry: ${some(named)}`] : []),

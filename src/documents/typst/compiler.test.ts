@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createCompiler } from './compiler.ts';
-import { findPackage, type TypstJob } from './typst.ts';
+import { createTypstCompiler } from './compiler.ts';
+import { findTypstPackage, type TypstJob } from './typst.ts';
 
-const compile = await createCompiler({ url: findPackage().url, fonts: [], epoch: 1_700_000_000 });
+const compile = await createTypstCompiler({ url: findTypstPackage().url, fonts: [], epoch: 1_700_000_000 });
 
 const job = (source: string, more: Partial<TypstJob> = {}): TypstJob => ({
   source: `#set text(font: ("Libertinus Serif", "No Such Family"), fallback: false)\n${source}`,
@@ -82,7 +82,7 @@ it('PDF/A says that it is, and refuses characters that no font has, with the rem
 
 it('a compiler that is not there is told of by the command that installs it', async () => {
   const elsewhere = { url: 'file:///nowhere/index.js', fonts: [], epoch: null };
-  await assert.rejects(createCompiler(elsewhere), {
+  await assert.rejects(createTypstCompiler(elsewhere), {
     code: 'documents_unavailable',
     message: /npm install @myriaddreamin\/typst-ts-node-compiler$/,
   });

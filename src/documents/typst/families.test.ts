@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { codeFamilies, familiesFor, languageOf, mathFamilies, textFamilies } from './fonts.ts';
+import {
+  listCodeFamilies,
+  sortFamiliesForLanguage,
+  toTypstLanguage,
+  listMathFamilies,
+  listTextFamilies,
+} from './fonts.ts';
 
 it('text is looked for in fonts for reading before those for signs', () => {
-  assert.deepEqual(textFamilies(['Noto Sans SC']), [
+  assert.deepEqual(listTextFamilies(['Noto Sans SC']), [
     'Libertinus Serif',
     'New Computer Modern',
     'Noto Sans SC',
@@ -13,10 +19,10 @@ it('text is looked for in fonts for reading before those for signs', () => {
 });
 
 it('code and maths begin with fonts of their own, and have all the others behind', () => {
-  const families = textFamilies(['Noto Sans SC']);
-  assert.deepEqual(codeFamilies(families).slice(0, 2), ['DejaVu Sans Mono', 'Libertinus Serif']);
-  assert.deepEqual(mathFamilies(families)[0], 'New Computer Modern Math');
-  assert.deepEqual(codeFamilies(families).toSorted(), families.toSorted());
+  const families = listTextFamilies(['Noto Sans SC']);
+  assert.deepEqual(listCodeFamilies(families).slice(0, 2), ['DejaVu Sans Mono', 'Libertinus Serif']);
+  assert.deepEqual(listMathFamilies(families)[0], 'New Computer Modern Math');
+  assert.deepEqual(listCodeFamilies(families).toSorted(), families.toSorted());
 });
 
 for (const [language, first] of [
@@ -29,9 +35,9 @@ for (const [language, first] of [
 ] as const)
   it(`Chinese characters in a text in ${language} are those of ${first}`, () => {
     const cjk = ['SC', 'TC', 'JP', 'KR'].map((script) => `Noto Sans ${script}`);
-    const ordered = familiesFor(language, textFamilies(cjk));
+    const ordered = sortFamiliesForLanguage(language, listTextFamilies(cjk));
     assert.equal(ordered[2], first);
-    assert.deepEqual(ordered.toSorted(), textFamilies(cjk).toSorted());
+    assert.deepEqual(ordered.toSorted(), listTextFamilies(cjk).toSorted());
   });
 
 for (const [tag, language, region] of [
@@ -43,5 +49,5 @@ for (const [tag, language, region] of [
   ['', 'en', null],
 ] as const)
   it(`the language of ${JSON.stringify(tag)} is ${language}, its region ${region}`, () => {
-    assert.deepEqual(languageOf(tag), { language, region });
+    assert.deepEqual(toTypstLanguage(tag), { language, region });
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { familiesIn, type ReadAt } from './fonts.ts';
+import { readFontFamilies, type ReadFontAt } from './fonts.ts';
 
 interface Entry {
   readonly id: number;
@@ -47,7 +47,7 @@ function font(entries: readonly Entry[], start = 0): Buffer {
 }
 
 const reading =
-  (bytes: Buffer): ReadAt =>
+  (bytes: Buffer): ReadFontAt =>
   (offset, length) =>
     bytes.subarray(offset, offset + length);
 
@@ -58,12 +58,14 @@ it('the typographic family goes before the plain one, and English before other l
     { id: 16, text: 'Some Sans' },
     { id: 4, text: 'Some Sans Regular' },
   ]);
-  assert.deepEqual(familiesIn(reading(bytes)), ['Some Sans']);
+  assert.deepEqual(readFontFamilies(reading(bytes)), ['Some Sans']);
 });
 
 it('styles at the end of a name are no part of the family, as Typst sees it', () => {
-  assert.deepEqual(familiesIn(reading(font([{ id: 1, text: 'Some Sans SemiBold Italic' }]))), ['Some Sans']);
-  assert.deepEqual(familiesIn(reading(font([{ id: 1, text: 'Old', platform: 1 }]))), ['Old']);
+  assert.deepEqual(readFontFamilies(reading(font([{ id: 1, text: 'Some Sans SemiBold Italic' }]))), [
+    'Some Sans',
+  ]);
+  assert.deepEqual(readFontFamilies(reading(font([{ id: 1, text: 'Old', platform: 1 }]))), ['Old']);
 });
 
 it('all the families of a collection are told, each once', () => {
@@ -71,17 +73,17 @@ it('all the families of a collection are told, each once', () => {
   const first = font([{ id: 1, text: 'One' }], 24);
   const second = font([{ id: 1, text: 'Two' }], 24 + first.length);
   const offsets = words(...long(24), ...long(24 + first.length), ...long(24));
-  assert.deepEqual(familiesIn(reading(Buffer.concat([head, offsets, first, second]))), ['One', 'Two']);
+  assert.deepEqual(readFontFamilies(reading(Buffer.concat([head, offsets, first, second]))), ['One', 'Two']);
 });
 
 it('names that could be code are none', () => {
   for (const text of ['"); #read("x', '$body$', 'a\nb', '', 'x'.repeat(65)])
-    assert.deepEqual(familiesIn(reading(font([{ id: 1, text }]))), []);
+    assert.deepEqual(readFontFamilies(reading(font([{ id: 1, text }]))), []);
 });
 
 it('what is no font has no families', () => {
   for (const bytes of [Buffer.alloc(0), Buffer.from('hello'), Buffer.from('OTTO'), Buffer.from('ttcf')])
-    assert.deepEqual(familiesIn(reading(bytes)), []);
+    assert.deepEqual(readFontFamilies(reading(bytes)), []);
 });
 
 it('whatever the bytes, nothing is thrown and names are plain', () => {
@@ -91,7 +93,8 @@ it('whatever the bytes, nothing is thrown and names are plain', () => {
     fc.property(broken, fc.nat(whole.length), (changes, length) => {
       const bytes = Buffer.from(whole);
       for (const [at, value] of changes) bytes[at] = value;
-      for (const name of familiesIn(reading(bytes.subarray(0, length)))) assert.match(name, /^[^"\\#$\n]+$/);
+      for (const name of readFontFamilies(reading(bytes.subarray(0, length))))
+        assert.match(name, /^[^"\\#$\n]+$/);
     }),
   );
 });

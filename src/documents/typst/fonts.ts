@@ -5,99 +5,99 @@ import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 
 /** Reads so many bytes from a place in a file; fewer, or none, where it ends before. */
-export type ReadAt = (offset: number, length: number) => Buffer;
+export type ReadFontAt = (offset: number, length: number) => Buffer;
 
-const mostFaces = 64;
-const mostTables = 128;
-const mostNames = 512;
-const longestName = 64;
+const maxFontFaces = 64;
+const maxFontTables = 128;
+const maxFontNames = 512;
+const maxFamilyNameLength = 64;
 
 /** The name records that tell a family: the one that typographers see goes before that of old systems. */
-const familyNames = [16, 1];
+const familyNameIds = [16, 1];
 const [macintosh, windows, english] = [1, 3, 0x409];
 
 /**
  * The families in a font file (TrueType, OpenType, or a collection), by the names that Typst knows them by. What is no
  * font has none. Nothing in the file is trusted: lengths are bounded, and names hold letters, digits and the like only.
  */
-export function familiesIn(read: ReadAt): string[] {
-  const names = facesIn(read).map((face) => familyOf(nameTable(read, face)));
+export function readFontFamilies(read: ReadFontAt): string[] {
+  const names = findFontFaces(read).map((face) => readFontFamily(readNameTable(read, face)));
   return [...new Set(names.filter((name) => name !== null))];
 }
 
 /** Where in the file the faces begin: a collection has several. */
-function facesIn(read: ReadAt): number[] {
+function findFontFaces(read: ReadFontAt): number[] {
   const head = read(0, 12);
   const kind = head.toString('latin1', 0, 4);
   if (['\0\x01\0\0', 'OTTO', 'true'].includes(kind)) return [0];
   if (kind !== 'ttcf' || head.length < 12) return [];
-  const offsets = read(12, Math.min(head.readUInt32BE(8), mostFaces) * 4);
+  const offsets = read(12, Math.min(head.readUInt32BE(8), maxFontFaces) * 4);
   return Array.from({ length: Math.floor(offsets.length / 4) }, (_, at) => offsets.readUInt32BE(at * 4));
 }
 
-const longestTable = 0x1_00_00 * 2;
+const maxNameTableBytes = 0x1_00_00 * 2;
 
-function nameTable(read: ReadAt, face: number): Buffer {
+function readNameTable(read: ReadFontAt, face: number): Buffer {
   const head = read(face, 12);
   if (head.length < 12) return head;
-  const entries = read(face + 12, Math.min(head.readUInt16BE(4), mostTables) * 16);
+  const entries = read(face + 12, Math.min(head.readUInt16BE(4), maxFontTables) * 16);
   for (let at = 0; at + 16 <= entries.length; at += 16)
     if (entries.toString('latin1', at, at + 4) === 'name')
-      return read(entries.readUInt32BE(at + 8), Math.min(entries.readUInt32BE(at + 12), longestTable));
+      return read(entries.readUInt32BE(at + 8), Math.min(entries.readUInt32BE(at + 12), maxNameTableBytes));
   return Buffer.alloc(0);
 }
 
-function familyOf(table: Buffer): string | null {
-  const candidates = namesIn(table).filter(({ id }) => familyNames.includes(id));
-  const [best] = candidates.toSorted((a, b) => rank(a) - rank(b));
-  return best === undefined ? null : withoutStyle(best.text);
+function readFontFamily(table: Buffer): string | null {
+  const candidates = readFontNames(table).filter(({ id }) => familyNameIds.includes(id));
+  const [best] = candidates.toSorted((a, b) => rankFontName(a) - rankFontName(b));
+  return best === undefined ? null : removeStyleSuffix(best.text);
 }
 
-interface Name {
+interface FontName {
   readonly id: number;
   readonly isEnglish: boolean;
   readonly text: string;
 }
 
 /** English names of either kind, before those in other languages. */
-const rank = ({ id, isEnglish }: Name): number => familyNames.indexOf(id) + (isEnglish ? 0 : 2);
+const rankFontName = ({ id, isEnglish }: FontName): number => familyNameIds.indexOf(id) + (isEnglish ? 0 : 2);
 
-function namesIn(table: Buffer): Name[] {
+function readFontNames(table: Buffer): FontName[] {
   if (table.length < 6) return [];
-  const count = Math.min(table.readUInt16BE(2), mostNames);
+  const count = Math.min(table.readUInt16BE(2), maxFontNames);
   const strings = table.readUInt16BE(4);
-  const names: Name[] = [];
+  const names: FontName[] = [];
   for (let at = 6; at + 12 <= table.length && names.length < count; at += 12) {
-    const [platform, encoding, language, id, length, offset] = wordsAt(table, at);
+    const [platform, encoding, language, id, length, offset] = readFontWords(table, at);
     const bytes = table.subarray(strings + offset, strings + offset + length);
-    const text = decoded(platform, encoding, bytes);
+    const text = decodeFontName(platform, encoding, bytes);
     const isEnglish = platform === windows ? language === english : language === 0;
-    names.push({ id, isEnglish, text: isName(text) ? text : '' });
+    names.push({ id, isEnglish, text: isFamilyName(text) ? text : '' });
   }
   return names.filter(({ text }) => text !== '');
 }
 
-type Words = [number, number, number, number, number, number];
+type FontNameWords = [number, number, number, number, number, number];
 
-const wordsAt = (table: Buffer, at: number): Words =>
-  [0, 2, 4, 6, 8, 10].map((offset) => table.readUInt16BE(at + offset)) as Words;
+const readFontWords = (table: Buffer, at: number): FontNameWords =>
+  [0, 2, 4, 6, 8, 10].map((offset) => table.readUInt16BE(at + offset)) as FontNameWords;
 
-function decoded(platform: number, encoding: number, bytes: Buffer): string {
+function decodeFontName(platform: number, encoding: number, bytes: Buffer): string {
   if (platform === macintosh) return encoding === 0 ? bytes.toString('latin1') : '';
   return new TextDecoder('utf-16be').decode(bytes);
 }
 
 /** It will stand in the source of documents. */
-const isName = (text: string): boolean =>
-  text.length <= longestName && /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._-]*$/u.test(text);
+const isFamilyName = (text: string): boolean =>
+  text.length <= maxFamilyNameLength && /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._-]*$/u.test(text);
 
-const style =
+const fontStyleSuffix =
   /[ _-](?:(?:extra|semi|demi|ultra)[ _-]?)?(?:thin|hairline|light|normal|regular|medium|bold|black|heavy|italic|oblique|narrow|condensed|compressed|expanded)$/i;
 
 /** Typst takes `Some Sans Light` for the light face of `Some Sans`. */
-function withoutStyle(name: string): string {
+function removeStyleSuffix(name: string): string {
   let left = name.trim();
-  while (style.test(left)) left = left.replace(style, '');
+  while (fontStyleSuffix.test(left)) left = left.replace(fontStyleSuffix, '');
   return left;
 }
 
@@ -107,22 +107,22 @@ export interface FontFile {
   readonly families: readonly string[];
 }
 
-const mostFiles = 64;
-const megabyte = 1024 * 1024;
-const mostBytes = { each: 64 * megabyte, all: 256 * megabyte };
+const maxFontFiles = 64;
+const fontMegabyte = 1024 * 1024;
+const maxFontBytes = { each: 64 * fontMegabyte, all: 256 * fontMegabyte };
 
 /** Used where they are installed: one package for each way of writing Chinese characters. */
-const packages = ['sc', 'tc', 'jp', 'kr'].map((script) => `@expo-google-fonts/noto-sans-${script}`);
-const weights = ['400Regular', '700Bold'];
+const fontPackages = ['sc', 'tc', 'jp', 'kr'].map((script) => `@expo-google-fonts/noto-sans-${script}`);
+const fontWeights = ['400Regular', '700Bold'];
 
 /** Fonts in the folders go first: whoever set them wants them. Of each file little is read. */
 export function findFonts(folders: readonly string[], log: Log): FontFile[] {
-  const candidates = [...folders.flatMap(filesIn), ...packages.flatMap(filesOfPackage)];
+  const candidates = [...folders.flatMap(listFontFiles), ...fontPackages.flatMap(listPackageFontFiles)];
   const found: FontFile[] = [];
   let taken = 0;
   for (const file of new Set(candidates)) {
-    const { size, families } = looked(file);
-    const fits = size <= mostBytes.each && taken + size <= mostBytes.all && found.length < mostFiles;
+    const { size, families } = inspectFont(file);
+    const fits = size <= maxFontBytes.each && taken + size <= maxFontBytes.all && found.length < maxFontFiles;
     if (!fits || families.length === 0) {
       log.warn('documents.font_left_out', { file, reason: fits ? 'not a font' : 'too large, or too many' });
       continue;
@@ -134,7 +134,7 @@ export function findFonts(folders: readonly string[], log: Log): FontFile[] {
 }
 
 /** A folder that was set and cannot be read is told at the start, and not by boxes in a document. */
-function filesIn(folder: string): string[] {
+function listFontFiles(folder: string): string[] {
   try {
     const names = readdirSync(folder).filter((name) => /\.(?:ttf|otf|ttc|otc)$/i.test(name));
     const files = names.toSorted().map((name) => realpathSync(path.join(folder, name)));
@@ -145,12 +145,12 @@ function filesIn(folder: string): string[] {
   }
 }
 
-function filesOfPackage(name: string): string[] {
-  const folder = folderOf(name);
-  return folder === null ? [] : weights.flatMap((weight) => filesIn(path.join(folder, weight)));
+function listPackageFontFiles(name: string): string[] {
+  const folder = findPackageFolder(name);
+  return folder === null ? [] : fontWeights.flatMap((weight) => listFontFiles(path.join(folder, weight)));
 }
 
-function folderOf(name: string): string | null {
+function findPackageFolder(name: string): string | null {
   try {
     return path.dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
   } catch (error) {
@@ -159,18 +159,18 @@ function folderOf(name: string): string | null {
   }
 }
 
-function looked(file: string): { readonly size: number; readonly families: string[] } {
+function inspectFont(file: string): { readonly size: number; readonly families: string[] } {
   const descriptor = openSync(file, 'r');
   try {
     const { size } = fstatSync(descriptor);
-    return { size, families: familiesIn(readFrom(descriptor)) };
+    return { size, families: readFontFamilies(createFontReader(descriptor)) };
   } finally {
     closeSync(descriptor);
   }
 }
 
-const readFrom =
-  (descriptor: number): ReadAt =>
+const createFontReader =
+  (descriptor: number): ReadFontAt =>
   (offset, length) => {
     const bytes = Buffer.alloc(length);
     return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
@@ -185,23 +185,30 @@ const [text, wider, code, maths] = [
 ] as const;
 
 /** Text looks for its characters in this order. Signs come last, since the fonts for them are not made for reading. */
-export const textFamilies = (found: readonly string[]): string[] =>
-  unique([text, wider, ...found, code, maths]);
+export const listTextFamilies = (found: readonly string[]): string[] =>
+  dropDuplicateNames([text, wider, ...found, code, maths]);
 
-export const codeFamilies = (families: readonly string[]): string[] => unique([code, ...families]);
+export const listCodeFamilies = (families: readonly string[]): string[] =>
+  dropDuplicateNames([code, ...families]);
 
-export const mathFamilies = (families: readonly string[]): string[] => unique([maths, ...families]);
+export const listMathFamilies = (families: readonly string[]): string[] =>
+  dropDuplicateNames([maths, ...families]);
 
-const unique = (names: readonly string[]): string[] => [...new Set(names)];
+const dropDuplicateNames = (names: readonly string[]): string[] => [...new Set(names)];
 
 /** What stands at the end of the names of families that are made for one way of writing Chinese characters. */
-const endings: Readonly<Record<string, string>> = { Hans: 'SC', Hant: 'TC', Jpan: 'JP', Kore: 'KR' };
+const familySuffixesByScript: Readonly<Record<string, string>> = {
+  Hans: 'SC',
+  Hant: 'TC',
+  Jpan: 'JP',
+  Kore: 'KR',
+};
 
 /** One character is drawn differently in Beijing, Taipei, Tokyo and Seoul: the family of the language goes first. */
-export function familiesFor(language: string, families: readonly string[]): string[] {
-  const ending = endings[localeOf(language).maximize().script ?? ''];
+export function sortFamiliesForLanguage(language: string, families: readonly string[]): string[] {
+  const ending = familySuffixesByScript[toLocale(language).maximize().script ?? ''];
   const isOwn = (family: string): boolean => ending !== undefined && family.split(' ').includes(ending);
-  const others = Object.values(endings);
+  const others = Object.values(familySuffixesByScript);
   const isOther = (family: string): boolean => family.split(' ').some((word) => others.includes(word));
   const drawn = families.filter(isOther);
   const ordered = [...drawn.filter(isOwn), ...drawn.filter((family) => !isOwn(family))];
@@ -210,12 +217,12 @@ export function familiesFor(language: string, families: readonly string[]): stri
 }
 
 /** What Typst takes for the language of a text, such as `de` and `CH`; English where it is none. */
-export function languageOf(tag: string): { readonly language: string; readonly region: string | null } {
-  const { language, region = null } = localeOf(tag);
+export function toTypstLanguage(tag: string): { readonly language: string; readonly region: string | null } {
+  const { language, region = null } = toLocale(tag);
   return { language, region: region !== null && /^[A-Z]{2}$/.test(region) ? region : null };
 }
 
-function localeOf(tag: string): Intl.Locale {
+function toLocale(tag: string): Intl.Locale {
   try {
     const locale = new Intl.Locale(tag);
     return /^[a-z]{2,3}$/.test(locale.language) ? locale : new Intl.Locale('en');
@@ -226,53 +233,53 @@ function localeOf(tag: string): Intl.Locale {
 }
 
 /** What the exporter says of each text that no font can show, in a string that Rust has escaped, and escaped again. */
-const report = /the text `\\"(.*?)\\"` could not be displayed/gs;
+const missingGlyphReport = /the text `\\"(.*?)\\"` could not be displayed/gs;
 
-const mostMissing = 200;
+const maxMissingCharacters = 200;
 
 /** The characters of which the exporter says that no font has them, each once. */
-export function missingCharacters(message: string): string[] {
+export function findMissingCharacters(message: string): string[] {
   const missing = new Set<string>();
-  for (const [, text] of message.matchAll(report))
-    for (const character of unescaped(text!)) {
-      if (missing.size >= mostMissing) return [...missing];
+  for (const [, text] of message.matchAll(missingGlyphReport))
+    for (const character of unescapeTypst(text!)) {
+      if (missing.size >= maxMissingCharacters) return [...missing];
       if (!/\s/.test(character)) missing.add(character);
     }
   return [...missing];
 }
 
-const unescaped = (text: string): string =>
+const unescapeTypst = (text: string): string =>
   text
-    .replaceAll(/\\+u\{([0-9a-f]{1,6})\}/gi, (_, digits: string) => characterOf(Number.parseInt(digits, 16)))
+    .replaceAll(/\\+u\{([0-9a-f]{1,6})\}/gi, (_, digits: string) => toCharacter(Number.parseInt(digits, 16)))
     .replaceAll(/\\+/g, '');
 
-const characterOf = (code: number): string => (code <= 0x10_ff_ff ? String.fromCodePoint(code) : '');
+const toCharacter = (code: number): string => (code <= 0x10_ff_ff ? String.fromCodePoint(code) : '');
 
 /** The packages of fonts that are used where they are installed, and the scripts that each is for. */
-const remedies: readonly (readonly [RegExp, string])[] = [
+const fontRemedies: readonly (readonly [RegExp, string])[] = [
   [/\p{Script=Hangul}/u, '@expo-google-fonts/noto-sans-kr'],
   [/[\p{Script=Hiragana}\p{Script=Katakana}]/u, '@expo-google-fonts/noto-sans-jp'],
   [/[\p{Script=Han}\p{Script=Bopomofo}\u3000-\u303f\uff00-\uffef]/u, '@expo-google-fonts/noto-sans-sc'],
 ];
 
-const mostNamed = 20;
+const maxNamedCharacters = 20;
 
 /** Tells which characters are boxes on the page, and what to do about it. */
-export function missingGlyphsWarning(missing: readonly string[]): string {
-  const named = missing.slice(0, mostNamed).map(visible).join(' ');
-  const rest = missing.length > mostNamed ? ` and ${missing.length - mostNamed} more` : '';
+export function describeMissingGlyphs(missing: readonly string[]): string {
+  const named = missing.slice(0, maxNamedCharacters).map(toVisibleCharacter).join(' ');
+  const rest = missing.length > maxNamedCharacters ? ` and ${missing.length - maxNamedCharacters} more` : '';
   const what = missing.length === 1 ? '1 character has' : `${missing.length} characters have`;
-  return `${what} no glyph in any font: ${named}${rest}. ${remedyFor(missing)}`;
+  return `${what} no glyph in any font: ${named}${rest}. ${suggestFontPackages(missing)}`;
 }
 
 /** Marks and the invisible by number. */
-const visible = (character: string): string =>
+const toVisibleCharacter = (character: string): string =>
   /^[\p{L}\p{N}\p{P}\p{S}]/u.test(character)
     ? character
     : `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
 
-function remedyFor(missing: readonly string[]): string {
-  const wanted = remedies.filter(([script]) => missing.some((character) => script.test(character)));
+function suggestFontPackages(missing: readonly string[]): string {
+  const wanted = fontRemedies.filter(([script]) => missing.some((character) => script.test(character)));
   const folder = 'put a font that has them into a folder and name it by --document-fonts FOLDER';
   if (wanted.length === 0) return `To show them, ${folder}.`;
   return `To show them, run: npm install ${wanted.map(([, name]) => name).join(' ')} – or ${folder}.`;

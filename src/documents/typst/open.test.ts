@@ -15,10 +15,10 @@ import { WorkcrateError } from '../../errors.ts';
 import { eventually } from '../../eventually.testing.ts';
 import { createLog } from '../../observability/log.ts';
 import { createHelperProcess } from '../../workers/workers.ts';
-import { confinement } from '../confinement.ts';
-import type { CompilerOptions } from './compiler.ts';
+import { findConfinement } from '../confinement.ts';
+import type { TypstCompilerOptions } from './compiler.ts';
 import type { TypstMethods } from './typst-process.ts';
-import { findPackage, offline, openTypst, type TypstJob } from './typst.ts';
+import { findTypstPackage, offlineEnvironment, openTypst, type TypstJob } from './typst.ts';
 
 const options = {
   fontFolders: [],
@@ -86,7 +86,7 @@ it('it is confined where bubblewrap works, and a package of the network cannot b
   await assert.rejects(typst.compile(job('#import "@preview/cetz:0.3.0"'), unhurried), {
     code: 'document_failed',
   });
-  if ((await confinement({ readable: [] })) === null)
+  if ((await findConfinement({ readable: [] })) === null)
     return t.skip('bubblewrap does not work on this machine');
   const lines = processes().map(({ line }) => line.includes('--unshare-all'));
   assert.deepEqual(lines, [true]);
@@ -113,10 +113,13 @@ const skip = !existsSync(strace) && 'strace is not installed';
 
 it('without walls, too, it opens no connection and looks up no name', { skip }, async (t) => {
   const trace = join(newFolder(t), 'trace');
-  const data: CompilerOptions = { url: findPackage().url, fonts: [], epoch: 0 };
+  const data: TypstCompilerOptions = { url: findTypstPackage().url, fonts: [], epoch: 0 };
   const file = new URL('./typst-process.ts', import.meta.url);
   const wrapper = { command: strace, args: ['-f', '-o', trace, '-e', 'trace=connect,sendto,sendmmsg'] };
-  await using bare = createHelperProcess<TypstMethods>(file, data, options.log, { env: offline, wrapper });
+  await using bare = createHelperProcess<TypstMethods>(file, data, options.log, {
+    env: offlineEnvironment,
+    wrapper,
+  });
   await assert.rejects(bare.call('compile', job('#import "@preview/cetz:0.3.0"')), {
     code: 'document_failed',
   });

@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs';
 import { after, it } from 'node:test';
 import { inflateSync } from 'node:zlib';
 import { createLog } from '../../observability/log.ts';
-import { usualLayout, type Layout } from '../document.ts';
+import { defaultLayout, type DocumentLayout } from '../document.ts';
 import { openPandoc } from '../pandoc/pandoc.ts';
-import { createCompiler } from './compiler.ts';
-import { textFamilies } from './fonts.ts';
-import { templateVariables, typstTemplate } from './template.ts';
-import { findPackage, type TypstResult } from './typst.ts';
+import { createTypstCompiler } from './compiler.ts';
+import { listTextFamilies } from './fonts.ts';
+import { buildTypstVariables, typstTemplate } from './template.ts';
+import { findTypstPackage, type TypstResult } from './typst.ts';
 
 const engine = { processes: 1, memoryBytes: 1_000_000_000, idleSeconds: 60, epoch: 0, log: createLog('off') };
 const pandoc = openPandoc({ ...engine, command: null });
 after(() => pandoc[Symbol.asyncDispose]());
-const compile = await createCompiler({ url: findPackage().url, fonts: [], epoch: 0 });
+const compile = await createTypstCompiler({ url: findTypstPackage().url, fonts: [], epoch: 0 });
 const { signal } = new AbortController();
 
 const picture = 'picture-1.svg';
@@ -28,13 +28,13 @@ function taken(text: string): { readonly text: string; readonly files: Record<st
   return { text: named, files };
 }
 
-async function markupOf(text: string, layout: Layout): Promise<string> {
+async function markupOf(text: string, layout: DocumentLayout): Promise<string> {
   const options = {
     from: 'markdown-raw_html-raw_tex-raw_attribute',
     to: 'typst',
     standalone: true,
     template: 'template.typ',
-    variables: templateVariables(layout, textFamilies([])),
+    variables: buildTypstVariables(layout, listTextFamilies([])),
   };
   const files = { 'template.typ': typstTemplate };
   const { output } = await pandoc.convert({ options, input: text, files }, signal);
@@ -43,9 +43,9 @@ async function markupOf(text: string, layout: Layout): Promise<string> {
 
 async function pdfOf(
   markdown: string,
-  change: Partial<Layout> = {},
+  change: Partial<DocumentLayout> = {},
 ): Promise<TypstResult & { readonly raw: string }> {
-  const layout = { ...usualLayout, ...change };
+  const layout = { ...defaultLayout, ...change };
   const { text, files } = taken(markdown);
   const source = await markupOf(text, layout);
   const result = compile({ source, files, pdfA: layout.pdfA, findMissing: true });
@@ -58,7 +58,7 @@ for (const change of [
   { fontSizePt: 10 },
   { fontSizePt: 12, paper: 'letter', toc: true, numberSections: true, language: 'de-CH' },
   { pdfA: true, toc: true, marginMm: 12.7 },
-] as const satisfies Partial<Layout>[])
+] as const satisfies Partial<DocumentLayout>[])
   it(`the specimen is set, without a warning or a missing glyph (${JSON.stringify(change)})`, async () => {
     const { pages, warnings, missing, raw } = await pdfOf(specimen, change);
     assert.deepEqual([warnings, missing, pages >= 4], [[], [], true]);
@@ -128,7 +128,7 @@ it('what looks like code in the metadata is text', async () => {
 });
 
 it('families are quoted, and the numbers are plain', () => {
-  const variables = templateVariables({ ...usualLayout, marginMm: 1e-9, fontSizePt: 10.5 }, ['A"b\\c']);
+  const variables = buildTypstVariables({ ...defaultLayout, marginMm: 1e-9, fontSizePt: 10.5 }, ['A"b\\c']);
   assert.equal(variables['text-fonts'], String.raw`"A\"b\\c",`);
   assert.deepEqual([variables['margin-mm'], variables['font-size-pt']], ['0.00', '10.50']);
 });

@@ -1,42 +1,46 @@
-import type { Layout } from '../document.ts';
-import { codeFamilies, familiesFor, languageOf, mathFamilies } from './fonts.ts';
+import type { DocumentLayout } from '../document.ts';
+import { listCodeFamilies, sortFamiliesForLanguage, toTypstLanguage, listMathFamilies } from './fonts.ts';
 
 /** How deep headings go into the table of contents. */
-const contentsDepth = 3;
+const typstContentsDepth = 3;
 
 /**
  * What the template needs besides the metadata, for Pandoc's `variables`. These stand in the markup as they are, so all
  * of them are numbers, or names that were looked at. `families` are those of `Typst`.
  */
-export function templateVariables(layout: Layout, families: readonly string[]): Record<string, unknown> {
-  const inOrder = familiesFor(layout.language, families);
-  const { language, region } = languageOf(layout.language);
+export function buildTypstVariables(
+  layout: DocumentLayout,
+  families: readonly string[],
+): Record<string, unknown> {
+  const inOrder = sortFamiliesForLanguage(layout.language, families);
+  const { language, region } = toTypstLanguage(layout.language);
   return {
     'paper-name': layout.paper === 'a4' ? 'a4' : 'us-letter',
-    'margin-mm': decimal(layout.marginMm),
-    'font-size-pt': decimal(layout.fontSizePt),
+    'margin-mm': toTypstDecimal(layout.marginMm),
+    'font-size-pt': toTypstDecimal(layout.fontSizePt),
     'text-language': language,
     'text-region': region === null ? 'none' : `"${region}"`,
-    'text-fonts': listed(inOrder),
-    'code-fonts': listed(codeFamilies(inOrder)),
-    'math-fonts': listed(mathFamilies(inOrder)),
+    'text-fonts': toTypstList(inOrder),
+    'code-fonts': toTypstList(listCodeFamilies(inOrder)),
+    'math-fonts': toTypstList(listMathFamilies(inOrder)),
     'number-headings': layout.numberSections,
     'show-contents': layout.toc,
-    'contents-depth': String(contentsDepth),
+    'contents-depth': String(typstContentsDepth),
   };
 }
 
 /** Never `1e-7`. */
-const decimal = (value: number): string => value.toFixed(2);
+const toTypstDecimal = (value: number): string => value.toFixed(2);
 
 /** A list of strings of Typst. The comma makes one alone a list, too. */
-const listed = (names: readonly string[]): string => names.map((name) => `${quoted(name)},`).join(' ');
+const toTypstList = (names: readonly string[]): string =>
+  names.map((name) => `${quoteTypst(name)},`).join(' ');
 
-const quoted = (name: string): string => `"${name.replaceAll(/["\\]/g, '\\$&')}"`;
+const quoteTypst = (name: string): string => `"${name.replaceAll(/["\\]/g, '\\$&')}"`;
 
 /**
  * What Pandoc fills to write Typst: `title`, `author`, `date`, `abstract` and the like are metadata that Pandoc has
- * written as markup; the rest comes from `templateVariables` and stands here as it is. A `$` of Typst would be `$$`.
+ * written as markup; the rest comes from `buildTypstVariables` and stands here as it is. A `$` of Typst would be `$$`.
  */
 export const typstTemplate = String.raw`#let ink = rgb("#1a1a1a")
 #let accent = rgb("#1f4e79")

@@ -1,16 +1,16 @@
 import { answerCalls, outerData } from '../../workers/inside.ts';
-import { createCompiler, type CompilerOptions } from './compiler.ts';
+import { createTypstCompiler, type TypstCompilerOptions } from './compiler.ts';
 import type { TypstJob, TypstResult } from './typst.ts';
 
-let compiler: ReturnType<typeof createCompiler> | null = null;
+let typstCompiler: ReturnType<typeof createTypstCompiler> | null = null;
 
-const methods = {
+const typstMethods = {
   async compile(job: TypstJob): Promise<TypstResult> {
-    compiler ??= createCompiler((await outerData()) as CompilerOptions);
-    return (await compiler)(job);
+    typstCompiler ??= createTypstCompiler((await outerData()) as TypstCompilerOptions);
+    return (await typstCompiler)(job);
   },
 };
 
-export type TypstMethods = typeof methods;
+export type TypstMethods = typeof typstMethods;
 
-answerCalls(methods);
+answerCalls(typstMethods);

@@ -6,10 +6,10 @@ import { pathToFileURL } from 'node:url';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 import { createHelperProcess, ranOutOfMemory, type Thread } from '../../workers/workers.ts';
-import { confinement } from '../confinement.ts';
-import { createPool, type Pool } from '../pool.ts';
-import type { CompilerOptions } from './compiler.ts';
-import { findFonts, textFamilies } from './fonts.ts';
+import { findConfinement } from '../confinement.ts';
+import { createProcessPool, type ProcessPool } from '../pool.ts';
+import type { TypstCompilerOptions } from './compiler.ts';
+import { findFonts, listTextFamilies } from './fonts.ts';
 import type { TypstMethods } from './typst-process.ts';
 
 /** One document in Typst's markup, to be set as PDF. */
@@ -56,18 +56,18 @@ export function openTypst(options: TypstOptions): Typst {
   let isClosed = false;
 
   return {
-    families: textFamilies(fonts.flatMap(({ families }) => families)),
+    families: listTextFamilies(fonts.flatMap(({ families }) => families)),
     async compile(job, signal) {
       signal.throwIfAborted();
       if (isClosed) throw new WorkcrateError('stopping', 'The server is stopping.');
-      pool ??= openPool(
+      pool ??= openTypstPool(
         options,
         fonts.map(({ path }) => path),
       );
       try {
         return await (await pool).use((process) => process.call('compile', job), signal);
       } catch (error) {
-        throw failureOf(error);
+        throw toTypstError(error);
       }
     },
     async [Symbol.asyncDispose]() {
@@ -77,27 +77,32 @@ export function openTypst(options: TypstOptions): Typst {
   };
 }
 
-type TypstPool = Pool<Thread<TypstMethods>>;
+type TypstPool = ProcessPool<Thread<TypstMethods>>;
 
-const file = new URL(`./typst-process${extname(import.meta.filename)}`, import.meta.url);
-const sources = join(import.meta.dirname, '../..');
+const typstProcessFile = new URL(`./typst-process${extname(import.meta.filename)}`, import.meta.url);
+const typstSourceRoot = join(import.meta.dirname, '../..');
 
 /** What the process runs: our sources, and the file that says that they are modules. */
-const own = [sources, join(sources, '../package.json')];
+const typstReadablePaths = [typstSourceRoot, join(typstSourceRoot, '../package.json')];
 
-async function openPool(options: TypstOptions, fonts: readonly string[]): Promise<TypstPool> {
+async function openTypstPool(options: TypstOptions, fonts: readonly string[]): Promise<TypstPool> {
   const { memoryBytes, epoch, log, processes, idleSeconds } = options;
-  const { url, folders } = findPackage();
-  const wrapper = await confinement({ readable: [...own, ...folders, ...fonts] });
-  const data: CompilerOptions = { url, fonts, epoch };
-  return createPool({
+  const { url, folders } = findTypstPackage();
+  const wrapper = await findConfinement({ readable: [...typstReadablePaths, ...folders, ...fonts] });
+  const data: TypstCompilerOptions = { url, fonts, epoch };
+  return createProcessPool({
     most: processes,
     idleMs: idleSeconds * 1000,
-    open: () => createHelperProcess<TypstMethods>(file, data, log, { memoryBytes, env: offline, wrapper }),
+    open: () =>
+      createHelperProcess<TypstMethods>(typstProcessFile, data, log, {
+        memoryBytes,
+        env: offlineEnvironment,
+        wrapper,
+      }),
   });
 }
 
-function failureOf(cause: unknown): unknown {
+function toTypstError(cause: unknown): unknown {
   if (ranOutOfMemory(cause)) {
     const message =
       'Setting the PDF took more memory than --document-memory allows. Make the document smaller.';
@@ -107,56 +112,56 @@ function failureOf(cause: unknown): unknown {
   return new WorkcrateError('document_failed', 'What sets PDF failed at this document.', { cause });
 }
 
-const nowhere = '/nowhere';
+const missingFolder = '/nowhere';
 
 /** Nobody can listen there. */
-const nobody = 'http://127.0.0.1:0';
+const unreachableProxy = 'http://127.0.0.1:0';
 
 /**
  * The environment of the compiler. Node's own permissions do not hold for native code, so its walls are bubblewrap's.
  * Where there are none, this keeps it from the network, which it asks for packages: by a proxy, where one is set, and
  * for what it finds in the caches of the user.
  */
-export const offline: Readonly<Record<string, string>> = {
-  http_proxy: nobody,
-  https_proxy: nobody,
-  all_proxy: nobody,
+export const offlineEnvironment: Readonly<Record<string, string>> = {
+  http_proxy: unreachableProxy,
+  https_proxy: unreachableProxy,
+  all_proxy: unreachableProxy,
   FONTCONFIG_FILE: join(import.meta.dirname, '../../../src/documents/typst/no-fonts.conf'),
-  HOME: nowhere,
-  XDG_CACHE_HOME: nowhere,
-  XDG_CONFIG_HOME: nowhere,
-  XDG_DATA_HOME: nowhere,
+  HOME: missingFolder,
+  XDG_CACHE_HOME: missingFolder,
+  XDG_CONFIG_HOME: missingFolder,
+  XDG_DATA_HOME: missingFolder,
 };
 
-const name = '@myriaddreamin/typst-ts-node-compiler';
+const typstPackageName = '@myriaddreamin/typst-ts-node-compiler';
 
-export type CompilerPackage = typeof import('@myriaddreamin/typst-ts-node-compiler');
+export type TypstCompilerPackage = typeof import('@myriaddreamin/typst-ts-node-compiler');
 
 /** An optional dependency: where it is, and all that it is made of. The addon for this machine is a package beside it. */
-export function findPackage(): { readonly url: string; readonly folders: readonly string[] } {
-  const file = resolved();
+export function findTypstPackage(): { readonly url: string; readonly folders: readonly string[] } {
+  const file = resolveTypstPackage();
   const scope = path.dirname(path.dirname(file));
   const folders = readdirSync(scope).map((name) => realpathSync(path.join(scope, name)));
   return { url: pathToFileURL(file).href, folders: [...new Set([scope, ...folders])] };
 }
 
-function resolved(): string {
+function resolveTypstPackage(): string {
   try {
-    return createRequire(import.meta.url).resolve(name);
+    return createRequire(import.meta.url).resolve(typstPackageName);
   } catch (cause) {
-    throw unavailable(cause);
+    throw typstUnavailableError(cause);
   }
 }
 
-export async function importPackage(url: string): Promise<CompilerPackage> {
+export async function importTypstPackage(url: string): Promise<TypstCompilerPackage> {
   try {
-    return (await import(url)) as CompilerPackage;
+    return (await import(url)) as TypstCompilerPackage;
   } catch (cause) {
-    throw unavailable(cause);
+    throw typstUnavailableError(cause);
   }
 }
 
-function unavailable(cause: unknown): WorkcrateError {
-  const message = `PDF needs a package that is not installed, or not for this machine. Run: npm install ${name}`;
+function typstUnavailableError(cause: unknown): WorkcrateError {
+  const message = `PDF needs a package that is not installed, or not for this machine. Run: npm install ${typstPackageName}`;
   return new WorkcrateError('documents_unavailable', message, { cause });
 }

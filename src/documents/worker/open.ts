@@ -2,10 +2,10 @@ import { extname } from 'node:path';
 import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 import { createHelperProcess, ranOutOfMemory, type Thread } from '../../workers/workers.ts';
-import { createPool } from '../pool.ts';
-import type { ComposingMethods, ComposingSettings } from './worker.ts';
+import { createProcessPool } from '../pool.ts';
+import type { DocumentWorkerMethods, DocumentWorkerSettings } from './worker.ts';
 
-export interface ComposersOptions extends ComposingSettings {
+export interface DocumentWorkersOptions extends DocumentWorkerSettings {
   /** Most at once, and how long one is kept that has nothing to do. */
   readonly processes: number;
   readonly idleSeconds: number;
@@ -13,24 +13,26 @@ export interface ComposersOptions extends ComposingSettings {
 }
 
 /** The near side of a process that composes. */
-export interface Composer extends Pick<Thread<ComposingMethods>, 'call'>, AsyncDisposable {
+export interface DocumentWorker extends Pick<Thread<DocumentWorkerMethods>, 'call'>, AsyncDisposable {
   /** Has it end what it is at; where it does not hear that, it is killed. */
   kill(cause: unknown): void;
 }
 
-const file = new URL(`./worker-process${extname(import.meta.filename)}`, import.meta.url);
+const documentWorkerFile = new URL(`./worker-process${extname(import.meta.filename)}`, import.meta.url);
 
 /**
  * Processes that compose, each with converters of its own. What a stranger has written can keep one busy or take all its
  * memory; the server goes on meanwhile. When the signal fires, it ends.
  */
-export function openComposers({ processes, idleSeconds, log, ...settings }: ComposersOptions) {
+export function openDocumentWorkers({ processes, idleSeconds, log, ...settings }: DocumentWorkersOptions) {
   const { memoryBytes } = settings;
-  const open = (): Composer =>
-    stoppable(createHelperProcess<ComposingMethods>(file, settings, log, { memoryBytes }));
-  const pool = createPool({ most: processes, idleMs: idleSeconds * 1000, open });
+  const open = (): DocumentWorker =>
+    createStoppableWorker(
+      createHelperProcess<DocumentWorkerMethods>(documentWorkerFile, settings, log, { memoryBytes }),
+    );
+  const pool = createProcessPool({ most: processes, idleMs: idleSeconds * 1000, open });
   return {
-    async use<T>(work: (composer: Composer) => Promise<T>, signal: AbortSignal): Promise<T> {
+    async use<T>(work: (composer: DocumentWorker) => Promise<T>, signal: AbortSignal): Promise<T> {
       try {
         return await pool.use(work, signal);
       } catch (error) {
@@ -46,9 +48,9 @@ export function openComposers({ processes, idleSeconds, log, ...settings }: Comp
 }
 
 /** How long it gets to end its converters, which would outlive it where nothing else ends them. */
-const graceMs = 150;
+const workerGraceMs = 150;
 
-function stoppable(thread: Thread<ComposingMethods>): Composer {
+function createStoppableWorker(thread: Thread<DocumentWorkerMethods>): DocumentWorker {
   let spell = { stop: new AbortController(), calls: 0 };
   return {
     call(name, argument, options) {
@@ -61,10 +63,10 @@ function stoppable(thread: Thread<ComposingMethods>): Composer {
       const ended = spell;
       spell = { stop: new AbortController(), calls: 0 };
       ended.stop.abort();
-      setTimeout(() => ended.calls > 0 && thread.kill(cause), graceMs);
+      setTimeout(() => ended.calls > 0 && thread.kill(cause), workerGraceMs);
     },
     [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
   };
 }
 
-export type Composers = ReturnType<typeof openComposers>;
+export type DocumentWorkers = ReturnType<typeof openDocumentWorkers>;

@@ -1,4 +1,4 @@
 import { answerCalls, outerData, outerLog } from '../../workers/inside.ts';
-import { createComposing, type ComposingSettings } from './worker.ts';
+import { createDocumentWorkerMethods, type DocumentWorkerSettings } from './worker.ts';
 
-answerCalls(createComposing((await outerData()) as ComposingSettings, outerLog()));
+answerCalls(createDocumentWorkerMethods((await outerData()) as DocumentWorkerSettings, outerLog()));

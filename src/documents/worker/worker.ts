@@ -7,40 +7,40 @@ import {
   readBibliography,
   type Bibliography,
   type BibliographyFormat,
-  type CslItem,
+  type BibliographyItem,
 } from '../citations/bibliography.ts';
-import { cite } from '../citations/cite.ts';
-import { validateCitations, type Validation } from '../citations/validate.ts';
+import { citeDocument } from '../citations/cite.ts';
+import { validateCitations, type CitationValidation } from '../citations/validate.ts';
 import {
-  usualLayout,
-  type Format,
-  type Layout,
-  type Picture,
-  type Prepared,
-  type Written,
+  defaultLayout,
+  type DocumentFormat,
+  type DocumentLayout,
+  type DocumentPicture,
+  type PreparedDocument,
+  type WrittenDocument,
 } from '../document.ts';
-import { writeFormat, type Engines } from '../formats/formats.ts';
+import { writeFormat, type DocumentEngines } from '../formats/formats.ts';
 import { openPandoc, type Pandoc } from '../pandoc/pandoc.ts';
-import { findPictures, judgePicture, usualPictureLimits } from '../pictures.ts';
+import { findPictures, sanitizePicture, defaultPictureLimits } from '../pictures.ts';
 import {
-  citedKeys,
-  demandBounded,
+  listCitedKeys,
+  demandBoundedText,
   hasRareCharacters,
-  judge,
+  sanitizeAst,
   parseAst,
-  readerFormat,
+  markdownReaderFormat,
   renamePictures,
-  unwrapCites,
-  withMetadata,
-  writeAst,
-  type Ast,
+  unwrapCitations,
+  applyLayoutMetadata,
+  serializeAst,
+  type PandocAst,
   type EmbeddedPicture,
-  type Policy,
+  type SanitizePolicy,
   type WantedPicture,
 } from '../sanitize/markdown.ts';
 import { openTypst } from '../typst/typst.ts';
 
-export interface ComposingSettings {
+export interface DocumentWorkerSettings {
   /** A Pandoc of the machine; null: the packaged one. */
   readonly pandoc: string | null;
   readonly fontFolders: readonly string[];
@@ -50,65 +50,69 @@ export interface ComposingSettings {
 }
 
 /** They live as long as the process that has them, which ends when it is idle. */
-const idleSeconds = 86_400;
+const converterIdleSeconds = 86_400;
 
 /** What is done in the process that composes documents, which has converters of its own and one document at a time. */
-export function createComposing({ pandoc, fontFolders, memoryBytes, epoch }: ComposingSettings, log: Log) {
-  const usual = { processes: 1, idleSeconds, memoryBytes, epoch, log };
-  const engines: Engines = {
+export function createDocumentWorkerMethods(
+  { pandoc, fontFolders, memoryBytes, epoch }: DocumentWorkerSettings,
+  log: Log,
+) {
+  const usual = { processes: 1, idleSeconds: converterIdleSeconds, memoryBytes, epoch, log };
+  const engines: DocumentEngines = {
     pandoc: openPandoc({ ...usual, command: pandoc }),
     typst: openTypst({ ...usual, fontFolders }),
   };
-  const reading = { pandoc: engines.pandoc, remembered: rememberBibliographies() };
+  const reading = { pandoc: engines.pandoc, remembered: createBibliographyCache() };
   return {
-    read: (request: ReadRequest, { signal }: CallContext) => readDocument(reading, request, signal),
-    write: (request: WriteRequest, context: CallContext) => writeDocument(engines, request, context),
-    validate: (request: ReadRequest, { signal }: CallContext) => validate(reading, request, signal),
+    read: (request: DocumentReadRequest, { signal }: CallContext) => readDocument(reading, request, signal),
+    write: (request: DocumentWriteRequest, context: CallContext) => writeDocument(engines, request, context),
+    validate: (request: DocumentReadRequest, { signal }: CallContext) =>
+      validateDocument(reading, request, signal),
   };
 }
 
-export type ComposingMethods = ReturnType<typeof createComposing>;
+export type DocumentWorkerMethods = ReturnType<typeof createDocumentWorkerMethods>;
 
 export interface GivenBibliography {
   readonly text: string;
   readonly format: BibliographyFormat | null;
 }
 
-export interface ReadRequest {
+export interface DocumentReadRequest {
   readonly text: string;
   /** Longest text, and longest bibliography, in bytes. */
   readonly mostBytes: number;
   readonly bibliography: GivenBibliography | null;
   /** What the caller wants; it goes before what the front matter says. */
-  readonly layout: Partial<Layout>;
+  readonly layout: Partial<DocumentLayout>;
 }
 
 /** A document that has been read and judged; what is missing is to be found by whoever may. */
 export interface ReadDocument {
   readonly ast: Uint8Array;
-  readonly layout: Layout;
+  readonly layout: DocumentLayout;
   readonly pictures: readonly WantedPicture[];
   readonly embedded: readonly EmbeddedPicture[];
-  readonly references: readonly CslItem[];
+  readonly references: readonly BibliographyItem[];
   /** Keys that are cited and not among the references. */
   readonly unknownKeys: readonly string[];
   readonly warnings: readonly string[];
 }
 
-const policy = (stage: Policy['stage']): Policy => ({
+const createSanitizePolicy = (stage: SanitizePolicy['stage']): SanitizePolicy => ({
   stage,
-  mostPictureBytes: usualPictureLimits.eachBytes,
+  mostPictureBytes: defaultPictureLimits.eachBytes,
 });
 
 /** What reading takes besides the text. */
-export interface Reading {
+export interface DocumentReader {
   readonly pandoc: Pandoc;
-  readonly remembered: Remembered;
+  readonly remembered: BibliographyCache;
 }
 
 export async function readDocument(
-  reading: Reading,
-  request: ReadRequest,
+  reading: DocumentReader,
+  request: DocumentReadRequest,
   signal: AbortSignal,
 ): Promise<ReadDocument> {
   const {
@@ -117,15 +121,15 @@ export async function readDocument(
     pictures,
     embedded,
     warnings,
-  } = judge(await readText(reading.pandoc, request, signal), policy('written'));
-  const layout = { ...usualLayout, ...told, ...request.layout };
-  const keys = citedKeys(ast).map(({ key }) => key);
+  } = sanitizeAst(await parseMarkdown(reading.pandoc, request, signal), createSanitizePolicy('written'));
+  const layout = { ...defaultLayout, ...told, ...request.layout };
+  const keys = listCitedKeys(ast).map(({ key }) => key);
   const only = keys.includes('*') ? null : new Set(keys);
-  const known = await bibliographyOf(reading, request, layout.language, only, signal);
+  const known = await readCachedBibliography(reading, request, layout.language, only, signal);
   const references = known?.references ?? [];
   const ids = new Set(references.map(({ id }) => id));
   return {
-    ast: writeAst(ast),
+    ast: serializeAst(ast),
     layout,
     pictures,
     embedded,
@@ -135,25 +139,33 @@ export async function readDocument(
   };
 }
 
-async function validate(reading: Reading, request: ReadRequest, signal: AbortSignal): Promise<Validation> {
-  const cited = citedKeys(await readText(reading.pandoc, request, signal));
-  const bibliography = await bibliographyOf(reading, request, usualLayout.language, null, signal);
+async function validateDocument(
+  reading: DocumentReader,
+  request: DocumentReadRequest,
+  signal: AbortSignal,
+): Promise<CitationValidation> {
+  const cited = listCitedKeys(await parseMarkdown(reading.pandoc, request, signal));
+  const bibliography = await readCachedBibliography(reading, request, defaultLayout.language, null, signal);
   return validateCitations({ cited, bibliography });
 }
 
 /** The text as a tree; nothing of it has been judged. */
-async function readText(pandoc: Pandoc, { text, mostBytes }: ReadRequest, signal: AbortSignal): Promise<Ast> {
-  demandBounded(text, mostBytes);
+async function parseMarkdown(
+  pandoc: Pandoc,
+  { text, mostBytes }: DocumentReadRequest,
+  signal: AbortSignal,
+): Promise<PandocAst> {
+  demandBoundedText(text, mostBytes);
   const { output } = await pandoc.convert(
-    { options: { from: readerFormat, to: 'json' }, input: text },
+    { options: { from: markdownReaderFormat, to: 'json' }, input: text },
     signal,
   );
   return parseAst(output);
 }
 
-async function bibliographyOf(
-  { pandoc, remembered }: Reading,
-  { bibliography, mostBytes }: ReadRequest,
+async function readCachedBibliography(
+  { pandoc, remembered }: DocumentReader,
+  { bibliography, mostBytes }: DocumentReadRequest,
   language: string,
   only: ReadonlySet<string> | null,
   signal: AbortSignal,
@@ -171,74 +183,74 @@ async function bibliographyOf(
   return remembered(text, terms, () => readBibliography(pandoc, text, format, signal, language, only));
 }
 
-export interface WriteRequest {
+export interface DocumentWriteRequest {
   readonly read: Pick<ReadDocument, 'ast' | 'layout' | 'pictures' | 'embedded'>;
   /** The bytes of those pictures that were found, by the names that the document gives them. */
   readonly found: ReadonlyMap<string, Uint8Array>;
   /** Null leaves citations as they are written. */
-  readonly references: readonly CslItem[] | null;
+  readonly references: readonly BibliographyItem[] | null;
   /** CSL; null is Pandoc's own. */
   readonly style: string | null;
-  readonly formats: readonly Format[];
+  readonly formats: readonly DocumentFormat[];
   readonly referenceDoc: Uint8Array | null;
 }
 
-export interface Failure {
-  readonly format: Format;
+export interface FormatFailure {
+  readonly format: DocumentFormat;
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-export interface WriteResult {
-  readonly built: readonly { readonly format: Format; readonly written: Written }[];
-  readonly failures: readonly Failure[];
+export interface DocumentWriteResult {
+  readonly built: readonly { readonly format: DocumentFormat; readonly written: WrittenDocument }[];
+  readonly failures: readonly FormatFailure[];
   readonly warnings: readonly string[];
   /** Keys that are cited and that no bibliography has. */
   readonly missing: readonly string[];
 }
 
 /** How many of the steps are done, and what comes now. */
-export type Step = readonly [done: number, message: string];
+export type WriteStep = readonly [done: number, message: string];
 
 /** Cites, then writes every format. One that fails does not take the others along. */
 export async function writeDocument(
-  engines: Engines,
-  request: WriteRequest,
+  engines: DocumentEngines,
+  request: DocumentWriteRequest,
   { signal, report }: CallContext,
-): Promise<WriteResult> {
-  report([0, 'citing'] satisfies Step);
-  const { prepared, warnings, missing } = await prepare(engines, request, signal);
-  const built: { format: Format; written: Written }[] = [];
-  const failures: Failure[] = [];
+): Promise<DocumentWriteResult> {
+  report([0, 'citing'] satisfies WriteStep);
+  const { prepared, warnings, missing } = await prepareDocument(engines, request, signal);
+  const built: { format: DocumentFormat; written: WrittenDocument }[] = [];
+  const failures: FormatFailure[] = [];
   for (const [at, format] of request.formats.entries()) {
-    report([at + 1, `writing ${format}`] satisfies Step);
+    report([at + 1, `writing ${format}`] satisfies WriteStep);
     try {
       built.push({ format, written: await writeFormat(format, prepared, engines, signal) });
     } catch (cause) {
-      failures.push(failureOf(format, cause, signal.aborted));
+      failures.push(toFormatFailure(format, cause, signal.aborted));
       if (signal.aborted && built.length === 0) throw cause;
     }
   }
-  return { built, failures, warnings: [...warnings, ...warningsOf(built)], missing };
+  return { built, failures, warnings: [...warnings, ...listFormatWarnings(built)], missing };
 }
 
 /** Only whoever set the deadline knows what to say of it. */
-function failureOf(format: Format, cause: unknown, isLate: boolean): Failure {
+function toFormatFailure(format: DocumentFormat, cause: unknown, isLate: boolean): FormatFailure {
   const error = asWorkcrateError(cause);
   if (error.code === 'stopping') throw error;
   return { format, code: isLate ? 'document_timeout' : error.code, message: publicMessage(error) };
 }
 
-async function prepare(engines: Engines, request: WriteRequest, signal: AbortSignal) {
+async function prepareDocument(engines: DocumentEngines, request: DocumentWriteRequest, signal: AbortSignal) {
   const { layout } = request.read;
-  const pictures = await picturesOf(request, signal);
+  const pictures = await collectPictures(request, signal);
   const names = new Map(pictures.map(({ name }) => [name.replace(/\.[^.]+$/, ''), name]));
   const named = renamePictures(parseAst(request.read.ast), names);
-  const cited = await citeAll(engines, named, request, signal);
-  const { ast, warnings } = judge(cited.ast, policy('cited'));
-  const final = withMetadata(unwrapCites(ast), layout);
-  const prepared: Prepared = {
-    ast: writeAst(final),
+  const cited = await citeForAllFormats(engines, named, request, signal);
+  const { ast, warnings } = sanitizeAst(cited.ast, createSanitizePolicy('cited'));
+  const final = applyLayoutMetadata(unwrapCitations(ast), layout);
+  const prepared: PreparedDocument = {
+    ast: serializeAst(final),
     layout,
     pictures,
     referenceDoc: request.referenceDoc,
@@ -247,10 +259,13 @@ async function prepare(engines: Engines, request: WriteRequest, signal: AbortSig
   return { prepared, warnings: [...cited.warnings, ...warnings], missing: cited.missing };
 }
 
-async function picturesOf({ read, found }: WriteRequest, signal: AbortSignal): Promise<Picture[]> {
-  const limits = usualPictureLimits;
+async function collectPictures(
+  { read, found }: DocumentWriteRequest,
+  signal: AbortSignal,
+): Promise<DocumentPicture[]> {
+  const limits = defaultPictureLimits;
   const embedded = read.embedded.map(({ as, bytes }) =>
-    judgePicture(bytes, { called: 'a picture in the text', as }, limits),
+    sanitizePicture(bytes, { called: 'a picture in the text', as }, limits),
   );
   const among = async (name: string) => found.get(name) ?? null;
   return [
@@ -259,53 +274,53 @@ async function picturesOf({ read, found }: WriteRequest, signal: AbortSignal): P
   ];
 }
 
-async function citeAll(
-  { pandoc }: Engines,
-  ast: Ast,
-  { references, style, read }: WriteRequest,
+async function citeForAllFormats(
+  { pandoc }: DocumentEngines,
+  ast: PandocAst,
+  { references, style, read }: DocumentWriteRequest,
   signal: AbortSignal,
-): Promise<{ ast: Ast; warnings: string[]; missing: string[] }> {
+): Promise<{ ast: PandocAst; warnings: string[]; missing: string[] }> {
   if (references === null) return { ast, warnings: [], missing: [] };
-  const { language }: Layout = read.layout;
-  const cited = await cite(pandoc, { ast: writeAst(ast), references, style, language, signal });
+  const { language }: DocumentLayout = read.layout;
+  const cited = await citeDocument(pandoc, { ast: serializeAst(ast), references, style, language, signal });
   const told = cited.missing.map((key) => `${key} is cited, but is in no bibliography.`);
   return { ast: parseAst(cited.ast), warnings: [...cited.warnings, ...told], missing: cited.missing };
 }
 
 /** What several formats say alike is said once. */
-function warningsOf(built: WriteResult['built']): string[] {
-  const formatsOf = new Map<string, Format[]>();
+function listFormatWarnings(built: DocumentWriteResult['built']): string[] {
+  const formatsOf = new Map<string, DocumentFormat[]>();
   for (const { format, written } of built)
     for (const warning of written.warnings)
       formatsOf.set(warning, [...(formatsOf.get(warning) ?? []), format]);
   return [...formatsOf].map(([warning, formats]) => `${formats.join(', ')}: ${warning}`);
 }
 
-const mostEntries = 8;
+const maxCachedBibliographies = 8;
 /** A longer bibliography is read anew each time: what it takes in memory is many times its length. */
-const mostLength = 1024 ** 2;
+const maxCachedBibliographyLength = 1024 ** 2;
 
 /**
  * A document is built many times, while its bibliography stays as it is; to convert one of a hundred entries takes a
  * fifth of the time of the whole. The ones used last are kept, for as long as the process lives.
  */
-export function rememberBibliographies() {
-  const known = new BoundedMap<string, Bibliography>({ mostEntries });
+export function createBibliographyCache() {
+  const known = new BoundedMap<string, Bibliography>({ mostEntries: maxCachedBibliographies });
 
   return async (
     text: string,
     terms: readonly string[],
     read: () => Promise<Bibliography>,
   ): Promise<Bibliography> => {
-    if (text.length > mostLength) return read();
-    const key = digestOf([text, ...terms]);
+    if (text.length > maxCachedBibliographyLength) return read();
+    const key = digestParts([text, ...terms]);
     const bibliography = known.get(key) ?? (await read());
     known.set(key, bibliography);
     return bibliography;
   };
 }
 
-export type Remembered = ReturnType<typeof rememberBibliographies>;
+export type BibliographyCache = ReturnType<typeof createBibliographyCache>;
 
-const digestOf = (parts: readonly string[]): string =>
+const digestParts = (parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64');

@@ -11,16 +11,24 @@ import {
   type FetchPolicy,
 } from '../../net/bounded-fetch.ts';
 import type { Log } from '../../observability/log.ts';
-import { noLibrary, notTaken, pause, refused, unreachable, type Address, type Errand } from './library.ts';
+import {
+  libraryNotFoundError,
+  searchRefusedError,
+  pauseOrAbort,
+  libraryRefusedError,
+  libraryUnreachableError,
+  type ZoteroAddress,
+  type LibraryRequest,
+} from './library.ts';
 
 /** As the documentation of the API asks. */
-const mostAtOnce = 4;
-const tries = 4;
+const maxZoteroRequestsAtOnce = 4;
+const maxZoteroAttempts = 4;
 /** Doubles with each try. */
-const firstPauseMs = 250;
+const firstBackoffMs = 250;
 
 /** A request for a list. */
-export interface Listing {
+export interface ZoteroListing {
   /** Within the library, such as `items/top`. */
   readonly path: string;
   readonly params: readonly (readonly [string, string])[];
@@ -30,7 +38,7 @@ export interface Listing {
   readonly since?: number;
 }
 
-export interface Page {
+export interface ZoteroPage {
   readonly objects: readonly unknown[];
   /** Of the whole list. */
   readonly total: number | null;
@@ -38,49 +46,53 @@ export interface Page {
   readonly version: number | null;
 }
 
-export interface Client {
-  readonly address: Address;
-  list(listing: Listing, errand: Errand): Promise<Page | null>;
+export interface ZoteroClient {
+  readonly address: ZoteroAddress;
+  list(listing: ZoteroListing, errand: LibraryRequest): Promise<ZoteroPage | null>;
 }
 
-export interface ClientOptions {
-  readonly address: Address;
+export interface ZoteroClientOptions {
+  readonly address: ZoteroAddress;
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Asks the API, at most four times at once, with the patience that it asks for. Only ever reads. */
-export function createClient({ address, timeoutMs, clock, log }: ClientOptions): Client {
+export function createZoteroClient({ address, timeoutMs, clock, log }: ZoteroClientOptions): ZoteroClient {
   const queue = createFairQueue({
-    ...toFairLimits(mostAtOnce, false),
-    refusals: { busy, cancelled, closed: cancelled },
+    ...toFairLimits(maxZoteroRequestsAtOnce, false),
+    refusals: { busy: zoteroBusyError, cancelled: zoteroCancelledError, closed: zoteroCancelledError },
   });
-  const patience = createPatience(clock, log);
-  const memory = createMemory();
+  const patience = createZoteroBackoff(clock, log);
+  const memory = createZoteroCache();
 
-  async function sendInTurn(sending: Sending, errand: Errand): Promise<Outcome> {
+  async function sendInTurn(sending: ZoteroFetch, errand: LibraryRequest): Promise<ZoteroOutcome> {
     const leave = await queue.enter({ user: errand.name, signal: errand.signal }).catch((error: unknown) => {
       throw errand.signal.aborted ? errand.signal.reason : error;
     });
     try {
       await patience.wait(errand);
-      return await tryOnce(sending, errand);
+      return await fetchZoteroOnce(sending, errand);
     } finally {
       leave();
     }
   }
 
-  async function send(sending: Sending, errand: Errand): Promise<Exclude<Outcome, { kind: 'failed' }>> {
+  async function send(
+    sending: ZoteroFetch,
+    errand: LibraryRequest,
+  ): Promise<Exclude<ZoteroOutcome, { kind: 'failed' }>> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await sendInTurn(sending, errand);
       const isTold = outcome.headers !== null && patience.heed(outcome.headers);
       if (outcome.kind !== 'failed') return outcome;
       log.info('zotero.failed', { why: outcome.why, attempt });
       // Zotero on this machine does not answer because it does not run.
-      if (attempt >= tries || (address.isLocal && outcome.headers === null))
-        throw gaveUp(address, outcome.why);
-      if (!isTold) await pause(firstPauseMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2), errand.signal);
+      if (attempt >= maxZoteroAttempts || (address.isLocal && outcome.headers === null))
+        throw zoteroGaveUpError(address, outcome.why);
+      if (!isTold)
+        await pauseOrAbort(firstBackoffMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2), errand.signal);
     }
   }
 
@@ -90,17 +102,18 @@ export function createClient({ address, timeoutMs, clock, log }: ClientOptions):
       const url = new URL(`${address.base}/${address.library}/${path}`);
       url.search = new URLSearchParams(params.map(([name, value]) => [name, value])).toString();
       const known = remember ? memory.get(url.href) : null;
-      const knownVersion = versionToSend(address, known?.version ?? since ?? null);
+      const knownVersion = toSentVersion(address, known?.version ?? since ?? null);
       try {
         const outcome = await send({ address, url, knownVersion, timeoutMs }, errand);
         if (outcome.kind === 'unchanged') {
-          if (knownVersion === null) throw unreachable('it tells of no change to who knows nothing yet');
-          return known && { ...known, objects: parsed(known.text) };
+          if (knownVersion === null)
+            throw libraryUnreachableError('it tells of no change to who knows nothing yet');
+          return known && { ...known, objects: parseZoteroList(known.text) };
         }
         const { text, headers } = outcome;
-        const version = numberOf(headers.get('last-modified-version'));
-        const total = numberOf(headers.get('total-results'));
-        const objects = parsed(text);
+        const version = parseHeaderNumber(headers.get('last-modified-version'));
+        const total = parseHeaderNumber(headers.get('total-results'));
+        const objects = parseZoteroList(text);
         if (remember && version !== null) memory.set(url.href, { text, version, total });
         return { objects, total, version };
       } catch (error) {
@@ -116,38 +129,39 @@ export function createClient({ address, timeoutMs, clock, log }: ClientOptions):
  * Never to a Zotero on this machine: some tell the version of the last synchronisation, and would have us take what was
  * changed since for unchanged. Nor 0, which is the version of what was never synchronised.
  */
-const versionToSend = ({ isLocal }: Address, version: number | null): number | null =>
+const toSentVersion = ({ isLocal }: ZoteroAddress, version: number | null): number | null =>
   isLocal || version === 0 ? null : version;
 
-const list = z.array(z.unknown());
+const zoteroListSchema = z.array(z.unknown());
 
-function parsed(text: string): unknown[] {
+function parseZoteroList(text: string): unknown[] {
   try {
-    return list.parse(JSON.parse(text));
+    return zoteroListSchema.parse(JSON.parse(text));
   } catch {
     // No JSON, or no list.
-    throw unreachable('its answer is not what the Zotero API gives');
+    throw libraryUnreachableError('its answer is not what the Zotero API gives');
   }
 }
 
-function numberOf(header: string | null): number | null {
+function parseHeaderNumber(header: string | null): number | null {
   return header !== null && /^\d{1,15}$/.test(header) ? Number(header) : null;
 }
 
-function gaveUp({ isLocal }: Address, why: string): WorkcrateError {
-  return unreachable(isLocal ? `${why}; see whether Zotero runs on this machine` : why);
+function zoteroGaveUpError({ isLocal }: ZoteroAddress, why: string): WorkcrateError {
+  return libraryUnreachableError(isLocal ? `${why}; see whether Zotero runs on this machine` : why);
 }
 
-const busy = (): WorkcrateError =>
+const zoteroBusyError = (): WorkcrateError =>
   new WorkcrateError('documents_busy', 'Too many requests to the Zotero library wait. Try again in a while.');
 
-const cancelled = (): WorkcrateError => new WorkcrateError('cancelled', 'The request was cancelled.');
+const zoteroCancelledError = (): WorkcrateError =>
+  new WorkcrateError('cancelled', 'The request was cancelled.');
 
 /** A hundred items with their abstracts are within this. */
-const mostBytes = 8 * 1024 ** 2;
+const maxZoteroAnswerBytes = 8 * 1024 ** 2;
 
-export interface Sending {
-  readonly address: Address;
+export interface ZoteroFetch {
+  readonly address: ZoteroAddress;
   readonly url: URL;
   /** Of the library, as we know it; the answer is 304 where it has not changed since. */
   readonly knownVersion: number | null;
@@ -155,70 +169,72 @@ export interface Sending {
 }
 
 /** What came of one try. */
-export type Outcome =
+export type ZoteroOutcome =
   | { readonly kind: 'answer'; readonly text: string; readonly headers: FetchHeaders }
   | { readonly kind: 'unchanged'; readonly headers: FetchHeaders }
   /** Another try may help; without headers nothing was answered. */
   | { readonly kind: 'failed'; readonly why: string; readonly headers: FetchHeaders | null };
 
-async function tryOnce(sending: Sending, errand: Errand): Promise<Outcome> {
+async function fetchZoteroOnce(sending: ZoteroFetch, errand: LibraryRequest): Promise<ZoteroOutcome> {
   const { address, url, timeoutMs } = sending;
   // The operator has named the address, which may be that of this machine.
-  const policy: FetchPolicy = { timeoutMs, maxBytes: mostBytes, privateAddresses: 'allowed' };
-  const request = { headers: headersFor(sending), signal: errand.signal };
+  const policy: FetchPolicy = { timeoutMs, maxBytes: maxZoteroAnswerBytes, privateAddresses: 'allowed' };
+  const request = { headers: buildZoteroHeaders(sending), signal: errand.signal };
   try {
     return await fetchBounded(url, request, policy, (answer) =>
-      answer.status === 200 ? readAnswer(answer, errand) : judgeStatus(address, answer),
+      answer.status === 200 ? readZoteroAnswer(answer, errand) : toStatusOutcome(address, answer),
     );
   } catch (error) {
     errand.signal.throwIfAborted();
     if (!(error instanceof FetchError)) throw error;
-    if (error.kind === 'too_long') throw unreachable(error.message);
+    if (error.kind === 'too_long') throw libraryUnreachableError(error.message);
     return { kind: 'failed', why: error.message, headers: null };
   }
 }
 
 /** The key is in a header alone, for the host that the operator named. */
-function headersFor({ address, knownVersion }: Sending): Record<string, string> {
+function buildZoteroHeaders({ address, knownVersion }: ZoteroFetch): Record<string, string> {
   const headers: Record<string, string> = { 'Zotero-API-Version': '3', Accept: 'application/json' };
   if (address.key !== null) headers['Zotero-API-Key'] = address.key;
   if (knownVersion !== null) headers['If-Modified-Since-Version'] = String(knownVersion);
   return headers;
 }
 
-async function readAnswer(answer: FetchAnswer, errand: Errand): Promise<Outcome> {
+async function readZoteroAnswer(answer: FetchAnswer, errand: LibraryRequest): Promise<ZoteroOutcome> {
   const { headers } = answer;
   if (!/^application\/json\b/i.test(headers.get('content-type') ?? ''))
-    throw unreachable('what answers at --zotero-url is no Zotero API, since it does not speak JSON');
+    throw libraryUnreachableError(
+      'what answers at --zotero-url is no Zotero API, since it does not speak JSON',
+    );
   const text = await answer.text();
   errand.spend(Buffer.byteLength(text));
   return { kind: 'answer', text, headers };
 }
 
 /** What the answer says is not passed on: it may repeat the key. */
-function judgeStatus(address: Address, { status, headers }: FetchAnswer): Outcome {
+function toStatusOutcome(address: ZoteroAddress, { status, headers }: FetchAnswer): ZoteroOutcome {
   if (status === 304) return { kind: 'unchanged', headers };
-  if (status === 401 || status === 403) throw refused(address, status);
-  if (status === 404) throw noLibrary(address);
-  if (status === 400) throw notTaken(address);
+  if (status === 401 || status === 403) throw libraryRefusedError(address, status);
+  if (status === 404) throw libraryNotFoundError(address);
+  if (status === 400) throw searchRefusedError(address);
   if (status === 408 || status === 429 || status >= 500)
     return { kind: 'failed', why: `it answered ${status}`, headers };
   const elsewhere = status >= 300 && status < 400 ? ', which leads elsewhere; set --zotero-url to there' : '';
-  throw unreachable(`it answered ${status}${elsewhere}`);
+  throw libraryUnreachableError(`it answered ${status}${elsewhere}`);
 }
 
 /** No header can have us stay away for longer. */
-const longestMs = 3_600_000;
+const maxBackoffMs = 3_600_000;
 
 /** How long the library wants to be left alone, by all errands alike. */
-export interface Patience {
+export interface ZoteroBackoff {
   /** Takes `Backoff`, which any answer may have, and `Retry-After`. True where the latter says when to come back. */
   heed(headers: FetchHeaders): boolean;
   /** Waits until requests are welcome; `library_unreachable` where that is later than the errand may take. */
-  wait(errand: Errand): Promise<void>;
+  wait(errand: LibraryRequest): Promise<void>;
 }
 
-function createPatience(clock: Clock, log: Log): Patience {
+function createZoteroBackoff(clock: Clock, log: Log): ZoteroBackoff {
   let until = 0;
 
   function stayAway(ms: number): void {
@@ -229,46 +245,47 @@ function createPatience(clock: Clock, log: Log): Patience {
 
   return {
     heed(headers) {
-      const backoff = asked(headers.get('backoff'), clock);
-      const retryAfter = asked(headers.get('retry-after'), clock);
+      const backoff = parseRetryDelay(headers.get('backoff'), clock);
+      const retryAfter = parseRetryDelay(headers.get('retry-after'), clock);
       stayAway(Math.max(backoff ?? 0, retryAfter ?? 0));
       return retryAfter !== null;
     },
     async wait({ signal, endsAt }) {
       for (let ms = until - clock(); ms > 0; ms = until - clock()) {
-        if (until > endsAt) throw unreachable('it asks to be left alone for a while', Math.ceil(ms / 1000));
-        await pause(ms, signal);
+        if (until > endsAt)
+          throw libraryUnreachableError('it asks to be left alone for a while', Math.ceil(ms / 1000));
+        await pauseOrAbort(ms, signal);
       }
     },
   };
 }
 
 /** Milliseconds, from seconds or from a date; null where nothing was said that makes sense. */
-function asked(header: string | null, clock: Clock): number | null {
+function parseRetryDelay(header: string | null, clock: Clock): number | null {
   if (header === null) return null;
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - clock();
-  return Number.isFinite(ms) ? Math.min(longestMs, Math.max(0, ms)) : null;
+  return Number.isFinite(ms) ? Math.min(maxBackoffMs, Math.max(0, ms)) : null;
 }
 
 /** An answer that was given for a URL, and the version of the library that it shows. */
-export interface Remembered {
+export interface CachedAnswer {
   readonly text: string;
   readonly version: number;
   readonly total: number | null;
 }
 
-export interface Memory {
-  get(url: string): Remembered | null;
-  set(url: string, answer: Remembered): void;
+export interface ZoteroCache {
+  get(url: string): CachedAnswer | null;
+  set(url: string, answer: CachedAnswer): void;
 }
 
 /** Answers by URL, those that were asked for last. */
-export function createMemory({ mostEntries = 200, mostBytes = 16 * 1024 ** 2 } = {}): Memory {
-  const entries = new BoundedMap<string, Remembered>({
+export function createZoteroCache({ mostEntries = 200, mostBytes = 16 * 1024 ** 2 } = {}): ZoteroCache {
+  const entries = new BoundedMap<string, CachedAnswer>({
     mostEntries,
     mostWeight: mostBytes,
     heaviest: mostBytes / 4,
-    weigh: ({ text }, url) => bytesOf(url, text),
+    weigh: ({ text }, url) => estimateCachedBytes(url, text),
   });
   return {
     get: (url) => entries.use(url) ?? null,
@@ -277,4 +294,4 @@ export function createMemory({ mostEntries = 200, mostBytes = 16 * 1024 ** 2 } =
 }
 
 /** At most: text of Latin letters takes half. */
-const bytesOf = (url: string, text: string): number => 2 * (url.length + text.length);
+const estimateCachedBytes = (url: string, text: string): number => 2 * (url.length + text.length);

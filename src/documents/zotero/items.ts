@@ -1,58 +1,60 @@
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
-import type { Client } from './client.ts';
+import type { ZoteroClient } from './client.ts';
 import {
-  regularItems,
-  unreachable,
+  buildItemsListing,
+  libraryUnreachableError,
   type BibtexEntry,
-  type CslItem,
+  type CslReference,
   type CslValue,
-  type Errand,
+  type LibraryRequest,
   type LibraryItem,
 } from './library.ts';
-import { readPages } from './pages.ts';
+import { readZoteroPages } from './pages.ts';
 
-const text = z.string().catch('');
-const texts = z.array(z.unknown()).catch([]);
-const creator = z.object({ lastName: text, name: text });
+const itemTextSchema = z.string().catch('');
+const itemListSchema = z.array(z.unknown()).catch([]);
+const creatorSchema = z.object({ lastName: itemTextSchema, name: itemTextSchema });
 
 /** What the API gives of an item, as far as we read it. Without a key and a type it is none; the rest may be missing. */
-const itemShape = z.object({
+const zoteroItemSchema = z.object({
   key: z.string().regex(/^[A-Z0-9]{8}$/),
-  meta: z.object({ creatorSummary: text, parsedDate: text }).catch({ creatorSummary: '', parsedDate: '' }),
+  meta: z
+    .object({ creatorSummary: itemTextSchema, parsedDate: itemTextSchema })
+    .catch({ creatorSummary: '', parsedDate: '' }),
   data: z.object({
     itemType: z.string().regex(/^[A-Za-z]{1,40}$/),
-    title: text,
-    caseName: text,
-    nameOfAct: text,
-    subject: text,
-    creators: z.array(creator).catch([]),
-    date: text,
-    DOI: text,
-    url: text,
-    extra: text,
-    citationKey: text,
-    tags: texts,
-    collections: texts,
+    title: itemTextSchema,
+    caseName: itemTextSchema,
+    nameOfAct: itemTextSchema,
+    subject: itemTextSchema,
+    creators: z.array(creatorSchema).catch([]),
+    date: itemTextSchema,
+    DOI: itemTextSchema,
+    url: itemTextSchema,
+    extra: itemTextSchema,
+    citationKey: itemTextSchema,
+    tags: itemListSchema,
+    collections: itemListSchema,
   }),
   csljson: z.unknown().optional(),
   bibtex: z.unknown().optional(),
 });
 
-export type Item = z.output<typeof itemShape>;
+export type ZoteroItem = z.output<typeof zoteroItemSchema>;
 
-const notCited = new Set(['attachment', 'note', 'annotation']);
-const mostTags = 50;
+const uncitedItemTypes = new Set(['attachment', 'note', 'annotation']);
+const maxItemTags = 50;
 
 /** The items of an answer, without notes and attachments. */
-export function itemsOf(objects: readonly unknown[]): Item[] {
-  const parsed = z.array(itemShape).safeParse(objects);
-  if (!parsed.success) throw unreachable('its items are not as the Zotero API gives them');
-  return parsed.data.filter(({ data }) => !notCited.has(data.itemType));
+export function parseZoteroItems(objects: readonly unknown[]): ZoteroItem[] {
+  const parsed = z.array(zoteroItemSchema).safeParse(objects);
+  if (!parsed.success) throw libraryUnreachableError('its items are not as the Zotero API gives them');
+  return parsed.data.filter(({ data }) => !uncitedItemTypes.has(data.itemType));
 }
 
 /** The field of newer Zoteros, or the line that Better BibTeX writes. */
-export function citationKeyOf({ data: { citationKey, extra } }: Item): string | null {
+export function findCitationKey({ data: { citationKey, extra } }: ZoteroItem): string | null {
   const line = extra
     .slice(0, 20_000)
     .split('\n')
@@ -62,76 +64,76 @@ export function citationKeyOf({ data: { citationKey, extra } }: Item): string | 
 }
 
 /** As it is shown; `paths` has those of collections by their keys. */
-export function shownItem(item: Item, paths: ReadonlyMap<string, string>): LibraryItem {
+export function toLibraryItem(item: ZoteroItem, paths: ReadonlyMap<string, string>): LibraryItem {
   const { data } = item;
   const doi = /10\.\d{4,9}\/[^\s"<>]{1,200}/.exec(data.DOI.slice(0, 500))?.[0];
   return {
     key: item.key,
-    citationKey: citationKeyOf(item),
+    citationKey: findCitationKey(item),
     type: data.itemType,
-    title: shownLine(data.title || data.caseName || data.nameOfAct || data.subject, 500) || 'Untitled',
-    creators: shownLine(item.meta.creatorSummary || summed(data.creators), 200),
-    year: yearOf(item),
+    title: toSafeLine(data.title || data.caseName || data.nameOfAct || data.subject, 500) || 'Untitled',
+    creators: toSafeLine(item.meta.creatorSummary || summarizeCreators(data.creators), 200),
+    year: findItemYear(item),
     doi: doi ?? null,
-    url: urlOf(data.url),
-    tags: tagsOf(data.tags),
-    collections: data.collections.flatMap((key) => paths.get(String(key)) ?? []).slice(0, mostTags),
+    url: toHttpUrl(data.url),
+    tags: listItemTags(data.tags),
+    collections: data.collections.flatMap((key) => paths.get(String(key)) ?? []).slice(0, maxItemTags),
   };
 }
 
-function summed(creators: Item['data']['creators']): string {
+function summarizeCreators(creators: ZoteroItem['data']['creators']): string {
   const names = creators.map(({ lastName, name }) => lastName || name).filter((name) => name !== '');
   return names.length > 2 ? `${names[0]} et al.` : names.join(' and ');
 }
 
-function yearOf({ meta, data }: Item): number | null {
+function findItemYear({ meta, data }: ZoteroItem): number | null {
   const year = /^\d{4}/.exec(meta.parsedDate)?.[0] ?? /(?<!\d)\d{4}(?!\d)/.exec(data.date.slice(0, 200))?.[0];
   return year === undefined ? null : Number(year);
 }
 
 /** Addresses that a browser opens, and no others: they are shown as links. */
-function urlOf(given: string): string | null {
+function toHttpUrl(given: string): string | null {
   const url = given.length > 2000 ? null : URL.parse(given.trim());
   return url !== null && /^https?:$/.test(url.protocol) ? url.href : null;
 }
 
-function tagsOf(tags: readonly unknown[]): string[] {
+function listItemTags(tags: readonly unknown[]): string[] {
   const names = tags.flatMap((one) => {
     const { tag } = (one ?? {}) as { tag?: unknown };
-    return typeof tag === 'string' ? shownLine(tag, 100) : [];
+    return typeof tag === 'string' ? toSafeLine(tag, 100) : [];
   });
-  return [...new Set(names)].filter((name) => name !== '').slice(0, mostTags);
+  return [...new Set(names)].filter((name) => name !== '').slice(0, maxItemTags);
 }
 
-const mostText = 20_000;
-const mostFields = 200;
-const mostValues = 2000;
-const mostDepth = 6;
+const maxCslText = 20_000;
+const maxCslFields = 200;
+const maxCslValues = 2000;
+const maxCslDepth = 6;
 
 /** CSL JSON as the API gave it, freed of what CSL does not know and under our own id. Null where it is none. */
-export function cslOf(given: unknown, id: string): CslItem | null {
-  const one = single(given);
-  if (!isObject(one) || typeof one['type'] !== 'string' || !/^[a-z][a-z_-]{0,40}$/.test(one['type']))
+export function sanitizeCsl(given: unknown, id: string): CslReference | null {
+  const one = unwrapSingleItem(given);
+  if (!isCslRecord(one) || typeof one['type'] !== 'string' || !/^[a-z][a-z_-]{0,40}$/.test(one['type']))
     return null;
-  const { note, ...others } = fields(one, 1);
-  const kept = typeof note === 'string' ? noteOf(note) : '';
+  const { note, ...others } = sanitizeCslFields(one, 1);
+  const kept = typeof note === 'string' ? removeCitationKeyLines(note) : '';
   return { ...others, ...(kept === '' ? {} : { note: kept }), id, type: one['type'] };
 }
 
 /** Some styles print notes; the line that names the citation key is not meant for print. */
-function noteOf(note: string): string {
+function removeCitationKeyLines(note: string): string {
   const lines = note.split('\n').filter((line) => !/^\s*citation[ -]key:/i.test(line));
   return lines.join('\n').trim();
 }
 
 /** The web API gives an object, Zotero on this machine the text of a list, and both have other ways elsewhere. */
-function single(given: unknown): unknown {
-  const value = typeof given === 'string' ? parsed(given) : given;
-  const list = isObject(value) && Array.isArray(value['items']) ? (value['items'] as unknown[]) : value;
+function unwrapSingleItem(given: unknown): unknown {
+  const value = typeof given === 'string' ? parseJsonOrNull(given) : given;
+  const list = isCslRecord(value) && Array.isArray(value['items']) ? (value['items'] as unknown[]) : value;
   return Array.isArray(list) ? (list[0] as unknown) : list;
 }
 
-function parsed(text: string): unknown {
+function parseJsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -140,45 +142,48 @@ function parsed(text: string): unknown {
 }
 
 /** Names that begin with a letter: `__proto__` is none of them. */
-const isName = (name: string): boolean => /^[A-Za-z][A-Za-z0-9-]{0,60}$/.test(name);
+const isCslFieldName = (name: string): boolean => /^[A-Za-z][A-Za-z0-9-]{0,60}$/.test(name);
 
-function fields(object: Readonly<Record<string, unknown>>, depth: number): Record<string, CslValue> {
-  const named = Object.entries(object).filter(([name]) => isName(name));
+function sanitizeCslFields(
+  object: Readonly<Record<string, unknown>>,
+  depth: number,
+): Record<string, CslValue> {
+  const named = Object.entries(object).filter(([name]) => isCslFieldName(name));
   return Object.fromEntries(
-    named.slice(0, mostFields).flatMap(([name, value]) => {
-      const kept = cleaned(value, depth + 1);
+    named.slice(0, maxCslFields).flatMap(([name, value]) => {
+      const kept = sanitizeCslValue(value, depth + 1);
       return kept === null ? [] : [[name, kept]];
     }),
   );
 }
 
-function cleaned(value: unknown, depth: number): CslValue | null {
-  if (typeof value === 'string') return plainText(value, mostText);
+function sanitizeCslValue(value: unknown, depth: number): CslValue | null {
+  if (typeof value === 'string') return sanitizeText(value, maxCslText);
   if (typeof value === 'boolean') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
-  if (depth > mostDepth) return null;
+  if (depth > maxCslDepth) return null;
   if (Array.isArray(value))
-    return value.slice(0, mostValues).flatMap((one: unknown) => {
-      const kept = cleaned(one, depth + 1);
+    return value.slice(0, maxCslValues).flatMap((one: unknown) => {
+      const kept = sanitizeCslValue(one, depth + 1);
       // Wrapped, since a list within a list, as dates have it, is to stay one.
       return kept === null ? [] : [kept];
     });
-  return isObject(value) ? fields(value, depth) : null;
+  return isCslRecord(value) ? sanitizeCslFields(value, depth) : null;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+const isCslRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Cc are control characters; the others turn the direction of all that follows, or end a line. */
-const unwanted = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
-const keptInText = new Set(['\n', '\t']);
+const unsafeTextCharacters = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+const allowedControlCharacters = new Set(['\n', '\t']);
 
 /** One line that can be shown anywhere. */
-export function shownLine(text: string, most: number): string {
+export function toSafeLine(text: string, most: number): string {
   return text
     .slice(0, 4 * most)
     .toWellFormed()
-    .replace(unwanted, ' ')
+    .replace(unsafeTextCharacters, ' ')
     .replace(/\s+/g, ' ')
     .trim()
     .slice(0, most)
@@ -186,30 +191,34 @@ export function shownLine(text: string, most: number): string {
 }
 
 /** Text that may have lines, without what does harm where it is shown. */
-function plainText(text: string, most: number): string {
+function sanitizeText(text: string, most: number): string {
   const whole = text.length > most ? text.slice(0, most) : text;
-  return whole.toWellFormed().replace(unwanted, (character) => (keptInText.has(character) ? character : ' '));
+  return whole
+    .toWellFormed()
+    .replace(unsafeTextCharacters, (character) =>
+      allowedControlCharacters.has(character) ? character : ' ',
+    );
 }
 
-const mostBibtexText = 100_000;
+const maxBibtexLength = 100_000;
 /** What BibTeX takes in a key. */
-const isKey = (id: string): boolean => /^[^\s{}(),"'#%~\\=@]{1,200}$/.test(id);
+const isBibtexKey = (id: string): boolean => /^[^\s{}(),"'#%~\\=@]{1,200}$/.test(id);
 
 /** The entry under the key that is cited, in place of the one that Zotero made up. Null where it is none. */
-export function bibtexOf(given: unknown, id: string, itemKey: string): BibtexEntry | null {
-  if (typeof given !== 'string' || given.length > mostBibtexText) return null;
-  const text = plainText(given, mostBibtexText).trim();
+export function toBibtexEntry(given: unknown, id: string, itemKey: string): BibtexEntry | null {
+  if (typeof given !== 'string' || given.length > maxBibtexLength) return null;
+  const text = sanitizeText(given, maxBibtexLength).trim();
   const head = /^@([A-Za-z]{1,40})\s*\{[^,{}\s]{0,300},/.exec(text);
   if (head === null) return null;
-  const cited = isKey(id) ? id : itemKey;
+  const cited = isBibtexKey(id) ? id : itemKey;
   return { id: cited, text: `@${head[1]}{${cited},${text.slice(head[0].length)}` };
 }
 
 /** A Zotero on this machine does not tell reliably what has changed; for so long what was read is taken as it is. */
-const freshMs = 30_000;
-const mostCandidates = 5;
+const citationKeysFreshMs = 30_000;
+const maxItemsPerKey = 5;
 
-interface Known {
+interface KnownCitationKeys {
   /** Items by key, with what they are cited by. Those that were deleted since stay; the library will not give them. */
   readonly keys: Map<string, string>;
   readonly version: number | null;
@@ -217,9 +226,9 @@ interface Known {
   readonly isComplete: boolean;
 }
 
-export interface CitationKeys {
+export interface CitationKeyIndex {
   /** Which items have these citation keys: usually one each, rarely several or none. */
-  find(wanted: readonly string[], errand: Errand): Promise<CitedItems>;
+  find(wanted: readonly string[], errand: LibraryRequest): Promise<CitedItems>;
 }
 
 export interface CitedItems {
@@ -229,13 +238,13 @@ export interface CitedItems {
 }
 
 /** The API cannot be asked for a citation key: all items are read once, and then those that have changed. */
-export function createCitationKeys(client: Client, clock: Clock): CitationKeys {
-  let known: Known | null = null;
+export function createCitationKeyIndex(client: ZoteroClient, clock: Clock): CitationKeyIndex {
+  let known: KnownCitationKeys | null = null;
 
   /** Several errands may read at once; each leaves what it read, and all of it is right. */
-  async function read(before: Known | null, errand: Errand): Promise<Known> {
+  async function read(before: KnownCitationKeys | null, errand: LibraryRequest): Promise<KnownCitationKeys> {
     const since = client.address.isLocal ? null : (before?.version ?? null);
-    const pages = await readPages(client, listingSince(client, since), keysOf, errand);
+    const pages = await readZoteroPages(client, buildListingSince(client, since), listCitationKeys, errand);
     if (pages === null) return before!;
     const keys = new Map(since === null ? [] : before!.keys);
     for (const [item, key] of pages.taken) {
@@ -246,37 +255,38 @@ export function createCitationKeys(client: Client, clock: Clock): CitationKeys {
     return { keys, version: pages.version, readAt: clock(), isComplete };
   }
 
-  const isFresh = ({ readAt }: Known): boolean => client.address.isLocal && clock() - readAt < freshMs;
+  const isFresh = ({ readAt }: KnownCitationKeys): boolean =>
+    client.address.isLocal && clock() - readAt < citationKeysFreshMs;
 
   return {
     async find(wanted, errand) {
       if (known !== null && isFresh(known)) {
-        const found = among(known, wanted);
+        const found = findByCitationKeys(known, wanted);
         if (found.items.size === new Set(wanted).size) return found;
       }
       known = await read(known, errand);
-      return among(known, wanted);
+      return findByCitationKeys(known, wanted);
     },
   };
 }
 
-function listingSince(client: Client, since: number | null) {
-  const { path, params } = regularItems(client, null);
+function buildListingSince(client: ZoteroClient, since: number | null) {
+  const { path, params } = buildItemsListing(client, null);
   // Version 0 is that of a library that was never synchronised, and says nothing.
   if (since === null || since === 0) return { path, params, remember: false };
   return { path, params: [...params, ['since', String(since)] as const], remember: false, since };
 }
 
-const keysOf = (objects: readonly unknown[]): (readonly [string, string | null])[] =>
-  itemsOf(objects).map((item) => [item.key, citationKeyOf(item)]);
+const listCitationKeys = (objects: readonly unknown[]): (readonly [string, string | null])[] =>
+  parseZoteroItems(objects).map((item) => [item.key, findCitationKey(item)]);
 
-function among({ keys, isComplete }: Known, wanted: readonly string[]): CitedItems {
+function findByCitationKeys({ keys, isComplete }: KnownCitationKeys, wanted: readonly string[]): CitedItems {
   const items = new Map<string, string[]>();
   const asked = new Set(wanted);
   for (const [item, key] of keys) {
     if (!asked.has(key)) continue;
     const candidates = items.get(key) ?? [];
-    if (candidates.length < mostCandidates) items.set(key, [...candidates, item]);
+    if (candidates.length < maxItemsPerKey) items.set(key, [...candidates, item]);
   }
   return { items, isComplete };
 }

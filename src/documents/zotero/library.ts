@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { isLoopbackHost } from '../../net/addresses.ts';
-import type { Client } from './client.ts';
+import type { ZoteroClient } from './client.ts';
 
 /** What somebody looks for. All that is given has to fit. */
 export interface LibraryQuery {
@@ -53,17 +53,17 @@ export type CslValue =
   | { readonly [name: string]: CslValue };
 
 /** One reference as CSL JSON. Its `id` is what the document cites. */
-export interface CslItem {
+export interface CslReference {
   readonly id: string;
   readonly type: string;
   readonly [name: string]: CslValue;
 }
 
 /** Keys of items or citation keys; or all of a collection, by key, path or name. */
-export type Wanted = readonly string[] | { readonly collection: string };
+export type WantedReferences = readonly string[] | { readonly collection: string };
 
 /** What there is of what was wanted. */
-export interface Found<T> {
+export interface FoundReferences<T> {
   readonly references: readonly T[];
   /** Keys that the library does not have, as they were given. */
   readonly missing: readonly string[];
@@ -84,7 +84,7 @@ export interface BibtexEntry {
  * in seconds where it is known; a library or collection that is not there with `not_found`. Notes and attachments are
  * left out. A key that is not there is no failure: it is told in `missing`.
  */
-export interface Library {
+export interface ReferenceLibrary {
   /** Such as `users/123`. */
   readonly name: string;
   search(
@@ -93,11 +93,11 @@ export interface Library {
   ): Promise<{ readonly total: number; readonly items: readonly LibraryItem[] }>;
   collections(signal: AbortSignal): Promise<readonly LibraryCollection[]>;
   /** In the order of the keys; an item wanted under two keys is there twice. */
-  references(wanted: Wanted, signal: AbortSignal): Promise<Found<CslItem>>;
-  bibtex(wanted: Wanted, signal: AbortSignal): Promise<Found<BibtexEntry>>;
+  references(wanted: WantedReferences, signal: AbortSignal): Promise<FoundReferences<CslReference>>;
+  bibtex(wanted: WantedReferences, signal: AbortSignal): Promise<FoundReferences<BibtexEntry>>;
 }
 
-export interface AddressOptions {
+export interface ZoteroAddressOptions {
   /** Base of the API; null: the web API, or the one of a Zotero on this machine for `users/0`. */
   readonly url: string | null;
   /** `users/ID` or `groups/ID`; `users/0` is whoever is signed in to the Zotero on this machine. */
@@ -106,7 +106,7 @@ export interface AddressOptions {
 }
 
 /** Where a library is. */
-export interface Address {
+export interface ZoteroAddress {
   /** Without a slash at the end. */
   readonly base: string;
   readonly library: string;
@@ -116,41 +116,46 @@ export interface Address {
   readonly isLocal: boolean;
 }
 
-const webApi = 'https://api.zotero.org';
-const localApi = 'http://127.0.0.1:23119/api';
-const own = 'users/0';
+const zoteroWebApi = 'https://api.zotero.org';
+const zoteroLocalApi = 'http://127.0.0.1:23119/api';
+const localUserLibrary = 'users/0';
 
-export function addressOf({ url, library, key }: AddressOptions): Address {
+export function toZoteroAddress({ url, library, key }: ZoteroAddressOptions): ZoteroAddress {
   if (!/^(?:users\/(?:0|[1-9]\d{0,14})|groups\/[1-9]\d{0,14})$/.test(library))
-    throw wrong('--zotero-library takes users/ID, groups/ID or users/0, where ID is a number');
-  const base = baseOf(url ?? (library === own ? localApi : webApi));
+    throw invalidZoteroSettingError(
+      '--zotero-library takes users/ID, groups/ID or users/0, where ID is a number',
+    );
+  const base = toZoteroBaseUrl(url ?? (library === localUserLibrary ? zoteroLocalApi : zoteroWebApi));
   const isLoopback = isLoopbackHost(base.hostname);
   // The Zotero on this machine asks for no key to read, and is not to learn the one of the web API.
-  const sent = library === own ? null : key;
+  const sent = library === localUserLibrary ? null : key;
   if (sent !== null && !/^[\x21-\x7e]{1,200}$/.test(sent))
-    throw wrong('--zotero-key is no key of the Zotero API');
+    throw invalidZoteroSettingError('--zotero-key is no key of the Zotero API');
   if (sent !== null && base.protocol === 'http:' && !isLoopback)
-    throw wrong('--zotero-url has to begin with https:// where a key goes along');
+    throw invalidZoteroSettingError('--zotero-url has to begin with https:// where a key goes along');
   return {
     base: base.href.replace(/\/+$/, ''),
     library,
     key: sent,
-    isLocal: library === own || (isLoopback && /^\/api\/?$/.test(base.pathname)),
+    isLocal: library === localUserLibrary || (isLoopback && /^\/api\/?$/.test(base.pathname)),
   };
 }
 
-function baseOf(url: string): URL {
+function toZoteroBaseUrl(url: string): URL {
   const base = URL.parse(url);
   const isPlain = base !== null && /^https?:$/.test(base.protocol) && !/[?#]/.test(base.href);
   if (!isPlain || base.username !== '' || base.password !== '')
-    throw wrong('--zotero-url takes an http:// or https:// URL without ?, # and password');
+    throw invalidZoteroSettingError(
+      '--zotero-url takes an http:// or https:// URL without ?, # and password',
+    );
   return base;
 }
 
-const wrong = (what: string): WorkcrateError => new WorkcrateError('config_invalid', `${what}.`);
+const invalidZoteroSettingError = (what: string): WorkcrateError =>
+  new WorkcrateError('config_invalid', `${what}.`);
 
 /** One call of the library with all its requests. */
-export interface Errand {
+export interface LibraryRequest {
   /** Apart from all others, so that they take turns. */
   readonly name: string;
   /** Fires when the caller's does, or when the time of the errand is over. */
@@ -162,29 +167,30 @@ export interface Errand {
 }
 
 /** What all answers of an errand may take; they are not held all at once. */
-const mostBytes = 128 * 1024 ** 2;
+const maxLibraryRequestBytes = 128 * 1024 ** 2;
 
-let errands = 0;
+let libraryRequestCount = 0;
 
-export async function runErrand<T>(
+export async function runLibraryRequest<T>(
   { totalMs, clock }: { readonly totalMs: number; readonly clock: Clock },
   signal: AbortSignal,
-  work: (errand: Errand) => Promise<T>,
+  work: (errand: LibraryRequest) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const stop = new AbortController();
   const timer = setTimeout(
-    () => stop.abort(unreachable(`it took longer than ${totalMs} ms in all`)),
+    () => stop.abort(libraryUnreachableError(`it took longer than ${totalMs} ms in all`)),
     totalMs,
   );
-  let left = mostBytes;
+  let left = maxLibraryRequestBytes;
   const spend = (bytes: number): void => {
     left -= bytes;
-    if (left < 0) throw unreachable(`its answers are longer than ${mostBytes} bytes in all`);
+    if (left < 0)
+      throw libraryUnreachableError(`its answers are longer than ${maxLibraryRequestBytes} bytes in all`);
   };
   try {
     return await work({
-      name: String(errands++),
+      name: String(libraryRequestCount++),
       signal: AbortSignal.any([signal, stop.signal]),
       endsAt: clock() + totalMs,
       spend,
@@ -197,14 +203,14 @@ export async function runErrand<T>(
 }
 
 /** Fails with the reason of the signal. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function pauseOrAbort(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch((error: unknown) => {
     throw signal.aborted ? signal.reason : error;
   });
 }
 
 /** `retryAfter` in seconds, where the library said when to come back. */
-export function unreachable(why: string, retryAfter: number | null = null): WorkcrateError {
+export function libraryUnreachableError(why: string, retryAfter: number | null = null): WorkcrateError {
   const when = retryAfter === null ? 'Try again later' : `Try again in ${retryAfter} seconds`;
   return new WorkcrateError(
     'library_unreachable',
@@ -213,20 +219,23 @@ export function unreachable(why: string, retryAfter: number | null = null): Work
   );
 }
 
-export function refused({ isLocal, library, key }: Address, status: number): WorkcrateError {
+export function libraryRefusedError(
+  { isLocal, library, key }: ZoteroAddress,
+  status: number,
+): WorkcrateError {
   const advice = isLocal
     ? 'In Zotero, under Settings, Advanced, allow other applications on this computer to communicate with Zotero.'
     : `The operator is to give --zotero-key a key that may read ${library}${key === null ? '; none is set' : ''}.`;
   return new WorkcrateError('library_refused', `Zotero does not let us in (${status}). ${advice}`);
 }
 
-export const noLibrary = ({ library }: Address): WorkcrateError =>
+export const libraryNotFoundError = ({ library }: ZoteroAddress): WorkcrateError =>
   new WorkcrateError(
     'not_found',
     `Zotero knows no library ${library}, or not this collection of it. The operator can look at --zotero-library.`,
   );
 
-export const notTaken = ({ isLocal }: Address): WorkcrateError =>
+export const searchRefusedError = ({ isLocal }: ZoteroAddress): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
     `Zotero does not take this search. Types of items are named such as journalArticle, book or webpage.${
@@ -234,20 +243,20 @@ export const notTaken = ({ isLocal }: Address): WorkcrateError =>
     }`,
   );
 
-export const tooMany = (what: string, most: number): WorkcrateError =>
+export const tooManyReferencesError = (what: string, most: number): WorkcrateError =>
   new WorkcrateError('too_large', `${what}: at most ${most} can be had at once. Ask for fewer.`);
 
-type Params = readonly (readonly [string, string])[];
+type ZoteroParams = readonly (readonly [string, string])[];
 
 /**
  * The list of all items, or those of a collection, that are neither notes nor attachments. The web API takes one
  * `itemType`, whose `-` is for all types in it; Zotero on this machine takes several, and would let everything through
  * that is not of both types.
  */
-export function regularItems(
-  { address }: Client,
+export function buildItemsListing(
+  { address }: ZoteroClient,
   collection: string | null,
-): { readonly path: string; readonly params: Params } {
+): { readonly path: string; readonly params: ZoteroParams } {
   const path = collection === null ? 'items/top' : `collections/${collection}/items/top`;
   const types = address.isLocal ? ['-attachment', '-note'] : ['-attachment || note'];
   return { path, params: types.map((type) => ['itemType', type]) };

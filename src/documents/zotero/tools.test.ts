@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ToolAnswer, ToolContext } from '../../mcp/tool.ts';
-import type { Library } from './library.ts';
+import type { ReferenceLibrary } from './library.ts';
 import { libraryTools } from './tools.ts';
 import { article, articles, collection, keyOf, patient, serveZotero } from './zotero-server.testing.ts';
 
-async function call(library: Library, name: string, input: object) {
+async function call(library: ReferenceLibrary, name: string, input: object) {
   const tool = libraryTools({ library }).find((one) => one.name === name)!;
   const context = { signal: patient() } as ToolContext;
   const answer = (await tool.handle(tool.input.parse(input), context)) as ToolAnswer<unknown>;

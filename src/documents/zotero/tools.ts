@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
-import type { Found, Library, LibraryItem, Wanted } from './library.ts';
+import type { FoundReferences, ReferenceLibrary, LibraryItem, WantedReferences } from './library.ts';
 
 export interface LibraryToolsOptions {
-  readonly library: Library | null;
+  readonly library: ReferenceLibrary | null;
 }
 
-const asking = { readOnlyHint: true, openWorldHint: true };
+const libraryToolAnnotations = { readOnlyHint: true, openWorldHint: true };
 
 /** Tools that find references in the library and hand them out. Without a library there are none. */
 export const libraryTools = ({ library }: LibraryToolsOptions): Tool[] =>
-  library === null ? [] : [searchLibrary(library), bibliographyFor(library)];
+  library === null ? [] : [searchLibraryTool(library), bibliographyTool(library)];
 
-const collection = z.string().min(1).max(1000);
+const collectionNameSchema = z.string().min(1).max(1000);
 
-const itemShape = z.object({
+const libraryItemSchema = z.object({
   key: z.string(),
   citation_key: z.string().nullable(),
   cite_as: z.string().describe('What to write in a document, such as @smith2020'),
@@ -29,7 +29,7 @@ const itemShape = z.object({
   collections: z.array(z.string()),
 });
 
-function searchLibrary(library: Library): Tool {
+function searchLibraryTool(library: ReferenceLibrary): Tool {
   return defineTool({
     name: 'search_library',
     group: 'documents',
@@ -40,7 +40,9 @@ function searchLibrary(library: Library): Tool {
       query: z.string().max(500).default('').describe('Words of title, creators or year; empty: everything'),
       full_text: z.boolean().default(false).describe('Look also into all that the library has indexed'),
       tag: z.string().min(1).max(500).optional().describe('A tag; "a || b" is either, "-a" is without'),
-      collection: collection.optional().describe('A collection by key, path such as Thesis/Methods, or name'),
+      collection: collectionNameSchema
+        .optional()
+        .describe('A collection by key, path such as Thesis/Methods, or name'),
       item_type: z
         .string()
         .regex(/^[A-Za-z]{1,40}$/, 'item_type takes a type of Zotero, such as journalArticle')
@@ -56,10 +58,10 @@ function searchLibrary(library: Library): Tool {
     output: z.object({
       total: z.number().int(),
       count: z.number().int(),
-      items: z.array(itemShape),
+      items: z.array(libraryItemSchema),
       next_offset: z.number().int().nullable(),
     }),
-    annotations: asking,
+    annotations: libraryToolAnnotations,
     auditFields: { subject: [] },
     async handle(
       { query, full_text: everywhere, tag, collection, item_type: itemType, limit, offset },
@@ -79,26 +81,27 @@ function searchLibrary(library: Library): Tool {
       );
       const next = items.length > 0 && offset + limit < total ? offset + limit : null;
       return {
-        text: [`${total} found${next === null ? '' : `, more from offset ${next}`}`, ...items.map(line)].join(
-          '\n',
-        ),
-        structured: { total, count: items.length, items: items.map(shown), next_offset: next },
+        text: [
+          `${total} found${next === null ? '' : `, more from offset ${next}`}`,
+          ...items.map(describeItem),
+        ].join('\n'),
+        structured: { total, count: items.length, items: items.map(toItemAnswer), next_offset: next },
       };
     },
   });
 }
 
-const citeAs = ({ citationKey, key }: LibraryItem): string =>
+const toCiteAs = ({ citationKey, key }: LibraryItem): string =>
   /^[\p{L}\p{N}_](?:[\p{L}\p{N}_:.#$%&+?<>~/-]*[\p{L}\p{N}_/])?$/u.test(citationKey ?? key)
     ? `@${citationKey ?? key}`
     : `@${key}`;
 
-function shown(item: LibraryItem): z.input<typeof itemShape> {
+function toItemAnswer(item: LibraryItem): z.input<typeof libraryItemSchema> {
   const { key, citationKey, type, title, creators, year, doi, url, tags, collections } = item;
   return {
     key,
     citation_key: citationKey,
-    cite_as: citeAs(item),
+    cite_as: toCiteAs(item),
     type,
     title,
     creators,
@@ -110,15 +113,15 @@ function shown(item: LibraryItem): z.input<typeof itemShape> {
   };
 }
 
-const line = (item: LibraryItem): string =>
-  `${citeAs(item)} ${item.creators}${item.year === null ? '' : ` (${item.year})`} ${JSON.stringify(item.title)} ${item.type}`;
+const describeItem = (item: LibraryItem): string =>
+  `${toCiteAs(item)} ${item.creators}${item.year === null ? '' : ` (${item.year})`} ${JSON.stringify(item.title)} ${item.type}`;
 
 /** What is longer does not belong in a conversation. */
-const mostContent = 512 * 1024;
-const mostInText = 16 * 1024;
-const mostKeys = 500;
+const maxBibliographyCharacters = 512 * 1024;
+const maxBibliographyInText = 16 * 1024;
+const maxBibliographyKeys = 500;
 
-function bibliographyFor(library: Library): Tool {
+function bibliographyTool(library: ReferenceLibrary): Tool {
   return defineTool({
     name: 'bibliography_for',
     group: 'documents',
@@ -128,10 +131,12 @@ function bibliographyFor(library: Library): Tool {
     input: z.strictObject({
       keys: z
         .array(z.string().min(1).max(200))
-        .max(mostKeys)
+        .max(maxBibliographyKeys)
         .default([])
         .describe('Citation keys or keys of items, without @'),
-      collection: collection.optional().describe('A collection by key, path such as Thesis/Methods, or name'),
+      collection: collectionNameSchema
+        .optional()
+        .describe('A collection by key, path such as Thesis/Methods, or name'),
       format: z.enum(['csljson', 'bibtex']).default('csljson'),
     }),
     output: z.object({
@@ -141,21 +146,28 @@ function bibliographyFor(library: Library): Tool {
       missing: z.array(z.string()).describe('Keys that the library does not have'),
       notes: z.array(z.string()),
     }),
-    annotations: asking,
+    annotations: libraryToolAnnotations,
     auditFields: { subject: [] },
     async handle({ keys, collection, format }, { signal }) {
-      const wanted = wantedOf(keys, collection);
+      const wanted = toWantedReferences(keys, collection);
       const { content, count, missing, notes } =
         format === 'csljson'
-          ? written(await together(wanted, (one) => library.references(one, signal)), asJson)
-          : written(await together(wanted, (one) => library.bibtex(one, signal)), asBibtex);
-      if (content.length > mostContent)
+          ? toBibliographyAnswer(
+              await findAllReferences(wanted, (one) => library.references(one, signal)),
+              referencesToJson,
+            )
+          : toBibliographyAnswer(
+              await findAllReferences(wanted, (one) => library.bibtex(one, signal)),
+              referencesToBibtex,
+            );
+      if (content.length > maxBibliographyCharacters)
         throw new WorkcrateError(
           'too_large',
-          `These ${count} references take ${content.length} characters, more than ${mostContent}. Ask for fewer; a document that cites them gets them by itself.`,
+          `These ${count} references take ${content.length} characters, more than ${maxBibliographyCharacters}. Ask for fewer; a document that cites them gets them by itself.`,
         );
       const lacking = missing.length === 0 ? [] : [`Not in the library: ${missing.join(', ')}`];
-      const short = content.length > mostInText ? [`The ${format} is in the structured content.`] : [content];
+      const short =
+        content.length > maxBibliographyInText ? [`The ${format} is in the structured content.`] : [content];
       return {
         text: [`${count} references as ${format}.`, ...lacking, ...notes, ...short].join('\n'),
         structured: { format, content, count, missing, notes },
@@ -164,18 +176,18 @@ function bibliographyFor(library: Library): Tool {
   });
 }
 
-function wantedOf(keys: readonly string[], collection: string | undefined): Wanted[] {
+function toWantedReferences(keys: readonly string[], collection: string | undefined): WantedReferences[] {
   if (keys.length === 0 && collection === undefined)
     throw new WorkcrateError('invalid_input', 'Give keys, or a collection, or both.');
   return [...(keys.length === 0 ? [] : [keys]), ...(collection === undefined ? [] : [{ collection }])];
 }
 
 /** What is wanted both by key and by collection is there once. */
-async function together<T extends { readonly id: string }>(
-  wanted: readonly Wanted[],
-  find: (one: Wanted) => Promise<Found<T>>,
-): Promise<Found<T>> {
-  const found: Found<T>[] = [];
+async function findAllReferences<T extends { readonly id: string }>(
+  wanted: readonly WantedReferences[],
+  find: (one: WantedReferences) => Promise<FoundReferences<T>>,
+): Promise<FoundReferences<T>> {
+  const found: FoundReferences<T>[] = [];
   for (const one of wanted) found.push(await find(one));
   const byId = new Map(found.flatMap(({ references }) => references).map((one) => [one.id, one]));
   return {
@@ -185,11 +197,14 @@ async function together<T extends { readonly id: string }>(
   };
 }
 
-function written<T>({ references, missing, notes }: Found<T>, write: (references: readonly T[]) => string) {
+function toBibliographyAnswer<T>(
+  { references, missing, notes }: FoundReferences<T>,
+  write: (references: readonly T[]) => string,
+) {
   return { content: write(references), count: references.length, missing: [...missing], notes: [...notes] };
 }
 
-const asJson = (references: readonly unknown[]): string => JSON.stringify(references, null, 1);
+const referencesToJson = (references: readonly unknown[]): string => JSON.stringify(references, null, 1);
 
-const asBibtex = (references: readonly { readonly text: string }[]): string =>
+const referencesToBibtex = (references: readonly { readonly text: string }[]): string =>
   references.map(({ text }) => `${text}\n`).join('\n');
