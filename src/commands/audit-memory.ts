@@ -7,14 +7,14 @@ import { isWorkcrateError, publicMessage } from '../errors.ts';
 import { findServerId } from '../server/server-id.ts';
 import { databaseLocation } from '../server/store-options.ts';
 
-interface Asked {
+interface AskedMemory {
   readonly remembered: RememberedHead | null;
   /** Why the log could not be compared with the database. */
   readonly notes: readonly Remark[];
 }
 
 /** What the database remembers of the log in this data folder. It is opened as it is, whatever its schema. */
-export async function askDatabase(config: Config): Promise<Asked> {
+export async function askDatabase(config: Config): Promise<AskedMemory> {
   const location = databaseLocation(config);
   if (config.database === null && !existsSync(location))
     return notCompared('there is none in the data folder; set --database if it is elsewhere');
@@ -36,7 +36,7 @@ export async function askDatabase(config: Config): Promise<Asked> {
   }
 }
 
-const notCompared = (why: string): Asked => ({
+const notCompared = (why: string): AskedMemory => ({
   remembered: null,
   notes: [{ file: 'the database', line: null, what: `the log could not be compared with it: ${why}` }],
 });

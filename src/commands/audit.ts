@@ -16,18 +16,18 @@ import type { CommandInput } from './command.ts';
 import { usageError } from './usage-error.ts';
 
 interface AuditInput extends CommandInput {
-  /** What stands behind `audit`. */
+  /** What stands behind `runAudit`. */
   readonly words: readonly string[];
 }
 
-const actions: Readonly<
+const auditActions: Readonly<
   Record<SubcommandOf<'audit'>, (input: AuditInput, words: readonly string[]) => Promise<number>>
-> = { verify, search, tail, forget };
+> = { verify, search: printFoundLines, tail, forget: forgetHead };
 
 /** `workcrate audit verify|search|tail`: who did what. These work beside a running server, and only read. */
-export async function audit(input: AuditInput): Promise<number> {
+export async function runAudit(input: AuditInput): Promise<number> {
   const [name, ...words] = input.words;
-  return actions[name as SubcommandOf<'audit'>](input, words);
+  return auditActions[name as SubcommandOf<'audit'>](input, words);
 }
 
 const isForPrograms = ({ flags }: AuditInput): boolean => flags['json'] !== undefined;
@@ -38,13 +38,13 @@ const choices = ['user', 'operation', 'result', 'level', 'since', 'until', 'limi
 /** Exit code 1 where something was changed, removed or added, or where there is no log. */
 async function verify(input: AuditInput): Promise<number> {
   const chosen = choices.find((name) => input.flags[name] !== undefined);
-  if (chosen !== undefined) throw bad(`verify reads the whole log and takes no --${chosen}`);
+  if (chosen !== undefined) throw auditUsageError(`verify reads the whole log and takes no --${chosen}`);
   const { config } = input;
   const asked = await askDatabase(config);
   const read = await verifyAudit(auditFolder(config.data), config.auditKey, asked.remembered);
   const told = { ...read, notes: [...read.notes, ...asked.notes] };
   const text = isForPrograms(input) ? plainJson(told, 2) : verifiedText(told, input);
-  const printed = await print(text);
+  const printed = await printOrStop(text);
   return told.ok ? printed : 1;
 }
 
@@ -52,7 +52,7 @@ async function verify(input: AuditInput): Promise<number> {
  * Forgets what the database remembers of the log, for whoever has moved it away on purpose. The server has to be
  * stopped: it would remember its own again.
  */
-async function forget({ config }: AuditInput): Promise<number> {
+async function forgetHead({ config }: AuditInput): Promise<number> {
   using _ = lockFolder(config.data);
   const database = await openDatabase(databaseLocation(config));
   try {
@@ -60,7 +60,7 @@ async function forget({ config }: AuditInput): Promise<number> {
       database,
       (await findServerId(database, config.data, findServerByFolder)) ?? '',
     );
-    return await print(
+    return await printOrStop(
       wasThere ? 'The database has forgotten the log.' : 'The database had no record of a log.',
     );
   } finally {
@@ -91,15 +91,18 @@ function noLog({ config }: AuditInput, what: string): string {
   return `problem: ${auditFolder(config.data)}: ${what}\n${why}`;
 }
 
-async function search(input: AuditInput, words: readonly string[]): Promise<number> {
-  const page = await found(input, { ...queryOf(input, 50), text: words.join(' ') || undefined });
+async function printFoundLines(input: AuditInput, words: readonly string[]): Promise<number> {
+  const page = await findAuditLines(input, {
+    ...parseAuditQuery(input, 50),
+    text: words.join(' ') || undefined,
+  });
   const text = isForPrograms(input) ? plainJson(page, 2) : pageText(page, (next) => `--before ${next}`);
   return printFound(input, page, text);
 }
 
 /** The last lines, in the order in which they were written. */
 async function tail(input: AuditInput): Promise<number> {
-  const page = await found(input, queryOf(input, 20));
+  const page = await findAuditLines(input, parseAuditQuery(input, 20));
   const inOrder = { ...page, lines: page.lines.toReversed(), next: null };
   const text = isForPrograms(input) ? plainJson({ lines: inOrder.lines }, 2) : pageText(inOrder, String);
   return printFound(input, page, text);
@@ -108,13 +111,13 @@ async function tail(input: AuditInput): Promise<number> {
 /** Where there is no log, that is told, and not that nothing was found in it. */
 async function printFound(input: AuditInput, { lines }: FoundLines, text: string): Promise<number> {
   const isThere = lines.length > 0 || (await auditFiles(auditFolder(input.config.data))).length > 0;
-  if (isThere) return print(text);
-  const printed = await print(isForPrograms(input) ? text : noLog(input, 'there is no log'));
+  if (isThere) return printOrStop(text);
+  const printed = await printOrStop(isForPrograms(input) ? text : noLog(input, 'there is no log'));
   return printed || 1;
 }
 
 /** SIGINT and SIGTERM end it as they end any program: nothing has to be put in order. */
-const found = async ({ config }: AuditInput, query: AuditQuery): Promise<FoundLines> =>
+const findAuditLines = async ({ config }: AuditInput, query: AuditQuery): Promise<FoundLines> =>
   await searchAudit(auditFolder(config.data), query, { key: config.auditKey, mostBytes: Infinity });
 
 /** As a shell tells of a program that was ended since nobody read what it wrote. */
@@ -123,7 +126,7 @@ const brokenPipe = 141;
 const unprinted = 74;
 
 /** Resolves once all was taken, with an exit code: a reader that goes away early has what it wanted. */
-async function print(text: string): Promise<number> {
+async function printOrStop(text: string): Promise<number> {
   const error = await new Promise<Error | null>((resolve) => {
     // It is told here as well, and would end the process where nobody listens.
     process.stdout.on('error', resolve);
@@ -135,51 +138,51 @@ async function print(text: string): Promise<number> {
   return unprinted;
 }
 
-function queryOf({ flags }: AuditInput, usual: number): AuditQuery {
+function parseAuditQuery({ flags }: AuditInput, usual: number): AuditQuery {
   const { user, operation, result } = flags;
   return {
     user,
     operation,
     result,
-    level: levelOf(flags['level']),
-    since: momentOf('since', flags['since']),
-    until: momentOf('until', flags['until']),
-    limit: limitOf(flags['limit'], usual),
-    before: placeOf(flags['before']),
+    level: parseAuditLevel(flags['level']),
+    since: parseMomentFlag('since', flags['since']),
+    until: parseMomentFlag('until', flags['until']),
+    limit: parseLimit(flags['limit'], usual),
+    before: parseAfterFlag(flags['before']),
   };
 }
 
 const mostLines = 10_000;
 
-function limitOf(given: string | undefined, usual: number): number {
+function parseLimit(given: string | undefined, usual: number): number {
   if (given === undefined) return usual;
   const limit = /^\d{1,5}$/.test(given) ? Number(given) : 0;
   if (limit < 1 || limit > mostLines)
-    throw bad(`--limit takes a whole number from 1 to ${mostLines}, not ${plainJson(given)}`);
+    throw auditUsageError(`--limit takes a whole number from 1 to ${mostLines}, not ${plainJson(given)}`);
   return limit;
 }
 
-function levelOf(given: string | undefined): AuditLevel | undefined {
+function parseAuditLevel(given: string | undefined): AuditLevel | undefined {
   const level = auditLevels.find((one) => one === given);
   if (given !== undefined && level === undefined)
-    throw bad(`--level takes one of ${auditLevels.join(', ')}, not ${plainJson(given)}`);
+    throw auditUsageError(`--level takes one of ${auditLevels.join(', ')}, not ${plainJson(given)}`);
   return level;
 }
 
-function momentOf(name: string, given: string | undefined): number | undefined {
+function parseMomentFlag(name: string, given: string | undefined): number | undefined {
   if (given !== undefined && !momentSchema.safeParse(given).success)
-    throw bad(
+    throw auditUsageError(
       `--${name} takes a day such as 2026-05-04 or a time such as 2026-05-04T12:00Z, not ${plainJson(given)}`,
     );
   return parseMoment(given);
 }
 
-function placeOf(given: string | undefined): string | undefined {
+function parseAfterFlag(given: string | undefined): string | undefined {
   if (given !== undefined && !positionForm.test(given))
-    throw bad(
+    throw auditUsageError(
       `--before takes the position that the previous page printed, such as 2026-05-04:8192, not ${plainJson(given)}`,
     );
   return given;
 }
 
-const bad = (problem: string): WorkcrateError => usageError(problem, 'audit');
+const auditUsageError = (problem: string): WorkcrateError => usageError(problem, 'audit');

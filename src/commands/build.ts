@@ -18,19 +18,19 @@ import type { CommandInput } from './command.ts';
 import { untilInterrupted } from './stdio.ts';
 import { usageError } from './usage-error.ts';
 
-export interface BuildInput extends CommandInput {
+export interface BuildCommandInput extends CommandInput {
   readonly words: readonly string[];
 }
 
 /** `workcrate build FILE.md --to pdf,docx`: what build_exports_content does, with files of this machine. */
-export async function build(input: BuildInput): Promise<number> {
+export async function runBuild(input: BuildCommandInput): Promise<number> {
   const { config, flags, words } = input;
   const path = words[0]!;
   await using opened = new AsyncDisposableStack();
   const { signal } = opened.use(untilInterrupted());
   const { documents } = openDocuments({ config, clock: Date.now, log: createLog('warn') });
   opened.use(documents);
-  const result = await documents.build(localCaller, requestOf(path, flags), {
+  const result = await documents.build(localCaller, toBuildRequest(path, flags), {
     signal,
     pictures: picturesBelow(dirname(resolve(path))),
     progress: tellProgress,
@@ -39,7 +39,7 @@ export async function build(input: BuildInput): Promise<number> {
   const folder = resolve(flags['output'] ?? '.');
   makeFolder(folder);
   for (const { written } of result.built) {
-    const name = join(folder, `${stemOf(path)}${written.extension}`);
+    const name = join(folder, `${getDocumentStem(path)}${written.extension}`);
     writeFileSync(name, written.bytes);
     process.stdout.write(`${name}\n`);
   }
@@ -49,13 +49,13 @@ export async function build(input: BuildInput): Promise<number> {
   return result.failures.length === 0 ? 0 : 1;
 }
 
-type Flags = CommandInput['flags'];
+type BuildFlags = CommandInput['flags'];
 
-function requestOf(path: string, flags: Flags): DocumentBuildRequest {
+function toBuildRequest(path: string, flags: BuildFlags): DocumentBuildRequest {
   const { bibliography, csl, style, 'reference-doc': referenceDoc } = flags;
   return {
     text: decodeUtf8Text(readGiven(path), path),
-    formats: formatsOf(flags['to'] ?? 'pdf'),
+    formats: parseFormats(flags['to'] ?? 'pdf'),
     layout: {},
     bibliography:
       bibliography === undefined
@@ -67,7 +67,7 @@ function requestOf(path: string, flags: Flags): DocumentBuildRequest {
   };
 }
 
-function formatsOf(list: string): DocumentFormat[] {
+function parseFormats(list: string): DocumentFormat[] {
   const named = [...new Set(list.split(',').map((name) => name.trim()))];
   const unknown = named.filter((name) => !documentFormats.includes(name as DocumentFormat));
   if (unknown.length > 0)
@@ -96,7 +96,7 @@ function picturesBelow(folder: string): UserFiles {
   };
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const readFailureReasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'a part of its path is a file',
   EISDIR: 'it is a folder. Name the file in it',
@@ -109,13 +109,17 @@ function readGiven(path: string): Buffer {
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === null) throw error;
-    throw new WorkcrateError('path_not_found', `${path} cannot be read: ${reasons[errno] ?? errno}.`, {
-      cause: error,
-    });
+    throw new WorkcrateError(
+      'path_not_found',
+      `${path} cannot be read: ${readFailureReasons[errno] ?? errno}.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
-const stemOf = (path: string): string => basename(path, extname(path)) || 'document';
+const getDocumentStem = (path: string): string => basename(path, extname(path)) || 'document';
 
 function tellProgress(done: number, total: number, message: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${done}/${total} ${message} …`);

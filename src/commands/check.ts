@@ -37,7 +37,7 @@ export async function check({ config, flags }: CommandInput): Promise<number> {
     readData: flags['read-data'] !== undefined,
     report: showProgress,
   };
-  const result = await verifyFiles({ ...options, findOrphans: !held.isServed }).catch(unreadable);
+  const result = await verifyFiles({ ...options, findOrphans: !held.isServed }).catch(describeUnreadable);
   problems.push(...result.problems);
   for (const problem of problems) say(`problem: ${problem}`);
   if (held.isServed) say('a server is using this data, so the check for objects without a file was left out');
@@ -57,7 +57,7 @@ async function checkDatabase(database: Database): Promise<string[]> {
 }
 
 /** A damaged database may fail in the middle. */
-function unreadable(error: unknown) {
+function describeUnreadable(error: unknown) {
   if (!isWorkcrateError(error, 'database_failed')) throw error;
   return {
     files: 0,

@@ -23,7 +23,7 @@ export interface CommandHelp {
 /** Where the data of the server is. */
 const stored: readonly SettingName[] = ['data', 'database'];
 
-const json: FlagHelp = { flag: '--json', help: 'print JSON, for programs' };
+const jsonFlag: FlagHelp = { flag: '--json', help: 'print JSON, for programs' };
 
 /** Which lines of the audit log to show. */
 const auditLines: readonly FlagHelp[] = [
@@ -39,11 +39,11 @@ const auditLines: readonly FlagHelp[] = [
   { flag: '--before POSITION', help: 'the next page; the end of a page prints its POSITION' },
 ];
 
-const audit = {
+const auditHelp = {
   verify: {
     summary:
       'Check that no line of the audit log was changed, removed, added or moved. The exit code is 1 if one was, or if there is no log.',
-    flags: [json],
+    flags: [jsonFlag],
     settings: [...stored, 'auditKey'],
     examples: ['audit verify', 'audit verify --data /srv/workcrate --json'],
     docs: 'docs/audit.md',
@@ -54,7 +54,7 @@ const audit = {
     flags: [
       ...auditLines,
       { flag: '--limit COUNT', help: 'at most this many lines, up to 10000', usual: '50' },
-      json,
+      jsonFlag,
     ],
     settings: [...stored, 'auditKey'],
     examples: [
@@ -68,7 +68,7 @@ const audit = {
     flags: [
       ...auditLines,
       { flag: '--limit COUNT', help: 'at most this many lines, up to 10000', usual: '20' },
-      json,
+      jsonFlag,
     ],
     settings: [...stored, 'auditKey'],
     examples: ['audit tail', 'audit tail --result failed --limit 100'],
@@ -85,15 +85,15 @@ const audit = {
 
 const asUser: FlagHelp = { flag: '--user NAME', help: 'act as this user', usual: 'local' };
 
-const page = (usual: string, most: string): FlagHelp[] => [
+const makePageFlags = (usual: string, most: string): FlagHelp[] => [
   { flag: '--limit COUNT', help: `at most this many, up to ${most}`, usual },
   { flag: '--offset COUNT', help: 'skip this many, for the next page', usual: '0' },
 ];
 
-const crates = {
+const cratesHelp = {
   index: {
     summary: 'Read new and changed crates from all sources into the index.',
-    flags: [json],
+    flags: [jsonFlag],
     settings: [...stored, 'crateSources'],
     examples: ['crates index', 'crates index --crate-sources file:///srv/crates'],
     docs: 'docs/crates.md',
@@ -104,9 +104,9 @@ const crates = {
     flags: [
       { flag: '--mode MODE', help: 'keyword, semantic or hybrid', usual: 'hybrid' },
       { flag: '--filter FIELD=VALUE', help: 'only crates with this value; can be given several times' },
-      ...page('10', '100'),
+      ...makePageFlags('10', '100'),
       asUser,
-      json,
+      jsonFlag,
     ],
     settings: stored,
     examples: [
@@ -118,7 +118,7 @@ const crates = {
   show: {
     takes: 'CRATE_ID',
     summary: 'Show what is known about a crate.',
-    flags: [asUser, json],
+    flags: [asUser, jsonFlag],
     settings: stored,
     examples: [
       'crates show crate_d1b02935602ae245269cf425',
@@ -131,9 +131,9 @@ const crates = {
     summary: 'List the files in a crate.',
     flags: [
       { flag: '--glob PATTERN', help: "only paths that match, such as '*.csv'" },
-      ...page('1000', '1000000000'),
+      ...makePageFlags('1000', '1000000000'),
       asUser,
-      json,
+      jsonFlag,
     ],
     settings: stored,
     examples: [
@@ -164,7 +164,7 @@ const crates = {
       { flag: '--keyword WORD', help: 'a keyword; can be given several times' },
       { flag: '--shared', help: 'let all users find it' },
       asUser,
-      json,
+      jsonFlag,
     ],
     settings: [...stored, 'packTo'],
     examples: [
@@ -178,7 +178,7 @@ const crates = {
     flags: [
       { flag: '--limit COUNT', help: 'at most this many broken crates, up to 1000', usual: '100' },
       asUser,
-      json,
+      jsonFlag,
     ],
     settings: stored,
     examples: ['crates status', 'crates status --json'],
@@ -196,7 +196,7 @@ const keyTerms = (scopes: string, expires: string): FlagHelp[] => [
   { flag: '--expires WHEN', help: 'when it expires, such as 90d, 12h or 2027-01-31', usual: expires },
 ];
 
-const user = {
+const userHelp = {
   add: {
     takes: 'NAME',
     summary: 'Add a user and print the key, once.',
@@ -207,7 +207,7 @@ const user = {
   },
   list: {
     summary: 'List users and their keys, without the secrets.',
-    flags: [json],
+    flags: [jsonFlag],
     settings: stored,
     examples: ['user list', 'user list --json'],
     docs: 'docs/users.md',
@@ -268,12 +268,12 @@ export const commandHelp = {
     settings: stored,
     examples: ['user add ada', 'user list'],
     docs: 'docs/users.md',
-    subcommands: user,
+    subcommands: userHelp,
   },
   usage: {
     summary:
       'Show what each user stores and runs: files, links, runs, folder sizes. Works while the server runs.',
-    flags: [json],
+    flags: [jsonFlag],
     settings: stored,
     examples: ['usage', 'usage --data /srv/workcrate --json'],
     docs: 'docs/observe.md',
@@ -286,7 +286,7 @@ export const commandHelp = {
         flag: '--key KEY',
         help: 'key of an operator; WORKCRATE_KEY is safer, since other users can see the command line',
       },
-      json,
+      jsonFlag,
     ],
     settings: ['data', 'host', 'port'],
     examples: ['status', 'status --url https://crate.example.org --json'],
@@ -299,7 +299,7 @@ export const commandHelp = {
     settings: [...stored, 'auditKey'],
     examples: ['audit tail', 'audit verify'],
     docs: 'docs/audit.md',
-    subcommands: audit,
+    subcommands: auditHelp,
   },
   build: {
     takes: 'FILE',
@@ -318,7 +318,7 @@ export const commandHelp = {
   },
   index: {
     summary: 'Read new and changed crates from all sources into the index. The same as crates index.',
-    flags: [json],
+    flags: [jsonFlag],
     settings: [...stored, 'crateSources'],
     examples: ['index', 'index --crate-sources file:///srv/crates'],
     docs: 'docs/crates.md',
@@ -329,13 +329,13 @@ export const commandHelp = {
     settings: stored,
     examples: ["crates search 'glacier author:byron'", 'crates status'],
     docs: 'docs/crates.md',
-    subcommands: crates,
+    subcommands: cratesHelp,
   },
   replay: {
     takes: 'CRATE',
     summary:
       'Run a packed crate (a .zip file or a CRATE_ID) again and compare the results. The exit code is 1 if they differ.',
-    flags: [asUser, json],
+    flags: [asUser, jsonFlag],
     settings: [...stored, 'sandbox', 'runMaxTimeout'],
     examples: ['replay crate_6de0c805e19e1cc7580adb1a', 'replay ./melt-rates.zip --json'],
     docs: 'docs/crates.md',

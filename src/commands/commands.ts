@@ -4,21 +4,21 @@ import { describeCommand, overview, usageLine } from './help.ts';
 import { didYouMean, usageError } from './usage-error.ts';
 
 /** A command gets the words behind its name, and gives the exit code. */
-type Run = (input: CommandInput & { readonly words: readonly string[] }) => Promise<number>;
+type RunCommand = (input: CommandInput & { readonly words: readonly string[] }) => Promise<number>;
 
 /** Each is loaded when it is asked for: loading the server takes most of a start, and `check` needs none. */
-export const loadCommand: Readonly<Record<CommandName, () => Promise<Run>>> = {
+export const loadCommand: Readonly<Record<CommandName, () => Promise<RunCommand>>> = {
   serve: async () => (await import('./serve.ts')).serve,
-  stdio: async () => (await import('./stdio.ts')).stdio,
+  stdio: async () => (await import('./stdio.ts')).runStdio,
   check: async () => (await import('./check.ts')).check,
   doctor: async () => (await import('./doctor.ts')).doctor,
-  user: async () => (await import('./user.ts')).user,
+  user: async () => (await import('./user.ts')).runUser,
   usage: async () => (await import('./usage.ts')).usage,
-  status: async () => (await import('./status.ts')).status,
-  audit: async () => (await import('./audit.ts')).audit,
-  build: async () => (await import('./build.ts')).build,
+  status: async () => (await import('./status.ts')).runStatus,
+  audit: async () => (await import('./audit.ts')).runAudit,
+  build: async () => (await import('./build.ts')).runBuild,
   index: async () => (await import('./crates.ts')).index,
-  crates: async () => (await import('./crates.ts')).crates,
+  crates: async () => (await import('./crates.ts')).runCrates,
   replay: async () => (await import('./replay.ts')).replay,
 };
 
@@ -44,14 +44,14 @@ export function helpFor(words: readonly string[]): string {
   return describeCommand(name, help);
 }
 
-interface Found {
+interface FoundCommand {
   readonly name: string;
   readonly help: CommandHelp;
   /** The words behind its name. */
   readonly rest: readonly string[];
 }
 
-function findCommand([command, ...words]: readonly string[]): Found {
+function findCommand([command, ...words]: readonly string[]): FoundCommand {
   if (command === undefined) throw usageError(`Say what to do: ${commandNames.join(', ')}`);
   if (!Object.hasOwn(commandHelp, command))
     throw usageError(

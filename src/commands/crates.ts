@@ -5,31 +5,34 @@ import { errnoOf, type WorkcrateError } from '../errors.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
 import { demandCrate, openCrateDesk, type CrateDesk } from './crate-desk.ts';
-import { table } from './text.ts';
+import { formatTable } from './text.ts';
 import { usageError } from './usage-error.ts';
 
-type Found = Awaited<ReturnType<Crates['search']>>;
+type FoundCrates = Awaited<ReturnType<Crates['search']>>;
 type Summary = Awaited<ReturnType<Crates['get']>>;
-type Listing = Awaited<ReturnType<Crates['inside']['list']>>;
-type Status = Awaited<ReturnType<Crates['status']>>;
+type CrateListing = Awaited<ReturnType<Crates['inside']['list']>>;
+type CratesStatus = Awaited<ReturnType<Crates['status']>>;
 
 /** Names and texts of others end up in a terminal, which acts on some characters. */
-const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ');
+const stripControlCharacters = (text: string): string =>
+  text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ');
 
-const short = (text: string, most: number): string =>
-  plain(text).length <= most ? plain(text) : `${plain(text).slice(0, most - 1)}…`;
+const shortenText = (text: string, most: number): string =>
+  stripControlCharacters(text).length <= most
+    ? stripControlCharacters(text)
+    : `${stripControlCharacters(text).slice(0, most - 1)}…`;
 
-function foundText({ total, results, next, notes }: Found): string {
+function foundText({ total, results, next, notes }: FoundCrates): string {
   const rows = results.map(({ crateId, title, authors, year }) => [
     crateId,
     year === null ? '' : String(year),
-    short(title, 60),
-    short(authors.join(', '), 40),
+    shortenText(title, 60),
+    shortenText(authors.join(', '), 40),
   ]);
   const more = next === null ? '' : `more with --offset ${next}\n`;
-  const told = notes.map((note) => `note: ${plain(note)}\n`).join('');
+  const told = notes.map((note) => `note: ${stripControlCharacters(note)}\n`).join('');
   if (rows.length === 0) return `${told}nothing found\n`;
-  return `${table([['CRATE', 'YEAR', 'TITLE', 'AUTHORS'], ...rows])}${total} found\n${more}${told}`;
+  return `${formatTable([['CRATE', 'YEAR', 'TITLE', 'AUTHORS'], ...rows])}${total} found\n${more}${told}`;
 }
 
 function summaryText(summary: Summary): string {
@@ -55,44 +58,44 @@ function summaryText(summary: Summary): string {
   ];
   const shown = lines
     .filter(([, value]) => value !== '')
-    .map(([what, value]) => `${`${what}:`.padEnd(11)}${short(value, 2000)}\n`);
+    .map(([what, value]) => `${`${what}:`.padEnd(11)}${shortenText(value, 2000)}\n`);
   const issues = summary.issues.map(
-    ({ code, message, count }) => `issue:     ${code} (${count}): ${plain(message)}\n`,
+    ({ code, message, count }) => `issue:     ${code} (${count}): ${stripControlCharacters(message)}\n`,
   );
   return [...shown, ...issues].join('');
 }
 
-function filesText({ count, files, next, unsafe }: Listing): string {
+function filesText({ count, files, next, unsafe }: CrateListing): string {
   const rows = files.map(({ path, size, modified }) => [
     String(size),
     modified === null ? '' : new Date(modified).toISOString().slice(0, 16).replace('T', ' '),
-    plain(path),
+    stripControlCharacters(path),
   ]);
   const more = next === null ? '' : `more with --offset ${next}\n`;
   const left =
     unsafe === 0
       ? ''
       : `${unsafe} entries are not listed, because their names lead outside the crate or cannot be read\n`;
-  return `${table([['BYTES', 'MODIFIED', 'PATH'], ...rows])}${count} files\n${more}${left}`;
+  return `${formatTable([['BYTES', 'MODIFIED', 'PATH'], ...rows])}${count} files\n${more}${left}`;
 }
 
 function reportsText(reports: readonly SourceReport[]): string {
   if (reports.length === 0) return 'There are no crate sources. Set them with --crate-sources.\n';
   const rows = reports.map(({ source, state, seen, read, unchanged, broken, removed }) => [
-    plain(source),
+    stripControlCharacters(source),
     state,
     ...[seen, read, unchanged, broken, removed].map(String),
   ]);
   const reasons = reports.flatMap(({ source, reason }) =>
-    reason === null ? [] : [`${plain(source)}: ${plain(reason)}\n`],
+    reason === null ? [] : [`${stripControlCharacters(source)}: ${stripControlCharacters(reason)}\n`],
   );
-  return `${table([['SOURCE', 'STATE', 'SEEN', 'READ', 'UNCHANGED', 'BROKEN', 'REMOVED'], ...rows])}${reasons.join('')}`;
+  return `${formatTable([['SOURCE', 'STATE', 'SEEN', 'READ', 'UNCHANGED', 'BROKEN', 'REMOVED'], ...rows])}${reasons.join('')}`;
 }
 
-function statusText(status: Status): string {
+function formatCratesStatus(status: CratesStatus): string {
   const { sources, broken_crates: broken, semantic } = status;
   const rows = sources.map((one) => [
-    plain(one.source),
+    stripControlCharacters(one.source),
     one.state,
     one.synced_at ?? 'never',
     String(one.crates),
@@ -100,47 +103,50 @@ function statusText(status: Status): string {
   ]);
   const list = broken.map(
     ({ resource_locator, code, reason }) =>
-      `broken: ${plain(resource_locator)}: ${plain(reason)} (${code})\n`,
+      `broken: ${stripControlCharacters(resource_locator)}: ${stripControlCharacters(reason)} (${code})\n`,
   );
   const meaning = `search by meaning: ${semantic.provider}, ${semantic.documents} crates${semantic.stale ? ', updating' : ''}\n`;
-  return `${table([['SOURCE', 'STATE', 'SYNCED', 'CRATES', 'BROKEN'], ...rows])}${status.crates} crates, ${status.broken} broken\n${meaning}${list.join('')}`;
+  return `${formatTable([['SOURCE', 'STATE', 'SYNCED', 'CRATES', 'BROKEN'], ...rows])}${status.crates} crates, ${status.broken} broken\n${meaning}${list.join('')}`;
 }
 
-type Flags = Readonly<Record<string, string | undefined>>;
+type CratesFlags = Readonly<Record<string, string | undefined>>;
 
 const modes = ['keyword', 'semantic', 'hybrid'] as const;
 
-function modeOf(flags: Flags): (typeof modes)[number] {
+function parseSearchMode(flags: CratesFlags): (typeof modes)[number] {
   const given = flags['mode'] ?? 'hybrid';
   const mode = modes.find((one) => one === given);
-  if (mode === undefined) throw bad(`--mode takes one of ${modes.join(', ')}, not ${JSON.stringify(given)}`);
+  if (mode === undefined)
+    throw cratesUsageError(`--mode takes one of ${modes.join(', ')}, not ${JSON.stringify(given)}`);
   return mode;
 }
 
 /** `--filter license=MIT`, any number of times. */
-function filtersOf(flags: Flags): [string, string][] {
-  return linesOf(flags, 'filter').map((line) => {
+function parseFilters(flags: CratesFlags): [string, string][] {
+  return splitFlagLines(flags, 'filter').map((line) => {
     const at = line.indexOf('=');
-    if (at < 1) throw bad(`--filter takes FIELD=VALUE, not ${JSON.stringify(line)}`);
+    if (at < 1) throw cratesUsageError(`--filter takes FIELD=VALUE, not ${JSON.stringify(line)}`);
     return [line.slice(0, at), line.slice(at + 1)];
   });
 }
 
-function countOf(flags: Flags, name: string, fallback: number, most: number): number {
+function parseCount(flags: CratesFlags, name: string, fallback: number, most: number): number {
   const given = flags[name];
   if (given === undefined) return fallback;
   const count = /^\d{1,10}$/.test(given) ? Number(given) : Number.NaN;
   if (!(count <= most))
-    throw bad(`--${name} takes a whole number up to ${most}, not ${JSON.stringify(given)}`);
+    throw cratesUsageError(`--${name} takes a whole number up to ${most}, not ${JSON.stringify(given)}`);
   return count;
 }
 
-function packRequestOf(flags: Flags, executionId: string) {
+function toPackRequest(flags: CratesFlags, executionId: string) {
   if (!/^exec_[0-9a-f]{12}$/.test(executionId))
-    throw bad(`an execution looks like exec_ and 12 hex digits, not ${JSON.stringify(executionId)}`);
+    throw cratesUsageError(
+      `an execution looks like exec_ and 12 hex digits, not ${JSON.stringify(executionId)}`,
+    );
   const { title, description, license } = flags;
-  const authors = linesOf(flags, 'author').map((name) => ({ name }));
-  const keywords = linesOf(flags, 'keyword');
+  const authors = splitFlagLines(flags, 'author').map((name) => ({ name }));
+  const keywords = splitFlagLines(flags, 'keyword');
   return {
     executionId,
     fileIds: [],
@@ -153,44 +159,44 @@ function packRequestOf(flags: Flags, executionId: string) {
   };
 }
 
-const listOf = (lines: readonly string[]): string[] => lines.map((line) => `- ${line}`);
+const toBulletLines = (lines: readonly string[]): string[] => lines.map((line) => `- ${line}`);
 
-const linesOf = (flags: Flags, name: string): string[] => flags[name]?.split('\n') ?? [];
+const splitFlagLines = (flags: CratesFlags, name: string): string[] => flags[name]?.split('\n') ?? [];
 
-const bad = (problem: string): WorkcrateError => usageError(problem, 'crates');
+const cratesUsageError = (problem: string): WorkcrateError => usageError(problem, 'crates');
 
 export interface CratesInput extends CommandInput {
-  /** What stands behind `crates`. */
+  /** What stands behind `runCrates`. */
   readonly words: readonly string[];
 }
 
 type Action = (desk: CrateDesk, input: CratesInput, words: readonly string[]) => Promise<string | number>;
 
-const actions: Readonly<Record<SubcommandOf<'crates'>, Action>> = {
+const cratesActions: Readonly<Record<SubcommandOf<'crates'>, Action>> = {
   index: bringUpToDate,
-  search,
+  search: searchCommand,
   show,
   files,
-  read,
-  pack,
-  status,
+  read: readCommand,
+  pack: packCommand,
+  status: statusCommand,
 };
 
 /** `workcrate crates …`: what the tools for crates do, from the command line. Works beside a running server. */
-export async function crates(input: CratesInput): Promise<number> {
+export async function runCrates(input: CratesInput): Promise<number> {
   const [name, ...words] = input.words;
   await using desk = await openCrateDesk(input);
-  const told = await actions[name as SubcommandOf<'crates'>](desk, input, words);
+  const told = await cratesActions[name as SubcommandOf<'crates'>](desk, input, words);
   if (typeof told === 'number') return told;
   process.stdout.write(told);
   return 0;
 }
 
 /** `workcrate index` */
-export const index = (input: CratesInput): Promise<number> => crates({ ...input, words: ['index'] });
+export const index = (input: CratesInput): Promise<number> => runCrates({ ...input, words: ['index'] });
 
-const asked = ({ flags }: CratesInput): boolean => flags['json'] !== undefined;
-const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+const wantsJson = ({ flags }: CratesInput): boolean => flags['json'] !== undefined;
+const toPrettyJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 async function bringUpToDate({ crates, signal }: CrateDesk, input: CratesInput): Promise<number> {
   const isTerminal = process.stderr.isTTY;
@@ -201,25 +207,29 @@ async function bringUpToDate({ crates, signal }: CrateDesk, input: CratesInput):
     },
   });
   if (isTerminal) process.stderr.write('\r\u001b[K');
-  process.stdout.write(asked(input) ? json({ sources: reports }) : reportsText(reports));
+  process.stdout.write(wantsJson(input) ? toPrettyJson({ sources: reports }) : reportsText(reports));
   return reports.some(({ state }) => state !== 'ok') ? 1 : 0;
 }
 
-async function search({ crates, caller, signal }: CrateDesk, input: CratesInput, words: readonly string[]) {
+async function searchCommand(
+  { crates, caller, signal }: CrateDesk,
+  input: CratesInput,
+  words: readonly string[],
+) {
   const request = {
     query: words.join(' '),
-    mode: modeOf(input.flags),
-    filters: filtersOf(input.flags),
-    limit: countOf(input.flags, 'limit', 10, 100),
-    offset: countOf(input.flags, 'offset', 0, 10_000),
+    mode: parseSearchMode(input.flags),
+    filters: parseFilters(input.flags),
+    limit: parseCount(input.flags, 'limit', 10, 100),
+    offset: parseCount(input.flags, 'offset', 0, 10_000),
   };
   const page = await crates.search(caller, request, signal);
-  return asked(input) ? json(toSearchAnswer(request.query, page)) : foundText(page);
+  return wantsJson(input) ? toPrettyJson(toSearchAnswer(request.query, page)) : foundText(page);
 }
 
 async function show(desk: CrateDesk, input: CratesInput, words: readonly string[]) {
   const summary = await demandCrate(desk, words[0]!);
-  return asked(input) ? json(summary) : summaryText(summary);
+  return wantsJson(input) ? toPrettyJson(summary) : summaryText(summary);
 }
 
 async function files(desk: CrateDesk, input: CratesInput, words: readonly string[]) {
@@ -227,20 +237,20 @@ async function files(desk: CrateDesk, input: CratesInput, words: readonly string
   await demandCrate(desk, words[0]!);
   const request = {
     glob: input.flags['glob'] ?? null,
-    limit: countOf(input.flags, 'limit', 1000, 1e9),
-    offset: countOf(input.flags, 'offset', 0, 1e9),
+    limit: parseCount(input.flags, 'limit', 1000, 1e9),
+    offset: parseCount(input.flags, 'offset', 0, 1e9),
   };
   const listing = await crates.inside.list(caller, words[0]!, request, signal);
-  return asked(input) ? json(toListingAnswer(words[0]!, listing)) : filesText(listing);
+  return wantsJson(input) ? toPrettyJson(toListingAnswer(words[0]!, listing)) : filesText(listing);
 }
 
 /** To stdout, byte for byte. */
-async function read(desk: CrateDesk, _input: CratesInput, words: readonly string[]) {
+async function readCommand(desk: CrateDesk, _input: CratesInput, words: readonly string[]) {
   const { crates, caller, signal } = desk;
   await demandCrate(desk, words[0]!);
   const bytes = crates.inside.stream(caller, words[0]!, words[1]!, signal);
   try {
-    await pipeline(copied(bytes), process.stdout, { end: false });
+    await pipeline(copyEachChunk(bytes), process.stdout, { end: false });
   } catch (error) {
     // Whoever reads has enough, as `head` does.
     if (errnoOf(error) !== 'EPIPE') throw error;
@@ -249,24 +259,28 @@ async function read(desk: CrateDesk, _input: CratesInput, words: readonly string
 }
 
 /** A chunk is good only until the next one is asked for. */
-async function* copied(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+async function* copyEachChunk(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   for await (const chunk of bytes) yield Buffer.from(chunk);
 }
 
-async function pack({ crates, caller, signal }: CrateDesk, input: CratesInput, words: readonly string[]) {
-  const request = packRequestOf(input.flags, words[0]!);
+async function packCommand(
+  { crates, caller, signal }: CrateDesk,
+  input: CratesInput,
+  words: readonly string[],
+) {
+  const request = toPackRequest(input.flags, words[0]!);
   const watching = { signal, progress: () => {} };
   const packed = await crates.pack(caller, request, watching, async (indexed) => indexed);
   const { crateId, locator, size, notes } = packed;
-  if (asked(input)) return json({ crate_id: crateId, resource_locator: locator, size, notes });
-  return [`Packed as ${crateId}: ${locator} (${size} bytes)`, ...listOf(notes), ''].join('\n');
+  if (wantsJson(input)) return toPrettyJson({ crate_id: crateId, resource_locator: locator, size, notes });
+  return [`Packed as ${crateId}: ${locator} (${size} bytes)`, ...toBulletLines(notes), ''].join('\n');
 }
 
-async function status({ crates, caller, signal }: CrateDesk, input: CratesInput) {
+async function statusCommand({ crates, caller, signal }: CrateDesk, input: CratesInput) {
   const told = await crates.status(
     caller,
-    { limit: countOf(input.flags, 'limit', 100, 1000), offset: 0 },
+    { limit: parseCount(input.flags, 'limit', 100, 1000), offset: 0 },
     signal,
   );
-  return asked(input) ? json(told) : statusText(told);
+  return wantsJson(input) ? toPrettyJson(told) : formatCratesStatus(told);
 }

@@ -21,13 +21,13 @@ export async function sandboxFindings(config: Config): Promise<Finding[]> {
     await using sandbox = await openSandbox({
       ...sandboxOptions(config, createLog('off')),
       kind,
-      warm: none,
+      warm: noWarmInterpreters,
     });
     const ran = await tryRuns(sandbox, placeIn(folder, config));
     return [
       ...ran.map((what): Finding => ({ state: 'ok', what })),
       ...(await packageFindings(sandbox)),
-      ...notThere(sandbox),
+      ...findMissingLanguages(sandbox),
       ...notHeld(sandbox),
       ...sandbox.warnings.map((what): Finding => ({ state: 'note', what })),
     ];
@@ -39,7 +39,7 @@ export async function sandboxFindings(config: Config): Promise<Finding[]> {
   }
 }
 
-const none = { python: 0, node: 0, bash: 0 };
+const noWarmInterpreters = { python: 0, node: 0, bash: 0 };
 
 function placeIn(folder: string, config: Config): Workspace {
   const uid = process.getuid?.() === 0 ? config.sandboxUids.to : null;
@@ -95,7 +95,7 @@ async function packageFindings({ kind, pythonPackages }: Sandbox): Promise<Findi
   return [{ state: 'note', what, remedy: line ?? elsewhere }];
 }
 
-function notThere({ kind, languages: there }: Sandbox): Finding[] {
+function findMissingLanguages({ kind, languages: there }: Sandbox): Finding[] {
   return languages
     .filter((language) => !there.includes(language))
     .map((language) => ({

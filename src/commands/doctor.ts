@@ -30,12 +30,12 @@ export interface Finding {
 /** `workcrate doctor`: what works on this machine, and what to do for the rest. Exit code 1 if it cannot serve. */
 export async function doctor({ config }: CommandInput): Promise<number> {
   const findings = [
-    node(),
+    checkNode(),
     sendfile(config),
     pathLayer(),
-    folder('data folder', config.data, '--data'),
-    ...(config.filesDir === null ? [] : [folder('files folder', config.filesDir, '--files-dir')]),
-    await address(config),
+    checkFolder('data folder', config.data, '--data'),
+    ...(config.filesDir === null ? [] : [checkFolder('files folder', config.filesDir, '--files-dir')]),
+    await checkAddress(config),
     await database(config),
     ...(await teamFindings(config)),
     ...(await crateFindings(config)),
@@ -53,7 +53,7 @@ export async function doctor({ config }: CommandInput): Promise<number> {
   return broken === 0 ? 0 : 1;
 }
 
-function node(): Finding {
+function checkNode(): Finding {
   const major = Number(process.versions.node.split('.')[0]);
   const what = `Node ${process.versions.node} on ${process.platform} ${process.arch}`;
   return major >= 26
@@ -82,7 +82,7 @@ function pathLayer(): Finding {
       };
 }
 
-function folder(name: string, path: string, flag: string): Finding {
+function checkFolder(name: string, path: string, flag: string): Finding {
   let there = path;
   while (!existsSync(there)) there = dirname(there);
   if (!statSync(there).isDirectory())
@@ -102,7 +102,7 @@ function folder(name: string, path: string, flag: string): Finding {
   return { state: free < 1 ? 'note' : 'ok', what: `${name} ${path}, ${free.toFixed(1)} GB free` };
 }
 
-async function address({ host, port, auth }: Config): Promise<Finding> {
+async function checkAddress({ host, port, auth }: Config): Promise<Finding> {
   if (!isLoopbackHost(host) && auth.length === 0)
     return {
       state: 'broken',
@@ -137,10 +137,10 @@ async function database(config: Config): Promise<Finding> {
 /** Whether the sources of crates answer. Each by itself: one that does not keeps nobody from the others. */
 async function crateFindings(config: Config): Promise<Finding[]> {
   const urls = [...config.crateSources, ...(config.packTo === null ? [] : [config.packTo])];
-  return Promise.all(urls.map((url) => findingOf(config, url)));
+  return Promise.all(urls.map((url) => checkSource(config, url)));
 }
 
-async function findingOf(config: Config, url: string): Promise<Finding> {
+async function checkSource(config: Config, url: string): Promise<Finding> {
   try {
     const source = await openCrateSource(sourceOptions(config, url));
     try {
@@ -158,7 +158,7 @@ async function findingOf(config: Config, url: string): Promise<Finding> {
   }
 }
 
-const tried = { layout: {}, bibliography: null, style: { name: null, content: null }, cites: false };
+const triedDocument = { layout: {}, bibliography: null, style: { name: null, content: null }, cites: false };
 
 /** Whether documents can be built here: by building one. */
 async function documentFindings(config: Config): Promise<Finding[]> {
@@ -167,7 +167,7 @@ async function documentFindings(config: Config): Promise<Finding[]> {
   try {
     const { built, failures } = await documents.build(
       localCaller,
-      { ...tried, text: 'Does *this* work?', formats: ['docx', 'pdf'], referenceDoc: null },
+      { ...triedDocument, text: 'Does *this* work?', formats: ['docx', 'pdf'], referenceDoc: null },
       {
         signal: AbortSignal.timeout(60_000),
         pictures: { artifact: async () => null, file: async () => null },

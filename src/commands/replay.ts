@@ -33,9 +33,9 @@ export async function replay(input: ReplayInput): Promise<number> {
   const { config, flags } = input;
   await using opened = new AsyncDisposableStack();
   const stop = opened.use(untilInterrupted());
-  const container = await containerOf(input, which, opened, stop.signal);
+  const container = await openCrateToReplay(input, which, opened, stop.signal);
   const metadata = readMetadata(await container.metadata(config.maxMetadata, stop.signal));
-  const sandbox = opened.use(await sandboxOf(config));
+  const sandbox = opened.use(await openReplaySandbox(config));
   const { place } = opened.use(await createReplayWorkspace(tmpdir(), uidsOf(config)?.to ?? null));
   const report = await replayCrate({
     metadata,
@@ -58,7 +58,7 @@ export async function replay(input: ReplayInput): Promise<number> {
 
 const crateIdForm = /^crate_[0-9a-f]{24}$/;
 
-async function containerOf(
+async function openCrateToReplay(
   input: ReplayInput,
   which: string,
   opened: AsyncDisposableStack,
@@ -81,7 +81,7 @@ async function containerOf(
   );
 }
 
-async function sandboxOf(config: Config) {
+async function openReplaySandbox(config: Config) {
   if (config.sandbox === 'off')
     throw new WorkcrateError(
       'sandbox_unavailable',

@@ -9,13 +9,13 @@ export async function serve({ config, extend }: ServerInput): Promise<number> {
   await using workcrate = await startWorkcrate(config, { sharesMachine: false, extend });
   // Only now: a signal ends a server that is still starting at once, whatever it is busy with.
   const stopped = stopSignal();
-  process.stdout.write(greeting(workcrate, config));
+  process.stdout.write(buildGreeting(workcrate, config));
   workcrate.log.info('stopping', { signal: await stopped });
   await workcrate.drain();
   return 0;
 }
 
-function greeting({ url, baseUrl, codeRunsIn }: Workcrate, { data, auth }: Config): string {
+function buildGreeting({ url, baseUrl, codeRunsIn }: Workcrate, { data, auth }: Config): string {
   const asksForKeys = auth.includes('keys');
   return `workcrate listening on ${url}
   data folder:   ${data}${baseUrl === url ? '' : `\n  links:         ${baseUrl}/files/…`}

@@ -9,17 +9,19 @@ import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
 
 /** `workcrate status`: asks a running server how it is. Exit code 1 where it is not ready. */
-export async function status({ config, origins, flags }: CommandInput): Promise<number> {
+export async function runStatus({ config, origins, flags }: CommandInput): Promise<number> {
   const { url, instance } =
-    flags['url'] === undefined ? addressOf(config, origins) : { url: flags['url'], instance: null };
-  const told = await ask(url, operatorKey(flags));
+    flags['url'] === undefined ? findServerAddress(config, origins) : { url: flags['url'], instance: null };
+  const told = await askForStatus(url, operatorKey(flags));
   if (instance !== null && told.instance !== instance) throw anotherServer(url, config.data);
-  process.stdout.write(flags['json'] === undefined ? statusText(url, told) : `${JSON.stringify(told)}\n`);
+  process.stdout.write(
+    flags['json'] === undefined ? formatServerStatus(url, told) : `${JSON.stringify(told)}\n`,
+  );
   return told.ready ? 0 : 1;
 }
 
 /** A port that was named wins over what the data folder says; the usual port is tried only where nothing was named. */
-function addressOf(
+function findServerAddress(
   { host, port, data }: Config,
   origins: CommandInput['origins'],
 ): ServerAddress | { readonly url: string; readonly instance: null } {
@@ -45,21 +47,27 @@ function anotherServer(url: string, data: string): WorkcrateError {
   );
 }
 
-const policy: FetchPolicy = { timeoutMs: 10_000, maxBytes: 1024 ** 2, privateAddresses: 'allowed' };
+const statusFetchPolicy: FetchPolicy = {
+  timeoutMs: 10_000,
+  maxBytes: 1024 ** 2,
+  privateAddresses: 'allowed',
+};
 
-async function ask(url: string, key: string | null): Promise<Status> {
+async function askForStatus(url: string, key: string | null): Promise<Status> {
   const target = /^https?:\/\//.test(url) ? URL.parse(`${url.replace(/\/+$/, '')}/status`) : null;
   if (target === null) throw new WorkcrateError('config_invalid', '--url takes an http:// or https:// URL.');
   const headers: Record<string, string> = key === null ? {} : { Authorization: `Bearer ${key}` };
   try {
-    return await fetchBounded(target, { headers }, policy, (answer) => readStatus(url, key, answer));
+    return await fetchBounded(target, { headers }, statusFetchPolicy, (answer) =>
+      readStatus(url, key, answer),
+    );
   } catch (error) {
-    throw error instanceof FetchError ? silent(url, error) : error;
+    throw error instanceof FetchError ? noAnswerError(url, error) : error;
   }
 }
 
 async function readStatus(url: string, key: string | null, answer: FetchAnswer): Promise<Status> {
-  if (answer.status === 401 || answer.status === 403) throw refused(answer.status, key);
+  if (answer.status === 401 || answer.status === 403) throw statusRefusedError(answer.status, key);
   const told = statusShape.safeParse(await readJson(answer));
   if (answer.status === 200 && told.success) return told.data;
   throw new WorkcrateError(
@@ -80,10 +88,10 @@ async function readJson(answer: FetchAnswer): Promise<unknown> {
   }
 }
 
-function silent(url: string, cause: FetchError): WorkcrateError {
+function noAnswerError(url: string, cause: FetchError): WorkcrateError {
   const late = cause.kind === 'timeout';
   const what = late
-    ? `${url} has not answered for ${policy.timeoutMs / 1000} s.`
+    ? `${url} has not answered for ${statusFetchPolicy.timeoutMs / 1000} s.`
     : `Nothing answers at ${url}.`;
   return new WorkcrateError(
     'not_found',
@@ -92,7 +100,7 @@ function silent(url: string, cause: FetchError): WorkcrateError {
   );
 }
 
-function refused(status: 401 | 403, key: string | null): WorkcrateError {
+function statusRefusedError(status: 401 | 403, key: string | null): WorkcrateError {
   if (status === 403)
     return new WorkcrateError(
       'forbidden',
@@ -103,11 +111,11 @@ function refused(status: 401 | 403, key: string | null): WorkcrateError {
 }
 
 /** The status for people: one line for each thing worth a look. */
-function statusText(url: string, told: Status): string {
+function formatServerStatus(url: string, told: Status): string {
   const { backends, files, links, executions, runs, transfers, disk } = told;
   const lines: [string, string][] = [
     ['server', `workcrate ${told.version} at ${url}, on Node ${told.node}`],
-    ['up for', span(told.uptime_seconds)],
+    ['up for', formatUptime(told.uptime_seconds)],
     ['ready', told.ready ? 'yes' : `no: ${told.not_ready_because}`],
     ['database', backends.database],
     ['storage', backends.storage],
@@ -120,17 +128,17 @@ function statusText(url: string, told: Status): string {
       'files',
       `${files.kept} of ${files.most_files}, ${formatBytes(files.bytes)} of ${formatBytes(files.most_bytes)}`,
     ],
-    ['links', `${links.active} active; made since the start: ${listed(links.made)}`],
+    ['links', `${links.active} active; made since the start: ${formatCounts(links.made)}`],
     [
       'executions',
-      `${executions.succeeded} succeeded, ${executions.failed} failed; since the start: ${listed(executions.ended)}`,
+      `${executions.succeeded} succeeded, ${executions.failed} failed; since the start: ${formatCounts(executions.ended)}`,
     ],
     [
       'runs',
       `${runs.running} of ${runs.most} running, ${runs.queued} waiting, ${runs.warm} interpreters ready`,
     ],
     ['transfers', `${transfers.in} in, ${transfers.out} out, ${told.sessions} MCP sessions`],
-    ['errors', listed(told.errors)],
+    ['errors', formatCounts(told.errors)],
     [
       'disk',
       disk === null ? 'unknown' : `${formatBytes(disk.free_bytes)} of ${formatBytes(disk.total_bytes)} free`,
@@ -140,12 +148,12 @@ function statusText(url: string, told: Status): string {
   return lines.map(([what, value]) => `${`${what}:`.padEnd(14)}${value}\n`).join('');
 }
 
-function listed(counts: Readonly<Record<string, number>>): string {
+function formatCounts(counts: Readonly<Record<string, number>>): string {
   const some = Object.entries(counts).filter(([, count]) => count > 0);
   return some.length === 0 ? 'none' : some.map(([name, count]) => `${count} ${name}`).join(', ');
 }
 
-function span(seconds: number): string {
+function formatUptime(seconds: number): string {
   const [days, hours, minutes] = [seconds / 86_400, (seconds % 86_400) / 3600, (seconds % 3600) / 60];
   const parts = [
     `${Math.floor(days)} d`,

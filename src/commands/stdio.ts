@@ -10,7 +10,7 @@ import { startWorkcrate, type Lane, type Workcrate } from '../server/start.ts';
 import type { ServerInput } from './command.ts';
 
 /** `workcrate stdio`: MCP to the client that started it. Ends with the client. */
-export async function stdio(input: ServerInput): Promise<number> {
+export async function runStdio(input: ServerInput): Promise<number> {
   await serveClient(input);
   // What nobody reads would keep the process for as long as somebody holds the pipe.
   if (!(await isTaken(process.stdout))) process.exit(0);
@@ -32,7 +32,10 @@ async function serveClient({ config, origins, extend }: ServerInput): Promise<vo
     port: origins.get('port') !== 'default',
   };
   const lane = { sharesMachine: true, extend };
-  await using workcrate = await start({ ...config, shareRoots: shareRootsFor(config) }, { fixed, lane });
+  await using workcrate = await startBesideOthers(
+    { ...config, shareRoots: shareRootsFor(config) },
+    { fixed, lane },
+  );
   workcrate.log.info('stdio.links_at', { url: workcrate.baseUrl });
   const { promise: clientGone, resolve } = Promise.withResolvers<void>();
   process.stdin.once('end', resolve).once('close', resolve);
@@ -62,7 +65,7 @@ async function stop({ log, drain }: Workcrate, signal: NodeJS.Signals): Promise<
   await drain();
 }
 
-const mostFolders = 8;
+const maxStdioFolders = 8;
 
 interface StartOptions {
   /** What was asked for by name. */
@@ -74,13 +77,13 @@ interface StartOptions {
  * Clients start one of these for each window, with the same command line. So a data folder or a port that
  * another one has is no failure, unless it was asked for by name: the next folder, a free port will do.
  */
-async function start(config: Config, { fixed, lane }: StartOptions): Promise<Workcrate> {
+async function startBesideOthers(config: Config, { fixed, lane }: StartOptions): Promise<Workcrate> {
   for (let count = 1; ; count++) {
     const data = count === 1 ? config.data : `${config.data}-${count}`;
     try {
       return await startOnAnyPort({ ...config, data }, fixed.port, lane);
     } catch (error) {
-      if (fixed.data || count === mostFolders || !isWorkcrateError(error, 'data_in_use')) throw error;
+      if (fixed.data || count === maxStdioFolders || !isWorkcrateError(error, 'data_in_use')) throw error;
     }
   }
 }

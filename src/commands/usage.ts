@@ -7,10 +7,10 @@ import { placesFolder } from '../server/execution.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
 import { openUnlocked } from './open-unlocked.ts';
-import { minute, table } from './text.ts';
+import { minute, formatTable } from './text.ts';
 
 /** A user with the sizes of the folders that runs write to; null where one cannot be counted by this user. */
-interface Measured extends UserUsage {
+interface MeasuredUser extends UserUsage {
   readonly folder: string | null;
   readonly workspaceBytes: number | null;
   readonly artifactBytes: number | null;
@@ -21,25 +21,27 @@ export async function usage({ config, flags }: CommandInput): Promise<number> {
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await openUnlocked(config, false), (it) => it.close());
   const users = await usageByUser(database, Date.now());
-  const measured = users.map((one) => withFolders(one, placesFolder(config)));
-  process.stdout.write(flags['json'] === undefined ? asText(measured) : asJson(measured));
+  const measured = users.map((one) => measureUser(one, placesFolder(config)));
+  process.stdout.write(flags['json'] === undefined ? formatUsage(measured) : toUsageJson(measured));
   return 0;
 }
 
-function withFolders(user: UserUsage, places: string): Measured {
+function measureUser(user: UserUsage, places: string): MeasuredUser {
   if (user.place === null) return { ...user, folder: null, workspaceBytes: 0, artifactBytes: 0 };
   const folder = join(places, String(user.place));
-  const [workspaceBytes, artifactBytes] = [join(folder, 'workspace'), join(folder, 'artifacts')].map(sizeOf);
+  const [workspaceBytes, artifactBytes] = [join(folder, 'workspace'), join(folder, 'artifacts')].map(
+    measureFolder,
+  );
   return { ...user, folder, workspaceBytes: workspaceBytes!, artifactBytes: artifactBytes! };
 }
 
 /** Beyond this nobody would wait for the answer. */
-const mostEntries = 5_000_000;
+const maxUsageEntries = 5_000_000;
 
 /** What runs left there is walked without following a link of theirs. */
-function sizeOf(folder: string): number | null {
+function measureFolder(folder: string): number | null {
   try {
-    const steps = openBelow(folder).space(mostEntries);
+    const steps = openBelow(folder).space(maxUsageEntries);
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) return value.isCut || value.bytes === Infinity ? null : value.bytes;
@@ -64,10 +66,10 @@ const heads = [
   'FOLDER',
 ];
 
-function asText(users: readonly Measured[]): string {
+function formatUsage(users: readonly MeasuredUser[]): string {
   if (users.length === 0) return 'Nobody has used this server yet.\n';
-  const total = `${countUsers(users)}, ${formatBytes(sum(users, 'bytes'))} in ${sum(users, 'files')} files`;
-  return `${table([heads, ...users.map(asRow)])}${total}, ${sum(users, 'activeLinks')} active links, ${sum(users, 'runs')} runs\n`;
+  const total = `${countUsers(users)}, ${formatBytes(sumOverUsers(users, 'bytes'))} in ${sumOverUsers(users, 'files')} files`;
+  return `${formatTable([heads, ...users.map(toUsageRow)])}${total}, ${sumOverUsers(users, 'activeLinks')} active links, ${sumOverUsers(users, 'runs')} runs\n`;
 }
 
 /** As status counts them: `local` is nobody who signs in. */
@@ -77,28 +79,30 @@ function countUsers(users: readonly UserUsage[]): string {
   return `${signing} ${signing === 1 ? 'user' : 'users'}${rest}`;
 }
 
-const sum = (users: readonly UserUsage[], what: 'bytes' | 'files' | 'activeLinks' | 'runs'): number =>
-  users.reduce((total, user) => total + user[what], 0);
+const sumOverUsers = (
+  users: readonly UserUsage[],
+  what: 'bytes' | 'files' | 'activeLinks' | 'runs',
+): number => users.reduce((total, user) => total + user[what], 0);
 
-const moment = (time: number | null): string => (time === null ? 'never' : minute(time));
-const size = (bytes: number | null): string => (bytes === null ? 'unknown' : formatBytes(bytes));
+const formatMoment = (time: number | null): string => (time === null ? 'never' : minute(time));
+const formatSize = (bytes: number | null): string => (bytes === null ? 'unknown' : formatBytes(bytes));
 
-function asRow(user: Measured): string[] {
+function toUsageRow(user: MeasuredUser): string[] {
   return [
     user.user,
     String(user.files),
     formatBytes(user.bytes),
     String(user.activeLinks),
     String(user.runs),
-    moment(user.lastRunAt),
-    size(user.workspaceBytes),
-    size(user.artifactBytes),
-    user.keys === 0 ? 'no key' : moment(user.keyUsedAt),
+    formatMoment(user.lastRunAt),
+    formatSize(user.workspaceBytes),
+    formatSize(user.artifactBytes),
+    user.keys === 0 ? 'no key' : formatMoment(user.keyUsedAt),
     user.folder ?? '',
   ];
 }
 
-function asJson(users: readonly Measured[]): string {
+function toUsageJson(users: readonly MeasuredUser[]): string {
   const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
   const shown = users.map((user) => ({
     user: user.user,

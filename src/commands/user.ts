@@ -11,28 +11,28 @@ import { removeUser } from '../users/remove.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
 import { openUnlocked } from './open-unlocked.ts';
-import { connectLines, minute, table } from './text.ts';
+import { connectLines, minute, formatTable } from './text.ts';
 
 interface UserInput extends CommandInput {
-  /** What stands behind `user`. */
+  /** What stands behind `runUser`. */
   readonly words: readonly string[];
 }
 
-const actions: Readonly<
+const userActions: Readonly<
   Record<SubcommandOf<'user'>, (database: Database, input: UserInput, name: string) => Promise<string>>
-> = { add, list, remove, rotate };
+> = { add: addUserCommand, list: listUserKeys, remove: removeUserByName, rotate };
 
 /** `workcrate user add|list|remove|rotate`: who holds which key. Works beside a running server. */
-export async function user(input: UserInput): Promise<number> {
+export async function runUser(input: UserInput): Promise<number> {
   const [action, name = ''] = input.words;
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await openUnlocked(input.config, action === 'add'), (it) => it.close());
-  process.stdout.write(await actions[action as SubcommandOf<'user'>](database, input, name));
+  process.stdout.write(await userActions[action as SubcommandOf<'user'>](database, input, name));
   return 0;
 }
 
 /** What was said of a key. */
-function termsOf({ flags }: UserInput, now: number): Partial<KeyTerms> {
+function parseKeyTerms({ flags }: UserInput, now: number): Partial<KeyTerms> {
   const { scopes, expires } = flags;
   return {
     ...(scopes === undefined ? {} : { scopes: demandScopes(scopes.split(',').map((word) => word.trim())) }),
@@ -40,15 +40,15 @@ function termsOf({ flags }: UserInput, now: number): Partial<KeyTerms> {
   };
 }
 
-async function add(database: Database, input: UserInput, name: string): Promise<string> {
+async function addUserCommand(database: Database, input: UserInput, name: string): Promise<string> {
   const now = Date.now();
-  const terms = { scopes: usualScopes, expiresAt: null, ...termsOf(input, now) };
+  const terms = { scopes: usualScopes, expiresAt: null, ...parseKeyTerms(input, now) };
   const key = await addUser(database, demandUserName(name), terms, now);
   const remedy = input.config.auth.includes('keys')
     ? ''
     : 'The server asks for keys only when started with --auth keys.\n';
   const granted = `Scopes: ${terms.scopes.join(', ')}. ${until(terms.expiresAt)}.\n`;
-  return shown(key) + granted + howToUse(key, terms.scopes, input) + remedy;
+  return formatNewKey(key) + granted + howToUse(key, terms.scopes, input) + remedy;
 }
 
 /** With the address that a running server noted, since its settings may be others than those of this command. */
@@ -62,41 +62,42 @@ function howToUse(key: string, scopes: readonly string[], { config }: UserInput)
 
 async function rotate(database: Database, input: UserInput, name: string): Promise<string> {
   const now = Date.now();
-  const key = await rotateKey(database, name, termsOf(input, now), now);
-  return `${shown(key)}All earlier keys of ${name} have ended.\n`;
+  const key = await rotateKey(database, name, parseKeyTerms(input, now), now);
+  return `${formatNewKey(key)}All earlier keys of ${name} have ended.\n`;
 }
 
-const shown = (key: string): string => `${key}\n\nThat is the key. It is shown only now, and not stored.\n`;
+const formatNewKey = (key: string): string =>
+  `${key}\n\nThat is the key. It is shown only now, and not stored.\n`;
 
 const until = (expiresAt: number | null): string =>
   expiresAt === null ? 'Never expires' : `Expires ${minute(expiresAt)}`;
 
-async function remove(database: Database, _input: UserInput, name: string): Promise<string> {
+async function removeUserByName(database: Database, _input: UserInput, name: string): Promise<string> {
   const { keys, links, uploads } = await removeUser(database, name, Date.now(), endRights);
   // What a server remembers of links it may still answer for so long. When this command has ended, it does not.
   await pause(2 * othersNoticedMs);
   return (
-    `Removed ${name}. Ended at once: ${count(keys, 'key')}, ${count(links, 'link')}, ${count(uploads, 'upload')} under way or to come.\n` +
+    `Removed ${name}. Ended at once: ${formatAmount(keys, 'key')}, ${formatAmount(links, 'link')}, ${formatAmount(uploads, 'upload')} under way or to come.\n` +
     `Artifacts and packed crates stay, and files until they expire. A new user named ${name} would get them.\n`
   );
 }
 
-const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
+const formatAmount = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 
-async function list(database: Database, { flags }: UserInput): Promise<string> {
+async function listUserKeys(database: Database, { flags }: UserInput): Promise<string> {
   const keys = await listKeys(database);
-  if (flags['json'] !== undefined) return `${JSON.stringify(keys.map(asJson), null, 2)}\n`;
+  if (flags['json'] !== undefined) return `${JSON.stringify(keys.map(toKeyJson), null, 2)}\n`;
   if (keys.length === 0) return `There are no users. ${program} user add NAME makes one.\n`;
-  return table([['USER', 'KEY', 'SCOPES', 'MADE', 'EXPIRES', 'LAST USED'], ...keys.map(asRow)]);
+  return formatTable([['USER', 'KEY', 'SCOPES', 'MADE', 'EXPIRES', 'LAST USED'], ...keys.map(toKeyRow)]);
 }
 
-function asJson({ user, id, scopes, createdAt, expiresAt, lastUsedAt }: ListedKey) {
+function toKeyJson({ user, id, scopes, createdAt, expiresAt, lastUsedAt }: ListedKey) {
   const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
   const times = { created_at: iso(createdAt), expires_at: iso(expiresAt), last_used_at: iso(lastUsedAt) };
   return { user, key_id: id, scopes, ...times };
 }
 
-function asRow({ user, id, scopes, createdAt, expiresAt, lastUsedAt }: ListedKey): string[] {
+function toKeyRow({ user, id, scopes, createdAt, expiresAt, lastUsedAt }: ListedKey): string[] {
   const over = expiresAt !== null && expiresAt <= Date.now() ? ' (over)' : '';
   const expires = expiresAt === null ? 'never' : `${minute(expiresAt)}${over}`;
   return [
