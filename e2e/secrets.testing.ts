@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errnoOf } from '../src/errors.ts';
+import { getErrno } from '../src/errors.ts';
 
 /** Which files below a folder hold that text. */
 export async function filesHolding(folder: string, text: string): Promise<string[]> {
@@ -18,7 +18,7 @@ export async function entriesBelow(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { recursive: true, withFileTypes: true });
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
+    if (getErrno(error) !== 'ENOENT') throw error;
     await access(folder);
     return entriesBelow(folder);
   }
@@ -27,6 +27,6 @@ export async function entriesBelow(folder: string): Promise<Dirent[]> {
 /** The server writes on meanwhile: what is gone by now has another name, or none. */
 const bytesOf = (path: string): Promise<Buffer> =>
   readFile(path).catch((error: unknown) => {
-    if (errnoOf(error) === 'ENOENT') return Buffer.alloc(0);
+    if (getErrno(error) === 'ENOENT') return Buffer.alloc(0);
     throw error;
   });

@@ -8,15 +8,15 @@ import { createLog } from './observability/log.ts';
 import { packageVersion } from './version.ts';
 
 async function main(argv: string[]): Promise<number> {
-  const { words, flags } = parse(argv);
-  if (flags['version'] !== undefined) return print(`${packageVersion}\n`);
-  if (words[0] === 'help') return print(helpFor(words.slice(1)));
-  if (flags['help'] !== undefined) return print(helpFor(words));
+  const { words, flags } = parseArguments(argv);
+  if (flags['version'] !== undefined) return printHelp(`${packageVersion}\n`);
+  if (words[0] === 'help') return printHelp(helpFor(words.slice(1)));
+  if (flags['help'] !== undefined) return printHelp(helpFor(words));
   const isPrinting = flags['print-config'] !== undefined;
   const command = isPrinting && words.length === 0 ? null : demandCommand(words);
   const loaded = loadConfig(flags);
   warnOfUnknown(loaded);
-  if (command === null || isPrinting) return print(printConfig(loaded));
+  if (command === null || isPrinting) return printHelp(printConfig(loaded));
   const run = await loadCommand[command]();
   return run({ ...loaded, flags, words: words.slice(1) });
 }
@@ -28,24 +28,24 @@ function warnOfUnknown({ config, unknown }: LoadedConfig): void {
     log.warn('config.unknown_variable', { variable, ...(nearest === null ? {} : { did_you_mean: nearest }) });
 }
 
-function print(text: string): number {
+function printHelp(text: string): number {
   process.stdout.write(text);
   return 0;
 }
 
-interface Parsed {
+interface ParsedArguments {
   readonly words: readonly string[];
   readonly flags: Record<string, string | undefined>;
 }
 
-function parse(argv: string[]): Parsed {
+function parseArguments(argv: string[]): ParsedArguments {
   const { values, positionals } = parseFlags(argv);
-  const flags = Object.entries(values).map(([name, value]) => [name, textOf(value)]);
+  const flags = Object.entries(values).map(([name, value]) => [name, toFlagText(value)]);
   return { words: positionals, flags: Object.fromEntries(flags) as Record<string, string> };
 }
 
 /** What may be given several times is one line for each. */
-const textOf = (value: string | boolean | (string | boolean)[]): string =>
+const toFlagText = (value: string | boolean | (string | boolean)[]): string =>
   Array.isArray(value) ? value.join('\n') : String(value);
 
 function parseFlags(argv: string[]) {

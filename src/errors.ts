@@ -92,7 +92,7 @@ export function isWorkcrateError(error: unknown, code?: ErrorCode): error is Wor
 }
 
 /** The errno name of a system error (`ENOENT`), or null for anything else. */
-export function errnoOf(error: unknown): string | null {
+export function getErrno(error: unknown): string | null {
   const { code, errno } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   // Node knows this one by its number alone.
   if (errno === -constants.errno.EDQUOT) return 'EDQUOT';
@@ -102,11 +102,13 @@ export function errnoOf(error: unknown): string | null {
 /** What a caller may read: the text of a failed database can name files of the server. */
 export function publicMessage(error: WorkcrateError): string {
   if (error.code.startsWith('database_')) return 'The database failed. The log of the server says why.';
-  return error.message.length > mostShown ? `${error.message.slice(0, mostShown)}…` : error.message;
+  return error.message.length > maxPublicCharacters
+    ? `${error.message.slice(0, maxPublicCharacters)}…`
+    : error.message;
 }
 
 /** A message may quote what came, and that may be megabytes. */
-const mostShown = 10_000;
+const maxPublicCharacters = 10_000;
 
 /** What the operator has to see to; its cause belongs in the log, since the caller is not told. */
 export function isOurFault({ code }: WorkcrateError): boolean {

@@ -21,14 +21,14 @@ const TRAILING = /[\s.\u200c\u200d]/;
  * stays as it was given, so that a file comes back under its own name.
  */
 export function cleanFilename(name: string): string {
-  return fit(lastComponent(name).toWellFormed().replace(INVISIBLE, '').normalize('NFC')) || NAMELESS;
+  return fitFilename(lastComponent(name).toWellFormed().replace(INVISIBLE, '').normalize('NFC')) || NAMELESS;
 }
 
 /** A name that can be unpacked on any system, Windows included: for entries of an archive. */
 export function portableFilename(name: string): string {
-  const fitted = fit(cleanFilename(name).replace(FORBIDDEN_ON_WINDOWS, '_'));
+  const fitted = fitFilename(cleanFilename(name).replace(FORBIDDEN_ON_WINDOWS, '_'));
   // The prefix may push a name over the limit, and fitting may lay a device's name bare.
-  return fit(fitted.replace(DEVICE, '_$&')) || NAMELESS;
+  return fitFilename(fitted.replace(DEVICE, '_$&')) || NAMELESS;
 }
 
 function lastComponent(path: string): string {
@@ -36,13 +36,13 @@ function lastComponent(path: string): string {
 }
 
 /** At most 255 bytes, the extension kept, without the ends that Windows drops. */
-function fit(name: string): string {
-  const [stem, extension] = splitExtension(trimmed(name));
-  return trimmed(cutToBytes(stem, MAX_NAME_BYTES - Buffer.byteLength(extension)) + extension);
+function fitFilename(name: string): string {
+  const [stem, extension] = splitExtension(trimFilename(name));
+  return trimFilename(cutToBytes(stem, MAX_NAME_BYTES - Buffer.byteLength(extension)) + extension);
 }
 
 /** Trims the end by hand: `[\s.]+$` takes quadratic time on a long run of spaces within the name. */
-function trimmed(name: string): string {
+function trimFilename(name: string): string {
   let end = name.length;
   while (end > 0 && TRAILING.test(name.charAt(end - 1))) end--;
   return name.slice(0, end).replace(LEADING, '');

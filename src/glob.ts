@@ -1,13 +1,13 @@
 import { WorkcrateError } from './errors.ts';
 
-const mostParts = 32;
+const maxPatternParts = 32;
 
 /**
  * Whether a path fits a pattern: `*` and `?` within one part, `**` for any number of parts. A pattern without `/` is
  * about the last part, wherever that stands. The time grows with path times pattern, whatever the two are.
  */
 export function createGlob(pattern: string): (path: string) => boolean {
-  const wanted = partsOf(pattern);
+  const wanted = splitPattern(pattern);
   // Of no parts at all: what a leading `**` takes.
   const first = [true, ...wanted.map((want, at) => at === 0 && want === '**')];
   return (path) => {
@@ -18,13 +18,13 @@ export function createGlob(pattern: string): (path: string) => boolean {
 }
 
 /** Of several `**` in a row one says the same. */
-function partsOf(pattern: string): string[] {
+function splitPattern(pattern: string): string[] {
   const parts = (pattern.includes('/') ? pattern : `**/${pattern}`).split('/').filter((part) => part !== '');
   const wanted = parts.filter((part, at) => part !== '**' || parts[at - 1] !== '**');
-  if (wanted.length <= mostParts) return wanted;
+  if (wanted.length <= maxPatternParts) return wanted;
   throw new WorkcrateError(
     'invalid_input',
-    `The pattern has ${wanted.length} parts between slashes, and may have ${mostParts}. Leave the first of them out, with **/ in their place.`,
+    `The pattern has ${wanted.length} parts between slashes, and may have ${maxPatternParts}. Leave the first of them out, with **/ in their place.`,
   );
 }
 

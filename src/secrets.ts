@@ -3,10 +3,10 @@ import { hash } from 'node:crypto';
 /** Nothing that is shorter opens anything: a token is 32 random bytes in base64url. */
 const leastLength = 43;
 /** No line has room for more. What follows is not looked at, so it is not shown either. */
-const mostLength = 65_536;
+const maxSearchedLength = 65_536;
 /** As long as a token can be that was encoded three times: the last one may be cut. */
 const encodedLength = 512;
-const mostDecodings = 3;
+const maxSecretDecodings = 3;
 
 /**
  * The same text, without keys, tokens and links that somebody has put where they do not belong, in whatever percent
@@ -14,12 +14,13 @@ const mostDecodings = 3;
  */
 export function withoutSecrets(text: string): string {
   if (text.length < leastLength) return text;
-  if (text.length > mostLength) return withoutSecrets(text.slice(0, mostLength)).slice(0, -encodedLength);
-  let shown = hidden(text);
+  if (text.length > maxSearchedLength)
+    return withoutSecrets(text.slice(0, maxSearchedLength)).slice(0, -encodedLength);
+  let shown = hideSecrets(text);
   let decoded = shown;
-  for (let times = 0; times < mostDecodings && decoded.includes('%'); times++) {
+  for (let times = 0; times < maxSecretDecodings && decoded.includes('%'); times++) {
     decoded = plainlyDecoded(decoded);
-    const plain = hidden(decoded);
+    const plain = hideSecrets(decoded);
     // What is hidden in a text can be shown only as it was decoded.
     if (plain !== decoded) shown = decoded = plain;
   }
@@ -34,41 +35,41 @@ export function plainlyDecoded(text: string): string {
 }
 
 /** No word ends like that. */
-const key = /wck_[\w-]{43,}/gi;
+const apiKeyPattern = /wck_[\w-]{43,}/gi;
 /** The first letter may be spelled in other ways; `truck_` is none of them. */
 const restOfKey = /(ck_)([\w-]{43,})/gi;
 const tokenInUrl = /((?:^|\/)(?:files|uploads|ask)\/)([\w-]{43,})/g;
 const jwt = /(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*){2,}/g;
 const longRun = /(?<![\w-])[\w-]{43,}/g;
 
-const hidden = (text: string): string =>
+const hideSecrets = (text: string): string =>
   text
-    .replaceAll(key, 'wck_…')
+    .replaceAll(apiKeyPattern, 'wck_…')
     .replaceAll(restOfKey, unlessName)
     .replaceAll(tokenInUrl, unlessName)
     .replaceAll(jwt, 'eyJ…')
-    .replaceAll(longRun, (run) => (isName(run) ? run : named(run)));
+    .replaceAll(longRun, (run) => (isReadableName(run) ? run : nameToken(run)));
 
 const unlessName = (whole: string, before: string, run: string): string =>
-  isName(run) ? whole : `${before}…`;
+  isReadableName(run) ? whole : `${before}…`;
 
 /** Of a token the end is the name by which the log knows its link; a name that was taken for one can be told apart. */
-const named = (run: string): string => `${run.slice(0, 8)}…${hash('sha256', run, 'hex').slice(0, 16)}`;
+const nameToken = (run: string): string => `${run.slice(0, 8)}…${hash('sha256', run, 'hex').slice(0, 16)}`;
 
-const words = /\d{8}T\d{6}Z?|\d+|[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
+const wordPattern = /\d{8}T\d{6}Z?|\d+|[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
 const hexadecimal = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
 
 /**
  * Whether a long run of letters, digits and dashes is made of words, numbers and hashes, as names of files and ids are.
  * A token changes between capitals, small letters and digits about every second character: of two million none passed.
  */
-function isName(run: string): boolean {
+function isReadableName(run: string): boolean {
   const odd = run.split(/[-_]+/).reduce((sum, part) => sum + oddWords(part), 0);
   return odd <= Math.min(2, Math.floor(run.length / 40));
 }
 
 function oddWords(part: string): number {
   if (part.length < 4 || hexadecimal.test(part)) return 0;
-  const found = part.match(words) ?? [];
+  const found = part.match(wordPattern) ?? [];
   return found.length === 1 ? 0 : found.filter(({ length }) => length < 3).length;
 }

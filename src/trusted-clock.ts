@@ -1,6 +1,6 @@
 import type { Database } from './database/database.ts';
 
-const dayMs = 86_400_000;
+const clockDayMs = 86_400_000;
 
 /** Up to when the clock is believed, and since when it has been far ahead of that. */
 export interface Belief {
@@ -13,12 +13,13 @@ export interface Belief {
  * a day ahead of the last look is believed only when it still is a day later. After a long stop that costs a day.
  */
 export function believe(before: Belief | null, now: number): Belief {
-  if (before === null || now <= before.believedAt + dayMs) return { believedAt: now, doubtedSince: null };
+  if (before === null || now <= before.believedAt + clockDayMs)
+    return { believedAt: now, doubtedSince: null };
   const { believedAt, doubtedSince } = before;
   if (doubtedSince === null || now < doubtedSince) return { believedAt, doubtedSince: now };
-  if (now < doubtedSince + dayMs) return before;
+  if (now < doubtedSince + clockDayMs) return before;
   // After another long stop only the time of the look before is sure.
-  if (now > doubtedSince + 2 * dayMs) return { believedAt: doubtedSince, doubtedSince: now };
+  if (now > doubtedSince + 2 * clockDayMs) return { believedAt: doubtedSince, doubtedSince: now };
   return { believedAt: now, doubtedSince: null };
 }
 

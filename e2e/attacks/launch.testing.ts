@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { errnoOf } from '../../src/errors.ts';
+import { getErrno } from '../../src/errors.ts';
 import type { Holds, Sandbox } from '../../src/sandbox/sandbox.ts';
 import { syscalls } from '../../src/sandbox/seccomp/syscalls.ts';
 import type { Verdict } from './perform.testing.ts';
@@ -54,7 +54,7 @@ export async function ordinaryCopy(): Promise<Copy> {
 /** A second name is enough where the file itself is open to all, and on the same file system. */
 async function linkOrCopy(from: string, to: string): Promise<void> {
   const isOpen = ((await stat(from)).mode & 0o005) === 0o005;
-  if (isOpen && (await link(from, to).catch(errnoOf)) === undefined) return;
+  if (isOpen && (await link(from, to).catch(getErrno)) === undefined) return;
   await copyFile(from, to);
   await chmod(to, 0o755);
 }

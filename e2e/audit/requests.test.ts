@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import type { AuditLine } from '../../src/audit/line.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { databaseLocation } from '../../src/server/store-options.ts';
-import { createPlaces } from '../../src/workspaces/workspaces.ts';
+import { createWorkspaces } from '../../src/workspaces/workspaces.ts';
 import { startTeam, type Member, type Team } from '../users/team.testing.ts';
 import { audited, auditOf } from './lines.testing.ts';
 
@@ -28,7 +28,7 @@ const statusOf = async (who: Member, path: string): Promise<number> => {
 async function leaveArtifact({ config }: Team, user: string, name: string): Promise<void> {
   const database = await openDatabase(databaseLocation(config));
   try {
-    const places = createPlaces({
+    const places = createWorkspaces({
       database,
       folder: join(config.data, 'places'),
       uids: null,

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { statusShape, type Status } from '../../src/server/status.ts';
+import { statusShape, type ServerStatus } from '../../src/server/status.ts';
 import { run, serve, temporaryFolder, upload } from '../cli/program.testing.ts';
 
 it('status asks the server of the data folder, whatever port it took, and prints a line for each thing', async () => {
@@ -33,9 +33,9 @@ it('status --json is what /status answers, and --url and --port name the server 
   await using folder = await temporaryFolder();
   await using elsewhere = await temporaryFolder();
   await using program = await serve(['--data', folder.path]);
-  const answered = (await (await fetch(`${program.url}/status`)).json()) as Status;
+  const answered = (await (await fetch(`${program.url}/status`)).json()) as ServerStatus;
   assert.ok(statusShape.safeParse(answered).success);
-  const steady = ({ version, started_at, backends, files }: Status) => ({
+  const steady = ({ version, started_at, backends, files }: ServerStatus) => ({
     version,
     started_at,
     backends,
@@ -48,7 +48,7 @@ it('status --json is what /status answers, and --url and --port name the server 
   ]) {
     const { code, stdout } = await run(['status', '--json', '--data', elsewhere.path, ...named]);
     assert.equal(code, 0);
-    assert.deepEqual(steady(JSON.parse(stdout) as Status), steady(answered));
+    assert.deepEqual(steady(JSON.parse(stdout) as ServerStatus), steady(answered));
   }
 });
 
@@ -149,7 +149,7 @@ it('a key is not carried on by a redirect, and what is no Workcrate is not taken
   assert.deepEqual([wrong.code, wrong.stderr], [2, 'workcrate: --url takes an http:// or https:// URL.\n']);
 });
 
-const sample: Status = {
+const sample: ServerStatus = {
   version: '1',
   instance: '0',
   node: '26',

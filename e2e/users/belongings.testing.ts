@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDatabase } from '../../src/database/open.ts';
 import { databaseLocation } from '../../src/server/store-options.ts';
-import { createPlaces } from '../../src/workspaces/workspaces.ts';
+import { createWorkspaces } from '../../src/workspaces/workspaces.ts';
 import { send, type Member, type Team } from './team.testing.ts';
 
 /** Something of one user's that another may come to know the name of, and the like of it that nobody has. */
@@ -96,7 +96,7 @@ async function leave({ config }: Team, user: string, mark: string, execution: st
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await openDatabase(databaseLocation(config)), (it) => it.close());
   const folder = join(config.data, 'places');
-  const { artifacts } = await createPlaces({ database, folder, uids: null, clock: Date.now }).of(user);
+  const { artifacts } = await createWorkspaces({ database, folder, uids: null, clock: Date.now }).of(user);
   await writeFile(join(artifacts, `${mark}.svg`), `<svg>${mark}</svg>`);
   const now = Date.now();
   await database.query(

@@ -1,6 +1,6 @@
 import { fstatSync, read, type BigIntStats, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
-import { asWorkcrateError, errnoOf, isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
+import { asWorkcrateError, getErrno, isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import { parseName, type OpenFile, type RefusalKind, type FolderRoot } from '../paths/paths.ts';
 
 /** A multiple of three, so that the base64 of the pieces is that of the whole. */
@@ -140,7 +140,7 @@ export function artifactFailed(attempt: keyof typeof artifactFailureTexts, cause
 
 /** Says nothing of where the user's folder stands on this machine. */
 function describeFileSystemFailure(cause: unknown): string {
-  const errno = errnoOf(cause);
+  const errno = getErrno(cause);
   return errno === null ? publicMessage(asWorkcrateError(cause)) : `the filesystem answered ${errno}`;
 }
 

@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../database/open.ts';
 import type { Caller } from '../identity.ts';
 import { createLog } from '../observability/log.ts';
-import { createPlaces, type PlacesOptions } from '../workspaces/workspaces.ts';
+import { createWorkspaces, type WorkspacesOptions } from '../workspaces/workspaces.ts';
 import { readAsBase64, createArtifacts } from './artifacts.ts';
 
 export const ann = { user: 'ann' };
 
 interface StageOptions {
   readonly sizeLimit?: number;
-  readonly uids?: PlacesOptions['uids'];
+  readonly uids?: WorkspacesOptions['uids'];
 }
 
 /** A user with a place of her own, and a secret outside of it. */
@@ -24,7 +24,7 @@ export async function stage({ sizeLimit = 50 * 1024 ** 2, uids = null }: StageOp
   const secret = join(home, 'secret');
   writeFileSync(secret, 'secret');
   const database = await openDatabase(':memory:');
-  const places = createPlaces({ database, folder: join(home, 'places'), uids, clock: Date.now });
+  const places = createWorkspaces({ database, folder: join(home, 'places'), uids, clock: Date.now });
   const { artifacts: folder } = await places.of(ann.user);
   const lines: string[] = [];
   const log = createLog('debug', (line) => void lines.push(line));

@@ -5,7 +5,7 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { openBelow, here } from '../paths/paths.ts';
 import { withoutSecrets } from '../secrets.ts';
-import { canRunsRead, type Places } from '../workspaces/workspaces.ts';
+import { canRunsRead, type Workspaces } from '../workspaces/workspaces.ts';
 import {
   artifactFailed,
   artifactNotFound,
@@ -19,7 +19,7 @@ import { byteKey, nameOfKey } from './changes.ts';
 export { readAsBase64, type Artifact } from './artifact.ts';
 
 export interface ArtifactsOptions {
-  readonly places: Pick<Places, 'find'>;
+  readonly places: Pick<Workspaces, 'find'>;
   /** The largest artifact, in bytes, that is given in an answer. Links are bounded elsewhere. */
   readonly sizeLimit: number;
   readonly log: Log;

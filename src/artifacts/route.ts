@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Hono, type Context } from 'hono';
 import type { Noted } from '../audit/audit.ts';
 import { asWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
-import { jsonResponse, statusOf } from '../http/answer.ts';
+import { jsonResponse, getErrorStatus } from '../http/answer.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { brokenEncoding } from './artifact.ts';
@@ -82,7 +82,7 @@ async function answerErrors(act: () => Promise<Response>): Promise<Response> {
     return await act();
   } catch (cause) {
     const error = asWorkcrateError(cause);
-    return jsonResponse({ error: publicMessage(error) }, statusOf(error));
+    return jsonResponse({ error: publicMessage(error) }, getErrorStatus(error));
   }
 }
 

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { getErrno, WorkcrateError } from '../errors.ts';
 import { readChainEnding, type Torn } from './ending.ts';
 import { fileFor, openRegular, openRegularSync } from './files.ts';
 import {
@@ -148,7 +148,7 @@ export function openChain(folder: string, key: string | null, from: ChainPositio
         await datasync(target.fd);
       } catch (error) {
         // It was left meanwhile, and leaving syncs.
-        if (errnoOf(error) !== 'EBADF' || current === target) throw error;
+        if (getErrno(error) !== 'EBADF' || current === target) throw error;
       }
     },
 

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readdirSync } from 'node:fs'
 import { open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { getErrno, WorkcrateError } from '../errors.ts';
 import type { Remark } from './chain.ts';
 import type { Torn } from './ending.ts';
 
@@ -65,7 +65,7 @@ const isOurs = (name: string): boolean =>
 const sortAuditFiles = (names: string[]): string[] => names.filter(isOurs).sort(inFileOrder);
 
 function emptyIfMissing(error: unknown): string[] {
-  if (errnoOf(error) === 'ENOENT') return [];
+  if (getErrno(error) === 'ENOENT') return [];
   throw error;
 }
 
@@ -95,7 +95,7 @@ function countOfOld(ends: readonly number[], now: number, days: number): number 
 }
 
 function fineIfMissing(error: unknown): void {
-  if (errnoOf(error) !== 'ENOENT') throw error;
+  if (getErrno(error) !== 'ENOENT') throw error;
 }
 
 /** A link, folder, pipe or device stands where a file of the log should. None of ours ever does. */
@@ -141,7 +141,7 @@ function openNow(path: string, flags: number, mode?: number): number {
 const notRegularCodes: ReadonlySet<string | null | undefined> = new Set(['ELOOP', 'EISDIR', 'ENXIO']);
 
 const toNotAFile = (path: string, error: unknown): unknown =>
-  notRegularCodes.has(errnoOf(error)) ? new NotAFile(path, error) : error;
+  notRegularCodes.has(getErrno(error)) ? new NotAFile(path, error) : error;
 
 /** Bytes that are no lines, between one line and the next; they may begin in one file and go on in another. */
 export interface Stray {

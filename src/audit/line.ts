@@ -12,7 +12,7 @@ import {
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { auditLevels, type AuditEvent } from './audit.ts';
 import { NotAFile, openRegularSync } from './files.ts';
@@ -155,7 +155,7 @@ export function readHead(folder: string, key: string | null): ChainHead | 'missi
     const head = { seq: Number(seq), hash, file };
     return toHeadText(head, key) === text ? head : 'changed';
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return 'missing';
+    if (getErrno(error) === 'ENOENT') return 'missing';
     if (error instanceof NotAFile) return 'changed';
     throw error;
   }

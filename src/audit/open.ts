@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { lockFolder } from '../data-folder/data-folder.ts';
-import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { getErrno, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import { auditLevels, type Audit, type AuditEvent, type AuditLevel } from './audit.ts';
 import { openChain } from './chain.ts';
@@ -133,7 +133,7 @@ function createViolationNoter(take: (event: AuditEvent, kind: string) => void): 
 
 function unwritten(cause: unknown): WorkcrateError {
   if (isWorkcrateError(cause)) return cause;
-  const isFull = errnoOf(cause) === 'ENOSPC' || errnoOf(cause) === 'EDQUOT';
+  const isFull = getErrno(cause) === 'ENOSPC' || getErrno(cause) === 'EDQUOT';
   return new WorkcrateError(
     isFull ? 'storage_full' : 'storage_failed',
     `The audit log cannot be written${isFull ? ': the disk is full' : ''}. Its lines are kept in memory, and are lost if that does not change.`,

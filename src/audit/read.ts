@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import { auditFiles, NotAFile, openRegular } from './files.ts';
 import { parseChainLink, mostLineBytes, type ChainHead } from './line.ts';
@@ -186,7 +186,7 @@ async function* readLinksBackwards(path: string) {
       }
   } catch (error) {
     // Verifying tells of the first; the second has expired meanwhile.
-    if (!(error instanceof NotAFile) && errnoOf(error) !== 'ENOENT') throw error;
+    if (!(error instanceof NotAFile) && getErrno(error) !== 'ENOENT') throw error;
   }
 }
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { getErrno, WorkcrateError } from '../errors.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { auditLevels, type AuditLevel } from './audit.ts';
 import {
   auditFiles,
@@ -45,7 +45,7 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
       name: 'search_audit',
       group: 'operator',
       title: 'Search the audit log',
-      description: `For operators: who did what on this server, for all users, newest first. Violations are at level warning, with kind, where and repeats in their details; \`folded\` counts similar ones within a minute. ${program} audit verify on the server checks that no line was changed or removed.`,
+      description: `For operators: who did what on this server, for all users, newest first. Violations are at level warning, with kind, where and repeats in their details; \`folded\` counts similar ones within a minute. ${programName} audit verify on the server checks that no line was changed or removed.`,
       input: z.strictObject({
         text: z.string().min(1).max(1000).optional().describe('Text in a line, upper or lower case'),
         user: nameSchema.optional(),
@@ -193,7 +193,7 @@ async function* readLinesOfFile(folder: string, file: string, from: Position | n
   } catch (error) {
     if (error instanceof NotAFile) passedOver.push(file);
     // Its time had come.
-    else if (errnoOf(error) !== 'ENOENT') throw error;
+    else if (getErrno(error) !== 'ENOENT') throw error;
   }
 }
 

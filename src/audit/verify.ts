@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 import { addRemark, type Remark } from './chain.ts';
 import type { Torn } from './ending.ts';
 import { auditFiles, isToldBy, NotAFile, strayWith, type Stray } from './files.ts';
@@ -123,7 +123,7 @@ async function readFile(reading: VerifyState, folder: string, file: string): Pro
         what: 'it is a link, a folder or a pipe, not a file',
       });
     // Its time had come while the others were read. A hole shows in the next, and is looked at again.
-    if (errnoOf(error) === 'ENOENT') return;
+    if (getErrno(error) === 'ENOENT') return;
     throw error;
   }
   // Later on the chain tells; the oldest file expires as a whole.

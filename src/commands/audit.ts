@@ -7,7 +7,7 @@ import { pageText, positionForm, searchAudit, type AuditQuery, type FoundLines }
 import { verifyAudit, type Verified } from '../audit/verify.ts';
 import { lockFolder } from '../data-folder/data-folder.ts';
 import { openDatabase } from '../database/open.ts';
-import { errnoOf, type WorkcrateError } from '../errors.ts';
+import { getErrno, type WorkcrateError } from '../errors.ts';
 import { findServerId } from '../server/server-id.ts';
 import { databaseLocation } from '../server/store-options.ts';
 import { askDatabase } from './audit-memory.ts';
@@ -133,7 +133,7 @@ async function printOrStop(text: string): Promise<number> {
     process.stdout.write(`${text}\n`, (failure) => resolve(failure ?? null));
   });
   if (error === null) return 0;
-  if (errnoOf(error) === 'EPIPE') return brokenPipe;
+  if (getErrno(error) === 'EPIPE') return brokenPipe;
   process.stderr.write(`workcrate: Cannot write to the output: ${error.message}\n`);
   return unprinted;
 }

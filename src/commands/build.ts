@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { makeFolder } from '../data-folder/data-folder.ts';
+import { makeFolderAndParents } from '../data-folder/data-folder.ts';
 import {
   documentFormats,
   type UserFiles,
@@ -8,7 +8,7 @@ import {
   type DocumentFormat,
 } from '../documents/documents.ts';
 import { decodeUtf8Text } from '../documents/sanitize/markdown.ts';
-import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { getErrno, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { localCaller } from '../identity.ts';
 import { createLog } from '../observability/log.ts';
 import { openBelow, parsePath } from '../paths/paths.ts';
@@ -37,7 +37,7 @@ export async function runBuild(input: BuildCommandInput): Promise<number> {
   });
   clearProgress();
   const folder = resolve(flags['output'] ?? '.');
-  makeFolder(folder);
+  makeFolderAndParents(folder);
   for (const { written } of result.built) {
     const name = join(folder, `${getDocumentStem(path)}${written.extension}`);
     writeFileSync(name, written.bytes);
@@ -107,7 +107,7 @@ function readGiven(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
-    const errno = errnoOf(error);
+    const errno = getErrno(error);
     if (errno === null) throw error;
     throw new WorkcrateError(
       'path_not_found',

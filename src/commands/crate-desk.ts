@@ -8,14 +8,14 @@ import { localCaller, type Caller } from '../identity.ts';
 import { createLinks } from '../links/links.ts';
 import { openUploads } from '../links/open-uploads.ts';
 import { createLog } from '../observability/log.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { openCrates, openCrateSources } from '../server/crates.ts';
-import { placesFolder, uidsOf } from '../server/execution.ts';
+import { placesFolder, getSandboxUids } from '../server/execution.ts';
 import { databaseLocation, storageOptions } from '../server/store-options.ts';
-import { quotasOf } from '../server/stores.ts';
+import { getQuotas } from '../server/stores.ts';
 import { openStorage } from '../storage/open.ts';
 import { demandUserName } from '../users/names.ts';
-import { createPlaces } from '../workspaces/workspaces.ts';
+import { createWorkspaces } from '../workspaces/workspaces.ts';
 import type { CommandInput } from './command.ts';
 import { untilInterrupted } from './stdio.ts';
 
@@ -35,7 +35,7 @@ export async function demandCrate({ crates, caller, signal }: CrateDesk, id: str
     if (!isWorkcrateError(error, 'not_found')) throw error;
     throw new WorkcrateError(
       'not_found',
-      `There is no crate ${JSON.stringify(id)} here. ${program} crates search lists them.`,
+      `There is no crate ${JSON.stringify(id)} here. ${programName} crates search lists them.`,
       { cause: error },
     );
   }
@@ -57,14 +57,19 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
     database,
     storage,
     openUploads,
-    quotas: quotasOf(config),
+    quotas: getQuotas(config),
     maxFileSize,
     clock,
     log,
   });
   const elsewhere = createExternalCrateTargets(sources.find);
   const links = createLinks({ database, storage, files, uploadTtl, maxBundleFiles, elsewhere, clock, log });
-  const places = createPlaces({ database, folder: placesFolder(config), uids: uidsOf(config), clock });
+  const places = createWorkspaces({
+    database,
+    folder: placesFolder(config),
+    uids: getSandboxUids(config),
+    clock,
+  });
   const executions = { get: (who: Caller, id: string) => executionOf(database, who, id) };
   const crates = opened.use(
     openCrates({ config, clock, log, database, sources, files, links, executions, places }),

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import type { Crates, SourceReport } from '../crates/crates.ts';
 import { toListingAnswer, toSearchAnswer } from '../crates/tools/schema.ts';
-import { errnoOf, type WorkcrateError } from '../errors.ts';
+import { getErrno, type WorkcrateError } from '../errors.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
 import { demandCrate, openCrateDesk, type CrateDesk } from './crate-desk.ts';
@@ -253,7 +253,7 @@ async function readCommand(desk: CrateDesk, _input: CratesInput, words: readonly
     await pipeline(copyEachChunk(bytes), process.stdout, { end: false });
   } catch (error) {
     // Whoever reads has enough, as `head` does.
-    if (errnoOf(error) !== 'EPIPE') throw error;
+    if (getErrno(error) !== 'EPIPE') throw error;
   }
   return 0;
 }

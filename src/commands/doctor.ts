@@ -3,13 +3,13 @@ import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { openCrateSource } from '../crates/sources/sources.ts';
 import { openBackend, reachDatabase } from '../database/open.ts';
-import { errnoOf, isWorkcrateError } from '../errors.ts';
+import { getErrno, isWorkcrateError } from '../errors.ts';
 import { isWorkcrate, tryToListen } from '../http/port.ts';
 import { localCaller } from '../identity.ts';
 import { isLoopbackHost } from '../net/addresses.ts';
 import { createLog } from '../observability/log.ts';
 import { bestFooting } from '../paths/paths.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { openDocuments } from '../server/documents.ts';
 import { databaseLocation, sourceOptions, storageOptions } from '../server/store-options.ts';
 import { openStorage } from '../storage/open.ts';
@@ -111,7 +111,7 @@ async function checkAddress({ host, port, auth }: Config): Promise<Finding> {
     };
   const failure = await tryToListen(host, port);
   if (failure === null) return { state: 'ok', what: `port ${port} on ${host} is free` };
-  if (errnoOf(failure) !== 'EADDRINUSE')
+  if (getErrno(failure) !== 'EADDRINUSE')
     return {
       state: 'broken',
       what: `cannot listen on port ${port} of ${host}: ${failure.message}`,
@@ -215,7 +215,7 @@ async function store(config: Config): Promise<Finding> {
 async function keys(config: Config): Promise<Finding> {
   const good = await countKeys(config).catch(() => 0);
   if (good > 0) return { state: 'ok', what: `users: ${good} valid keys` };
-  const remedy = `${program} user add NAME makes one`;
+  const remedy = `${programName} user add NAME makes one`;
   return { state: 'note', what: 'users: nobody has a valid key', remedy };
 }
 

@@ -1,5 +1,5 @@
 import { settingsHelp } from '../config/config.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { packageVersion } from '../version.ts';
 import { commandHelp, type CommandHelp, type FlagHelp } from './command-help.ts';
 
@@ -7,7 +7,7 @@ import { commandHelp, type CommandHelp, type FlagHelp } from './command-help.ts'
 export function overview(): string {
   return `workcrate ${packageVersion}: a self-hosted MCP server. Agents run code in a sandbox, and files come and go by link.
 
-Usage: ${program} COMMAND [OPTIONS]
+Usage: ${programName} COMMAND [OPTIONS]
 
 Commands
 ${listSummaries(commandHelp)}
@@ -19,10 +19,10 @@ ${listFlags([
   { flag: '--print-config', help: 'show every setting, its value and where it came from' },
 ])}
 Examples
-  ${program} serve
-  ${program} crates search --help
+  ${programName} serve
+  ${programName} crates search --help
 
-All settings: ${program} serve --help
+All settings: ${programName} serve --help
 Read more: README.md and docs/
 `;
 }
@@ -41,14 +41,14 @@ export function describeCommand(name: string, help: CommandHelp): string {
 ${summary}
 ${below}${own}${more}${listFlags([configFlag])}${settingsHelp(settings === 'all' ? undefined : settings)}
 Examples
-${examples.map((example) => `  ${program} ${example}\n`).join('')}
-${subcommands === undefined ? '' : `Help on a subcommand: ${program} ${name} SUBCOMMAND --help\n`}${settings === 'all' ? '' : `All settings: ${program} serve --help\n`}Read more: ${docs}
+${examples.map((example) => `  ${programName} ${example}\n`).join('')}
+${subcommands === undefined ? '' : `Help on a subcommand: ${programName} ${name} SUBCOMMAND --help\n`}${settings === 'all' ? '' : `All settings: ${programName} serve --help\n`}Read more: ${docs}
 `;
 }
 
 /** How a command is called, such as `npx workcrate crates show CRATE_ID [OPTIONS]`. */
 export const usageLine = (name: string, { takes }: CommandHelp): string =>
-  [program, name, ...(takes === undefined ? [] : [takes]), '[OPTIONS]'].join(' ');
+  [programName, name, ...(takes === undefined ? [] : [takes]), '[OPTIONS]'].join(' ');
 
 const configFlag: FlagHelp = {
   flag: '--config FILE',

@@ -18,7 +18,7 @@ import {
 import { WorkcrateError } from '../errors.ts';
 import { createLog } from '../observability/log.ts';
 import { openSandbox } from '../sandbox/open.ts';
-import { sandboxOptions, uidsOf } from '../server/execution.ts';
+import { sandboxOptions, getSandboxUids } from '../server/execution.ts';
 import type { CommandInput } from './command.ts';
 import { demandCrate, openCrateDesk } from './crate-desk.ts';
 import { untilInterrupted } from './stdio.ts';
@@ -36,7 +36,7 @@ export async function replay(input: ReplayInput): Promise<number> {
   const container = await openCrateToReplay(input, which, opened, stop.signal);
   const metadata = readMetadata(await container.metadata(config.maxMetadata, stop.signal));
   const sandbox = opened.use(await openReplaySandbox(config));
-  const { place } = opened.use(await createReplayWorkspace(tmpdir(), uidsOf(config)?.to ?? null));
+  const { place } = opened.use(await createReplayWorkspace(tmpdir(), getSandboxUids(config)?.to ?? null));
   const report = await replayCrate({
     metadata,
     read: async (path, signal) => {

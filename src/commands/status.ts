@@ -1,10 +1,10 @@
 import { operatorKey, type Config } from '../config/config.ts';
 import { WorkcrateError } from '../errors.ts';
-import { bracketed } from '../http/host-origin.ts';
+import { bracketIpv6 } from '../http/host-origin.ts';
 import { fetchBounded, FetchError, type FetchAnswer, type FetchPolicy } from '../net/bounded-fetch.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { notedAddress, type ServerAddress } from '../server/server-address.ts';
-import { statusShape, type Status } from '../server/status.ts';
+import { statusShape, type ServerStatus } from '../server/status.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
 
@@ -29,13 +29,13 @@ function findServerAddress(
   const noted = isPortNamed ? null : notedAddress(data);
   if (noted !== null) return noted;
   if (!isPortNamed && origins.get('data') !== 'default') throw noServer(data);
-  return { url: `http://${bracketed(host)}:${port}`, instance: null };
+  return { url: `http://${bracketIpv6(host)}:${port}`, instance: null };
 }
 
 function noServer(data: string): WorkcrateError {
   return new WorkcrateError(
     'not_found',
-    `No server is running with the data folder ${data}. ${program} serve --data starts one; --port or --url name another.`,
+    `No server is running with the data folder ${data}. ${programName} serve --data starts one; --port or --url name another.`,
   );
 }
 
@@ -43,7 +43,7 @@ function anotherServer(url: string, data: string): WorkcrateError {
   return new WorkcrateError(
     'not_found',
     `The server of the data folder ${data} was at ${url} and crashed; another server is there now. ` +
-      `${program} serve --data starts it again; --url asks the other one.`,
+      `${programName} serve --data starts it again; --url asks the other one.`,
   );
 }
 
@@ -53,7 +53,7 @@ const statusFetchPolicy: FetchPolicy = {
   privateAddresses: 'allowed',
 };
 
-async function askForStatus(url: string, key: string | null): Promise<Status> {
+async function askForStatus(url: string, key: string | null): Promise<ServerStatus> {
   const target = /^https?:\/\//.test(url) ? URL.parse(`${url.replace(/\/+$/, '')}/status`) : null;
   if (target === null) throw new WorkcrateError('config_invalid', '--url takes an http:// or https:// URL.');
   const headers: Record<string, string> = key === null ? {} : { Authorization: `Bearer ${key}` };
@@ -66,14 +66,14 @@ async function askForStatus(url: string, key: string | null): Promise<Status> {
   }
 }
 
-async function readStatus(url: string, key: string | null, answer: FetchAnswer): Promise<Status> {
+async function readStatus(url: string, key: string | null, answer: FetchAnswer): Promise<ServerStatus> {
   if (answer.status === 401 || answer.status === 403) throw statusRefusedError(answer.status, key);
   const told = statusShape.safeParse(await readJson(answer));
   if (answer.status === 200 && told.success) return told.data;
   throw new WorkcrateError(
     'not_found',
     `The server at ${url} is not a Workcrate, or does not show its status (HTTP ${answer.status}). Set the server with --url. ` +
-      `One that a client started with ${program} stdio shows it only with --stdio-http.`,
+      `One that a client started with ${programName} stdio shows it only with --stdio-http.`,
   );
 }
 
@@ -95,7 +95,7 @@ function noAnswerError(url: string, cause: FetchError): WorkcrateError {
     : `Nothing answers at ${url}.`;
   return new WorkcrateError(
     'not_found',
-    `${what} Is the server running? ${program} serve starts one; --data, --port or --url name another.`,
+    `${what} Is the server running? ${programName} serve starts one; --data, --port or --url name another.`,
     { cause },
   );
 }
@@ -104,14 +104,14 @@ function statusRefusedError(status: 401 | 403, key: string | null): WorkcrateErr
   if (status === 403)
     return new WorkcrateError(
       'forbidden',
-      `The status is for operators, and this key has no operator scope. Make one: ${program} user add NAME --scopes operator`,
+      `The status is for operators, and this key has no operator scope. Make one: ${programName} user add NAME --scopes operator`,
     );
   const what = key === null ? 'The server requires a key.' : 'The server does not know this key.';
   return new WorkcrateError('unauthorized', `${what} Set WORKCRATE_KEY to the key of an operator.`);
 }
 
 /** The status for people: one line for each thing worth a look. */
-function formatServerStatus(url: string, told: Status): string {
+function formatServerStatus(url: string, told: ServerStatus): string {
   const { backends, files, links, executions, runs, transfers, disk } = told;
   const lines: [string, string][] = [
     ['server', `workcrate ${told.version} at ${url}, on Node ${told.node}`],

@@ -1,10 +1,10 @@
 import { findNearest } from '../edit-distance.ts';
 import { WorkcrateError } from '../errors.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 
 /** A mistake on the command line. It names the help to read: that of the command where it is known. */
 export function usageError(problem: string, command = ''): WorkcrateError {
-  const help = [program, command, '--help'].filter((word) => word !== '').join(' ');
+  const help = [programName, command, '--help'].filter((word) => word !== '').join(' ');
   return new WorkcrateError('config_invalid', `${problem}${/[.?]$/.test(problem) ? '' : '.'} See ${help}.`);
 }
 

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { othersNoticedMs, type Database } from '../database/database.ts';
-import { bracketed } from '../http/host-origin.ts';
+import { bracketIpv6 } from '../http/host-origin.ts';
 import { endRights } from '../links/end-rights.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { linkBase } from '../server/link-base.ts';
 import { notedAddress } from '../server/server-address.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
@@ -53,10 +53,10 @@ async function addUserCommand(database: Database, input: UserInput, name: string
 
 /** With the address that a running server noted, since its settings may be others than those of this command. */
 function howToUse(key: string, scopes: readonly string[], { config }: UserInput): string {
-  const usual = `http://${bracketed(config.host)}:${config.port || 9180}`;
+  const usual = `http://${bracketIpv6(config.host)}:${config.port || 9180}`;
   const base = config.publicUrl ?? notedAddress(config.data)?.base ?? linkBase(config, usual);
   if (scopes.every((scope) => scope === operatorScope))
-    return `\n  WORKCRATE_KEY=${key} ${program} status --url ${base}\n\n`;
+    return `\n  WORKCRATE_KEY=${key} ${programName} status --url ${base}\n\n`;
   return `\n${connectLines(base, key)}\n`;
 }
 
@@ -87,7 +87,7 @@ const formatAmount = (number: number, what: string): string => `${number} ${what
 async function listUserKeys(database: Database, { flags }: UserInput): Promise<string> {
   const keys = await listKeys(database);
   if (flags['json'] !== undefined) return `${JSON.stringify(keys.map(toKeyJson), null, 2)}\n`;
-  if (keys.length === 0) return `There are no users. ${program} user add NAME makes one.\n`;
+  if (keys.length === 0) return `There are no users. ${programName} user add NAME makes one.\n`;
   return formatTable([['USER', 'KEY', 'SCOPES', 'MADE', 'EXPIRES', 'LAST USED'], ...keys.map(toKeyRow)]);
 }
 

@@ -42,7 +42,7 @@ export interface FairQueueOptions extends FairLimits {
   readonly refusals: Refusals;
 }
 
-export interface Asking {
+export interface QueueRequest {
   readonly user: string;
   readonly signal: AbortSignal;
 }
@@ -51,9 +51,9 @@ export interface FairQueue {
   running(): number;
   queued(): number;
   /** A place, to be given back once; or one of the refusals. */
-  enter(asking: Asking): Promise<() => void>;
+  enter(asking: QueueRequest): Promise<() => void>;
   /** Has a place while `work` runs. */
-  run<T>(asking: Asking, work: () => Promise<T>): Promise<T>;
+  run<T>(asking: QueueRequest, work: () => Promise<T>): Promise<T>;
   /** Sends away all who wait, and all who come later. */
   close(): void;
 }
@@ -64,7 +64,7 @@ interface Waiter {
 }
 
 /** Of one user: how many run, and who waits, in the order of asking. */
-interface Line {
+interface UserLine {
   running: number;
   readonly waiting: Set<Waiter>;
 }
@@ -75,17 +75,17 @@ const waitingPerPlace = 10;
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { most, mostOfUser, mostWaitingOfUser, order = 'fewest', refusals } = options;
   // In the order of their turns. A line that is empty is forgotten.
-  const lines = new Map<string, Line>();
+  const lines = new Map<string, UserLine>();
   let [running, queued, isClosed] = [0, 0, false];
 
-  const moveBack = (user: string, line: Line): void => {
+  const moveBack = (user: string, line: UserLine): void => {
     lines.delete(user);
     lines.set(user, line);
   };
-  const forgetIfEmpty = (user: string, line: Line): void => {
+  const forgetIfEmpty = (user: string, line: UserLine): void => {
     if (line.running === 0 && line.waiting.size === 0) lines.delete(user);
   };
-  const begin = (user: string, line: Line): void => {
+  const begin = (user: string, line: UserLine): void => {
     running++;
     line.running++;
     if (order === 'rotation') moveBack(user, line);
@@ -108,7 +108,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   };
 
   /** The one who gives way, if anybody, is told of its own figures alone, as is the one who finds no place. */
-  const makeRoom = (line: Line): void => {
+  const makeRoom = (line: UserLine): void => {
     const own = line.waiting.size;
     if (mostWaitingOfUser !== undefined) {
       if (own >= mostWaitingOfUser) throw refusals.busy(line.running, own);
@@ -121,7 +121,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     latest.refuse(refusals.busy(longest.running, longest.waiting.size - 1));
   };
 
-  const wait = (user: string, line: Line, signal: AbortSignal): Promise<void> => {
+  const wait = (user: string, line: UserLine, signal: AbortSignal): Promise<void> => {
     if (order === 'fewest' && line.waiting.size === 0) moveBack(user, line);
     else lines.set(user, line);
     queued++;
@@ -132,7 +132,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   };
 
   /** Null where there is a place at once, so that no promise is made. */
-  const admit = ({ user, signal }: Asking): Promise<void> | null => {
+  const admit = ({ user, signal }: QueueRequest): Promise<void> | null => {
     if (isClosed) throw refusals.closed();
     if (signal.aborted) throw refusals.cancelled(signal);
     const line = lines.get(user) ?? { running: 0, waiting: new Set() };
@@ -151,7 +151,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     async enter(asking) {
       const admission = admit(asking);
       if (admission !== null) await admission;
-      return once(() => leave(asking.user));
+      return runOnce(() => leave(asking.user));
     },
     async run(asking, work) {
       const admission = admit(asking);
@@ -171,7 +171,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
 }
 
 /** The user who gets the next place. Null where nobody waits, or only who has enough already. */
-function findNext(lines: ReadonlyMap<string, Line>, mostOfUser: number, order: Order): string | null {
+function findNext(lines: ReadonlyMap<string, UserLine>, mostOfUser: number, order: Order): string | null {
   let [next, fewest] = [null as string | null, mostOfUser];
   for (const [user, line] of lines) {
     if (line.waiting.size === 0 || line.running >= fewest) continue;
@@ -183,7 +183,7 @@ function findNext(lines: ReadonlyMap<string, Line>, mostOfUser: number, order: O
 
 /** Settles when it is one's turn, or with a refusal. Nobody waits any more when `gone` is called. */
 function addWaiter(
-  { waiting }: Line,
+  { waiting }: UserLine,
   signal: AbortSignal,
   { cancelled }: Refusals,
   gone: () => void,
@@ -211,11 +211,11 @@ function addWaiter(
 }
 
 /** The first of those that are equally long. */
-const findLongest = (lines: Iterable<Line>): Line =>
+const findLongest = (lines: Iterable<UserLine>): UserLine =>
   [...lines].reduce((longest, line) => (line.waiting.size > longest.waiting.size ? line : longest));
 
 /** A place that is given back twice would be one too many. */
-function once(work: () => void): () => void {
+function runOnce(work: () => void): () => void {
   let isDone = false;
   return () => {
     if (!isDone) work();

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { findNearest } from '../edit-distance.ts';
 import { WorkcrateError } from '../errors.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { failAtLine, readConfigFile, type FileValue } from './file.ts';
 import { bytes, flag, range, type UidRange } from './kinds.ts';
 import {
@@ -116,7 +116,7 @@ function failUnknownKey(path: string, line: number, key: string, known: Readonly
   failAtLine(
     path,
     line,
-    `unknown key ${JSON.stringify(key)}.${question} ${program} --print-config lists all keys`,
+    `unknown key ${JSON.stringify(key)}.${question} ${programName} --print-config lists all keys`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node, type YAMLMap } from 'yaml';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { getErrno, WorkcrateError } from '../errors.ts';
 
 /** A value of the config file as text, and the line that holds it. */
 export interface FileValue {
@@ -64,7 +64,7 @@ function readConfigText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const reason = errnoOf(error) === 'ENOENT' ? 'there is no such file' : (error as Error).message;
+    const reason = getErrno(error) === 'ENOENT' ? 'there is no such file' : (error as Error).message;
     throw new WorkcrateError('config_invalid', `cannot read the config file ${path}: ${reason}`, {
       cause: error,
     });

@@ -21,7 +21,7 @@ import {
   type SettingKind,
 } from './kinds.ts';
 import { projectList } from './projects.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 
 /** One setting. Its key `fileTtl` is `--file-ttl`, `WORKCRATE_FILE_TTL` and `file_ttl` in the config file. */
 export interface Setting<T> {
@@ -173,7 +173,7 @@ export const settings = {
   auth: setting(
     someOf('keys', 'oauth'),
     [],
-    `who may use the server: users with keys (${program} user), with oauth tokens, or both; default: everyone on this machine`,
+    `who may use the server: users with keys (${programName} user), with oauth tokens, or both; default: everyone on this machine`,
   ),
   oauthIssuer: setting(optionalBaseUrl, null, 'oauth: issuer whose tokens are accepted'),
   oauthAudience: setting(optionalText, null, 'oauth: audience of the tokens; default: the URL of /mcp'),

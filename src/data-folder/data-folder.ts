@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { errnoOf, WorkcrateError, type ErrorCode } from '../errors.ts';
+import { getErrno, WorkcrateError, type ErrorCode } from '../errors.ts';
 
 /**
  * Holds a folder for this process alone, until it ends or lets go. Node has no file locks of its own; a
@@ -24,14 +24,14 @@ export function lockFolder(folder: string): Disposable {
   try {
     return takeLock(folder);
   } catch (error) {
-    throw isBusy(error) ? inUse(folder, error) : unusable(folder, error);
+    throw isLockBusyError(error) ? inUse(folder, error) : unusable(folder, error);
   }
 }
 
 /** Makes a folder that only the user of this process can look into, unless it is there; refuses one that cannot be written to. */
 export function makeDataFolder(folder: string): void {
   try {
-    makeFolder(folder, 0o700);
+    makeFolderAndParents(folder, 0o700);
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw unusable(folder, error);
@@ -56,7 +56,7 @@ function giveToOwner(folder: string): void {
 }
 
 /** SQLITE_BUSY; the low byte is the primary code. */
-function isBusy(error: unknown): boolean {
+function isLockBusyError(error: unknown): boolean {
   const code = (error as { errcode?: unknown }).errcode;
   return typeof code === 'number' && (code & 0xff) === 5;
 }
@@ -64,12 +64,12 @@ function isBusy(error: unknown): boolean {
 function inUse(folder: string, cause: unknown): WorkcrateError {
   return new WorkcrateError(
     'data_in_use',
-    `The data folder ${folder} is in use by another workcrate${holderOf(folder)}. Stop that one, or start this one with another folder and port: --data DIR --port 0.`,
+    `The data folder ${folder} is in use by another workcrate${describeLockHolder(folder)}. Stop that one, or start this one with another folder and port: --data DIR --port 0.`,
     { cause },
   );
 }
 
-function holderOf(folder: string): string {
+function describeLockHolder(folder: string): string {
   try {
     return ` (process ${readFileSync(join(folder, 'pid'), 'utf8').trim()})`;
   } catch {
@@ -77,7 +77,7 @@ function holderOf(folder: string): string {
   }
 }
 
-const reasons: Record<string, [ErrorCode, string]> = {
+const folderFailures: Record<string, [ErrorCode, string]> = {
   EEXIST: ['storage_failed', 'it is a file'],
   ENOTDIR: ['storage_failed', 'a part of its path is a file'],
   ENOENT: ['storage_failed', 'nothing can be made there'],
@@ -88,9 +88,9 @@ const reasons: Record<string, [ErrorCode, string]> = {
 
 /** Why a folder cannot hold data, and what to do. */
 function unusable(folder: string, cause: unknown): WorkcrateError {
-  if (['EACCES', 'EPERM'].includes(errnoOf(cause) ?? '')) return denied(folder, cause);
+  if (['EACCES', 'EPERM'].includes(getErrno(cause) ?? '')) return folderDeniedError(folder, cause);
   const plain = cause instanceof Error ? cause.message : String(cause);
-  const [code, reason] = reasons[errnoOf(cause) ?? ''] ?? ['storage_failed', plain];
+  const [code, reason] = folderFailures[getErrno(cause) ?? ''] ?? ['storage_failed', plain];
   return new WorkcrateError(
     code,
     `Cannot use ${folder} as the data folder: ${reason}. Choose another with --data.`,
@@ -98,7 +98,7 @@ function unusable(folder: string, cause: unknown): WorkcrateError {
   );
 }
 
-function denied(folder: string, cause: unknown): WorkcrateError {
+function folderDeniedError(folder: string, cause: unknown): WorkcrateError {
   return new WorkcrateError(
     'storage_read_only',
     `Cannot use ${folder} as the data folder: ${describeDeniedWrite(folder)}. ` +
@@ -122,17 +122,17 @@ function nearest(path: string): { readonly path: string; readonly stats: Stats }
   try {
     return { path, stats: statSync(path) };
   } catch (error) {
-    if (errnoOf(error) === null) throw error;
+    if (getErrno(error) === null) throw error;
     return dirname(path) === path ? null : nearest(dirname(path));
   }
 }
 
 function describeUser(uid: number): string {
-  const name = nameOf(uid);
+  const name = findUserName(uid);
   return name === null ? `uid ${uid}` : `${name} (uid ${uid})`;
 }
 
-function nameOf(uid: number): string | null {
+function findUserName(uid: number): string | null {
   const users = readUsers().split('\n');
   const fields = users.map((line) => line.split(':')).find(([, , id]) => id === String(uid));
   return fields?.[0] ?? null;
@@ -142,7 +142,7 @@ function readUsers(): string {
   try {
     return readFileSync('/etc/passwd', 'utf8');
   } catch (error) {
-    if (errnoOf(error) === null) throw error;
+    if (getErrno(error) === null) throw error;
     return '';
   }
 }
@@ -151,23 +151,24 @@ function readUsers(): string {
  * Makes a folder and the folders above it that are missing. Node's own `recursive` never returns below a folder that
  * takes no new ones and says ENOENT, such as /proc: it makes the parent, which is there, and tries again for ever.
  */
-export function makeFolder(path: string, mode = 0o777): void {
-  if (isFolder(path)) return;
+export function makeFolderAndParents(path: string, mode = 0o777): void {
+  if (isUsableFolder(path)) return;
   const parent = dirname(path);
-  if (parent !== path && !existsSync(parent)) makeFolder(parent, mode);
+  if (parent !== path && !existsSync(parent)) makeFolderAndParents(parent, mode);
   try {
     mkdirSync(path, { mode });
   } catch (error) {
     // Another process may have made it meanwhile.
-    if (errnoOf(error) !== 'EEXIST' || !isFolder(path)) throw error;
+    if (getErrno(error) !== 'EEXIST' || !isUsableFolder(path)) throw error;
   }
 }
 
-function isFolder(path: string): boolean {
+function isUsableFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG'].includes(errnoOf(error) ?? '')) return false;
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG'].includes(getErrno(error) ?? ''))
+      return false;
     throw error;
   }
 }

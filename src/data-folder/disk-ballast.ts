@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { statSync, unlinkSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import { leavesReserve, measureFreeSpace } from './disk-reserve.ts';
 
@@ -23,12 +23,12 @@ export interface Ballast extends Disposable {
 
 export function createBallast(folder: string, path: string, log: Log): Ballast {
   async function restore(): Promise<void> {
-    if (isThere(path)) return;
+    if (doesExist(path)) return;
     const space = await measureFreeSpace(folder);
     const total = space.usedBytes + space.freeBytes;
     const bytes = Math.min(mostBallastBytes, Math.floor(total * ballastShare));
     if (!leavesReserve(space, bytes)) return;
-    await write(path, bytes);
+    await writeBallast(path, bytes);
   }
   const restoreSoon = (): void =>
     void restore().catch((error: unknown) => log.warn('disk.ballast_failed', { error }));
@@ -41,7 +41,7 @@ export function createBallast(folder: string, path: string, log: Log): Ballast {
         log.warn('disk.ballast_given_up', { because: 'the disk of the database is full' });
         return true;
       } catch (error) {
-        if (errnoOf(error) === 'ENOENT') return false;
+        if (getErrno(error) === 'ENOENT') return false;
         throw error;
       }
     },
@@ -49,10 +49,10 @@ export function createBallast(folder: string, path: string, log: Log): Ballast {
   };
 }
 
-const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+const doesExist = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** Random, since some file systems store zeros as nothing. Under another name until it is whole. */
-async function write(path: string, bytes: number): Promise<void> {
+async function writeBallast(path: string, bytes: number): Promise<void> {
   const part = `${path}.part`;
   try {
     await using file = await open(part, 'w', 0o600);

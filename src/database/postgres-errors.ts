@@ -1,4 +1,4 @@
-import { errnoOf, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
+import { getErrno, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
 import type { DatabaseCheck, Queries } from './database.ts';
 
 // SQLSTATEs, from https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -69,7 +69,7 @@ function explainSqlState(state: string | null): [ErrorCode, string] {
 /** Node's error for a host with several addresses has no message, only a code. */
 function toOperatorMessage(error: unknown, place: string, advice: string): string {
   const message = error instanceof Error ? error.message : String(error);
-  return `PostgreSQL at ${place}: ${message || errnoOf(error)}. ${advice}`.trim();
+  return `PostgreSQL at ${place}: ${message || getErrno(error)}. ${advice}`.trim();
 }
 
 /** What the server answered with; null where the failure is the connection's. */

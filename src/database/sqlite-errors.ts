@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { errnoOf, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
+import { getErrno, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
 import type { DatabaseCheck } from './database.ts';
 
 // Primary result codes, from https://sqlite.org/rescode.html
@@ -59,7 +59,7 @@ function describeSqliteError(error: unknown, file: string): string {
 }
 
 function explainSqliteCode(error: unknown): [ErrorCode, string] {
-  switch (errnoOf(error) ?? resultCode(error)) {
+  switch (getErrno(error) ?? resultCode(error)) {
     case FULL:
     case 'ENOSPC':
     case 'EDQUOT':

@@ -7,7 +7,7 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { trustedTime } from '../trusted-clock.ts';
-import type { Places } from '../workspaces/workspaces.ts';
+import type { Workspaces } from '../workspaces/workspaces.ts';
 import {
   executeRequest,
   type EndedExecution,
@@ -41,7 +41,7 @@ export type { Bounds } from './truncation.ts';
 export interface ExecutionsOptions {
   readonly database: Database;
   readonly files: Pick<Files, 'add' | 'find' | 'maxFileSize' | 'open'>;
-  readonly places: Pick<Places, 'of'>;
+  readonly places: Pick<Workspaces, 'of'>;
   /** What code runs in, or why there is nothing and what would help, as a sentence. */
   readonly sandbox: Sandbox | string;
   readonly changes: Changes;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { fchownSync, fstatSync, write } from 'node:fs';
 import { promisify } from 'node:util';
-import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { getErrno, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files, StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { openBelow, joinComponents, parseName, type Components } from '../paths/paths.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import type { Workspace, Sandbox } from '../sandbox/sandbox.ts';
 import { formatBytes } from '../text.ts';
 import { hashExisting } from './client-and-crate-files.ts';
@@ -225,7 +225,7 @@ function inputDamagedError(
   log.error('file.damaged', { user: caller.user, file_id: fileId, sha256, found });
   return new WorkcrateError(
     'storage_failed',
-    `The stored bytes of ${name} are damaged: their sha256 is ${found}, and was ${sha256} when the file was stored. The run was not started. Send the file again (request_upload). The operator can look for more damage with ${program} check --read-data.`,
+    `The stored bytes of ${name} are damaged: their sha256 is ${found}, and was ${sha256} when the file was stored. The run was not started. Send the file again (request_upload). The operator can look for more damage with ${programName} check --read-data.`,
   );
 }
 
@@ -239,7 +239,7 @@ async function writeWholeChunk(fd: number, chunk: Uint8Array): Promise<void> {
   try {
     for (let done = 0; done < chunk.length;) done += (await writeDescriptor(fd, chunk, done)).bytesWritten;
   } catch (cause) {
-    if (!['ENOSPC', 'EDQUOT'].includes(errnoOf(cause) ?? '')) throw cause;
+    if (!['ENOSPC', 'EDQUOT'].includes(getErrno(cause) ?? '')) throw cause;
     const message = 'The disk of the working directory is full. Remove files from it, or give fewer.';
     throw new WorkcrateError('storage_full', message, { cause });
   }

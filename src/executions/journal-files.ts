@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 import type { Execution } from './fields.ts';
 import { shownExecution } from './schema.ts';
 
@@ -189,6 +189,6 @@ export async function removeJournal(folder: string, day: string): Promise<void> 
 }
 
 function noFilesIfMissing(error: unknown): string[] {
-  if (errnoOf(error) === 'ENOENT') return [];
+  if (getErrno(error) === 'ENOENT') return [];
   throw error;
 }

@@ -9,7 +9,7 @@ import { createLinks } from '../links/links.ts';
 import { openUploads } from '../links/open-uploads.ts';
 import { createLog } from '../observability/log.ts';
 import { memoryStorage } from '../storage/memory.ts';
-import { createPlaces } from '../workspaces/workspaces.ts';
+import { createWorkspaces } from '../workspaces/workspaces.ts';
 import {
   createExecutions,
   type ExecutionRequest,
@@ -69,7 +69,7 @@ export async function openRoom({
     log,
   });
   await mkdir(join(data, 'places'));
-  const places = createPlaces({ database, folder: join(data, 'places'), uids: uids ?? null, clock });
+  const places = createWorkspaces({ database, folder: join(data, 'places'), uids: uids ?? null, clock });
   const sandbox = given.sandbox ?? opened.use(plainSandbox());
   const changes = { snapshot, difference } as Changes;
   const executions = opened.use(

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Noted } from '../audit/audit.ts';
 import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../errors.ts';
-import { jsonResponse, statusOf } from '../http/answer.ts';
+import { jsonResponse, getErrorStatus } from '../http/answer.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { Executions } from './executions.ts';
@@ -30,7 +30,7 @@ export function executionRoutes({ executions, callerOf, noted, log }: ExecutionR
       if (isOurFault(error)) log.error('http.refused', { route: '/executions', code: error.code, error });
       return jsonResponse(
         { error: publicMessage(error), code: error.code, ...error.details },
-        statusOf(error),
+        getErrorStatus(error),
       );
     }
   };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Database, Queries, Row } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import type { Storage } from '../storage/storage.ts';
 import { collectText } from '../streams.ts';
 
@@ -86,7 +86,7 @@ export function fileDamaged({ id, name }: Pick<StoredFile, 'id' | 'name'>): Work
   return new WorkcrateError(
     'file_damaged',
     `The stored bytes of ${name} (${id}) are damaged: their sha256 changed. Send the file again, ` +
-      `and ask the operator to run ${program} check --read-data.`,
+      `and ask the operator to run ${programName} check --read-data.`,
     { details: { fileId: id } },
   );
 }
@@ -196,7 +196,7 @@ function notTheOne(): WorkcrateError {
     'The storage for files is empty, and is not the one that belongs to this database. Perhaps it is not mounted, or ' +
       '--files-dir, the bucket or the prefix changed. Mount it, or set the one that was used. Several ' +
       'servers with one database need one storage that all of them can reach: --storage s3 or azure. Nothing was changed. If ' +
-      `the files are lost for good, run ${program} check --adopt-storage to continue with this empty storage.`,
+      `the files are lost for good, run ${programName} check --adopt-storage to continue with this empty storage.`,
   );
 }
 

@@ -84,7 +84,7 @@ export function jsonResponse(value: unknown, status = 200): Response {
   return new Response(`${JSON.stringify(value)}\n`, { status, headers });
 }
 
-export const statusOf = ({ code }: WorkcrateError): number => errorStatus[code];
+export const getErrorStatus = ({ code }: WorkcrateError): number => errorStatus[code];
 
 export function answerJson(
   res: ServerResponse,

@@ -4,7 +4,7 @@ import type { McpEndpoint } from '../mcp/http.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { operatorScope } from '../users/users.ts';
-import { jsonResponse, statusOf } from './answer.ts';
+import { jsonResponse, getErrorStatus } from './answer.ts';
 import type { Gate } from './auth.ts';
 
 export interface AppOptions {
@@ -81,7 +81,7 @@ export function statusRoute({ status, log }: StatusRouteOptions): Hono {
     } catch (cause) {
       const error = asWorkcrateError(cause);
       if (isOurFault(error)) log.error('http.refused', { route: '/status', code: error.code, error });
-      return jsonResponse({ error: publicMessage(error), code: error.code }, statusOf(error));
+      return jsonResponse({ error: publicMessage(error), code: error.code }, getErrorStatus(error));
     }
   });
   return routes;

@@ -4,7 +4,7 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { IssuerDown, scopes, usualScopes, type Users } from '../users/users.ts';
-import { answerJson, jsonResponse, statusOf } from './answer.ts';
+import { answerJson, jsonResponse, getErrorStatus } from './answer.ts';
 import type { ClientAddress } from './client-address.ts';
 import type { GuessLimit } from './rate-limit.ts';
 import { methodName, routeName } from './routes.ts';
@@ -23,7 +23,7 @@ export interface GateOptions {
 export type Gate = ReturnType<typeof createGate>;
 
 /** Routes that need no caller. Spelled in any other way, they need one. */
-const open = new Set([
+const openRoutes = new Set([
   '/livez',
   '/readyz',
   '/openapi.json',
@@ -71,10 +71,10 @@ export function createGate({ users, guesses, addressOf, terms, denied, log }: Ga
     /** False where the request has been answered already. */
     async admit(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
       const [path, ...query] = (req.url ?? '').split('?');
-      if (users === null || open.has(path!)) return true;
+      if (users === null || openRoutes.has(path!)) return true;
       refuseInQuery(query.join('&'));
       refuseTwo(req);
-      const token = bearerOf(req);
+      const token = readBearerToken(req);
       if (token === null) throw notSignedIn();
       try {
         // Before it is looked at: a removal meanwhile is one after that.
@@ -104,16 +104,16 @@ export function createGate({ users, guesses, addressOf, terms, denied, log }: Ga
         log.info('auth.forbidden', { user: caller.user, asked, scope });
         denied(caller, asked, error);
         const body = { error: error.message, code: error.code, ...error.details };
-        const refused = jsonResponse(body, statusOf(error));
-        refused.headers.set('WWW-Authenticate', challengeOf(error, 'something', terms())!);
+        const refused = jsonResponse(body, getErrorStatus(error));
+        refused.headers.set('WWW-Authenticate', buildChallenge(error, 'something', terms())!);
         return refused;
       };
     },
 
     /** Headers that go with an error, where they tell how to sign in. */
     headersFor(req: IncomingMessage, error: WorkcrateError): Record<string, string> {
-      const shown = bearerOf(req) === null ? 'nothing' : 'something';
-      const challenge = users === null ? null : challengeOf(error, shown, terms());
+      const shown = readBearerToken(req) === null ? 'nothing' : 'something';
+      const challenge = users === null ? null : buildChallenge(error, shown, terms());
       return challenge === null ? {} : { 'WWW-Authenticate': challenge };
     },
   };
@@ -132,7 +132,7 @@ const issuerDown = {
 };
 
 /** The key or token of a request, whatever it is worth; null where it brings none. */
-function bearerOf({ headers: { authorization = '' } }: IncomingMessage): string | null {
+function readBearerToken({ headers: { authorization = '' } }: IncomingMessage): string | null {
   return /^Bearer(?: +(.*))?$/i.exec(authorization) ? authorization.slice(6).trim() : null;
 }
 
@@ -159,21 +159,25 @@ export interface ChallengeTerms {
 }
 
 /** Whether the request brought a key or token at all: then it is told what is wrong with it (RFC 6750). */
-export type Shown = 'nothing' | 'something';
+export type CredentialsShown = 'nothing' | 'something';
 
 /** The header that tells a client how to sign in, for errors that are about that; else null. */
-function challengeOf(error: WorkcrateError, shown: Shown, terms: ChallengeTerms): string | null {
-  const parts = partsOf(error, shown, terms);
+function buildChallenge(
+  error: WorkcrateError,
+  shown: CredentialsShown,
+  terms: ChallengeTerms,
+): string | null {
+  const parts = listChallengeParts(error, shown, terms);
   if (parts === null) return null;
-  const all = { realm: 'workcrate', ...parts, ...metadataOf(terms) };
+  const all = { realm: 'workcrate', ...parts, ...toMetadataPart(terms) };
   return `Bearer ${Object.entries(all)
     .map(([name, value]) => `${name}="${quotable(value)}"`)
     .join(', ')}`;
 }
 
-function partsOf(
+function listChallengeParts(
   { code, message, details }: WorkcrateError,
-  shown: Shown,
+  shown: CredentialsShown,
   { metadataUrl, scopes }: ChallengeTerms,
 ): Record<string, string> | null {
   if (code === 'unauthorized') {
@@ -185,7 +189,7 @@ function partsOf(
   return { error: 'insufficient_scope', error_description: message, scope: String(details['scope']) };
 }
 
-const metadataOf = ({ metadataUrl }: ChallengeTerms): Record<string, string> =>
+const toMetadataPart = ({ metadataUrl }: ChallengeTerms): Record<string, string> =>
   metadataUrl === null ? {} : { resource_metadata: metadataUrl };
 
 /** What may stand between quotes in a header. */

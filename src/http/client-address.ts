@@ -12,7 +12,7 @@ const mostHops = 16;
  */
 export function createClientAddress(trustedProxies: readonly string[]) {
   const trusted = blockListFrom(trustedProxies);
-  const isTrusted = (address: string): boolean => trusted.check(address, familyOf(address));
+  const isTrusted = (address: string): boolean => trusted.check(address, getAddressFamily(address));
   return ({ socket, headers }: Pick<IncomingMessage, 'headers'> & { socket: Peer }): string => {
     let address = addressIn(socket.remoteAddress ?? '') ?? '';
     if (trustedProxies.length === 0 || address === '' || !isTrusted(address)) return address;
@@ -38,13 +38,13 @@ function blockListFrom(networks: readonly string[]): BlockList {
   const all = new BlockList();
   for (const network of networks) {
     const [address, bits] = network.split('/') as [string, string | undefined];
-    if (bits === undefined) all.addAddress(address, familyOf(address));
-    else all.addSubnet(address, Number(bits), familyOf(address));
+    if (bits === undefined) all.addAddress(address, getAddressFamily(address));
+    else all.addSubnet(address, Number(bits), getAddressFamily(address));
   }
   return all;
 }
 
-const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIPv4(address) ? 'ipv4' : 'ipv6');
+const getAddressFamily = (address: string): 'ipv4' | 'ipv6' => (isIPv4(address) ? 'ipv4' : 'ipv6');
 
 /** From right to left. Node joins several headers of that name into one. */
 function hopsFrom(header: string | string[] | undefined): string[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { bracketed, createNameCheck } from './host-origin.ts';
+import { bracketIpv6, createNameCheck } from './host-origin.ts';
 
 const addresses = Object.values(networkInterfaces()).flatMap((each = []) =>
   each.map(({ address }) => address),
@@ -10,7 +10,7 @@ const addresses = Object.values(networkInterfaces()).flatMap((each = []) =>
 test('a server on all addresses answers to each of them and to its public name, and to no other', () => {
   const check = createNameCheck('https://crate.example/base', '0.0.0.0');
   const names = ['localhost:1', '127.0.0.1', '[::1]:80', 'crate.example', 'CRATE.example:443'];
-  for (const host of [...names, ...addresses.filter((each) => !each.includes('%')).map(bracketed)])
+  for (const host of [...names, ...addresses.filter((each) => !each.includes('%')).map(bracketIpv6)])
     assert.doesNotThrow(() => check({ host }), host);
   for (const host of ['evil.example', '192.0.2.1', 'crate.example.evil', '', 'a b'])
     assert.throws(() => check({ host }), { code: 'host_refused' }, host);

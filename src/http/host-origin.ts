@@ -9,7 +9,7 @@ const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
  * a foreign Origin how a cross-site request does. Both are checked on every route.
  */
 export function createNameCheck(publicUrl: string | null, host: string, linkHost: string | null = null) {
-  const names = new Set([...loopbackNames, ...boundTo(host).map(bracketed)]);
+  const names = new Set([...loopbackNames, ...boundTo(host).map(bracketIpv6)]);
   if (publicUrl !== null) names.add(new URL(publicUrl).hostname);
   if (linkHost !== null) names.add(linkHost);
   let trustedHost: string | null = null;
@@ -20,12 +20,12 @@ export function createNameCheck(publicUrl: string | null, host: string, linkHost
     if (headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate')
       throw foreign();
     if (headers.origin === undefined) return;
-    const from = hostnameOf(headers.origin);
+    const from = parseHostname(headers.origin);
     if (from === null || !names.has(from)) throw foreign();
   };
 
   function checkHost(host: string | undefined): string {
-    const named = hostnameOf(`http://${host ?? ''}`);
+    const named = parseHostname(`http://${host ?? ''}`);
     if (named === null || !names.has(named))
       throw new WorkcrateError(
         'host_refused',
@@ -47,7 +47,10 @@ export function refuseSeveralHosts({ rawHeaders }: Pick<IncomingMessage, 'rawHea
 function boundTo(host: string): string[] {
   if (!isWildcard(host)) return [host];
   const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
-  return [host, ...all.map(({ address }) => URL.parse(`http://${bracketed(address)}`)?.hostname ?? address)];
+  return [
+    host,
+    ...all.map(({ address }) => URL.parse(`http://${bracketIpv6(address)}`)?.hostname ?? address),
+  ];
 }
 
 /** Whether an address stands for all addresses of the machine. */
@@ -57,8 +60,8 @@ function foreign(): WorkcrateError {
   return new WorkcrateError('origin_refused', 'Pages of other origins may not use this server.');
 }
 
-export const bracketed = (host: string): string => (/^[^[].*:/.test(host) ? `[${host}]` : host);
+export const bracketIpv6 = (host: string): string => (/^[^[].*:/.test(host) ? `[${host}]` : host);
 
-function hostnameOf(url: string): string | null {
+function parseHostname(url: string): string | null {
   return URL.parse(url)?.hostname ?? null;
 }

@@ -12,7 +12,7 @@ export function jsonSchema(shape: z.ZodType, io: 'input' | 'output' = 'output'):
 
 const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
-export function json(name: string, description: string, headers: Json = {}): Json {
+export function jsonAnswer(name: string, description: string, headers: Json = {}): Json {
   return {
     description,
     headers: { ...requestId, ...headers },
@@ -20,13 +20,13 @@ export function json(name: string, description: string, headers: Json = {}): Jso
   };
 }
 
-export const bodiless = (description: string, headers: Json = {}): Json => ({
+export const bodilessAnswer = (description: string, headers: Json = {}): Json => ({
   description,
   headers: { ...requestId, ...headers },
 });
 
-export const text = (description: string): Json => ({
-  ...bodiless(description),
+export const textAnswer = (description: string): Json => ({
+  ...bodilessAnswer(description),
   content: { 'text/plain': { schema: { type: 'string' } } },
 });
 
@@ -41,21 +41,21 @@ const requestId = {
 };
 
 /** Before any route: Host and Origin, and whatever fails in the server itself. */
-const everywhere: ErrorCode[] = ['host_refused', 'origin_refused', 'internal', 'database_failed'];
+const codesEverywhere: ErrorCode[] = ['host_refused', 'origin_refused', 'internal', 'database_failed'];
 
 /** The answers for error codes, by the status that each has. */
-export function failures(codes: readonly ErrorCode[], shape = 'Error'): Json {
-  const byStatus = Map.groupBy([...codes, ...everywhere], (code) => errorStatus[code]);
-  const answers = [...byStatus].map(([status, group]) => [status, json(shape, group.join(', '))]);
+export function failureAnswers(codes: readonly ErrorCode[], shape = 'Error'): Json {
+  const byStatus = Map.groupBy([...codes, ...codesEverywhere], (code) => errorStatus[code]);
+  const answers = [...byStatus].map(([status, group]) => [status, jsonAnswer(shape, group.join(', '))]);
   return Object.fromEntries(answers) as Json;
 }
 
 /** With auth on, these need a key or token; without, nothing. */
-export const signedIn = { security: [{}, { bearer: [] }] };
+export const signedInSecurity = { security: [{}, { bearer: [] }] };
 export const signInFailures = ['unauthorized', 'forbidden', 'too_many_requests'] as const;
 
 /** A right by itself, or nothing that needs one. */
-export const open = { security: [] };
+export const openSecurity = { security: [] };
 
 export const parameter = (place: 'path' | 'query' | 'header', name: string, more: Json): Json => ({
   name,
@@ -69,7 +69,7 @@ export const parameter = (place: 'path' | 'query' | 'header', name: string, more
 const otherCodes = ['issuer_unavailable'];
 
 /** What every error is, but those of artifacts, whose shape the specification gives. */
-const error = z
+const errorSchema = z
   .looseObject({
     error: z.string().describe('What went wrong and what to do, for people'),
     code: z.enum([...Object.keys(errorStatus), ...otherCodes]).describe('The same, for programs'),
@@ -78,7 +78,7 @@ const error = z
 
 const artifactError = z.looseObject({ error: z.string() });
 
-const receipt = z.object({
+const receiptSchema = z.object({
   file_id: z.string(),
   filename: z.string(),
   size: z.number().int(),
@@ -90,7 +90,7 @@ const uploadStanding = z.object({
   offset: z.number().int().describe('How many bytes the server holds'),
   size: z.number().int().nullable().describe('How many there will be, where that was announced'),
   expiresAt: z.iso.datetime(),
-  file: receipt.optional(),
+  file: receiptSchema.optional(),
 });
 
 const artifactList = z.object({ artifacts: z.array(z.string()), count: z.number().int() });
@@ -101,7 +101,7 @@ const artifact = z.object({
   encoding: z.literal('base64'),
 });
 
-const resource = z.looseObject({
+const resourceSchema = z.looseObject({
   resource: z.string(),
   authorization_servers: z.array(z.string()),
   scopes_supported: z.array(z.string()),
@@ -110,21 +110,21 @@ const resource = z.looseObject({
 
 /** Answers whose shape no room has as a schema. A test holds real ones against them. */
 export const ownShapes = {
-  Error: error,
+  Error: errorSchema,
   ArtifactError: artifactError,
-  UploadReceipt: receipt,
+  UploadReceipt: receiptSchema,
   UploadStanding: uploadStanding,
   ArtifactList: artifactList,
   Artifact: artifact,
-  ProtectedResource: resource,
+  ProtectedResource: resourceSchema,
 };
 
-const token = parameter('path', 'token', {
+const tokenParameter = parameter('path', 'token', {
   description: 'The token of a link: it is the right itself',
   schema: { type: 'string' },
 });
 
-const bytes = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
+const bytesContent = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
 
 const fileHeaders = {
   ETag: header('The sha256 of the content in quotes, or v- and a version where that is not known'),
@@ -134,26 +134,32 @@ const fileHeaders = {
 /** Any type: a file keeps the one that it was given. */
 const content = { '*/*': { schema: { type: 'string', format: 'binary' } } };
 
-const range = parameter('header', 'Range', { description: 'One or several ranges of bytes (RFC 9110)' });
+const rangeParameter = parameter('header', 'Range', {
+  description: 'One or several ranges of bytes (RFC 9110)',
+});
 
 function download(method: 'get' | 'head'): Json {
   const body = method === 'get' ? { content } : {};
   return {
-    ...open,
+    ...openSecurity,
     summary:
       method === 'get'
         ? 'Fetch a file, a bundle or something of a crate by link'
         : 'See what a link would give, and use nothing up',
     operationId: `${method}File`,
-    parameters: method === 'get' ? [range] : [],
+    parameters: method === 'get' ? [rangeParameter] : [],
     responses: {
-      200: { ...bodiless('All of it', fileHeaders), ...body },
-      ...(method === 'get' ? { 206: { ...bodiless('The ranges asked for', fileHeaders), content } } : {}),
-      302: bodiless('The object store has the bytes (--downloads redirect)', { Location: header('Where') }),
-      304: bodiless('It is what the client has'),
-      412: bodiless('It is not what the client takes it for'),
-      416: bodiless('No such range'),
-      ...failures([
+      200: { ...bodilessAnswer('All of it', fileHeaders), ...body },
+      ...(method === 'get'
+        ? { 206: { ...bodilessAnswer('The ranges asked for', fileHeaders), content } }
+        : {}),
+      302: bodilessAnswer('The object store has the bytes (--downloads redirect)', {
+        Location: header('Where'),
+      }),
+      304: bodilessAnswer('It is what the client has'),
+      412: bodilessAnswer('It is not what the client takes it for'),
+      416: bodilessAnswer('No such range'),
+      ...failureAnswers([
         'link_not_found',
         'link_busy',
         'bytes_gone',
@@ -167,16 +173,16 @@ function download(method: 'get' | 'head'): Json {
 }
 
 export const filePaths: Json = {
-  '/files/{token}': { parameters: [token], get: download('get'), head: download('head') },
+  '/files/{token}': { parameters: [tokenParameter], get: download('get'), head: download('head') },
 };
 
-const tusVersion = { 'Tus-Resumable': header('1.0.0') };
-const expiry = { 'Upload-Expires': header('When the upload must be complete') };
+const tusVersionHeader = { 'Tus-Resumable': header('1.0.0') };
+const expiryHeader = { 'Upload-Expires': header('When the upload must be complete') };
 const offset = { 'Upload-Offset': header('How many bytes the server holds', 'integer') };
 
 const tusParameter = parameter('header', 'Tus-Resumable', { description: '1.0.0, where tus is spoken' });
 
-const unsupportedVersion = json('Error', 'Another version of tus', { 'Tus-Version': header('1.0.0') });
+const unsupportedVersion = jsonAnswer('Error', 'Another version of tus', { 'Tus-Version': header('1.0.0') });
 
 const arriving = [
   'upload_not_found',
@@ -195,41 +201,48 @@ const arriving = [
   'too_many_requests',
 ] as const;
 
-function sending(operationId: string, summary: string, more: Json): Json {
-  return { ...open, operationId, summary, ...more };
+function sendOperation(operationId: string, summary: string, more: Json): Json {
+  return { ...openSecurity, operationId, summary, ...more };
 }
 
-const put = sending('putUpload', 'Send a file in one go', {
-  requestBody: { required: true, content: bytes },
-  responses: { 201: json('UploadReceipt', 'The file is kept', tusVersion), ...failures(arriving) },
-});
-
-const get = sending('getUpload', 'Get the state of an upload', {
+const put = sendOperation('putUpload', 'Send a file in one go', {
+  requestBody: { required: true, content: bytesContent },
   responses: {
-    200: json('UploadStanding', 'How it stands', tusVersion),
-    ...failures(['upload_not_found', 'too_many_requests']),
+    201: jsonAnswer('UploadReceipt', 'The file is kept', tusVersionHeader),
+    ...failureAnswers(arriving),
   },
 });
 
-const head = sending('headUpload', 'tus: ask for the offset', {
+const get = sendOperation('getUpload', 'Get the state of an upload', {
   responses: {
-    200: bodiless('The offset', { ...tusVersion, ...offset, ...expiry }),
-    ...failures(['upload_not_found', 'too_many_requests']),
+    200: jsonAnswer('UploadStanding', 'How it stands', tusVersionHeader),
+    ...failureAnswers(['upload_not_found', 'too_many_requests']),
   },
 });
 
-const post = sending('createUpload', 'tus: creation, which answers where the upload already is', {
+const head = sendOperation('headUpload', 'tus: ask for the offset', {
+  responses: {
+    200: bodilessAnswer('The offset', { ...tusVersionHeader, ...offset, ...expiryHeader }),
+    ...failureAnswers(['upload_not_found', 'too_many_requests']),
+  },
+});
+
+const post = sendOperation('createUpload', 'tus: creation, which answers where the upload already is', {
   parameters: [
     parameter('header', 'Upload-Length', { schema: { type: 'integer' } }),
     parameter('header', 'Upload-Defer-Length', { schema: { const: '1' } }),
   ],
   responses: {
-    201: bodiless('Where to send to', { ...tusVersion, ...expiry, Location: header('The same URL') }),
-    ...failures([...arriving, 'offset_conflict']),
+    201: bodilessAnswer('Where to send to', {
+      ...tusVersionHeader,
+      ...expiryHeader,
+      Location: header('The same URL'),
+    }),
+    ...failureAnswers([...arriving, 'offset_conflict']),
   },
 });
 
-const patch = sending('patchUpload', 'tus: send bytes from an offset on', {
+const patch = sendOperation('patchUpload', 'tus: send bytes from an offset on', {
   parameters: [
     parameter('header', 'Upload-Offset', { required: true, schema: { type: 'integer' } }),
     parameter('header', 'Upload-Length', { schema: { type: 'integer' } }),
@@ -239,40 +252,40 @@ const patch = sending('patchUpload', 'tus: send bytes from an offset on', {
     content: { 'application/offset+octet-stream': { schema: { type: 'string', format: 'binary' } } },
   },
   responses: {
-    204: bodiless('Held; with Workcrate-File-Id and Workcrate-Sha256 where the file is whole', {
-      ...tusVersion,
+    204: bodilessAnswer('Held; with Workcrate-File-Id and Workcrate-Sha256 where the file is whole', {
+      ...tusVersionHeader,
       ...offset,
-      ...expiry,
+      ...expiryHeader,
       'Workcrate-File-Id': header('The file that it became', 'string', false),
     }),
     412: unsupportedVersion,
-    415: json('Error', 'Content-Type is not application/offset+octet-stream'),
-    ...failures([...arriving, 'offset_conflict']),
+    415: jsonAnswer('Error', 'Content-Type is not application/offset+octet-stream'),
+    ...failureAnswers([...arriving, 'offset_conflict']),
   },
 });
 
-const remove = sending('deleteUpload', 'tus: withdraw', {
+const remove = sendOperation('deleteUpload', 'tus: withdraw', {
   responses: {
-    204: bodiless('Withdrawn', tusVersion),
-    ...failures(['upload_not_found', 'upload_used', 'upload_busy']),
+    204: bodilessAnswer('Withdrawn', tusVersionHeader),
+    ...failureAnswers(['upload_not_found', 'upload_used', 'upload_busy']),
   },
 });
 
-const options = sending('optionsUpload', 'tus: what the server can do', {
+const options = sendOperation('optionsUpload', 'tus: what the server can do', {
   responses: {
-    204: bodiless('Its version and extensions', {
-      ...tusVersion,
+    204: bodilessAnswer('Its version and extensions', {
+      ...tusVersionHeader,
       'Tus-Version': header('1.0.0'),
       'Tus-Extension': header('With commas between'),
       'Tus-Max-Size': header('The largest file taken', 'integer'),
     }),
-    ...failures(['too_many_requests', 'method_not_allowed']),
+    ...failureAnswers(['too_many_requests', 'method_not_allowed']),
   },
 });
 
 export const uploadPaths: Json = {
   '/uploads/{token}': {
-    parameters: [token, tusParameter],
+    parameters: [tokenParameter, tusParameter],
     put,
     get,
     head,

@@ -1,20 +1,20 @@
 import { Hono } from 'hono';
 import type { z } from 'zod';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { packageVersion } from '../version.ts';
 import { jsonResponse } from './answer.ts';
 import {
-  bodiless,
-  failures,
+  bodilessAnswer,
+  failureAnswers,
   filePaths,
-  json,
+  jsonAnswer,
   jsonSchema,
-  open,
+  openSecurity,
   ownShapes,
   parameter,
-  signedIn,
+  signedInSecurity,
   signInFailures,
-  text,
+  textAnswer,
   uploadPaths,
   type Json,
 } from './openapi-schemas.ts';
@@ -59,7 +59,7 @@ export function openApiDocument(rooms: RoomShapes, baseUrl: () => string): () =>
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: `A key of ${program} user add, or an OAuth token`,
+          description: `A key of ${programName} user add, or an OAuth token`,
         },
       },
     },
@@ -81,20 +81,20 @@ function executionPaths({ executionSearch, executionId }: RoomShapes): Json {
   return {
     '/executions': {
       get: {
-        ...signedIn,
+        ...signedInSecurity,
         operationId: 'searchExecutions',
         summary: 'Runs of the caller, newest first',
         parameters: query,
-        responses: { 200: json('ExecutionPage', 'A page of them'), ...failures(refusals) },
+        responses: { 200: jsonAnswer('ExecutionPage', 'A page of them'), ...failureAnswers(refusals) },
       },
     },
     '/executions/{id}': {
       parameters: [parameter('path', 'id', { schema: jsonSchema(executionId) })],
       get: {
-        ...signedIn,
+        ...signedInSecurity,
         operationId: 'getExecution',
         summary: 'One run: code, output, what it changed',
-        responses: { 200: json('Execution', 'The run'), ...failures([...refusals, 'not_found']) },
+        responses: { 200: jsonAnswer('Execution', 'The run'), ...failureAnswers([...refusals, 'not_found']) },
       },
     },
   };
@@ -103,29 +103,29 @@ function executionPaths({ executionSearch, executionId }: RoomShapes): Json {
 const user = parameter('path', 'user_id', { description: 'Whose artifacts; with auth on, the caller' });
 const artifactName = parameter('path', 'artifact_id', { description: 'The name of a file in /artifacts' });
 const artifactFailures = {
-  ...failures(['invalid_input', 'artifact_failed'], 'ArtifactError'),
-  ...failures([...signInFailures]),
+  ...failureAnswers(['invalid_input', 'artifact_failed'], 'ArtifactError'),
+  ...failureAnswers([...signInFailures]),
 };
 
 const artifactPaths: Json = {
   '/{user_id}/artifacts': {
     parameters: [user],
     get: {
-      ...signedIn,
+      ...signedInSecurity,
       operationId: 'listArtifacts',
       summary: 'Names of the artifacts of a user',
-      responses: { 200: json('ArtifactList', 'The names'), ...artifactFailures },
+      responses: { 200: jsonAnswer('ArtifactList', 'The names'), ...artifactFailures },
     },
   },
   '/{user_id}/artifacts/{artifact_id}': {
     parameters: [user, artifactName],
     get: {
-      ...signedIn,
+      ...signedInSecurity,
       operationId: 'getArtifact',
       summary: 'An artifact as base64',
       responses: {
-        200: json('Artifact', 'The artifact'),
-        ...failures(['not_found', 'invalid_input', 'artifact_too_large'], 'ArtifactError'),
+        200: jsonAnswer('Artifact', 'The artifact'),
+        ...failureAnswers(['not_found', 'invalid_input', 'artifact_too_large'], 'ArtifactError'),
         ...artifactFailures,
       },
     },
@@ -139,18 +139,18 @@ const mcpRequest = {
 
 const mcpAnswers = {
   200: {
-    ...bodiless('A JSON-RPC message, or events that hold them'),
+    ...bodilessAnswer('A JSON-RPC message, or events that hold them'),
     content: {
       'application/json': { schema: { type: 'object' } },
       'text/event-stream': { schema: { type: 'string' } },
     },
   },
-  202: bodiless('Taken'),
-  '4XX': { ...bodiless('Refused'), content: { 'application/json': { schema: { type: 'object' } } } },
+  202: bodilessAnswer('Taken'),
+  '4XX': { ...bodilessAnswer('Refused'), content: { 'application/json': { schema: { type: 'object' } } } },
 };
 
 const mcp = (operationId: string, summary: string, more: Json = {}): Json => ({
-  ...signedIn,
+  ...signedInSecurity,
   operationId,
   summary,
   ...more,
@@ -167,30 +167,36 @@ const mcpPaths: Json = {
   },
 };
 
-const look = (operationId: string, summary: string, responses: Json, more: Json = open): Json => ({
+const look = (operationId: string, summary: string, responses: Json, more: Json = openSecurity): Json => ({
   get: { ...more, operationId, summary, responses },
 });
 
 const healthPaths: Json = {
-  '/livez': look('live', 'Whether the process answers', { 200: text('ok') }),
-  '/readyz': look('ready', 'Whether it can do its work', { 200: text('ok'), 503: json('Error', 'Why not') }),
+  '/livez': look('live', 'Whether the process answers', { 200: textAnswer('ok') }),
+  '/readyz': look('ready', 'Whether it can do its work', {
+    200: textAnswer('ok'),
+    503: jsonAnswer('Error', 'Why not'),
+  }),
   '/metrics': look(
     'metrics',
     'Figures for Prometheus; for operators',
-    { 200: text('Prometheus text'), ...failures([...signInFailures]) },
-    signedIn,
+    { 200: textAnswer('Prometheus text'), ...failureAnswers([...signInFailures]) },
+    signedInSecurity,
   ),
   '/status': look(
     'status',
     'How the server is; for operators',
-    { 200: json('Status', 'How it is'), ...failures([...signInFailures]) },
-    signedIn,
+    { 200: jsonAnswer('Status', 'How it is'), ...failureAnswers([...signInFailures]) },
+    signedInSecurity,
   ),
   '/openapi.json': look('openApi', 'This document', {
-    200: { ...bodiless('OpenAPI 3.1'), content: { 'application/json': { schema: { type: 'object' } } } },
+    200: {
+      ...bodilessAnswer('OpenAPI 3.1'),
+      content: { 'application/json': { schema: { type: 'object' } } },
+    },
   }),
   '/.well-known/oauth-protected-resource': look('protectedResource', 'Who gives out tokens (RFC 9728)', {
-    200: json('ProtectedResource', 'With --auth oauth'),
-    ...failures(['not_found']),
+    200: jsonAnswer('ProtectedResource', 'With --auth oauth'),
+    ...failureAnswers(['not_found']),
   }),
 };

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { getErrno, WorkcrateError } from '../errors.ts';
 import { fetchBounded, FetchError, type FetchPolicy } from '../net/bounded-fetch.ts';
-import { bracketed } from './host-origin.ts';
+import { bracketIpv6 } from './host-origin.ts';
 
 /** What keeps a server from listening there, or null. */
 export async function tryToListen(host: string, port: number): Promise<Error | null> {
@@ -20,7 +20,7 @@ export async function demandFreePort(host: string, port: number): Promise<void> 
 
 /** Why a server cannot listen, and what to do. */
 export async function describeFailure(error: unknown, host: string, port: number): Promise<WorkcrateError> {
-  if (errnoOf(error) === 'EADDRINUSE') return portInUse(host, port, await isWorkcrate(host, port), error);
+  if (getErrno(error) === 'EADDRINUSE') return portInUse(host, port, await isWorkcrate(host, port), error);
   const reason = error instanceof Error ? error.message : String(error);
   return new WorkcrateError(
     'port_in_use',
@@ -40,7 +40,7 @@ const probePolicy: FetchPolicy = { timeoutMs: 2000, maxBytes: 64 * 1024, private
 
 /** Whether what answers there says that it is a Workcrate. */
 export async function isWorkcrate(host: string, port: number): Promise<boolean> {
-  const url = `http://${bracketed(host)}:${port}/`;
+  const url = `http://${bracketIpv6(host)}:${port}/`;
   try {
     return await fetchBounded(url, {}, probePolicy, async ({ status, headers, text }) => {
       if (status === 401 && headers.get('WWW-Authenticate')?.startsWith('Bearer')) return true;

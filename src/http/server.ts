@@ -7,21 +7,21 @@ import { asWorkcrateError, isOurFault, isWorkcrateError, WorkcrateError } from '
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { answerError } from './answer.ts';
 import type { Gate } from './auth.ts';
 import type { ClientAddress } from './client-address.ts';
-import { bracketed, refuseSeveralHosts } from './host-origin.ts';
+import { bracketIpv6, refuseSeveralHosts } from './host-origin.ts';
 import { describeFailure } from './port.ts';
 import type { GuessLimit } from './rate-limit.ts';
 import { seenRequest } from './requests.ts';
 import { isTokenRoom, routeName, type TokenRoom } from './routes.ts';
 
-type TokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
+type TokenRouteHandler = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
 export interface WebOptions {
   readonly app: Hono;
-  readonly byToken: Readonly<Record<TokenRoom, TokenRoute>>;
+  readonly byToken: Readonly<Record<TokenRoom, TokenRouteHandler>>;
   /** Whether there is nothing but links and `/livez`, as beside stdio. */
   readonly linksOnly: boolean;
   readonly checkNames: (headers: IncomingMessage['headers']) => void;
@@ -35,7 +35,7 @@ export interface WebOptions {
 }
 
 /** Long uploads must not be cut off by a limit on the whole request; slow headers must. */
-const limits = {
+const listenerLimits = {
   requestTimeout: 0,
   headersTimeout: 10_000,
   connectionsCheckingInterval: 1000,
@@ -45,7 +45,7 @@ const limits = {
 /** The HTTP side: files and uploads on node:http itself, all other routes through the app. */
 export function createWebServer(options: WebOptions): Server {
   const viaApp = getRequestListener(options.app.fetch);
-  const server = new WebServer(limits);
+  const server = new WebServer(listenerLimits);
   const waiting = new WeakMap<Socket, number>();
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
     if (!mayWait(waiting, req.socket, res)) return void req.socket.destroy();
@@ -56,7 +56,7 @@ export function createWebServer(options: WebOptions): Server {
         req,
         res,
         () => respond(options, viaApp, req, res),
-        (error) => refuse(options, req, res, error),
+        (error) => refuseRequest(options, req, res, error),
       ),
     );
   };
@@ -75,7 +75,7 @@ function mayWait(waiting: WeakMap<Socket, number>, socket: Socket, res: ServerRe
   return count <= mostPipelined;
 }
 
-const settleMs = 5000;
+const closeSettleMs = 5000;
 
 /** Has closed only when the work behind its connections has ended too: it still needs the database. */
 class WebServer extends Server {
@@ -91,7 +91,7 @@ class WebServer extends Server {
   }
 
   #whenSettled(act: () => void): void {
-    const late = pause(settleMs, null, { ref: false });
+    const late = pause(closeSettleMs, null, { ref: false });
     void Promise.race([Promise.allSettled(this.#underWay), late]).then(act);
   }
 }
@@ -126,8 +126,8 @@ function refuseUnlessLivez({ url }: IncomingMessage): void {
   if (url === '/livez') return;
   throw new WorkcrateError(
     'not_found',
-    `This server belongs to the client that started it with ${program} stdio. Over HTTP it serves links only. ` +
-      `Use ${program} serve for a server that others may call, or start this one with --stdio-http.`,
+    `This server belongs to the client that started it with ${programName} stdio. Over HTTP it serves links only. ` +
+      `Use ${programName} serve for a server that others may call, or start this one with --stdio-http.`,
   );
 }
 
@@ -146,7 +146,7 @@ function endUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
 }
 
 /** Answers with the error where that is still possible, and breaks the connection where it is not. */
-function refuse(
+function refuseRequest(
   { gate, metrics, log }: WebOptions,
   req: IncomingMessage,
   res: ServerResponse,
@@ -163,11 +163,11 @@ function refuse(
     ...(level === 'error' ? { error } : {}),
   });
   if (res.headersSent || res.destroyed) return void res.destroy();
-  const allow = error.code === 'method_not_allowed' ? { Allow: allowed(route) } : {};
+  const allow = error.code === 'method_not_allowed' ? { Allow: listAllowedMethods(route) } : {};
   answerError(res, error, { ...allow, ...gate.headersFor(req, error) });
 }
 
-const allowed = (route: string): string =>
+const listAllowedMethods = (route: string): string =>
   route === '/files/{token}' || route === '/ask/{token}'
     ? 'GET, HEAD'
     : 'PUT, GET, HEAD, POST, PATCH, DELETE, OPTIONS';
@@ -187,7 +187,7 @@ function lingerThenClose(req: IncomingMessage): void {
 }
 
 /** Listens, and gives the base URL with the port that was taken. */
-export async function listen(server: Server, host: string, port: number, log: Log): Promise<string> {
+export async function listenOn(server: Server, host: string, port: number, log: Log): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
   server.listen({ host, port, backlog: 1024 }, resolve);
@@ -200,5 +200,5 @@ export async function listen(server: Server, host: string, port: number, log: Lo
   }
   // Such as a connection for which no descriptor is left. Without a listener it would end the process.
   server.on('error', (error) => log.error('http.server_error', { error }));
-  return `http://${bracketed(host)}:${(server.address() as AddressInfo).port}`;
+  return `http://${bracketIpv6(host)}:${(server.address() as AddressInfo).port}`;
 }

@@ -5,7 +5,7 @@ import { countActiveLinks, countActiveLinksByOwner } from '../links/counts.ts';
 import { countKeysByUser, listUserNames, userNamesSql } from '../users/counts.ts';
 import { listPlaces, placeOwnersSql } from '../workspaces/workspaces.ts';
 
-export interface Counts {
+export interface RowCounts {
   readonly users: number;
   readonly links: number;
   readonly succeeded: number;
@@ -16,7 +16,7 @@ export interface Counts {
 const mostCounted = 100_000;
 
 /** How many there are. Each by an index or up to a bound. */
-export async function countsOf(database: Database, now: number, asksWho: boolean): Promise<Counts> {
+export async function readCounts(database: Database, now: number, asksWho: boolean): Promise<RowCounts> {
   const users = await countUpTo(
     mostCounted,
     database,
@@ -45,7 +45,7 @@ export interface UserUsage {
   readonly place: number | null;
 }
 
-const nothing: Omit<UserUsage, 'user'> = {
+const noUsage: Omit<UserUsage, 'user'> = {
   files: 0,
   bytes: 0,
   activeLinks: 0,
@@ -60,7 +60,7 @@ const nothing: Omit<UserUsage, 'user'> = {
 export async function usageByUser(database: Queries, now: number): Promise<UserUsage[]> {
   const users = new Map<string, UserUsage>();
   const add = (user: string, part: Partial<UserUsage>): void =>
-    void users.set(user, { ...nothing, ...users.get(user), ...part, user });
+    void users.set(user, { ...noUsage, ...users.get(user), ...part, user });
   for (const name of await listUserNames(database)) add(name, {});
   for (const { owner, files, bytes } of await listUsage(database)) add(owner, { files, bytes });
   for (const { owner, count } of await countActiveLinksByOwner(database, now))

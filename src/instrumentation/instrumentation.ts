@@ -30,9 +30,9 @@ export function countedCrates(crates: Crates, { cratesSynced }: Pick<Metrics, 'c
   };
 }
 
-type Query = <T extends Row = Row>(sql: string, ...values: SqlValue[]) => Promise<T[]>;
+type QueryFunction = <T extends Row = Row>(sql: string, ...values: SqlValue[]) => Promise<T[]>;
 
-interface Eyes {
+interface DatabaseInstruments {
   readonly metrics: Pick<Metrics, 'databaseQuery'>;
   readonly tracing: Tracing;
 }
@@ -41,9 +41,10 @@ interface Eyes {
 const systemNames: Readonly<Record<Database['kind'], string>> = { sqlite: 'sqlite', postgres: 'postgresql' };
 
 /** The same database, whose queries are counted, timed and, where that is on, told as spans. */
-export function seenDatabase(database: Database, eyes: Eyes): Database {
+export function seenDatabase(database: Database, eyes: DatabaseInstruments): Database {
   const system = systemNames[database.kind];
-  const seen = ({ query }: Queries): Query => timed(traced(query, eyes.tracing, system), eyes);
+  const seen = ({ query }: Queries): QueryFunction =>
+    timeQuery(traceQuery(query, eyes.tracing, system), eyes);
   return {
     kind: database.kind,
     isShared: database.isShared,
@@ -61,7 +62,7 @@ export function seenDatabase(database: Database, eyes: Eyes): Database {
 }
 
 /** How long it took includes the wait for its turn. */
-function timed(query: Query, { metrics }: Eyes): Query {
+function timeQuery(query: QueryFunction, { metrics }: DatabaseInstruments): QueryFunction {
   return async <T extends Row>(sql: string, ...values: SqlValue[]) => {
     const started = performance.now();
     try {
@@ -76,7 +77,7 @@ function timed(query: Query, { metrics }: Eyes): Query {
 }
 
 /** The SQL holds no value: those go beside it, and are not told. */
-function traced(query: Query, tracing: Tracing, system: string): Query {
+function traceQuery(query: QueryFunction, tracing: Tracing, system: string): QueryFunction {
   if (!tracing.isOn) return query;
   return <T extends Row>(sql: string, ...values: SqlValue[]) => {
     const text = sql.replaceAll(/\s+/g, ' ').trim();
@@ -86,10 +87,14 @@ function traced(query: Query, tracing: Tracing, system: string): Query {
   };
 }
 
-type Counted = Pick<Metrics, 'documentBuilt' | 'documentsTook' | 'watchDocuments'>;
+type DocumentMetrics = Pick<Metrics, 'documentBuilt' | 'documentsTook' | 'watchDocuments'>;
 
 /** The same room, which counts what is built and logs it. Neither says what stands in a document. */
-export function seenDocuments(documents: DocumentBuilder, metrics: Counted, log: Log): DocumentBuilder {
+export function seenDocuments(
+  documents: DocumentBuilder,
+  metrics: DocumentMetrics,
+  log: Log,
+): DocumentBuilder {
   metrics.watchDocuments(documents.occupancy);
 
   async function build(
@@ -103,12 +108,16 @@ export function seenDocuments(documents: DocumentBuilder, metrics: Counted, log:
       const result = await documents.build(caller, request, building);
       for (const { format } of result.built) metrics.documentBuilt(format, 'ok');
       for (const { format, code } of result.failures) metrics.documentBuilt(format, code);
-      log.info('document.built', { ...asked, ...outcomeOf(result), ms: since(began) });
+      log.info('document.built', { ...asked, ...summarizeBuild(result), ms: millisecondsSince(began) });
       return result;
     } catch (cause) {
       const error = asWorkcrateError(cause);
       for (const format of request.formats) metrics.documentBuilt(format, error.code);
-      log[isOurFault(error) ? 'error' : 'info']('document.failed', { ...asked, ms: since(began), error });
+      log[isOurFault(error) ? 'error' : 'info']('document.failed', {
+        ...asked,
+        ms: millisecondsSince(began),
+        error,
+      });
       throw cause;
     } finally {
       metrics.documentsTook(performance.now() - began);
@@ -118,9 +127,9 @@ export function seenDocuments(documents: DocumentBuilder, metrics: Counted, log:
   return { ...documents, build };
 }
 
-const since = (began: number): number => Math.round(performance.now() - began);
+const millisecondsSince = (began: number): number => Math.round(performance.now() - began);
 
-const outcomeOf = ({ built, failures, warnings }: DocumentBuildResult) => ({
+const summarizeBuild = ({ built, failures, warnings }: DocumentBuildResult) => ({
   bytes: built.reduce((sum, { written }) => sum + written.bytes.length, 0),
   failed: failures.map(({ format, code }) => `${format}: ${code}`),
   warnings: warnings.length,
@@ -197,13 +206,13 @@ export function seenSandbox(sandbox: Sandbox, tracing: Tracing): Sandbox {
       const attributes = { 'workcrate.sandbox': sandbox.kind, 'workcrate.language': request.language };
       const run = await tracing.span('sandbox start', attributes, () => sandbox.start(request));
       // Whoever asked for the run waits for its end; this only watches.
-      void tracing.span('sandbox run', attributes, async (tell) => tell(endOf(await run.ended)));
+      void tracing.span('sandbox run', attributes, async (tell) => tell(toRunAttributes(await run.ended)));
       return run;
     },
   };
 }
 
-function endOf({ reason, exitCode }: Awaited<SandboxRun['ended']>) {
+function toRunAttributes({ reason, exitCode }: Awaited<SandboxRun['ended']>) {
   return { 'workcrate.reason': reason, ...(exitCode === null ? {} : { 'workcrate.exit_code': exitCode }) };
 }
 
@@ -224,9 +233,9 @@ export function seenStorage(storage: Storage, tracing: Tracing): Storage {
   };
 }
 
-type Seen = <T>(operation: string, work: () => Promise<T>) => Promise<T>;
+type TraceOperation = <T>(operation: string, work: () => Promise<T>) => Promise<T>;
 
-function seenStaging(staging: Staging, seen: Seen): Staging {
+function seenStaging(staging: Staging, seen: TraceOperation): Staging {
   return {
     ...staging,
     size: (id) => seen('staging.size', () => staging.size(id)),
@@ -247,14 +256,14 @@ export function countedSignIns(users: Users, { auth }: Pick<Metrics, 'auth'>): U
         auth.inc({ result: 'ok' });
         return caller;
       } catch (error) {
-        auth.inc({ result: resultOf(error) });
+        auth.inc({ result: getSignInResult(error) });
         throw error;
       }
     },
   };
 }
 
-function resultOf(error: unknown): string {
+function getSignInResult(error: unknown): string {
   if (error instanceof IssuerDown) return 'issuer_down';
   return isWorkcrateError(error, 'unauthorized') ? 'refused' : 'failed';
 }

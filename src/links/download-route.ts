@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { asWorkcrateError, errnoOf, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
+import { asWorkcrateError, getErrno, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { sendSegments, socketInTurn, type Sent } from '../transfer/transfer.ts';
@@ -200,7 +200,7 @@ async function breaksOff(socket: Socket): Promise<boolean> {
   if (socket.destroyed) resolve();
   try {
     await promise;
-    return ['ECONNRESET', 'EPIPE'].includes(errnoOf(socket.errored) ?? '');
+    return ['ECONNRESET', 'EPIPE'].includes(getErrno(socket.errored) ?? '');
   } finally {
     clearTimeout(timer);
     socket.off('close', closed);

@@ -61,7 +61,7 @@ export async function fetchBounded<T>(
   read: (answer: FetchAnswer) => T | Promise<T>,
 ): Promise<T> {
   const ask = async (signal: AbortSignal): Promise<T> => {
-    const incoming = await send(url, request, policy, signal).catch(throwFetchError(signal));
+    const incoming = await sendRequest(url, request, policy, signal).catch(throwFetchError(signal));
     try {
       return await read(toAnswer(incoming, policy, signal));
     } finally {
@@ -72,7 +72,7 @@ export async function fetchBounded<T>(
   return withDeadline(policy.timeoutMs, request.signal, ask, late);
 }
 
-async function send(
+async function sendRequest(
   address: string | URL,
   { method = 'GET', headers = {}, body }: FetchRequest,
   { privateAddresses }: FetchPolicy,

@@ -100,7 +100,7 @@ export function documentMetrics(registers: Registry[]) {
 /** From a shell that says one word to the longest run that may be asked for. */
 const runBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 60, 300, 3600];
 
-export interface EndedRun {
+export interface MeteredRun {
   readonly language: string;
   readonly reason: string;
   readonly durationMs: number | null;
@@ -122,7 +122,7 @@ export function runMetrics(registers: Registry[]) {
   });
   return {
     executions,
-    executionEnded({ language, reason, durationMs }: EndedRun): void {
+    executionEnded({ language, reason, durationMs }: MeteredRun): void {
       executions.inc({ language, reason });
       // One that never started took no time, and would only make the others look quick.
       if (reason !== 'refused' && durationMs !== null)
@@ -154,7 +154,7 @@ export function runMetrics(registers: Registry[]) {
 const queryBuckets = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export interface Usage {
+export interface StoreUsage {
   readonly files: number;
   readonly bytes: number;
 }
@@ -183,20 +183,20 @@ export function storeMetrics(registers: Registry[]) {
     /** Both names from fixed lists: `result` is ok, a status such as 503, or failed. */
     storageRequest: (operation: string, result: string, seconds: number): void =>
       requests.observe({ operation, result }, seconds),
-    watchUsage: (usage: () => Promise<Usage>): void => watchUsage(registers, usage),
+    watchUsage: (usage: () => Promise<StoreUsage>): void => watchUsage(registers, usage),
     ...sweepMetrics(registers),
   };
 }
 
 /** Absent while the database does not answer, since the other figures are wanted then above all. */
-function watchUsage(registers: Registry[], usage: () => Promise<Usage>): void {
-  const watch = (name: string, help: string, of: (usage: Usage) => number): void => {
+function watchUsage(registers: Registry[], usage: () => Promise<StoreUsage>): void {
+  const watch = (name: string, help: string, of: (usage: StoreUsage) => number): void => {
     const gauge: Gauge = new Gauge({
       name,
       help,
       registers,
       async collect() {
-        const held = await usage().catch(unknown);
+        const held = await usage().catch(nullIfUnknown);
         if (held === null) gauge.remove();
         else gauge.set(of(held));
       },
@@ -210,7 +210,7 @@ function watchUsage(registers: Registry[], usage: () => Promise<Usage>): void {
   );
 }
 
-function unknown(error: unknown): null {
+function nullIfUnknown(error: unknown): null {
   if (isWorkcrateError(error)) return null;
   throw error;
 }

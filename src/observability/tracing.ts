@@ -11,15 +11,20 @@ export type Attributes = Readonly<Record<string, string | number | boolean>>;
 /** Adds what is known only later. */
 export type Tell = (attributes: Attributes) => void;
 
-type Work<T> = (tell: Tell) => Promise<T>;
+type TracedWork<T> = (tell: Tell) => Promise<T>;
 
 /** Spans for whoever wants to see where time goes. Off, it costs a function call. */
 export interface Tracing {
   readonly isOn: boolean;
   /** Runs `work` as a piece of what is under way. */
-  span<T>(name: string, attributes: Attributes, work: Work<T>): Promise<T>;
+  span<T>(name: string, attributes: Attributes, work: TracedWork<T>): Promise<T>;
   /** Answers a request, as a part of the trace that its `traceparent` names. */
-  request<T>(headers: IncomingHttpHeaders, name: string, attributes: Attributes, work: Work<T>): Promise<T>;
+  request<T>(
+    headers: IncomingHttpHeaders,
+    name: string,
+    attributes: Attributes,
+    work: TracedWork<T>,
+  ): Promise<T>;
 }
 
 const untold: Tell = () => {};
@@ -40,9 +45,9 @@ export async function openTracing(isOn: boolean, log: Log): Promise<Tracing> {
       message: 'Spans go nowhere: start Node with --import and an SDK of OpenTelemetry.',
     });
 
-  function run<T>(span: Span, parent: Context, work: Work<T>): Promise<T> {
+  function run<T>(span: Span, parent: Context, work: TracedWork<T>): Promise<T> {
     const inside = api.trace.setSpan(parent, span);
-    return api.context.with(inside, () => ending(api, span, work));
+    return api.context.with(inside, () => runInSpan(api, span, work));
   }
 
   return {
@@ -52,7 +57,7 @@ export async function openTracing(isOn: boolean, log: Log): Promise<Tracing> {
       return run(tracer.startSpan(name, { attributes }, parent), parent, work);
     },
     request(headers, name, attributes, work) {
-      const parent = parentOf(api, headers);
+      const parent = findParentContext(api, headers);
       const kind = api.SpanKind.SERVER;
       return run(tracer.startSpan(name, { attributes, kind }, parent), parent, work);
     },
@@ -73,7 +78,7 @@ async function importApi(): Promise<Api> {
 }
 
 /** The text of an error may hold what is nobody's business, so its code has to do. */
-async function ending<T>(api: Api, span: Span, work: Work<T>): Promise<T> {
+async function runInSpan<T>(api: Api, span: Span, work: TracedWork<T>): Promise<T> {
   try {
     return await work((attributes) => span.setAttributes(attributes));
   } catch (error) {
@@ -90,7 +95,7 @@ async function ending<T>(api: Api, span: Span, work: Work<T>): Promise<T> {
 const traceparent = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 
 /** An instrumentation around this server has begun a span already, and knows better. */
-function parentOf(api: Api, headers: IncomingHttpHeaders): Context {
+function findParentContext(api: Api, headers: IncomingHttpHeaders): Context {
   const active = api.context.active();
   if (api.trace.getSpan(active) !== undefined) return active;
   const [, traceId, spanId, flags] = traceparent.exec(String(headers['traceparent'])) ?? [];

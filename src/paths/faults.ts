@@ -1,4 +1,4 @@
-import { errnoOf, WorkcrateError, type ErrorCode } from '../errors.ts';
+import { getErrno, WorkcrateError, type ErrorCode } from '../errors.ts';
 
 const refusalReasons = {
   empty: 'it names nothing; name a file or folder',
@@ -78,7 +78,7 @@ export function pathRefusedError(kind: RefusalKind, path: string, cause?: unknow
 /** What a caller gets to see of an error that came up at `path`. */
 export function pathError(error: unknown, path: string): unknown {
   if (error instanceof Fault) return pathRefusedError(error.kind, path);
-  const errno = errnoOf(error);
+  const errno = getErrno(error);
   if (errno === null) return error;
   const kind = refusalKindsByErrno[errno];
   if (kind !== undefined) return pathRefusedError(kind, path, error);

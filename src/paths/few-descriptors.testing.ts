@@ -1,7 +1,7 @@
 /** Run under a low limit: uses up all descriptors, then acts with none free, one free, two free … */
 import assert from 'node:assert/strict';
 import { closeSync, openSync } from 'node:fs';
-import { errnoOf, isWorkcrateError } from '../errors.ts';
+import { getErrno, isWorkcrateError } from '../errors.ts';
 import { openBelow, parsePath, type WalkMethodName } from './paths.ts';
 
 const [directory = '', footing] = process.argv.slice(2);
@@ -43,7 +43,7 @@ function takeAll(): number {
     try {
       taken.push(openSync('/dev/null', 'r'));
     } catch (error) {
-      if (errnoOf(error) !== 'EMFILE') throw error;
+      if (getErrno(error) !== 'EMFILE') throw error;
       return count;
     }
   }

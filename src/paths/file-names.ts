@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, type Dirent } from 'node:fs';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 import { Fault } from './faults.ts';
 import type { Components } from './names.ts';
 import { direntsIn } from './tree.ts';
@@ -46,7 +46,7 @@ function isRegularAt(path: string): boolean {
   try {
     return lstatSync(path).isFile();
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false;
+    if (getErrno(error) === 'ENOENT') return false;
     throw error;
   }
 }

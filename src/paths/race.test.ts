@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, readSync, realpathSync, w
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { errnoOf, isWorkcrateError } from '../errors.ts';
+import { getErrno, isWorkcrateError } from '../errors.ts';
 import { openBelow, parsePath, type FolderRoot } from './paths.ts';
 import { openDescriptors, playground, type Playground } from './playground.testing.ts';
 
@@ -93,7 +93,7 @@ function openedAfterRealpath(root: string): string {
     const real = realpathSync(join(root, 'folder/secret'));
     return real.startsWith(`${root}/`) ? readFileSync(real, 'utf8') : 'refused';
   } catch (error) {
-    if (errnoOf(error) !== null) return 'failed';
+    if (getErrno(error) !== null) return 'failed';
     throw error;
   }
 }

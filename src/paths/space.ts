@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { lstatSync, type Stats } from 'node:fs';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 import { Fault } from './faults.ts';
 import { readEntryNames } from './tree.ts';
 import type { WalkOptions, PathHandle } from './walk.ts';
@@ -51,7 +51,7 @@ export function* space(ground: WalkOptions, mostEntries: number): Generator<void
     yield* countFolder(count, root, 0);
     return { bytes: count.bytes, isCut: false };
   } catch (error) {
-    if (count === null && errnoOf(error) === 'ENOENT') return { bytes: 0, isCut: false };
+    if (count === null && getErrno(error) === 'ENOENT') return { bytes: 0, isCut: false };
     if (error instanceof TooMany) return { bytes: count!.bytes, isCut: true };
     if (error instanceof Uncountable || isOfThem(error)) return { bytes: Infinity, isCut: false };
     throw error;
@@ -61,12 +61,12 @@ export function* space(ground: WalkOptions, mostEntries: number): Generator<void
 const getAllocatedBytes = ({ blocks }: Stats): number => blocks * 512;
 
 /** ESTALE is how NFS says it. */
-const isVanishedError = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '');
+const isVanishedError = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(getErrno(error) ?? '');
 
 /** Whether whoever owns the folder can have caused it. */
 function isOfThem(error: unknown): boolean {
   if (error instanceof Fault) return true;
-  const errno = errnoOf(error);
+  const errno = getErrno(error);
   return errno !== null && !['EMFILE', 'ENFILE', 'ENOMEM'].includes(errno);
 }
 

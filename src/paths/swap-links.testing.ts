@@ -1,7 +1,7 @@
 /** An attacker in a process of its own: exchanges things below the root for links that lead out, and back. */
 import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 
 const [root = ''] = process.argv.slice(2);
 const victims = Object.entries({
@@ -38,7 +38,7 @@ function isDone(act: () => void): boolean {
     act();
     return true;
   } catch (error) {
-    if (!['EISDIR', 'ENOTEMPTY'].includes(errnoOf(error) ?? '')) throw error;
+    if (!['EISDIR', 'ENOTEMPTY'].includes(getErrno(error) ?? '')) throw error;
     return false;
   }
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, opendirSync, type BigIntStats, type Dirent, type Stats } from 'node:fs';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { getErrno, WorkcrateError } from '../errors.ts';
 import { Fault } from './faults.ts';
 import type { Components } from './names.ts';
 import { walkTo, type WalkOptions, type PathHandle } from './walk.ts';
@@ -95,8 +95,8 @@ function* walkTreeBelow(
       using next = ground.footing.reach(folder, name);
       if (next.stats.isDirectory()) yield* walkTreeBelow(search, next, `${path}/`, depth + 1);
     } catch (error) {
-      if (!(error instanceof Fault) && errnoOf(error) === null) throw error;
-      if (errnoOf(error) !== 'ENOENT') end.unentered++;
+      if (!(error instanceof Fault) && getErrno(error) === null) throw error;
+      if (getErrno(error) !== 'ENOENT') end.unentered++;
     }
   }
 }

@@ -11,7 +11,7 @@ import {
   statSync,
   type Stats,
 } from 'node:fs';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { getErrno, WorkcrateError } from '../errors.ts';
 import { Fault } from './faults.ts';
 import { maxPathFolders, type Components } from './names.ts';
 
@@ -245,7 +245,7 @@ function reachOrMake(ground: WalkOptions, folder: PathHandle, name: string): Pat
   try {
     return ground.footing.reach(folder, name);
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
+    if (getErrno(error) !== 'ENOENT') throw error;
   }
   makeUnlessThere(folder.at(name));
   return ground.footing.reach(folder, name);
@@ -271,7 +271,7 @@ function makeUnlessThere(path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error;
+    if (getErrno(error) !== 'EEXIST') throw error;
   }
 }
 
@@ -308,7 +308,7 @@ function readTarget(path: string): Buffer {
     return readlinkSync(path, { encoding: 'buffer' });
   } catch (error) {
     // It was a link a moment ago.
-    if (errnoOf(error) === 'EINVAL') throw new Fault('changed');
+    if (getErrno(error) === 'EINVAL') throw new Fault('changed');
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync, readlinkSync, statSync, type Stats } from 'node:fs';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 import type { Workspace } from './sandbox.ts';
 
 /** What runs of a user hold that has no name any more. */
@@ -133,7 +133,7 @@ function unlessGone<T>(look: () => T): T | null {
   try {
     return look();
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL'].includes(errnoOf(error) ?? ''))
+    if (['ENOENT', 'ENOTDIR', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL'].includes(getErrno(error) ?? ''))
       return null;
     throw error;
   }

@@ -21,10 +21,10 @@ import type { RequestedClientFile, ClientFiles } from '../executions/tools.ts';
 import type { Files } from '../files/files.ts';
 import { isQuestion, type Question } from '../mcp/tool.ts';
 import type { Log } from '../observability/log.ts';
-import type { Ground } from './context.ts';
+import type { AppContext } from './context.ts';
 import type { Keeping } from './stores.ts';
 
-export interface BridgingOptions extends Ground {
+export interface BridgingOptions extends AppContext {
   readonly keeping: Pick<Keeping, 'files' | 'uploads'>;
   /** The address that links name, once it is known. */
   readonly baseUrl: () => string;
@@ -100,7 +100,7 @@ function tellAllowed(config: Config, projects: readonly ProjectPaths[], bridge: 
 }
 
 /** For runs: what has come, or what has to be done for it. */
-export function clientFilesOf(
+export function createClientFiles(
   { demand, find, read }: Pick<Bridge, 'demand' | 'find' | 'read'>,
   files: Pick<Files, 'open'>,
   mostBytes: number,
@@ -111,7 +111,7 @@ export function clientFilesOf(
     if ('stored' in answer)
       return { ...facts, size: answer.stored.size, held: 0, open: () => storedBytes(files, answer.stored) };
     const { bytes } = answer;
-    return { ...facts, size: bytes.length, held: bytes.length, open: () => once(bytes) };
+    return { ...facts, size: bytes.length, held: bytes.length, open: () => yieldOnce(bytes) };
   };
   const shown = <T extends Question | Offer | null>(answer: HadFile | T): RequestedClientFile | T =>
     answer === null || isQuestion(answer) || isOffer(answer) ? answer : asFile(answer);
@@ -129,6 +129,6 @@ export function clientFilesOf(
   };
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* yieldOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }

@@ -6,7 +6,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
 
 /** What every part of the composition root stands on. */
-export interface Ground {
+export interface AppContext {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly tracing: Tracing;

@@ -14,14 +14,14 @@ import { createCratePacker, createPackQuota } from '../crates/pack/pack.ts';
 import { readLastingName, type SourceOptions } from '../crates/sources/address.ts';
 import { findPackLeftovers, partFileMaxAgeMs, removePackLeftovers } from '../crates/sources/folder-put.ts';
 import type { Database } from '../database/database.ts';
-import { errnoOf, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { getErrno, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Executions } from '../executions/executions.ts';
 import type { Files } from '../files/files.ts';
 import type { Links } from '../links/links.ts';
 import type { Log } from '../observability/log.ts';
 import type { Source } from '../storage/source.ts';
-import type { Places } from '../workspaces/workspaces.ts';
-import type { Ground } from './context.ts';
+import type { Workspaces } from '../workspaces/workspaces.ts';
+import type { AppContext } from './context.ts';
 import { crateIndexLocation, sourceOptions } from './store-options.ts';
 
 export type CrateSources = Awaited<ReturnType<typeof openCrateSources>>;
@@ -98,7 +98,7 @@ function packFolder(config: Config): { directory: string | null; isOurs: boolean
  * apart by what they are and not by their names: a link or a second mount is the same folder.
  */
 function refuseOverlaps(sources: readonly Source[]): void {
-  const held = sources.map((source) => ({ url: source.url, ...identityOf(source) }));
+  const held = sources.map((source) => ({ url: source.url, ...identifySource(source) }));
   for (const [at, one] of held.entries()) {
     const isWithin = (other: (typeof held)[number]): boolean =>
       one.url.startsWith(other.url) || (other.own !== null && one.above.includes(other.own));
@@ -112,7 +112,7 @@ function refuseOverlaps(sources: readonly Source[]): void {
 }
 
 /** Device and inode of a folder, and of every folder that it stands in, itself included. */
-function identityOf({ kind, url }: Source): { own: string | null; above: string[] } {
+function identifySource({ kind, url }: Source): { own: string | null; above: string[] } {
   const folder = kind === 'folder' ? realFolder(fileURLToPath(url)) : null;
   if (folder === null) return { own: null, above: [] };
   const above: string[] = [];
@@ -128,18 +128,18 @@ function realFolder(path: string): string | null {
   try {
     return realpathSync(path);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'].includes(errnoOf(error) ?? '')) return null;
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'].includes(getErrno(error) ?? '')) return null;
     throw error;
   }
 }
 
-export interface CratingOptions extends Pick<Ground, 'config' | 'clock' | 'log'> {
+export interface CratingOptions extends Pick<AppContext, 'config' | 'clock' | 'log'> {
   readonly database: Database;
   readonly sources: CrateSources;
   readonly files: Files;
   readonly links: Links;
   readonly executions: Pick<Executions, 'get'>;
-  readonly places: Pick<Places, 'find'>;
+  readonly places: Pick<Workspaces, 'find'>;
 }
 
 /** The part of the composition root that is about crates: sources → index → search, packing. */
@@ -191,7 +191,7 @@ function indexingSettings(config: Config, { named, all }: CrateSources): Indexin
 const heldMs = 65_000;
 
 /** How long a look gets to end by itself at a stop. Whoever indexes is ended after that, whatever it is doing. */
-const mostEndingMs = 2000;
+const maxSyncEndMs = 2000;
 
 /** Looks at the sources at once and every so often. Without any but the folder of packed crates there is nothing to see. */
 export function watchCrates(
@@ -206,7 +206,7 @@ export function watchCrates(
   const look = (): Promise<unknown> =>
     (running ??= crates
       .sync({ signal: stop.signal, report: () => {}, forget: true })
-      .catch((error: unknown) => tell(error, stop.signal, log))
+      .catch((error: unknown) => logSyncFailure(error, stop.signal, log))
       .finally(() => (running = null)));
   const timer = setInterval(look, config.crateInterval * 1000).unref();
   const lookFirst = async (): Promise<void> => {
@@ -219,15 +219,15 @@ export function watchCrates(
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       stop.abort();
-      await endOf(running);
+      await waitForSyncEnd(running);
       clearTimeout(again);
     },
   };
 }
 
-async function endOf(running: Promise<unknown> | null): Promise<void> {
+async function waitForSyncEnd(running: Promise<unknown> | null): Promise<void> {
   const ended = new AbortController();
-  const passed = pause(mostEndingMs, null, { signal: ended.signal }).catch(() => {});
+  const passed = pause(maxSyncEndMs, null, { signal: ended.signal }).catch(() => {});
   await Promise.race([running, passed]);
   ended.abort();
 }
@@ -239,7 +239,7 @@ const hasSomethingToSee = ({ data, crateSources, packTo }: Config): boolean =>
   readdirSync(join(data, 'crates')).some((name) => !name.startsWith('.'));
 
 /** Another server is at it, or this one is stopping: neither is worth a line. */
-function tell(error: unknown, { aborted }: AbortSignal, log: Log): 'busy' | null {
+function logSyncFailure(error: unknown, { aborted }: AbortSignal, log: Log): 'busy' | null {
   if (aborted || isWorkcrateError(error, 'stopping')) return null;
   if (isWorkcrateError(error, 'index_busy')) return 'busy';
   log.error('crates.sync_failed', { error });

@@ -14,13 +14,13 @@ import type { Files } from '../files/files.ts';
 import { localCaller } from '../identity.ts';
 import { seenExecutions, seenSandbox } from '../instrumentation/instrumentation.ts';
 import type { Log } from '../observability/log.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { createPlaces, type Places } from '../workspaces/workspaces.ts';
-import type { Ground } from './context.ts';
+import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
+import type { AppContext } from './context.ts';
 
-export interface RunningOptions extends Ground {
+export interface RunningOptions extends AppContext {
   readonly database: Database;
   /** The id of this server. */
   readonly server: string;
@@ -32,11 +32,11 @@ export type Running = Awaited<ReturnType<typeof startRunning>>;
 /** The part of the composition root that is about code: places → sandbox → executions, artifacts. */
 export async function startRunning(options: RunningOptions) {
   const { config, database, server, files, metrics, tracing, clock, log } = options;
-  const outputBounds = outputBoundsOf(config);
+  const outputBounds = getOutputBounds(config);
   await using started = new AsyncDisposableStack();
   const folder = placesFolder(config);
-  const places = createPlaces({ database, folder, uids: uidsOf(config), clock });
-  const sandbox = await sandboxFor(config, places, log);
+  const places = createWorkspaces({ database, folder, uids: getSandboxUids(config), clock });
+  const sandbox = await openConfiguredSandbox(config, places, log);
   if (typeof sandbox !== 'string') {
     started.use(sandbox);
     metrics.watchSandbox(() => sandbox.occupancy());
@@ -75,14 +75,14 @@ export async function startRunning(options: RunningOptions) {
     artifacts,
     places,
     occupancy: () => (typeof sandbox === 'string' ? noRuns : sandbox.occupancy()),
-    where: whereOf(sandbox),
+    where: describeSandbox(sandbox),
     surroundings,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
 /** Runs whose lines in the audit log were lost in a crash get them again. */
-async function restoreAudit({ config, audit, log }: Ground, runs: readonly RecordedRun[]): Promise<void> {
+async function restoreAudit({ config, audit, log }: AppContext, runs: readonly RecordedRun[]): Promise<void> {
   if (config.auditLevel === 'off') return;
   const folder = auditFolder(config.data);
   const count = await restoreRunLines({ audit, folder, key: config.auditKey }, runs);
@@ -93,7 +93,7 @@ async function restoreAudit({ config, audit, log }: Ground, runs: readonly Recor
 export const placesFolder = ({ placesDir, data }: Config): string => placesDir ?? join(data, 'places');
 
 /** How much of each output is shown; refuses a start and an end that are more than the whole. */
-export function outputBoundsOf({ outputChars: most, outputHead: head, outputTail: tail }: Config): Bounds {
+export function getOutputBounds({ outputChars: most, outputHead: head, outputTail: tail }: Config): Bounds {
   if (head + tail <= most) return { most, head, tail };
   throw new WorkcrateError(
     'config_invalid',
@@ -102,7 +102,7 @@ export function outputBoundsOf({ outputChars: most, outputHead: head, outputTail
 }
 
 /** The uids that runs may have, where this process may give them. */
-export const uidsOf = ({ sandboxUids }: Config) => (process.getuid?.() === 0 ? sandboxUids : null);
+export const getSandboxUids = ({ sandboxUids }: Config) => (process.getuid?.() === 0 ? sandboxUids : null);
 
 const noRuns = { running: 0, queued: 0, warm: 0 };
 
@@ -110,7 +110,11 @@ const noRuns = { running: 0, queued: 0, warm: 0 };
  * What was asked for by name has to work, or the server does not start. Otherwise code runs where it can, and
  * elsewhere the reason is given to whoever tries: files and links need no sandbox.
  */
-async function sandboxFor(config: Config, places: Places, log: Log): Promise<Sandbox | string> {
+async function openConfiguredSandbox(
+  config: Config,
+  places: Workspaces,
+  log: Log,
+): Promise<Sandbox | string> {
   if (config.sandbox === 'off') return 'It is switched off (--sandbox off).';
   const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
   try {
@@ -156,12 +160,12 @@ function runsOfUser({ maxRuns, maxRunsUser, auth }: Config): number {
 }
 
 /** For people who start the server. */
-function whereOf(sandbox: Sandbox | string): string {
+function describeSandbox(sandbox: Sandbox | string): string {
   if (typeof sandbox === 'string') return `nothing. ${sandbox}`;
   const missing = Object.values(sandbox.holds).filter((held) => held !== true).length;
   return missing === 0
     ? sandbox.kind
-    : `${sandbox.kind}, but ${missing} of its walls and limits are not enforced: see ${program} doctor`;
+    : `${sandbox.kind}, but ${missing} of its walls and limits are not enforced: see ${programName} doctor`;
 }
 
 function tellWhatIsNotHeld({ kind, holds, warnings }: Sandbox, log: Log): void {

@@ -11,7 +11,7 @@ import { createGate, createResource, type GateOptions } from '../http/auth.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createNameCheck } from '../http/host-origin.ts';
 import { createGuessLimit } from '../http/rate-limit.ts';
-import { createWebServer, listen } from '../http/server.ts';
+import { createWebServer, listenOn } from '../http/server.ts';
 import { localCaller } from '../identity.ts';
 import { countedSignIns } from '../instrumentation/instrumentation.ts';
 import { createDownloadRoute, type DownloadRouteOptions } from '../links/download-route.ts';
@@ -20,7 +20,7 @@ import { createUploadRoute } from '../links/upload-routes.ts';
 import { createMcpEndpoint } from '../mcp/http.ts';
 import type { createServerFactory } from '../mcp/server.ts';
 import { openUsers } from '../users/users.ts';
-import type { Ground } from './context.ts';
+import type { AppContext } from './context.ts';
 import type { Running } from './execution.ts';
 import { linkBase } from './link-base.ts';
 import { noteAddress } from './server-address.ts';
@@ -28,7 +28,7 @@ import { createDraining } from './shutdown.ts';
 import { startSeeing } from './status-report.ts';
 import type { Keeping } from './stores.ts';
 
-export interface ServingOptions extends Ground {
+export interface ServingOptions extends AppContext {
   readonly keeping: Keeping;
   readonly code: Running;
   readonly bridge: Bridge;
@@ -61,7 +61,10 @@ export async function startServing(options: ServingOptions) {
     calls: () => underWay.calls,
     cut: options.cut,
   });
-  const kept = shared(() => options.keeping.demandReady(), config.auth.length === 0 ? 0 : freshMs);
+  const kept = shareCheck(
+    () => options.keeping.demandReady(),
+    config.auth.length === 0 ? 0 : readinessFreshMs,
+  );
   const ready = async (): Promise<void> => {
     await draining.demandGoingOn();
     await kept();
@@ -76,10 +79,10 @@ export async function startServing(options: ServingOptions) {
       ready,
       tellsWhy: config.auth.length === 0,
       log,
-      rooms: roomsOf(options, door, mcp, ready, instance),
+      rooms: createRoutes(options, door, mcp, ready, instance),
     }),
     byToken: {
-      ...(await transfersOf(options, served)),
+      ...(await createTransferRoutes(options, served)),
       ask: auditedTokens(createAskRoute(options.bridge), 'upload_page', audit),
     },
     linksOnly: options.linksOnly,
@@ -89,7 +92,7 @@ export async function startServing(options: ServingOptions) {
     tracing: options.tracing,
     log,
   });
-  const url = await listen(server, config.host, config.port, log);
+  const url = await listenOn(server, config.host, config.port, log);
   started.defer(() => closeServer(server, draining.begun ? drainedMs : undrainedMs));
   started.defer(() => mcp.close());
   started.use(noteAddress(config.data, { url, instance, base: linkBase(config, url) }));
@@ -126,7 +129,7 @@ function openGate({ config, keeping: { database }, baseUrl, metrics, audit, cloc
 }
 
 /** The routes of rooms, in the order in which they are tried. */
-function roomsOf(
+function createRoutes(
   { config, metrics, audit, clock, log, keeping, code, baseUrl }: ServingOptions,
   { gate }: ReturnType<typeof openGate>,
   mcp: ReturnType<typeof createMcpEndpoint>,
@@ -146,7 +149,7 @@ function roomsOf(
 }
 
 /** /files and /uploads. */
-async function transfersOf(
+async function createTransferRoutes(
   { config, metrics, audit, clock, log, keeping, baseUrl }: ServingOptions,
   served: DownloadRouteOptions['served'],
 ) {
@@ -187,13 +190,13 @@ async function transfersOf(
   };
 }
 
-const freshMs = 1000;
+const readinessFreshMs = 1000;
 
 /**
  * One look at a time serves all who ask meanwhile, and for a moment after where strangers may come: /readyz is open to
  * everybody, and a look costs the store three requests.
  */
-function shared(look: () => Promise<void>, freshMs: number): () => Promise<void> {
+function shareCheck(look: () => Promise<void>, freshMs: number): () => Promise<void> {
   let last: { readonly looked: Promise<void>; endedAt: number } | null = null;
   return () => {
     if (last !== null && performance.now() - last.endedAt < freshMs) return last.looked;

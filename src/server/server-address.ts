@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 
 /** Where a server listens, and the random id that its /status tells: another server may take the port of a dead one. */
 export interface ServerAddress {
@@ -18,7 +18,7 @@ export function noteAddress(folder: string, { url, instance, base }: ServerAddre
     writeFileSync(fileIn(folder), `${url}\n${instance}\n${base}\n`, { mode: 0o600 });
   } catch (error) {
     // It is a comfort: a full disk says so soon enough, and `status` still takes --url.
-    if (!['ENOSPC', 'EDQUOT', 'EROFS'].includes(errnoOf(error) ?? '')) throw error;
+    if (!['ENOSPC', 'EDQUOT', 'EROFS'].includes(getErrno(error) ?? '')) throw error;
   }
   return { [Symbol.dispose]: () => rmSync(fileIn(folder), { force: true }) };
 }
@@ -29,7 +29,7 @@ export function notedAddress(folder: string): ServerAddress | null {
     const [url = '', instance = '', base = ''] = readFileSync(fileIn(folder), 'utf8').split('\n');
     return url === '' ? null : { url, instance, base: base || url };
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '')) return null;
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(getErrno(error) ?? '')) return null;
     throw error;
   }
 }

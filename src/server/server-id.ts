@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Database } from '../database/database.ts';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 
-const form = /^[0-9a-f]{32}\n$/;
+const serverIdForm = /^[0-9a-f]{32}\n$/;
 
 /** Where a server keeps what is its own, for people, and to find its id again where that was lost. */
-export const placeOf = (data: string): string => `${hostname()}:${resolve(data)}`;
+export const describeServerPlace = (data: string): string => `${hostname()}:${resolve(data)}`;
 
 /** The id of the server that last used a place; null where the database knows none. */
 type FindKnownServer = (database: Database, place: string) => Promise<string | null>;
@@ -39,15 +39,15 @@ export async function findServerId(
   if (!database.isShared) return 'local';
   const own = readIdFile(data);
   if (own !== null) return own;
-  return findKnown(database, placeOf(data));
+  return findKnown(database, describeServerPlace(data));
 }
 
 function readIdFile(data: string): string | null {
   try {
     const text = readFileSync(join(data, 'server-id'), 'utf8');
-    return form.test(text) ? text.trim() : null;
+    return serverIdForm.test(text) ? text.trim() : null;
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
+    if (getErrno(error) !== 'ENOENT') throw error;
     return null;
   }
 }

@@ -19,16 +19,16 @@ import { isLoopbackHost } from '../net/addresses.ts';
 import { createLog, type Log } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { openTracing } from '../observability/tracing.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { trustedTime } from '../trusted-clock.ts';
-import { clientFilesOf, openBridge } from './client-files.ts';
-import type { Ground } from './context.ts';
+import { createClientFiles, openBridge } from './client-files.ts';
+import type { AppContext } from './context.ts';
 import { openCrates, watchCrates } from './crates.ts';
 import { openDocuments } from './documents.ts';
-import { outputBoundsOf, startRunning, type Running } from './execution.ts';
+import { getOutputBounds, startRunning, type Running } from './execution.ts';
 import { linkBase } from './link-base.ts';
 import { startServing } from './listen.ts';
-import { placeOf } from './server-id.ts';
+import { describeServerPlace } from './server-id.ts';
 import { startKeeping, type Keeping } from './stores.ts';
 import { startSweeper } from './sweeper.ts';
 import { selectTools } from './tools.ts';
@@ -55,7 +55,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   // Once the data folder is held: the log stands in it.
   const keeping = started.use(await startKeeping({ ...seen, endsWithClient: lane.sharesMachine }));
   const audit = started.use(await startAudit(seen, keeping));
-  const ground: Ground = { ...seen, audit };
+  const ground: AppContext = { ...seen, audit };
   const code = started.use(await startRunning({ ...ground, ...keeping }));
   const crates = countedCrates(started.use(openCrates({ ...ground, ...keeping, ...code })), ground.metrics);
   const writing = startWriting(ground, started);
@@ -120,24 +120,24 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   };
 }
 
-async function startAudit({ config, clock, log }: Omit<Ground, 'audit'>, { database, server }: Keeping) {
+async function startAudit({ config, clock, log }: Omit<AppContext, 'audit'>, { database, server }: Keeping) {
   const { auditLevel: level, auditDays: retentionDays, auditKey: key } = config;
   const folder = auditFolder(config.data);
   if (level === 'off') return openAudit({ folder, clock, level, retentionDays, key, log });
-  const place = placeOf(config.data);
+  const place = describeServerPlace(config.data);
   const memory = await openMemory({ database, server, place, folder, clock, log });
   const trusted = (now: number): Promise<number> => trustedTime(database, now);
   return openAudit({ folder, clock, level, retentionDays, trustedTime: trusted, key, memory, log });
 }
 
 /** Its processes are started once somebody wants a document. */
-function startWriting(ground: Ground, started: AsyncDisposableStack) {
+function startWriting(ground: AppContext, started: AsyncDisposableStack) {
   const { documents, library } = openDocuments(ground);
   return { documents: seenDocuments(started.use(documents), ground.metrics, ground.log), library };
 }
 
 function offeredTools(
-  { config, tracing, audit, log }: Ground,
+  { config, tracing, audit, log }: AppContext,
   { files, links, uploads, webhook }: Keeping,
   { executions, artifacts, surroundings }: Running,
   rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
@@ -150,7 +150,7 @@ function offeredTools(
     rooms.crates.inside.inputs(caller, wanted, signal);
   const [timeoutMs, maxTimeoutMs] = [config.runTimeout * 1000, config.runMaxTimeout * 1000];
   const offered = { files, links, uploads, localFiles, executions, artifacts, crateFiles, ...rooms };
-  const clientFiles = clientFilesOf(rooms.bridge, files, config.clientCache);
+  const clientFiles = createClientFiles(rooms.bridge, files, config.clientCache);
   const auditLog = { folder: auditFolder(config.data), key: config.auditKey };
   const terms = {
     audit,
@@ -161,7 +161,7 @@ function offeredTools(
     maxTtl,
     timeoutMs,
     maxTimeoutMs,
-    outputBounds: outputBoundsOf(config),
+    outputBounds: getOutputBounds(config),
     linkSeconds: fileTtl,
     exported: webhook.exported,
     baseUrl,
@@ -182,7 +182,7 @@ function refuseOpenBind({ host, auth }: Config): void {
   throw new WorkcrateError(
     'bind_refused',
     `Workcrate does not listen on ${host}: without --auth, anyone who can reach it could use it. Require keys ` +
-      `with --auth keys (${program} user add NAME makes one). Or listen on 127.0.0.1 and put a proxy with ` +
+      `with --auth keys (${programName} user add NAME makes one). Or listen on 127.0.0.1 and put a proxy with ` +
       'authentication in front; --public-url then makes the links point at that.',
   );
 }

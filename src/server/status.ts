@@ -3,14 +3,14 @@ import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
-import { asWorkcrateError, errnoOf, isWorkcrateError, publicMessage } from '../errors.ts';
+import { asWorkcrateError, getErrno, isWorkcrateError, publicMessage } from '../errors.ts';
 import { readTotalUsage } from '../files/files.ts';
-import { countsOf } from '../instrumentation/counts.ts';
+import { readCounts } from '../instrumentation/counts.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { packageVersion } from '../version.ts';
 
-const count = z.number().int().min(0);
-const counts = z.record(z.string(), count);
+const countSchema = z.number().int().min(0);
+const counts = z.record(z.string(), countSchema);
 
 /** What `/status` answers and `workcrate status` prints. Of the server that was asked, not of others beside it. */
 export const statusShape = z.object({
@@ -18,7 +18,7 @@ export const statusShape = z.object({
   instance: z.string().describe('Random, another one at each start'),
   node: z.string(),
   started_at: z.string(),
-  uptime_seconds: count,
+  uptime_seconds: countSchema,
   ready: z.boolean(),
   not_ready_because: z.string().nullable(),
   backends: z.object({
@@ -27,26 +27,31 @@ export const statusShape = z.object({
     sandbox: z.string().describe('What code runs in, or why none does'),
     auth: z.array(z.string()).describe('Empty where everybody who reaches the server may use it'),
   }),
-  users: count.describe('Users with a key, files or a place'),
-  files: z.object({ kept: count, bytes: count, most_files: count, most_bytes: count }),
+  users: countSchema.describe('Users with a key, files or a place'),
+  files: z.object({
+    kept: countSchema,
+    bytes: countSchema,
+    most_files: countSchema,
+    most_bytes: countSchema,
+  }),
   links: z.object({
-    active: count.describe('At most 100,000 are counted'),
+    active: countSchema.describe('At most 100,000 are counted'),
     made: counts.describe('Since the start, by kind'),
   }),
   executions: z.object({
-    succeeded: count.describe('Of those whose record is kept'),
-    failed: count,
+    succeeded: countSchema.describe('Of those whose record is kept'),
+    failed: countSchema,
     ended: counts.describe('Since the start, by reason'),
   }),
-  runs: z.object({ running: count, queued: count, warm: count, most: count }),
-  sessions: count.describe('Open sessions of MCP'),
-  transfers: z.object({ in: count, out: count }),
+  runs: z.object({ running: countSchema, queued: countSchema, warm: countSchema, most: countSchema }),
+  sessions: countSchema.describe('Open sessions of MCP'),
+  transfers: z.object({ in: countSchema, out: countSchema }),
   errors: counts.describe('Since the start, by code'),
-  disk: z.object({ free_bytes: count, total_bytes: count }).nullable(),
+  disk: z.object({ free_bytes: countSchema, total_bytes: countSchema }).nullable(),
   last_sweep: z.string().nullable(),
 });
 
-export type Status = z.output<typeof statusShape>;
+export type ServerStatus = z.output<typeof statusShape>;
 
 export interface StatusOptions {
   readonly instance: string;
@@ -63,11 +68,11 @@ export interface StatusOptions {
 }
 
 /** How a server is, gathered when it is asked for. */
-export function createStatus(options: StatusOptions): () => Promise<Status> {
+export function createStatus(options: StatusOptions): () => Promise<ServerStatus> {
   const { config, metrics, clock } = options;
   const startedAt = clock();
   return async () => {
-    const reason = await options.ready().then(() => null, reasonOf);
+    const reason = await options.ready().then(() => null, getPublicReason);
     const sweptAt = (await metrics.lastSweep.get()).values[0]?.value ?? 0;
     return {
       version: packageVersion,
@@ -77,8 +82,8 @@ export function createStatus(options: StatusOptions): () => Promise<Status> {
       uptime_seconds: Math.max(0, Math.floor((clock() - startedAt) / 1000)),
       ready: reason === null,
       not_ready_because: reason,
-      backends: backendsOf(options),
-      ...(await kept(options)),
+      backends: describeBackends(options),
+      ...(await readKeptCounts(options)),
       runs: { ...options.occupancy(), most: config.maxRuns },
       sessions: options.sessions(),
       transfers: { ...metrics.transfers },
@@ -89,15 +94,22 @@ export function createStatus(options: StatusOptions): () => Promise<Status> {
   };
 }
 
-const reasonOf = (error: unknown): string => publicMessage(asWorkcrateError(error));
+const getPublicReason = (error: unknown): string => publicMessage(asWorkcrateError(error));
 
-function backendsOf({ config, database, storageKind, codeRunsIn }: StatusOptions): Status['backends'] {
+function describeBackends({
+  config,
+  database,
+  storageKind,
+  codeRunsIn,
+}: StatusOptions): ServerStatus['backends'] {
   return { database: database.kind, storage: storageKind, sandbox: codeRunsIn, auth: [...config.auth] };
 }
 
 /** What the database tells. Where it does not answer, `ready` says so, and these are zero. */
-async function kept({ config, database, metrics, clock }: StatusOptions) {
-  const { usage, rows } = await counted(database, clock(), config.auth.length > 0).catch(nothing);
+async function readKeptCounts({ config, database, metrics, clock }: StatusOptions) {
+  const { usage, rows } = await readDatabaseCounts(database, clock(), config.auth.length > 0).catch(
+    zeroIfUnavailable,
+  );
   const made = await totals(metrics.linksMade, 'kind');
   const ended = await totals(metrics.executions, 'reason');
   const { quotaTotalFiles: most_files, quotaTotalBytes: most_bytes } = config;
@@ -109,21 +121,21 @@ async function kept({ config, database, metrics, clock }: StatusOptions) {
   };
 }
 
-async function counted(database: Database, now: number, asksWho: boolean) {
-  return { usage: await readTotalUsage(database), rows: await countsOf(database, now, asksWho) };
+async function readDatabaseCounts(database: Database, now: number, asksWho: boolean) {
+  return { usage: await readTotalUsage(database), rows: await readCounts(database, now, asksWho) };
 }
 
-function nothing(error: unknown): Awaited<ReturnType<typeof counted>> {
+function zeroIfUnavailable(error: unknown): Awaited<ReturnType<typeof readDatabaseCounts>> {
   if (!isWorkcrateError(error)) throw error;
   return { usage: { files: 0, bytes: 0 }, rows: { users: 0, links: 0, succeeded: 0, failed: 0 } };
 }
 
-interface Counted {
+interface LabelledCounter {
   get(): Promise<{ values: { labels: Partial<Record<string, string | number>>; value: number }[] }>;
 }
 
 /** What a counter holds, added up by one of its labels. */
-async function totals(counter: Counted, label: string): Promise<Record<string, number>> {
+async function totals(counter: LabelledCounter, label: string): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const { labels, value } of (await counter.get()).values) {
     const name = String(labels[label]);
@@ -132,12 +144,12 @@ async function totals(counter: Counted, label: string): Promise<Record<string, n
   return sums;
 }
 
-async function spaceIn(folder: string): Promise<Status['disk']> {
+async function spaceIn(folder: string): Promise<ServerStatus['disk']> {
   try {
     const { bavail, blocks, bsize } = await statfs(folder);
     return { free_bytes: bavail * bsize, total_bytes: blocks * bsize };
   } catch (error) {
-    if (errnoOf(error) !== null) return null;
+    if (getErrno(error) !== null) return null;
     throw error;
   }
 }

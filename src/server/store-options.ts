@@ -31,13 +31,13 @@ export function storageOptions(config: Config): StorageOptions {
     case 's3':
       return {
         ...s3Options(config, '--storage s3'),
-        bucket: named(config.s3Bucket, '--storage s3', '--s3-bucket'),
+        bucket: demandSetting(config.s3Bucket, '--storage s3', '--s3-bucket'),
         prefix: asPrefix(config.s3Prefix),
       };
     case 'azure':
       return {
         ...azureOptions(config, '--storage azure'),
-        container: named(config.azureContainer, '--storage azure', '--azure-container'),
+        container: demandSetting(config.azureContainer, '--storage azure', '--azure-container'),
         prefix: asPrefix(config.azurePrefix),
       };
   }
@@ -64,29 +64,29 @@ function s3Options(config: Config, wanter: string) {
     endpoint,
     region: config.s3Region,
     pathStyle: pathStyle === 'auto' ? endpoint !== null : pathStyle === 'on',
-    accessKeyId: named(config.s3AccessKeyId, wanter, 'AWS_ACCESS_KEY_ID'),
-    secretAccessKey: named(config.s3SecretAccessKey, wanter, 'AWS_SECRET_ACCESS_KEY'),
+    accessKeyId: demandSetting(config.s3AccessKeyId, wanter, 'AWS_ACCESS_KEY_ID'),
+    secretAccessKey: demandSetting(config.s3SecretAccessKey, wanter, 'AWS_SECRET_ACCESS_KEY'),
     sessionToken: config.s3SessionToken,
-    partBytes: partBytes(config),
+    partBytes: demandPartSize(config),
   } as const;
 }
 
 function azureOptions(config: Config, wanter: string) {
-  const given = parsed(config.azureConnectionString);
+  const given = parseConnectionString(config.azureConnectionString);
   const address = config.azureEndpoint ?? given['BlobEndpoint'] ?? null;
   if (address === null && given['UseDevelopmentStorage']?.toLowerCase() === 'true') throw addressless();
   const key = config.azureKey ?? given['AccountKey'] ?? null;
   const sas = config.azureSas ?? given['SharedAccessSignature'] ?? null;
   const stated =
     config.azureAccount ?? given['AccountName'] ?? accountAt(address, key === null && sas !== null);
-  const account = named(stated, wanter, 'AZURE_STORAGE_ACCOUNT');
+  const account = demandSetting(stated, wanter, 'AZURE_STORAGE_ACCOUNT');
   const suffix = given['EndpointSuffix'] ?? 'core.windows.net';
   return {
     kind: 'azure',
     endpoint: (address ?? `https://${account}.blob.${suffix}`).replace(/\/+$/, ''),
     account,
-    credential: key === null ? { sas: named(sas, wanter, azureCredentials) } : { key },
-    partBytes: partBytes(config),
+    credential: key === null ? { sas: demandSetting(sas, wanter, azureCredentials) } : { key },
+    partBytes: demandPartSize(config),
   } as const;
 }
 
@@ -111,7 +111,7 @@ function accountAt(address: string | null, isAnyEnough: boolean): string | null 
 }
 
 /** `Name=value;Name=value`, where values may hold `=` themselves. */
-function parsed(connection: string | null): Record<string, string> {
+function parseConnectionString(connection: string | null): Record<string, string> {
   const pairs = (connection ?? '').split(';').filter((pair) => /=\s*\S/.test(pair));
   return Object.fromEntries(
     pairs.map((pair) => [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()]),
@@ -122,12 +122,12 @@ const asPrefix = (text: string | null): string =>
   text === null ? '' : `${text.replaceAll(/^\/+|\/+$/g, '')}/`.replace(/^\/$/, '');
 
 /** S3 takes no part but the last below 5 MB, and none of more than 5 GB. */
-function partBytes({ partSize }: Config): number {
+function demandPartSize({ partSize }: Config): number {
   if (partSize >= 5 * 1024 ** 2 && partSize <= 1024 ** 3) return partSize;
   throw new WorkcrateError('config_invalid', '--part-size must be from 5MB to 1GB.');
 }
 
-function named(value: string | null, wanter: string, setting: string): string {
+function demandSetting(value: string | null, wanter: string, setting: string): string {
   if (value !== null) return value;
   throw new WorkcrateError('config_invalid', `${wanter} needs ${setting}.`);
 }

@@ -18,7 +18,7 @@ import { createLinks, createUploads, createWebhook, dropLeases } from '../links/
 import { openUploads } from '../links/open-uploads.ts';
 import type { Log } from '../observability/log.ts';
 import { openStorage } from '../storage/open.ts';
-import type { Ground } from './context.ts';
+import type { AppContext } from './context.ts';
 import { openCrateSources, removeCutOffPackings } from './crates.ts';
 import { openServerId } from './server-id.ts';
 import { databaseLocation, sqliteFolder, storageOptions } from './store-options.ts';
@@ -26,7 +26,7 @@ import { watchPaths } from './watched-paths.ts';
 
 export type Keeping = Awaited<ReturnType<typeof startKeeping>>;
 
-interface KeepingOptions extends Omit<Ground, 'audit'> {
+interface KeepingOptions extends Omit<AppContext, 'audit'> {
   /** Whether the server ends with the client that started it. */
   readonly endsWithClient: boolean;
 }
@@ -55,7 +55,7 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
     await storage.demandSpace?.(bytes);
     if (onDisk !== null) await demandSpace(onDisk);
   };
-  const quotas = quotasOf(config);
+  const quotas = getQuotas(config);
   const files = createFiles({
     database,
     storage,
@@ -116,7 +116,7 @@ function tellOrphans({ removed, quarantined }: SweptOrphans, log: Log): void {
   });
 }
 
-export function quotasOf(config: Config) {
+export function getQuotas(config: Config) {
   return {
     userBytes: config.quotaUserBytes,
     userFiles: config.quotaUserFiles,

@@ -18,13 +18,13 @@ export function watchPaths({ same, present }: WatchedPaths) {
         const before = seen.get(path);
         if (before === undefined && inode !== null) seen.set(path, inode);
         const isChanged = same.includes(path) ? inode !== before : inode === null;
-        if (before !== undefined && isChanged) throw removed(path);
+        if (before !== undefined && isChanged) throw pathRemovedError(path);
       }
     },
   };
 }
 
-const removed = (path: string): WorkcrateError =>
+const pathRemovedError = (path: string): WorkcrateError =>
   new WorkcrateError(
     'storage_failed',
     `${basename(path)} in the data folder was removed or replaced while the server runs. Stop the server, put it back, ` +

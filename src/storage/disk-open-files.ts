@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 
 interface HeldFile {
   readonly path: string;
@@ -56,7 +56,7 @@ export function createOpenFiles() {
         held.set(path, file);
         return file;
       } catch (error) {
-        if (errnoOf(error) === 'ENOENT') return null;
+        if (getErrno(error) === 'ENOENT') return null;
         throw error;
       }
     },
@@ -93,7 +93,7 @@ function openReadable(path: string, makeRoom: () => void): number {
   try {
     return openSync(path, 'r');
   } catch (error) {
-    if (errnoOf(error) !== 'EMFILE') throw error;
+    if (getErrno(error) !== 'EMFILE') throw error;
     makeRoom();
     return openSync(path, 'r');
   }

@@ -11,7 +11,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { claimAlong } from '../data-folder/disk-reserve.ts';
-import { errnoOf } from '../errors.ts';
+import { getErrno } from '../errors.ts';
 import {
   alreadyExists,
   checkStagingId,
@@ -66,7 +66,7 @@ async function readPartSize(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return 0;
+    if (getErrno(error) === 'ENOENT') return 0;
     throw error;
   }
 }
@@ -170,7 +170,7 @@ async function unlinkCommitted(object: string, part: string): Promise<boolean> {
   try {
     await rename(object, part);
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false;
+    if (getErrno(error) === 'ENOENT') return false;
     throw error;
   }
   await syncStorageFolder(dirname(part));
@@ -189,8 +189,8 @@ async function linkIntoPlace(part: string, key: string, target: string): Promise
   try {
     await link(part, target);
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') throw alreadyExists(key);
-    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(errnoOf(error) ?? '')) throw error;
+    if (getErrno(error) === 'EEXIST') throw alreadyExists(key);
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(getErrno(error) ?? '')) throw error;
     if (await exists(target)) throw alreadyExists(key);
     await rename(part, target);
   }
@@ -213,7 +213,7 @@ async function removePartIfThere(path: string): Promise<void> {
   try {
     await unlink(path);
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
+    if (getErrno(error) !== 'ENOENT') throw error;
   }
 }
 

@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { demandSpace } from '../data-folder/disk-reserve.ts';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { getErrno, WorkcrateError } from '../errors.ts';
 import { createOpenFiles, type OpenFileCache } from './disk-open-files.ts';
 import { diskStaging, syncStorageFolder } from './disk-staging.ts';
 import {
@@ -109,7 +109,7 @@ async function absentAsNull<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return null;
+    if (getErrno(error) === 'ENOENT') return null;
     throw error;
   }
 }
@@ -165,7 +165,7 @@ async function sortedParts(folder: string): Promise<string[]> {
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name.slice(0, -'.bin'.length)))
       .sort();
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
+    if (getErrno(error) === 'ENOENT') return [];
     throw error;
   }
 }
@@ -202,7 +202,7 @@ async function moveToQuarantine(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return;
+    if (getErrno(error) === 'ENOENT') return;
     throw error;
   }
   await syncStorageFolder(dirname(to));
@@ -213,7 +213,7 @@ async function daysIn(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).filter((name) => dayForm.test(name)).sort();
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
+    if (getErrno(error) === 'ENOENT') return [];
     throw error;
   }
 }

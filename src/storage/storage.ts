@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errnoOf, WorkcrateError, type ErrorCode } from '../errors.ts';
+import { getErrno, WorkcrateError, type ErrorCode } from '../errors.ts';
 
 /** What a stored object is, without its bytes. */
 export interface StoredObject {
@@ -223,8 +223,8 @@ const knownDiskErrors: Record<string, [ErrorCode, string]> = {
 /** Names the cause of a failed file operation where it can be told, so that callers can act on it. */
 function storageFailure(error: unknown): WorkcrateError {
   if (error instanceof WorkcrateError) return error;
-  if (errnoOf(error) === 'ENOSPC' && isOutOfInodes(error)) return outOfInodes(error);
-  const [code, message] = knownDiskErrors[errnoOf(error) ?? ''] ?? [
+  if (getErrno(error) === 'ENOSPC' && isOutOfInodes(error)) return outOfInodes(error);
+  const [code, message] = knownDiskErrors[getErrno(error) ?? ''] ?? [
     'storage_failed',
     'The storage failed. See the server log.',
   ];

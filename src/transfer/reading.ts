@@ -1,6 +1,6 @@
 import { read, readSync } from 'node:fs';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import type { ResponseClient } from './client.ts';
 import type { FileRange } from './transfer.ts';
 
@@ -122,7 +122,7 @@ export class ClientGone extends Error {}
 export function objectTruncatedError(): WorkcrateError {
   return new WorkcrateError(
     'storage_failed',
-    `A stored object is shorter than it was when the download began; run ${program} check --read-data.`,
+    `A stored object is shorter than it was when the download began; run ${programName} check --read-data.`,
   );
 }
 

@@ -4,7 +4,7 @@ import type { Database, Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 
 export interface KeyTerms {
   readonly scopes: readonly string[];
@@ -58,7 +58,7 @@ export async function addUser(
     }
     throw new WorkcrateError(
       'already_exists',
-      `There is a user ${name} already. ${program} user rotate ${name} makes a new key and ends the old one.`,
+      `There is a user ${name} already. ${programName} user rotate ${name} makes a new key and ends the old one.`,
     );
   });
 }
@@ -103,7 +103,10 @@ export async function listKeys(database: Queries): Promise<ListedKey[]> {
 }
 
 export function unknownUser(name: string): WorkcrateError {
-  return new WorkcrateError('not_found', `There is no user ${name}. ${program} user list shows all users.`);
+  return new WorkcrateError(
+    'not_found',
+    `There is no user ${name}. ${programName} user list shows all users.`,
+  );
 }
 
 async function insertKey(

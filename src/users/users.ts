@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { program } from '../program.ts';
+import { programName } from '../program.ts';
 import { demandIssuer, IssuerDown, withoutSlash } from './issuer-url.ts';
 import { createLastUse, findKey, hashKey, isApiKey } from './keys.ts';
 import type { OAuthOptions, TokenCheck } from './oauth.ts';
@@ -70,7 +70,7 @@ async function tokenCheck(options: OAuthOptions): Promise<TokenCheck> {
 function unknownKey(): WorkcrateError {
   return new WorkcrateError(
     'unauthorized',
-    `The key is unknown, has expired or was replaced. An operator can make a new one: ${program} user rotate NAME.`,
+    `The key is unknown, has expired or was replaced. An operator can make a new one: ${programName} user rotate NAME.`,
   );
 }
 

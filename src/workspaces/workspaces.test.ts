@@ -7,7 +7,7 @@ import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
-import { createPlaces, type PlacesOptions } from './workspaces.ts';
+import { createWorkspaces, type WorkspacesOptions } from './workspaces.ts';
 
 const server = await findPostgres();
 after(() => server?.[Symbol.asyncDispose]());
@@ -16,9 +16,9 @@ const folder = mkdtempSync(join(tmpdir(), 'workcrate-places-'));
 after(() => rmSync(folder, { recursive: true }));
 let folders = 0;
 
-function placesOn(database: Database, given: Partial<PlacesOptions> = {}) {
+function placesOn(database: Database, given: Partial<WorkspacesOptions> = {}) {
   const options = { folder: join(folder, `${++folders}`), uids: null, clock: Date.now, ...given };
-  return createPlaces({ database, ...options });
+  return createWorkspaces({ database, ...options });
 }
 
 async function opened(location: string) {

@@ -1,12 +1,12 @@
 import { chmodSync, chownSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { makeFolder } from '../data-folder/data-folder.ts';
+import { makeFolderAndParents } from '../data-folder/data-folder.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { errnoOf, WorkcrateError } from '../errors.ts';
+import { getErrno, WorkcrateError } from '../errors.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
 
-export interface PlacesOptions {
+export interface WorkspacesOptions {
   readonly database: Database;
   /** The folder in which every user gets a folder. */
   readonly folder: string;
@@ -15,29 +15,29 @@ export interface PlacesOptions {
   readonly clock: Clock;
 }
 
-export type Places = ReturnType<typeof createPlaces>;
+export type Workspaces = ReturnType<typeof createWorkspaces>;
 
 /** Whose /workspace and /artifacts stand where, and under which uid. No name of a user is part of a path. */
-export function createPlaces(options: PlacesOptions) {
-  const known = new Map<string, Made>();
+export function createWorkspaces(options: WorkspacesOptions) {
+  const known = new Map<string, MadeWorkspace>();
   return {
     /** The user's folders, made where they are missing: another object where an operator has removed the old ones. */
     async of(user: string): Promise<Workspace> {
       const found = known.get(user);
-      if (found !== undefined && isIntact(found)) return found.place;
+      if (found !== undefined && areFoldersIntact(found)) return found.place;
       const made = await make(options, user);
       known.set(user, made);
       return made.place;
     },
     /** The user's folders, or null for somebody who never had any. */
     async find(user: string): Promise<Workspace | null> {
-      const number = await numberOf(options, user);
-      return number === null ? null : placeOf(options, number);
+      const number = await findWorkspaceNumber(options, user);
+      return number === null ? null : toWorkspace(options, number);
     },
   };
 }
 
-async function numberOf({ database }: PlacesOptions, user: string): Promise<number | null> {
+async function findWorkspaceNumber({ database }: WorkspacesOptions, user: string): Promise<number | null> {
   const [row] = await database.query<{ number: number }>('SELECT number FROM places WHERE owner = ?', user);
   return row?.number ?? null;
 }
@@ -51,16 +51,19 @@ export async function listPlaces(database: Queries) {
 }
 
 /** Folders as they were made or found. */
-interface Made {
+interface MadeWorkspace {
   readonly place: Workspace;
   readonly inodes: readonly number[];
 }
 
-async function make(options: PlacesOptions, user: string): Promise<Made> {
-  const place = placeOf(options, (await numberOf(options, user)) ?? (await take(options, user)));
+async function make(options: WorkspacesOptions, user: string): Promise<MadeWorkspace> {
+  const place = toWorkspace(
+    options,
+    (await findWorkspaceNumber(options, user)) ?? (await takeWorkspaceNumber(options, user)),
+  );
   const { uid, workspace, artifacts } = place;
   for (const folder of [workspace, artifacts]) {
-    makeFolder(folder, 0o700);
+    makeFolderAndParents(folder, 0o700);
     if (uid !== null) giveTo(folder, uid);
     chmodSync(folder, 0o700);
   }
@@ -71,7 +74,7 @@ async function make(options: PlacesOptions, user: string): Promise<Made> {
  * Whether they are the folders that were made, and not others that somebody put there since. Opens them up: a run may
  * have closed its own folder to itself, and to every run after it.
  */
-function isIntact({ place: { uid, workspace, artifacts }, inodes }: Made): boolean {
+function areFoldersIntact({ place: { uid, workspace, artifacts }, inodes }: MadeWorkspace): boolean {
   return [workspace, artifacts].every((folder, at) => {
     const stats = statSync(folder, { throwIfNoEntry: false });
     if (stats === undefined || stats.ino !== inodes[at] || (uid !== null && stats.uid !== uid)) return false;
@@ -99,19 +102,19 @@ export function giveTo(folder: string, uid: number): void {
   } catch (cause) {
     throw new WorkcrateError(
       'sandbox_unavailable',
-      `No folder can be given to user id ${uid} here (${errnoOf(cause) ?? 'failed'}), as in a container that maps no such id. Set ids that exist with --sandbox-uids.`,
+      `No folder can be given to user id ${uid} here (${getErrno(cause) ?? 'failed'}), as in a container that maps no such id. Set ids that exist with --sandbox-uids.`,
       { cause },
     );
   }
 }
 
 /** Every attempt that fails is one at which somebody else has got a number. */
-const mostAttempts = 1000;
+const maxNumberAttempts = 1000;
 
 /** The next number that is free. Of several who try the same one at once, one gets it. */
-async function take(options: PlacesOptions, user: string): Promise<number> {
+async function takeWorkspaceNumber(options: WorkspacesOptions, user: string): Promise<number> {
   const { database, clock } = options;
-  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+  for (let attempt = 1; attempt <= maxNumberAttempts; attempt++) {
     const [taken] = await database.query<{ number: number }>(
       `INSERT INTO places (owner, number, created_at)
        SELECT ?, COALESCE(MAX(number), 0) + 1, CAST(? AS BIGINT) FROM places WHERE true
@@ -120,13 +123,13 @@ async function take(options: PlacesOptions, user: string): Promise<number> {
       clock(),
     );
     // Nothing came of it where another had the number, or where this user has one by now.
-    const number = taken?.number ?? (await numberOf(options, user));
+    const number = taken?.number ?? (await findWorkspaceNumber(options, user));
     if (number !== null) return number;
   }
   throw new WorkcrateError('database_failed', 'Too many users came at once. Try again.');
 }
 
-function placeOf({ folder, uids }: PlacesOptions, number: number): Workspace {
+function toWorkspace({ folder, uids }: WorkspacesOptions, number: number): Workspace {
   const uid = uids === null ? null : uids.from + number - 1;
   if (uids !== null && uid! > uids.to)
     throw new WorkcrateError(

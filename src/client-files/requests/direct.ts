@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { isAbsolute, join, sep } from 'node:path';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
-import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { getErrno, isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import {
   openBelow,
   here,
@@ -80,7 +80,7 @@ function withDirectErrors<T>(errand: FileRequest, act: () => T): T {
   try {
     return act();
   } catch (error) {
-    const errno = errnoOf(error);
+    const errno = getErrno(error);
     if (errno === 'ENOENT' || errno === 'ENOTDIR' || isWorkcrateError(error, 'path_not_found'))
       throw clientPathNotFoundError(path, 'server');
     if (errno === 'EACCES' || errno === 'EPERM' || isRefused(error, 'denied'))
@@ -128,7 +128,7 @@ function readDirectLink(place: string, path: string): string {
     return readlinkSync(place);
   } catch (error) {
     // It was a link a moment ago.
-    if (errnoOf(error) === 'EINVAL') throw astray('changed', path);
+    if (getErrno(error) === 'EINVAL') throw astray('changed', path);
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { errnoOf, isWorkcrateError } from '../../errors.ts';
+import { getErrno, isWorkcrateError } from '../../errors.ts';
 import { followLinks } from './direct.ts';
 
 function project(): Disposable & { readonly folder: string } {
@@ -85,7 +85,7 @@ function outcome(folder: string): unknown {
   try {
     return refusedAs(() => followLinks(folder, 'docs/it'));
   } catch (error) {
-    assert.equal(errnoOf(error), 'ENOENT');
+    assert.equal(getErrno(error), 'ENOENT');
     return 'nothing';
   }
 }

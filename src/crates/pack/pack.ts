@@ -6,7 +6,7 @@ import type { Files } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { Source, SourceObject } from '../../storage/source.ts';
 import { packageVersion } from '../../version.ts';
-import type { Places } from '../../workspaces/workspaces.ts';
+import type { Workspaces } from '../../workspaces/workspaces.ts';
 import { createArchive, type CrateArchive } from './archive.ts';
 import { languageNames } from './entities.ts';
 import {
@@ -35,7 +35,7 @@ export { createPackQuota } from './quota.ts';
 
 export interface CratePackerOptions {
   readonly files: Pick<Files, 'find' | 'open'>;
-  readonly places: Pick<Places, 'find'>;
+  readonly places: Pick<Workspaces, 'find'>;
   readonly executions: Pick<Executions, 'get'>;
   /** Where packed crates go. */
   readonly target: Source;

@@ -1,6 +1,6 @@
 import { WorkcrateError } from '../../errors.ts';
 import type { LsaModel } from './lsa.ts';
-import { program } from '../../program.ts';
+import { programName } from '../../program.ts';
 
 type Head = { dimensions: number; averageLength: number; stems: string[] };
 
@@ -40,5 +40,5 @@ function copied(bytes: Uint8Array, start: number, end: number): ArrayBuffer {
 const damaged = (): WorkcrateError =>
   new WorkcrateError(
     'database_failed',
-    `The stored model of the search by meaning is damaged. Remove the index of crates and run ${program} index.`,
+    `The stored model of the search by meaning is damaged. Remove the index of crates and run ${programName} index.`,
   );

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { errnoOf, WorkcrateError } from '../../errors.ts';
+import { getErrno, WorkcrateError } from '../../errors.ts';
 import { openRemoteSource, type RemoteSourceOptions } from '../../storage/open.ts';
 import { ownNameMark, type Source } from '../../storage/source.ts';
 import { createFolderSource } from './folder-source.ts';
@@ -106,13 +106,13 @@ export function readLastingName(directory: string): string | null {
       ? name
       : null;
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') return null;
+    if (getErrno(error) !== 'ENOENT') return null;
   }
   try {
     writeFileSync(file, `${own}\n`, { mode: 0o600, flag: 'wx' });
     return own;
   } catch (error) {
     // Another server was first, or the folder is not there, or cannot be written to.
-    return errnoOf(error) === 'EEXIST' ? readLastingName(directory) : null;
+    return getErrno(error) === 'EEXIST' ? readLastingName(directory) : null;
   }
 }

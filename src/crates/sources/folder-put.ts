@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { claimSpace } from '../../data-folder/disk-reserve.ts';
-import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { getErrno, isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { openBelow, here, joinComponents, parseName, type Components } from '../../paths/paths.ts';
 import { checkNewName, demandExactSize, ownNameMark, type SourceObject } from '../../storage/source.ts';
 import { parseObjectPath, toFolderError, statSourceFile, type SourceFolder } from './folder-read.ts';
@@ -95,7 +95,7 @@ function linkPartFile(folder: SourceFolder, part: Components, target: Components
   try {
     folder.root.link(part, target);
   } catch (error) {
-    if (!isWorkcrateError(error) || !noHardLinkErrnos.has(errnoOf(error.cause) ?? '')) throw error;
+    if (!isWorkcrateError(error) || !noHardLinkErrnos.has(getErrno(error.cause) ?? '')) throw error;
     return renamePartFile(folder, part, target);
   }
   removeSourcePathIfPresent(folder, part);
@@ -147,7 +147,7 @@ async function translateWriteErrors<T>(
   try {
     return await work();
   } catch (error) {
-    const errno = errnoOf(isWorkcrateError(error) ? error.cause : error) ?? '';
+    const errno = getErrno(isWorkcrateError(error) ? error.cause : error) ?? '';
     const where = describeFailedWrite(name);
     if (diskFullErrnos.has(errno))
       throw new WorkcrateError('storage_full', `${where} The disk or a quota is full. Free some space.`, {

@@ -1,7 +1,7 @@
 import { fstatSync, read, type BigIntStats } from 'node:fs';
 import { promisify } from 'node:util';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
-import { errnoOf, isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { getErrno, isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import {
   here,
   joinComponents,
@@ -153,9 +153,9 @@ export function toFolderError({ url }: SourceFolder, error: unknown): unknown {
     return sourceUnreachable(url, 'It is no folder. Name the folder that the crates are in.', error);
   if (isWorkcrateError(error, 'path_refused') || isWorkcrateError(error, 'storage_failed'))
     return sourceUnreachable(url, error.message, error);
-  return errnoOf(error) === null || error instanceof WorkcrateError
+  return getErrno(error) === null || error instanceof WorkcrateError
     ? error
-    : sourceUnreachable(url, `The filesystem answered ${errnoOf(error)}.`, error);
+    : sourceUnreachable(url, `The filesystem answered ${getErrno(error)}.`, error);
 }
 
 /** One folder is in memory at a time on each level, in some 200 bytes for a file. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { elsewhereLinkShape, linkAnswer } from '../../links/link-result.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
-import { program } from '../../program.ts';
+import { programName } from '../../program.ts';
 import type { SourceReport } from '../sync/sync.ts';
 import type { CrateShareToolsOptions } from './share.ts';
 
@@ -28,7 +28,7 @@ function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateShareToo
     name: 'pack_crate',
     group: 'crates',
     title: 'Pack a run or files as a crate',
-    description: `Packs an execution (its code, inputs, results, output, times) or stored files as an RO-Crate with its provenance. It is found by search_index at once, kept, and can be run again (${program} replay). The answer has a link to it.`,
+    description: `Packs an execution (its code, inputs, results, output, times) or stored files as an RO-Crate with its provenance. It is found by search_index at once, kept, and can be run again (${programName} replay). The answer has a link to it.`,
     input: z.strictObject({
       execution_id: z
         .string()

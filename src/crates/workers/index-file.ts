@@ -1,6 +1,6 @@
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { errnoOf } from '../../errors.ts';
+import { getErrno } from '../../errors.ts';
 
 const isIndexFile = (location: string): boolean =>
   !/^postgres(?:ql)?:\/\//i.test(location) && location !== ':memory:';
@@ -12,7 +12,7 @@ export function identifyIndex(location: string): string | null {
     const { dev, ino } = statSync(location);
     return `${dev}:${ino}`;
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return null;
+    if (getErrno(error) === 'ENOENT') return null;
     throw error;
   }
 }

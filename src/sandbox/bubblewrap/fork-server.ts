@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { errnoOf, WorkcrateError } from '../../errors.ts';
+import { getErrno, WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Cgroups, Group } from '../cgroups/cgroups.ts';
 import type { Language, RunLimitSettings, Workspace } from '../sandbox.ts';
@@ -117,7 +117,7 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    if (errnoOf(error) !== 'ESRCH') throw error;
+    if (getErrno(error) !== 'ESRCH') throw error;
   }
 }
 

@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync 
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { errnoOf, isWorkcrateError } from '../../errors.ts';
+import { getErrno, isWorkcrateError } from '../../errors.ts';
 import { openCgroups, type Cgroups, type Group } from './cgroups.ts';
 import { controllerOf, killListed, writeControl, type Resource } from './group.ts';
 import { groupsOf, soon, waiting, waitingPython } from './waiting.testing.ts';
@@ -240,7 +240,7 @@ function removed(folder: string): boolean {
     rmdirSync(folder);
     return true;
   } catch (error) {
-    assert.equal(errnoOf(error), 'EBUSY');
+    assert.equal(getErrno(error), 'EBUSY');
     return false;
   }
 }

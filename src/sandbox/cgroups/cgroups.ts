@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, WorkcrateError } from '../../errors.ts';
+import { getErrno, WorkcrateError } from '../../errors.ts';
 import {
   controllerOf,
   groupAt,
@@ -59,7 +59,7 @@ function currentGroups(): OwnGroup[] {
   try {
     return ownGroups(readFileSync('/proc/self/mountinfo', 'utf8'), readFileSync('/proc/self/cgroup', 'utf8'));
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
+    if (getErrno(error) !== 'ENOENT') throw error;
     return [];
   }
 }
@@ -73,7 +73,7 @@ function makeOrFail(branches: readonly Branch[], folder: string, limits: GroupLi
   try {
     makeFolders(branches, folder, limits);
   } catch (cause) {
-    const text = `The control group ${folder} could not be made: ${errnoOf(cause) ?? 'failed'}.`;
+    const text = `The control group ${folder} could not be made: ${getErrno(cause) ?? 'failed'}.`;
     throw new WorkcrateError('sandbox_failed', text, { cause });
   }
 }
@@ -151,7 +151,7 @@ function explainFailure(directory: string, version: 1 | 2, act: () => void): str
     act();
     return null;
   } catch (error) {
-    const errno = errnoOf(error);
+    const errno = getErrno(error);
     if (errno === null) throw error;
     return `The control group ${directory} cannot be used (${errno}). ${remedy(errno, version)}`;
   }

@@ -2,7 +2,7 @@ import { closeSync, constants, mkdirSync, openSync, readFileSync, rmdirSync, wri
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { errnoOf, WorkcrateError } from '../../errors.ts';
+import { getErrno, WorkcrateError } from '../../errors.ts';
 import type { RunLimitSettings } from '../sandbox.ts';
 
 /** The processes of one run, bounded together. */
@@ -63,7 +63,7 @@ async function moveIntoGroup(folder: string, pid: number): Promise<void> {
   try {
     await writeFile(join(folder, 'cgroup.procs'), `${pid}`, { flag: constants.O_WRONLY });
   } catch (cause) {
-    const text = `Process ${pid} could not be put into its control group: ${errnoOf(cause) ?? 'failed'}.`;
+    const text = `Process ${pid} could not be put into its control group: ${getErrno(cause) ?? 'failed'}.`;
     throw new WorkcrateError('sandbox_failed', text, { cause });
   }
 }
@@ -81,8 +81,8 @@ function isRemoved(folder: string): boolean {
     rmdirSync(folder);
     return true;
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return true;
-    if (errnoOf(error) !== 'EBUSY') throw error;
+    if (getErrno(error) === 'ENOENT') return true;
+    if (getErrno(error) !== 'EBUSY') throw error;
     return false;
   }
 }
@@ -154,7 +154,7 @@ export function writeIfThere(directory: string, file: string, value: string): bo
     writeControl(directory, file, value);
     return true;
   } catch (error) {
-    if (!['ENOENT', 'ENODEV'].includes(errnoOf(error) ?? '')) throw error;
+    if (!['ENOENT', 'ENODEV'].includes(getErrno(error) ?? '')) throw error;
     return false;
   }
 }
@@ -164,7 +164,7 @@ export function readControl(directory: string, file: string): string | null {
   try {
     return readFileSync(join(directory, file), 'utf8');
   } catch (error) {
-    if (['ENOENT', 'ENODEV'].includes(errnoOf(error) ?? '')) return null;
+    if (['ENOENT', 'ENODEV'].includes(getErrno(error) ?? '')) return null;
     throw error;
   }
 }
@@ -206,6 +206,6 @@ function killOne(pid: number): void {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
     // Whoever could not be killed keeps the group from being removed, which is told there.
-    if (!['ESRCH', 'EPERM'].includes(errnoOf(error) ?? '')) throw error;
+    if (!['ESRCH', 'EPERM'].includes(getErrno(error) ?? '')) throw error;
   }
 }

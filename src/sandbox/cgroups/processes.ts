@@ -1,5 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
-import { errnoOf } from '../../errors.ts';
+import { getErrno } from '../../errors.ts';
 
 /** Which server a group belongs to: pids are used again, so the time of its start is part of it. */
 export interface GroupNames {
@@ -43,7 +43,7 @@ function readStat(pid: number): string | null {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8');
   } catch (error) {
-    if (['ENOENT', 'ESRCH'].includes(errnoOf(error) ?? '')) return null;
+    if (['ENOENT', 'ESRCH'].includes(getErrno(error) ?? '')) return null;
     throw error;
   }
 }

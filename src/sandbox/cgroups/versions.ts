@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { errnoOf } from '../../errors.ts';
+import { getErrno } from '../../errors.ts';
 import {
   controllerOf,
   cpuPeriodUs,
@@ -55,7 +55,7 @@ function limitCpu(group: string, quotaUs: number): void {
     writeControl(group, 'cpu.cfs_quota_us', `${quotaUs}`);
   } catch (error) {
     // More than the server itself has been given, which then bounds the group as well.
-    if (errnoOf(error) !== 'EINVAL') throw error;
+    if (getErrno(error) !== 'EINVAL') throw error;
   }
 }
 
@@ -159,7 +159,7 @@ function moveProcess(directory: string, pid: number): void {
     writeControl(directory, 'cgroup.procs', `${pid}`);
   } catch (error) {
     // It ended meanwhile.
-    if (errnoOf(error) !== 'ESRCH') throw error;
+    if (getErrno(error) !== 'ESRCH') throw error;
   }
 }
 

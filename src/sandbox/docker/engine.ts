@@ -1,7 +1,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { errnoOf, WorkcrateError } from '../../errors.ts';
+import { getErrno, WorkcrateError } from '../../errors.ts';
 
 // outbound: the Docker engine is at a unix socket, and runs take over its connections
 
@@ -93,7 +93,7 @@ function engineUnreachableError(socketPath: string, cause: Error): WorkcrateErro
   };
   return new WorkcrateError(
     'sandbox_unavailable',
-    `The Docker engine cannot be reached at ${socketPath}. ${why[errnoOf(cause) ?? ''] ?? cause.message} Another socket can be named with --docker-socket.`,
+    `The Docker engine cannot be reached at ${socketPath}. ${why[getErrno(cause) ?? ''] ?? cause.message} Another socket can be named with --docker-socket.`,
     { cause },
   );
 }
