@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { createLog } from './observability/log.ts';
-import { recordProof } from './requirements.testing.ts';
-import { startSweeper, type SweeperOptions } from './server/sweeper.ts';
+import { createLog } from '../observability/log.ts';
+import { recordProof } from '../requirements.testing.ts';
+import { startSweeper, type SweeperOptions } from './sweeper.ts';
 
 type PartName = 'files' | 'links' | 'uploads' | 'executions';
 
