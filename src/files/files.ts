@@ -1,3 +1,7 @@
+/**
+ * The door of this room: stored files, whose bytes are in storage and whose rows are in the database. It adds, finds,
+ * lists, extends and deletes them within quotas. It makes no links and answers no requests (`links/` does both).
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { lookup } from 'mime-types';

@@ -1,3 +1,7 @@
+/**
+ * Copies files of this machine into storage, for clients that run on the same machine (stdio). Only paths below the
+ * allow-list `--share-roots` are read, by way of `paths/`. It makes no links (`links/tools.ts` does).
+ */
 import { isAbsolute, relative } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';

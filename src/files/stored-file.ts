@@ -1,3 +1,7 @@
+/**
+ * The row of a stored file, the key of its bytes, and the check that a database and a storage belong together. It does not
+ * write bytes (`files.ts` does) and does not look for damage (`verify.ts` does).
+ */
 import { randomBytes } from 'node:crypto';
 import type { Database, Queries, Row } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';

@@ -1,3 +1,6 @@
+/**
+ * The MCP tools for stored files: `list_files` and `delete_file`. Sending and sharing are tools of `links/`.
+ */
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';

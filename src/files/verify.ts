@@ -1,3 +1,7 @@
+/**
+ * Compares rows with stored bytes, for `workcrate check`: missing, changed and orphaned bytes, and wrong quota counts. It
+ * reports and changes nothing; `sweep.ts` deletes.
+ */
 import type { Database, Row } from '../database/database.ts';
 import type { Storage } from '../storage/storage.ts';
 import { computeDigest } from './files.ts';

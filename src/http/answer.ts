@@ -1,3 +1,7 @@
+/**
+ * How errors and JSON are answered over HTTP, and the one table of the status for each error code. It writes answers and
+ * does not log or count them (`server.ts` does).
+ */
 import type { ServerResponse } from 'node:http';
 import { publicMessage, type ErrorCode, type WorkcrateError } from '../errors.ts';
 

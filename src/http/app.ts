@@ -1,3 +1,8 @@
+/**
+ * All routes but the token routes: MCP, liveness (`/livez`), readiness (`/readyz`), metrics, status, OAuth metadata and
+ * the routes of rooms. It authenticates nobody (`auth.ts` does, before any route), and whether the server is ready is
+ * decided in `server/`.
+ */
 import { Hono } from 'hono';
 import { asWorkcrateError, isOurFault, publicMessage } from '../errors.ts';
 import type { McpEndpoint } from '../mcp/http.ts';

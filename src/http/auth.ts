@@ -1,3 +1,7 @@
+/**
+ * Authentication before the routes: a key or token is checked once for each request, and routes can demand a scope. It does
+ * not know keys or issuers (`users/` does), and it does not limit guesses itself (`rate-limit.ts` does).
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MiddlewareHandler } from 'hono';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';

@@ -1,3 +1,6 @@
+/**
+ * The address of the client behind trusted proxies, for the rate limit and the log. It decides nothing by the address.
+ */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4 } from 'node:net';
 

@@ -1,3 +1,7 @@
+/**
+ * The allow-list of host names and origins, checked on every request against DNS rebinding and cross-site requests. It
+ * sends no CORS headers: pages of other origins are refused.
+ */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { WorkcrateError } from '../errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * The OpenAPI document of every route, and `GET /openapi.json`. It describes and never validates: the routes do. Schemas
+ * that no room has are in `openapi-schemas.ts`.
+ */
 import { Hono } from 'hono';
 import type { z } from 'zod';
 import { programName } from '../program.ts';

@@ -1,3 +1,6 @@
+/**
+ * Whether a port is free, and who uses it if not. It does not listen (`listenOn` in `server.ts` does).
+ */
 import { createServer } from 'node:net';
 import { getErrno, WorkcrateError } from '../errors.ts';
 import { fetchBounded, FetchError, type FetchPolicy } from '../net/bounded-fetch.ts';

@@ -1,3 +1,7 @@
+/**
+ * The rate limit for guesses: an address that has sent too many unknown tokens or keys in a minute has to wait. Requests with
+ * a good token are never limited, and counts are kept in memory, by each process for itself.
+ */
 import type { Clock } from '../clock.ts';
 import { WorkcrateError } from '../errors.ts';
 

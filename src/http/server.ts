@@ -1,3 +1,7 @@
+/**
+ * The HTTP server: checks host and origin, answers token routes on `node:http` itself, and passes all others to the app
+ * after authentication. It speaks no TLS (a proxy does), and graceful shutdown is directed by `server/`.
+ */
 import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';

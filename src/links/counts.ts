@@ -1,3 +1,7 @@
+/**
+ * Counts of active links, for metrics and the status page. It counts rows only; how often one link was used is counted in
+ * `links.ts`.
+ */
 import { countUpTo, type Queries } from '../database/database.ts';
 
 const activeLinkCondition = 'expires_at > ? AND revoked_at IS NULL AND consumed_at IS NULL';

@@ -1,3 +1,7 @@
+/**
+ * Answers `GET` and `HEAD /files/{token}`: finds the link, sends the bytes or has another server send them, and counts
+ * what was sent. Status, headers and ranges are decided in `download-response.ts`; `transfer/` moves the bytes.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';

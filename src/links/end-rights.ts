@@ -1,3 +1,7 @@
+/**
+ * Ends all links and upload links of a user who is being removed, in the transaction of the caller. It deletes no files and
+ * no rows: the sweep does that later.
+ */
 import type { Queries } from '../database/database.ts';
 import type { EndedRights } from '../users/users.ts';
 

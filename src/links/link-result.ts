@@ -1,3 +1,7 @@
+/**
+ * The one shape in which every tool hands out a link, and the arguments for its terms. It makes no links
+ * (`links.ts` does), and no result of it ever contains the bytes of a file.
+ */
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { ToolAnswer } from '../mcp/tool.ts';

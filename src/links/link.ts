@@ -1,3 +1,7 @@
+/**
+ * A link as a row of the database: its terms, its token and its state. Only the hash of a token is stored. This file does
+ * not find what a link points at (`download.ts` does) and does not use a link up (`single-use.ts` does).
+ */
 import { hash, randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Database, Queries, Row } from '../database/database.ts';

@@ -1,3 +1,8 @@
+/**
+ * The door of this room: rights to download a stored file, a bundle or an external target by a token, and to send one
+ * file by an upload link. It answers no HTTP request itself (`download-route.ts` and `upload-routes.ts` do) and stores no
+ * bytes (`files/` does).
+ */
 import { randomBytes } from 'node:crypto';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Database } from '../database/database.ts';

@@ -1,3 +1,7 @@
+/**
+ * Offloads downloads: a redirect to a presigned URL of the object store, or `X-Accel-Redirect` for nginx, instead of bytes
+ * from this process. It decides and builds the headers; `download-route.ts` sends and counts them.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { WorkcrateError } from '../errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * What `files/` needs to know about uploads in progress, so that the sweep does not delete their bytes and quotas are
+ * counted correctly. It only reads; `uploads.ts` writes the rows.
+ */
 import type { OpenUploads } from '../files/files.ts';
 
 /** What the room of files has to know of uploads, so that it neither removes nor miscounts what they hold. */

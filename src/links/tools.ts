@@ -1,3 +1,7 @@
+/**
+ * The MCP tools that bring files in and hand them out: `request_upload`, `share_file`, `bundle_files`, `link_status` and
+ * `revoke_link`. They check arguments and write answers; the work is done by `links.ts` and `uploads.ts`.
+ */
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { isMediaType, type Files } from '../files/files.ts';

@@ -1,3 +1,7 @@
+/**
+ * Answers `/uploads/{token}`: PUT for a whole file, GET for the state of the upload, and the tus protocol to resume. It
+ * reads headers and writes answers; `uploads.ts` decides who may write, and `receive.ts` takes the bytes.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';

@@ -1,3 +1,7 @@
+/**
+ * How a tool asks the client something during a call: questions to clients of older versions, the signed state of a call
+ * that goes through the client, and who the caller is. What is asked is decided by the tools.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import {
   createRequestStateCodec,

@@ -1,3 +1,7 @@
+/**
+ * The endpoint `/mcp`: bounds and parses the body, then passes it to the handler for its protocol version. It performs no
+ * authentication and no check of host or origin: `http/` does both before.
+ */
 import {
   createMcpHandler,
   isJsonContentType,

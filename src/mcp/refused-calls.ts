@@ -1,3 +1,7 @@
+/**
+ * Sees the calls that never reach a tool: unknown tool, wrong arguments, missing scope, forged state. It reports them to
+ * the log and the audit; the SDK has refused them already.
+ */
 import {
   CLIENT_INFO_META_KEY,
   requireScopes,

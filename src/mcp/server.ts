@@ -1,3 +1,8 @@
+/**
+ * The factory of MCP servers behind every transport and protocol version: it registers the tools, runs a call, asks the
+ * client where a tool has a question, and turns errors into results. It opens no connection (`http.ts` and `stdio/` do)
+ * and authenticates nobody (`http/auth.ts` does).
+ */
 import {
   CLIENT_CAPABILITIES_META_KEY,
   inputRequired,

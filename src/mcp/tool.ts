@@ -1,3 +1,7 @@
+/**
+ * What a tool is: its schemas, its handler, what the handler knows of a call, and what it may answer. Every room with tools
+ * imports this. It runs nothing (`server.ts` does), and the list of all tools is `server/tools.ts`.
+ */
 import type {
   CallToolResult,
   ClientCapabilities,

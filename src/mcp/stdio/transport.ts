@@ -1,3 +1,7 @@
+/**
+ * MCP over stdin and stdout, with a limit for each message and backpressure: while the client does not read, no more
+ * messages are taken. It does not know tools or callers (`mcp/server.ts` does).
+ */
 import { Transform, type Readable, type Writable } from 'node:stream';
 import { ProtocolErrorCode, type Transport } from '@modelcontextprotocol/server';
 import type { Log } from '../../observability/log.ts';
