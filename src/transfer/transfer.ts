@@ -1,3 +1,8 @@
+/**
+ * The door of this room: sends the body of an HTTP response from files, objects and memory, with backpressure, so that a
+ * slow client holds one buffer at most. It does not choose status, headers or ranges (`links/download-response.ts` does),
+ * and it receives nothing (`links/receive.ts` does).
+ */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
