@@ -1,3 +1,7 @@
+/**
+ * The walls around a converter, by bubblewrap. It starts nothing: the caller starts its program with these arguments.
+ * This is not the sandbox for users' code (`sandbox/`), which has more walls and limits.
+ */
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { promisify } from 'node:util';

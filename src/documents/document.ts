@@ -1,3 +1,7 @@
+/**
+ * The types that all folders of this room share: formats, layout, a prepared document, a written one. No behaviour.
+ */
+
 /** Everything that a document can be built into. */
 export const documentFormats = [
   'pdf',

@@ -1,3 +1,8 @@
+/**
+ * Builds documents: takes a request, waits for a turn in the fair queue, and has a worker process read and write it. In
+ * between it reads the user's pictures and asks the library for references, which the worker must not do. It parses no
+ * Markdown (`worker/worker.ts`) and stores no result (`tools/build.ts`).
+ */
 import { createFairQueue, type FairLimits } from '../concurrency/fair-queue.ts';
 import { isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';

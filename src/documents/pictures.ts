@@ -1,3 +1,7 @@
+/**
+ * Finds the pictures of a document and refuses what no document should contain, by the bytes alone. It reads no file
+ * and fetches nothing: `user-files.ts` reads them, and `sanitize/links.ts` decides which names are allowed.
+ */
 import { WorkcrateError } from '../errors.ts';
 import type { DocumentPicture } from './document.ts';
 import { sanitizeSvg } from './sanitize/svg.ts';

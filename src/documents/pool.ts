@@ -1,3 +1,7 @@
+/**
+ * A pool of processes: each does one job at a time, is killed when the job's signal fires, and is closed when it is
+ * idle. It knows nothing about what they do, and it is not fair among users: `documents.ts` is.
+ */
 import { createFairQueue } from '../concurrency/fair-queue.ts';
 import { WorkcrateError } from '../errors.ts';
 

@@ -1,3 +1,4 @@
+/** The list of all tools for documents. What they do is in `tools/` and `zotero/tools.ts`. */
 import type { Tool } from '../mcp/tool.ts';
 import { buildTool, type BuildToolOptions } from './tools/build.ts';
 import { validateTool } from './tools/validate.ts';

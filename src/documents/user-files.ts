@@ -1,3 +1,7 @@
+/**
+ * The artifacts and files of the caller that a document may use, by name. It checks scopes and sizes, not contents:
+ * `pictures.ts` does that for pictures.
+ */
 import type { Artifacts } from '../artifacts/artifacts.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files, StoredFile } from '../files/files.ts';

@@ -1,3 +1,7 @@
+/**
+ * Reads a bibliography in any of five formats into CSL JSON, with each key once. It does not cite (`cite.ts`) and does
+ * not ask a library (`zotero/`).
+ */
 import { WorkcrateError } from '../../errors.ts';
 import type { Pandoc } from '../pandoc/pandoc.ts';
 import { convertBibtex } from './bibtex.ts';

@@ -1,3 +1,8 @@
+/**
+ * Writes citations and the list of references into a document's tree, by citeproc in Pandoc. It reads no bibliography
+ * and no style: it gets them parsed and checked. The result has to be sanitized again, since references can contain
+ * anything.
+ */
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Pandoc, PandocWarning } from '../pandoc/pandoc.ts';
 import type { BibliographyItem } from './csl.ts';

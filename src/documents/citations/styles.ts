@@ -1,3 +1,7 @@
+/**
+ * Finds a citation style by name and checks it: CSL that needs no other style and cannot loop forever. It fetches
+ * nothing. What a style looks like on paper is up to citeproc.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';

@@ -1,3 +1,4 @@
+/** Compares the keys that a document cites with its bibliography. It parses neither: it gets both parsed. */
 import { editDistance } from '../../edit-distance.ts';
 import type { Bibliography } from './bibliography.ts';
 

@@ -1,3 +1,8 @@
+/**
+ * Writes a prepared document in one format: the table of all formats, and the writers of Typst markup and PDF. The
+ * other writers have files of their own. None of them sanitizes the tree: `sanitize/` has done that. Only formulas are
+ * checked here (`maths.ts`), since what is dangerous depends on the format.
+ */
 import type { DocumentFormat, PreparedDocument, WrittenDocument } from '../document.ts';
 import { rewriteAst } from '../sanitize/ast.ts';
 import { describeMissingGlyphs } from '../typst/fonts.ts';

@@ -1,3 +1,7 @@
+/**
+ * The port for conversions by Pandoc, and the list of its backends. It does not sanitize, and it does not know what a
+ * document is: whoever calls it chooses the options and must never take them from a user.
+ */
 import { openSystemPandoc } from './system.ts';
 import { openWasmPandoc, type WasmPandocOptions } from './wasm.ts';
 

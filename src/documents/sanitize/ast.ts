@@ -1,3 +1,7 @@
+/**
+ * Pandoc's tree: its types, and the walk that checks every node against a list of known shapes, within limits of number
+ * and depth. It judges only the shape: what attributes, links and raw code may contain is decided in `sanitize.ts`.
+ */
 import { WorkcrateError } from '../../errors.ts';
 
 /** What a node is called, what classes it has, and whatever else stands with it. */

@@ -1,3 +1,7 @@
+/**
+ * The allow-list of ids, classes and attributes, the anchors that links lead to, and page breaks. Link targets and
+ * pictures are in `links.ts`.
+ */
 import { rewriteAst, type PandocAst, type PandocAttr, type PandocBlock, type PandocInline } from './ast.ts';
 import { isParagraph, toInlineText } from './text.ts';
 

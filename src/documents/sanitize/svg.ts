@@ -1,3 +1,4 @@
+/** Refuses an SVG that runs something or points outside itself. It does not draw: `formats/drawing.ts` does. */
 import { WorkcrateError } from '../../errors.ts';
 import {
   decodeReference,

@@ -1,3 +1,7 @@
+/**
+ * The tool `build_exports_content`: parses the arguments, has the document built, stores each file and returns its
+ * link. How a document is built is in `documents.ts`.
+ */
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';

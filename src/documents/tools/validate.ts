@@ -1,3 +1,4 @@
+/** The tool `validate_citations`. The comparison itself is in `citations/validate.ts`. */
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import { openUserFiles } from '../user-files.ts';

@@ -1,3 +1,7 @@
+/**
+ * Fonts: finds their files, reads the family names in them, orders families for a language, and words what to do about
+ * characters that no font has. It draws nothing and trusts nothing in a font file.
+ */
 import { closeSync, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';

@@ -1,3 +1,7 @@
+/**
+ * The template for Typst markup and the variables that fill it. Pandoc fills in the text, and escapes it; variables are
+ * not escaped, so they are numbers or checked names.
+ */
 import type { DocumentLayout } from '../document.ts';
 import { listCodeFamilies, sortFamiliesForLanguage, toTypstLanguage, listMathFamilies } from './fonts.ts';
 

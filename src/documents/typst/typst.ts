@@ -1,3 +1,7 @@
+/**
+ * The port for PDF: compiles Typst's markup in confined processes. It writes no markup (`formats/formats.ts` does) and
+ * loads no native code into the server: only `typst-process.ts` does.
+ */
 import { readdirSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';

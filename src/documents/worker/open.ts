@@ -1,3 +1,7 @@
+/**
+ * The server's side of the worker processes: a pool that stops or kills a process when a signal fires. What the
+ * processes do is in `worker.ts`, which the server itself never runs.
+ */
 import { extname } from 'node:path';
 import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';

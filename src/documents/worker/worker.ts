@@ -1,3 +1,7 @@
+/**
+ * What a worker process does: read, write and validate one document at a time, with its own converters. It reads no
+ * file of a user and asks no library: `documents.ts` does that between reading and writing.
+ */
 import { createHash } from 'node:crypto';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { asWorkcrateError, publicMessage, WorkcrateError, type ErrorCode } from '../../errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * The port for a library of references, the address and the errors of a Zotero library, and the limits of one call. It
+ * makes no requests: `client.ts` does.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { WorkcrateError } from '../../errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * The tools `search_library` and `bibliography_for`. Documents look up the keys that they cite by themselves, in
+ * `documents.ts`.
+ */
 import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';

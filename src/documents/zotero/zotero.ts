@@ -1,3 +1,7 @@
+/**
+ * The backend of the port: a Zotero library, by the web API or by a Zotero on this machine. Requests, retries and the
+ * cache are in `client.ts`. It never writes to the library.
+ */
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../observability/log.ts';
 import { createZoteroClient, type ZoteroClient } from './client.ts';
