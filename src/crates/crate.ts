@@ -1,3 +1,7 @@
+/**
+ * The types of a crate that all folders of this room share: where it is, what its metadata says, and what the index
+ * takes. There is no code here; `metadata/` makes these values, `sync/` and `index/` pass them on.
+ */
 import type { ErrorCode } from '../errors.ts';
 
 /** What stands where: an archive, a folder with its metadata in it, or metadata alone. */

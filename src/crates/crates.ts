@@ -1,3 +1,8 @@
+/**
+ * The door of crates: search, read, share, pack and sync for a caller. It starts the process that writes the index and
+ * the thread that searches it, and has a lost index rebuilt. It does not touch the index itself (`workers/` does), and
+ * checks no permissions beyond what the index lets a viewer see.
+ */
 import { extname } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';

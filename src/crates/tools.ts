@@ -1,3 +1,7 @@
+/**
+ * All MCP tools of crates in one list. Each is made in `tools/`; here they are put together, and where there are
+ * several users, paths of the server are redacted from their answers. What they do is in `crates.ts`.
+ */
 import type { Tool } from '../mcp/tool.ts';
 import { createFindTools } from './tools/find.ts';
 import { createPackTools } from './tools/pack.ts';

@@ -1,3 +1,7 @@
+/**
+ * Lists and reads the files of a crate, from wherever the crate is, and shares them (`share.ts`). It opens crates with
+ * `sources/`; it neither searches for crates nor verifies that metadata and files agree.
+ */
 import { startTimeSlices } from '../../concurrency/yield.ts';
 import { guessMediaType } from '../../files/files.ts';
 import { createGlob } from '../../glob.ts';

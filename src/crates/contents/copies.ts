@@ -1,3 +1,7 @@
+/**
+ * What a link to an object of a source remembers, and how a download checks that the object is still the same. It makes
+ * no links and no tokens: `share.ts` asks `links/` for those.
+ */
 import { createHash } from 'node:crypto';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';

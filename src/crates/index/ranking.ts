@@ -1,3 +1,8 @@
+/**
+ * The types by which the search by words (BM25F, this folder) and the search by meaning (`semantic/`) use each other's
+ * rankings, without importing each other's code.
+ */
+
 /** A document of the index, by its number there, and how well it fits. */
 export interface Ranked {
   readonly document: number;

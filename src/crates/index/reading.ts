@@ -1,3 +1,7 @@
+/**
+ * Reads the inverted index: search, search by entity, fields, status and single crates, each as one viewer may see them.
+ * It never writes (`writing.ts` does), and leaves tokenizing and parsing of queries to `text/` and `query/`.
+ */
 import type { Clock } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
 import { isWorkcrateError, WorkcrateError, type ErrorCode } from '../../errors.ts';

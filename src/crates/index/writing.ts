@@ -1,3 +1,7 @@
+/**
+ * Writes the inverted index: puts crates in, removes them, and merges segments. Each call is atomic. It decides
+ * neither what to read nor when to merge: `sync/` does.
+ */
 import type { Clock } from '../../clock.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import type { BrokenCrate } from '../crate.ts';

@@ -1,3 +1,7 @@
+/**
+ * Reads the bytes of an RO-Crate metadata file, tolerantly: what is odd becomes an issue. The steps are in the other
+ * files of this folder. It fetches no context and checks no profile; `pack/` writes metadata.
+ */
 import { WorkcrateError } from '../../errors.ts';
 import type { CrateMetadata, Entity } from '../crate.ts';
 import { isJsonObject, parseMetadataJson, readJsonLdContext, type ContextTerms } from './document.ts';

@@ -1,3 +1,7 @@
+/**
+ * The one JSON shape in which a crate is shown (`get_crate`), and how it is made of what was read. It is stored in the
+ * index as it is; what can be searched for is decided in `index/` and `query/`.
+ */
 import { z } from 'zod';
 import type { CrateIssue, CrateMetadata, Entity, ReadCrate } from '../crate.ts';
 import { truncateMetadataText } from './graph.ts';

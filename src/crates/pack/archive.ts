@@ -1,3 +1,7 @@
+/**
+ * A ZIP of stored (uncompressed) members, streamed while they are read, each verified by its sha256. It writes no
+ * metadata and does not know what a crate is; the layout of the bytes is from `zip/`.
+ */
 import { createHash } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
 import { digestWhileReading, type Digest } from '../../files/files.ts';

@@ -1,3 +1,7 @@
+/**
+ * Packs a run, stored files or both as an RO-Crate archive, and writes it to the source of packed crates, whole or not at
+ * all. It reserves quota until the index knows the crate. It neither indexes nor links it: `crates.ts` has that done.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { WorkcrateError } from '../../errors.ts';

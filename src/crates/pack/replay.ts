@@ -1,3 +1,7 @@
+/**
+ * Runs the code of a packed crate again and compares the results. It trusts neither code nor crate: the code runs in a
+ * sandbox, in a workspace of its own, and each input is verified by its sha256. What to run is read in `replay-plan.ts`.
+ */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { fchownSync, mkdirSync, write } from 'node:fs';

@@ -1,3 +1,6 @@
+/**
+ * The facets that crates are filtered and counted by, and when a value fits a filter. The counting itself is in `index/`.
+ */
 import type { ReadCrate } from '../crate.ts';
 import { foldCaseAndAccents } from '../text/words.ts';
 

@@ -1,3 +1,7 @@
+/**
+ * Tokenizes and parses what users search for into clauses, filters and conditions. It looks nothing up: the inverted index
+ * in `index/` evaluates what comes out of here.
+ */
 import { WorkcrateError } from '../../errors.ts';
 import { foldCaseAndAccents, tokenizeWords } from '../text/words.ts';
 import { findFacetNumber, facets, isYearFilter } from './facets.ts';

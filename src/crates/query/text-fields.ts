@@ -1,3 +1,8 @@
+/**
+ * The fields that words are found in, with their weights for BM25F, and lengths of fields as one byte. The texts of a
+ * crate's fields are put together in `index/`, and scores are computed there.
+ */
+
 /** The fields that words are looked for in; their order is part of the index. At most eight. */
 export const textFields = [
   { name: 'title', weight: 3, lengthMatters: 0.4, description: 'the name of the crate' },

@@ -1,3 +1,7 @@
+/**
+ * Addresses of crate sources, and the source that each of them opens. It holds no credentials, which are settings of
+ * their own, and opens no crates: `container.ts` does.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

@@ -1,3 +1,7 @@
+/**
+ * Writes a packed crate into a folder source, atomically and durably, and removes what packings that died left there.
+ * It neither makes the archive (`pack/`) nor enforces quotas (`pack/quota.ts`).
+ */
 import { randomBytes } from 'node:crypto';
 import { constants, fsync, write } from 'node:fs';
 import { open } from 'node:fs/promises';

@@ -1,3 +1,7 @@
+/**
+ * The door of sources: open one, find what looks like a crate in it, open a crate. Metadata is parsed in `metadata/`, and
+ * what was found is remembered by `sync/`.
+ */
 export { openCrateSource, type SourceOptions } from './address.ts';
 export {
   openCrateContainer,

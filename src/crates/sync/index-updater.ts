@@ -1,3 +1,7 @@
+/**
+ * Writes what a sync has read to the index, in batches, and tidies up after many changes: merges segments and refits the
+ * search by meaning. It reads no sources, and takes a lease for merging only.
+ */
 import type { Clock } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
 import { isWorkcrateError } from '../../errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * Reads single crates, and decides what a failure means: a broken crate, one that is changing or gone, or a failure of the
+ * source. Crates that crash the process are recorded and given up. It puts no crate into the index.
+ */
 import type { Clock } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
 import { isWorkcrateError, WorkcrateError, type ErrorCode } from '../../errors.ts';

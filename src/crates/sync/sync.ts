@@ -1,3 +1,7 @@
+/**
+ * Syncs the index with all sources, one after another: lists, reads what is new or changed, removes what is gone. A lease
+ * lets one process do so at a time. Crates are read in `retry.ts`, and written by `index-updater.ts`.
+ */
 import type { Clock } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
 import { isWorkcrateError, publicMessage, WorkcrateError } from '../../errors.ts';

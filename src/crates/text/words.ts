@@ -1,3 +1,7 @@
+/**
+ * Tokenizes text into words and stems, the same for what is indexed and for what is searched. It knows no fields, no
+ * stop words and no synonyms.
+ */
 import { stemmer } from 'stemmer';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 

@@ -1,3 +1,7 @@
+/**
+ * The tools that find crates: search_index, search_by_entity, list_searchable_fields and get_crate. The search itself is
+ * in `index/` and `semantic/`.
+ */
 import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';

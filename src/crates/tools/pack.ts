@@ -1,3 +1,7 @@
+/**
+ * The tools that change something: pack_crate and sync_index; and index_status. Packing itself is in `pack/`, syncing in
+ * `sync/`.
+ */
 import { z } from 'zod';
 import { elsewhereLinkShape, linkAnswer } from '../../links/link-result.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';

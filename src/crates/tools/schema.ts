@@ -1,3 +1,4 @@
+/** Parts of schemas that several tools use, and answers that the tools share with `--json` on the command line. */
 import { z } from 'zod';
 import type { CrateFileListing } from '../contents/contents.ts';
 import type { SearchPage } from '../index/reading.ts';

@@ -1,3 +1,7 @@
+/**
+ * The tools that look into crates and hand them out, and the redaction of the server's folders from what tools answer.
+ * Reading and linking are in `contents/`.
+ */
 import { z } from 'zod';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { elsewhereLinkShape, linkAnswer, linkTerms } from '../../links/link-result.ts';

@@ -1,3 +1,7 @@
+/**
+ * The error that says that the index is damaged or deleted, and how other threads recognize it. What is done then is
+ * decided in `crates.ts` and `workers.ts`.
+ */
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 
 export { removeLogOfDeletedIndex } from './index-file.ts';

@@ -1,3 +1,7 @@
+/**
+ * What the process that indexes and the thread that searches can do, as calls. How calls cross threads, restarts and
+ * shutdown are in `src/workers/`; the index itself is in `index/`.
+ */
 import { createFairQueue, type FairQueueOptions } from '../../concurrency/fair-queue.ts';
 import type { Database } from '../../database/database.ts';
 import { isDamagedDatabase, openDatabase } from '../../database/open.ts';
