@@ -1,3 +1,7 @@
+/**
+ * The one way into folders that users can write to: every open, listing, rename and removal stays below one directory.
+ * It checks no permission of a user and no quota; whoever calls it has done so.
+ */
 import {
   closeSync,
   createReadStream,

@@ -1,3 +1,7 @@
+/**
+ * The list of sandbox backends. Each is imported only where it is asked for, and the one without walls only where the
+ * operator has allowed it by name. It sets no limits: those come from the settings.
+ */
 import { WorkcrateError } from '../errors.ts';
 import type { Sandbox, SandboxOptions } from './sandbox.ts';
 

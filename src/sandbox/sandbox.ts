@@ -1,3 +1,7 @@
+/**
+ * The port that every sandbox backend implements, and what they share: the types of a run, the fair queue, the stopper.
+ * It starts no process (the backends do), opens no backend (`open.ts`) and keeps no record of runs (`executions/`).
+ */
 import { constants } from 'node:os';
 import { createFairQueue, type FairQueue } from '../concurrency/fair-queue.ts';
 import { WorkcrateError } from '../errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * The backend without walls: interpreters as children of the server, for code that the operator trusts. It does not
+ * isolate anything and says so in `holds`; `bubblewrap/` and `docker/` do.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';

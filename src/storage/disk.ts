@@ -1,3 +1,7 @@
+/**
+ * The backend for files of this machine: every object is a file below one folder. It is for one process at a time;
+ * `disk-staging.ts` takes uploads in, and `disk-open-files.ts` keeps files open for reading.
+ */
 import { read } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,3 +1,7 @@
+/**
+ * The backend that keeps everything in memory, for tests and for servers that must leave nothing behind. It is not bounded
+ * and does not outlive the process.
+ */
 import {
   alreadyExists,
   offsetConflict,

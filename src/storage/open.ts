@@ -1,3 +1,7 @@
+/**
+ * The list of storage backends and of remote sources. Those that need the network are imported only where they are asked
+ * for. It reads no settings: `server/stores.ts` and `crates/` bring the options.
+ */
 import type { AzureOptions } from './azure/azure.ts';
 import { diskStorage } from './disk.ts';
 import { memoryStorage } from './memory.ts';

@@ -1,3 +1,7 @@
+/**
+ * The port for objects that belong to others, such as crates in a bucket, with its errors and its rules for names. It
+ * keeps nothing of its own (`storage.ts` does), and the source that is a local folder is in `crates/sources/`.
+ */
 import { WorkcrateError } from '../errors.ts';
 import type { OpenObject, PresignedUrl } from './storage.ts';
 

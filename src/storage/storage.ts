@@ -1,3 +1,7 @@
+/**
+ * The port that every storage backend implements: objects by key, staging of uploads, quarantine. It knows no user, name
+ * or quota (`files/` does), and opens no backend (`open.ts`).
+ */
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { getErrno, WorkcrateError, type ErrorCode } from '../errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * The end of `workers.ts` that runs in the worker thread or child process: answers calls, logs through the server, ends
+ * with it. It starts nothing. Importing it connects to the parent, so only modules that run there import it.
+ */
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import type { Log } from '../observability/log.ts';
 import {

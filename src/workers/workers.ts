@@ -1,3 +1,7 @@
+/**
+ * Calls from the server to a worker thread or a child process that starts on demand and again after a failure. It has no
+ * pool and knows no method; `inside.ts` is the other end. It is no sandbox: that is `sandbox/`.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';

@@ -1,3 +1,7 @@
+/**
+ * Reads single members of a ZIP archive by ranges, and checks their size and CRC. It writes nothing to disk and follows
+ * no path of the archive; `directory.ts` reads the central directory.
+ */
 import { pipeline } from 'node:stream/promises';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { WorkcrateError } from '../errors.ts';

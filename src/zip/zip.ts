@@ -1,3 +1,7 @@
+/**
+ * Computes a ZIP archive of stored files to the byte before any file is read. It does not compress, and it does not read
+ * the files: whoever sends the archive puts their bytes between the headers.
+ */
 import { WorkcrateError } from '../errors.ts';
 import {
   centralHeader,

@@ -1,3 +1,7 @@
+/**
+ * The default backend: Linux namespaces by bubblewrap, and one pool of waiting interpreters for each user. It builds no
+ * command line (`launch.ts`), speaks to no process (`fork-server.ts`, `worker.ts`) and counts no disk (`../disk.ts`).
+ */
 import { WorkcrateError } from '../../errors.ts';
 import { openCgroups } from '../cgroups/cgroups.ts';
 import { watchedDisk } from '../disk.ts';

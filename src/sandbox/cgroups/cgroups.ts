@@ -1,3 +1,7 @@
+/**
+ * Control groups for runs: finds what this machine lets the server limit, and makes and removes one group for each run.
+ * It chooses no limits and starts no process: `bubblewrap/fork-server.ts` puts the processes of a run into its group.
+ */
 import { readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { getErrno, WorkcrateError } from '../../errors.ts';

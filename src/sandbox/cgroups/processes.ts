@@ -1,3 +1,7 @@
+/**
+ * Facts about processes from `/proc`: who started whom, and which server made a group. It signals nobody and changes
+ * nothing; `cgroups.ts` removes what is left over.
+ */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { getErrno } from '../../errors.ts';
 

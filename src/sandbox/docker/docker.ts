@@ -1,3 +1,7 @@
+/**
+ * The backend that runs code in containers of a Docker engine, a new one for each run. It does not know how a container
+ * is made (`container.ts`) or what happens inside (`supervisor.ts`), and it pulls no image.
+ */
 import { WorkcrateError } from '../../errors.ts';
 import { collectText } from '../../streams.ts';
 import { watchedDisk } from '../disk.ts';

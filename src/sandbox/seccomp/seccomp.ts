@@ -1,3 +1,7 @@
+/**
+ * Compiles the policy for system calls into a BPF program. It decides nothing (`policy.ts` does) and installs nothing:
+ * the programs inside the sandbox do.
+ */
 import { assemble, type BpfLine } from './bpf.ts';
 import { policyFor, verdicts, type ArgumentRule } from './policy.ts';
 import { machines, syscalls, type Machine, type Syscall } from './syscalls.ts';

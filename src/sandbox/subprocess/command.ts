@@ -1,3 +1,7 @@
+/**
+ * The command line and the pipes of a run without walls, and the limits that this backend cannot enforce. It starts
+ * nothing: `../subprocess.ts` does.
+ */
 import { execFile } from 'node:child_process';
 import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';

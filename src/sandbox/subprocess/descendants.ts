@@ -1,3 +1,7 @@
+/**
+ * Finds and kills the processes of a run by session, parent and a mark in the environment. Without a namespace that is
+ * not certain: a process that hides from all three is not found, and `holds.whole_tree` says so.
+ */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 /** How often what is found is killed, in case it forks meanwhile. */

@@ -1,3 +1,7 @@
+/**
+ * The home and temporary folders of runs without walls. It creates no user's folders (`workspaces/` does) and does not
+ * limit what is written to them (`../disk.ts` does).
+ */
 import { constants } from 'node:fs';
 import { chmod, chown, copyFile, mkdir, mkdtemp, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

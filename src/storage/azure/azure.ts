@@ -1,3 +1,7 @@
+/**
+ * The storage backend for Azure Blob Storage, by its REST API. It takes uploads in by `staging.ts`, signs by `client.ts`,
+ * and creates no container. Crates in a container of others are `source.ts`.
+ */
 import { randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
 import { namesBelow, openRemote, type Names, type RemoteLimits } from '../remote/remote.ts';

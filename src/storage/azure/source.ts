@@ -1,3 +1,7 @@
+/**
+ * Crates in a container of others, as a `Source`: names are theirs, and blobs may change at any time. It removes only what
+ * its own `put` has made. Objects of this server are `azure.ts`.
+ */
 import { WorkcrateError } from '../../errors.ts';
 import { findElements, findElementText } from '../../net/xml.ts';
 import { openRemote, splitIntoParts, type UploadPart, type RemoteLimits } from '../remote/remote.ts';

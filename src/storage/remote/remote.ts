@@ -1,3 +1,7 @@
+/**
+ * What the S3 and Azure backends share: signed requests with retries and a time limit, uploads in parts, names in a
+ * bucket. It knows no store's signature, XML or error codes: `../s3/` and `../azure/` do.
+ */
 import { WorkcrateError } from '../../errors.ts';
 import { withDeadline } from '../../net/deadline.ts';
 import { findElementText, isWholeDocument } from '../../net/xml.ts';

@@ -1,3 +1,7 @@
+/**
+ * The storage backend for S3 and stores with the same API. It takes uploads in by `staging.ts`, signs by `client.ts`, and
+ * creates no bucket. Crates in a bucket of others are `source.ts`.
+ */
 import { randomBytes } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import { WorkcrateError } from '../../errors.ts';

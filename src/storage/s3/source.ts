@@ -1,3 +1,7 @@
+/**
+ * Crates in a bucket of others, as a `Source`: names are theirs, and objects may change at any time. It removes only what
+ * its own `put` has made. Objects of this server are `s3.ts`.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
 import { findElements, findElementText } from '../../net/xml.ts';
