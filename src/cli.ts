@@ -1,3 +1,7 @@
+/**
+ * The program: parses the command line, loads the settings, runs the command, and turns errors into a line on stderr
+ * and an exit code. What commands do is in `commands/`.
+ */
 import { parseArgs } from 'node:util';
 import { demandCommand, helpFor, loadCommand } from './commands/commands.ts';
 import { allFlags } from './commands/flags.ts';

@@ -1,3 +1,7 @@
+/**
+ * Finds the known word that was probably meant, for "did you mean". It writes no message.
+ */
+
 /** The known name that was probably meant; null where none is close. */
 export function findNearest(wrong: string, known: Iterable<string>): string | null {
   let nearest: string | null = null;

@@ -1,6 +1,10 @@
+/**
+ * The error that every room throws, with its stable code. Codes are a contract. HTTP statuses are chosen in
+ * `http/answer.ts`, answers of tools in `mcp/`.
+ */
 import { constants } from 'node:os';
 
-/** Every failure that a caller can act on, by its stable code. HTTP statuses are in web/error-status.ts. */
+/** Every failure that a caller can act on, by its stable code. */
 export type ErrorCode =
   | 'invalid_input'
   | 'not_found'

@@ -1,3 +1,8 @@
+/**
+ * Sanitizes names of files that strangers gave, so that they are safe as one component of a path. It does not look at
+ * the disk: paths within folders are `paths/`.
+ */
+
 /** What ext4, APFS and NTFS allow at least, the strictest of them counting bytes. */
 export const MAX_NAME_BYTES = 255;
 const MAX_EXTENSION_BYTES = 20;

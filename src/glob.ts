@@ -1,3 +1,7 @@
+/**
+ * Matches paths against patterns with `*`, `?` and `**`, in time that hostile patterns cannot blow up. It reads no
+ * folder, and knows no brackets or braces.
+ */
 import { WorkcrateError } from './errors.ts';
 
 const maxPatternParts = 32;

@@ -1,3 +1,8 @@
+/**
+ * Who makes a call. Every function that touches data of a user takes the `Caller`. How a caller proves who it is, is in
+ * `users/`.
+ */
+
 /** Who asks. Every room takes this as its first argument; on loopback without auth there is only `local`. */
 export interface Caller {
   readonly user: string;

@@ -1,3 +1,7 @@
+/**
+ * Removes API keys, tokens and links with tokens from texts that go to logs. It works on plain texts, and does not know
+ * which keys exist.
+ */
 import { hash } from 'node:crypto';
 
 /** Nothing that is shorter opens anything: a token is 32 random bytes in base64url. */

@@ -1,3 +1,7 @@
+/**
+ * Sizes and times as people read them, in every message. It does not parse them: `config/kinds.ts` does.
+ */
+
 const byteUnits = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
 
 /** A size as people read it, such as `1.5 GB`, in units of 1024, which settings take too. */

@@ -1,3 +1,7 @@
+/**
+ * The time that retention goes by: a clock that jumps ahead must not delete everything. It does not set a clock, and
+ * expiry of links does not use it.
+ */
 import type { Database } from './database/database.ts';
 
 const clockDayMs = 86_400_000;

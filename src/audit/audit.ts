@@ -1,3 +1,7 @@
+/**
+ * The door of the audit log for all rooms: what an event is, and the `Audit` interface to note one. It has no code that
+ * writes: `open.ts` makes an `Audit`, and the wrappers note most events.
+ */
 import { join } from 'node:path';
 
 /** How severe a line is. Successes are traces; what was attempted and refused is a warning. */

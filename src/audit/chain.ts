@@ -1,3 +1,7 @@
+/**
+ * The end of the log, where lines are appended, each with the hash of the line before. It writes and syncs; when that
+ * happens is decided by `queue.ts`. Reading and checking are in `read.ts` and `verify.ts`.
+ */
 import {
   closeSync,
   constants,

@@ -1,3 +1,7 @@
+/**
+ * Finds where the log ends on disk, and what a crash left behind its last line. It changes nothing: the next line that
+ * is written tells of it.
+ */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,7 @@
+/**
+ * The files of the log: their names, their order, their retention, and how to open one without following a link. It
+ * does not know what a line is.
+ */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readdirSync } from 'node:fs';
 import { open, readdir, unlink, type FileHandle } from 'node:fs/promises';

@@ -1,3 +1,7 @@
+/**
+ * The form of a line: its fields and limits, its hash, secrets removed, and the head file that names the last line. It
+ * does not decide which events become lines.
+ */
 import { createHmac, hash } from 'node:crypto';
 import {
   closeSync,

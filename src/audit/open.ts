@@ -1,3 +1,7 @@
+/**
+ * Opens the audit log for writing, for this process alone, and makes the `Audit` that rooms use. The order of lines is
+ * up to `queue.ts`, their form to `line.ts`; it checks nothing that was written before (`verify.ts` does).
+ */
 import type { Clock } from '../clock.ts';
 import { lockFolder } from '../data-folder/data-folder.ts';
 import { getErrno, isWorkcrateError, WorkcrateError } from '../errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * The queue of lines on their way to disk, with a limit: while nothing can be written, lines wait in memory, and those
+ * beyond the limit are counted as lost. It does not know what a line says.
+ */
 import { createMutex } from '../concurrency/mutex.ts';
 import type { Log } from '../observability/log.ts';
 import type { AuditChain } from './chain.ts';

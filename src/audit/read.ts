@@ -1,3 +1,7 @@
+/**
+ * Reads the files of the log, forwards or backwards, in bounded memory, and compares the log with the last line that
+ * the database remembers. It judges no hash: `verify.ts` does.
+ */
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';

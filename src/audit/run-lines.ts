@@ -1,3 +1,7 @@
+/**
+ * Restores the audit lines of runs that a crash or a loss of power has taken, from their rows in the database. Other
+ * calls that change something have their line on disk before they are answered, and need none of this.
+ */
 import type { Audit, AuditEvent } from './audit.ts';
 import { searchAudit } from './tools.ts';
 

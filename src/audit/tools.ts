@@ -1,3 +1,7 @@
+/**
+ * Search in the audit log: the tool `search_audit`, and the same search for the command line. It marks lines that were
+ * changed, but checks no chain: `verify.ts` does.
+ */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { getErrno, WorkcrateError } from '../errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * Audit lines for uploads, downloads and tokens that open nothing. Ranges of one download are gathered into one line.
+ * It sends and receives nothing itself: `links/` does.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { asWorkcrateError, isWorkcrateError, type WorkcrateError } from '../errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * Keeps violations from flooding the log: a rate limit for each user, with one line for all that were folded, and the
+ * count of repeats. What a violation is, is decided in `wrappers.ts` and by the rooms.
+ */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';

@@ -1,3 +1,7 @@
+/**
+ * Wraps tools and routes so that each call gets a line, and decides which failures are violations. Which fields of a
+ * call are shown is declared by the tool (`auditFields`). It never changes a result.
+ */
 import { asWorkcrateError, type ErrorCode, type WorkcrateError } from '../errors.ts';
 import { hashToken, isToken, publicId } from '../links/link.ts';
 import type { RefusedCall } from '../mcp/refused-calls.ts';

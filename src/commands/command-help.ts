@@ -1,3 +1,7 @@
+/**
+ * The help of every command, as data: what it takes, its flags, the settings that matter to it, examples. `help.ts`
+ * prints it and `commands.ts` checks words by it. Which flags exist is in `flags.ts`, all settings are in `config/`.
+ */
 import type { SettingName } from '../config/config.ts';
 
 /** A flag as help shows it, such as `--limit COUNT`, with its default where it has one. */

@@ -1,3 +1,7 @@
+/**
+ * Finds the command that the words on the command line name, checks how many words follow, and loads its file. Flags
+ * are parsed by `cli.ts`, what a command does is in its own file.
+ */
 import type { CommandInput } from './command.ts';
 import { commandHelp, type CommandHelp, type CommandName } from './command-help.ts';
 import { describeCommand, overview, usageLine } from './help.ts';

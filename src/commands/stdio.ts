@@ -1,3 +1,7 @@
+/**
+ * `workcrate stdio`: a server for the one client that started it, over stdin and stdout. Also signals (SIGINT, SIGTERM)
+ * for all commands. The protocol is in `mcp/`, the shutdown in `server/shutdown.ts`.
+ */
 import { homedir } from 'node:os';
 import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';

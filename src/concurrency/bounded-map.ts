@@ -1,7 +1,7 @@
 /**
  * A map that never holds more than it may: beyond so many entries, or so much weight, the oldest are evicted. An entry
  * is young again when it is set or used, so that it is an LRU cache for whoever calls `use`.
- * It knows no expiry by time, and takes no sides between users (`bridge/cache/` does).
+ * It knows no expiry by time, and takes no sides between users (`client-files/cache/` does).
  */
 
 export interface BoundedMapOptions<K, V> {

@@ -1,6 +1,6 @@
 /**
  * Lets the event loop serve others during long synchronous work: once, by time slices, or over a whole generator.
- * It does not limit how long the work takes, and does not move it to another thread (`threads/` does).
+ * It does not limit how long the work takes, and does not move it to another thread (`workers/` does).
  */
 
 /** Resolves after the event loop has gone round once. A chain of promises that settle at once never lets it. */

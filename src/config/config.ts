@@ -1,3 +1,7 @@
+/**
+ * Loads the settings from flags, environment variables, the config file and the defaults, and prints them. Whether
+ * settings fit together is checked where they are used, mostly in `server/`.
+ */
 import { resolve } from 'node:path';
 import { findNearest } from '../edit-distance.ts';
 import { WorkcrateError } from '../errors.ts';

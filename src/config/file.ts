@@ -1,3 +1,7 @@
+/**
+ * Reads a config file in YAML or JSON into flat keys, with the line of each for messages. It does not know which keys
+ * exist: `config.ts` does.
+ */
 import { readFileSync } from 'node:fs';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node, type YAMLMap } from 'yaml';
 import { getErrno, WorkcrateError } from '../errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * The kinds of values that settings take: each parses a text, and says in words what it takes. A kind never reads a
+ * file or the environment.
+ */
 import { isIPv4, isIPv6 } from 'node:net';
 
 /** How the text of a flag, a variable or a config file becomes a value. Each says what it takes. */

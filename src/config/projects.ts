@@ -1,3 +1,7 @@
+/**
+ * The setting `projects`, the only one with a structure: which folders of a client's project may be read. It does not
+ * apply them: `client-files/` does.
+ */
 import { BadValue, list, type SettingKind } from './kinds.ts';
 
 /** What a config file says of one project of clients, in the words of the file. */

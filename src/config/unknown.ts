@@ -1,3 +1,7 @@
+/**
+ * Finds environment variables that look like settings but are none, such as misspelt ones. It only reports: the caller
+ * warns.
+ */
 import { findNearest } from '../edit-distance.ts';
 import { environmentName, settings, type SettingsEnvironment } from './settings.ts';
 

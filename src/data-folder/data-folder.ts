@@ -1,3 +1,7 @@
+/**
+ * Locks the data folder for one process, makes it, and explains why one cannot be used. It does not know what is in it,
+ * and does not protect it from other programs.
+ */
 import {
   accessSync,
   chownSync,

@@ -1,3 +1,7 @@
+/**
+ * Keeps a file that is deleted when the disk is full, so that the database can still write down what frees space. It is
+ * the last resort after `disk-reserve.ts`.
+ */
 import { randomBytes } from 'node:crypto';
 import { statSync, unlinkSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';

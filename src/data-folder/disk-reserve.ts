@@ -1,3 +1,7 @@
+/**
+ * Leaves a part of the disk free, so that deleting always works: writers ask or claim space first. It cannot keep other
+ * programs from filling the disk (`disk-ballast.ts` is for that), and knows no quotas of users (`files/` does).
+ */
 import { stat, statfs } from 'node:fs/promises';
 import { WorkcrateError } from '../errors.ts';
 

@@ -1,4 +1,9 @@
 /**
+ * The port to the database: what a backend must guarantee, and nothing that only one of them can do. It has no SQL of a
+ * room; `open.ts` chooses the backend.
+ */
+
+/**
  * A value that both SQLite and PostgreSQL take and give back unchanged. Times are milliseconds, flags 0 or
  * 1. Strings hold no NUL, which PostgreSQL refuses. Bytes are BYTEA in both, and are ordered byte by byte.
  */

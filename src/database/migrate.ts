@@ -1,3 +1,7 @@
+/**
+ * Applies the migrations, all or none, and refuses a database of a newer release or one made with another text of a
+ * migration. It never goes back.
+ */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,7 @@
+/**
+ * The one list of database backends. Opens one by its URL or path, and applies the migrations. For the composition root
+ * and commands only: rooms get a `Database`.
+ */
 import { WorkcrateError } from '../errors.ts';
 import type { Database } from './database.ts';
 import { dialects } from './dialect.ts';

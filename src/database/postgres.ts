@@ -1,3 +1,7 @@
+/**
+ * The PostgreSQL backend: a pool of connections, transactions that are repeated after a conflict. The package `pg` is
+ * imported only here, and only when needed. What its errors mean is in `postgres-errors.ts`.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg';
 import { memoize } from '../concurrency/bounded-map.ts';

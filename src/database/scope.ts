@@ -1,3 +1,6 @@
+/**
+ * Ends transactions that hang or are used after their end, for both backends. It knows no SQL.
+ */
 import type { MutexLimit } from '../concurrency/mutex.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Queries } from './database.ts';

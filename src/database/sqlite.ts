@@ -1,3 +1,7 @@
+/**
+ * The SQLite backend: one file, one connection, writers one at a time (a mutex). It makes room on a full disk and tries
+ * again. What its errors mean is in `sqlite-errors.ts`.
+ */
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,3 +1,7 @@
+/**
+ * Counts users, links and runs over the tables of several rooms, for `/status` and `npx workcrate usage`. The SQL of
+ * each table is in the room that owns it.
+ */
 import { countUpTo, type Database, type Queries } from '../database/database.ts';
 import { countRuns, countRunsByOwner } from '../executions/counts.ts';
 import { listUsage, usageOwnersSql } from '../files/files.ts';

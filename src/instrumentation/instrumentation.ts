@@ -1,3 +1,7 @@
+/**
+ * Metrics and spans around rooms and ports: each function takes one and returns the same interface. It changes no
+ * result, holds no metric (`observability/metrics.ts` does) and never records arguments or content.
+ */
 import type { Crates } from '../crates/crates.ts';
 import type { Database, Queries, Row, SqlValue } from '../database/database.ts';
 import type {

@@ -1,3 +1,7 @@
+/**
+ * The log of the server, for operators: JSON lines on stderr, with secrets removed. It keeps no file and rotates
+ * nothing. Who did what is in the audit log (`audit/`).
+ */
 import { withoutSecrets } from '../secrets.ts';
 import { currentRequestId } from './request-id.ts';
 

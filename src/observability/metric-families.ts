@@ -1,3 +1,7 @@
+/**
+ * The metrics of runs, stores, crates, clients and documents; `metrics.ts` puts all together. Values that change by
+ * themselves are read when `/metrics` is asked for.
+ */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import { isWorkcrateError } from '../errors.ts';
 

@@ -1,3 +1,7 @@
+/**
+ * Every metric of `/metrics`, together with `metric-families.ts`. It only defines them: the rooms and
+ * `instrumentation/` count. Names and labels are a contract.
+ */
 import { collectDefaultMetrics, Counter, Gauge, Registry } from '@prometheus-io/client';
 import { packageVersion } from '../version.ts';
 import { clientMetrics, crateMetrics, documentMetrics, runMetrics, storeMetrics } from './metric-families.ts';

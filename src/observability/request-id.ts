@@ -1,3 +1,7 @@
+/**
+ * The id of each HTTP request, which its answer and all its log lines carry. It is for finding lines, and proves
+ * nothing: a client may choose it.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';

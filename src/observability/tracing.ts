@@ -1,3 +1,7 @@
+/**
+ * OpenTelemetry spans, if `--tracing` is on; otherwise every call is a plain function call. It brings no SDK and
+ * exports nothing: the operator chooses one with `--import`.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Context, Span } from '@opentelemetry/api';
 import { asWorkcrateError, isOurFault, WorkcrateError } from '../errors.ts';

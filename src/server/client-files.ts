@@ -1,3 +1,7 @@
+/**
+ * Opens what reads files of the client's project: the allow-list of paths, the cache, and the methods to get a file. It
+ * also gives runs their files. What a client may be asked is decided in `client-files/`.
+ */
 import { existsSync } from 'node:fs';
 import { createCache, type ClientCache } from '../client-files/cache/cache.ts';
 import {

@@ -1,3 +1,6 @@
+/**
+ * What every part of the composition root gets. Rooms never see it whole: they take single values.
+ */
 import type { Audit } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';

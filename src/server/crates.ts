@@ -1,3 +1,7 @@
+/**
+ * Opens the sources of crates, the index and the packer, and looks at the sources regularly. It refuses sources that
+ * overlap. It neither reads nor searches a crate: `crates/` does.
+ */
 import { existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';

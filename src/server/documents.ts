@@ -1,3 +1,7 @@
+/**
+ * Opens what builds documents: worker processes and the Zotero library. No process starts before the first document.
+ * The text is sanitized and built in `documents/`.
+ */
 import type { Clock } from '../clock.ts';
 import { toFairLimits } from '../concurrency/fair-queue.ts';
 import type { Config } from '../config/config.ts';

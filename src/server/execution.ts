@@ -1,3 +1,7 @@
+/**
+ * Opens what runs code: workspaces, the sandbox that the settings name, executions and artifacts. If no sandbox works
+ * here, the server starts without one and says why. How code is isolated is in `sandbox/`.
+ */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createArtifacts } from '../artifacts/artifacts.ts';

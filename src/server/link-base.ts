@@ -1,3 +1,7 @@
+/**
+ * The start of every link that is handed out, from the settings and the address that the server listens on. Whether a
+ * request may use that name is checked by `http/host-origin.ts`.
+ */
 import type { Config } from '../config/config.ts';
 import { isWildcard } from '../http/host-origin.ts';
 

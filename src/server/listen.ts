@@ -1,3 +1,7 @@
+/**
+ * Puts HTTP together: authentication, rate limit, routes, `/mcp`, `/readyz`, and the listener. It has no route of its
+ * own: those are in the rooms, and the order in which they are tried is here.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { artifactRoutes } from '../artifacts/route.ts';

@@ -1,3 +1,7 @@
+/**
+ * The file `url` in the data folder: where its server listens, for `npx workcrate status` and others. It does not prove
+ * that the server still runs: the caller compares `instance`.
+ */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getErrno } from '../errors.ts';

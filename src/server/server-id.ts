@@ -1,3 +1,7 @@
+/**
+ * The id of this server among those that share a database, in the file `server-id` of the data folder. It is no secret
+ * and gives no rights.
+ */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';

@@ -1,3 +1,8 @@
+/**
+ * Graceful shutdown, in three steps: `/readyz` says that the server is not ready, so that load balancers send nothing
+ * new; then it refuses new connections; then transfers and tool calls get `--drain-timeout` seconds to finish, and
+ * calls that are left are cancelled. Signals are handled in `commands/`, open connections are closed in `listen.ts`.
+ */
 import type { Server } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';

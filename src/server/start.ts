@@ -1,3 +1,7 @@
+/**
+ * The composition root: settings → database and storage → rooms → tools → listener, from top to bottom. Nothing else
+ * constructs a backend. What a part is made of is in its own file beside this one; what a room does is in the room.
+ */
 import { auditFolder } from '../audit/audit.ts';
 import { openAudit } from '../audit/open.ts';
 import { openMemory } from '../audit/read.ts';

@@ -1,3 +1,7 @@
+/**
+ * The routes for operators, `/status` and `/openapi.json`, and the gauges that are read when `/metrics` is asked for.
+ * Who may see them is decided by `http/auth.ts`.
+ */
 import type { Hono } from 'hono';
 import { executionId, executionShape, pageShape, searchInput } from '../executions/schema.ts';
 import { readTotalUsage } from '../files/files.ts';

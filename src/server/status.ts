@@ -1,3 +1,7 @@
+/**
+ * What `/status` answers: readiness, backends, usage, and counts since the start. It only reads; the route is in
+ * `http/app.ts`, and the database is counted in `instrumentation/counts.ts`.
+ */
 import { statfs } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';

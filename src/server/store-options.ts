@@ -1,3 +1,7 @@
+/**
+ * Turns settings into the options of the database, the storage and the sources of crates, and refuses settings that do
+ * not fit together. For the server and for commands that use the same data. It opens nothing.
+ */
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { parseSourceAddress, type SourceOptions } from '../crates/sources/address.ts';

@@ -1,3 +1,7 @@
+/**
+ * Opens what lasts: the lock on the data folder, the database, the storage, and on them files, links and uploads. Also
+ * readiness: whether all of that can be used. It runs no code and listens nowhere (`execution.ts`, `listen.ts`).
+ */
 import { join } from 'node:path';
 import { findServerByFolder } from '../audit/read.ts';
 import type { Config } from '../config/config.ts';

@@ -1,3 +1,7 @@
+/**
+ * The timer that deletes what has expired. What has expired, and how it is deleted, each room knows itself (`sweep`).
+ * The audit log sweeps its own files (`audit/open.ts`).
+ */
 import type { Executions } from '../executions/executions.ts';
 import type { Files } from '../files/files.ts';
 import type { Links, Uploads } from '../links/links.ts';

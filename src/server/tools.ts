@@ -1,3 +1,7 @@
+/**
+ * The one list of all tools, and the choice of groups by `--tools`. Each tool is defined in the `tools.ts` of its room;
+ * which of them a key may call is decided in `mcp/`.
+ */
 import { artifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
 import { auditTools } from '../audit/tools.ts';
 import { clientTools, type ClientToolsOptions } from '../client-files/tools.ts';

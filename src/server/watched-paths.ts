@@ -1,3 +1,7 @@
+/**
+ * Notices when the data folder or its lock file is removed or replaced while the server runs; readiness then fails. It
+ * repairs nothing.
+ */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { WorkcrateError } from '../errors.ts';

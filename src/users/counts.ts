@@ -1,3 +1,6 @@
+/**
+ * What statistics need from the tables of this room, so that no other room has SQL for them.
+ */
 import type { Queries } from '../database/database.ts';
 
 /** A SELECT of everybody who has or had a key, for one statement with other tables. */

@@ -1,3 +1,7 @@
+/**
+ * Requests to the issuer of tokens, within limits of time and size, and with a pause after a failure. It does not know
+ * what the answers mean: `oauth.ts` does.
+ */
 import { WorkcrateError } from '../errors.ts';
 import { isLoopbackHost } from '../net/addresses.ts';
 import { fetchBounded, FetchError, type FetchPolicy } from '../net/bounded-fetch.ts';

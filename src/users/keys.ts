@@ -1,3 +1,7 @@
+/**
+ * API keys: makes, finds, rotates and lists them. Only hashes are stored, and a key is looked up at every call, so that
+ * a removed one is invalid at once. Checks no scope.
+ */
 import { hash, randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Database, Queries } from '../database/database.ts';

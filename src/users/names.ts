@@ -1,3 +1,7 @@
+/**
+ * What may be the name of a user (an allow-list), the scopes, and expiry dates of keys. It knows no user: those are in
+ * the database.
+ */
 import { hash } from 'node:crypto';
 import { WorkcrateError } from '../errors.ts';
 import { toolGroups } from '../mcp/tool.ts';

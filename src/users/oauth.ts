@@ -1,3 +1,7 @@
+/**
+ * Checks OAuth access tokens (JWT) with the keys that their issuer publishes. It logs nobody in, issues nothing, and
+ * takes no token that is bound to a key. Loaded only with `--auth oauth`.
+ */
 import { hash } from 'node:crypto';
 import {
   createRemoteJWKSet,

@@ -1,3 +1,7 @@
+/**
+ * Removes a user: ends keys, links and uploads in one transaction, also against calls that are under way. Files stay
+ * until they expire.
+ */
 import type { Database, Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import { isLocal, type Caller } from '../identity.ts';

@@ -1,3 +1,7 @@
+/**
+ * Tells who a caller is, by an API key or an OAuth token. It reads no HTTP header and limits no guesses (`http/auth.ts`
+ * does), and it does not say what a scope allows (`mcp/` does).
+ */
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
