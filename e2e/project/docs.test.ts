@@ -50,6 +50,33 @@ it('every path of the checkout that a page names exists', () => {
   assert.deepEqual(missing, []);
 });
 
+it('every folder that the glossary names is in src', () => {
+  const rows = [...readPage('docs/glossary.md').matchAll(/^\| (?!word |-)([^|]+?) +\|.*\| ([^|]+?) +\|$/gm)];
+  assert.ok(rows.length >= 40, `${rows.length} words`);
+  const places = rows.flatMap(([, word, cell]) =>
+    [...cell!.matchAll(/`([^`]+)`/g)].map(([, path]) => [word, path!]),
+  );
+  assert.deepEqual(
+    places.filter(([, path]) => !existsSync(join(root, 'src', path!))),
+    [],
+  );
+});
+
+it('the files and functions that the pages on extending name are in the source', () => {
+  const files = globSync('{src,e2e,scripts}/**/*.ts', { cwd: root });
+  const source = files.map((file) => readPage(file)).join('\n');
+  for (const page of ['docs/write-a-tool.md', 'docs/write-a-backend.md']) {
+    const text = dropCodeBlocks(readPage(page));
+    for (const [, name] of text.matchAll(/`([\w.-]+\.ts)`/g))
+      assert.ok(
+        files.some((file) => file.endsWith(`/${name}`)) || name === 'NAME.test.ts',
+        `${page}: ${name}`,
+      );
+    for (const [, name] of text.matchAll(/`([a-z]+[A-Z]\w*)[(`]/g))
+      assert.ok(new RegExp(`\\b${name}\\b`).test(source), `${page}: ${name}`);
+  }
+});
+
 it('docs/tools.md lists exactly the tools that a server offers', async () => {
   await using server = await startServer({ zoteroLibrary: 'users/0' });
   const { tools } = await server.client.listTools();
