@@ -1,3 +1,7 @@
+/**
+ * One artifact that is open for reading: which names are allowed, how its bytes are read, and the errors with the
+ * exact texts of the specification. It does not know where the folder is: `artifacts.ts` does.
+ */
 import { fstatSync, read, type BigIntStats, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
 import { asWorkcrateError, getErrno, isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';

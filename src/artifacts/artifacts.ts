@@ -1,3 +1,8 @@
+/**
+ * Lists and opens what a user's runs left in /artifacts. Whatever is there was written by hostile code, so it is
+ * opened through `paths/` without following links. It copies nothing and makes no links: `tools.ts` does, by `files/`
+ * and `links/`.
+ */
 import { createKeyedMutex } from '../concurrency/mutex.ts';
 import { runInSlices } from '../concurrency/yield.ts';
 import { asWorkcrateError, isWorkcrateError } from '../errors.ts';

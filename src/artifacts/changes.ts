@@ -1,3 +1,7 @@
+/**
+ * What a run changed in a folder: snapshots before and after it, and the difference. Bounded in entries, depth and
+ * bytes. It reads no content and does not decide which folders are compared: `executions/folder-diff.ts` does.
+ */
 import { runInSlices } from '../concurrency/yield.ts';
 import { isWorkcrateError } from '../errors.ts';
 import { openBelow, here, type Components, type TreeEnd, type TreeEntry } from '../paths/paths.ts';

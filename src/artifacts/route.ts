@@ -1,3 +1,7 @@
+/**
+ * The HTTP routes `GET /{user_id}/artifacts` and what is below it. Bodies are streamed with backpressure and never
+ * held whole. It does not authenticate: `http/` does, and tells it who the caller is.
+ */
 import type { ServerResponse } from 'node:http';
 import { Hono, type Context } from 'hono';
 import type { Noted } from '../audit/audit.ts';

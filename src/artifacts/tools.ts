@@ -1,3 +1,7 @@
+/**
+ * The tools `list_artifacts` and `get_artifact`. A link leads to a copy (`files/`), since runs may write to the
+ * artifact again. Which names are allowed and how a file is opened safely is decided in `artifact.ts`.
+ */
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';

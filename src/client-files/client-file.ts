@@ -1,3 +1,8 @@
+/**
+ * The types that all folders of this room share: path, file, entry, listing, and the methods by which a file can come.
+ * `rung` is the name of the method in JSON, in the audit log and in records. Nothing here does anything.
+ */
+
 /** The ways to have a file of the client's, from the best to the last. */
 export const rungs = ['direct', 'upload', 'url', 'form', 'sampling'] as const;
 

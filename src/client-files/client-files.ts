@@ -1,3 +1,8 @@
+/**
+ * Files of the client, by whichever method the client supports. It puts the parts of this room together and writes the
+ * audit lines. Which paths are allowed is decided by the allow-list in `policy/`; how a client is asked, in
+ * `requests/`.
+ */
 import type { Audit } from '../audit/audit.ts';
 import type { Caller } from '../identity.ts';
 import type { Question, ToolContext } from '../mcp/tool.ts';

@@ -1,3 +1,8 @@
+/**
+ * The route `/ask/{token}`: a page on which a person uploads the file, or lists the folder, that was asked for. It
+ * receives nothing itself: the page sends to `/uploads/{token}`, which `links/` answers. Unknown tokens count for the
+ * rate limit.
+ */
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,3 +1,7 @@
+/**
+ * The list of this room's tools. Each of them writes its own audit lines, with every path, so the common wrapper
+ * leaves them alone. The tools themselves are in `tools/` and `cache/tools.ts`.
+ */
 import type { Audit } from '../audit/audit.ts';
 import type { Tool } from '../mcp/tool.ts';
 import type { ClientCache } from './cache/cache.ts';

@@ -1,3 +1,7 @@
+/**
+ * What `execute_code` and `execute_bash` answer: the text for a model, and the structured result. It runs nothing, and
+ * links to full outputs are made by `links/`.
+ */
 import { z } from 'zod';
 import { publicMessage } from '../errors.ts';
 import type { Caller } from '../identity.ts';

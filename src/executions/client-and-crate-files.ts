@@ -1,3 +1,7 @@
+/**
+ * Inputs of a run that are not stored files: files of the client and files in crates. Both are found by functions that
+ * `server/` hands in, after the scope of the caller was checked. Nothing is copied here: `input-files.ts` does.
+ */
 import { createHash } from 'node:crypto';
 import { read } from 'node:fs';
 import { promisify } from 'node:util';

@@ -1,3 +1,7 @@
+/**
+ * Counts of recorded runs for metrics and status pages. The table belongs to this room, so the SQL is here. It caches
+ * nothing: `instrumentation/` does.
+ */
 import { countUpTo, type Queries } from '../database/database.ts';
 
 /** How many runs of which there is a record succeeded or failed, each up to a bound: their rows are long. */

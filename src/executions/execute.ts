@@ -1,3 +1,8 @@
+/**
+ * One run from the request to its record: working directory, inputs, sandbox, output, comparison, end. Whatever
+ * happens, a row that was begun gets its end. It writes no SQL (`store.ts`) and makes no answer for a model
+ * (`answer.ts`).
+ */
 import { asWorkcrateError, isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { parseName } from '../paths/paths.ts';

@@ -1,3 +1,7 @@
+/**
+ * Runs code for users, and remembers what they ran and what came of it. It puts the parts of this room together and
+ * owns their shutdown. It does not isolate code (`sandbox/`), and the way of a single run is in `execute.ts`.
+ */
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../database/database.ts';
@@ -21,7 +25,7 @@ import { createJournal } from './journal.ts';
 import { createEnds, markLost } from './lost.ts';
 import { appendRows, lastEnded, restoreLines, type RunWithoutLine } from './restore-lines.ts';
 import { findExecutions, type FoundPage, type ExecutionSearch } from './search.ts';
-import { createShare } from './share.ts';
+import { createShare } from './record-quota.ts';
 import {
   executionFromRow,
   sweepExecutions,

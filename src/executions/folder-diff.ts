@@ -1,3 +1,7 @@
+/**
+ * Which files a run changed, in its working directory and in /artifacts: what to compare, and how the results are
+ * merged within a limit. The comparison itself is in `artifacts/changes.ts`, which `server/` hands in.
+ */
 import { here, type Components } from '../paths/paths.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
 import type { Difference } from './fields.ts';

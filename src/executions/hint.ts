@@ -1,3 +1,7 @@
+/**
+ * What to do about a run that failed because a package or program is missing. It reads only the messages of the
+ * interpreters, and installs nothing.
+ */
 import { describeSurroundings, installLine, networkText, type Surroundings } from './surroundings.ts';
 import type { Execution } from './fields.ts';
 

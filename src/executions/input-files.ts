@@ -1,3 +1,7 @@
+/**
+ * Copies files into the working directory before a run: all or none, checked by size and sha256. It does not find
+ * files of crates or of the client: `client-and-crate-files.ts` does, and gives them as a stream.
+ */
 import { createHash } from 'node:crypto';
 import { fchownSync, fstatSync, write } from 'node:fs';
 import { promisify } from 'node:util';

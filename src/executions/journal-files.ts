@@ -1,3 +1,7 @@
+/**
+ * The lines and files of the journal: how an execution becomes a line, how lines are read back, and how old ones are
+ * removed from a file. It holds no open file: `journal.ts` does.
+ */
 import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';

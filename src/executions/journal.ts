@@ -1,3 +1,7 @@
+/**
+ * The journal: one JSON line for every execution that has ended, in one file a day (UTC). It appends, syncs and
+ * removes old days. How a line is written and read is in `journal-files.ts`.
+ */
 import { constants, ftruncateSync, mkdirSync, writeSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';

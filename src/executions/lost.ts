@@ -1,3 +1,7 @@
+/**
+ * Runs whose end is not in the database: ends that could not be written are retried with a backoff, and runs whose
+ * server died are marked as lost. It stops no run.
+ */
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../observability/log.ts';

@@ -1,3 +1,8 @@
+/**
+ * Reads stdout and stderr of a run to their ends, with backpressure: head and tail are kept for the answer, all of it
+ * goes to a stored file once it is too long, and the newest of it is reported as progress. It cuts no text itself
+ * (`truncation.ts`).
+ */
 import { isAscii } from 'node:buffer';
 import { asWorkcrateError, isOurFault, type WorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';

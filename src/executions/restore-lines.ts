@@ -1,3 +1,4 @@
+/** Writes journal lines again that a crash or a loss of power took, from the rows in the database. It changes no row. */
 import type { Database, Row } from '../database/database.ts';
 import type { Execution } from './fields.ts';
 import { idsSince, lastEndedAt } from './journal-files.ts';

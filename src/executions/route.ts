@@ -1,3 +1,7 @@
+/**
+ * The HTTP routes `GET /executions` and `GET /executions/{id}`, with the schemas of the tools. It does not
+ * authenticate: `http/` does, and tells it who the caller is.
+ */
 import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Noted } from '../audit/audit.ts';

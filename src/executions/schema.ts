@@ -1,3 +1,7 @@
+/**
+ * Input and output schemas of executions, for tools and routes. What an execution looks like in JSON is derived from
+ * the table in `fields.ts`. It reads no rows.
+ */
 import { z } from 'zod';
 import { languages } from '../sandbox/sandbox.ts';
 import {

@@ -1,3 +1,7 @@
+/**
+ * Searches the executions of a caller, newest first, in small windows that yield to the event loop. It shows only the
+ * fields of a list; `executions.ts` gets a whole execution.
+ */
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Database, SqlValue } from '../database/database.ts';
 import type { Caller } from '../identity.ts';

@@ -1,3 +1,7 @@
+/**
+ * The rows of executions: insert, update, batched writes and retention. The columns are derived from the table in
+ * `fields.ts`. It writes no journal lines; only the sweep has the journal remove its old ones.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Database, Queries, Row, SqlValue } from '../database/database.ts';
 import { executionFields, toStorable, type Execution } from './fields.ts';

@@ -1,3 +1,7 @@
+/**
+ * What code finds where it runs (folders, network, Python packages), in words for tool descriptions and hints. It asks
+ * the sandbox once, at the start, and changes nothing there.
+ */
 import {
   debianNames,
   type Folders,

@@ -1,3 +1,7 @@
+/**
+ * The tools `execute_code`, `execute_bash`, `get_execution` and `search_executions`. They translate between MCP and
+ * `executions.ts`. The text of an answer is made in `answer.ts`, the schemas are in `schema.ts`.
+ */
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { defineTool, isQuestion, type Tool } from '../mcp/tool.ts';

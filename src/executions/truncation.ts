@@ -1,3 +1,8 @@
+/**
+ * Keeps the head and the tail of a text that comes in pieces, in bounded memory. It knows nothing of bytes or
+ * encodings: `output.ts` decodes.
+ */
+
 /** How much of an output is shown: all of it up to `most` characters, else its start and its end. */
 export interface Bounds {
   readonly most: number;

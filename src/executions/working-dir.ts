@@ -1,3 +1,7 @@
+/**
+ * Which folder a run works in. `working_dir` is checked against the few roots that are allowed, and links on the way
+ * are refused. What the sandbox mounts there is not decided here.
+ */
 import { posix } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { openBelow, bestFooting, here, parsePath, type Components } from '../paths/paths.ts';

@@ -1,3 +1,7 @@
+/**
+ * The folders of every user that outlast runs, and the uid that owns them. A number stands for the user in paths, so
+ * no name of a user is part of one. It runs no code and opens no file in these folders: `sandbox/` and `paths/` do.
+ */
 import { chmodSync, chownSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';

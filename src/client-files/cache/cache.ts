@@ -1,3 +1,7 @@
+/**
+ * An LRU cache of client files in memory, bounded in bytes and entries and fair among users. It checks no path and
+ * asks no client: `requests/read.ts` does. It is empty after a restart.
+ */
 import type { Clock } from '../../clock.ts';
 import type { ClientEntry, ClientFile, Way } from '../client-file.ts';
 

@@ -1,3 +1,7 @@
+/**
+ * The tools `guide_cache_file`, by which a client gives files of its own accord, and `client_cache`. Paths are checked
+ * by the policy first. Eviction and fairness are in `cache.ts`.
+ */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Audit } from '../../audit/audit.ts';

@@ -1,3 +1,7 @@
+/**
+ * The allow-list, and how any path becomes one relative to the project's folder. What is not listed is denied.
+ * Suspicious forms of a path are recognized in `refusal.ts`.
+ */
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { openBelow, parsePath } from '../../paths/paths.ts';
 import type { PolicyOptions } from './policy.ts';

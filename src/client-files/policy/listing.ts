@@ -1,3 +1,7 @@
+/**
+ * Filters what a client listed, against the allow-list: bounded in entries, characters and time, and it yields to the
+ * event loop. Nothing that a client says is believed. How a listing is written as text is in `requests/commands.ts`.
+ */
 import { startTimeSlices, type TimeSlices } from '../../concurrency/yield.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { createGlob } from '../../glob.ts';

@@ -1,3 +1,8 @@
+/**
+ * The path policy: an allow-list of what may be asked of a client's project, and the check of what the client sends
+ * back. Paths are text here, about a machine of any system. It opens nothing and follows no links:
+ * `requests/direct.ts` does.
+ */
 import type { ClientPath } from '../client-file.ts';
 import { createAllowed, findMissingAllowed, relativePath } from './allowed.ts';
 import {

@@ -1,3 +1,8 @@
+/**
+ * Why a path is refused: suspicious forms on Windows and POSIX alike, the project's root, and the errors.
+ * `path_refused` is a violation, `path_not_allowed` a mistake. Whether a path is on the allow-list is decided in
+ * `allowed.ts`.
+ */
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { RefusalKind } from '../../paths/paths.ts';
 

@@ -1,3 +1,7 @@
+/**
+ * A bounded map for each user, so that nobody's entries push out those of another. It forgets, and stores nothing that
+ * has to last.
+ */
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 
 export interface Most {

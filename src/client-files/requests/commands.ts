@@ -1,3 +1,7 @@
+/**
+ * Shell commands that send a file or a listing from the client's machine, and the parser of such listings. Everything
+ * is quoted for sh. It runs nothing: the agent does, on its own machine.
+ */
 import { isUtf8 } from 'node:buffer';
 import { WorkcrateError } from '../../errors.ts';
 import type { RawEnd } from '../policy/policy.ts';

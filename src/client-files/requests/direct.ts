@@ -1,3 +1,8 @@
+/**
+ * Opens and lists files of a client that runs on this machine. Links are resolved first, then the result is checked
+ * against the allow-list and opened through `paths/` without following any. That the client sees the same files is
+ * proven in `filesystem-challenge.ts`.
+ */
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { isAbsolute, join, sep } from 'node:path';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';

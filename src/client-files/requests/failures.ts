@@ -1,3 +1,7 @@
+/**
+ * The errors of asking a client (E6), each with what to do about it, and the warning about allowed paths that do not
+ * exist. It decides nothing.
+ */
 import { WorkcrateError } from '../../errors.ts';
 import type { ToolContext } from '../../mcp/tool.ts';
 import type { Log } from '../../observability/log.ts';

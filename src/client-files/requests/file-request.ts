@@ -1,3 +1,4 @@
+/** The types of a request to a client, and which methods a client supports. It asks nobody. */
 import type { ClientCapabilities } from '@modelcontextprotocol/server';
 import type { ToolContext } from '../../mcp/tool.ts';
 import type { ClientPath, Rung } from '../client-file.ts';

@@ -1,3 +1,7 @@
+/**
+ * A challenge by which a client proves that it sees the same files as this process: it has to say what is in a file
+ * that only its own user can read. It opens no file of a project: `direct.ts` does, after the proof.
+ */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

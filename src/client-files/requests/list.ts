@@ -1,3 +1,7 @@
+/**
+ * Lists a folder of the client. Every path that comes back is checked against the allow-list again, and the pattern is
+ * applied again. How the client is asked is in `methods.ts`.
+ */
 import type { Audit } from '../../audit/audit.ts';
 import { WorkcrateError } from '../../errors.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';

@@ -1,3 +1,8 @@
+/**
+ * The methods of asking a client: a command for its shell, a page, a form, or its model (sampling), and how each
+ * answer is read. Whether a client supports a method is decided in `file-request.ts`, and which one is used in
+ * `requests.ts`.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   inputRequired,

@@ -1,3 +1,7 @@
+/**
+ * Uploads that a client was asked for and that have not come. The database knows them; only tokens are remembered
+ * here, since they are stored nowhere. What has arrived is in `received-uploads.ts`, and `links/` receives the bytes.
+ */
 import { isWorkcrateError } from '../../errors.ts';
 import type { Caller } from '../../identity.ts';
 import type { Upload, Uploads } from '../../links/links.ts';

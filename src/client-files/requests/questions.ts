@@ -1,3 +1,7 @@
+/**
+ * Questions to a client that are answered once, in time and by whom they were asked, and where the client's project
+ * is. The state of a question is signed in `mcp/`; what is asked is written in `methods.ts`.
+ */
 import { randomBytes } from 'node:crypto';
 import type { InputRequest, InputResponseView } from '@modelcontextprotocol/server';
 import { z } from 'zod';

@@ -1,3 +1,7 @@
+/**
+ * Reads a file of the client: what was uploaded, what is cached, what can be opened here, else the client is asked. It
+ * compares size and sha256, and writes the audit lines of reads and lists. Paths were checked in `requests.ts`.
+ */
 import { hash } from 'node:crypto';
 import type { Audit } from '../../audit/audit.ts';
 import { asWorkcrateError } from '../../errors.ts';

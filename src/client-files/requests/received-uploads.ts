@@ -1,3 +1,7 @@
+/**
+ * Uploads that have come, found by what they were asked for, at any server. Each is deleted once it was read, unless
+ * it is too large for memory. It receives no bytes: `links/` does.
+ */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { isWorkcrateError } from '../../errors.ts';

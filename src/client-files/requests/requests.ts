@@ -1,3 +1,7 @@
+/**
+ * The beginning of every request to a client: the answer of an earlier round, the project's folder, the check of the
+ * path, and the choice of a method. It does not ask by itself (`methods.ts`) and reads nothing (`read.ts`, `list.ts`).
+ */
 import { inputRequired, type InputResponseView } from '@modelcontextprotocol/server';
 import type { Clock } from '../../clock.ts';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';

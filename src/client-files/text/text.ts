@@ -1,3 +1,7 @@
+/**
+ * Encodings: bytes to text and back, base64, and whether bytes are text at all. It replaces no character: what an
+ * encoding cannot represent is refused. It reads no files.
+ */
 import { isAscii } from 'node:buffer';
 import { WorkcrateError } from '../../errors.ts';
 

@@ -1,3 +1,7 @@
+/**
+ * The tool `list_client_directory`: a listing as a tree, in JSON and in text. It asks no client and checks no path:
+ * `client-files.ts` does.
+ */
 import { z } from 'zod';
 import { linkShape } from '../../links/link-result.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';

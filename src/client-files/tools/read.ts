@@ -1,3 +1,7 @@
+/**
+ * The tool `read_client_file`, and what it shares with `list_client_directory`: common input fields, instructions for
+ * an upload, and stored files for large answers. It asks no client and checks no path: `client-files.ts` does.
+ */
 import { z } from 'zod';
 import type { Files } from '../../files/files.ts';
 import { linkAnswer, linkShape } from '../../links/link-result.ts';

@@ -4,7 +4,7 @@ import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './fields.ts';
-import { createShare } from './share.ts';
+import { createShare } from './record-quota.ts';
 import { insertRunning, updateEnded } from './store.ts';
 
 const server = await findPostgres();

@@ -1,3 +1,7 @@
+/**
+ * The quota for the records of a user, in bytes: the oldest rows are deleted first, and the newest always stays. How
+ * long records are kept is decided in `store.ts`; the disk quota of runs is in `sandbox/`.
+ */
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Database } from '../database/database.ts';
