@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { hashToken, newToken, publicId } from './links/link.ts';
+import { hashToken, createToken, toPublicId } from './links/link.ts';
 import { createLog } from './observability/log.ts';
 import { withoutSecrets } from './secrets.ts';
 
@@ -98,22 +98,22 @@ test('names made of words, and ids and hashes, stay as they are', () => {
 });
 
 test('a token is shown by its beginning and the name of its link; a JSON web token by nothing', () => {
-  const token = newToken();
-  assert.equal(withoutSecrets(`docs/${token}`), `docs/${token.slice(0, 8)}…${publicId(hashToken(token))}`);
+  const token = createToken();
+  assert.equal(withoutSecrets(`docs/${token}`), `docs/${token.slice(0, 8)}…${toPublicId(hashToken(token))}`);
   assert.equal(withoutSecrets(`docs/aaawck_${'k'.repeat(43)}`), 'docs/aaawck_…');
   const jwt = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.${token}`;
   assert.equal(withoutSecrets(`Bearer ${jwt} x`), 'Bearer eyJ… x');
 });
 
 test('a secret at the end of what is looked at is not left in part', () => {
-  const token = newToken();
+  const token = createToken();
   for (const before of [65_500, 65_530, 65_536])
     assert.ok(!withoutSecrets(`${' '.repeat(before)}${token}`).includes(token.slice(0, 4)), `${before}`);
 });
 
 test('no line of the server log has a secret in it, not in messages of errors either', () => {
   const lines: string[] = [];
-  const [token, key] = [newToken(), `wck_${newToken()}`];
+  const [token, key] = [createToken(), `wck_${createToken()}`];
   const log = createLog('debug', (line) => void lines.push(line));
   log.info('artifact.get', {
     name: token,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { hashToken, newToken, publicId } from '../../src/links/link.ts';
+import { hashToken, createToken, toPublicId } from '../../src/links/link.ts';
 import { share, startServer, timeOf } from '../server.testing.ts';
 import { audited, auditOf } from './lines.testing.ts';
 
@@ -12,7 +12,7 @@ it('a token that opens nothing is a violation, told by its public id and never b
   await server.call('revoke_link', { token });
   const used = await share(server, 'x', { single_use: true });
   await (await fetch(used.downloadUrl)).text();
-  const [unknown, unknownUpload, unknownPage] = [newToken(), newToken(), newToken()];
+  const [unknown, unknownUpload, unknownPage] = [createToken(), createToken(), createToken()];
   const asked: [string, RequestInit, string][] = [
     [downloadUrl, {}, 'link_not_found'],
     [used.downloadUrl, {}, 'link_not_found'],
@@ -24,7 +24,7 @@ it('a token that opens nothing is a violation, told by its public id and never b
   ];
   for (const [url, init, code] of asked) assert.equal(await codeOf(await fetch(url, init)), code);
   const lines = await audited(server.data, ({ level }) => level === 'warning', asked.length);
-  const id = (of: string): string => publicId(hashToken(of));
+  const id = (of: string): string => toPublicId(hashToken(of));
   assert.deepEqual(
     lines.map(({ operation, user, subject, details }) => [
       operation,
@@ -58,14 +58,14 @@ it('a link that is opened too late is noted, and is no violation', async (t) => 
   const [line] = await audited(server.data, ({ result }) => result === 'link_not_found', 1);
   assert.deepEqual(
     [line!.level, line!.subject, line!.details],
-    ['info', publicId(hashToken(token)), { owner: 'local', kind: 'expired_link' }],
+    ['info', toPublicId(hashToken(token)), { owner: 'local', kind: 'expired_link' }],
   );
 });
 
 it('a token or key that is given where none belongs is in no line and not in the log', async () => {
   await using server = await startServer();
   const { token, downloadUrl } = await share(server, 'x');
-  const key = `wck_${newToken()}`;
+  const key = `wck_${createToken()}`;
   const calls: [string, Record<string, unknown>][] = [key, token, downloadUrl, `../${key}`].flatMap(
     (given) => [
       ['read_client_file', { path: given }],

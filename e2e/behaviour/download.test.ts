@@ -10,7 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'content-disposition';
 import { eventually } from '../../src/eventually.testing.ts';
-import { keyFor } from '../../src/files/files.ts';
+import { toStorageKey } from '../../src/files/files.ts';
 import { backends, share, startServer, upload, type TestServer } from '../server.testing.ts';
 import { openedBeside } from './upload.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
@@ -233,7 +233,7 @@ describe(`downloads (${backends})`, () => {
     if (server.config.storage === 'memory') return t.skip('storage is in the memory of the server');
     const { downloadUrl, fileId } = await share(server, 'x');
     await using storage = await openedBeside(server);
-    await storage.remove(keyFor(fileId));
+    await storage.remove(toStorageKey(fileId));
     assert.equal((await fetch(downloadUrl)).status, 410);
     assert.equal((await fetch(downloadUrl, { method: 'HEAD' })).status, 410);
     await server.call('delete_file', { file_id: fileId });
@@ -247,7 +247,7 @@ describe(`downloads (${backends})`, () => {
     const state = async () => (await server.call('link_status', { token })).data.state;
     assert.equal(await state(), 'active');
     await using storage = await openedBeside(server);
-    await storage.remove(keyFor(fileId));
+    await storage.remove(toStorageKey(fileId));
     assert.equal(await state(), 'gone');
     const { text } = await server.call('link_status', { token });
     assert.match(text, /is gone: .*bytes are missing.*410/);
@@ -261,7 +261,7 @@ describe(`downloads (${backends})`, () => {
     const state = async () => (await server.call('link_status', { token: data.token })).data.state;
     assert.equal(await state(), 'active');
     await using storage = await openedBeside(server);
-    await storage.remove(keyFor(ids[1]!));
+    await storage.remove(toStorageKey(ids[1]!));
     assert.equal(await state(), 'gone');
   });
 

@@ -8,7 +8,7 @@ import type { Config } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { eventually, patienceMs } from '../../src/eventually.testing.ts';
-import { keyFor } from '../../src/files/files.ts';
+import { toStorageKey } from '../../src/files/files.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
 import { openUploads } from '../../src/links/open-uploads.ts';
 import { filesFolder, storageOptions } from '../../src/server/store-options.ts';
@@ -122,7 +122,7 @@ export async function stageMore(server: TestServer, id: string, offset: number, 
   const bytes = async function* (): AsyncGenerator<Uint8Array> {
     yield Buffer.from(text);
   };
-  const size = await storage.staging.append(id, offset, bytes(), { key: keyFor(id) });
+  const size = await storage.staging.append(id, offset, bytes(), { key: toStorageKey(id) });
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await databaseOf(server.config), (it) => it.close());
   await database.query('UPDATE uploads SET synced_bytes = ? WHERE id = ?', size, id);

@@ -6,7 +6,7 @@ import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
-import { linkAnswer, linkShape, linkTerms } from '../links/link-result.ts';
+import { toLinkAnswer, linkShape, toLinkTermFields } from '../links/link-result.ts';
 import type { Links } from '../links/links.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
 import { formatBytes } from '../text.ts';
@@ -95,7 +95,7 @@ function makeGetArtifactInput(options: ArtifactToolsOptions) {
       .boolean()
       .default(false)
       .describe('Also show it here, if it is a PNG, JPEG, GIF or WebP of at most 1 MB'),
-    ...linkTerms(options),
+    ...toLinkTermFields(options),
   });
 }
 
@@ -180,7 +180,7 @@ async function answerAsLink(
   await files.demandRoom(caller, artifact.size);
   const file = { name: artifact.name, origin: 'artifact', keepSeconds: ttlSeconds };
   const { id } = await files.add(caller, file, artifact.bytes(), signal);
-  return linkAnswer(await links.share(caller, id, { ttlSeconds, singleUse }), baseUrl());
+  return toLinkAnswer(await links.share(caller, id, { ttlSeconds, singleUse }), baseUrl());
 }
 
 const maxPictureBytes = 1024 * 1024;

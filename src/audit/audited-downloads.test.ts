@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Served } from '../links/download-route.ts';
+import type { ServedDownload } from '../links/download-route.ts';
 import { mintLink } from '../links/link.ts';
 import { isWhole, joinRanges, type Download } from '../links/links.ts';
 import type { Audit, AuditEvent } from './audit.ts';
@@ -12,7 +12,7 @@ function stage(size = 100_000) {
   const noting = auditedDownloads({ noteSoon: (event) => void events.push(event) } as Audit);
   const link = () => mintLink({ user: 'ada' }, { fileId: 'f' }, { ttlSeconds: 60, singleUse: false }, 0).link;
   const download = { filename: 'film.mp4', size } as Download;
-  const piece = (start: number, end: number, more: Partial<Served> = {}): Served => ({
+  const piece = (start: number, end: number, more: Partial<ServedDownload> = {}): ServedDownload => ({
     stretches: [{ start, end }],
     bytes: end - start,
     isHandedOver: false,

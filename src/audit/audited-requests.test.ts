@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WorkcrateError } from '../errors.ts';
-import { newToken } from '../links/link.ts';
+import { createToken } from '../links/link.ts';
 import { linesOf, open, temporaryLog } from './log.testing.ts';
 import { auditedRequests } from './wrappers.ts';
 
@@ -35,7 +35,7 @@ test('a request that broke off is cancelled, one that failed says how, and facts
 
 test('what was pasted is taken out, and names that only look odd stay as they are', async () => {
   using folder = temporaryLog();
-  const [key, token] = [`wck_${newToken()}`, newToken()];
+  const [key, token] = [`wck_${createToken()}`, createToken()];
   const subjects: [string, string][] = [
     [`a ${key} b`, 'a wck_… b'],
     [`http://127.0.0.1:1/files/${token}?x`, 'http://127.0.0.1:1/files/…?x'],

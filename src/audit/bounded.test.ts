@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { newToken } from '../links/link.ts';
+import { createToken } from '../links/link.ts';
 import { chainStart, toBoundedEntry, lineAfter, plainJson } from './line.ts';
 import { event, noon } from './log.testing.ts';
 
@@ -26,7 +26,7 @@ test('texts are bounded as they stand in a line, are cut between characters, and
 });
 
 test('a secret in any text of an event is hidden before the text is cut, whoever tells it', () => {
-  const [token, key] = [newToken(), `wck_${newToken()}`];
+  const [token, key] = [createToken(), `wck_${createToken()}`];
   for (const secret of [token, key, encodeURIComponent(`http://127.0.0.1:1/files/${token}`)])
     for (const before of [0, 170, 980, 4080]) {
       const text = `${'/'.repeat(before)}${secret}`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { WorkcrateError, type ErrorCode } from '../errors.ts';
-import { hashToken, newToken, publicId } from '../links/link.ts';
+import { hashToken, createToken, toPublicId } from '../links/link.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
 import { recordProof } from '../requirements.testing.ts';
 import { event, linesOf, open, temporaryLog } from './log.testing.ts';
@@ -119,8 +119,8 @@ test('every call of an audited tool is a line with its result, what leads elsewh
 
 test('the subject is what a call is about, and never a token', async () => {
   using folder = temporaryLog();
-  const token = newToken();
-  const id = publicId(hashToken(token));
+  const token = createToken();
+  const id = toPublicId(hashToken(token));
   const inputs: [Record<string, unknown>, string | null][] = [
     [{ query: 'x', path: 'docs/a.md' }, 'docs/a.md'],
     [{ filename: 'a.csv', name: 'n' }, 'a.csv'],
@@ -153,14 +153,14 @@ test('the subject is what a call is about, and never a token', async () => {
 
 test('a call that made a link tells its public name', async () => {
   using folder = temporaryLog();
-  const token = newToken();
+  const token = createToken();
   {
     await using audit = open(folder.path);
     const made = obedient(() => ({ text: '', structured: { filename: 'a.csv', token } as never }));
     await auditedTool(made, audit).handle({}, context());
   }
   const [line] = linesOf(folder.path).slice(2);
-  assert.deepEqual([line!.subject, line!.details], ['a.csv', { link: publicId(hashToken(token)) }]);
+  assert.deepEqual([line!.subject, line!.details], ['a.csv', { link: toPublicId(hashToken(token)) }]);
   assert.ok(!JSON.stringify(line).includes(token));
 });
 
@@ -187,7 +187,7 @@ test('a call that names many files is told with the first of them and their numb
 
 test('a key in the name of a file is hidden before the name is cut', async () => {
   using folder = temporaryLog();
-  const key = `wck_${newToken()}`;
+  const key = `wck_${createToken()}`;
   {
     await using audit = open(folder.path);
     const tool = auditedTool(

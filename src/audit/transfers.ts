@@ -5,8 +5,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { asWorkcrateError, isWorkcrateError, type WorkcrateError } from '../errors.ts';
-import type { Served } from '../links/download-route.ts';
-import { DeadLink, hashToken, isToken, publicId, type Link } from '../links/link.ts';
+import type { ServedDownload } from '../links/download-route.ts';
+import { DeadLink, hashToken, isToken, toPublicId, type Link } from '../links/link.ts';
 import { isWhole, joinRanges, type ByteRange, type Download, type Uploads } from '../links/links.ts';
 import { noAuditUser, type Audit } from './audit.ts';
 
@@ -85,7 +85,7 @@ export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
 const plainUpload = { operation: 'upload', client: null } as const;
 
 /** By the name under which the call is told that made it, and those who try it later. */
-const toLinkDetails = (token: string) => ({ link: publicId(hashToken(token)) });
+const toLinkDetails = (token: string) => ({ link: toPublicId(hashToken(token)) });
 
 type AuditedTokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
@@ -106,7 +106,7 @@ export function auditedTokens(route: AuditedTokenRoute, operation: string, audit
 function noteGuess(audit: Audit, operation: string, token: string, error: WorkcrateError): void {
   const { cause, code: result } = error;
   const dead = cause instanceof DeadLink ? cause : null;
-  const subject = isToken(token) ? publicId(hashToken(token)) : null;
+  const subject = isToken(token) ? toPublicId(hashToken(token)) : null;
   const event = { operation, user: noAuditUser, client: null, subject, result };
   const kind = dead === null ? 'unknown_token' : `${dead.state}_link`;
   const details = dead && { owner: dead.owner };
@@ -158,7 +158,7 @@ export function auditedDownloads(audit: Audit) {
   }
 
   return {
-    served(link: Link, download: Download, served: Served): void {
+    served(link: Link, download: Download, served: ServedDownload): void {
       const { stretches, bytes, isHandedOver, failure } = served;
       if (failure !== null) return noteFailed(audit, link, download, failure);
       if (isWhole(stretches, download.size)) return noteWhole(audit, link, download, served);
@@ -181,7 +181,12 @@ function toDownloadEvent({ owner }: Link, { filename }: Download) {
   return { level: 'trace', operation: 'download', user: owner, client: null, subject: filename } as const;
 }
 
-function noteWhole(audit: Audit, link: Link, download: Download, { bytes, isHandedOver }: Served): void {
+function noteWhole(
+  audit: Audit,
+  link: Link,
+  download: Download,
+  { bytes, isHandedOver }: ServedDownload,
+): void {
   audit.noteSoon({
     ...toDownloadEvent(link, download),
     result: isHandedOver ? 'handed_over' : 'ok',

@@ -3,7 +3,7 @@
  * call are shown is declared by the tool (`auditFields`). It never changes a result.
  */
 import { asWorkcrateError, type ErrorCode, type WorkcrateError } from '../errors.ts';
-import { hashToken, isToken, publicId } from '../links/link.ts';
+import { hashToken, isToken, toPublicId } from '../links/link.ts';
 import type { RefusedCall } from '../mcp/refused-calls.ts';
 import { isQuestion, type AuditFields, type Question, type Tool, type ToolAnswer } from '../mcp/tool.ts';
 import type { RefusalKind } from '../paths/paths.ts';
@@ -90,7 +90,7 @@ function findFirstText(names: readonly string[], fields: CallFields): string | n
 /** A token opens something, so it is told by the link's public name; what is none could be one that was misspelt. */
 function toPublicLink(reference: string): string | null {
   const given = reference.slice(reference.lastIndexOf('/') + 1).trim();
-  return isToken(given) ? publicId(hashToken(given)) : null;
+  return isToken(given) ? toPublicId(hashToken(given)) : null;
 }
 
 /** As many as a line has room for; how many there were is told. */

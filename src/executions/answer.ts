@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { publicMessage } from '../errors.ts';
 import type { Caller } from '../identity.ts';
-import { linkAnswer, linkShape } from '../links/link-result.ts';
+import { toLinkAnswer, linkShape } from '../links/link-result.ts';
 import type { Links, SharedLink } from '../links/links.ts';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
@@ -96,7 +96,7 @@ const notRecorded =
   'The database failed, so this run is not recorded yet. The server keeps trying; until then get_execution says that it is still running.';
 
 interface FullOutput {
-  readonly link: ReturnType<typeof linkAnswer<string>> | null;
+  readonly link: ReturnType<typeof toLinkAnswer<string>> | null;
   readonly lines: readonly string[];
 }
 
@@ -117,7 +117,7 @@ async function fullOutput(
     ttlSeconds: linkSeconds,
     singleUse: false,
   });
-  const link = linkAnswer(shared, baseUrl());
+  const link = toLinkAnswer(shared, baseUrl());
   const cut =
     dropped > 0
       ? [`Only the start of ${stream} was kept; the last ${formatBytes(dropped)} were dropped.`]

@@ -4,7 +4,7 @@ import { openDatabase } from '../database/open.ts';
 import { openUploads } from '../links/open-uploads.ts';
 import { createLog } from '../observability/log.ts';
 import { memoryStorage } from '../storage/memory.ts';
-import { createFiles, keyFor } from './files.ts';
+import { createFiles, toStorageKey } from './files.ts';
 import { demandSameStore } from './stored-file.ts';
 
 const ann = { user: 'ann' };
@@ -24,7 +24,7 @@ async function room(clock = Date.now) {
 
 async function put({ storage }: { storage: ReturnType<typeof memoryStorage> }, id: string, text: string) {
   await storage.staging.append(id, 0, bytesOf(text));
-  await storage.staging.commit(id, keyFor(id));
+  await storage.staging.commit(id, toStorageKey(id));
 }
 
 test('bytes without a row, as a database that was lost in mid-answer leaves them, give way to the next try', async () => {
@@ -65,9 +65,9 @@ test('in a storage that others use too, only bytes that have long had no row are
   await put(it, orphan, 'x');
   await it.storage.staging.append(staged, 0, bytesOf('y'));
   await files.sweep();
-  assert.notEqual(await it.storage.stat(keyFor(orphan)), null);
+  assert.notEqual(await it.storage.stat(toStorageKey(orphan)), null);
   now += 25 * 60 * 60 * 1000;
   await files.sweep();
   assert.deepEqual(await it.storage.staging.list(), []);
-  assert.equal(await it.storage.stat(keyFor(orphan)), null);
+  assert.equal(await it.storage.stat(toStorageKey(orphan)), null);
 });

@@ -13,24 +13,24 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { OpenObject, Storage } from '../storage/storage.ts';
 import { formatBytes } from '../text.ts';
-import { charge, type Quotas } from './quota.ts';
+import { chargeQuota, type Quotas } from './quota.ts';
 import {
   fileFromRow,
-  idOfKey,
+  toFileId,
   insertFile,
   isKnownStorageKey,
   isSameStore,
-  keyFor,
+  toStorageKey,
   type StoredFile,
 } from './stored-file.ts';
 import { sweepFiles, sweepOrphans, sweepQuarantine, type OpenUploads, type SweptOrphans } from './sweep.ts';
 
 export { demandWritable, listUsage, readTotalUsage, usageOwnersSql, type Quotas } from './quota.ts';
 export {
-  fileDamaged,
+  fileDamagedError,
   fileFromRow,
   joinFileSql,
-  keyFor,
+  toStorageKey,
   linkedFileSql,
   readLinkedFile,
   type LinkedFile,
@@ -67,7 +67,7 @@ export function createFiles(options: FilesOptions) {
   const { database, storage, quotas, clock } = options;
   /** Staged bytes that this process is working on; the sweep leaves them alone. */
   const inHand = new Set<string>();
-  const sweepSharedOrphans = dailyOrphans(options, inHand);
+  const sweepSharedOrphans = createDailyOrphanSweep(options, inHand);
 
   async function keep(
     caller: Caller,
@@ -78,12 +78,12 @@ export function createFiles(options: FilesOptions) {
     accept: (digest: Digest) => void = () => {},
   ): Promise<StoredFile> {
     if (known) accept(known);
-    const storageKey = keyFor(stagingId);
+    const storageKey = toStorageKey(stagingId);
     await commitStaged(options, stagingId, storageKey);
     try {
       const digest = known ?? (await digestStored(storage, storageKey));
       accept(digest);
-      const stored = toStoredFile(caller, file, idOfKey(storageKey), storageKey, digest, clock());
+      const stored = toStoredFile(caller, file, toFileId(storageKey), storageKey, digest, clock());
       await database.transaction(async (tx) => {
         await settle(tx, stored);
         await insertFile(tx, stored);
@@ -113,9 +113,9 @@ export function createFiles(options: FilesOptions) {
       inHand.add(stagingId);
       try {
         const through = digestWhileReading(boundBytes(bytes, options.maxFileSize));
-        await storage.staging.append(stagingId, 0, through.bytes, { signal, key: keyFor(stagingId) });
+        await storage.staging.append(stagingId, 0, through.bytes, { signal, key: toStorageKey(stagingId) });
         return await keep(caller, file, stagingId, through.digest(), (tx, stored) =>
-          charge(tx, caller.user, { bytes: stored.size, files: 1 }, quotas),
+          chargeQuota(tx, caller.user, { bytes: stored.size, files: 1 }, quotas),
         );
       } finally {
         await storage.staging.discard(stagingId);
@@ -146,7 +146,7 @@ export function createFiles(options: FilesOptions) {
     },
 
     /** The newest of the caller's files of this name that has not expired, or null. */
-    newestNamed: (caller: Caller, name: string) => newestNamed(options, caller, name),
+    newestNamed: (caller: Caller, name: string) => findNewestNamed(options, caller, name),
 
     /** The caller's files, newest first. `after` is the id that the page before ended with. */
     list: (caller: Caller, page: FilePage) => listStoredFiles(options, caller, page),
@@ -180,7 +180,7 @@ export function createFiles(options: FilesOptions) {
     },
 
     charge: (tx: Queries, owner: string, bytes: number, files: number) =>
-      charge(tx, owner, { bytes, files }, quotas),
+      chargeQuota(tx, owner, { bytes, files }, quotas),
 
     /** Deletes what has expired, and gives the number of files deleted. */
     async sweep(): Promise<number> {
@@ -217,13 +217,13 @@ async function commitStaged(
 }
 
 async function restageCommitted({ database, storage }: FilesOptions, stagingId: string): Promise<boolean> {
-  const key = keyFor(stagingId);
+  const key = toStorageKey(stagingId);
   if (storage.staging.takeBack === undefined || (await isKnownStorageKey(database, key))) return false;
   return storage.staging.takeBack(key, stagingId);
 }
 
 /** In a storage that others use too there is no start at which nobody else writes. */
-function dailyOrphans(options: FilesOptions, inHand: ReadonlySet<string>): () => Promise<void> {
+function createDailyOrphanSweep(options: FilesOptions, inHand: ReadonlySet<string>): () => Promise<void> {
   const { storage, clock, log } = options;
   let next = 0;
   return async () => {
@@ -257,7 +257,7 @@ async function listStoredFiles(
   return rows.map(fileFromRow);
 }
 
-async function newestNamed(
+async function findNewestNamed(
   { database, clock }: FilesOptions,
   { user }: Caller,
   name: string,
@@ -279,7 +279,7 @@ async function deleteFileRow(
 ): Promise<StoredFile | null> {
   return database.transaction(async (tx) => {
     const [row] = await tx.query('DELETE FROM files WHERE id = ? AND owner = ? RETURNING *', id, caller.user);
-    if (row) await charge(tx, caller.user, { bytes: -Number(row['size']), files: -1 }, quotas);
+    if (row) await chargeQuota(tx, caller.user, { bytes: -Number(row['size']), files: -1 }, quotas);
     return row ? fileFromRow(row) : null;
   });
 }
@@ -318,8 +318,8 @@ async function demandFileQuota(options: FilesOptions, { user }: Caller, size: nu
   if (size > maxFileSize) throw fileTooLargeError(maxFileSize);
   await options.demandSpace?.(size);
   await database.transaction(async (tx) => {
-    await charge(tx, user, { bytes: size, files: 1 }, quotas);
-    await charge(tx, user, { bytes: -size, files: -1 }, quotas);
+    await chargeQuota(tx, user, { bytes: size, files: 1 }, quotas);
+    await chargeQuota(tx, user, { bytes: -size, files: -1 }, quotas);
   });
 }
 

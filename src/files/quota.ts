@@ -21,7 +21,7 @@ const allOwners = '*';
  * Adds to what a user holds, or rejects with `quota_exceeded`. One UPDATE checks and adds, so that no two
  * writers can both take the last byte. A negative charge gives back and is never refused.
  */
-export async function charge(tx: Queries, owner: string, amount: Charge, quotas: Quotas): Promise<void> {
+export async function chargeQuota(tx: Queries, owner: string, amount: Charge, quotas: Quotas): Promise<void> {
   await chargeRow(tx, owner, amount, quotas.userBytes, quotas.userFiles);
   await chargeRow(tx, allOwners, amount, quotas.totalBytes, quotas.totalFiles);
 }

@@ -86,7 +86,7 @@ export function fileFromRow(row: Row): StoredFile {
 }
 
 /** For whoever reads a file and finds other bytes than were sent. Nothing made of them must be given out. */
-export function fileDamaged({ id, name }: Pick<StoredFile, 'id' | 'name'>): WorkcrateError {
+export function fileDamagedError({ id, name }: Pick<StoredFile, 'id' | 'name'>): WorkcrateError {
   return new WorkcrateError(
     'file_damaged',
     `The stored bytes of ${name} (${id}) are damaged: their sha256 changed. Send the file again, ` +
@@ -105,46 +105,51 @@ const storeIdKey = 'store-id';
  */
 export async function demandSameStore(database: Database, storage: Storage): Promise<void> {
   if (!storage.isLasting) return;
-  const { id, isTied } = await idInDatabase(database);
-  const there = await readId(storage);
-  if (there === id) return noteTied(database, isTied);
-  if (await holdsFiles(storage)) {
+  const { id, isTied } = await readOrCreateStoreId(database);
+  const there = await readStoreId(storage);
+  if (there === id) return recordTied(database, isTied);
+  if (await hasStoredFiles(storage)) {
     // Another server on the same database may have tied them, and taken in files, since the first look.
-    if ((await readId(storage)) === id) return;
-    throw ofAnother();
+    if ((await readStoreId(storage)) === id) return;
+    throw otherDatabaseError();
   }
-  if (isTied || (await knowsFiles(database))) throw notTheOne();
-  await tie(database, storage, id, there);
+  if (isTied || (await hasFileRows(database))) throw wrongStorageError();
+  await tieStore(database, storage, id, there);
 }
 
 /** Ties a database to an empty storage, although it belonged to another: its files are given up. */
 export async function adoptStore(database: Database, storage: Storage): Promise<void> {
-  const { id } = await idInDatabase(database);
-  const there = await readId(storage);
+  const { id } = await readOrCreateStoreId(database);
+  const there = await readStoreId(storage);
   if (there === id) return;
-  if (await holdsFiles(storage)) throw ofAnother();
-  await tie(database, storage, id, there);
+  if (await hasStoredFiles(storage)) throw otherDatabaseError();
+  await tieStore(database, storage, id, there);
 }
 
 /** Whether they still belong together. */
 export async function isSameStore(database: Database, storage: Storage): Promise<boolean> {
   if (!storage.isLasting) return true;
   const [row] = await database.query<{ id: string }>('SELECT id FROM store');
-  return (await readId(storage)) === (row?.id ?? null);
+  return (await readStoreId(storage)) === (row?.id ?? null);
 }
 
-async function tie(database: Database, storage: Storage, id: string, there: string | null): Promise<void> {
+async function tieStore(
+  database: Database,
+  storage: Storage,
+  id: string,
+  there: string | null,
+): Promise<void> {
   // An empty folder is this process's own; in a store that others use, an id is the sign of one of them.
   if (there !== null && !storage.isShared) await storage.remove(storeIdKey);
-  if (!(await writeStoreId(storage, id)) && (await readId(storage)) !== id) throw ofAnother();
-  await noteTied(database, false);
+  if (!(await writeStoreId(storage, id)) && (await readStoreId(storage)) !== id) throw otherDatabaseError();
+  await recordTied(database, false);
 }
 
-async function noteTied(database: Database, isTied: boolean): Promise<void> {
+async function recordTied(database: Database, isTied: boolean): Promise<void> {
   if (!isTied) await database.query('UPDATE store SET is_tied = 1');
 }
 
-async function idInDatabase(database: Database): Promise<{ id: string; isTied: boolean }> {
+async function readOrCreateStoreId(database: Database): Promise<{ id: string; isTied: boolean }> {
   await database.query(
     'INSERT INTO store (id) VALUES (?) ON CONFLICT DO NOTHING',
     randomBytes(16).toString('hex'),
@@ -171,21 +176,21 @@ async function writeStoreId(storage: Storage, id: string): Promise<boolean> {
   }
 }
 
-async function readId(storage: Storage): Promise<string | null> {
+async function readStoreId(storage: Storage): Promise<string | null> {
   await using object = await storage.open(storeIdKey);
   if (object === null) return null;
   return await collectText(object.read(0, object.size));
 }
 
-async function holdsFiles(storage: Storage): Promise<boolean> {
+async function hasStoredFiles(storage: Storage): Promise<boolean> {
   return (await storage.list({ prefix: 'files/', limit: 1 })).objects.length > 0;
 }
 
-async function knowsFiles(database: Database): Promise<boolean> {
+async function hasFileRows(database: Database): Promise<boolean> {
   return (await database.query('SELECT id FROM files LIMIT 1')).length > 0;
 }
 
-function ofAnother(): WorkcrateError {
+function otherDatabaseError(): WorkcrateError {
   return new WorkcrateError(
     'data_mismatch',
     'The stored files belong to another database. Start with the database that they belong to ' +
@@ -194,7 +199,7 @@ function ofAnother(): WorkcrateError {
   );
 }
 
-function notTheOne(): WorkcrateError {
+function wrongStorageError(): WorkcrateError {
   return new WorkcrateError(
     'data_mismatch',
     'The storage for files is empty, and is not the one that belongs to this database. Perhaps it is not mounted, or ' +
@@ -208,14 +213,14 @@ function notTheOne(): WorkcrateError {
  * Where the bytes staged under this id will stand. An id ends in 24 hex digits, and they become the id of the file, so
  * that a store that cannot rename may write the bytes there from the start.
  */
-export function keyFor(stagingId: string): string {
+export function toStorageKey(stagingId: string): string {
   const id = stagingId.slice(-24);
   return `files/${id.slice(0, 2)}/${id}`;
 }
 
-export const idOfKey = (key: string): string => `file_${key.slice(key.lastIndexOf('/') + 1)}`;
+export const toFileId = (key: string): string => `file_${key.slice(key.lastIndexOf('/') + 1)}`;
 
 /** Whether a row knows these bytes. */
 export async function isKnownStorageKey(database: Queries, key: string): Promise<boolean> {
-  return (await database.query('SELECT id FROM files WHERE id = ?', idOfKey(key))).length > 0;
+  return (await database.query('SELECT id FROM files WHERE id = ?', toFileId(key))).length > 0;
 }

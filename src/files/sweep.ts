@@ -3,8 +3,8 @@ import type { Database, Queries } from '../database/database.ts';
 import { isWorkcrateError } from '../errors.ts';
 import type { Staged, Storage } from '../storage/storage.ts';
 import type { FilesOptions } from './files.ts';
-import { charge } from './quota.ts';
-import { fileFromRow, idOfKey, type StoredFile } from './stored-file.ts';
+import { chargeQuota } from './quota.ts';
+import { fileFromRow, toFileId, type StoredFile } from './stored-file.ts';
 
 const sweepBatch = 500;
 
@@ -31,7 +31,7 @@ async function forgetExpired({ database, clock, quotas }: FilesOptions): Promise
     const files = rows.map(fileFromRow);
     for (const [owner, held] of Map.groupBy(files, (file) => file.owner)) {
       const bytes = held.reduce((sum, file) => sum + file.size, 0);
-      await charge(tx, owner, { bytes: -bytes, files: -held.length }, quotas);
+      await chargeQuota(tx, owner, { bytes: -bytes, files: -held.length }, quotas);
     }
     return files;
   });
@@ -99,11 +99,11 @@ export async function sweepOrphans(
   options: FilesOptions,
   inHand: ReadonlySet<string>,
 ): Promise<SweptOrphans> {
-  const keys = await Array.fromAsync(orphans(options));
+  const keys = await Array.fromAsync(listOrphans(options));
   const mustKeep = isSuspicious(options.storage, keys.length);
   let [removed, quarantined] = [0, 0];
   for (const key of keys)
-    if (mustKeep) quarantined += (await putAside(options, key)) ? 1 : 0;
+    if (mustKeep) quarantined += (await quarantineObject(options, key)) ? 1 : 0;
     else removed += (await removeBytes(options, key)) ? 1 : 0;
   for await (const { id } of findAbandonedUploads(options, options.clock())) {
     if (inHand.has(id)) continue;
@@ -118,7 +118,7 @@ export const isSuspicious = ({ quarantine }: Storage, objects: number): boolean 
   quarantine !== undefined && objects > mostLeftByCrash;
 
 /** What cannot be moved, such as on a full disk, stays where it is; the next start tries again. */
-async function putAside({ storage, clock, log }: FilesOptions, key: string): Promise<boolean> {
+async function quarantineObject({ storage, clock, log }: FilesOptions, key: string): Promise<boolean> {
   try {
     await storage.quarantine?.take(key, toQuarantineDay(clock()));
     return true;
@@ -141,7 +141,7 @@ export async function sweepQuarantine({ storage, clock, log }: FilesOptions): Pr
 const toQuarantineDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 /** The keys of objects that no row knows. */
-export async function* orphans(stores: Stores): AsyncGenerator<string> {
+export async function* listOrphans(stores: Stores): AsyncGenerator<string> {
   for (let after: string | null = ''; after !== null;) {
     const page = await stores.storage.list({ prefix: 'files/', after, limit: 500 });
     const keys = page.objects.filter((object) => isOldEnough(stores, object)).map(({ key }) => key);
@@ -162,7 +162,7 @@ async function filterUnknownKeys(
   const marks = keys.map(() => '?').join(', ');
   const files = await database.query<{ id: string }>(
     `SELECT id FROM files WHERE id IN (${marks})`,
-    ...keys.map(idOfKey),
+    ...keys.map(toFileId),
   );
   const uploads = await openUploads.find(
     database,

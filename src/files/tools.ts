@@ -19,7 +19,7 @@ const listedFileSchema = z.object({
 
 /** Tools that look after stored files. */
 export function fileTools(files: Files): Tool[] {
-  return [listFilesTool(files), deleteFile(files)];
+  return [listFilesTool(files), deleteFileTool(files)];
 }
 
 function listFilesTool(files: Files): Tool {
@@ -55,7 +55,7 @@ function toListedFile(file: StoredFile): z.input<typeof listedFileSchema> {
   return { file_id: file.id, filename, size, sha256, mediaType, origin, createdAt, expiresAt };
 }
 
-function deleteFile(files: Files): Tool {
+function deleteFileTool(files: Files): Tool {
   return defineTool({
     name: 'delete_file',
     group: 'files',

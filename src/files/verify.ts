@@ -6,7 +6,7 @@ import type { Database, Row } from '../database/database.ts';
 import type { Storage } from '../storage/storage.ts';
 import { computeDigest } from './files.ts';
 import { fileFromRow, isSameStore, type StoredFile } from './stored-file.ts';
-import { findAbandonedUploads, isSuspicious, orphans, type OpenUploads } from './sweep.ts';
+import { findAbandonedUploads, isSuspicious, listOrphans, type OpenUploads } from './sweep.ts';
 
 export interface Verification {
   files: number;
@@ -29,7 +29,7 @@ export interface VerifyOptions {
 /** Compares what the database says of files with what storage holds. Changes nothing. */
 export async function verifyFiles(options: VerifyOptions): Promise<Verification> {
   const result: Verification = { files: 0, bytes: 0, problems: [] };
-  for await (const file of everyFile(options.database)) {
+  for await (const file of listEveryFile(options.database)) {
     const problem = await findFileProblem(options, file);
     if (problem !== null && (await hasFileRow(options.database, file)))
       result.problems.push(`${file.id} (${file.name}): ${problem}`);
@@ -39,12 +39,12 @@ export async function verifyFiles(options: VerifyOptions): Promise<Verification>
   }
   if (!(await isSameStore(options.database, options.storage)))
     result.problems.push('the stored files belong to another database: a server with both does not start');
-  else if (options.findOrphans) result.problems.push(...(await leftovers(options)));
-  result.problems.push(...(await miscounts(options)));
+  else if (options.findOrphans) result.problems.push(...(await findLeftovers(options)));
+  result.problems.push(...(await findMiscounts(options)));
   return result;
 }
 
-async function* everyFile(database: Database): AsyncGenerator<StoredFile> {
+async function* listEveryFile(database: Database): AsyncGenerator<StoredFile> {
   for (let after = ''; ;) {
     const rows = await database.query('SELECT * FROM files WHERE id > ? ORDER BY id LIMIT 500', after);
     yield* rows.map(fileFromRow);
@@ -71,10 +71,10 @@ async function hasFileRow(database: Database, file: StoredFile): Promise<boolean
 }
 
 /** Bytes that are kept for nobody. */
-async function leftovers(options: VerifyOptions): Promise<string[]> {
+async function findLeftovers(options: VerifyOptions): Promise<string[]> {
   const stores = { ...options, clock: Date.now };
   const remover = options.storage.isShared ? 'a sweep' : 'the next start';
-  const keys = await Array.fromAsync(orphans(stores));
+  const keys = await Array.fromAsync(listOrphans(stores));
   const fate = isSuspicious(options.storage, keys.length) ? 'puts it into quarantine' : 'removes it';
   const found = keys.map((key) => `${key}: this object belongs to no file; ${remover} ${fate}`);
   // Those of an upload that has expired go with its row.
@@ -95,7 +95,7 @@ interface QuotaAccount {
  * What users are counted to hold must be what they hold, with what is promised to uploads; `*` is all of
  * them. One statement, since a server may be writing meanwhile.
  */
-async function miscounts({ database, openUploads }: VerifyOptions): Promise<string[]> {
+async function findMiscounts({ database, openUploads }: VerifyOptions): Promise<string[]> {
   const rows = await database.query<QuotaAccount & Row>(
     `SELECT owner, CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(files) AS BIGINT) AS files,
        CAST(SUM(bytes_held) AS BIGINT) AS bytes_held, CAST(SUM(files_held) AS BIGINT) AS files_held

@@ -10,12 +10,12 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { operatorScope } from '../users/users.ts';
 import { jsonResponse, getErrorStatus } from './answer.ts';
-import type { Gate } from './auth.ts';
+import type { Auth } from './auth.ts';
 
 export interface AppOptions {
   readonly mcp: McpEndpoint;
   readonly metrics: Metrics;
-  readonly gate: Pick<Gate, 'who' | 'demand'>;
+  readonly gate: Pick<Auth, 'who' | 'demand'>;
   /** How to get a token (RFC 9728), or null where none are taken. */
   readonly resourceMetadata: () => Promise<object | null>;
   /** Rejects while the server cannot do its work. */
@@ -28,7 +28,7 @@ export interface AppOptions {
 }
 
 /** What a caller's key or token must be good for, where that is more than having one. Tools ask for theirs themselves. */
-const scopesOfRoutes = [
+const routeScopes = [
   ['/metrics', operatorScope],
   ['/status', operatorScope],
   ['/executions/*', 'code'],
@@ -41,7 +41,7 @@ const metadataPaths = ['/.well-known/oauth-protected-resource', '/.well-known/oa
 export function createApp(options: AppOptions): Hono {
   const { mcp, metrics, gate, resourceMetadata, ready, tellsWhy, log, rooms } = options;
   const app = new Hono();
-  for (const [path, scope] of scopesOfRoutes) app.use(path, gate.demand(scope));
+  for (const [path, scope] of routeScopes) app.use(path, gate.demand(scope));
   app.all('/mcp', (context) => mcp.fetch(context.req.raw, gate.who(context.env)));
   app.on('GET', metadataPaths, async (context) => {
     const metadata = await resourceMetadata();

@@ -10,13 +10,13 @@ import type { Log } from '../observability/log.ts';
 import { IssuerDown, scopes, usualScopes, type Users } from '../users/users.ts';
 import { answerJson, jsonResponse, getErrorStatus } from './answer.ts';
 import type { ClientAddress } from './client-address.ts';
-import type { GuessLimit } from './rate-limit.ts';
+import type { GuessRateLimit } from './rate-limit.ts';
 import { methodName, routeName } from './routes.ts';
 
-export interface GateOptions {
+export interface AuthOptions {
   /** Null where nobody has to sign in. */
   readonly users: Pick<Users, 'signIn'> | null;
-  readonly guesses: GuessLimit;
+  readonly guesses: GuessRateLimit;
   readonly addressOf: ClientAddress;
   readonly terms: () => ChallengeTerms;
   /** Told of everybody who has signed in and asks for what the key or token is not good for. */
@@ -24,7 +24,7 @@ export interface GateOptions {
   readonly log: Log;
 }
 
-export type Gate = ReturnType<typeof createGate>;
+export type Auth = ReturnType<typeof createAuth>;
 
 /** Routes that need no caller. Spelled in any other way, they need one. */
 const openRoutes = new Set([
@@ -39,7 +39,7 @@ const openRoutes = new Set([
  * Lets nobody in who has not signed in, where people have to. It stands before the routes, which ask it again who
  * it was that it let in: a request that came past it has nobody behind it, and is refused there.
  */
-export function createGate({ users, guesses, addressOf, terms, denied, log }: GateOptions) {
+export function createAuth({ users, guesses, addressOf, terms, denied, log }: AuthOptions) {
   const admitted = new WeakMap<object, SignedIn>();
   let told: IssuerDown | null = null;
 
@@ -67,7 +67,7 @@ export function createGate({ users, guesses, addressOf, terms, denied, log }: Ga
     if (users === null) return null;
     const { incoming } = (env ?? {}) as { incoming?: object };
     const found = incoming && admitted.get(incoming);
-    if (!found) throw notSignedIn();
+    if (!found) throw notSignedInError();
     return found;
   }
 
@@ -76,10 +76,10 @@ export function createGate({ users, guesses, addressOf, terms, denied, log }: Ga
     async admit(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
       const [path, ...query] = (req.url ?? '').split('?');
       if (users === null || openRoutes.has(path!)) return true;
-      refuseInQuery(query.join('&'));
-      refuseTwo(req);
+      refuseTokenInQuery(query.join('&'));
+      refuseTwoCredentials(req);
       const token = readBearerToken(req);
-      if (token === null) throw notSignedIn();
+      if (token === null) throw notSignedInError();
       try {
         // Before it is looked at: a removal meanwhile is one after that.
         const since = Date.now();
@@ -90,7 +90,7 @@ export function createGate({ users, guesses, addressOf, terms, denied, log }: Ga
         // The same failure meets many callers.
         if (error !== told) log.error('auth.issuer_down', { error });
         told = error;
-        answerJson(res, 503, issuerDown, { 'Retry-After': 5 });
+        answerJson(res, 503, issuerDownAnswer, { 'Retry-After': 5 });
         return false;
       }
     },
@@ -103,7 +103,7 @@ export function createGate({ users, guesses, addressOf, terms, denied, log }: Ga
       return async ({ env, req }, next) => {
         const caller = who(env);
         if (caller === null || caller.scopes.includes(scope)) return next();
-        const error = missingScope(scope);
+        const error = missingScopeError(scope);
         const asked = `${methodName(req.method)} ${routeName(req.path)}`;
         log.info('auth.forbidden', { user: caller.user, asked, scope });
         denied(caller, asked, error);
@@ -123,14 +123,14 @@ export function createGate({ users, guesses, addressOf, terms, denied, log }: Ga
   };
 }
 
-function notSignedIn(): WorkcrateError {
+function notSignedInError(): WorkcrateError {
   return new WorkcrateError(
     'unauthorized',
     'Sign in with a key or token: send the header Authorization: Bearer …',
   );
 }
 
-const issuerDown = {
+const issuerDownAnswer = {
   error: 'The token issuer cannot be reached, so tokens cannot be checked. Try again in a moment.',
   code: 'issuer_unavailable',
 };
@@ -141,13 +141,13 @@ function readBearerToken({ headers: { authorization = '' } }: IncomingMessage): 
 }
 
 /** A proxy may have judged by the other one. */
-function refuseTwo({ headersDistinct }: IncomingMessage): void {
+function refuseTwoCredentials({ headersDistinct }: IncomingMessage): void {
   if ((headersDistinct['authorization']?.length ?? 0) < 2) return;
   throw new WorkcrateError('invalid_input', 'Send one Authorization header, not several.');
 }
 
 /** A URL is written to logs and histories, and so may hold no key. */
-function refuseInQuery(query: string): void {
+function refuseTokenInQuery(query: string): void {
   if (!/(?:^|&)access_token=|wck_[\w-]{43}/i.test(query)) return;
   throw new WorkcrateError(
     'invalid_input',
@@ -175,7 +175,7 @@ function buildChallenge(
   if (parts === null) return null;
   const all = { realm: 'workcrate', ...parts, ...toMetadataPart(terms) };
   return `Bearer ${Object.entries(all)
-    .map(([name, value]) => `${name}="${quotable(value)}"`)
+    .map(([name, value]) => `${name}="${toQuotable(value)}"`)
     .join(', ')}`;
 }
 
@@ -197,16 +197,19 @@ const toMetadataPart = ({ metadataUrl }: ChallengeTerms): Record<string, string>
   metadataUrl === null ? {} : { resource_metadata: metadataUrl };
 
 /** What may stand between quotes in a header. */
-const quotable = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, ' ');
+const toQuotable = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, ' ');
 
-function missingScope(scope: string): WorkcrateError {
+function missingScopeError(scope: string): WorkcrateError {
   return new WorkcrateError('forbidden', `This needs the scope ${scope}, which your key or token lacks.`, {
     details: { scope },
   });
 }
 
 /** What clients are told about signing in (RFC 9728). Nothing but the header where there is no OAuth. */
-export function createResource(users: Pick<Users, 'issuer' | 'takesTokens'> | null, baseUrl: () => string) {
+export function createResourceMetadata(
+  users: Pick<Users, 'issuer' | 'takesTokens'> | null,
+  baseUrl: () => string,
+) {
   const takesTokens = users?.takesTokens ?? false;
   // Below the base of the public URL, whatever its path, so that a proxy passes it on like all else.
   const metadataUrl = (): string | null =>

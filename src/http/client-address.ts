@@ -14,13 +14,13 @@ const mostHops = 16;
  * of the two headers passes on the other as the client sent it.
  */
 export function createClientAddress(trustedProxies: readonly string[]) {
-  const trusted = blockListFrom(trustedProxies);
+  const trusted = toBlockList(trustedProxies);
   const isTrusted = (address: string): boolean => trusted.check(address, getAddressFamily(address));
   return ({ socket, headers }: Pick<IncomingMessage, 'headers'> & { socket: Peer }): string => {
-    let address = addressIn(socket.remoteAddress ?? '') ?? '';
+    let address = parseAddress(socket.remoteAddress ?? '') ?? '';
     if (trustedProxies.length === 0 || address === '' || !isTrusted(address)) return address;
-    for (const entry of hopsFrom(headers['x-forwarded-for'])) {
-      const hop = addressIn(entry);
+    for (const entry of listHops(headers['x-forwarded-for'])) {
+      const hop = parseAddress(entry);
       // A proxy that wrote garbage is the last one of which anything is known.
       if (hop === null) return address;
       address = hop;
@@ -37,7 +37,7 @@ interface Peer {
 export type ClientAddress = ReturnType<typeof createClientAddress>;
 
 /** Parsed by the kind of the setting already. */
-function blockListFrom(networks: readonly string[]): BlockList {
+function toBlockList(networks: readonly string[]): BlockList {
   const all = new BlockList();
   for (const network of networks) {
     const [address, bits] = network.split('/') as [string, string | undefined];
@@ -50,13 +50,13 @@ function blockListFrom(networks: readonly string[]): BlockList {
 const getAddressFamily = (address: string): 'ipv4' | 'ipv6' => (isIPv4(address) ? 'ipv4' : 'ipv6');
 
 /** From right to left. Node joins several headers of that name into one. */
-function hopsFrom(header: string | string[] | undefined): string[] {
+function listHops(header: string | string[] | undefined): string[] {
   const entries = header === undefined ? [] : String(header).split(',');
   return entries.slice(-mostHops).toReversed();
 }
 
 /** The address of an entry: with a port or without, IPv6 in brackets or bare, IPv4 inside of IPv6 as IPv4. */
-function addressIn(entry: string): string | null {
+function parseAddress(entry: string): string | null {
   const text = entry.trim();
   const bare = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare.replace(/%.*$/s, '');

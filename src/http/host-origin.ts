@@ -12,8 +12,12 @@ const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
  * Refuses requests that a web page made behind the user's back: a foreign Host is how DNS rebinding shows,
  * a foreign Origin how a cross-site request does. Both are checked on every route.
  */
-export function createNameCheck(publicUrl: string | null, host: string, linkHost: string | null = null) {
-  const names = new Set([...loopbackNames, ...boundTo(host).map(bracketIpv6)]);
+export function createHostOriginCheck(
+  publicUrl: string | null,
+  host: string,
+  linkHost: string | null = null,
+) {
+  const names = new Set([...loopbackNames, ...listBoundAddresses(host).map(bracketIpv6)]);
   if (publicUrl !== null) names.add(new URL(publicUrl).hostname);
   if (linkHost !== null) names.add(linkHost);
   let trustedHost: string | null = null;
@@ -22,10 +26,10 @@ export function createNameCheck(publicUrl: string | null, host: string, linkHost
     if (headers.host !== trustedHost || trustedHost === null) trustedHost = checkHost(headers.host);
     // An image or script that a foreign page asks for carries no Origin, only this.
     if (headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate')
-      throw foreign();
+      throw foreignOriginError();
     if (headers.origin === undefined) return;
     const from = parseHostname(headers.origin);
-    if (from === null || !names.has(from)) throw foreign();
+    if (from === null || !names.has(from)) throw foreignOriginError();
   };
 
   function checkHost(host: string | undefined): string {
@@ -48,7 +52,7 @@ export function refuseSeveralHosts({ rawHeaders }: Pick<IncomingMessage, 'rawHea
 }
 
 /** The addresses at which a server listens: those of this machine where it listens on all of them. */
-function boundTo(host: string): string[] {
+function listBoundAddresses(host: string): string[] {
   if (!isWildcard(host)) return [host];
   const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
   return [
@@ -60,7 +64,7 @@ function boundTo(host: string): string[] {
 /** Whether an address stands for all addresses of the machine. */
 export const isWildcard = (host: string): boolean => ['0.0.0.0', '::', '[::]'].includes(host);
 
-function foreign(): WorkcrateError {
+function foreignOriginError(): WorkcrateError {
   return new WorkcrateError('origin_refused', 'Pages of other origins may not use this server.');
 }
 

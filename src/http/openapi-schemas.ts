@@ -10,13 +10,13 @@ export function jsonSchema(shape: z.ZodType, io: 'input' | 'output' = 'output'):
   return schema;
 }
 
-const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+const toSchemaRef = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
 export function jsonAnswer(name: string, description: string, headers: Json = {}): Json {
   return {
     description,
     headers: { ...requestId, ...headers },
-    content: { 'application/json': { schema: ref(name) } },
+    content: { 'application/json': { schema: toSchemaRef(name) } },
   };
 }
 
@@ -30,14 +30,14 @@ export const textAnswer = (description: string): Json => ({
   content: { 'text/plain': { schema: { type: 'string' } } },
 });
 
-const header = (description: string, type = 'string', required = true): Json => ({
+const describeHeader = (description: string, type = 'string', required = true): Json => ({
   description,
   required,
   schema: { type },
 });
 
 const requestId = {
-  'X-Request-Id': header('As it was sent, or a new one; it is in the log', 'string', false),
+  'X-Request-Id': describeHeader('As it was sent, or a new one; it is in the log', 'string', false),
 };
 
 /** Before any route: Host and Origin, and whatever fails in the server itself. */
@@ -85,7 +85,7 @@ const receiptSchema = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-const uploadStanding = z.object({
+const uploadStateSchema = z.object({
   state: z.enum(['open', 'complete']),
   offset: z.number().int().describe('How many bytes the server holds'),
   size: z.number().int().nullable().describe('How many there will be, where that was announced'),
@@ -113,7 +113,7 @@ export const ownShapes = {
   Error: errorSchema,
   ArtifactError: artifactError,
   UploadReceipt: receiptSchema,
-  UploadStanding: uploadStanding,
+  UploadStanding: uploadStateSchema,
   ArtifactList: artifactList,
   Artifact: artifact,
   ProtectedResource: resourceSchema,
@@ -127,19 +127,19 @@ const tokenParameter = parameter('path', 'token', {
 const bytesContent = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
 
 const fileHeaders = {
-  ETag: header('The sha256 of the content in quotes, or v- and a version where that is not known'),
-  'Accept-Ranges': header('bytes'),
+  ETag: describeHeader('The sha256 of the content in quotes, or v- and a version where that is not known'),
+  'Accept-Ranges': describeHeader('bytes'),
 };
 
 /** Any type: a file keeps the one that it was given. */
-const content = { '*/*': { schema: { type: 'string', format: 'binary' } } };
+const anyContent = { '*/*': { schema: { type: 'string', format: 'binary' } } };
 
 const rangeParameter = parameter('header', 'Range', {
   description: 'One or several ranges of bytes (RFC 9110)',
 });
 
-function download(method: 'get' | 'head'): Json {
-  const body = method === 'get' ? { content } : {};
+function describeDownload(method: 'get' | 'head'): Json {
+  const body = method === 'get' ? { content: anyContent } : {};
   return {
     ...openSecurity,
     summary:
@@ -151,10 +151,10 @@ function download(method: 'get' | 'head'): Json {
     responses: {
       200: { ...bodilessAnswer('All of it', fileHeaders), ...body },
       ...(method === 'get'
-        ? { 206: { ...bodilessAnswer('The ranges asked for', fileHeaders), content } }
+        ? { 206: { ...bodilessAnswer('The ranges asked for', fileHeaders), content: anyContent } }
         : {}),
       302: bodilessAnswer('The object store has the bytes (--downloads redirect)', {
-        Location: header('Where'),
+        Location: describeHeader('Where'),
       }),
       304: bodilessAnswer('It is what the client has'),
       412: bodilessAnswer('It is not what the client takes it for'),
@@ -173,18 +173,24 @@ function download(method: 'get' | 'head'): Json {
 }
 
 export const filePaths: Json = {
-  '/files/{token}': { parameters: [tokenParameter], get: download('get'), head: download('head') },
+  '/files/{token}': {
+    parameters: [tokenParameter],
+    get: describeDownload('get'),
+    head: describeDownload('head'),
+  },
 };
 
-const tusVersionHeader = { 'Tus-Resumable': header('1.0.0') };
-const expiryHeader = { 'Upload-Expires': header('When the upload must be complete') };
-const offset = { 'Upload-Offset': header('How many bytes the server holds', 'integer') };
+const tusVersionHeader = { 'Tus-Resumable': describeHeader('1.0.0') };
+const expiryHeader = { 'Upload-Expires': describeHeader('When the upload must be complete') };
+const offsetHeader = { 'Upload-Offset': describeHeader('How many bytes the server holds', 'integer') };
 
 const tusParameter = parameter('header', 'Tus-Resumable', { description: '1.0.0, where tus is spoken' });
 
-const unsupportedVersion = jsonAnswer('Error', 'Another version of tus', { 'Tus-Version': header('1.0.0') });
+const unsupportedVersion = jsonAnswer('Error', 'Another version of tus', {
+  'Tus-Version': describeHeader('1.0.0'),
+});
 
-const arriving = [
+const uploadFailures = [
   'upload_not_found',
   'upload_used',
   'upload_busy',
@@ -201,48 +207,52 @@ const arriving = [
   'too_many_requests',
 ] as const;
 
-function sendOperation(operationId: string, summary: string, more: Json): Json {
+function describeUploadOperation(operationId: string, summary: string, more: Json): Json {
   return { ...openSecurity, operationId, summary, ...more };
 }
 
-const put = sendOperation('putUpload', 'Send a file in one go', {
+const putOperation = describeUploadOperation('putUpload', 'Send a file in one go', {
   requestBody: { required: true, content: bytesContent },
   responses: {
     201: jsonAnswer('UploadReceipt', 'The file is kept', tusVersionHeader),
-    ...failureAnswers(arriving),
+    ...failureAnswers(uploadFailures),
   },
 });
 
-const get = sendOperation('getUpload', 'Get the state of an upload', {
+const getOperation = describeUploadOperation('getUpload', 'Get the state of an upload', {
   responses: {
     200: jsonAnswer('UploadStanding', 'How it stands', tusVersionHeader),
     ...failureAnswers(['upload_not_found', 'too_many_requests']),
   },
 });
 
-const head = sendOperation('headUpload', 'tus: ask for the offset', {
+const headOperation = describeUploadOperation('headUpload', 'tus: ask for the offset', {
   responses: {
-    200: bodilessAnswer('The offset', { ...tusVersionHeader, ...offset, ...expiryHeader }),
+    200: bodilessAnswer('The offset', { ...tusVersionHeader, ...offsetHeader, ...expiryHeader }),
     ...failureAnswers(['upload_not_found', 'too_many_requests']),
   },
 });
 
-const post = sendOperation('createUpload', 'tus: creation, which answers where the upload already is', {
-  parameters: [
-    parameter('header', 'Upload-Length', { schema: { type: 'integer' } }),
-    parameter('header', 'Upload-Defer-Length', { schema: { const: '1' } }),
-  ],
-  responses: {
-    201: bodilessAnswer('Where to send to', {
-      ...tusVersionHeader,
-      ...expiryHeader,
-      Location: header('The same URL'),
-    }),
-    ...failureAnswers([...arriving, 'offset_conflict']),
+const postOperation = describeUploadOperation(
+  'createUpload',
+  'tus: creation, which answers where the upload already is',
+  {
+    parameters: [
+      parameter('header', 'Upload-Length', { schema: { type: 'integer' } }),
+      parameter('header', 'Upload-Defer-Length', { schema: { const: '1' } }),
+    ],
+    responses: {
+      201: bodilessAnswer('Where to send to', {
+        ...tusVersionHeader,
+        ...expiryHeader,
+        Location: describeHeader('The same URL'),
+      }),
+      ...failureAnswers([...uploadFailures, 'offset_conflict']),
+    },
   },
-});
+);
 
-const patch = sendOperation('patchUpload', 'tus: send bytes from an offset on', {
+const patchOperation = describeUploadOperation('patchUpload', 'tus: send bytes from an offset on', {
   parameters: [
     parameter('header', 'Upload-Offset', { required: true, schema: { type: 'integer' } }),
     parameter('header', 'Upload-Length', { schema: { type: 'integer' } }),
@@ -254,30 +264,30 @@ const patch = sendOperation('patchUpload', 'tus: send bytes from an offset on', 
   responses: {
     204: bodilessAnswer('Held; with Workcrate-File-Id and Workcrate-Sha256 where the file is whole', {
       ...tusVersionHeader,
-      ...offset,
+      ...offsetHeader,
       ...expiryHeader,
-      'Workcrate-File-Id': header('The file that it became', 'string', false),
+      'Workcrate-File-Id': describeHeader('The file that it became', 'string', false),
     }),
     412: unsupportedVersion,
     415: jsonAnswer('Error', 'Content-Type is not application/offset+octet-stream'),
-    ...failureAnswers([...arriving, 'offset_conflict']),
+    ...failureAnswers([...uploadFailures, 'offset_conflict']),
   },
 });
 
-const remove = sendOperation('deleteUpload', 'tus: withdraw', {
+const deleteOperation = describeUploadOperation('deleteUpload', 'tus: withdraw', {
   responses: {
     204: bodilessAnswer('Withdrawn', tusVersionHeader),
     ...failureAnswers(['upload_not_found', 'upload_used', 'upload_busy']),
   },
 });
 
-const options = sendOperation('optionsUpload', 'tus: what the server can do', {
+const optionsOperation = describeUploadOperation('optionsUpload', 'tus: what the server can do', {
   responses: {
     204: bodilessAnswer('Its version and extensions', {
       ...tusVersionHeader,
-      'Tus-Version': header('1.0.0'),
-      'Tus-Extension': header('With commas between'),
-      'Tus-Max-Size': header('The largest file taken', 'integer'),
+      'Tus-Version': describeHeader('1.0.0'),
+      'Tus-Extension': describeHeader('With commas between'),
+      'Tus-Max-Size': describeHeader('The largest file taken', 'integer'),
     }),
     ...failureAnswers(['too_many_requests', 'method_not_allowed']),
   },
@@ -286,12 +296,12 @@ const options = sendOperation('optionsUpload', 'tus: what the server can do', {
 export const uploadPaths: Json = {
   '/uploads/{token}': {
     parameters: [tokenParameter, tusParameter],
-    put,
-    get,
-    head,
-    post,
-    patch,
-    delete: remove,
-    options,
+    put: putOperation,
+    get: getOperation,
+    head: headOperation,
+    post: postOperation,
+    patch: patchOperation,
+    delete: deleteOperation,
+    options: optionsOperation,
   },
 };

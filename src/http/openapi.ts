@@ -153,7 +153,7 @@ const mcpAnswers = {
   '4XX': { ...bodilessAnswer('Refused'), content: { 'application/json': { schema: { type: 'object' } } } },
 };
 
-const mcp = (operationId: string, summary: string, more: Json = {}): Json => ({
+const describeMcpOperation = (operationId: string, summary: string, more: Json = {}): Json => ({
   ...signedInSecurity,
   operationId,
   summary,
@@ -163,44 +163,53 @@ const mcp = (operationId: string, summary: string, more: Json = {}): Json => ({
 
 const mcpPaths: Json = {
   '/mcp': {
-    post: mcp('sendMcp', 'MCP over Streamable HTTP: see modelcontextprotocol.io', {
+    post: describeMcpOperation('sendMcp', 'MCP over Streamable HTTP: see modelcontextprotocol.io', {
       requestBody: mcpRequest,
     }),
-    get: mcp('listenMcp', 'Events of a session of older versions'),
-    delete: mcp('endMcp', 'End such a session'),
+    get: describeMcpOperation('listenMcp', 'Events of a session of older versions'),
+    delete: describeMcpOperation('endMcp', 'End such a session'),
   },
 };
 
-const look = (operationId: string, summary: string, responses: Json, more: Json = openSecurity): Json => ({
+const describeGet = (
+  operationId: string,
+  summary: string,
+  responses: Json,
+  more: Json = openSecurity,
+): Json => ({
   get: { ...more, operationId, summary, responses },
 });
 
 const healthPaths: Json = {
-  '/livez': look('live', 'Whether the process answers', { 200: textAnswer('ok') }),
-  '/readyz': look('ready', 'Whether it can do its work', {
+  '/livez': describeGet('live', 'Whether the process answers', { 200: textAnswer('ok') }),
+  '/readyz': describeGet('ready', 'Whether it can do its work', {
     200: textAnswer('ok'),
     503: jsonAnswer('Error', 'Why not'),
   }),
-  '/metrics': look(
+  '/metrics': describeGet(
     'metrics',
     'Figures for Prometheus; for operators',
     { 200: textAnswer('Prometheus text'), ...failureAnswers([...signInFailures]) },
     signedInSecurity,
   ),
-  '/status': look(
+  '/status': describeGet(
     'status',
     'How the server is; for operators',
     { 200: jsonAnswer('Status', 'How it is'), ...failureAnswers([...signInFailures]) },
     signedInSecurity,
   ),
-  '/openapi.json': look('openApi', 'This document', {
+  '/openapi.json': describeGet('openApi', 'This document', {
     200: {
       ...bodilessAnswer('OpenAPI 3.1'),
       content: { 'application/json': { schema: { type: 'object' } } },
     },
   }),
-  '/.well-known/oauth-protected-resource': look('protectedResource', 'Who gives out tokens (RFC 9728)', {
-    200: jsonAnswer('ProtectedResource', 'With --auth oauth'),
-    ...failureAnswers(['not_found']),
-  }),
+  '/.well-known/oauth-protected-resource': describeGet(
+    'protectedResource',
+    'Who gives out tokens (RFC 9728)',
+    {
+      200: jsonAnswer('ProtectedResource', 'With --auth oauth'),
+      ...failureAnswers(['not_found']),
+    },
+  ),
 };

@@ -18,12 +18,13 @@ export async function tryToListen(host: string, port: number): Promise<Error | n
 /** Refuses a port that is taken, before anything is opened or made for a server that could not listen. */
 export async function demandFreePort(host: string, port: number): Promise<void> {
   const failure = port === 0 ? null : await tryToListen(host, port);
-  if (failure !== null) throw await describeFailure(failure, host, port);
+  if (failure !== null) throw await toListenError(failure, host, port);
 }
 
 /** Why a server cannot listen, and what to do. */
-export async function describeFailure(error: unknown, host: string, port: number): Promise<WorkcrateError> {
-  if (getErrno(error) === 'EADDRINUSE') return portInUse(host, port, await isWorkcrate(host, port), error);
+export async function toListenError(error: unknown, host: string, port: number): Promise<WorkcrateError> {
+  if (getErrno(error) === 'EADDRINUSE')
+    return portInUseError(host, port, await isWorkcrate(host, port), error);
   const reason = error instanceof Error ? error.message : String(error);
   return new WorkcrateError(
     'port_in_use',
@@ -32,7 +33,7 @@ export async function describeFailure(error: unknown, host: string, port: number
   );
 }
 
-function portInUse(host: string, port: number, byWorkcrate: boolean, cause: unknown): WorkcrateError {
+function portInUseError(host: string, port: number, byWorkcrate: boolean, cause: unknown): WorkcrateError {
   const remedy = byWorkcrate
     ? 'another workcrate. Stop that one, or start this one with another folder and port: --data DIR --port 0.'
     : 'another program. Stop that one, choose another with --port, or let --port 0 find a free one.';

@@ -10,7 +10,7 @@ const windowMs = 60_000;
 const mostAddresses = 10_000;
 
 /** Slows down whoever tries tokens or keys: after so many unknown ones in a minute, an address has to wait. */
-export function createGuessLimit(perMinute: number, clock: Clock) {
+export function createGuessRateLimit(perMinute: number, clock: Clock) {
   let misses = new Map<string, number>();
   let windowStart = clock();
 
@@ -38,4 +38,4 @@ export function createGuessLimit(perMinute: number, clock: Clock) {
   };
 }
 
-export type GuessLimit = ReturnType<typeof createGuessLimit>;
+export type GuessRateLimit = ReturnType<typeof createGuessRateLimit>;

@@ -4,22 +4,22 @@ import { currentRequestId, underRequestId } from '../observability/request-id.ts
 import type { Tracing } from '../observability/tracing.ts';
 import { methodName, routeName } from './routes.ts';
 
-interface Eyes {
+interface RequestObservers {
   readonly tracing: Tracing;
   readonly log: Log;
 }
 
 /** Answers a request, or refuses it, under its id and, where that is on, as a span. */
-export function seenRequest(
-  { tracing, log }: Eyes,
+export function traceRequest(
+  { tracing, log }: RequestObservers,
   req: IncomingMessage,
   res: ServerResponse,
   answer: () => Promise<void>,
   refuse: (error: unknown) => void,
 ): Promise<void> {
   if (tracing.isOn)
-    return underRequestId(req, res, () => spanned(tracing, req, res, () => answer().catch(refuse)));
-  if (log.tellsDebug !== true && isPlainDownload(req))
+    return underRequestId(req, res, () => answerInSpan(tracing, req, res, () => answer().catch(refuse)));
+  if (log.tellsDebug !== true && needsNoRequestId(req))
     return answer().catch((error: unknown) => underRequestId(req, res, () => refuse(error)));
   return underRequestId(req, res, () => answer().catch(refuse));
 }
@@ -28,10 +28,10 @@ export function seenRequest(
  * Nothing is logged of a download that goes well, and nobody has asked for its id: to carry one along took 5 % of the
  * time of a small file, and one more header 10 %.
  */
-const isPlainDownload = ({ url, headers }: IncomingMessage): boolean =>
+const needsNoRequestId = ({ url, headers }: IncomingMessage): boolean =>
   headers['x-request-id'] === undefined && url?.startsWith('/files/') === true;
 
-function spanned(
+function answerInSpan(
   tracing: Tracing,
   req: IncomingMessage,
   res: ServerResponse,

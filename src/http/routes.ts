@@ -7,7 +7,7 @@ export const isTokenRoom = (room: string | undefined): room is TokenRoom =>
   (tokenRooms as readonly (string | undefined)[]).includes(room);
 
 /** Names of routes for logs, spans and counters: the shape of a path and never the path, which may be a right. */
-const plain = new Set([
+const fixedPaths = new Set([
   '/',
   '/mcp',
   '/executions',
@@ -20,7 +20,7 @@ const plain = new Set([
 
 export function routeName(url: string): string {
   const path = url.split('?', 1)[0]!;
-  if (plain.has(path)) return path;
+  if (fixedPaths.has(path)) return path;
   const [, first = '', second, ...more] = path.split('/');
   if (isTokenRoom(first)) return `/${first}/{token}`;
   if (first === 'executions') return '/executions/{id}';

@@ -13,24 +13,24 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
 import { programName } from '../program.ts';
 import { answerError } from './answer.ts';
-import type { Gate } from './auth.ts';
+import type { Auth } from './auth.ts';
 import type { ClientAddress } from './client-address.ts';
 import { bracketIpv6, refuseSeveralHosts } from './host-origin.ts';
-import { describeFailure } from './port.ts';
-import type { GuessLimit } from './rate-limit.ts';
-import { seenRequest } from './requests.ts';
+import { toListenError } from './port.ts';
+import type { GuessRateLimit } from './rate-limit.ts';
+import { traceRequest } from './requests.ts';
 import { isTokenRoom, routeName, type TokenRoom } from './routes.ts';
 
 type TokenRouteHandler = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
-export interface WebOptions {
+export interface HttpServerOptions {
   readonly app: Hono;
   readonly byToken: Readonly<Record<TokenRoom, TokenRouteHandler>>;
   /** Whether there is nothing but links and `/livez`, as beside stdio. */
   readonly linksOnly: boolean;
   readonly checkNames: (headers: IncomingMessage['headers']) => void;
-  readonly gate: Pick<Gate, 'admit' | 'headersFor'>;
-  readonly guesses: GuessLimit;
+  readonly gate: Pick<Auth, 'admit' | 'headersFor'>;
+  readonly guesses: GuessRateLimit;
   /** From where a request comes, see client-address.ts. */
   readonly addressOf: ClientAddress;
   readonly metrics: Metrics;
@@ -47,15 +47,15 @@ const listenerLimits = {
 };
 
 /** The HTTP side: files and uploads on node:http itself, all other routes through the app. */
-export function createWebServer(options: WebOptions): Server {
+export function createHttpServer(options: HttpServerOptions): Server {
   const viaApp = getRequestListener(options.app.fetch);
-  const server = new WebServer(listenerLimits);
+  const server = new HttpServer(listenerLimits);
   const waiting = new WeakMap<Socket, number>();
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
-    if (!mayWait(waiting, req.socket, res)) return void req.socket.destroy();
+    if (!admitPipelined(waiting, req.socket, res)) return void req.socket.destroy();
     res.once('finish', () => lingerThenClose(req));
     server.await(
-      seenRequest(
+      traceRequest(
         options,
         req,
         res,
@@ -72,7 +72,7 @@ export function createWebServer(options: WebOptions): Server {
 /** Requests that one connection may have unanswered; nobody who reads the answers comes near it. */
 const mostPipelined = 100;
 
-function mayWait(waiting: WeakMap<Socket, number>, socket: Socket, res: ServerResponse): boolean {
+function admitPipelined(waiting: WeakMap<Socket, number>, socket: Socket, res: ServerResponse): boolean {
   const count = (waiting.get(socket) ?? 0) + 1;
   waiting.set(socket, count);
   res.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1));
@@ -82,7 +82,7 @@ function mayWait(waiting: WeakMap<Socket, number>, socket: Socket, res: ServerRe
 const closeSettleMs = 5000;
 
 /** Has closed only when the work behind its connections has ended too: it still needs the database. */
-class WebServer extends Server {
+class HttpServer extends Server {
   readonly #underWay = new Set<Promise<void>>();
 
   await(work: Promise<void>): void {
@@ -101,7 +101,7 @@ class WebServer extends Server {
 }
 
 async function respond(
-  options: WebOptions,
+  options: HttpServerOptions,
   viaApp: ReturnType<typeof getRequestListener>,
   req: IncomingMessage,
   res: ServerResponse,
@@ -121,7 +121,7 @@ async function respond(
   if (options.linksOnly) refuseUnlessLivez(req);
   if (!(await options.gate.admit(req, res))) return;
   if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
-  endUnlessComplete(req, res);
+  closeUnlessComplete(req, res);
   await viaApp(req, res);
 }
 
@@ -136,7 +136,7 @@ function refuseUnlessLivez({ url }: IncomingMessage): void {
 }
 
 /** Only guesses are slowed down: those with good links may come from the same address. */
-function countMiss(guesses: GuessLimit, address: string): void {
+function countMiss(guesses: GuessRateLimit, address: string): void {
   guesses.check(address);
   guesses.miss(address);
 }
@@ -144,14 +144,14 @@ function countMiss(guesses: GuessLimit, address: string): void {
 /** Bodies of other routes are small: one that has not come by then is not going to. */
 const bodyMs = 60_000;
 
-function endUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
+function closeUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
   const timer = setTimeout(() => req.complete || req.socket.destroy(), bodyMs);
   res.once('close', () => clearTimeout(timer));
 }
 
 /** Answers with the error where that is still possible, and breaks the connection where it is not. */
 function refuseRequest(
-  { gate, metrics, log }: WebOptions,
+  { gate, metrics, log }: HttpServerOptions,
   req: IncomingMessage,
   res: ServerResponse,
   cause: unknown,
@@ -198,7 +198,7 @@ export async function listenOn(server: Server, host: string, port: number, log: 
   try {
     await promise;
   } catch (error) {
-    throw await describeFailure(error, host, port);
+    throw await toListenError(error, host, port);
   } finally {
     server.off('error', reject);
   }

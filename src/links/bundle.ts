@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import { cleanFilename, portableFilename } from '../filenames.ts';
-import { fileDamaged, type StoredFile } from '../files/files.ts';
+import { fileDamagedError, type StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
-import { bundledFile, zipDownload, type Download } from './download.ts';
-import { fileNotFound, insertLink, type Link, type LinksOptions } from './link.ts';
+import { toBundledFile, toZipDownload, type Download } from './download.ts';
+import { fileNotFoundError, insertLink, type Link, type LinksOptions } from './link.ts';
 import { uniqueNames } from '../zip/zip.ts';
 
 interface NewBundle {
@@ -29,18 +29,18 @@ export async function createBundle(
 ): Promise<Download & { readonly sha256: string }> {
   const files = await findOwnFiles(options, caller, bundle.fileIds);
   const names = uniqueNames(files.map((file) => portableFilename(file.name)));
-  const entries = files.map((file, position) => bundledFile(names[position]!, file));
-  const name = zipName(bundle.filename);
-  const unhashed = zipDownload(
+  const entries = files.map((file, position) => toBundledFile(names[position]!, file));
+  const name = toZipName(bundle.filename);
+  const unhashed = toZipDownload(
     options.files,
     { name, sha256: '', createdAt: bundle.link.createdAt },
     entries,
   );
-  const sha256 = await hashBundle(allBytes(unhashed, files, progress));
+  const sha256 = await hashBundle(readBundle(unhashed, files, progress));
   await options.database.transaction(async (tx) => {
     for (const file of files)
       if (!(await options.files.extend(tx, caller, file.id, bundle.link.expiresAt)))
-        throw fileNotFound(file.id);
+        throw fileNotFoundError(file.id);
     await insertBundle(tx, bundle, { name, sha256, size: unhashed.size });
     for (const [position, file] of files.entries())
       await tx.query(
@@ -68,13 +68,13 @@ async function findOwnFiles(
   const files: StoredFile[] = [];
   for (const id of new Set(ids)) {
     const file = await options.files.find(caller, id);
-    if (!file) throw fileNotFound(id);
+    if (!file) throw fileNotFoundError(id);
     files.push(file);
   }
   return files;
 }
 
-function zipName(filename: string): string {
+function toZipName(filename: string): string {
   const name = cleanFilename(filename);
   return /\.zip$/i.test(name) ? name : cleanFilename(`${name}.zip`);
 }
@@ -89,7 +89,7 @@ async function hashBundle(bytes: AsyncIterable<Uint8Array>): Promise<string> {
  * The whole archive once, for its hash; a reader that checks the download can then tell if it is whole. Each file must
  * be what was sent: its CRC is in the archive, and so other bytes would make an archive that cannot be unpacked.
  */
-async function* allBytes(
+async function* readBundle(
   download: Download,
   files: readonly StoredFile[],
   progress: Progress,
@@ -102,7 +102,10 @@ async function* allBytes(
     const chunks =
       'bytes' in segment
         ? [segment.bytes]
-        : demandHash(inOrder.next().value!, segment.object.read(segment.start, segment.end, progress.signal));
+        : checkHashWhileReading(
+            inOrder.next().value!,
+            segment.object.read(segment.start, segment.end, progress.signal),
+          );
     for await (const chunk of chunks) {
       done += chunk.length;
       yield chunk;
@@ -112,13 +115,16 @@ async function* allBytes(
 }
 
 /** Passes the bytes of a file through, and rejects at their end if they are not those that were sent. */
-async function* demandHash(file: StoredFile, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* checkHashWhileReading(
+  file: StoredFile,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256');
   for await (const chunk of bytes) {
     hash.update(chunk);
     yield chunk;
   }
-  if (hash.digest('hex') !== file.sha256) throw fileDamaged(file);
+  if (hash.digest('hex') !== file.sha256) throw fileDamagedError(file);
 }
 
 async function insertBundle(

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { create } from 'content-disposition';
-import type { Segment } from '../transfer/transfer.ts';
+import type { BodySegment } from '../transfer/transfer.ts';
 import type { Download, OpenDownload } from './download.ts';
 
 /** How a GET or HEAD is to be answered, decided before a byte is read. */
@@ -10,7 +10,7 @@ export interface DownloadPlan {
   readonly headers: Record<string, string | number>;
   /** The length of the body of a GET. */
   readonly length: number;
-  body(opened: OpenDownload): Iterable<Segment> | AsyncIterable<Segment>;
+  body(opened: OpenDownload): Iterable<BodySegment> | AsyncIterable<BodySegment>;
   /** The stretch of the content that is sent, where it is one. */
   readonly range: ByteRange | null;
   /** All stretches of the content that are sent. */
@@ -26,13 +26,15 @@ export function planDownload(
   const validators = { etag: getEtag(download), modified: download.modified };
   const verdict = judgeConditions(headers, validators);
   if (verdict === 'failed') return toBodilessPlan(412, { 'Content-Length': 0 });
-  if (verdict === 'not_modified') return toBodilessPlan(304, withoutContent(download));
-  const asked = rangeStillApplies(headers, validators) ? requestedRanges(headers.range, download.size) : null;
+  if (verdict === 'not_modified') return toBodilessPlan(304, omitContentHeaders(download));
+  const asked = rangeStillApplies(headers, validators)
+    ? parseRangeHeader(headers.range, download.size)
+    : null;
   if (asked?.length === 0)
     return toBodilessPlan(416, { 'Content-Range': `bytes */${download.size}`, 'Content-Length': 0 });
   const ranges = asked && judgeRanges(asked);
   if (ranges === null) return toWholePlan(download);
-  return ranges.length === 1 ? partial(download, ranges[0]!) : multipart(download, ranges);
+  return ranges.length === 1 ? toPartialPlan(download, ranges[0]!) : toMultipartPlan(download, ranges);
 }
 
 function toBodilessPlan(status: 304 | 412 | 416, headers: Record<string, string | number>): DownloadPlan {
@@ -40,7 +42,7 @@ function toBodilessPlan(status: 304 | 412 | 416, headers: Record<string, string 
 }
 
 /** A 304 repeats what a cache needs and leaves out what describes a body. */
-function withoutContent(download: Download): Record<string, string> {
+function omitContentHeaders(download: Download): Record<string, string> {
   const { 'Content-Type': _type, 'Content-Disposition': _disposition, ...rest } = downloadHeaders(download);
   return rest;
 }
@@ -58,13 +60,13 @@ function toWholePlan(download: Download): DownloadPlan {
   };
 }
 
-function partial(download: Download, range: ByteRange): DownloadPlan {
+function toPartialPlan(download: Download, range: ByteRange): DownloadPlan {
   const length = range.end - range.start;
   return {
     status: 206,
     headers: {
       ...downloadHeaders(download),
-      'Content-Range': contentRange(range, download.size),
+      'Content-Range': toContentRange(range, download.size),
       'Content-Length': length,
     },
     length,
@@ -74,19 +76,20 @@ function partial(download: Download, range: ByteRange): DownloadPlan {
   };
 }
 
-const contentRange = ({ start, end }: ByteRange, size: number): string => `bytes ${start}-${end - 1}/${size}`;
+const toContentRange = ({ start, end }: ByteRange, size: number): string =>
+  `bytes ${start}-${end - 1}/${size}`;
 
-function multipart(download: Download, ranges: readonly ByteRange[]): DownloadPlan {
+function toMultipartPlan(download: Download, ranges: readonly ByteRange[]): DownloadPlan {
   const boundary = randomBytes(18).toString('hex');
   const head = (range: ByteRange): Buffer =>
     Buffer.from(
-      `--${boundary}\r\nContent-Type: ${download.mediaType}\r\nContent-Range: ${contentRange(range, download.size)}\r\n\r\n`,
+      `--${boundary}\r\nContent-Type: ${download.mediaType}\r\nContent-Range: ${toContentRange(range, download.size)}\r\n\r\n`,
     );
   const tail = Buffer.from(`--${boundary}--\r\n`);
   const lineEnd = Buffer.from('\r\n');
   const parts = ranges.map((range) => head(range).length + range.end - range.start + lineEnd.length);
   const length = parts.reduce((sum, part) => sum + part, tail.length);
-  const body = async function* (opened: OpenDownload): AsyncGenerator<Segment> {
+  const body = async function* (opened: OpenDownload): AsyncGenerator<BodySegment> {
     for (const range of ranges) {
       yield { bytes: head(range) };
       yield* opened.segments(range.start, range.end);
@@ -113,20 +116,20 @@ const activeMediaTypes = /^(?:text\/html|text\/xml|application\/xml|[a-z]+\/[a-z
 
 export function getEtag(download: Download): string {
   const { sha256, version } = download;
-  return `"${sha256 ?? `v-${hashVersion(version ?? '')}`}"`;
+  return `"${sha256 ?? `v-${hashDownloadVersion(version ?? '')}`}"`;
 }
 
 /** A version may hold anything, such as quotes, or what is nobody's business. */
-function hashVersion(version: string): string {
+function hashDownloadVersion(version: string): string {
   return createHash('sha256').update(version).digest('hex').slice(0, 32);
 }
 
-const made = new WeakMap<Download, Record<string, string>>();
+const headersCache = new WeakMap<Download, Record<string, string>>();
 
 /** The headers that every answer about a download carries, whatever its status. */
 export function downloadHeaders(download: Download): Record<string, string> {
-  const headers = made.get(download) ?? makeHeaders(download);
-  made.set(download, headers);
+  const headers = headersCache.get(download) ?? makeHeaders(download);
+  headersCache.set(download, headers);
   return headers;
 }
 
@@ -134,12 +137,12 @@ export function downloadHeaders(download: Download): Record<string, string> {
  * The name under which a file is saved. `curl -OJ` and the like write it into the folder that they are in: nobody who
  * fetches a link should get a `.bashrc` or `.envrc` that runs at the next shell, or a name that reads as an option.
  */
-const visibleName = (filename: string): string => (/^[.-]/.test(filename) ? `_${filename}` : filename);
+const toVisibleName = (filename: string): string => (/^[.-]/.test(filename) ? `_${filename}` : filename);
 
 function makeHeaders(download: Download): Record<string, string> {
   return {
     'Content-Type': download.mediaType,
-    'Content-Disposition': create(visibleName(download.filename)),
+    'Content-Disposition': create(toVisibleName(download.filename)),
     ETag: getEtag(download),
     'Last-Modified': new Date(download.modified).toUTCString(),
     'Accept-Ranges': 'bytes',
@@ -168,7 +171,7 @@ const oneRangeForm = /^(?:(\d{1,300})-(\d{0,300})|-(\d{1,300}))$/;
  *
  * By hand, since range-parser answers 416 to a suffix longer than the file, which means all of it.
  */
-function requestedRanges(header: string | undefined, size: number): ByteRange[] | null {
+function parseRangeHeader(header: string | undefined, size: number): ByteRange[] | null {
   const specs = rangeHeaderForm
     .exec(header ?? '')?.[1]
     ?.split(',')
@@ -177,7 +180,7 @@ function requestedRanges(header: string | undefined, size: number): ByteRange[] 
   if (!specs || specs.length === 0 || specs.length > mostRanges) return null;
   const ranges: ByteRange[] = [];
   for (const spec of specs) {
-    const range = parseOne(spec, size);
+    const range = parseRange(spec, size);
     if (range === 'malformed') return null;
     if (range.start < range.end) ranges.push(range);
   }
@@ -185,7 +188,7 @@ function requestedRanges(header: string | undefined, size: number): ByteRange[] 
 }
 
 /** A range cut to the content; an empty one cannot be satisfied. */
-function parseOne(spec: string, size: number): ByteRange | 'malformed' {
+function parseRange(spec: string, size: number): ByteRange | 'malformed' {
   const match = oneRangeForm.exec(spec);
   if (!match) return 'malformed';
   const [, first, last, suffix] = match;
@@ -240,12 +243,12 @@ function judgeConditions(headers: IncomingHttpHeaders, { etag, modified }: Valid
   if (match !== undefined) {
     if (!listsTag(match, etag, 'strong')) return 'failed';
   } else {
-    const unmodifiedSince = httpDate(headers['if-unmodified-since']);
+    const unmodifiedSince = parseHttpDate(headers['if-unmodified-since']);
     if (unmodifiedSince !== null && toWholeSeconds(modified) > unmodifiedSince) return 'failed';
   }
   const noneMatch = headers['if-none-match'];
   if (noneMatch !== undefined) return listsTag(noneMatch, etag, 'weak') ? 'not_modified' : 'send';
-  const modifiedSince = httpDate(headers['if-modified-since']);
+  const modifiedSince = parseHttpDate(headers['if-modified-since']);
   return modifiedSince !== null && toWholeSeconds(modified) <= modifiedSince ? 'not_modified' : 'send';
 }
 
@@ -255,7 +258,7 @@ function rangeStillApplies(headers: IncomingHttpHeaders, { etag, modified }: Val
   if (condition === undefined) return true;
   if (typeof condition !== 'string') return false;
   if (/^\s*(?:W\/)?"/.test(condition)) return condition.trim() === etag;
-  return httpDate(condition) === toWholeSeconds(modified);
+  return parseHttpDate(condition) === toWholeSeconds(modified);
 }
 
 function listsTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
@@ -267,7 +270,7 @@ function listsTag(list: string, etag: string, comparison: 'strong' | 'weak'): bo
 const toWholeSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000) * 1000;
 
 /** A date in a header; one that cannot be read counts as absent, as the RFC has it. */
-function httpDate(value: string | undefined): number | null {
+function parseHttpDate(value: string | undefined): number | null {
   if (value === undefined || !/^[A-Z][a-z]{2,8},? /.test(value)) return null;
   const time = Date.parse(value);
   return Number.isNaN(time) ? null : time;

@@ -13,11 +13,11 @@ import { planDownload, type ByteRange, type DownloadPlan } from './download-resp
 import type { Download } from './download.ts';
 import type { Link } from './link.ts';
 import type { Links } from './links.ts';
-import type { HandOver } from './offload.ts';
-import { lastByteAfter, countSegmentBytes, type RowLease } from './single-use.ts';
+import type { Offload } from './offload.ts';
+import { holdBackLastByte, countSegmentBytes, type RowLease } from './single-use.ts';
 
 /** What one GET gave of a download. */
-export interface Served {
+export interface ServedDownload {
   /** As far as it is known what went out. */
   readonly stretches: readonly ByteRange[];
   /** Sent from here: none of what others send. */
@@ -36,9 +36,9 @@ export interface DownloadRouteOptions {
   /** Told of every download that reached its end. */
   readonly completed: (link: Link, download: Download) => Promise<void>;
   /** Told of every GET that gave bytes, or had others give them. */
-  readonly served: (link: Link, download: Download, served: Served) => void;
+  readonly served: (link: Link, download: Download, served: ServedDownload) => void;
   /** Has others send what need not go through this process. */
-  readonly handOver: HandOver | null;
+  readonly handOver: Offload | null;
 }
 
 /** Answers `GET|HEAD /files/{token}`. */
@@ -51,29 +51,29 @@ export function createDownloadRoute(options: DownloadRouteOptions) {
     if ((turn instanceof Promise ? await turn : turn) === null) return;
     const { link, download } = await options.links.resolve(token);
     if (link.singleUse && req.method === 'GET') await sendSingleUse(options, req, res, link, download);
-    else await sendFreely(options, req, res, link, download);
+    else await sendReusable(options, req, res, link, download);
   };
 }
 
-async function sendFreely(
+async function sendReusable(
   options: DownloadRouteOptions,
   req: IncomingMessage,
   res: ServerResponse,
   link: Link,
   download: Download,
 ): Promise<void> {
-  const headers = req.method === 'HEAD' ? withoutRange(req) : req.headers;
+  const headers = req.method === 'HEAD' ? omitRange(req) : req.headers;
   const plan = planDownload(headers, download);
-  if (req.method === 'GET' && (await handedOver(options, req, res, link, download, plan))) return;
+  if (req.method === 'GET' && (await tryOffload(options, req, res, link, download, plan))) return;
   const sent = await sendDownload(options, res, link, download, plan);
-  if (req.method !== 'GET') return account(options, link, plan.status, sent, false);
-  const finished = completes(options, link, download, servedBy(plan, sent).stretches);
-  account(options, link, plan.status, sent, finished);
+  if (req.method !== 'GET') return countDownload(options, link, plan.status, sent, false);
+  const finished = completesDownload(options, link, download, toServed(plan, sent).stretches);
+  countDownload(options, link, plan.status, sent, finished);
   if (finished) await options.completed(link, download);
 }
 
 /** Whether every byte has been given by now. */
-const completes = (
+const completesDownload = (
   { links }: DownloadRouteOptions,
   link: Link,
   { size }: Download,
@@ -84,7 +84,7 @@ const completes = (
  * Whether others send it. That is all that is known of it here: it counts as a download when it is given away, and its
  * bytes do not count. Bytes that are gone are a 410 all the same.
  */
-async function handedOver(
+async function tryOffload(
   options: DownloadRouteOptions,
   { headers }: IncomingMessage,
   res: ServerResponse,
@@ -97,8 +97,8 @@ async function handedOver(
   await (await download.open()).close();
   res.writeHead(handed.status, handed.headers).end();
   const status = handed.status === 302 ? 302 : plan.status;
-  const finished = completes(options, link, download, plan.stretches);
-  account(options, link, status, { sent: 0, complete: true }, finished);
+  const finished = completesDownload(options, link, download, plan.stretches);
+  countDownload(options, link, status, { sent: 0, complete: true }, finished);
   // Whoever is sent elsewhere may have all of it there, whatever was asked for here.
   const stretches = status === 302 ? [{ start: 0, end: download.size }] : plan.stretches;
   options.served(link, download, { stretches, bytes: 0, isHandedOver: true, failure: null });
@@ -106,7 +106,7 @@ async function handedOver(
 }
 
 /** RFC 9110 defines Range for GET alone. */
-function withoutRange({ headers: { range: _range, ...headers } }: IncomingMessage) {
+function omitRange({ headers: { range: _range, ...headers } }: IncomingMessage) {
   return headers;
 }
 
@@ -122,10 +122,10 @@ async function sendSingleUse(
   download: Download,
 ): Promise<void> {
   const { links } = options;
-  await using lease = await leaseSoon(links, link);
+  await using lease = await waitForLease(links, link);
   if (!lease) throw linkBusyError();
   const delivered = await links.delivered(link);
-  const closing = closingDownload(download, () => links.use(link, lease));
+  const closing = useBeforeLastByte(download, () => links.use(link, lease));
   const plan = planDownload(req.headers, closing, ([range, ...more]) =>
     range && more.length === 0 && range.start <= delivered ? [range] : null,
   );
@@ -140,9 +140,9 @@ async function sendSingleUse(
   }
   // Its ranges begin within what was delivered before, so that whoever has the end has all of it.
   const finished = sent.complete && plan.range?.end === download.size;
-  account(options, link, plan.status, sent, finished);
+  countDownload(options, link, plan.status, sent, finished);
   if (!finished) return;
-  if (await breaksOff(socket)) await links.reopen(link, lease);
+  if (await isResetAfterEnd(socket)) await links.reopen(link, lease);
   else await options.completed(link, download);
 }
 
@@ -150,7 +150,7 @@ async function sendSingleUse(
  * The link is used up before its last byte goes out: whoever has the whole file finds the link dead, and a
  * crash between the two cannot give it out twice.
  */
-function closingDownload(download: Download, use: () => Promise<void>): Download {
+function useBeforeLastByte(download: Download, use: () => Promise<void>): Download {
   const { size } = download;
   return {
     ...download,
@@ -163,7 +163,7 @@ function closingDownload(download: Download, use: () => Promise<void>): Download
           for await (const segment of opened.segments(start, end)) {
             left -= countSegmentBytes(segment);
             if (left > 0) yield segment;
-            else yield* lastByteAfter(use, segment);
+            else yield* holdBackLastByte(use, segment);
           }
           if (size === 0) await use();
         },
@@ -173,7 +173,7 @@ function closingDownload(download: Download, use: () => Promise<void>): Download
 }
 
 /** A client that fetches piece by piece asks for the next while the last is still being written down. */
-async function leaseSoon(links: Links, link: Link): Promise<RowLease | null> {
+async function waitForLease(links: Links, link: Link): Promise<RowLease | null> {
   for (let attempt = 0; ; attempt++) {
     const lease = await links.lease(link);
     if (lease || attempt === 10) return lease;
@@ -195,7 +195,7 @@ const resetSettleMs = 3000;
  * Whether the connection is reset after the last byte was handed to the kernel: the client then closed it
  * with bytes unread, so its download is not complete.
  */
-async function breaksOff(socket: Socket): Promise<boolean> {
+async function isResetAfterEnd(socket: Socket): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<void>();
   // Not in the timer: after a stall that would come before the end of the connection has been read.
   const timer = setTimeout(() => setImmediate(resolve), resetSettleMs).unref();
@@ -226,7 +226,7 @@ async function sendDownload(
     res.writeHead(plan.status, plan.headers);
     const body = opened === null ? [] : plan.body(opened);
     const sent = await sendSegments(res, body, { length: plan.length, sendfile, idleMs });
-    reportServed(options, res, link, download, servedBy(plan, sent));
+    reportServed(options, res, link, download, toServed(plan, sent));
     return sent;
   } catch (error) {
     reportServed(options, res, link, download, { ...servedNothing, failure: asWorkcrateError(error).code });
@@ -238,10 +238,10 @@ async function sendDownload(
   }
 }
 
-const servedNothing: Served = { stretches: [], bytes: 0, isHandedOver: false, failure: null };
+const servedNothing: ServedDownload = { stretches: [], bytes: 0, isHandedOver: false, failure: null };
 
 /** Of several ranges, it is known what went out only where all did. */
-function servedBy({ stretches, range }: DownloadPlan, { sent, complete }: Sent): Served {
+function toServed({ stretches, range }: DownloadPlan, { sent, complete }: Sent): ServedDownload {
   if (range !== null)
     return { ...servedNothing, stretches: [{ start: range.start, end: range.start + sent }], bytes: sent };
   if (!complete) return { ...servedNothing, bytes: sent };
@@ -259,7 +259,7 @@ function reportServed(
   { req }: ServerResponse,
   link: Link,
   download: Download,
-  given: Served,
+  given: ServedDownload,
 ): void {
   const isEmpty = given.stretches.length > 0 && download.size === 0;
   if (req.method === 'GET' && (given.bytes > 0 || given.failure !== null || isEmpty))
@@ -267,7 +267,7 @@ function reportServed(
 }
 
 /** Counts what was sent. */
-function account(
+function countDownload(
   { links, metrics, log }: DownloadRouteOptions,
   link: Link,
   status: number,

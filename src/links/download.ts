@@ -12,9 +12,9 @@ import {
   type StoredFile,
 } from '../files/files.ts';
 import type { OpenObject, PresignedUrl } from '../storage/storage.ts';
-import type { Segment } from '../transfer/transfer.ts';
+import type { BodySegment } from '../transfer/transfer.ts';
 import { zipLayout, type ZipEntry } from '../zip/zip.ts';
-import { bytesGone, linkFromRow, type Link, type LinksOptions } from './link.ts';
+import { bytesGoneError, linkFromRow, type Link, type LinksOptions } from './link.ts';
 
 /** What a link gives: its description, and the way to its bytes. */
 export interface Download {
@@ -41,11 +41,11 @@ export interface Download {
 
 export interface OpenDownload {
   /** The bytes from `start` to before `end`. */
-  segments(start: number, end: number): Iterable<Segment> | AsyncIterable<Segment>;
+  segments(start: number, end: number): Iterable<BodySegment> | AsyncIterable<BodySegment>;
   close(): PromiseLike<void>;
 }
 
-function fileDownload(files: Files, file: LinkedFile): Download {
+function toFileDownload(files: Files, file: LinkedFile): Download {
   return {
     filename: file.name,
     mediaType: file.mediaType,
@@ -74,7 +74,7 @@ async function demandAllStored(
 ): Promise<void> {
   for (let from = 0; from < Math.min(all.length, maxFilesLookedAt); from += maxLooksAtOnce) {
     const are = await Promise.all(all.slice(from, from + maxLooksAtOnce).map((file) => files.isStored(file)));
-    if (are.includes(false)) throw bytesGone();
+    if (are.includes(false)) throw bytesGoneError();
   }
 }
 
@@ -83,7 +83,7 @@ async function openWhole(files: Files, file: Pick<StoredFile, 'storageKey' | 'si
   const object = await files.open(file);
   if (object?.size === file.size) return object;
   await object?.[Symbol.asyncDispose]();
-  throw bytesGone();
+  throw bytesGoneError();
 }
 
 /** A stretch of an object that others keep, and what is known of it. */
@@ -104,7 +104,7 @@ export interface ObjectStretch extends Pick<
  * Whoever takes all of it gets its last chunk only once the CRC agrees; else the connection breaks, and the bytes are
  * taken for whole by nobody. Parts are given as they are.
  */
-export function objectDownload({ start, end, crc32, object: open, ...described }: ObjectStretch): Download {
+export function toObjectDownload({ start, end, crc32, object: open, ...described }: ObjectStretch): Download {
   const size = end - start;
   return {
     ...described,
@@ -113,7 +113,7 @@ export function objectDownload({ start, end, crc32, object: open, ...described }
     async open() {
       if (size === 0 && crc32 !== null && crc32 !== 0) throw archiveDamagedError();
       const object = await openUpTo(open, end);
-      const whole = crc32 === null ? object : checkedObject(object, crc32);
+      const whole = crc32 === null ? object : checkCrcWhileReading(object, crc32);
       return {
         segments: (from, to) =>
           from < to
@@ -129,11 +129,11 @@ async function openUpTo(open: () => Promise<OpenObject>, end: number): Promise<O
   const object = await open();
   if (object.size >= end) return object;
   await object[Symbol.asyncDispose]();
-  throw bytesGone();
+  throw bytesGoneError();
 }
 
 /** Every stretch that is read of it has to have the CRC. Bytes must be seen for that, so the kernel cannot send them. */
-function checkedObject(object: OpenObject, expected: number): OpenObject {
+function checkCrcWhileReading(object: OpenObject, expected: number): OpenObject {
   return {
     size: object.size,
     descriptor: null,
@@ -162,14 +162,14 @@ interface BundledFile extends ZipEntry {
 }
 
 /** The files of a bundle as a ZIP that is never written down: its layout follows from what is known. */
-export function zipDownload(
+export function toZipDownload(
   files: Files,
   bundle: { name: string; sha256: string; createdAt: number },
   entries: readonly BundledFile[],
 ): Download {
   const layout = zipLayout(entries);
   /** Files are opened one at a time, however many there are. */
-  async function* segments(start: number, end: number): AsyncGenerator<Segment> {
+  async function* segments(start: number, end: number): AsyncGenerator<BodySegment> {
     for (const part of layout.parts(start, end)) {
       if ('bytes' in part) yield part;
       else {
@@ -191,29 +191,29 @@ export function zipDownload(
 }
 
 /** A bundle as it was fixed when its link was made; a file that is gone since is `bytes_gone`. */
-async function bundleDownload(database: Database, files: Files, id: string): Promise<Download> {
+async function findBundleDownload(database: Database, files: Files, id: string): Promise<Download> {
   const [bundle] = await database.query<{ name: string; sha256: string; created_at: number }>(
     'SELECT name, sha256, created_at FROM bundles WHERE id = ?',
     id,
   );
-  if (!bundle) throw bytesGone();
+  if (!bundle) throw bytesGoneError();
   const described = { name: bundle.name, sha256: bundle.sha256, createdAt: bundle.created_at };
-  return zipDownload(files, described, await bundledFiles(database, id));
+  return toZipDownload(files, described, await listBundledFiles(database, id));
 }
 
-async function bundledFiles(database: Database, id: string): Promise<BundledFile[]> {
+async function listBundledFiles(database: Database, id: string): Promise<BundledFile[]> {
   const rows = await database.query(
     `SELECT bundle_files.entry_name, files.* FROM bundle_files ${joinFileSql('bundle_files.file_id')}
      WHERE bundle_files.bundle_id = ? ORDER BY bundle_files.position`,
     id,
   );
   return rows.map((row) => {
-    if (row['id'] === null) throw bytesGone();
-    return bundledFile(row['entry_name'] as string, fileFromRow(row));
+    if (row['id'] === null) throw bytesGoneError();
+    return toBundledFile(row['entry_name'] as string, fileFromRow(row));
   });
 }
 
-export function bundledFile(name: string, file: StoredFile): BundledFile {
+export function toBundledFile(name: string, file: StoredFile): BundledFile {
   const { size, crc32, createdAt: modified, storageKey } = file;
   return { name, size, crc32, modified, storageKey };
 }
@@ -225,7 +225,7 @@ export interface FoundLink {
   download(): Promise<Download>;
 }
 
-interface Rooms {
+interface LookupOptions {
   readonly database: Database;
   readonly files: Files;
   readonly elsewhere?: LinksOptions['elsewhere'];
@@ -235,7 +235,7 @@ const joinFile = joinFileSql('links.file_id');
 
 /** One query for link and file together: it is made for nearly every download. */
 export async function findLink(
-  { database, files, elsewhere }: Rooms,
+  { database, files, elsewhere }: LookupOptions,
   where: string,
   ...values: SqlValue[]
 ): Promise<FoundLink | null> {
@@ -247,7 +247,7 @@ export async function findLink(
   const link = linkFromRow(row);
   if (link.bundleId !== null) {
     const { bundleId } = link;
-    return { link, download: () => bundleDownload(database, files, bundleId) };
+    return { link, download: () => findBundleDownload(database, files, bundleId) };
   }
   if (link.target !== null) {
     const { target } = link;
@@ -255,12 +255,12 @@ export async function findLink(
       database.query('UPDATE links SET target = ? WHERE target = ?', renewed, target);
     return {
       link,
-      download: async () => elsewhere?.download(target, renew) ?? Promise.reject(bytesGone()),
+      download: async () => elsewhere?.download(target, renew) ?? Promise.reject(bytesGoneError()),
     };
   }
   const file = readLinkedFile(row);
-  const download = file === null ? null : fileDownload(files, file);
-  return { link, download: async () => download ?? Promise.reject(bytesGone()) };
+  const download = file === null ? null : toFileDownload(files, file);
+  return { link, download: async () => download ?? Promise.reject(bytesGoneError()) };
 }
 
 const maxRememberedLinks = 1000;
@@ -269,8 +269,8 @@ const maxRememberedLinks = 1000;
  * Finds links by the hash of their token, and remembers them for as long as nothing is written to the
  * database: many requests for one link, as for the ranges of a film, then ask it once.
  */
-export function createLookup(
-  rooms: Rooms & Pick<LinksOptions, 'lookups'>,
+export function createLinkLookup(
+  rooms: LookupOptions & Pick<LinksOptions, 'lookups'>,
 ): (tokenHash: string) => Promise<FoundLink | null> {
   const { lookups = { hits: 0, misses: 0 } } = rooms;
   const known = new BoundedMap<string, FoundLink>({ mostEntries: maxRememberedLinks, whenFull: 'clear' });

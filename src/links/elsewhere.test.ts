@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import { eventually } from '../eventually.testing.ts';
 import type { ToolAnswer, ToolContext } from '../mcp/tool.ts';
 import { openElsewhere, thing, type Thing } from './elsewhere.testing.ts';
-import { elsewhereLinkShape, linkAnswer } from './link-result.ts';
+import { externalLinkShape, toLinkAnswer } from './link-result.ts';
 
 const text = Array.from({ length: 20_000 }, (_, at) => `line ${at}\n`).join('');
 const ada = { caller: { user: 'ada' } } as ToolContext;
@@ -31,8 +31,8 @@ const codeOf = async (answer: Response): Promise<[number, string]> => [
 it('a link to what stands elsewhere gives its bytes, and says what it is without a sha256', async () => {
   await using room = await open();
   const shared = await room.share('a thing');
-  const { structured } = linkAnswer(shared, room.url);
-  assert.deepEqual(elsewhereLinkShape.parse(structured), structured);
+  const { structured } = toLinkAnswer(shared, room.url);
+  assert.deepEqual(externalLinkShape.parse(structured), structured);
   assert.deepEqual(
     [structured.filename, structured.size, structured.sha256],
     ['data.csv', text.length, null],

@@ -12,9 +12,9 @@ import { createLog } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { OpenObject } from '../storage/storage.ts';
-import { createDownloadRoute, type Served } from './download-route.ts';
-import { objectDownload, type ObjectStretch } from './download.ts';
-import { bytesGone, type LinkTerms } from './link.ts';
+import { createDownloadRoute, type ServedDownload } from './download-route.ts';
+import { toObjectDownload, type ObjectStretch } from './download.ts';
+import { bytesGoneError, type LinkTerms } from './link.ts';
 import { createLinks, createUploads } from './links.ts';
 import { openUploads } from './open-uploads.ts';
 import { linkTools } from './tools.ts';
@@ -53,7 +53,7 @@ export async function openElsewhere(things: Map<string, Thing>) {
   const rooms = { ...ground, files, uploadTtl: 60, maxBundleFiles: 10, elsewhere };
   const links = countedLinks(createLinks(rooms), metrics);
   const ended: (string | null)[] = [];
-  const given: Served[] = [];
+  const given: ServedDownload[] = [];
   const answer = createDownloadRoute({
     links,
     metrics,
@@ -107,10 +107,10 @@ export async function openElsewhere(things: Map<string, Thing>) {
 }
 
 function describe(it: Thing | undefined) {
-  if (it === undefined) throw bytesGone();
+  if (it === undefined) throw bytesGoneError();
   if (it.unreachable === 'found') throw unreachable();
   const { bytes, version, before, crc32, sha256 = null, presign } = it;
-  return objectDownload({
+  return toObjectDownload({
     filename: 'data.csv',
     mediaType: 'text/csv',
     modified: 1_700_000_000_000,
@@ -126,7 +126,7 @@ function describe(it: Thing | undefined) {
 
 function openThing(it: Thing, version: string): OpenObject {
   if (it.unreachable === 'opened') throw unreachable();
-  if (it.version !== version) throw bytesGone();
+  if (it.version !== version) throw bytesGoneError();
   it.opened++;
   const around = Buffer.concat([Buffer.alloc(it.before, '<'), it.bytes, Buffer.from('>>>')]);
   return {

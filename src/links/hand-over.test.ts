@@ -7,7 +7,7 @@ import type { Storage } from '../storage/storage.ts';
 import { planDownload } from './download-response.ts';
 import type { Download } from './download.ts';
 import { mintLink } from './link.ts';
-import { createHandOver, type HandOverOptions } from './offload.ts';
+import { createOffload, type OffloadOptions } from './offload.ts';
 
 const now = 1_000_000;
 const log = createLog('off');
@@ -22,8 +22,8 @@ const signing: Storage = {
 };
 const onDisk: Storage = { ...memory, localPath: (key) => `${key}.bin` };
 const usual = { from: 100, accelPrefix: '/objects/', reportsEnds: false, clock: () => now, log };
-const redirect: HandOverOptions = { ...usual, downloads: 'redirect', storage: signing };
-const accel: HandOverOptions = { ...usual, downloads: 'accel', storage: onDisk };
+const redirect: OffloadOptions = { ...usual, downloads: 'redirect', storage: signing };
+const accel: OffloadOptions = { ...usual, downloads: 'accel', storage: onDisk };
 const viaProxy = { 'x-sendfile-type': 'X-Accel-Redirect' };
 
 const file: Download = {
@@ -37,11 +37,11 @@ const file: Download = {
 };
 
 async function handed(
-  options: HandOverOptions,
+  options: OffloadOptions,
   headers: IncomingHttpHeaders = {},
   { download = file as Download, ttlSeconds = 3600, singleUse = false } = {},
 ) {
-  const handOver = await createHandOver(options);
+  const handOver = await createOffload(options);
   const { link } = mintLink({ user: 'local' }, { fileId: 'file_ab' }, { ttlSeconds, singleUse }, now);
   return (await handOver?.({ headers, link, download, plan: planDownload(headers, download) })) ?? null;
 }
@@ -129,13 +129,13 @@ it('a URL that needs headers is no redirect', async () => {
 });
 
 it('with a webhook nothing is handed over, and neither with --downloads stream', async () => {
-  assert.equal(await createHandOver({ ...redirect, reportsEnds: true }), null);
-  assert.equal(await createHandOver({ ...redirect, downloads: 'stream' }), null);
+  assert.equal(await createOffload({ ...redirect, reportsEnds: true }), null);
+  assert.equal(await createOffload({ ...redirect, downloads: 'stream' }), null);
 });
 
 it('a storage that cannot do it refuses the setting, with the remedy', async () => {
   for (const downloads of ['redirect', 'accel'] as const)
-    await assert.rejects(createHandOver({ ...usual, downloads, storage: memory }), {
+    await assert.rejects(createOffload({ ...usual, downloads, storage: memory }), {
       code: 'config_invalid',
       message: /Choose --downloads stream/,
     });

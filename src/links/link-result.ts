@@ -22,14 +22,14 @@ export const linkShape = z.object({
 });
 
 /** The same for what stands elsewhere, whose sha256 nobody may know without reading all of it. */
-export const elsewhereLinkShape = linkShape.extend({
+export const externalLinkShape = linkShape.extend({
   sha256: z.string().nullable().describe('Null if unknown'),
 });
 
 type LinkResult<Sha256> = Omit<z.input<typeof linkShape>, 'sha256'> & { sha256: Sha256 };
 
 /** Several clients ignore `resource_link`, hence the same in structured content and the URL in the text. */
-export function linkAnswer<Sha256 extends string | null>(
+export function toLinkAnswer<Sha256 extends string | null>(
   shared: SharedLink<Sha256>,
   baseUrl: string,
 ): ToolAnswer<LinkResult<Sha256>> {
@@ -44,33 +44,33 @@ export function linkAnswer<Sha256 extends string | null>(
     size,
   };
   return {
-    text: `${formatBytes(size)}, ${lifetime(shared)}: curl -fL ${outputOption(filename)} ${downloadUrl}`,
+    text: `${formatBytes(size)}, ${formatLifetime(shared)}: curl -fL ${toCurlOutputOption(filename)} ${downloadUrl}`,
     structured: { filename, size, sha256, mediaType, token: shared.token, downloadUrl, expiresAt },
     content: [resource],
   };
 }
 
 /** Over stdio the server, and with it every link, ends with the client. */
-function lifetime({ link, endsWithClient }: SharedLink<string | null>): string {
-  const until = `until ${timeText(link)}`;
+function formatLifetime({ link, endsWithClient }: SharedLink<string | null>): string {
+  const until = `until ${formatExpiry(link)}`;
   return endsWithClient ? `while this client runs, at most ${until}` : until;
 }
 
 const hourMs = 3_600_000;
 
 /** When something ends: to the minute, or to the second where it lives for less than an hour. */
-export function timeText({ createdAt, expiresAt }: { createdAt: number; expiresAt: number }): string {
+export function formatExpiry({ createdAt, expiresAt }: { createdAt: number; expiresAt: number }): string {
   const digits = expiresAt - createdAt < hourMs ? 19 : 16;
   return `${new Date(expiresAt).toISOString().slice(0, digits)}Z`;
 }
 
 /** A plain short name is told to curl; any other is left to the server's header, out of the shell's reach. */
-function outputOption(filename: string): string {
+function toCurlOutputOption(filename: string): string {
   return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$/.test(filename) ? `-o ${filename}` : '-OJ';
 }
 
 /** How long a link lives and how often it may be used, as every tool that makes one asks for it. */
-export function linkTerms({ fileTtl, maxTtl }: { readonly fileTtl: number; readonly maxTtl: number }) {
+export function toLinkTermFields({ fileTtl, maxTtl }: { readonly fileTtl: number; readonly maxTtl: number }) {
   const ttl = z.number().int().min(1).max(maxTtl).default(Math.min(fileTtl, maxTtl));
   return {
     ttl_seconds: ttl.describe(`How long the link lives, at most ${maxTtl} seconds`),

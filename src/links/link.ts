@@ -14,7 +14,7 @@ import { demandStanding } from '../users/users.ts';
 import type { Download } from './download.ts';
 
 /** Finds what stands neither in files nor in bundles, by references that mean nothing to this room. */
-export interface Elsewhere {
+export interface ExternalTargets {
   /**
    * Asked for every download. Rejects with `bytes_gone` where it is gone or no longer what the reference means, and
    * with `source_unreachable` where that cannot be told. Where it is known by another reference from now on, `renew`
@@ -30,7 +30,7 @@ export interface LinksOptions {
   readonly files: Files;
   readonly uploadTtl: number;
   readonly maxBundleFiles: number;
-  readonly elsewhere?: Elsewhere;
+  readonly elsewhere?: ExternalTargets;
   /** Whether the server ends with the client that started it, and all links with it. */
   readonly endsWithClient?: boolean;
   readonly clock: Clock;
@@ -123,15 +123,15 @@ export class DeadLink extends Error {
   }
 }
 
-export function linkNotFound(cause?: DeadLink): WorkcrateError {
+export function linkNotFoundError(cause?: DeadLink): WorkcrateError {
   return new WorkcrateError('link_not_found', 'File not found or expired', { cause });
 }
 
-export function bytesGone(): WorkcrateError {
+export function bytesGoneError(): WorkcrateError {
   return new WorkcrateError('bytes_gone', 'File no longer available');
 }
 
-export function fileNotFound(id: string): WorkcrateError {
+export function fileNotFoundError(id: string): WorkcrateError {
   return new WorkcrateError(
     'not_found',
     `No file of yours has the id ${JSON.stringify(id.slice(0, 60))}, or it has expired. list_files shows what there is.`,
@@ -145,11 +145,11 @@ export function mintLink(
   terms: LinkTerms,
   createdAt: number,
 ): { token: string; link: Link } {
-  const token = newToken();
+  const token = createToken();
   const tokenHash = hashToken(token);
   const link: Link = {
     tokenHash,
-    id: publicId(tokenHash),
+    id: toPublicId(tokenHash),
     owner: caller.user,
     fileId: null,
     bundleId: null,
@@ -169,7 +169,7 @@ export function mintLink(
 }
 
 /** A right to fetch or send, as 32 random bytes. Only its hash is ever stored, and it is in no log. */
-export function newToken(): string {
+export function createToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
@@ -185,6 +185,6 @@ export function hashToken(token: string): string {
 }
 
 /** The name of a link or upload that people and logs may see: it opens nothing. */
-export function publicId(tokenHash: string): string {
+export function toPublicId(tokenHash: string): string {
   return tokenHash.slice(0, 16);
 }

@@ -11,14 +11,20 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { createBundle } from './bundle.ts';
 import { getEtag } from './download-response.ts';
-import { createLookup, archiveDamagedError, findLink, type Download, type FoundLink } from './download.ts';
+import {
+  createLinkLookup,
+  archiveDamagedError,
+  findLink,
+  type Download,
+  type FoundLink,
+} from './download.ts';
 import {
   DeadLink,
-  fileNotFound,
+  fileNotFoundError,
   hashToken,
   insertLink,
   isToken,
-  linkNotFound,
+  linkNotFoundError,
   mintLink,
   getLinkState,
   type Link,
@@ -28,8 +34,8 @@ import {
 import { createCoverage, createSingleUse } from './single-use.ts';
 
 export { isWhole, joinRanges, type ByteRange } from './download-response.ts';
-export { objectDownload, type Download, type ObjectStretch } from './download.ts';
-export { bytesGone, type Elsewhere, type LinkTerms } from './link.ts';
+export { toObjectDownload, type Download, type ObjectStretch } from './download.ts';
+export { bytesGoneError, type ExternalTargets, type LinkTerms } from './link.ts';
 export { dropLeases } from './single-use.ts';
 export type { Upload } from './upload.ts';
 export { createUploads, type Uploads } from './uploads.ts';
@@ -50,8 +56,8 @@ export type Links = ReturnType<typeof createLinks>;
 export function createLinks(options: LinksOptions) {
   const { database, files, clock, endsWithClient = false } = options;
   const statistics = createStatistics(options);
-  const damage = createDamage();
-  const lookup = createLookup(options);
+  const damage = createKnownCorruptions();
+  const lookup = createLinkLookup(options);
 
   /** A caller's link by its token or its public id. */
   async function mine(caller: Caller, reference: string): Promise<FoundLink> {
@@ -80,11 +86,11 @@ export function createLinks(options: LinksOptions) {
     async share(caller: Caller, fileId: string, terms: LinkTerms): Promise<SharedLink> {
       const { token, link } = mintLink(caller, { fileId }, terms, clock());
       await database.transaction(async (tx) => {
-        if (!(await files.extend(tx, caller, fileId, link.expiresAt))) throw fileNotFound(fileId);
+        if (!(await files.extend(tx, caller, fileId, link.expiresAt))) throw fileNotFoundError(fileId);
         await insertLink(tx, caller, link);
       });
       const file = await files.find(caller, fileId);
-      if (!file) throw fileNotFound(fileId);
+      if (!file) throw fileNotFoundError(fileId);
       return { token, link, endsWithClient, download: { ...file, filename: file.name } };
     },
 
@@ -112,7 +118,7 @@ export function createLinks(options: LinksOptions) {
       terms: LinkTerms,
     ): Promise<SharedLink<string | null>> {
       const { token, link } = mintLink(caller, { target: reference }, terms, clock());
-      const download = await foundElsewhere(options, reference);
+      const download = await findExternalTarget(options, reference);
       await database.transaction((tx) => insertLink(tx, caller, link));
       return { token, link, endsWithClient, download };
     },
@@ -120,9 +126,9 @@ export function createLinks(options: LinksOptions) {
     /** The link that a token opens, and what it gives; `link_not_found` unless it may be used now. */
     async resolve(token: string): Promise<{ link: Link; download: Download }> {
       const found = isToken(token) ? await lookup(hashToken(token)) : null;
-      if (!found) throw linkNotFound();
+      if (!found) throw linkNotFoundError();
       const state = getLinkState(found.link, clock());
-      if (state !== 'active') throw linkNotFound(new DeadLink(found.link, state));
+      if (state !== 'active') throw linkNotFoundError(new DeadLink(found.link, state));
       return { link: found.link, download: await undamaged(found) };
     },
 
@@ -173,7 +179,7 @@ export function createLinks(options: LinksOptions) {
   };
 }
 
-async function foundElsewhere({ elsewhere }: LinksOptions, reference: string): Promise<Download> {
+async function findExternalTarget({ elsewhere }: LinksOptions, reference: string): Promise<Download> {
   // It was made just now, and so is known by no other.
   if (elsewhere !== undefined) return elsewhere.download(reference, async () => {});
   throw new WorkcrateError('unsupported', 'This server makes links only to its own files.');
@@ -253,7 +259,7 @@ const maxKnownCorruptions = 1000;
  * Remembers which downloads were broken off because their bytes were wrong. A client that is cut off asks for the
  * rest, which cannot be checked by itself: it would take what it then has for the whole.
  */
-function createDamage() {
+function createKnownCorruptions() {
   const known = new BoundedMap<string, true>({ mostEntries: maxKnownCorruptions });
   const keyOf = ({ target }: Link, download: Download): string => `${getEtag(download)} ${target}`;
   return {

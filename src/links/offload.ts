@@ -25,9 +25,9 @@ export interface OffloadRequest {
 }
 
 /** Null where the bytes have to be sent from here. */
-export type HandOver = (asked: OffloadRequest) => Promise<OffloadedAnswer | null>;
+export type Offload = (asked: OffloadRequest) => Promise<OffloadedAnswer | null>;
 
-export interface HandOverOptions {
+export interface OffloadOptions {
   readonly downloads: 'stream' | 'redirect' | 'accel';
   /** The smallest file that is handed over. */
   readonly from: number;
@@ -40,7 +40,7 @@ export interface HandOverOptions {
 }
 
 /** How downloads leave this process before their first byte; null where all are streamed. */
-export async function createHandOver(options: HandOverOptions): Promise<HandOver | null> {
+export async function createOffload(options: OffloadOptions): Promise<Offload | null> {
   const { downloads, from } = options;
   if (downloads === 'stream') return null;
   const way =
@@ -53,13 +53,13 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
     });
     return null;
   }
-  return async (asked) => (asked.download.size < from || !isPlainDownload(asked) ? null : way(asked));
+  return async (asked) => (asked.download.size < from || !canOffload(asked) ? null : way(asked));
 }
 
 /** The other side has an ETag and a date of its own, and would judge conditions by those. */
 const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'];
 
-function isPlainDownload({ headers, link, plan }: OffloadRequest): boolean {
+function canOffload({ headers, link, plan }: OffloadRequest): boolean {
   if (link.singleUse || (plan.status !== 200 && plan.status !== 206)) return false;
   return conditions.every((name) => headers[name] === undefined);
 }
@@ -69,11 +69,12 @@ const presignedMs = 60_000;
 
 /** Sends clients on to a URL of the object store. Refuses to start on a storage that gives none. */
 async function createRedirect(storage: Storage, clock: Clock) {
-  if ((await storage.presign('GET', 'files/none', clock() + presignedMs)) === null) throw cannotPresign();
+  if ((await storage.presign('GET', 'files/none', clock() + presignedMs)) === null)
+    throw cannotPresignError();
   return async ({ headers, link, download, plan }: OffloadRequest): Promise<OffloadedAnswer | null> => {
-    if (!isForTheStore(headers, plan.status)) return null;
+    if (!canRedirect(headers, plan.status)) return null;
     const expiresAt = Math.min(link.expiresAt, clock() + presignedMs);
-    const presigned = await presign(storage, download, expiresAt);
+    const presigned = await presignDownload(storage, download, expiresAt);
     // Who follows a redirect adds no headers to it.
     if (presigned === null || Object.keys(presigned.headers).length > 0) return null;
     return { status: 302, headers: redirectHeaders(presigned.url) };
@@ -81,7 +82,7 @@ async function createRedirect(storage: Storage, clock: Clock) {
 }
 
 /** By the store that has all of it: ours, or that of a source. */
-async function presign(
+async function presignDownload(
   storage: Storage,
   download: Download,
   expiresAt: number,
@@ -100,7 +101,7 @@ async function presign(
  * Ranges are answered here, where several at once are known too. But a download that the store began is resumed with
  * the store's own ETag in If-Range, which makes it a whole one here, and a range again over there.
  */
-function isForTheStore(headers: OffloadRequest['headers'], status: number): boolean {
+function canRedirect(headers: OffloadRequest['headers'], status: number): boolean {
   return status === 200 && (headers.range === undefined || headers['if-range'] !== undefined);
 }
 
@@ -113,7 +114,7 @@ function redirectHeaders(url: string): OffloadedAnswer['headers'] {
   };
 }
 
-function cannotPresign(): WorkcrateError {
+function cannotPresignError(): WorkcrateError {
   return new WorkcrateError(
     'config_invalid',
     '--downloads redirect needs a storage that signs URLs: s3, or azure with the key of the account. ' +
@@ -122,17 +123,17 @@ function cannotPresign(): WorkcrateError {
 }
 
 /** What a proxy adds to the requests that it passes on, to say that it knows X-Accel-Redirect. */
-const offer = 'x-sendfile-type';
+const accelHeader = 'x-sendfile-type';
 
 /** Has nginx send the file: it finds it in an internal location, and serves ranges of it itself. */
 function createAccel(storage: Storage, prefix: string) {
-  if (storage.localPath === undefined) throw needsDisk();
+  if (storage.localPath === undefined) throw needsDiskError();
   const place = `/${prefix.replaceAll(/^\/+|\/+$/g, '')}/`.replace('//', '/');
   return async ({ headers, download, plan }: OffloadRequest): Promise<OffloadedAnswer | null> => {
     const { storageKey: key } = download;
     if (key === null) return null;
     // Whoever came past the proxy would be left with an empty answer.
-    if (headers[offer] !== 'X-Accel-Redirect') return null;
+    if (headers[accelHeader] !== 'X-Accel-Redirect') return null;
     // Of a Range that is to be ignored, nginx has other ideas.
     if (headers.range !== undefined && plan.status === 200) return null;
     // nginx says itself that it takes ranges; said by both, it would stand there twice.
@@ -142,7 +143,7 @@ function createAccel(storage: Storage, prefix: string) {
   };
 }
 
-function needsDisk(): WorkcrateError {
+function needsDiskError(): WorkcrateError {
   return new WorkcrateError(
     'config_invalid',
     '--downloads accel needs --storage disk, since nginx reads the files. Choose --downloads stream.',

@@ -3,14 +3,21 @@ import type { Queries } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import {
   digestWhileReading,
-  keyFor,
+  toStorageKey,
   fileTooLargeError,
   type Digest,
   type StoredFile,
 } from '../files/files.ts';
 import { offsetConflict } from '../storage/storage.ts';
 import type { LinksOptions } from './link.ts';
-import { accept, heldBy, holdQuota, sizeMismatch, type LeasedUpload, type Upload } from './upload.ts';
+import {
+  checkAnnouncedDigest,
+  readReservedQuota,
+  adjustReservedQuota,
+  sizeMismatchError,
+  type LeasedUpload,
+  type Upload,
+} from './upload.ts';
 
 /** What one HTTP request brings of a file. */
 export interface Delivery {
@@ -24,7 +31,7 @@ export interface Delivery {
   readonly bytes: () => AsyncIterable<Uint8Array>;
 }
 
-export interface Received {
+export interface ReceivedBytes {
   readonly size: number;
   /** The file, once it is whole. */
   readonly file: StoredFile | null;
@@ -37,22 +44,24 @@ export async function receiveBytes(
   options: ReceiveOptions,
   upload: LeasedUpload,
   delivery: Delivery,
-): Promise<Received> {
+): Promise<ReceivedBytes> {
   const { files } = options;
   const start = delivery.offset === null ? 0 : await demandOffset(options, upload, delivery.offset);
   const end = delivery.bodyLength === null ? null : start + delivery.bodyLength;
   const length = checkLength(upload, delivery.fileLength, end ?? start, files.maxFileSize);
   const whole = delivery.offset === null;
-  if (!whole) await declare(options, upload, length);
+  if (!whole) await recordLength(options, upload, length);
   const known = length ?? end;
   if (known !== null) await reserveQuota(options, upload, known);
   const most = length ?? files.maxFileSize;
-  const bytes = receive(delivery.bytes(), start, most, (upTo) => reserveQuota(options, upload, upTo));
+  const bytes = reserveWhileReading(delivery.bytes(), start, most, (upTo) =>
+    reserveQuota(options, upload, upTo),
+  );
   const hashed = start === 0 ? digestWhileReading(bytes) : null;
   const size = await appendToStaged(options, upload, start, hashed?.bytes ?? bytes);
   if (whole || size === length)
     return { size, file: await completeUpload(options, upload, hashed?.digest() ?? null) };
-  if (length === null) await holdQuota(options, upload, () => size);
+  if (length === null) await adjustReservedQuota(options, upload, () => size);
   return { size, file: null };
 }
 
@@ -68,7 +77,7 @@ async function appendToStaged(
   await recordStart(options, upload, start);
   const onSync = (size: number): void => void (progress.synced = size);
   try {
-    progress.synced = await staging.append(id, start, bytes, { key: keyFor(id), onSync });
+    progress.synced = await staging.append(id, start, bytes, { key: toStorageKey(id), onSync });
     return progress.synced;
   } catch (error) {
     // What came before a sender broke off was synced; what a failing disk took is dropped.
@@ -90,11 +99,11 @@ export async function beginUpload(
   options: ReceiveOptions,
   upload: LeasedUpload,
   fileLength: number | null,
-): Promise<Received> {
+): Promise<ReceivedBytes> {
   const length = checkLength(upload, fileLength, 0, options.files.maxFileSize);
-  await reset(options, upload);
+  await resetUpload(options, upload);
   if (length !== null) await reserveQuota(options, upload, length);
-  await declare(options, upload, length);
+  await recordLength(options, upload, length);
   if (length !== 0) return { size: 0, file: null };
   return {
     size: 0,
@@ -110,7 +119,7 @@ export async function completeUpload(
 ): Promise<StoredFile> {
   const { name, mediaType, keepSeconds } = upload;
   const settle = async (tx: Queries, stored: StoredFile): Promise<void> => {
-    const held = await heldBy(tx, upload);
+    const held = await readReservedQuota(tx, upload);
     // What the server asked for is found by its upload for as long as the file is kept, however late it came.
     await tx.query(
       `UPDATE uploads SET file_id = ?, declared_size = ?, completed_at = ?, reserved = 0,
@@ -126,25 +135,31 @@ export async function completeUpload(
     await files.charge(tx, upload.owner, stored.size - held, 1);
   };
   const file = { name, mediaType, keepSeconds, origin: 'upload' };
-  const check = (found: Digest): void => accept(upload, found);
+  const check = (found: Digest): void => checkAnnouncedDigest(upload, found);
   const kept = await files.keep({ user: upload.owner }, file, upload.id, digest, settle, check);
   upload.progress.isComplete = true;
   return kept;
 }
 
 /** Drops what was sent: the upload can be tried again from the start. Bytes first: the disk may be full. */
-export async function reset(options: ReceiveOptions, upload: LeasedUpload): Promise<void> {
+export async function resetUpload(options: ReceiveOptions, upload: LeasedUpload): Promise<void> {
   await options.storage.staging.discard(upload.id);
   upload.progress.synced = 0;
-  await holdQuota(options, upload, () => 0);
+  await adjustReservedQuota(options, upload, () => 0);
 }
 
 /** Failures after which what was sent is of no use. After all others, the sender may go on with it. */
-const refusals = ['too_large', 'size_mismatch', 'hash_mismatch', 'quota_exceeded', 'storage_full'] as const;
+const discardingCodes = [
+  'too_large',
+  'size_mismatch',
+  'hash_mismatch',
+  'quota_exceeded',
+  'storage_full',
+] as const;
 
 /** A disk that fails is no place for more; a store that others use too is out of reach for a while. */
 const isUnusableAfter = ({ storage }: ReceiveOptions, error: unknown): boolean =>
-  refusals.some((code) => isWorkcrateError(error, code)) ||
+  discardingCodes.some((code) => isWorkcrateError(error, code)) ||
   (!storage.isShared && isWorkcrateError(error, 'storage_failed'));
 
 /** Leaves of a transfer that fails what can be gone on with, or nothing. */
@@ -156,22 +171,26 @@ export async function salvageOnFailure<T>(
   try {
     return await work();
   } catch (error) {
-    if (isUnusableAfter(options, error)) await reset(options, upload);
-    else if (upload.declaredSize === null) await holdWhatCame(options, upload);
+    if (isUnusableAfter(options, error)) await resetUpload(options, upload);
+    else if (upload.declaredSize === null) await reserveForStaged(options, upload);
     throw error;
   }
 }
 
-async function holdWhatCame(options: ReceiveOptions, upload: LeasedUpload): Promise<void> {
+async function reserveForStaged(options: ReceiveOptions, upload: LeasedUpload): Promise<void> {
   const size = await options.storage.staging.size(upload.id);
-  await holdQuota(options, upload, () => size);
+  await adjustReservedQuota(options, upload, () => size);
 }
 
 const reserveQuota = (options: ReceiveOptions, upload: LeasedUpload, upTo: number): Promise<void> =>
-  holdQuota(options, upload, (held) => Math.max(held, upTo));
+  adjustReservedQuota(options, upload, (held) => Math.max(held, upTo));
 
 /** Remembers how long the file will be, where that was left open. */
-async function declare({ database }: ReceiveOptions, upload: Upload, length: number | null): Promise<void> {
+async function recordLength(
+  { database }: ReceiveOptions,
+  upload: Upload,
+  length: number | null,
+): Promise<void> {
   if (length === upload.declaredSize) return;
   await database.query('UPDATE uploads SET declared_size = ? WHERE token_hash = ?', length, upload.tokenHash);
 }
@@ -186,7 +205,7 @@ function checkLength(
   if (fileLength !== null && fileLength > (declaredSize ?? most))
     throw fileTooLargeError(declaredSize ?? most);
   if (fileLength !== null && declaredSize !== null && fileLength !== declaredSize)
-    throw sizeMismatch(declaredSize, fileLength);
+    throw sizeMismatchError(declaredSize, fileLength);
   const length = fileLength ?? declaredSize;
   if (end > (length ?? most)) throw fileTooLargeError(length ?? most);
   return length;
@@ -200,7 +219,7 @@ const mostAhead = 64 * 1024 * 1024;
  * Bounds bytes on their way in: at most `most` in all, and never more than there is room for. `reserveQuota`
  * makes sure of room for that many bytes of the file, or rejects.
  */
-async function* receive(
+async function* reserveWhileReading(
   bytes: AsyncIterable<Uint8Array>,
   from: number,
   most: number,
@@ -241,7 +260,7 @@ const leastProgress = 1024;
  * `idleMs` is `senderStalledError`; time in which nobody asks for bytes does not count. The connection stays open for
  * the answer. A client that waits for leave to send gets it here, once the upload is found fit.
  */
-export async function* requestBody(
+export async function* readBodyWithTimeout(
   req: IncomingMessage,
   res: ServerResponse,
   idleMs: number,
@@ -252,7 +271,7 @@ export async function* requestBody(
   try {
     for (;;) {
       const asked = performance.now();
-      const { done, value } = await within(patience, chunks.next());
+      const { done, value } = await rejectAfter(patience, chunks.next());
       if (done) break;
       [patience, progress] = [patience - (performance.now() - asked), progress + value.length];
       if (progress >= leastProgress) [patience, progress] = [idleMs, 0];
@@ -262,16 +281,16 @@ export async function* requestBody(
     // Not awaited: behind a read that is under way, it ends only with the connection.
     void chunks.return(undefined);
   }
-  if (!req.complete) throw incomplete();
+  if (!req.complete) throw uploadIncompleteError();
 }
 
-async function within<T>(milliseconds: number, reading: Promise<T>): Promise<T> {
+async function rejectAfter<T>(milliseconds: number, reading: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(senderStalledError()), milliseconds);
   try {
     return await Promise.race([
       reading.catch((cause: unknown) => {
-        throw incomplete(cause);
+        throw uploadIncompleteError(cause);
       }),
       promise,
     ]);
@@ -280,7 +299,7 @@ async function within<T>(milliseconds: number, reading: Promise<T>): Promise<T> 
   }
 }
 
-function incomplete(cause?: unknown): WorkcrateError {
+function uploadIncompleteError(cause?: unknown): WorkcrateError {
   return new WorkcrateError(
     'upload_incomplete',
     'The transfer was interrupted. Continue from the Upload-Offset that HEAD returns.',
@@ -301,34 +320,34 @@ type OffsetOptions = Pick<LinksOptions, 'storage' | 'files'>;
  * How many bytes of an upload are surely here: never more than were recorded as synced, where the size of what is staged
  * may be wrong after a power loss.
  */
-export async function surelyHere({ storage, files }: OffsetOptions, upload: Upload): Promise<number> {
+export async function countDurableBytes({ storage, files }: OffsetOptions, upload: Upload): Promise<number> {
   const { staging } = storage;
   const { id, syncedBytes } = upload;
   if (staging.cutBack === undefined || syncedBytes === null) return staging.size(id);
   // Whoever is writing has recorded where it began.
   if (files.inHand.has(id)) return syncedBytes;
-  return Math.min(syncedBytes, await sizeTakenBack({ storage, files }, id, syncedBytes));
+  return Math.min(syncedBytes, await readStagedSize({ storage, files }, id, syncedBytes));
 }
 
 /** Refuses bytes that do not begin where the upload is to be gone on with. */
 async function demandOffset(options: OffsetOptions, upload: LeasedUpload, offset: number): Promise<number> {
-  const start = await cutToRecord(options, upload);
+  const start = await truncateToRecorded(options, upload);
   if (offset !== start) throw offsetConflict(start);
   return start;
 }
 
 /** Where to go on with an upload. What is staged beyond that is cut off. */
-export async function cutToRecord(options: OffsetOptions, upload: LeasedUpload): Promise<number> {
+export async function truncateToRecorded(options: OffsetOptions, upload: LeasedUpload): Promise<number> {
   const { staging } = options.storage;
   const { id, syncedBytes } = upload;
-  const size = await sizeTakenBack(options, id, syncedBytes ?? 0);
+  const size = await readStagedSize(options, id, syncedBytes ?? 0);
   const start = staging.cutBack === undefined || syncedBytes === null ? size : Math.min(size, syncedBytes);
   if (start < size) await staging.cutBack!(id, start);
   return start;
 }
 
 /** Bytes that a crash left in place without a row, after they had been recorded, are staged again. */
-async function sizeTakenBack(
+async function readStagedSize(
   { storage, files }: OffsetOptions,
   id: string,
   recorded: number,

@@ -12,9 +12,9 @@ import {
 import type { Database } from '../database/database.ts';
 import type { Log } from '../observability/log.ts';
 import type { OpenObject } from '../storage/storage.ts';
-import type { ObjectRange, Segment } from '../transfer/transfer.ts';
+import type { ObjectRange, BodySegment } from '../transfer/transfer.ts';
 import { isWhole, joinRanges, type ByteRange } from './download-response.ts';
-import { linkFromRow, linkNotFound, getLinkState, type Link, type LinksOptions } from './link.ts';
+import { linkFromRow, linkNotFoundError, getLinkState, type Link, type LinksOptions } from './link.ts';
 
 /** What a link needs that may be downloaded once: one transfer at a time, and how far it has come. */
 export function createSingleUse(options: LinksOptions) {
@@ -28,7 +28,7 @@ export function createSingleUse(options: LinksOptions) {
     async delivered(link: Link): Promise<number> {
       const [row] = await database.query('SELECT * FROM links WHERE token_hash = ?', link.tokenHash);
       const now = row ? linkFromRow(row) : null;
-      if (!now || getLinkState(now, clock()) !== 'active') throw linkNotFound();
+      if (!now || getLinkState(now, clock()) !== 'active') throw linkNotFoundError();
       return now.delivered;
     },
 
@@ -40,7 +40,7 @@ export function createSingleUse(options: LinksOptions) {
         link.tokenHash,
         lease.holder,
       );
-      if (used.length === 0) throw linkNotFound();
+      if (used.length === 0) throw linkNotFoundError();
     },
 
     /** Notes how far the link was delivered, short of its end. */
@@ -85,7 +85,7 @@ interface RowLeaseOptions {
   readonly log: Log;
 }
 
-const toRow = (table: LeasedTable, tokenHash: string): LeasedRow => ({
+const toLeasedRow = (table: LeasedTable, tokenHash: string): LeasedRow => ({
   table,
   key: ['token_hash', tokenHash],
   holderColumn: 'lease_holder',
@@ -93,7 +93,7 @@ const toRow = (table: LeasedTable, tokenHash: string): LeasedRow => ({
   free: { lease_holder: null, lease_until: null },
 });
 
-const toTime = ({ database, clock }: Omit<RowLeaseOptions, 'log'>) => ({
+const toLeaseTime = ({ database, clock }: Omit<RowLeaseOptions, 'log'>) => ({
   clock,
   sharedClock: database.sharedClock,
 });
@@ -112,9 +112,9 @@ export async function takeRowLease(
   const { database, log } = options;
   const acquired = await acquireLease({
     database,
-    row: toRow(table, tokenHash),
+    row: toLeasedRow(table, tokenHash),
     holder,
-    time: toTime(options),
+    time: toLeaseTime(options),
     leaseMs: transferLeaseMs,
     renewal: {
       everyMs: transferLeaseMs / 3,
@@ -130,7 +130,7 @@ export async function takeRowLease(
       return await acquired.release(columns);
     } catch (error) {
       log.warn('lease.release_failed', { table, error });
-      void retry(() => acquired.release(columns));
+      void retryRelease(() => acquired.release(columns));
       throw error;
     }
   };
@@ -145,7 +145,7 @@ export async function takeRowLease(
 }
 
 /** Until the lease has run out by itself. */
-async function retry(giveBack: () => Promise<unknown>): Promise<void> {
+async function retryRelease(giveBack: () => Promise<unknown>): Promise<void> {
   for (let waited = 0; waited < transferLeaseMs; waited += retryMs) {
     await pause(retryMs, undefined, { ref: false });
     try {
@@ -158,8 +158,8 @@ async function retry(giveBack: () => Promise<unknown>): Promise<void> {
 }
 
 /** The condition that nobody has the lease of a row. */
-export const idleLease = (options: Omit<RowLeaseOptions, 'log'>): Fragment =>
-  toIdleCondition('lease_until', toTime(options));
+export const toIdleLeaseCondition = (options: Omit<RowLeaseOptions, 'log'>): Fragment =>
+  toIdleCondition('lease_until', toLeaseTime(options));
 
 /** Ends the leases that a crash left, where this process alone uses the database. */
 export async function dropLeases(database: Database): Promise<void> {
@@ -169,12 +169,15 @@ export async function dropLeases(database: Database): Promise<void> {
     );
 }
 
-export function countSegmentBytes(segment: Segment): number {
+export function countSegmentBytes(segment: BodySegment): number {
   return 'bytes' in segment ? segment.bytes.length : segment.end - segment.start;
 }
 
 /** The same bytes, the last of which is given only once `act` has been done. */
-export async function* lastByteAfter(act: () => Promise<void>, segment: Segment): AsyncGenerator<Segment> {
+export async function* holdBackLastByte(
+  act: () => Promise<void>,
+  segment: BodySegment,
+): AsyncGenerator<BodySegment> {
   if ('bytes' in segment) {
     yield { bytes: segment.bytes.subarray(0, -1) };
     await act();

@@ -10,7 +10,7 @@ import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
 import { addUser } from '../users/keys.ts';
 import { removeUser } from '../users/remove.ts';
-import { objectDownload } from './download.ts';
+import { toObjectDownload } from './download.ts';
 import { endRights } from './end-rights.ts';
 import { createLinks, createUploads } from './links.ts';
 import { openUploads } from './open-uploads.ts';
@@ -28,7 +28,7 @@ const wanted = { filename: 'a', size: null, sha256: null, mediaType: null, keepS
 const progress = { signal: new AbortController().signal, report: () => {} };
 const elsewhere = {
   download: async (reference: string) =>
-    objectDownload({
+    toObjectDownload({
       filename: reference,
       mediaType: 'text/plain',
       sha256: null,

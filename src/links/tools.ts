@@ -7,7 +7,7 @@ import { WorkcrateError } from '../errors.ts';
 import { isMediaType, type Files } from '../files/files.ts';
 import type { LocalFiles } from '../files/local-files.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
-import { linkAnswer, linkShape, linkTerms, timeText } from './link-result.ts';
+import { toLinkAnswer, linkShape, toLinkTermFields, formatExpiry } from './link-result.ts';
 import type { Links } from './links.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -54,7 +54,9 @@ function requestUpload(options: LinkToolsOptions): Tool {
         .optional()
         .describe('Its sha256, if known: checked on arrival'),
       media_type: z.string().refine(isMediaType, 'media_type must be a type such as text/csv').optional(),
-      ttl_seconds: linkTerms(options).ttl_seconds.describe('How long the file is kept after it arrives'),
+      ttl_seconds: toLinkTermFields(options).ttl_seconds.describe(
+        'How long the file is kept after it arrives',
+      ),
     }),
     output: z.object({ uploadUrl: z.string(), token: z.string(), expiresAt: z.string() }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -70,7 +72,7 @@ function requestUpload(options: LinkToolsOptions): Tool {
       const uploadUrl = `${options.baseUrl()}/uploads/${token}`;
       const expiresAt = new Date(upload.expiresAt).toISOString();
       return {
-        text: `Send the file, once, before ${timeText(upload)}: curl --fail-with-body -T FILE ${uploadUrl}`,
+        text: `Send the file, once, before ${formatExpiry(upload)}: curl --fail-with-body -T FILE ${uploadUrl}`,
         structured: { uploadUrl, token, expiresAt },
       };
     },
@@ -92,7 +94,7 @@ function shareFile(options: LinkToolsOptions): Tool {
         .max(4096)
         .optional()
         .describe('Over stdio only: a file below the allowed folders'),
-      ...linkTerms(options),
+      ...toLinkTermFields(options),
     }),
     output: linkShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -108,7 +110,7 @@ function shareFile(options: LinkToolsOptions): Tool {
         );
       const id =
         input.file_id ?? (await options.localFiles.take(caller, input.path!, input.ttl_seconds, signal)).id;
-      return linkAnswer(await options.links.share(caller, id, given), options.baseUrl());
+      return toLinkAnswer(await options.links.share(caller, id, given), options.baseUrl());
     },
   });
 }
@@ -122,7 +124,7 @@ function bundleFiles(options: LinkToolsOptions): Tool {
     input: z.strictObject({
       file_ids: z.array(fileId).min(1).max(100_000),
       filename: filename.default('files.zip').describe('Name of the archive'),
-      ...linkTerms(options),
+      ...toLinkTermFields(options),
     }),
     output: linkShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -134,7 +136,7 @@ function bundleFiles(options: LinkToolsOptions): Tool {
         signal,
         report,
       });
-      return linkAnswer(shared, options.baseUrl());
+      return toLinkAnswer(shared, options.baseUrl());
     },
   });
 }

@@ -8,7 +8,7 @@ import type { StoredFile } from '../files/files.ts';
 import { answerJson } from '../http/answer.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { requestBody, type Delivery, type Received } from './receive.ts';
+import { readBodyWithTimeout, type Delivery, type ReceivedBytes } from './receive.ts';
 import type { Upload } from './upload.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -22,19 +22,19 @@ export interface UploadRouteOptions {
   readonly urlOf: (token: string) => string;
 }
 
-export type TakeBytes = (delivery: Pick<Delivery, 'offset' | 'fileLength'>) => Promise<Received>;
+export type TakeBytes = (delivery: Pick<Delivery, 'offset' | 'fileLength'>) => Promise<ReceivedBytes>;
 
 /** Answers `/uploads/{token}`: PUT for a file in one go, GET for how it stands, the rest is tus. */
 export function createUploadRoute(options: UploadRouteOptions) {
   const { uploads, idleMs } = options;
   return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
-    const bodyLength = lengthHeader(req, 'content-length');
-    const bytes = () => requestBody(req, res, idleMs);
+    const bodyLength = readLengthHeader(req, 'content-length');
+    const bytes = () => readBodyWithTimeout(req, res, idleMs);
     const take: TakeBytes = (delivery) =>
       countTransfer(options, uploads.write(token, { ...delivery, bodyLength, bytes }));
     // Set here, it stands on errors too.
     res.setHeader('Tus-Resumable', supportedTusVersion);
-    if (!speaksVersion(req, res)) return;
+    if (!checkTusVersion(req, res)) return;
     switch (getTusMethod(req)) {
       case 'PUT':
         return await answerPut(req, res, take);
@@ -52,7 +52,7 @@ async function answerPut(req: IncomingMessage, res: ServerResponse, take: TakeBy
       'invalid_input',
       'PUT sends the whole file. To send a part of it, use PATCH with Upload-Offset.',
     );
-  const { file } = await take({ offset: null, fileLength: lengthHeader(req, 'content-length') });
+  const { file } = await take({ offset: null, fileLength: readLengthHeader(req, 'content-length') });
   if (!file) throw new WorkcrateError('internal', 'A whole upload made no file.');
   answerJson(res, 201, toReceipt(file));
 }
@@ -77,8 +77,8 @@ async function answerUploadState(uploads: Uploads, res: ServerResponse, token: s
 
 async function countTransfer(
   { metrics, log }: UploadRouteOptions,
-  work: Promise<Received>,
-): Promise<Received> {
+  work: Promise<ReceivedBytes>,
+): Promise<ReceivedBytes> {
   metrics.transfers.in++;
   try {
     const received = await work;
@@ -128,7 +128,7 @@ async function answerTus(exchange: TusExchange): Promise<void> {
     case 'PATCH':
       return answerTusPatch(exchange);
     case 'DELETE':
-      return terminate(exchange);
+      return answerTusTerminate(exchange);
     default:
       throw new WorkcrateError(
         'method_not_allowed',
@@ -138,7 +138,7 @@ async function answerTus(exchange: TusExchange): Promise<void> {
 }
 
 /** Answers a client that speaks another version. One that names none may be curl and knows what it does. */
-function speaksVersion(req: IncomingMessage, res: ServerResponse): boolean {
+function checkTusVersion(req: IncomingMessage, res: ServerResponse): boolean {
   const asked = req.headers['tus-resumable'];
   if (asked === undefined || asked === supportedTusVersion || req.method === 'OPTIONS') return true;
   const error = `This server supports only tus ${supportedTusVersion}. Use a client of that version, or PUT.`;
@@ -153,7 +153,7 @@ function getTusMethod(req: IncomingMessage): string {
 }
 
 function answerTusOptions({ res, maxFileSize }: TusExchange): void {
-  answer(res, 204, {
+  answerEmpty(res, 204, {
     'Tus-Version': supportedTusVersion,
     'Tus-Extension': 'creation,creation-defer-length,expiration,termination',
     'Tus-Max-Size': maxFileSize,
@@ -163,7 +163,7 @@ function answerTusOptions({ res, maxFileSize }: TusExchange): void {
 async function answerTusHead({ uploads, res, token }: TusExchange): Promise<void> {
   const { upload, offset } = await uploads.standing(token);
   const length = upload.declaredSize;
-  answer(res, 200, {
+  answerEmpty(res, 200, {
     'Upload-Offset': offset,
     ...(length === null ? { 'Upload-Defer-Length': 1 } : { 'Upload-Length': length }),
     ...toExpiryHeader(upload),
@@ -172,7 +172,7 @@ async function answerTusHead({ uploads, res, token }: TusExchange): Promise<void
 }
 
 async function answerTusCreate({ uploads, req, res, token, urlOf }: TusExchange): Promise<void> {
-  const length = lengthHeader(req, 'upload-length');
+  const length = readLengthHeader(req, 'upload-length');
   const deferred = req.headers['upload-defer-length'];
   if (length === null ? deferred !== '1' : deferred !== undefined)
     throw new WorkcrateError(
@@ -180,10 +180,10 @@ async function answerTusCreate({ uploads, req, res, token, urlOf }: TusExchange)
       'POST needs either Upload-Length or Upload-Defer-Length: 1. To send a whole file at once, use PUT.',
     );
   const { file } = await uploads.begin(token, length);
-  answer(res, 201, {
+  answerEmpty(res, 201, {
     Location: urlOf(token),
     ...toExpiryHeader(await uploads.find(token)),
-    ...receiptHeaders(file),
+    ...toReceiptHeaders(file),
   });
 }
 
@@ -192,40 +192,44 @@ async function answerTusPatch({ uploads, req, res, token, take }: TusExchange): 
     const error = `PATCH needs Content-Type: ${offsetType}.`;
     return answerJson(res, 415, { error, code: 'unsupported' });
   }
-  const offset = lengthHeader(req, 'upload-offset');
+  const offset = readLengthHeader(req, 'upload-offset');
   if (offset === null)
     throw new WorkcrateError('invalid_input', 'PATCH needs Upload-Offset: where its bytes begin.');
   const { expiresAt } = await uploads.find(token);
   try {
-    const { size, file } = await take({ offset, fileLength: lengthHeader(req, 'upload-length') });
-    answer(res, 204, { 'Upload-Offset': size, ...toExpiryHeader({ expiresAt }), ...receiptHeaders(file) });
+    const { size, file } = await take({ offset, fileLength: readLengthHeader(req, 'upload-length') });
+    answerEmpty(res, 204, {
+      'Upload-Offset': size,
+      ...toExpiryHeader({ expiresAt }),
+      ...toReceiptHeaders(file),
+    });
   } catch (error) {
     if (isWorkcrateError(error, 'offset_conflict')) res.setHeader('Upload-Offset', error.details['offset']!);
     throw error;
   }
 }
 
-async function terminate({ uploads, res, token }: TusExchange): Promise<void> {
+async function answerTusTerminate({ uploads, res, token }: TusExchange): Promise<void> {
   await uploads.withdraw(token);
-  answer(res, 204, {});
+  answerEmpty(res, 204, {});
 }
 
 function toExpiryHeader({ expiresAt }: Pick<Upload, 'expiresAt'>): Record<string, string> {
   return { 'Upload-Expires': new Date(expiresAt).toUTCString() };
 }
 
-function receiptHeaders(file: StoredFile | null): Record<string, string> {
+function toReceiptHeaders(file: StoredFile | null): Record<string, string> {
   return file ? { 'Workcrate-File-Id': file.id, 'Workcrate-Sha256': file.sha256 } : {};
 }
 
-function lengthHeader(req: IncomingMessage, name: string): number | null {
+function readLengthHeader(req: IncomingMessage, name: string): number | null {
   const value = req.headers[name];
   if (value === undefined) return null;
   if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
   throw new WorkcrateError('invalid_input', `${name} must be a whole number.`);
 }
 
-function answer(res: ServerResponse, status: number, headers: Record<string, string | number>): void {
+function answerEmpty(res: ServerResponse, status: number, headers: Record<string, string | number>): void {
   res.writeHead(status, {
     'Cache-Control': 'no-store',
     ...(status === 204 ? {} : { 'Content-Length': 0 }),

@@ -61,19 +61,19 @@ export function uploadFromRow(row: Row): Upload {
     expiresAt: row['expires_at'] as number,
     completedAt: row['completed_at'] as number | null,
     fileId: row['file_id'] as string | null,
-    purpose: purposeFrom(row),
+    purpose: readPurpose(row),
     syncedBytes: row['synced_bytes'] as number | null,
   };
 }
 
-function purposeFrom({ purpose, purpose_note: note }: Row): UploadPurpose | null {
+function readPurpose({ purpose, purpose_note: note }: Row): UploadPurpose | null {
   return purpose === null ? null : { key: purpose as string, note: note as string };
 }
 
 /** Refuses a file that is not the one announced. */
-export function accept(upload: Upload, found: Digest): void {
+export function checkAnnouncedDigest(upload: Upload, found: Digest): void {
   if (upload.declaredSize !== null && upload.declaredSize !== found.size)
-    throw sizeMismatch(upload.declaredSize, found.size);
+    throw sizeMismatchError(upload.declaredSize, found.size);
   if (upload.declaredSha256 !== null && upload.declaredSha256 !== found.sha256)
     throw new WorkcrateError(
       'hash_mismatch',
@@ -81,28 +81,28 @@ export function accept(upload: Upload, found: Digest): void {
     );
 }
 
-export function sizeMismatch(announced: number, found: number): WorkcrateError {
+export function sizeMismatchError(announced: number, found: number): WorkcrateError {
   return new WorkcrateError(
     'size_mismatch',
     `${announced} bytes were announced, but ${found} were sent. Nothing was kept; send the whole file again.`,
   );
 }
 
-export function uploadNotFound(): WorkcrateError {
+export function uploadNotFoundError(): WorkcrateError {
   return new WorkcrateError(
     'upload_not_found',
     'Upload not found or expired. To get a new link, repeat the call that made it, such as request_upload.',
   );
 }
 
-export function uploadUsed(): WorkcrateError {
+export function uploadUsedError(): WorkcrateError {
   return new WorkcrateError(
     'upload_used',
     'This upload link was already used: its file is complete. GET the same URL to see the file_id, or repeat the call that made the link.',
   );
 }
 
-export function uploadBusy(): WorkcrateError {
+export function uploadBusyError(): WorkcrateError {
   return new WorkcrateError(
     'upload_busy',
     'Another request is writing to this upload. Try again when it is done.',
@@ -115,13 +115,13 @@ interface QuotaOptions {
 }
 
 /** Makes that much of the quota this upload's own, or rejects; what it holds above that is given back. */
-export async function holdQuota(
+export async function adjustReservedQuota(
   { database, files }: QuotaOptions,
   upload: LeasedUpload,
   bytes: (held: number) => number,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    const held = await heldBy(tx, upload);
+    const held = await readReservedQuota(tx, upload);
     const wanted = bytes(held);
     if (wanted === held) return;
     await tx.query('UPDATE uploads SET reserved = ? WHERE token_hash = ?', wanted, upload.tokenHash);
@@ -130,19 +130,19 @@ export async function holdQuota(
 }
 
 /** What an upload holds of the quota. Locks its row, and rejects unless its writer still has the lease. */
-export async function heldBy(tx: Queries, upload: LeasedUpload): Promise<number> {
+export async function readReservedQuota(tx: Queries, upload: LeasedUpload): Promise<number> {
   const [row] = await tx.query<{ reserved: number }>(
     'UPDATE uploads SET lease_holder = lease_holder WHERE token_hash = ? AND lease_holder = ? RETURNING reserved',
     upload.tokenHash,
     upload.holder,
   );
-  if (!row) throw uploadBusy();
+  if (!row) throw uploadBusyError();
   return row.reserved;
 }
 
 /** Finds uploads by what the server asked for by them, at whichever server that was, and decides who has what came. */
 export function createPurposes({ database, clock }: { database: Database; clock: Clock }) {
-  const knownEmpty = emptiness(database);
+  const knownEmpty = rememberEmptyLookups(database);
   const meant = 'SELECT * FROM uploads WHERE owner = ? AND purpose = ? AND expires_at > ?';
 
   return {
@@ -193,7 +193,7 @@ const maxKnownPurposes = 1000;
  * What was looked for in vain since anything was last written: each call for a file that is remembered looks here first.
  * Null where others write all the time.
  */
-function emptiness({ version }: Database): () => Set<string> | null {
+function rememberEmptyLookups({ version }: Database): () => Set<string> | null {
   let [known, knownAt] = [new Set<string>(), version()];
   return () => {
     const now = version();

@@ -5,25 +5,25 @@ import { cleanFilename } from '../filenames.ts';
 import { guessMediaType, type StoredFile } from '../files/files.ts';
 import { isLocal, type Caller } from '../identity.ts';
 import { demandStanding } from '../users/users.ts';
-import { hashToken, isToken, newToken, type LinksOptions } from './link.ts';
+import { hashToken, isToken, createToken, type LinksOptions } from './link.ts';
 import {
   beginUpload,
   completeUpload,
-  cutToRecord,
-  reset,
+  truncateToRecorded,
+  resetUpload,
   salvageOnFailure,
-  surelyHere,
+  countDurableBytes,
   receiveBytes,
   type Delivery,
-  type Received,
+  type ReceivedBytes,
 } from './receive.ts';
-import { idleLease, takeRowLease, type RowLease } from './single-use.ts';
+import { toIdleLeaseCondition, takeRowLease, type RowLease } from './single-use.ts';
 import {
   createPurposes,
-  uploadBusy,
+  uploadBusyError,
   uploadFromRow,
-  uploadNotFound,
-  uploadUsed,
+  uploadNotFoundError,
+  uploadUsedError,
   type LeasedUpload,
   type UploadPurpose,
   type Upload,
@@ -38,7 +38,7 @@ export function createUploads(options: LinksOptions) {
   const purposes = createPurposes(options);
 
   async function find(token: string): Promise<Upload> {
-    if (!isToken(token)) throw uploadNotFound();
+    if (!isToken(token)) throw uploadNotFoundError();
     return findHashed(hashToken(token));
   }
 
@@ -48,7 +48,7 @@ export function createUploads(options: LinksOptions) {
       tokenHash,
       clock(),
     );
-    if (!row) throw uploadNotFound();
+    if (!row) throw uploadNotFoundError();
     return uploadFromRow(row);
   }
 
@@ -61,19 +61,19 @@ export function createUploads(options: LinksOptions) {
     work: (upload: LeasedUpload) => Promise<T>,
   ): Promise<T> {
     // A process that slept through its lease may still be at work.
-    if (files.inHand.has(id)) throw uploadBusy();
+    if (files.inHand.has(id)) throw uploadBusyError();
     const progress: UploadProgress = { synced: null, isComplete: false };
     const synced = () => (progress.synced === null ? {} : { synced_bytes: progress.synced });
     const holder = randomBytes(8).toString('hex');
     await using lease = await takeRowLease(options, 'uploads', tokenHash, holder, synced);
-    if (!lease) throw uploadBusy();
+    if (!lease) throw uploadBusyError();
     const upload = await findHashed(tokenHash);
-    if (upload.fileId !== null) throw uploadUsed();
+    if (upload.fileId !== null) throw uploadUsedError();
     progress.synced = upload.syncedBytes;
     files.inHand.add(id);
     const record = (): Promise<void> => recordProgress(lease, upload, progress);
     try {
-      const result = await orElse(() => work({ ...upload, holder, progress }), record);
+      const result = await runOrElse(() => work({ ...upload, holder, progress }), record);
       await record();
       return result;
     } finally {
@@ -89,14 +89,14 @@ export function createUploads(options: LinksOptions) {
     if (progress.isComplete) return;
     const expires_at = Math.max(upload.expiresAt, clock() + options.uploadTtl * 1000);
     const synced_bytes = progress.synced;
-    if (!(await lease.finish({ expires_at, synced_bytes }))) throw uploadBusy();
+    if (!(await lease.finish({ expires_at, synced_bytes }))) throw uploadBusyError();
   }
 
   /** Makes the file of an upload whose bytes are all here, as a crash may leave one. */
   async function finish(token: string): Promise<void> {
     try {
       await writing(token, async (upload) => {
-        if ((await cutToRecord(options, upload)) !== upload.declaredSize) return;
+        if ((await truncateToRecorded(options, upload)) !== upload.declaredSize) return;
         await salvageOnFailure(options, upload, () => completeUpload(options, upload, null));
       });
     } catch (error) {
@@ -105,7 +105,7 @@ export function createUploads(options: LinksOptions) {
   }
 
   async function end(upload: LeasedUpload): Promise<void> {
-    await reset(options, upload);
+    await resetUpload(options, upload);
     await database.query('DELETE FROM uploads WHERE token_hash = ?', upload.tokenHash);
     upload.progress.isComplete = true;
   }
@@ -118,7 +118,7 @@ export function createUploads(options: LinksOptions) {
     async request(caller: Caller, request: UploadRequest): Promise<{ token: string; upload: Upload }> {
       await files.demandRoom(caller, request.size ?? 0);
       const { token, upload } = mintUpload(caller, request, clock(), options.uploadTtl);
-      await promiseUpload(options, caller, upload);
+      await registerUpload(options, caller, upload);
       return { token, upload };
     },
 
@@ -128,11 +128,11 @@ export function createUploads(options: LinksOptions) {
      */
     async standing(token: string): Promise<{ upload: Upload; offset: number }> {
       let upload = await find(token);
-      let offset = await surelyHere(options, upload);
+      let offset = await countDurableBytes(options, upload);
       if (upload.fileId === null && offset === upload.declaredSize) {
         await finish(token);
         upload = await find(token);
-        offset = await surelyHere(options, upload);
+        offset = await countDurableBytes(options, upload);
       }
       return { upload, offset: upload.fileId === null ? offset : (upload.declaredSize ?? 0) };
     },
@@ -142,7 +142,7 @@ export function createUploads(options: LinksOptions) {
       upload.fileId === null ? null : files.find({ user: upload.owner }, upload.fileId),
 
     /** Takes bytes in. A sender that goes away leaves what it sent, to be gone on with. */
-    async write(token: string, delivery: Delivery): Promise<Received> {
+    async write(token: string, delivery: Delivery): Promise<ReceivedBytes> {
       const upload = await find(token);
       // Before the lease: who tries again and again must not use up what is kept free for deleting.
       await files.demandSpace(delivery.bodyLength ?? 0);
@@ -152,7 +152,7 @@ export function createUploads(options: LinksOptions) {
     },
 
     /** Begins anew with a file of this length, null where it is not known yet. An empty file is whole at once. */
-    begin: (token: string, fileLength: number | null): Promise<Received> =>
+    begin: (token: string, fileLength: number | null): Promise<ReceivedBytes> =>
       writing(token, (upload) => beginUpload(options, upload, fileLength)),
 
     /** Gives the right up: what was sent is dropped, the link is dead. */
@@ -164,17 +164,17 @@ export function createUploads(options: LinksOptions) {
      */
     async giveUp(upload: Upload): Promise<void> {
       await purposes.claim(upload);
-      await writingTo(upload, end).catch(unlessOver);
+      await writingTo(upload, end).catch(ignoreIfOver);
     },
 
     /** Forgets expired uploads that nobody is writing, and drops what they hold. */
-    sweep: (): Promise<number> => dropExpired(options),
+    sweep: (): Promise<number> => dropExpiredUploads(options),
   };
 }
 
-async function dropExpired(options: LinksOptions): Promise<number> {
+async function dropExpiredUploads(options: LinksOptions): Promise<number> {
   const { database, storage, files, clock } = options;
-  const idle = idleLease(options);
+  const idle = toIdleLeaseCondition(options);
   const gone = await database.transaction(async (tx) => {
     const rows = await tx.query(
       `DELETE FROM uploads WHERE expires_at <= ? AND ${idle.sql} RETURNING *`,
@@ -189,7 +189,7 @@ async function dropExpired(options: LinksOptions): Promise<number> {
 }
 
 /** Does something else where the work fails; it is the work's failure that counts. */
-async function orElse<T>(work: () => Promise<T>, otherwise: () => Promise<void>): Promise<T> {
+async function runOrElse<T>(work: () => Promise<T>, otherwise: () => Promise<void>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -199,7 +199,7 @@ async function orElse<T>(work: () => Promise<T>, otherwise: () => Promise<void>)
 }
 
 /** It has expired, or is being used or was in this very moment, and goes by itself. */
-function unlessOver(error: unknown): void {
+function ignoreIfOver(error: unknown): void {
   const codes = ['upload_not_found', 'upload_used', 'upload_busy'] as const;
   if (!codes.some((code) => isWorkcrateError(error, code))) throw error;
 }
@@ -218,7 +218,7 @@ export interface UploadRequest {
 const maxOpenUploads = 1000;
 
 function mintUpload(caller: Caller, request: UploadRequest, now: number, ttlSeconds: number) {
-  const token = newToken();
+  const token = createToken();
   const name = cleanFilename(request.filename);
   const upload: Upload = {
     tokenHash: hashToken(token),
@@ -242,15 +242,15 @@ function mintUpload(caller: Caller, request: UploadRequest, now: number, ttlSeco
 type UploadsContext = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
 
 /** Writes down that a file may be sent. Where a user has too many open, those that the server asked for give way. */
-async function promiseUpload(options: UploadsContext, caller: Caller, upload: Upload): Promise<void> {
+async function registerUpload(options: UploadsContext, caller: Caller, upload: Upload): Promise<void> {
   const { database, storage } = options;
-  if (isLocal(caller) && (await insert(database, upload))) return;
+  if (isLocal(caller) && (await insertUpload(database, upload))) return;
   const gone = await database.transaction(async (tx) => {
     await demandStanding(tx, caller, upload.createdAt);
     const gaveWay: string[] = [];
-    while (!(await insert(tx, upload))) {
-      const id = await giveWay(options, tx, upload);
-      if (id === null) throw tooManyOpen();
+    while (!(await insertUpload(tx, upload))) {
+      const id = await dropOldestRequested(options, tx, upload);
+      if (id === null) throw tooManyOpenUploadsError();
       gaveWay.push(id);
     }
     return gaveWay;
@@ -259,7 +259,7 @@ async function promiseUpload(options: UploadsContext, caller: Caller, upload: Up
 }
 
 /** Whether there was room for it. */
-async function insert(database: Queries, upload: Upload): Promise<boolean> {
+async function insertUpload(database: Queries, upload: Upload): Promise<boolean> {
   const made = await database.query(
     `INSERT INTO uploads (token_hash, id, owner, name, media_type, declared_size, declared_sha256, keep_seconds, created_at, expires_at, purpose, purpose_note, synced_bytes)
      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0
@@ -287,12 +287,12 @@ async function insert(database: Queries, upload: Upload): Promise<boolean> {
  * Ends the oldest right of the same user that the server asked for and nobody is sending by: it can be asked for anew.
  * Null where there is none.
  */
-async function giveWay(
+async function dropOldestRequested(
   options: UploadsContext,
   tx: Queries,
   { owner, createdAt }: Upload,
 ): Promise<string | null> {
-  const idle = idleLease(options);
+  const idle = toIdleLeaseCondition(options);
   // Twice, since another may begin to send between the two.
   const [row] = await tx.query(
     `DELETE FROM uploads WHERE token_hash = (
@@ -310,7 +310,7 @@ async function giveWay(
   return uploadFromRow(row).id;
 }
 
-function tooManyOpen(): WorkcrateError {
+function tooManyOpenUploadsError(): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
     `You have ${maxOpenUploads} upload links that wait for their files, which is the limit. Use them, or wait until they expire.`,

@@ -18,7 +18,7 @@ import { z } from 'zod';
 import type { Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Caller, SignedIn } from '../identity.ts';
-import { isStopping, type Question } from './tool.ts';
+import { stoppingError, type Question } from './tool.ts';
 
 export type Answers = Record<string, unknown>;
 
@@ -55,15 +55,15 @@ export async function askNow(
 type ElicitOptions = NonNullable<Parameters<ServerContext['mcpReq']['elicitInput']>[1]>;
 
 /** No person is asked for roots, so nobody has to wait long for them. */
-const mostForRoots = 10_000;
+const maxRootsMs = 10_000;
 
-const withinSeconds = (options: ElicitOptions): ElicitOptions => ({
+const withRootsTimeout = (options: ElicitOptions): ElicitOptions => ({
   ...options,
-  timeout: Math.min(options.timeout ?? mostForRoots, mostForRoots),
+  timeout: Math.min(options.timeout ?? maxRootsMs, maxRootsMs),
 });
 
 /** Which of them can be a project is judged later: one that is of no use does not make the others so. */
-const toldRoots = z.looseObject({ roots: z.array(z.unknown()) });
+const rootsSchema = z.looseObject({ roots: z.array(z.unknown()) });
 
 function askOne(
   mcpReq: ServerContext['mcpReq'],
@@ -71,7 +71,7 @@ function askOne(
   options: ElicitOptions,
 ): Promise<unknown> {
   if (request.method === 'roots/list')
-    return mcpReq.send({ method: 'roots/list' }, toldRoots, withinSeconds(options));
+    return mcpReq.send({ method: 'roots/list' }, rootsSchema, withRootsTimeout(options));
   if (request.method === 'sampling/createMessage') return mcpReq.requestSampling(request.params, options);
   const { params } = request;
   // Of the older versions only: later ones tell a page by the state of the call.
@@ -81,7 +81,7 @@ function askOne(
 }
 
 function toAskFailure(error: unknown, { timeoutMs, stopping }: AskTerms): unknown {
-  if (stopping.aborted) return isStopping(error);
+  if (stopping.aborted) return stoppingError(error);
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return new WorkcrateError(
       'client_timeout',
@@ -140,7 +140,7 @@ export async function sharedStateKey(database: Queries): Promise<Uint8Array> {
 }
 
 /** What the SDK carries along with a request. The key or token itself stays outside. */
-export function asAuthInfo(who: SignedIn, metadataUrl: string | null): AuthInfo {
+export function toAuthInfo(who: SignedIn, metadataUrl: string | null): AuthInfo {
   return {
     token: who.credential,
     clientId: who.credential,

@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { asAuthInfo } from './asking.ts';
+import { toAuthInfo } from './asking.ts';
 import { createSessionLane } from './sessions.ts';
 
 /** What is shorter is parsed as it is: it cannot hold enough to keep the server busy. */
@@ -34,7 +34,7 @@ export function findBrokenBound(text: string): string | null {
   let [nodes, values, depth] = [0, 0, 0];
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === quote) at = endOfString(text, at);
+    if (code === quote) at = findStringEnd(text, at);
     else if (code === comma) values++;
     else if (code === colon) nodes++;
     else if (isClosingCode(code)) depth--;
@@ -49,11 +49,11 @@ export function findBrokenBound(text: string): string | null {
   return null;
 }
 
-export const tooComplex = (bound: string): string =>
+export const toComplexityMessage = (bound: string): string =>
   `This message is refused: ${bound}. Send large data as a file (request_upload) and use its file_id.`;
 
 /** Where the string that begins there ends; at the end of the text where it does not. */
-function endOfString(text: string, start: number): number {
+function findStringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1))
     if (!isEscaped(text, end)) return end;
   return text.length;
@@ -75,13 +75,13 @@ export type ReadBody = { readonly parsedBody: unknown } | { readonly refusal: Re
  */
 async function readBody(request: Request): Promise<ReadBody> {
   if (request.method !== 'POST') return undefined;
-  if (!isJsonContentType(request.headers.get('content-type'))) return { refusal: notJsonType() };
+  if (!isJsonContentType(request.headers.get('content-type'))) return { refusal: answerNotJson() };
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
   try {
     return length <= smallMessage ? { parsedBody: await request.json() } : await readLarge(request);
   } catch {
     // It is no JSON, or broke off.
-    return { refusal: refuseMessage(400, -32_700, 'Parse error: the request body is not valid JSON.') };
+    return { refusal: toRefusal(400, -32_700, 'Parse error: the request body is not valid JSON.') };
   }
 }
 
@@ -92,12 +92,12 @@ async function readLarge(request: Request): Promise<ReadBody> {
   return bound === null ? { parsedBody: JSON.parse(body.text) } : { refusal: tooLargeResponse(bound) };
 }
 
-const tooLargeResponse = (bound: string): Response => refuseMessage(413, -32_600, tooComplex(bound));
+const tooLargeResponse = (bound: string): Response => toRefusal(413, -32_600, toComplexityMessage(bound));
 
-const notJsonType = (): Response =>
-  refuseMessage(415, -32_000, 'Unsupported Media Type: Content-Type must be application/json');
+const answerNotJson = (): Response =>
+  toRefusal(415, -32_000, 'Unsupported Media Type: Content-Type must be application/json');
 
-function refuseMessage(status: number, code: number, message: string): Response {
+function toRefusal(status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status });
 }
 
@@ -127,7 +127,7 @@ export function createMcpEndpoint({ factory, metadataUrl, log }: McpEndpointOpti
     async fetch(request, who) {
       const body = await readBody(request);
       if (body !== undefined && 'refusal' in body) return body.refusal;
-      const options = { ...(who === null ? {} : { authInfo: asAuthInfo(who, metadataUrl()) }), ...body };
+      const options = { ...(who === null ? {} : { authInfo: toAuthInfo(who, metadataUrl()) }), ...body };
       if (await isLegacyRequest(request, body?.parsedBody))
         return legacy.fetch(request, who?.user ?? null, options);
       return modern.fetch(request, options);

@@ -27,7 +27,7 @@ export interface RefusedCall {
   readonly user: string;
   readonly client: string | null;
   /**
-   * `forbidden` where the key or token is not good for the tool, else `invalid_input`. Its details have a `kind` where
+   * `forbiddenError` where the key or token is not good for the tool, else `invalid_input`. Its details have a `kind` where
    * it was no mistake but a try at what is not the caller's.
    */
   readonly error: WorkcrateError;
@@ -40,22 +40,22 @@ export interface RefusalOptions {
 }
 
 /** From this version on every request says who the client is and what it can do; before, the handshake did. */
-const toldSince = '2026-07-28';
+const envelopeSince = '2026-07-28';
 
 /** What a request says of its client; undefined where it says nothing, or the version of it has nothing to say it with. */
 export function readEnvelope({ server }: McpServer, given: unknown): Record<string, unknown> | undefined {
-  const isOld = (server.getNegotiatedProtocolVersion() ?? toldSince) < toldSince;
+  const isOld = (server.getNegotiatedProtocolVersion() ?? envelopeSince) < envelopeSince;
   return isOld || given === undefined ? undefined : toRecord(given);
 }
 
 /** Name and version of the client. Never throws, since no call goes unnoted for what it says of its client. */
-export function clientName({ server }: McpServer, envelope: Record<string, unknown> = {}): string | null {
+export function readClientName({ server }: McpServer, envelope: Record<string, unknown> = {}): string | null {
   const { name, version } = toRecord(envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion());
   return typeof name === 'string' && typeof version === 'string' ? `${name} ${version}`.slice(0, 200) : null;
 }
 
 /** What the SDK asks before each call of a tool over HTTP. Asks nothing of those who need not sign in. */
-export function scopeDemand(
+export function createScopeDemand(
   server: McpServer,
   group: ToolGroup,
   options: RefusalOptions,
@@ -66,23 +66,23 @@ export function scopeDemand(
     const { request, authInfo } = context;
     const envelope = readEnvelope(server, request.params?._meta);
     if (challenge !== undefined)
-      reportRefusal(server, { request, authInfo, envelope, error: forbidden(group) }, options);
+      reportRefusal(server, { request, authInfo, envelope, error: forbiddenError(group) }, options);
     return challenge;
   };
 }
 
-const forbidden = (group: ToolGroup): WorkcrateError =>
+const forbiddenError = (group: ToolGroup): WorkcrateError =>
   new WorkcrateError('forbidden', `This key or token does not have the scope ${group}.`, {
     details: { scope: group },
   });
 
 /** Calls that have come as far as their tool, by the signal that each has of its own. */
-const reached = new WeakSet<AbortSignal>();
+const reachedCalls = new WeakSet<AbortSignal>();
 
-export const reachesTool = ({ mcpReq }: ServerContext): void => void reached.add(mcpReq.signal);
+export const markReached = ({ mcpReq }: ServerContext): void => void reachedCalls.add(mcpReq.signal);
 
 /** Calls that brought a state back which was not given to this caller for this, by the signal of each. */
-const forged = new WeakSet<AbortSignal>();
+const forgedCalls = new WeakSet<AbortSignal>();
 
 /** Notes where a state is refused for anything but its age. */
 export function watchState(verify: RequestStateCodec['verify']): RequestStateCodec['verify'] {
@@ -90,7 +90,7 @@ export function watchState(verify: RequestStateCodec['verify']): RequestStateCod
     try {
       return await verify(state, context);
     } catch (error) {
-      if (!(error instanceof Error && error.message === 'expired')) forged.add(context.mcpReq.signal);
+      if (!(error instanceof Error && error.message === 'expired')) forgedCalls.add(context.mcpReq.signal);
       throw error;
     }
   };
@@ -120,9 +120,9 @@ export function watchCalls(server: McpServer, options: RefusalOptions): void {
       return result;
     } finally {
       const { mcpReq, http } = context;
-      if (failed && !reached.has(mcpReq.signal)) {
+      if (failed && !reachedCalls.has(mcpReq.signal)) {
         const envelope = readEnvelope(server, mcpReq.envelope);
-        const error = forged.has(mcpReq.signal) ? notGiven() : unfitCallError();
+        const error = forgedCalls.has(mcpReq.signal) ? forgedStateError() : unfitCallError();
         reportRefusal(server, { request, authInfo: http?.authInfo, envelope, error }, options);
       }
     }
@@ -132,7 +132,7 @@ export function watchCalls(server: McpServer, options: RefusalOptions): void {
 const unfitCallError = (): WorkcrateError =>
   new WorkcrateError('invalid_input', 'There is no such tool, or the arguments do not fit.');
 
-const notGiven = (): WorkcrateError =>
+const forgedStateError = (): WorkcrateError =>
   new WorkcrateError('invalid_input', 'The state of the call was not given to this caller for this.', {
     details: { kind: 'state' },
   });
@@ -154,7 +154,7 @@ function reportRefusal(
     tool: typeof name === 'string' ? name : '',
     given: toRecord(given),
     user: getCaller(authInfo === undefined ? {} : { http: { authInfo } }, caller).user,
-    client: clientName(server, envelope),
+    client: readClientName(server, envelope),
     error,
   });
 }

@@ -3,7 +3,7 @@ import { describe, it, mock, test } from 'node:test';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
-import { asAuthInfo, createStateCodec, sharedStateKey } from './asking.ts';
+import { toAuthInfo, createStateCodec, sharedStateKey } from './asking.ts';
 
 const local = { user: 'local' };
 const askMs = 120_000;
@@ -11,7 +11,7 @@ const askMs = 120_000;
 /** As much of a request as the state of a call is bound to. */
 function requestOf(user: string | null, method = 'tools/call'): ServerContext {
   const who = { user: user ?? '', scopes: [], credential: 'x', expiresAt: null };
-  const http = user === null ? {} : { http: { authInfo: asAuthInfo(who, null) } };
+  const http = user === null ? {} : { http: { authInfo: toAuthInfo(who, null) } };
   return { mcpReq: { method }, ...http } as unknown as ServerContext;
 }
 

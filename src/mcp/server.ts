@@ -24,18 +24,18 @@ import { withoutSecrets } from '../secrets.ts';
 import { packageVersion } from '../version.ts';
 import { askNow, getCaller, createStateCodec, type Answers } from './asking.ts';
 import {
-  clientName,
+  readClientName,
   readEnvelope,
-  reachesTool,
-  scopeDemand,
+  markReached,
+  createScopeDemand,
   watchCalls,
   watchState,
   type RefusalOptions,
   type RefusedCall,
 } from './refused-calls.ts';
 import {
-  asCallResult,
-  describedOnce,
+  toCallResult,
+  cacheJsonSchema,
   isQuestion,
   type McpClient,
   type Question,
@@ -91,18 +91,19 @@ export function createServerFactory(given: McpOptions): McpServerFactory {
   const options = { ...given, refused: createRefusalLogger(given) };
   const { askMs = usualAskMs, stateKey } = options;
   const state = createStateCodec(options.caller, { askMs, stateKey });
-  const tools = options.tools.map(asOffered);
+  const tools = options.tools.map(toOfferedTool);
   const byName = new Map(tools.map((offered) => [offered.tool.name, offered]));
   return (request) => {
     const server = new McpServer(
       { name: 'workcrate', title: 'Workcrate', version: packageVersion },
       { instructions, capabilities, requestState: { verify: watchState(state.verify) } },
     );
-    const called = byName.get(calledTool(request) ?? '');
-    for (const offered of called === undefined ? tools : [called]) register(server, offered, options, state);
-    startAnew(server.server);
+    const called = byName.get(readCalledTool(request) ?? '');
+    for (const offered of called === undefined ? tools : [called])
+      registerTool(server, offered, options, state);
+    renewConnectionOnNewRoots(server.server);
     options.extend?.(server, {
-      addTool: (tool) => register(server, asOffered(tool), options, state),
+      addTool: (tool) => registerTool(server, toOfferedTool(tool), options, state),
       state,
     });
     watchCalls(server, options);
@@ -114,7 +115,7 @@ export function createServerFactory(given: McpOptions): McpServerFactory {
  * The one tool that a server will be asked for, where it is known: from 2026-07-28 on each request over HTTP has a
  * server of its own, which need not know all tools. The SDK has made sure that the headers say what the body does.
  */
-function calledTool({ era, requestInfo }: McpRequestContext): string | null {
+function readCalledTool({ era, requestInfo }: McpRequestContext): string | null {
   if (era !== 'modern' || requestInfo?.headers.get('mcp-method') !== 'tools/call') return null;
   return requestInfo.headers.get('mcp-name');
 }
@@ -131,39 +132,39 @@ const createRefusalLogger =
 const connections = new WeakMap<object, object>();
 const getConnection = (server: McpServer['server']): object => connections.get(server) ?? server;
 
-function startAnew(server: McpServer['server']): void {
+function renewConnectionOnNewRoots(server: McpServer['server']): void {
   server.setNotificationHandler('notifications/roots/list_changed', () => void connections.set(server, {}));
 }
 
-interface Offered {
+interface OfferedTool {
   readonly tool: Tool;
-  readonly inputSchema: ReturnType<typeof describedOnce>;
-  readonly outputSchema: ReturnType<typeof describedOnce>;
+  readonly inputSchema: ReturnType<typeof cacheJsonSchema>;
+  readonly outputSchema: ReturnType<typeof cacheJsonSchema>;
 }
 
-const asOffered = (tool: Tool): Offered => ({
+const toOfferedTool = (tool: Tool): OfferedTool => ({
   tool,
-  inputSchema: describedOnce(tool.input),
-  outputSchema: describedOnce(tool.output),
+  inputSchema: cacheJsonSchema(tool.input),
+  outputSchema: cacheJsonSchema(tool.output),
 });
 
-function register(
+function registerTool(
   server: McpServer,
-  { tool, inputSchema, outputSchema }: Offered,
+  { tool, inputSchema, outputSchema }: OfferedTool,
   options: McpOptions & RefusalOptions,
   state: RequestStateCodec,
 ): void {
   const { title, description, annotations } = tool;
-  const scopeChallenge = scopeDemand(server, tool.group, options);
+  const scopeChallenge = createScopeDemand(server, tool.group, options);
   server.registerTool(
     tool.name,
     { title, description, inputSchema, outputSchema, annotations, scopeChallenge },
     async (given, context) => {
       const asking = createAsking(server, context, options, state);
-      const told = toolContext(server, context, options);
+      const told = toToolContext(server, context, options);
       // Last: what goes wrong before is a call that does not reach its tool.
-      reachesTool(context);
-      return call(tool, given, told, { ...options, asking });
+      markReached(context);
+      return callTool(tool, given, told, { ...options, asking });
     },
   );
 }
@@ -185,7 +186,7 @@ function describeClient(mcpServer: McpServer, { mcpReq, http }: ServerContext): 
   const envelope = readEnvelope(mcpServer, mcpReq.envelope);
   const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
   return {
-    name: clientName(mcpServer, envelope),
+    name: readClientName(mcpServer, envelope),
     connection: envelope !== undefined && http !== undefined ? null : getConnection(server),
     capabilities: capabilities ?? readHandshake(server),
     answer: (key) => inputResponse(mcpReq.inputResponses, key),
@@ -193,7 +194,7 @@ function describeClient(mcpServer: McpServer, { mcpReq, http }: ServerContext): 
   };
 }
 
-function toolContext(
+function toToolContext(
   server: McpServer,
   context: ServerContext,
   { caller, sharesMachine, log, stopping = neverStops, cutting = neverStops }: McpOptions,
@@ -274,7 +275,7 @@ async function runHandler(
   throw new WorkcrateError('client_refused', 'The client was asked too often without an answer that fits.');
 }
 
-async function call(
+async function callTool(
   tool: Tool,
   given: Record<string, unknown>,
   context: ToolContext,
@@ -292,7 +293,7 @@ async function call(
     // A run that is cancelled ends with an answer like any other.
     const ending = context.signal.aborted ? 'cancelled' : 'ok';
     finish(isQuestion(answer) ? 'asked' : ending);
-    if (!isQuestion(answer)) return asCallResult(answer);
+    if (!isQuestion(answer)) return toCallResult(answer);
     return inputRequired({ inputRequests: answer.ask, requestState: await asking.mint({ ...answer.state }) });
   } catch (cause) {
     const error = context.signal.aborted ? callCancelledError(cause) : asWorkcrateError(cause);

@@ -22,19 +22,19 @@ interface Session {
   usedAt: number;
 }
 
-const mostSessions = 1000;
+const maxSessions = 1000;
 /** So that nobody who has signed in can take the sessions of all others away. */
-const mostOfOne = 100;
+const maxSessionsOfUser = 100;
 const idleMs = 60 * 60 * 1000;
 
-interface Delivered {
+interface DeliveredRequest {
   readonly authInfo?: AuthInfo;
   /** What the request brings, where it has been read already. */
   readonly parsedBody?: unknown;
 }
 
 export interface SessionLane {
-  fetch(request: Request, owner: string | null, delivered: Delivered): Promise<Response>;
+  fetch(request: Request, owner: string | null, delivered: DeliveredRequest): Promise<Response>;
   count(): number;
   close(): Promise<void>;
 }
@@ -65,7 +65,11 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
     server.close().catch((error: unknown) => log.warn('session.close_failed', { error }));
   }
 
-  async function start(request: Request, owner: string | null, delivered: Delivered): Promise<Response> {
+  async function start(
+    request: Request,
+    owner: string | null,
+    delivered: DeliveredRequest,
+  ): Promise<Response> {
     const events = stores.open();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
@@ -84,7 +88,7 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
       ...(delivered.authInfo === undefined ? {} : { authInfo: delivered.authInfo }),
     });
     await server.connect(transport);
-    endCancelled(transport, log);
+    endCancelledCalls(transport, log);
     const response = await transport.handleRequest(request, delivered);
     // Anything but a handshake was refused, and no session came of it.
     if (transport.sessionId === undefined) {
@@ -97,8 +101,8 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
   /** The session used least lately gives way, so that abandoned ones cannot shut out new clients. */
   function makeRoom(owner: string | null): void {
     const own = owner === null ? [] : [...sessions].filter(([, session]) => session.owner === owner);
-    if (own.length >= mostOfOne) closeOldest(own);
-    else if (sessions.size >= mostSessions) closeOldest([...sessions]);
+    if (own.length >= maxSessionsOfUser) closeOldest(own);
+    else if (sessions.size >= maxSessions) closeOldest([...sessions]);
   }
 
   function closeOldest(among: [string, Session][]): void {
@@ -110,12 +114,12 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
     async fetch(request, owner, delivered) {
       if (Array.isArray(delivered.parsedBody)) {
         log.info('mcp.batch_refused', { user: owner });
-        return batchRefused();
+        return answerBatch();
       }
       const id = request.headers.get('mcp-session-id');
       if (id === null) return start(request, owner, delivered);
       const session = sessions.get(id);
-      if (!session || session.owner !== owner) return unknownSession();
+      if (!session || session.owner !== owner) return answerUnknownSession();
       session.usedAt = Date.now();
       return session.transport.handleRequest(request, delivered);
     },
@@ -128,7 +132,7 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
 }
 
 /** 404 tells a client to start a new session, as after a restart of the server. */
-function unknownSession(): Response {
+function answerUnknownSession(): Response {
   const error = { code: -32_001, message: 'Session not found. Initialize a new one.' };
   return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 404 });
 }
@@ -137,7 +141,7 @@ function unknownSession(): Response {
  * Refuses an array of messages. No version since 2025-06-18 has those, and the SDK, which takes them still, refuses all
  * calls of one for the first that is forbidden, without a word on the others.
  */
-function batchRefused(): Response {
+function answerBatch(): Response {
   const message = 'Batches are not supported. Send each message in its own request.';
   const error = { code: -32_600, message };
   return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 400 });
@@ -151,7 +155,7 @@ const cancelledCode = -32_800;
  * that each would cost a connection for as long as the session lasts. It is ended by an answer, which a client that has
  * cancelled is to ignore: without one, the official client would take up the stream again and again.
  */
-function endCancelled(transport: Transport, log: Log): void {
+function endCancelledCalls(transport: Transport, log: Log): void {
   const receive = transport.onmessage;
   transport.onmessage = (message, extra) => {
     receive?.(message, extra);
@@ -166,9 +170,9 @@ function endCancelled(transport: Transport, log: Log): void {
   };
 }
 
-const mostEvents = 256;
+const maxSessionEvents = 256;
 const maxSessionCharacters = 1024 * 1024;
-const mostInAll = 32 * 1024 * 1024;
+const maxCharactersInAll = 32 * 1024 * 1024;
 
 interface StoredEvent {
   readonly stream: string;
@@ -187,7 +191,7 @@ interface KeptEvents {
  * session and in all of them together, where the oldest go first, whosever they are: two bounds over the same entries,
  * and so no bounded map.
  */
-export function createEventStores(most = mostInAll) {
+export function createEventStores(most = maxCharactersInAll) {
   /** In the order in which they came. */
   const owners = new Map<string, KeptEvents>();
   let characters = 0;
@@ -202,7 +206,7 @@ export function createEventStores(most = mostInAll) {
 
   function makeRoom(kept: KeptEvents): void {
     for (const id of kept.events.keys()) {
-      if (kept.events.size <= mostEvents && kept.characters <= maxSessionCharacters) break;
+      if (kept.events.size <= maxSessionEvents && kept.characters <= maxSessionCharacters) break;
       drop(id, kept);
     }
     for (const [id, owner] of owners) {

@@ -58,7 +58,7 @@ export interface Question {
 export const isQuestion = (answer: object): answer is Question => 'ask' in answer;
 
 /** What ends a wait for an answer when the server stops. */
-export const isStopping = (cause: unknown): WorkcrateError =>
+export const stoppingError = (cause: unknown): WorkcrateError =>
   new WorkcrateError(
     'stopping',
     'The server is stopping and takes no more answers. Call again in a moment.',
@@ -121,32 +121,32 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
   return tool as unknown as Tool;
 }
 
-export function asCallResult(answer: ToolAnswer<unknown>): CallToolResult {
+export function toCallResult(answer: ToolAnswer<unknown>): CallToolResult {
   return {
     content: [{ type: 'text', text: answer.text }, ...(answer.content ?? [])],
     structuredContent: answer.structured as Record<string, unknown>,
   };
 }
 
-type Described = StandardSchemaWithJSON<Record<string, unknown>, Record<string, unknown>>;
-type Validate = Described['~standard']['validate'];
+type DescribedSchema = StandardSchemaWithJSON<Record<string, unknown>, Record<string, unknown>>;
+type Validate = DescribedSchema['~standard']['validate'];
 type Validated = Awaited<ReturnType<Validate>>;
 type Issue = NonNullable<Validated['issues']>[number];
-type Describe = Described['~standard']['jsonSchema']['input'];
+type Describe = DescribedSchema['~standard']['jsonSchema']['input'];
 
 /**
  * The schema of a tool as the SDK takes it, described in JSON but once: from 2026-07-28 on every call over HTTP has a
  * server of its own, which has both schemas of its tool described, and that took longer than many a tool.
  */
-export function describedOnce(schema: z.ZodObject): Described {
-  const standard = schema['~standard'] as Described['~standard'];
+export function cacheJsonSchema(schema: z.ZodObject): DescribedSchema {
+  const standard = schema['~standard'] as DescribedSchema['~standard'];
   const { input, output } = standard.jsonSchema;
-  const validate: Validate = async (value) => withFewIssues(await standard.validate(value));
+  const validate: Validate = async (value) => limitIssues(await standard.validate(value));
   return {
     '~standard': {
       ...standard,
       validate,
-      jsonSchema: { input: describeOnce(input), output: describeOnce(output) },
+      jsonSchema: { input: cacheDescription(input), output: cacheDescription(output) },
     },
   };
 }
@@ -155,15 +155,15 @@ const mostIssues = 20;
 const maxErrorCharacters = 500;
 
 /** The SDK puts all that is wrong with a call into its answer, and that may be more than what came. */
-function withFewIssues(result: Validated): Validated {
+function limitIssues(result: Validated): Validated {
   if (result.issues === undefined) return result;
   const more = result.issues.length - mostIssues;
-  const told = result.issues.slice(0, mostIssues).map(shorten);
+  const told = result.issues.slice(0, mostIssues).map(shortenIssue);
   return { issues: more > 0 ? [...told, { message: `and ${more} more` }] : told };
 }
 
 /** Names of keys that are not known are in the message, and those that are known to be wrong in the path. */
-const shorten = ({ message, path = [] }: Issue): Issue => ({
+const shortenIssue = ({ message, path = [] }: Issue): Issue => ({
   message: cutErrorText(message),
   path: path.slice(0, 10).map((part) => (typeof part === 'string' ? cutErrorText(part) : part)),
 });
@@ -172,7 +172,7 @@ const cutErrorText = (text: string): string =>
   text.length > maxErrorCharacters ? `${text.slice(0, maxErrorCharacters)}…` : text;
 
 /** The SDK asks for one target only; another would get a description of its own. */
-function describeOnce(describe: Describe): Describe {
+function cacheDescription(describe: Describe): Describe {
   const made = new Map<string, ReturnType<Describe>>();
   return (options) => {
     const known = made.get(options.target) ?? describe(options);

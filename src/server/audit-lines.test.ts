@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { auditedTool, refusedCalls } from '../audit/wrappers.ts';
 import { WorkcrateError } from '../errors.ts';
-import { hashToken, publicId } from '../links/link.ts';
+import { hashToken, toPublicId } from '../links/link.ts';
 import { toolGroups, type Tool, type ToolContext } from '../mcp/tool.ts';
 import { selectTools, type ToolsOptions } from './tools.ts';
 
@@ -50,7 +50,7 @@ const shown: Readonly<Record<string, string>> = {
 };
 
 const token = 'A'.repeat(43);
-const link = publicId(hashToken(token));
+const link = toPublicId(hashToken(token));
 
 /** An inert stand-in for every room: tools are looked at here, and none is called. */
 const inert: unknown = new Proxy(() => {}, {

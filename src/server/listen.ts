@@ -11,15 +11,15 @@ import type { Bridge } from '../client-files/client-files.ts';
 import { createAskRoute } from '../client-files/page.ts';
 import { executionRoutes } from '../executions/route.ts';
 import { createApp } from '../http/app.ts';
-import { createGate, createResource, type GateOptions } from '../http/auth.ts';
+import { createAuth, createResourceMetadata, type AuthOptions } from '../http/auth.ts';
 import { createClientAddress } from '../http/client-address.ts';
-import { createNameCheck } from '../http/host-origin.ts';
-import { createGuessLimit } from '../http/rate-limit.ts';
-import { createWebServer, listenOn } from '../http/server.ts';
+import { createHostOriginCheck } from '../http/host-origin.ts';
+import { createGuessRateLimit } from '../http/rate-limit.ts';
+import { createHttpServer, listenOn } from '../http/server.ts';
 import { localCaller } from '../identity.ts';
 import { countedSignIns } from '../instrumentation/instrumentation.ts';
 import { createDownloadRoute, type DownloadRouteOptions } from '../links/download-route.ts';
-import { createHandOver } from '../links/offload.ts';
+import { createOffload } from '../links/offload.ts';
 import { createUploadRoute } from '../links/upload-routes.ts';
 import { createMcpEndpoint } from '../mcp/http.ts';
 import type { createServerFactory } from '../mcp/server.ts';
@@ -74,7 +74,7 @@ export async function startServing(options: ServingOptions) {
     await kept();
   };
   const { served } = started.use(auditedDownloads(audit));
-  const server = createWebServer({
+  const server = createHttpServer({
     app: createApp({
       mcp,
       metrics,
@@ -90,7 +90,7 @@ export async function startServing(options: ServingOptions) {
       ask: auditedTokens(createAskRoute(options.bridge), 'upload_page', audit),
     },
     linksOnly: options.linksOnly,
-    checkNames: createNameCheck(config.publicUrl, config.host, config.linkHost),
+    checkNames: createHostOriginCheck(config.publicUrl, config.host, config.linkHost),
     ...door,
     metrics,
     tracing: options.tracing,
@@ -108,10 +108,10 @@ export async function startServing(options: ServingOptions) {
 function openGate({ config, keeping: { database }, baseUrl, metrics, audit, clock, log }: ServingOptions) {
   const known = openUsers(config, { database, clock, log, resource: () => `${baseUrl()}/mcp` });
   const users = known && countedSignIns(known, metrics);
-  const resource = createResource(users, baseUrl);
-  const limit = () => createGuessLimit(config.guessLimit, clock);
+  const resource = createResourceMetadata(users, baseUrl);
+  const limit = () => createGuessRateLimit(config.guessLimit, clock);
   // A mistake and no violation: whoever has a key may not know what it is good for.
-  const denied: GateOptions['denied'] = ({ user }, operation, { code: result, details }) =>
+  const denied: AuthOptions['denied'] = ({ user }, operation, { code: result, details }) =>
     audit.note({
       level: 'info',
       operation,
@@ -122,7 +122,7 @@ function openGate({ config, keeping: { database }, baseUrl, metrics, audit, cloc
       details: { ...details },
     });
   const addressOf = createClientAddress(config.trustedProxy);
-  const gate = createGate({ users, guesses: limit(), addressOf, terms: resource.terms, denied, log });
+  const gate = createAuth({ users, guesses: limit(), addressOf, terms: resource.terms, denied, log });
   return {
     gate,
     guesses: limit(),
@@ -159,7 +159,7 @@ async function createTransferRoutes(
 ) {
   const { storage, links, uploads, webhook } = keeping;
   const idleMs = config.idleTimeout * 1000;
-  const handOver = await createHandOver({
+  const handOver = await createOffload({
     downloads: config.downloads,
     from: config.redirectFrom,
     accelPrefix: config.accelPrefix,

@@ -121,7 +121,7 @@ function watchIdle(socket: Socket, idleMs: number): Disposable {
 const WORTH_A_WRITE = 16 * 1024;
 
 /** Small stretches collected into one write: a ZIP of 100,000 files, or a small file with its headers. */
-export class Gather {
+export class WriteBuffer {
   readonly #client: ResponseClient;
   #buffer: PooledBuffer | null = null;
   #filled = 0;

@@ -17,7 +17,7 @@ import {
   streamObject,
   whole,
 } from './loopback.testing.ts';
-import { buffersInUse, type Segment } from './transfer.ts';
+import { buffersInUse, type BodySegment } from './transfer.ts';
 
 for (const { name, sendfile } of BACKENDS) {
   for (const size of [50_000, 30_000_000]) {
@@ -70,7 +70,7 @@ for (const { name, sendfile } of BACKENDS) {
 }
 
 test('what the segments throw is passed on, after the transfer was broken', async () => {
-  async function* segments(): AsyncGenerator<Segment> {
+  async function* segments(): AsyncGenerator<BodySegment> {
     yield { bytes: noise(50_000) };
     throw new RangeError('no more');
   }

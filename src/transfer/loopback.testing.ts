@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenObject } from '../storage/storage.ts';
-import { type Segment, type SendOptions, type Sent, sendSegments } from './transfer.ts';
+import { type BodySegment, type SendOptions, type Sent, sendSegments } from './transfer.ts';
 
 // What the tests of this room share: a real server on loopback, raw clients, and objects to send.
 
@@ -47,13 +47,13 @@ export function streamObject(bytes: Uint8Array, chunk = 10_000): OpenObject {
   };
 }
 
-export const whole = (object: OpenObject): Segment => ({ object, start: 0, end: object.size });
+export const whole = (object: OpenObject): BodySegment => ({ object, start: 0, end: object.size });
 
 export type Answer = (req: IncomingMessage, res: ServerResponse) => Promise<Sent>;
 
 /** Answers each request with these segments. */
 export function body(
-  segments: () => AsyncIterable<Segment> | Iterable<Segment>,
+  segments: () => AsyncIterable<BodySegment> | Iterable<BodySegment>,
   options: SendOptions,
 ): Answer {
   return (_req, res) => {

@@ -130,7 +130,7 @@ function objectUnreadableError(cause: unknown): WorkcrateError {
   return new WorkcrateError('storage_failed', 'A stored object could not be read; see the cause.', { cause });
 }
 
-export function wrongLength(promised: number): WorkcrateError {
+export function wrongLengthError(promised: number): WorkcrateError {
   return new WorkcrateError('internal', 'A response body was not of the Content-Length that was promised.', {
     details: { promised },
   });

@@ -12,7 +12,7 @@ import {
   serve,
   streamObject,
 } from './loopback.testing.ts';
-import type { Segment } from './transfer.ts';
+import type { BodySegment } from './transfer.ts';
 
 const SIZE = 3_000_000;
 const source = noise(SIZE);
@@ -29,7 +29,7 @@ for (const { name, sendfile } of BACKENDS) {
     const stream = streamObject(source, 50_000);
     await fc.assert(
       fc.asyncProperty(fc.array(segment, { maxLength: 12 }), fc.boolean(), async (list, generated) => {
-        const segments = list.map(({ from, range: { start, end } }): Segment =>
+        const segments = list.map(({ from, range: { start, end } }): BodySegment =>
           from === 'memory'
             ? { bytes: source.subarray(start, end) }
             : { object: from === 'file' ? file : stream, start, end },
@@ -48,6 +48,6 @@ for (const { name, sendfile } of BACKENDS) {
   });
 }
 
-async function* generate(segments: Segment[]): AsyncGenerator<Segment> {
+async function* generate(segments: BodySegment[]): AsyncGenerator<BodySegment> {
   yield* segments;
 }

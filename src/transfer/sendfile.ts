@@ -73,7 +73,7 @@ export function sendByKernel(
 ): void | Promise<void> {
   const moved = moveBytes(client, sendfile, range);
   // What fits into the socket at once, as 100 KB do, is done without a promise.
-  if (moved < range.end - range.start) return sendRest(client, sendfile, after(range, moved));
+  if (moved < range.end - range.start) return sendRest(client, sendfile, skipBytes(range, moved));
 }
 
 async function sendRest(client: ResponseClient, sendfile: Sendfile, range: FileRange): Promise<void> {
@@ -82,9 +82,9 @@ async function sendRest(client: ResponseClient, sendfile: Sendfile, range: FileR
     const moved = moveBytes(client, sendfile, rest);
     if (moved === 0) throw objectTruncatedError();
     works ||= moved > 0;
-    rest = after(rest, moved);
+    rest = skipBytes(rest, moved);
     if (moved === TURN_BYTES) await yieldToEventLoop();
-    else rest = after(rest, await sendOneChunk(client, rest));
+    else rest = skipBytes(rest, await sendOneChunk(client, rest));
     if (!works && (refusals += 1) === REFUSALS) return sendPooled(client, rest);
   }
 }
@@ -94,7 +94,10 @@ function moveBytes(client: ResponseClient, sendfile: Sendfile, { file, start, en
   return client.withDescriptor((socket) => sendfile(socket, file, start, asked));
 }
 
-const after = (range: FileRange, moved: number) => ({ ...range, start: range.start + Math.max(moved, 0) });
+const skipBytes = (range: FileRange, moved: number) => ({
+  ...range,
+  start: range.start + Math.max(moved, 0),
+});
 
 /**
  * For a full socket: an ordinary write waits for room, and reports what else may be wrong with it. Its

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { OpenObject } from '../storage/storage.ts';
-import { ResponseClient, Gather, isPlainTcp } from './client.ts';
+import { ResponseClient, WriteBuffer, isPlainTcp } from './client.ts';
 import {
   ClientGone,
   fillAtOnce,
@@ -16,7 +16,7 @@ import {
   sendPooled,
   SMALL_BUFFER,
   objectTruncatedError,
-  wrongLength,
+  wrongLengthError,
   type FillBuffer,
 } from './reading.ts';
 import { sendByKernel, sendfileCall, TURN_BYTES, type Sendfile } from './sendfile.ts';
@@ -55,7 +55,7 @@ export function sendfileAvailable(): boolean {
  */
 export async function sendSegments(
   res: ServerResponse,
-  segments: AsyncIterable<Segment> | Iterable<Segment>,
+  segments: AsyncIterable<BodySegment> | Iterable<BodySegment>,
   options: SendOptions,
 ): Promise<Sent> {
   const turn = socketInTurn(res);
@@ -110,24 +110,24 @@ const SEGMENT_COST = 32 * 1024;
 /** Sends each segment in the cheapest way there is for it, `promised` bytes in all, and ends the response. */
 async function sendBody(
   client: ResponseClient,
-  segments: AsyncIterable<Segment> | Iterable<Segment>,
+  segments: AsyncIterable<BodySegment> | Iterable<BodySegment>,
   sendfile: Sendfile | null,
   promised: number,
 ): Promise<void> {
-  const gather = new Gather(client);
+  const gather = new WriteBuffer(client);
   let [left, turn] = [promised, TURN_BYTES];
   try {
-    await each(segments, (segment) => {
+    await forEachInOrder(segments, (segment) => {
       left -= getSegmentLength(segment);
       // Before any byte too many: the client would read it as the next response.
-      if (left < 0) throw wrongLength(promised);
+      if (left < 0) throw wrongLengthError(promised);
       const pending = sendSegment(client, gather, segment, sendfile);
       turn -= Math.max(getSegmentLength(segment), SEGMENT_COST);
       if (turn > 0) return pending;
       turn = TURN_BYTES;
       return Promise.resolve(pending).then(yieldToEventLoop);
     });
-    if (left > 0) throw wrongLength(promised);
+    if (left > 0) throw wrongLengthError(promised);
     await gather.end();
   } finally {
     gather.release();
@@ -135,7 +135,10 @@ async function sendBody(
 }
 
 /** One after the other. */
-async function each<T>(items: AsyncIterable<T> | Iterable<T>, act: (item: T) => void | Promise<void>) {
+async function forEachInOrder<T>(
+  items: AsyncIterable<T> | Iterable<T>,
+  act: (item: T) => void | Promise<void>,
+) {
   if (!(Symbol.iterator in items)) {
     for await (const item of items) await act(item);
     return;
@@ -148,8 +151,8 @@ async function each<T>(items: AsyncIterable<T> | Iterable<T>, act: (item: T) => 
 
 function sendSegment(
   client: ResponseClient,
-  gather: Gather,
-  segment: Segment,
+  gather: WriteBuffer,
+  segment: BodySegment,
   sendfile: Sendfile | null,
 ): void | Promise<void> {
   if ('bytes' in segment) return gather.add(segment.bytes);
@@ -160,14 +163,18 @@ function sendSegment(
   return sendSmall(gather, range, sendfile === null ? fillInBackground : fillAtOnce);
 }
 
-function sendSmall(gather: Gather, { file, start, end }: FileRange, fill: FillBuffer): void | Promise<void> {
+function sendSmall(
+  gather: WriteBuffer,
+  { file, start, end }: FileRange,
+  fill: FillBuffer,
+): void | Promise<void> {
   if (gather.hasSpace(end - start)) return fill(file, gather.space(end - start), start);
   return gather.flush().then(() => fill(file, gather.space(end - start), start));
 }
 
 function sendLarge(
   client: ResponseClient,
-  gather: Gather,
+  gather: WriteBuffer,
   range: FileRange,
   sendfile: Sendfile | null,
 ): void | Promise<void> {
@@ -178,14 +185,14 @@ function sendLarge(
 /** For storage without descriptors, which is told to stop when the client goes away. */
 async function sendStream(
   client: ResponseClient,
-  gather: Gather,
+  gather: WriteBuffer,
   { object, start, end }: ObjectRange,
 ): Promise<void> {
   using closing = client.closing();
   let left = end - start;
   for await (const chunk of object.read(start, end, closing.signal)) {
     left -= chunk.length;
-    if (left < 0) throw wrongLength(end - start);
+    if (left < 0) throw wrongLengthError(end - start);
     await gather.add(chunk);
   }
   client.demandPresence();
@@ -200,7 +207,7 @@ export interface ObjectRange {
 }
 
 /** One stretch of a response body: bytes in memory, or a range of an open object. */
-export type Segment = { readonly bytes: Uint8Array } | ObjectRange;
+export type BodySegment = { readonly bytes: Uint8Array } | ObjectRange;
 
 /** An object's range where the object has a descriptor. */
 export interface FileRange {
@@ -209,6 +216,6 @@ export interface FileRange {
   readonly end: number;
 }
 
-function getSegmentLength(segment: Segment): number {
+function getSegmentLength(segment: BodySegment): number {
   return 'bytes' in segment ? segment.bytes.length : segment.end - segment.start;
 }

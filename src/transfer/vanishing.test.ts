@@ -15,7 +15,7 @@ import {
   streamObject,
   whole,
 } from './loopback.testing.ts';
-import { buffersInUse, type Segment, type Sent } from './transfer.ts';
+import { buffersInUse, type BodySegment, type Sent } from './transfer.ts';
 
 const MB = 1024 * 1024;
 const CUT_OFF = { complete: false };
@@ -54,7 +54,7 @@ for (const { name, sendfile } of BACKENDS) {
 
   test(`${name}: the owner of the segments may close its object when the client left`, async () => {
     let closed = 0;
-    async function* segments(): AsyncGenerator<Segment> {
+    async function* segments(): AsyncGenerator<BodySegment> {
       await using object = await fileObject(noise(20 * MB));
       try {
         yield whole(object);

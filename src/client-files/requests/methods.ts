@@ -11,7 +11,7 @@ import {
   type InputResponseView,
 } from '@modelcontextprotocol/server';
 import { isWorkcrateError } from '../../errors.ts';
-import { isStopping, type Question, type ToolContext } from '../../mcp/tool.ts';
+import { stoppingError, type Question, type ToolContext } from '../../mcp/tool.ts';
 import type { Rung } from '../client-file.ts';
 import { encodeText, parseBase64 } from '../text/text.ts';
 import { sendFile, sendListing } from './commands.ts';
@@ -330,7 +330,7 @@ function createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs }: 
       const either = AbortSignal.any([signal, stopping]);
       await pause(Math.min(pagePollMs, timeoutMs), null, { signal: either });
     } catch (error) {
-      throw stopping.aborted ? isStopping(error) : error;
+      throw stopping.aborted ? stoppingError(error) : error;
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Files } from '../../files/files.ts';
-import { linkAnswer, linkShape } from '../../links/link-result.ts';
+import { toLinkAnswer, linkShape } from '../../links/link-result.ts';
 import type { Links } from '../../links/links.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { rungs, ways } from '../client-file.ts';
@@ -28,7 +28,7 @@ export function createLarge({ files, links, fileTtl, baseUrl }: LargeOptions) {
 
   async function linkTo({ caller }: ToolContext, fileId: string) {
     const shared = await links.share(caller, fileId, { ttlSeconds: fileTtl, singleUse: false });
-    return { fileId, ...linkAnswer(shared, baseUrl()) };
+    return { fileId, ...toLinkAnswer(shared, baseUrl()) };
   }
 
   async function store({ caller, signal }: ToolContext, name: string, bytes: Iterable<Uint8Array>) {

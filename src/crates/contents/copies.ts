@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { computeDigest } from '../../files/files.ts';
-import { bytesGone, objectDownload, type Download } from '../../links/links.ts';
+import { bytesGoneError, toObjectDownload, type Download } from '../../links/links.ts';
 import type { OpenSourceObject, Source, SourceObject } from '../../storage/source.ts';
 
 const maxKnownCopies = 1000;
@@ -85,9 +85,9 @@ export function createExternalCrateTargets(sourceOf: FindSource) {
 
   /** The same bytes under another stamp, as in a restored backup, are taken for what they are. */
   async function current(source: Source, reference: ExternalCrateTarget, there: SourceObject | null) {
-    if (there === null) throw bytesGone();
+    if (there === null) throw bytesGoneError();
     if (there.stamp === reference.stamp) return reference;
-    if (!(await isCopy(source, reference, there))) throw bytesGone();
+    if (!(await isCopy(source, reference, there))) throw bytesGoneError();
     return { ...reference, stamp: there.stamp, version: toDownloadVersion(reference) };
   }
 
@@ -95,12 +95,12 @@ export function createExternalCrateTargets(sourceOf: FindSource) {
     async download(text: string, renew: (text: string) => Promise<unknown>): Promise<Download> {
       const given = JSON.parse(text) as ExternalCrateTarget;
       const source = sourceOf(given.source);
-      if (source === null) throw bytesGone();
+      if (source === null) throw bytesGoneError();
       const object = await source.stat(given.object);
       const reference = await current(source, given, object);
       if (reference !== given) await renew(JSON.stringify(reference));
       const isWhole = reference.start === 0 && reference.end === object!.size;
-      return objectDownload({
+      return toObjectDownload({
         ...reference,
         version: toDownloadVersion(reference),
         object: () => openUnchangedObject(source, reference),
@@ -124,10 +124,10 @@ async function openUnchangedObject(
   reference: ExternalCrateTarget,
 ): Promise<OpenSourceObject> {
   const opened = await source.open(reference.object).catch(treatAsGone);
-  if (opened === null) throw bytesGone();
+  if (opened === null) throw bytesGoneError();
   if (opened.object.stamp === reference.stamp) return opened;
   await opened[Symbol.asyncDispose]();
-  throw bytesGone();
+  throw bytesGoneError();
 }
 
 function treatAsGone(error: unknown): null {

@@ -3,7 +3,7 @@ import { WorkcrateError } from '../../errors.ts';
 import type { Execution, InputFileRecord } from '../../executions/executions.ts';
 import {
   computeDigest,
-  fileDamaged,
+  fileDamagedError,
   guessMediaType,
   type Files,
   type StoredFile,
@@ -79,7 +79,7 @@ export async function addStoredFile(
     modified,
     read: (signal) => readStoredFileToPack(files, stored, signal),
     // Nothing writes to a stored file.
-    mismatch: () => fileDamaged(stored),
+    mismatch: () => fileDamagedError(stored),
   });
 }
 

@@ -3,7 +3,7 @@
  * `sync/`.
  */
 import { z } from 'zod';
-import { elsewhereLinkShape, linkAnswer } from '../../links/link-result.ts';
+import { externalLinkShape, toLinkAnswer } from '../../links/link-result.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import { programName } from '../../program.ts';
 import type { SourceReport } from '../sync/sync.ts';
@@ -55,7 +55,7 @@ function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateShareToo
         .describe('Whether all users of the server may find it; otherwise only you'),
       ttl_seconds: ttl.describe(`How long the link lives, at most ${maxTtl} seconds`),
     }),
-    output: elsewhereLinkShape.extend({
+    output: externalLinkShape.extend({
       crate_id: z.string(),
       resource_locator: z.string(),
       notes: z.array(z.string()),
@@ -75,7 +75,7 @@ function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateShareToo
           return { ...packed, shared: (await download).shared };
         },
       );
-      const answer = linkAnswer(shared, baseUrl());
+      const answer = toLinkAnswer(shared, baseUrl());
       return {
         ...answer,
         text: [`Packed as ${crateId}. ${answer.text}`, ...notes].join('\n'),

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { elsewhereLinkShape, linkAnswer, linkTerms } from '../../links/link-result.ts';
+import { externalLinkShape, toLinkAnswer, toLinkTermFields } from '../../links/link-result.ts';
 import { defineTool, type Tool, type ToolAnswer } from '../../mcp/tool.ts';
 import type { Crates } from '../crates.ts';
 import { crateIdSchema, memberPathSchema, toListingAnswer } from './schema.ts';
@@ -92,7 +92,7 @@ function createListCrateFilesTool({ crates }: CrateShareToolsOptions): Tool {
   });
 }
 
-const readCrateFileSchema = elsewhereLinkShape.partial().extend({
+const readCrateFileSchema = externalLinkShape.partial().extend({
   crate_id: z.string(),
   path: z.string(),
   size: z.number().int(),
@@ -108,7 +108,7 @@ function createReadCrateFileTool(options: CrateShareToolsOptions): Tool {
     title: 'Read a file of a crate',
     description:
       'Gives one file of a crate: as text where it is text of at most 20,000 bytes, otherwise as a link. Its size and checksum are verified. Only this file is fetched.',
-    input: z.strictObject({ crate_id: crateIdSchema, path: memberPathSchema, ...linkTerms(options) }),
+    input: z.strictObject({ crate_id: crateIdSchema, path: memberPathSchema, ...toLinkTermFields(options) }),
     output: readCrateFileSchema,
     annotations: shareToolAnnotations,
     auditFields: { subject: ['path', 'crate_id'], newToken: 'token' },
@@ -118,7 +118,7 @@ function createReadCrateFileTool(options: CrateShareToolsOptions): Tool {
       const told = { crate_id, path, size: read.size, media_type: read.mediaType };
       if (read.text !== null) return { text: read.text, structured: { ...told, text: read.text } };
       const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
-      const answer = linkAnswer(
+      const answer = toLinkAnswer(
         await crates.inside.linkFile(caller, crate_id, path, given, signal),
         baseUrl(),
       );
@@ -135,19 +135,19 @@ function createLinkCrateFileTool(options: CrateShareToolsOptions): Tool {
     title: 'Share a file of a crate by link',
     description:
       'Gets a link to one file of a crate, past the conversation. One that is stored without compression is sent straight out of the archive, by range where asked; another is unpacked and kept first.',
-    input: z.strictObject({ crate_id: crateIdSchema, path: memberPathSchema, ...linkTerms(options) }),
-    output: elsewhereLinkShape,
+    input: z.strictObject({ crate_id: crateIdSchema, path: memberPathSchema, ...toLinkTermFields(options) }),
+    output: externalLinkShape,
     annotations: shareToolAnnotations,
     auditFields: { subject: ['path', 'crate_id'], newToken: 'token' },
     async handle(input, { caller, signal }) {
       const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
       const shared = await crates.inside.linkFile(caller, input.crate_id, input.path, given, signal);
-      return linkAnswer(shared, baseUrl());
+      return toLinkAnswer(shared, baseUrl());
     },
   });
 }
 
-const downloadCrateSchema = elsewhereLinkShape.partial().extend({
+const downloadCrateSchema = externalLinkShape.partial().extend({
   crate_id: z.string(),
   resource_locator: z.string(),
   size: z.number().int(),
@@ -168,7 +168,7 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
         .enum(['link', 'base64'])
         .default('link')
         .describe('link: by URL, any size. base64: its bytes in this answer, up to a limit'),
-      ...linkTerms(options),
+      ...toLinkTermFields(options),
     }),
     output: downloadCrateSchema,
     annotations: shareToolAnnotations,
@@ -191,7 +191,7 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
         signal,
         report: (done, total) => progress(done, total, 'packing the folder'),
       });
-      const answer = linkAnswer(shared, baseUrl());
+      const answer = toLinkAnswer(shared, baseUrl());
       return { ...answer, structured: { ...answer.structured, crate_id, resource_locator: locator } };
     },
   });

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
 import { cleanFilename } from '../../filenames.ts';
 import type { Files } from '../../files/files.ts';
-import { linkAnswer, linkShape, linkTerms } from '../../links/link-result.ts';
+import { toLinkAnswer, linkShape, toLinkTermFields } from '../../links/link-result.ts';
 import type { Links, Webhook } from '../../links/links.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { bibliographyFormats } from '../citations/bibliography.ts';
@@ -173,7 +173,7 @@ export interface BuildToolOptions extends UserFilesOptions {
 }
 
 const buildInputSchema = (options: BuildToolOptions) =>
-  z.strictObject({ ...buildInputFields, ...linkTerms(options) });
+  z.strictObject({ ...buildInputFields, ...toLinkTermFields(options) });
 
 type BuildToolCall = z.output<ReturnType<typeof buildInputSchema>>;
 
@@ -271,7 +271,7 @@ async function shareExport(
   const { id } = await files.add(caller, file, toSingleChunk(bytes), signal);
   const shared = await links.share(caller, id, { ttlSeconds, singleUse });
   await exported(format, shared);
-  const link = linkAnswer(shared, baseUrl());
+  const link = toLinkAnswer(shared, baseUrl());
   return {
     artifact: { format, file_id: id, ...link.structured },
     line: `${format}: ${link.text}`,

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { MessageHeading } from './requests.ts';
-import { boundedLines } from './transport.ts';
+import { createLineSplitter } from './transport.ts';
 
 /** What is passed on of a text that comes in pieces, and what is told of the rest. */
 async function linesOf(text: string, mostBytes: number, pieceBytes: number) {
@@ -14,7 +14,9 @@ async function linesOf(text: string, mostBytes: number, pieceBytes: number) {
   const dropped: (MessageHeading & { bytes: number })[] = [];
   const tooLarge = (heading: MessageHeading, bytes: number) => void dropped.push({ ...heading, bytes });
   const passed: string[] = [];
-  const lines = Readable.from(pieces, { objectMode: false }).pipe(boundedLines({ mostBytes, tooLarge }));
+  const lines = Readable.from(pieces, { objectMode: false }).pipe(
+    createLineSplitter({ mostBytes, tooLarge }),
+  );
   for await (const line of lines) passed.push(String(line));
   return { passed, dropped };
 }

@@ -7,7 +7,7 @@ import {
   ProtocolErrorCode,
   type JSONRPCMessage,
 } from '@modelcontextprotocol/server';
-import { findBrokenBound, smallMessage, tooComplex } from '../http.ts';
+import { findBrokenBound, smallMessage, toComplexityMessage } from '../http.ts';
 
 /** Why a line is no message, and what it says of itself all the same. */
 export interface Misread extends MessageHeading {
@@ -20,7 +20,7 @@ export function readMessage(line: Buffer): JSONRPCMessage | Misread | null {
   const text = line.toString().trim();
   if (text === '') return null;
   const bound = line.length > smallMessage ? findBrokenBound(text) : null;
-  if (bound !== null) return { ...readHeading(line), ...notJsonRpc, why: tooComplex(bound) };
+  if (bound !== null) return { ...readHeading(line), ...notJsonRpc, why: toComplexityMessage(bound) };
   try {
     const value: unknown = JSON.parse(text);
     return isMessage(value) ? parseJSONRPCMessage(value) : { ...toHeading(value), ...notJsonRpc };

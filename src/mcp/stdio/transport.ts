@@ -29,7 +29,7 @@ export interface StdioOptions {
  * more is answered.
  */
 export function createStdioTransport({ input, output, log }: StdioOptions): Transport {
-  const lines = boundedLines({ mostBytes: mostMessageBytes, tooLarge });
+  const lines = createLineSplitter({ mostBytes: mostMessageBytes, tooLarge });
   let isClosed = false;
   const transport: Transport = {
     async start() {
@@ -117,7 +117,7 @@ const readAheadBytes = 1024 * 1024;
  * Passes whole lines on, each in one piece, and drops those that are too long: a line is all that is held of what
  * comes, and one that cannot be read does not end the connection.
  */
-export function boundedLines({ mostBytes, tooLarge }: LinesOptions): Transform {
+export function createLineSplitter({ mostBytes, tooLarge }: LinesOptions): Transform {
   let pieces: Buffer[] = [];
   let bytes = 0;
   let dropped: ReturnType<typeof createHeadingReader> | null = null;
