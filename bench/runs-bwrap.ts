@@ -1,4 +1,4 @@
-import { systemArguments } from '../src/sandbox/bubblewrap/launch.ts';
+import { listSystemMounts } from '../src/sandbox/bubblewrap/launch.ts';
 import { pauseMs, type Peer } from './runs-peer.ts';
 import { bareRun, python } from './runs-ways.ts';
 
@@ -9,7 +9,7 @@ export function bubblewrapPeer(): Peer {
   const walls =
     '--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv'.split(' ');
   const folders = '--proc /proc --dev /dev --tmpfs /tmp'.split(' ');
-  const words = [...walls, ...systemArguments(), ...folders, '--', ...python.bare];
+  const words = [...walls, ...listSystemMounts(), ...folders, '--', ...python.bare];
   // Never as root: from there the kernel's settings can be written.
   const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
   return {

@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { callbackify } from 'node:util';
-import { readMember, readZipDirectory, type Ranged } from '../src/zip/unzip.ts';
+import { readMember, readZipDirectory, type RangeReader } from '../src/zip/unzip.ts';
 
 const [what, where, size] = [process.argv[2]!, process.argv[3]!, Number(process.argv[4])];
 // It takes as long to load as a local archive to list.
@@ -105,7 +105,7 @@ async function yauzl(): Promise<number> {
   return zip.entryCount;
 }
 
-async function source(): Promise<Ranged & AsyncDisposable> {
+async function source(): Promise<RangeReader & AsyncDisposable> {
   if (where.startsWith('http:')) return { size, read: remote, [Symbol.asyncDispose]: async () => {} };
   const file = await open(where);
   return {

@@ -13,7 +13,7 @@ import { text } from 'node:stream/consumers';
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { writeSparse } from '../src/zip/archive.testing.ts';
 import { archive } from '../src/zip/unzip-archive.testing.ts';
-import { zipLayout } from '../src/zip/zip.ts';
+import { createZipLayout } from '../src/zip/zip.ts';
 import { temporaryFolder } from './program.ts';
 
 const rounds = Number(process.argv[2] ?? 7);
@@ -100,7 +100,7 @@ function plant(path: string, count: number, size: number): void {
     const name = `data/run-${String(at % 1000).padStart(4, '0')}/sample-${String(at).padStart(7, '0')}.csv`;
     return { name, size, crc32: 0, modified: Date.UTC(2026, 6, 1) };
   });
-  writeSparse(path, zipLayout(entries));
+  writeSparse(path, createZipLayout(entries));
 }
 
 function plantBomb(path: string, megabytes: number): void {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { getErrno } from '../../src/errors.ts';
-import type { Holds, Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { EnforcedClaims, Sandbox } from '../../src/sandbox/sandbox.ts';
 import { syscalls } from '../../src/sandbox/seccomp/syscalls.ts';
 import type { Verdict } from './perform.testing.ts';
 import type { Line, Task } from './round.testing.ts';
@@ -22,7 +22,7 @@ export interface Copy extends AsyncDisposable {
 
 export interface Results {
   readonly kind: Sandbox['kind'];
-  readonly holds: Holds;
+  readonly holds: EnforcedClaims;
   readonly verdicts: ReadonlyMap<string, Verdict>;
   readonly ms: ReadonlyMap<string, number>;
 }

@@ -1,6 +1,6 @@
 import { createLog } from '../../src/observability/log.ts';
 import { openSandbox } from '../../src/sandbox/open.ts';
-import type { Holds, RunLimitSettings, Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { EnforcedClaims, RunLimitSettings, Sandbox } from '../../src/sandbox/sandbox.ts';
 import { attacks } from './all.testing.ts';
 import { perform, type Verdict } from './perform.testing.ts';
 import { setScene } from './scene.testing.ts';
@@ -19,7 +19,7 @@ export interface Task {
 
 /** What it writes, a line of JSON each. */
 export type Line =
-  | { readonly holds: Holds }
+  | { readonly holds: EnforcedClaims }
   | { readonly attack: string; readonly verdict: Verdict; readonly ms: number };
 
 const megabyte = 1024 * 1024;

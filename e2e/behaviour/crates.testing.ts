@@ -9,7 +9,7 @@ import { openCrateSource, type SourceOptions } from '../../src/crates/sources/so
 import { sourceOptions } from '../../src/server/store-options.ts';
 import { createBlobs } from '../../src/storage/azure/client.ts';
 import { chunksOf } from '../../src/storage/bytes.testing.ts';
-import { openBucket, removeName } from '../../src/storage/s3/client.ts';
+import { openBucket, removeS3Object } from '../../src/storage/s3/client.ts';
 import { startServer, storageSettings, type TestServer } from '../server.testing.ts';
 
 const fixtures = join(import.meta.dirname, '../../fixtures/crates');
@@ -90,7 +90,7 @@ async function removeObject(options: SourceOptions, name: string): Promise<void>
       return rm(join(options.directory, name));
     case 's3': {
       const bucket = openBucket(options);
-      await removeName(bucket, options.prefix + name);
+      await removeS3Object(bucket, options.prefix + name);
       return bucket.close();
     }
     case 'azure': {

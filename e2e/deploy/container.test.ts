@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { noEngine, startEngine, type TestEngine } from '../../src/sandbox/docker/engine.testing.ts';
-import { dockerEngine } from '../../src/sandbox/docker/engine.ts';
+import { openDockerEngine } from '../../src/sandbox/docker/engine.ts';
 import { buildImage, docker, noDocker } from './image.testing.ts';
 import { freePort } from '../../src/free-port.testing.ts';
 import { serve, temporaryFolder } from '../cli/program.testing.ts';
@@ -176,7 +176,7 @@ interface Inspected {
 /** Asks the engine itself: a client that is started anew each time takes longer than the answer. */
 async function health(on: TestEngine, id: string): Promise<string> {
   for (let attempt = 0; ; attempt++) {
-    const { State } = await dockerEngine(on.socket).call<Inspected>('GET', `/containers/${id}/json`);
+    const { State } = await openDockerEngine(on.socket).call<Inspected>('GET', `/containers/${id}/json`);
     if (State.Health.Status !== 'starting' || attempt === 100) return State.Health.Status;
     await pause(200);
   }

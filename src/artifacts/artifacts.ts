@@ -8,7 +8,7 @@ import { runInSlices } from '../concurrency/yield.ts';
 import { asWorkcrateError, isWorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { openBelow, here } from '../paths/paths.ts';
+import { openBelow, rootPath } from '../paths/paths.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { canRunsRead, type Workspaces } from '../workspaces/workspaces.ts';
 import {
@@ -104,7 +104,7 @@ async function pageIn(
   };
   try {
     const unreadable =
-      folder === null ? 0 : (await runInSlices(folder.root.fileNames(here), { take: add })).unreadable;
+      folder === null ? 0 : (await runInSlices(folder.root.fileNames(rootPath), { take: add })).unreadable;
     return { ...page.page(), unreadable };
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return { ...createNamePage(wish).page(), unreadable: 0 };

@@ -4,7 +4,7 @@
  */
 import { runInSlices } from '../concurrency/yield.ts';
 import { isWorkcrateError } from '../errors.ts';
-import { openBelow, here, type Components, type TreeEnd, type TreeEntry } from '../paths/paths.ts';
+import { openBelow, rootPath, type Components, type TreeEnd, type TreeEntry } from '../paths/paths.ts';
 
 const isAscii = (text: string): boolean => !/[\x80-\uffff]/.test(text);
 
@@ -79,7 +79,7 @@ const clockLagMs = 20;
  */
 export async function snapshot(
   directory: string,
-  below: Components = here,
+  below: Components = rootPath,
   { mostEntries = 20_000, mostDepth = 64, mostBytes = 4 * 1024 ** 2 }: SnapshotBounds = {},
 ): Promise<Snapshot> {
   const takenAt = BigInt(Date.now() - clockLagMs) * 1_000_000n;

@@ -8,7 +8,7 @@ import { isWorkcrate, tryToListen } from '../http/port.ts';
 import { localCaller } from '../identity.ts';
 import { isLoopbackHost } from '../net/addresses.ts';
 import { createLog } from '../observability/log.ts';
-import { bestFooting } from '../paths/paths.ts';
+import { findBestWalkMethod } from '../paths/paths.ts';
 import { programName } from '../program.ts';
 import { openDocuments } from '../server/documents.ts';
 import { databaseLocation, sourceOptions, storageOptions } from '../server/store-options.ts';
@@ -73,7 +73,7 @@ function sendfile(config: Config): Finding {
 }
 
 function pathLayer(): Finding {
-  return bestFooting() === 'descriptors'
+  return findBestWalkMethod() === 'descriptors'
     ? { state: 'ok', what: 'paths are opened step by step: a symbolic link cannot be swapped in between' }
     : {
         state: 'note',

@@ -8,7 +8,7 @@ import type { Caller } from '../identity.ts';
 import { parseName } from '../paths/paths.ts';
 import {
   claims,
-  type Folders,
+  type SandboxFolders,
   type Language,
   type Workspace,
   type SandboxRun,
@@ -57,7 +57,7 @@ export interface EndedExecution {
   /** False where the database failed: its end is written later. */
   readonly isRecorded: boolean;
   /** Where the folders are inside, where they have not their usual names. */
-  readonly folders: Folders | null;
+  readonly folders: SandboxFolders | null;
   readonly spooled: { readonly stdout: Spooled | null; readonly stderr: Spooled | null };
 }
 

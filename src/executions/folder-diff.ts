@@ -2,7 +2,7 @@
  * Which files a run changed, in its working directory and in /artifacts: what to compare, and how the results are
  * merged within a limit. The comparison itself is in `artifacts/changes.ts`, which `server/` hands in.
  */
-import { here, type Components } from '../paths/paths.ts';
+import { rootPath, type Components } from '../paths/paths.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
 import type { Difference } from './fields.ts';
 import { isFleeting, type InsideFolder } from './working-dir.ts';
@@ -53,7 +53,7 @@ function comparedFolders(place: Workspace, folder: InsideFolder): Compared[] {
   const { root, below } = folder;
   const working = isFleeting(root) ? [] : [{ base: place[root], below, prefix: '' }];
   if (root === 'artifacts') return working;
-  return [...working, { base: place.artifacts, below: here, prefix: '/artifacts/' }];
+  return [...working, { base: place.artifacts, below: rootPath, prefix: '/artifacts/' }];
 }
 
 function prefixNames(found: ReturnType<Changes['difference']>, prefix: string): Difference {

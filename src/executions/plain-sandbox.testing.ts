@@ -9,7 +9,7 @@ import {
   languages,
   type Claim,
   type EndReason,
-  type Holds,
+  type EnforcedClaims,
   type RunLimitSettings,
   type RunEnd,
   type RunRequest,
@@ -29,7 +29,9 @@ const limits: RunLimitSettings = {
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /** Runs the interpreters as they are, without any wall. Code finds its folders by $WORKSPACE and $ARTIFACTS. */
-export function plainSandbox(options: { holds?: Partial<Holds>; refuse?: WorkcrateError } = {}): Sandbox {
+export function plainSandbox(
+  options: { holds?: Partial<EnforcedClaims>; refuse?: WorkcrateError } = {},
+): Sandbox {
   const tmp = mkdtempSync(join(tmpdir(), 'workcrate-plain-'));
   const children = new Set<Child>();
   const holds = Object.fromEntries(claims.map((claim) => [claim, true])) as Record<Claim, true>;

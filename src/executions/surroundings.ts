@@ -4,7 +4,7 @@
  */
 import {
   debianNames,
-  type Folders,
+  type SandboxFolders,
   type Workspace,
   type PythonPackages,
   type Sandbox,
@@ -17,7 +17,7 @@ export interface Surroundings {
   /** Null where the interpreter did not tell. */
   readonly python: PythonPackages | null;
   /** Where the only user's folders are, where they are not mounted; null where they are, or where there are users. */
-  readonly folders: Folders | null;
+  readonly folders: SandboxFolders | null;
 }
 
 /** Asks the sandbox; null where no code is run. */
@@ -40,7 +40,7 @@ export function describeFolders(surroundings: Surroundings | null): string {
 }
 
 /** `/workspace is /data/places/1/workspace, /artifacts is …`. */
-export function foldersText(folders: Folders): string {
+export function foldersText(folders: SandboxFolders): string {
   const there = Object.entries(folders).filter(([, path]) => path !== null);
   return there.map(([name, path]) => `/${name} is ${path}`).join(', ');
 }

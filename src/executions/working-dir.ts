@@ -4,7 +4,7 @@
  */
 import { posix } from 'node:path';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { openBelow, bestFooting, here, parsePath, type Components } from '../paths/paths.ts';
+import { openBelow, findBestWalkMethod, rootPath, parsePath, type Components } from '../paths/paths.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
 
 /** The folders inside in which a run can stand. Those of the user are on this machine too. */
@@ -48,17 +48,17 @@ export function parseWorkingDir(path: string, serverFolders: readonly string[]):
   if (!ours && [...systemFolders, ...serverFolders].some((folder) => isInsideFolder(plain, folder)))
     throw protectedPath(path);
   const named = path.replace(/^\/+/, '');
-  const [first, ...rest] = named === '' ? here : parsePath(named);
+  const [first, ...rest] = named === '' ? rootPath : parsePath(named);
   const root = (['workspace', 'artifacts', 'tmp'] as const).find((name) => name === first);
   if (root === undefined) throw notInside(path);
-  return { root, below: rest.length === 0 ? here : parsePath(rest.join('/')) };
+  return { root, below: rest.length === 0 ? rootPath : parsePath(rest.join('/')) };
 }
 
 /** None of this machine's homes is open to runs, whosever it is. */
 function parseHome(path: string): InsideFolder {
   if (!/^~(?:\/|$)/.test(path)) throw protectedPath(path);
   const named = path.replace(/^~\/*/, '');
-  const below = named === '' ? here : parsePath(named);
+  const below = named === '' ? rootPath : parsePath(named);
   if (secretFolders.has(below[0])) throw protectedPath(path);
   return { root: 'home', below };
 }
@@ -140,7 +140,7 @@ function quoteWorkingDir(path: string): string {
 
 /** Makes a folder and those above it that are missing, and gives those to the user whose place it is. */
 export function makeOwned(base: string, below: Components, uid: number | null): void {
-  if (uid !== null && bestFooting() !== 'descriptors')
+  if (uid !== null && findBestWalkMethod() !== 'descriptors')
     throw new WorkcrateError(
       'unsupported',
       'As root, code can be run on Linux only. Start the server as an ordinary user.',

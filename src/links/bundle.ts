@@ -6,7 +6,7 @@ import { fileDamagedError, type StoredFile } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { toBundledFile, toZipDownload, type Download } from './download.ts';
 import { fileNotFoundError, insertLink, type Link, type LinksOptions } from './link.ts';
-import { uniqueNames } from '../zip/zip.ts';
+import { numberEqualNames } from '../zip/zip.ts';
 
 interface NewBundle {
   readonly bundleId: string;
@@ -28,7 +28,7 @@ export async function createBundle(
   progress: Progress,
 ): Promise<Download & { readonly sha256: string }> {
   const files = await findOwnFiles(options, caller, bundle.fileIds);
-  const names = uniqueNames(files.map((file) => portableFilename(file.name)));
+  const names = numberEqualNames(files.map((file) => portableFilename(file.name)));
   const entries = files.map((file, position) => toBundledFile(names[position]!, file));
   const name = toZipName(bundle.filename);
   const unhashed = toZipDownload(

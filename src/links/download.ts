@@ -13,7 +13,7 @@ import {
 } from '../files/files.ts';
 import type { OpenObject, PresignedUrl } from '../storage/storage.ts';
 import type { BodySegment } from '../transfer/transfer.ts';
-import { zipLayout, type ZipEntry } from '../zip/zip.ts';
+import { createZipLayout, type ZipEntry } from '../zip/zip.ts';
 import { bytesGoneError, linkFromRow, type Link, type LinksOptions } from './link.ts';
 
 /** What a link gives: its description, and the way to its bytes. */
@@ -167,7 +167,7 @@ export function toZipDownload(
   bundle: { name: string; sha256: string; createdAt: number },
   entries: readonly BundledFile[],
 ): Download {
-  const layout = zipLayout(entries);
+  const layout = createZipLayout(entries);
   /** Files are opened one at a time, however many there are. */
   async function* segments(start: number, end: number): AsyncGenerator<BodySegment> {
     for (const part of layout.parts(start, end)) {

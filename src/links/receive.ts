@@ -8,7 +8,7 @@ import {
   type Digest,
   type StoredFile,
 } from '../files/files.ts';
-import { offsetConflict } from '../storage/storage.ts';
+import { offsetConflictError } from '../storage/storage.ts';
 import type { LinksOptions } from './link.ts';
 import {
   checkAnnouncedDigest,
@@ -332,7 +332,7 @@ export async function countDurableBytes({ storage, files }: OffsetOptions, uploa
 /** Refuses bytes that do not begin where the upload is to be gone on with. */
 async function demandOffset(options: OffsetOptions, upload: LeasedUpload, offset: number): Promise<number> {
   const start = await truncateToRecorded(options, upload);
-  if (offset !== start) throw offsetConflict(start);
+  if (offset !== start) throw offsetConflictError(start);
   return start;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isWorkcrateError, type ErrorCode } from '../errors.ts';
-import { pathError } from './faults.ts';
+import { toPathError } from './faults.ts';
 import { refusedAs } from './playground.testing.ts';
 
 const codes: Record<string, ErrorCode> = {
@@ -17,7 +17,7 @@ const codes: Record<string, ErrorCode> = {
 for (const [errno, code] of Object.entries(codes)) {
   test(`the system's ${errno} becomes ${code}, and its cause is kept`, () => {
     const cause = Object.assign(new Error(errno), { code: errno });
-    const error = pathError(cause, 'a/b');
+    const error = toPathError(cause, 'a/b');
     assert.ok(isWorkcrateError(error, code));
     assert.equal(error.cause, cause);
   });
@@ -25,10 +25,10 @@ for (const [errno, code] of Object.entries(codes)) {
 
 test('a path that the server may not read is refused as denied', () => {
   const cause = Object.assign(new Error('EACCES'), { code: 'EACCES' });
-  assert.ok(refusedAs('denied')(pathError(cause, 'a')));
+  assert.ok(refusedAs('denied')(toPathError(cause, 'a')));
 });
 
 test('an error that did not come from the system is passed on as it is', () => {
   const bug = new TypeError('bug');
-  assert.equal(pathError(bug, 'a'), bug);
+  assert.equal(toPathError(bug, 'a'), bug);
 });

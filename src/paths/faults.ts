@@ -28,8 +28,8 @@ const refusalReasons = {
 /** Why a path was refused; stands in the `details.kind` of a `path_refused`. */
 export type RefusalKind = keyof typeof refusalReasons;
 
-/** A refusal by code that does not know the path as the caller wrote it. `pathError` adds that. */
-export class Fault extends Error {
+/** A refusal by code that does not know the path as the caller wrote it. `toPathError` adds that. */
+export class PathRefusal extends Error {
   readonly kind: RefusalKind;
 
   constructor(kind: RefusalKind) {
@@ -76,8 +76,8 @@ export function pathRefusedError(kind: RefusalKind, path: string, cause?: unknow
 }
 
 /** What a caller gets to see of an error that came up at `path`. */
-export function pathError(error: unknown, path: string): unknown {
-  if (error instanceof Fault) return pathRefusedError(error.kind, path);
+export function toPathError(error: unknown, path: string): unknown {
+  if (error instanceof PathRefusal) return pathRefusedError(error.kind, path);
   const errno = getErrno(error);
   if (errno === null) return error;
   const kind = refusalKindsByErrno[errno];

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { linkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openBelow, here, parsePath } from './paths.ts';
+import { openBelow, rootPath, parsePath } from './paths.ts';
 import { allFootings, openDescriptors, playground, refusedAs } from './playground.testing.ts';
 
 for (const footing of allFootings) {
@@ -14,7 +14,7 @@ for (const footing of allFootings) {
     execFileSync('mkfifo', [join(play.root, 'fifo')]);
     writeFileSync(Buffer.concat([Buffer.from(`${play.root}/`), Buffer.of(0xff)]), '');
     const names: (string | null)[] = [];
-    const steps = openBelow(play.root, { footing }).fileNames(here);
+    const steps = openBelow(play.root, { footing }).fileNames(rootPath);
     let next = steps.next();
     for (; !next.done; next = steps.next()) names.push(next.value);
     assert.deepEqual(next.value, { unreadable: 1 });
@@ -31,7 +31,7 @@ for (const footing of allFootings) {
     assert.throws(() => root.fileNames(parsePath('file')).next(), refusedAs('not_folder'));
     assert.throws(() => root.fileNames(parsePath('in')).next(), refusedAs('link'));
     assert.throws(() => root.fileNames(parsePath('missing')).next(), { code: 'path_not_found' });
-    for (const _name of root.fileNames(here)) break;
+    for (const _name of root.fileNames(rootPath)) break;
     assert.equal(openDescriptors(), before);
   });
 }

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, type Dirent } from 'node:fs';
 import { getErrno } from '../errors.ts';
-import { Fault } from './faults.ts';
+import { PathRefusal } from './faults.ts';
 import type { Components } from './names.ts';
-import { direntsIn } from './tree.ts';
-import { walkTo, type WalkOptions, type PathHandle } from './walk.ts';
+import { readDirents } from './tree.ts';
+import { walkTo, type WalkContext, type PathHandle } from './walk.ts';
 
 /** How many entries were left out because their names are not UTF-8: no string can name them again. */
 export interface FileNamesEnd {
@@ -16,11 +16,14 @@ export interface FileNamesEnd {
  * for an entry that is none. Each step is short, so that the caller can do other things in between. The type is the one
  * that the folder itself tells, which takes a fifth of the time of asking each file.
  */
-export function* fileNames(ground: WalkOptions, path: Components): Generator<string | null, FileNamesEnd> {
+export function* listFileNames(
+  ground: WalkContext,
+  path: Components,
+): Generator<string | null, FileNamesEnd> {
   using trail = walkTo(ground, path);
-  if (!trail.end.stats.isDirectory()) throw new Fault('not_folder');
+  if (!trail.end.stats.isDirectory()) throw new PathRefusal('not_folder');
   let unreadable = 0;
-  for (const dirent of direntsIn(trail.end)) {
+  for (const dirent of readDirents(trail.end)) {
     const isReadable = isUtf8(dirent.name);
     if (!isReadable) unreadable++;
     yield isReadable && isRegular(trail.end, dirent) ? dirent.name.toString('utf8') : null;
@@ -30,11 +33,11 @@ export function* fileNames(ground: WalkOptions, path: Components): Generator<str
 
 function isRegular(folder: PathHandle, dirent: Dirent<Buffer>): boolean {
   if (dirent.isFile()) return true;
-  return isUnknown(dirent) && isRegularAt(folder.at(dirent.name.toString('utf8')));
+  return hasUnknownType(dirent) && isRegularAt(folder.at(dirent.name.toString('utf8')));
 }
 
 /** Some filesystems do not tell types in their folders. */
-const isUnknown = (dirent: Dirent<Buffer>): boolean =>
+const hasUnknownType = (dirent: Dirent<Buffer>): boolean =>
   !dirent.isDirectory() &&
   !dirent.isSymbolicLink() &&
   !dirent.isFIFO() &&

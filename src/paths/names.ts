@@ -10,14 +10,14 @@ const mostPathBytes = 4096;
 export const maxPathFolders = 256;
 
 /** The root itself. */
-export const here = [] as readonly string[] as Components;
+export const rootPath = [] as readonly string[] as Components;
 
 /**
  * Parses a path from a stranger. What passes is opened literally, so `100%25.txt` is that very name;
  * a path that would mean another place once something decodes it is refused.
  */
 export function parsePath(path: string): Components {
-  const kind = refusedBytes(path, mostPathBytes) ?? findPathMeaning(path) ?? hiddenMeaning(path);
+  const kind = findRefusedBytes(path, mostPathBytes) ?? findPathMeaning(path) ?? findHiddenMeaning(path);
   if (kind !== null) throw pathRefusedError(kind, path);
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
   if (names.length > maxPathFolders) throw pathRefusedError('too_deep', path);
@@ -27,7 +27,7 @@ export function parsePath(path: string): Components {
 
 /** Parses one name, any that the kernel allows: it is never decoded, so only its literal form matters. */
 export function parseName(name: string): Components {
-  const kind = refusedBytes(name, maxNameBytes) ?? refusedName(name);
+  const kind = findRefusedBytes(name, maxNameBytes) ?? findRefusedName(name);
   if (kind !== null) throw pathRefusedError(kind, name);
   return [name] as readonly string[] as Components;
 }
@@ -36,7 +36,7 @@ export function joinComponents(...paths: Components[]): Components {
   return paths.flat() as readonly string[] as Components;
 }
 
-function refusedBytes(text: string, mostBytes: number): RefusalKind | null {
+function findRefusedBytes(text: string, mostBytes: number): RefusalKind | null {
   if (text === '') return 'empty';
   // Length first: nothing below is asked to work through a megabyte.
   if (text.length > mostBytes || Buffer.byteLength(text) > mostBytes) return 'too_long';
@@ -45,7 +45,7 @@ function refusedBytes(text: string, mostBytes: number): RefusalKind | null {
   return text.includes('\0') ? 'nul' : null;
 }
 
-function refusedName(name: string): RefusalKind | null {
+function findRefusedName(name: string): RefusalKind | null {
   if (name === '.' || name === '..') return 'traversal';
   return name.includes('/') ? 'separator' : null;
 }
@@ -59,12 +59,12 @@ const lookAlikes: Readonly<Record<string, string>> = {
   '.': '\u0701\u0702\u3002\ua4f8\ua60e',
   ':': '\u02d0\u2236\ua789',
 };
-const plainOf = new Map(
+const plainByLookAlike = new Map(
   Object.entries(lookAlikes).flatMap(([plain, alike]) =>
     alike.split('').map((mark) => [mark, plain] as const),
   ),
 );
-const anyLookAlike = new RegExp(`[${[...plainOf.keys()].join('')}]`, 'g');
+const anyLookAlike = new RegExp(`[${[...plainByLookAlike.keys()].join('')}]`, 'g');
 
 /** What makes a path lead elsewhere when it is taken literally, here or on Windows. */
 function findPathMeaning(path: string): RefusalKind | null {
@@ -78,12 +78,12 @@ function findPathMeaning(path: string): RefusalKind | null {
 }
 
 /** Whether a path that is harmless as it stands would lead elsewhere once decoded or normalised. */
-function hiddenMeaning(path: string): 'encoded' | 'look_alike' | null {
+function findHiddenMeaning(path: string): 'encoded' | 'look_alike' | null {
   let form = path;
   for (let decodings = 0; decodings <= maxPathDecodings; decodings++) {
-    const plain = inPlainCharacters(form);
+    const plain = toPlainCharacters(form);
     if (changesMeaning(plain, path)) return decodings === 0 ? 'look_alike' : 'encoded';
-    form = percentDecoded(plain);
+    form = decodePercents(plain);
     if (form === plain) return null;
   }
   return 'encoded';
@@ -93,25 +93,27 @@ function changesMeaning(form: string, literal: string): boolean {
   return findPathMeaning(form) !== null || form.split('/').length !== literal.split('/').length;
 }
 
-function inPlainCharacters(text: string): string {
+function toPlainCharacters(text: string): string {
   return (
     text
       .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
       // NFKC writes ½ with a fraction slash, but nothing opens `½ cup` as `1/2 cup`.
       .replace(/[\u00bc-\u00be\u2150-\u215f\u2189]/g, '#')
       .normalize('NFKC')
-      .replace(anyLookAlike, (mark) => plainOf.get(mark) ?? mark)
+      .replace(anyLookAlike, (mark) => plainByLookAlike.get(mark) ?? mark)
   );
 }
 
-function percentDecoded(text: string): string {
+function decodePercents(text: string): string {
   return text
     .replace(/%u([0-9a-f]{4})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-    .replace(/(?:%[0-9a-f]{2})+/gi, (run) => leniently(Buffer.from(run.replaceAll('%', ''), 'hex')));
+    .replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
+      decodeUtf8Leniently(Buffer.from(run.replaceAll('%', ''), 'hex')),
+    );
 }
 
 /** UTF-8 as careless decoders read it: `C0 AF` is an overlong `/`. */
-function leniently(bytes: Buffer): string {
+function decodeUtf8Leniently(bytes: Buffer): string {
   const shortened = bytes
     .toString('latin1')
     .replace(/(?:\xc0|\xe0\x80|\xf0\x80\x80)([\x80-\xbf])/g, (_, last: string) => toAscii(last, 0))

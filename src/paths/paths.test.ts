@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../errors.ts';
-import { openBelow, here, joinComponents, parseName, parsePath, type FolderRoot } from './paths.ts';
+import { openBelow, rootPath, joinComponents, parseName, parsePath, type FolderRoot } from './paths.ts';
 import { allFootings, playground, refusedAs, textOf } from './playground.testing.ts';
 
 const notFound = { code: 'path_not_found' };
@@ -48,7 +48,7 @@ for (const footing of allFootings) {
     assert.throws(() => root.link(parsePath('missing'), parsePath('x')), notFound);
     assert.throws(() => root.link(parsePath('folder/second'), parsePath('missing/x')), notFound);
     assert.throws(() => root.link(parsePath('folder'), parsePath('x')), refusedAs('not_regular'));
-    assert.throws(() => root.link(here, parsePath('x')), refusedAs('empty'));
+    assert.throws(() => root.link(rootPath, parsePath('x')), refusedAs('empty'));
   });
 
   test(`what cannot be done is told by its code (${footing})`, () => {
@@ -63,8 +63,8 @@ for (const footing of allFootings) {
     assert.throws(() => root.makeFolder(parsePath('file')), refusedAs('not_folder'));
     assert.throws(() => root.list(parsePath('file')), refusedAs('not_folder'));
     assert.throws(() => root.open(parsePath('folder')), refusedAs('not_regular'));
-    assert.throws(() => root.open(here), refusedAs('not_regular'));
-    assert.throws(() => root.remove(here), refusedAs('empty'));
+    assert.throws(() => root.open(rootPath), refusedAs('not_regular'));
+    assert.throws(() => root.remove(rootPath), refusedAs('empty'));
     assert.throws(() => openBelow(join(play.root, 'missing'), { footing }).list(), notFound);
   });
 

@@ -13,14 +13,14 @@ import {
   type Stats,
 } from 'node:fs';
 import { resolve } from 'node:path';
-import { Fault, pathError } from './faults.ts';
-import { fileNames, type FileNamesEnd } from './file-names.ts';
-import { here, type Components } from './names.ts';
-import { space, type FolderSpace } from './space.ts';
+import { PathRefusal, toPathError } from './faults.ts';
+import { listFileNames, type FileNamesEnd } from './file-names.ts';
+import { rootPath, type Components } from './names.ts';
+import { countSpaceBelow, type FolderSpace } from './space.ts';
 import {
   readFolderListing,
   toFolderEntry,
-  tree,
+  listTree,
   type FolderEntry,
   type FolderListing,
   type TreeEnd,
@@ -28,21 +28,21 @@ import {
   type TreeOptions,
 } from './tree.ts';
 import {
-  bestFooting,
-  footings,
+  findBestWalkMethod,
+  walkMethods,
   walkTo,
-  walkMaking,
+  walkCreatingFolders,
   walkToFolder,
   type WalkMethodName,
-  type WalkOptions,
+  type WalkContext,
 } from './walk.ts';
 
 export type { RefusalKind } from './faults.ts';
-export { here, joinComponents, parseName, parsePath, type Components } from './names.ts';
+export { rootPath, joinComponents, parseName, parsePath, type Components } from './names.ts';
 export { removeTree } from './remove-tree.ts';
 export type { FolderSpace } from './space.ts';
 export type { FolderEntry, FolderListing, TreeEnd, TreeEntry, TreeOptions } from './tree.ts';
-export { bestFooting, type WalkMethodName } from './walk.ts';
+export { findBestWalkMethod, type WalkMethodName } from './walk.ts';
 
 export interface RootOptions {
   /** `within` follows relative links that stay below the root. */
@@ -91,17 +91,22 @@ export interface FolderRoot {
  * each call, and so need not exist yet and may be replaced.
  */
 export function openBelow(directory: string, options: RootOptions = {}): FolderRoot {
-  const { links = 'refuse', hidden = 'allow', mostEntries = 100_000, footing = bestFooting() } = options;
-  const ground = { directory: resolve(directory), footing: footings[footing], links, hidden };
+  const {
+    links = 'refuse',
+    hidden = 'allow',
+    mostEntries = 100_000,
+    footing = findBestWalkMethod(),
+  } = options;
+  const ground = { directory: resolve(directory), footing: walkMethods[footing], links, hidden };
   return {
     open: (path) => withPathErrors(path, () => openRegularFile(ground, path)),
     create: (path) => withPathErrors(path, () => createFile(ground, path)),
-    stat: (path) => withPathErrors(path, () => stat(ground, path)),
-    list: (path = here) => withPathErrors(path, () => listFolder(ground, path, mostEntries)),
-    fileNames: (path) => attemptEach(path, fileNames(ground, path)),
-    tree: (path, options) => attemptEach(path, tree(ground, path, options)),
-    space: (mostEntries) => space(ground, mostEntries),
-    makeFolder: (path, owner = null) => withPathErrors(path, () => makeFolderBelow(ground, path, owner)),
+    stat: (path) => withPathErrors(path, () => statEntry(ground, path)),
+    list: (path = rootPath) => withPathErrors(path, () => listFolder(ground, path, mostEntries)),
+    fileNames: (path) => eachWithPathErrors(path, listFileNames(ground, path)),
+    tree: (path, options) => eachWithPathErrors(path, listTree(ground, path, options)),
+    space: (mostEntries) => countSpaceBelow(ground, mostEntries),
+    makeFolder: (path, owner = null) => withPathErrors(path, () => createFolder(ground, path, owner)),
     rename: (from, to) => withPathErrors(from, () => renameEntry(ground, from, to)),
     link: (from, to) => withPathErrors(to, () => linkEntry(ground, from, to)),
     remove: (path) => withPathErrors(path, () => removeEntry(ground, path)),
@@ -112,15 +117,15 @@ function withPathErrors<T>(path: Components, act: () => T): T {
   try {
     return act();
   } catch (error) {
-    throw pathError(error, path.join('/'));
+    throw toPathError(error, path.join('/'));
   }
 }
 
-function* attemptEach<T, End>(path: Components, steps: Generator<T, End>): Generator<T, End> {
+function* eachWithPathErrors<T, End>(path: Components, steps: Generator<T, End>): Generator<T, End> {
   try {
     return yield* steps;
   } catch (error) {
-    throw pathError(error, path.join('/'));
+    throw toPathError(error, path.join('/'));
   }
 }
 
@@ -131,11 +136,11 @@ export interface OpenFile extends Disposable {
   readonly stats: Stats;
 }
 
-function openRegularFile(ground: WalkOptions, path: Components): OpenFile {
+function openRegularFile(ground: WalkContext, path: Components): OpenFile {
   using trail = walkTo(ground, path);
   const { end } = trail;
-  if (!end.stats.isFile()) throw new Fault('not_regular');
-  return ownedFile(end.open(), end.stats);
+  if (!end.stats.isFile()) throw new PathRefusal('not_regular');
+  return wrapDescriptor(end.open(), end.stats);
 }
 
 /** All bytes of an open file, from its start. Closing it is left to whoever opened it. */
@@ -143,17 +148,17 @@ export function readOpenFile({ fd }: OpenFile): AsyncIterable<Uint8Array> {
   return createReadStream('', { fd, autoClose: false, start: 0 }) as AsyncIterable<Uint8Array>;
 }
 
-function stat(ground: WalkOptions, path: Components): FolderEntry {
+function statEntry(ground: WalkContext, path: Components): FolderEntry {
   using trail = walkTo(ground, path);
   return toFolderEntry(path.at(-1) ?? '.', trail.end.stats);
 }
 
-function listFolder(ground: WalkOptions, path: Components, mostEntries: number): FolderListing {
+function listFolder(ground: WalkContext, path: Components, mostEntries: number): FolderListing {
   using trail = walkTo(ground, path);
   return readFolderListing(trail.end, mostEntries);
 }
 
-export function ownedFile(fd: number, stats: Stats): OpenFile {
+export function wrapDescriptor(fd: number, stats: Stats): OpenFile {
   let isOpen = true;
   return {
     fd,
@@ -167,39 +172,39 @@ export function ownedFile(fd: number, stats: Stats): OpenFile {
   };
 }
 
-function createFile(ground: WalkOptions, path: Components): OpenFile {
+function createFile(ground: WalkContext, path: Components): OpenFile {
   using place = walkToFolder(ground, path);
   const fd = place.folder.create(place.name);
   try {
-    return ownedFile(fd, fstatSync(fd));
+    return wrapDescriptor(fd, fstatSync(fd));
   } catch (error) {
     closeSync(fd);
     throw error;
   }
 }
 
-function makeFolderBelow(ground: WalkOptions, path: Components, owner: number | null): void {
-  using trail = walkMaking(ground, path, owner);
-  if (!trail.end.stats.isDirectory()) throw new Fault('not_folder');
+function createFolder(ground: WalkContext, path: Components, owner: number | null): void {
+  using trail = walkCreatingFolders(ground, path, owner);
+  if (!trail.end.stats.isDirectory()) throw new PathRefusal('not_folder');
 }
 
-function renameEntry(ground: WalkOptions, from: Components, to: Components): void {
+function renameEntry(ground: WalkContext, from: Components, to: Components): void {
   using source = walkToFolder(ground, from);
   using target = walkToFolder(ground, to);
   renameSync(source.folder.at(source.name), target.folder.at(target.name));
 }
 
 /** Looked at first, since not every system leaves a link in that place unfollowed. */
-function linkEntry(ground: WalkOptions, from: Components, to: Components): void {
+function linkEntry(ground: WalkContext, from: Components, to: Components): void {
   using source = walkToFolder(ground, from);
   using entry = ground.footing.reach(source.folder, source.name);
-  if (!entry.stats.isFile()) throw new Fault('not_regular');
+  if (!entry.stats.isFile()) throw new PathRefusal('not_regular');
   using target = walkToFolder(ground, to);
   linkSync(source.folder.at(source.name), target.folder.at(target.name));
 }
 
 /** The name may be exchanged between the two calls: the second then fails, or removes what took its place. */
-function removeEntry(ground: WalkOptions, path: Components): void {
+function removeEntry(ground: WalkContext, path: Components): void {
   using place = walkToFolder(ground, path);
   using entry = ground.footing.reach(place.folder, place.name);
   const remove = entry.stats.isDirectory() ? rmdirSync : unlinkSync;

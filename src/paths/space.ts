@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { lstatSync, type Stats } from 'node:fs';
 import { getErrno } from '../errors.ts';
-import { Fault } from './faults.ts';
+import { PathRefusal } from './faults.ts';
 import { readEntryNames } from './tree.ts';
-import type { WalkOptions, PathHandle } from './walk.ts';
+import type { WalkContext, PathHandle } from './walk.ts';
 
 /** What a folder and everything below it takes on disk. */
 export interface FolderSpace {
@@ -14,7 +14,7 @@ export interface FolderSpace {
 }
 
 /** Each level takes two descriptors. No path that is given by name may be deeper either (names.ts). */
-const maxSpaceDepth = 256;
+const maxDepth = 256;
 /**
  * How often a folder is listed again because something that it listed was gone before it was looked at. Each time
  * only new names are looked at, which takes microseconds: programs that rename and delete a lot are not that unlucky
@@ -24,8 +24,8 @@ const mostListings = 8;
 /** Entries between two steps. */
 const entriesPerStep = 32;
 
-interface Count {
-  readonly ground: WalkOptions;
+interface SpaceCount {
+  readonly ground: WalkContext;
   readonly mostEntries: number;
   readonly dev: number;
   bytes: number;
@@ -34,7 +34,7 @@ interface Count {
   readonly linked: Set<number>;
 }
 
-class TooMany extends Error {}
+class TooManyEntries extends Error {}
 class Uncountable extends Error {}
 
 /**
@@ -42,8 +42,8 @@ class Uncountable extends Error {}
  * nor folders that are renamed meanwhile hide anything. Links are not followed, and other file systems are left out.
  * Throws only where the server has no descriptors or no memory left. Each step is short.
  */
-export function* space(ground: WalkOptions, mostEntries: number): Generator<void, FolderSpace> {
-  let count: Count | null = null;
+export function* countSpaceBelow(ground: WalkContext, mostEntries: number): Generator<void, FolderSpace> {
+  let count: SpaceCount | null = null;
   try {
     using root = ground.footing.root(ground.directory);
     const { dev } = root.stats;
@@ -52,8 +52,8 @@ export function* space(ground: WalkOptions, mostEntries: number): Generator<void
     return { bytes: count.bytes, isCut: false };
   } catch (error) {
     if (count === null && getErrno(error) === 'ENOENT') return { bytes: 0, isCut: false };
-    if (error instanceof TooMany) return { bytes: count!.bytes, isCut: true };
-    if (error instanceof Uncountable || isOfThem(error)) return { bytes: Infinity, isCut: false };
+    if (error instanceof TooManyEntries) return { bytes: count!.bytes, isCut: true };
+    if (error instanceof Uncountable || isCausedByOwner(error)) return { bytes: Infinity, isCut: false };
     throw error;
   }
 }
@@ -64,14 +64,14 @@ const getAllocatedBytes = ({ blocks }: Stats): number => blocks * 512;
 const isVanishedError = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(getErrno(error) ?? '');
 
 /** Whether whoever owns the folder can have caused it. */
-function isOfThem(error: unknown): boolean {
-  if (error instanceof Fault) return true;
+function isCausedByOwner(error: unknown): boolean {
+  if (error instanceof PathRefusal) return true;
   const errno = getErrno(error);
   return errno !== null && !['EMFILE', 'ENFILE', 'ENOMEM'].includes(errno);
 }
 
-function* countFolder(count: Count, folder: PathHandle, depth: number): Generator<void, void> {
-  if (depth > maxSpaceDepth) throw new Uncountable();
+function* countFolder(count: SpaceCount, folder: PathHandle, depth: number): Generator<void, void> {
+  if (depth > maxDepth) throw new Uncountable();
   const counted: CountedEntries = { names: new Set(), inodes: new Set() };
   for (let listings = 1; ; listings++) {
     try {
@@ -80,7 +80,7 @@ function* countFolder(count: Count, folder: PathHandle, depth: number): Generato
       // Since it is held, this means that it has been deleted, and so is empty.
       if (isVanishedError(error)) return;
       // Without descriptors, that it has been renamed.
-      if (!(error instanceof Fault)) throw error;
+      if (!(error instanceof PathRefusal)) throw error;
     }
     if (listings === mostListings) throw new Uncountable();
   }
@@ -95,7 +95,7 @@ interface CountedEntries {
 
 /** Lists a folder, and counts what has not been counted. False where something was gone that had been listed. */
 function* countListing(
-  count: Count,
+  count: SpaceCount,
   folder: PathHandle,
   depth: number,
   counted: CountedEntries,
@@ -104,7 +104,7 @@ function* countListing(
   let isWhole = true;
   for (const name of readEntryNames(folder)) {
     if (counted.names.has(hashName(name))) continue;
-    if (count.entries++ === count.mostEntries) throw new TooMany();
+    if (count.entries++ === count.mostEntries) throw new TooManyEntries();
     if (count.entries % entriesPerStep === 0) yield;
     const stats = lstatSync(folder.atBytes(name), { throwIfNoEntry: false });
     if (stats === undefined) isWhole = false;
@@ -118,7 +118,7 @@ function* countListing(
   return isWhole;
 }
 
-function addFile(count: Count, counted: CountedEntries, name: Buffer, stats: Stats): void {
+function addFile(count: SpaceCount, counted: CountedEntries, name: Buffer, stats: Stats): void {
   counted.names.add(hashName(name));
   if (stats.dev !== count.dev || counted.inodes.has(stats.ino) || count.linked.has(stats.ino)) return;
   (stats.nlink > 1 ? count.linked : counted.inodes).add(stats.ino);
@@ -127,7 +127,7 @@ function addFile(count: Count, counted: CountedEntries, name: Buffer, stats: Sta
 
 /** False where it is gone. Once it is held, it may be renamed as its owner likes. */
 function* enterFolder(
-  count: Count,
+  count: SpaceCount,
   folder: PathHandle,
   name: Buffer,
   depth: number,
@@ -144,7 +144,7 @@ function* enterFolder(
   return true;
 }
 
-function reachFolder({ ground }: Count, folder: PathHandle, name: Buffer): PathHandle | null {
+function reachFolder({ ground }: SpaceCount, folder: PathHandle, name: Buffer): PathHandle | null {
   try {
     const held = ground.footing.reach(folder, name);
     if (held.stats.isDirectory()) return held;

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openBelow, here, parsePath, type TreeEnd, type TreeEntry } from './paths.ts';
+import { openBelow, rootPath, parsePath, type TreeEnd, type TreeEntry } from './paths.ts';
 import { allFootings, openDescriptors, playground, refusedAs } from './playground.testing.ts';
 
 const wide = { mostEntries: 1000, mostDepth: 10 };
@@ -24,7 +24,7 @@ for (const footing of allFootings) {
     symlinkSync('.', join(play.root, 'folder', 'loop'));
     execFileSync('mkfifo', [join(play.root, 'fifo')]);
     for (const links of ['refuse', 'within'] as const) {
-      const { paths, end } = walked(openBelow(play.root, { footing, links }).tree(here, wide));
+      const { paths, end } = walked(openBelow(play.root, { footing, links }).tree(rootPath, wide));
       assert.deepEqual(paths, ['fifo', 'file', 'folder', 'folder/file', 'folder/loop', 'out']);
       assert.deepEqual(end, whole);
     }
@@ -45,14 +45,14 @@ for (const footing of allFootings) {
     const root = openBelow(play.root, { footing });
     writeFileSync(Buffer.concat([Buffer.from(`${play.root}/`), Buffer.of(0xff)]), '');
     const full = { ...whole, unreadable: 1 };
-    assert.deepEqual(walked(root.tree(here, { ...wide, mostEntries: 4 })).end, full);
-    assert.deepEqual(walked(root.tree(here, { ...wide, mostEntries: 3 })), {
+    assert.deepEqual(walked(root.tree(rootPath, { ...wide, mostEntries: 4 })).end, full);
+    assert.deepEqual(walked(root.tree(rootPath, { ...wide, mostEntries: 3 })), {
       paths: ['file', 'folder'],
       end: { ...full, cut: true },
     });
-    const flat = walked(root.tree(here, { ...wide, mostDepth: 0 }));
+    const flat = walked(root.tree(rootPath, { ...wide, mostDepth: 0 }));
     assert.deepEqual(flat, { paths: ['file', 'folder'], end: { ...full, unentered: 1 } });
-    const chosen = walked(root.tree(here, { ...wide, enters: (name) => name !== 'folder' }));
+    const chosen = walked(root.tree(rootPath, { ...wide, enters: (name) => name !== 'folder' }));
     assert.deepEqual(chosen, { paths: ['file', 'folder'], end: full });
   });
 
@@ -60,8 +60,8 @@ for (const footing of allFootings) {
     using play = playground();
     const root = openBelow(play.root, { footing });
     // file, folder, folder/file
-    assert.deepEqual(walked(root.tree(here, { ...wide, mostBytes: 21 })).end, whole);
-    const less = walked(root.tree(here, { ...wide, mostBytes: 20 }));
+    assert.deepEqual(walked(root.tree(rootPath, { ...wide, mostBytes: 21 })).end, whole);
+    const less = walked(root.tree(rootPath, { ...wide, mostBytes: 20 }));
     assert.deepEqual(less, { paths: ['file', 'folder'], end: { ...whole, cut: true } });
   });
 
@@ -69,7 +69,7 @@ for (const footing of allFootings) {
     using play = playground();
     for (let at = 0; at < 50; at++)
       writeFileSync(Buffer.concat([Buffer.from(`${play.root}/${at}`), Buffer.of(0xff)]), '');
-    const steps = [...openBelow(play.root, { footing }).tree(here, wide)];
+    const steps = [...openBelow(play.root, { footing }).tree(rootPath, wide)];
     assert.equal(steps.length, 53);
     assert.equal(steps.filter(({ path }) => path === null).length, 50);
   });
@@ -79,13 +79,13 @@ for (const footing of allFootings) {
     mkdirSync(join(play.root, '.git'));
     writeFileSync(join(play.root, '.git', 'config'), 'key');
     const root = openBelow(play.root, { footing, hidden: 'refuse' });
-    assert.deepEqual(walked(root.tree(here, wide)).paths, ['.git', 'file', 'folder', 'folder/file']);
+    assert.deepEqual(walked(root.tree(rootPath, wide)).paths, ['.git', 'file', 'folder', 'folder/file']);
   });
 
   test(`a folder that goes away while a tree is walked is left out, and no descriptor stays (${footing})`, () => {
     using play = playground();
     const before = openDescriptors();
-    const steps = openBelow(play.root, { footing }).tree(here, wide);
+    const steps = openBelow(play.root, { footing }).tree(rootPath, wide);
     steps.next();
     rmSync(join(play.root, 'folder'), { recursive: true });
     assert.ok(!walked(steps).paths.includes('folder/file'));
@@ -95,7 +95,7 @@ for (const footing of allFootings) {
   test(`a tree that is given up halfway leaves no descriptor open (${footing})`, () => {
     using play = playground();
     const before = openDescriptors();
-    for (const entry of openBelow(play.root, { footing }).tree(here, wide))
+    for (const entry of openBelow(play.root, { footing }).tree(rootPath, wide))
       if (entry.path === 'folder/file') break;
     assert.equal(openDescriptors(), before);
   });
@@ -112,7 +112,7 @@ test('a tree enters no folder whose path is longer than 4,096 bytes', () => {
   writeFileSync(join(lower, '..', 'seen'), '');
   // No path can name the last one. It is moved there, and back again so that it can be removed.
   renameSync(join(play.outside, name), join(upper, name));
-  const tree = openBelow(play.root, { footing: 'descriptors' }).tree(here, { ...wide, mostDepth: 64 });
+  const tree = openBelow(play.root, { footing: 'descriptors' }).tree(rootPath, { ...wide, mostDepth: 64 });
   const { paths, end } = walked(tree);
   renameSync(join(upper, name), join(play.outside, name));
   assert.deepEqual(end, { ...whole, unentered: 1 });

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, opendirSync, type BigIntStats, type Dirent, type Stats } from 'node:fs';
 import { getErrno, WorkcrateError } from '../errors.ts';
-import { Fault } from './faults.ts';
+import { PathRefusal } from './faults.ts';
 import type { Components } from './names.ts';
-import { walkTo, type WalkOptions, type PathHandle } from './walk.ts';
+import { walkTo, type WalkContext, type PathHandle } from './walk.ts';
 
 export interface TreeOptions {
   /** How many entries are looked at, of whatever kind, in all folders together. */
@@ -16,7 +16,7 @@ export interface TreeOptions {
   readonly enters?: (name: string) => boolean;
 }
 
-export type TreeEntry = NamedEntry | PassedOver;
+export type TreeEntry = NamedEntry | SkippedEntry;
 
 interface NamedEntry {
   /** From the first folder on, parted by "/". */
@@ -26,12 +26,12 @@ interface NamedEntry {
 }
 
 /** A step without an entry: its name is not UTF-8, or it was gone. It took time all the same. */
-interface PassedOver {
+interface SkippedEntry {
   readonly path: null;
   readonly stats: null;
 }
 
-const passedOver: PassedOver = { path: null, stats: null };
+const skippedEntry: SkippedEntry = { path: null, stats: null };
 
 /** A folder whose own path takes more is not entered: in deep folders of long names a few files fill memory. */
 const maxFolderPathBytes = 4096;
@@ -47,7 +47,7 @@ export interface TreeEnd {
 }
 
 interface TreeSearch {
-  readonly ground: WalkOptions;
+  readonly ground: WalkContext;
   readonly options: TreeOptions;
   readonly end: { -readonly [Key in keyof TreeEnd]: TreeEnd[Key] };
   seen: number;
@@ -58,15 +58,15 @@ interface TreeSearch {
  * Gives everything below a folder, in no order, and opens none of it but folders. Each step is short, so that
  * the caller can do other things in between. What vanishes meanwhile is left out.
  */
-export function* tree(
-  ground: WalkOptions,
+export function* listTree(
+  ground: WalkContext,
   path: Components,
   options: TreeOptions,
 ): Generator<TreeEntry, TreeEnd> {
   const end = { cut: false, unreadable: 0, unentered: 0 };
   const search: TreeSearch = { ground, options, end, seen: 0, bytes: 0 };
   using trail = walkTo(ground, path);
-  if (!trail.end.stats.isDirectory()) throw new Fault('not_folder');
+  if (!trail.end.stats.isDirectory()) throw new PathRefusal('not_folder');
   yield* walkTreeBelow(search, trail.end, '', 0);
   return search.end;
 }
@@ -78,7 +78,7 @@ function* walkTreeBelow(
   prefix: string,
   depth: number,
 ): Generator<TreeEntry, void> {
-  const folders = yield* entriesIn(search, folder, prefix);
+  const folders = yield* listFolderEntries(search, folder, prefix);
   const { end, options, ground } = search;
   if (depth === options.mostDepth) {
     end.unentered += folders.length;
@@ -95,14 +95,18 @@ function* walkTreeBelow(
       using next = ground.footing.reach(folder, name);
       if (next.stats.isDirectory()) yield* walkTreeBelow(search, next, `${path}/`, depth + 1);
     } catch (error) {
-      if (!(error instanceof Fault) && getErrno(error) === null) throw error;
+      if (!(error instanceof PathRefusal) && getErrno(error) === null) throw error;
       if (getErrno(error) !== 'ENOENT') end.unentered++;
     }
   }
 }
 
 /** Gives what stands in one folder, and returns the folders among it that are to be entered. */
-function* entriesIn(search: TreeSearch, folder: PathHandle, prefix: string): Generator<TreeEntry, string[]> {
+function* listFolderEntries(
+  search: TreeSearch,
+  folder: PathHandle,
+  prefix: string,
+): Generator<TreeEntry, string[]> {
   const { end, options } = search;
   const folders: string[] = [];
   const prefixBytes = Buffer.byteLength(prefix);
@@ -110,7 +114,7 @@ function* entriesIn(search: TreeSearch, folder: PathHandle, prefix: string): Gen
     search.bytes += prefixBytes + bytes.length;
     end.cut = search.seen++ === options.mostEntries || search.bytes > (options.mostBytes ?? Infinity);
     if (end.cut) break;
-    const entry = entryAt(search, folder, prefix, bytes);
+    const entry = readTreeEntry(search, folder, prefix, bytes);
     yield entry;
     const name = bytes.toString('utf8');
     if (entry.stats?.isDirectory() && mayEnter(search, name)) folders.push(name);
@@ -118,14 +122,14 @@ function* entriesIn(search: TreeSearch, folder: PathHandle, prefix: string): Gen
   return folders;
 }
 
-function entryAt({ end }: TreeSearch, folder: PathHandle, prefix: string, bytes: Buffer): TreeEntry {
+function readTreeEntry({ end }: TreeSearch, folder: PathHandle, prefix: string, bytes: Buffer): TreeEntry {
   if (!isUtf8(bytes)) {
     end.unreadable++;
-    return passedOver;
+    return skippedEntry;
   }
   const name = bytes.toString('utf8');
   const stats = lstatSync(folder.at(name), { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? passedOver : { path: prefix + name, stats };
+  return stats === undefined ? skippedEntry : { path: prefix + name, stats };
 }
 
 function mayEnter({ ground, options }: TreeSearch, name: string): boolean {
@@ -153,8 +157,8 @@ export function toFolderEntry(name: string, stats: Stats): FolderEntry {
 }
 
 export function readFolderListing(folder: PathHandle, mostEntries: number): FolderListing {
-  if (!folder.stats.isDirectory()) throw new Fault('not_folder');
-  const names = boundedNames(folder, mostEntries);
+  if (!folder.stats.isDirectory()) throw new PathRefusal('not_folder');
+  const names = readBoundedNames(folder, mostEntries);
   const readable = names.filter((name) => isUtf8(name)).sort((a, b) => a.compare(b));
   const entries = readable.flatMap((bytes) => {
     const name = bytes.toString('utf8');
@@ -165,7 +169,7 @@ export function readFolderListing(folder: PathHandle, mostEntries: number): Fold
 }
 
 /** A folder filled by somebody hostile is given up on before it fills memory. */
-function boundedNames(folder: PathHandle, mostEntries: number): Buffer[] {
+function readBoundedNames(folder: PathHandle, mostEntries: number): Buffer[] {
   const names: Buffer[] = [];
   for (const name of readEntryNames(folder)) {
     if (names.length === mostEntries) throw tooManyEntriesError(mostEntries);
@@ -176,11 +180,11 @@ function boundedNames(folder: PathHandle, mostEntries: number): Buffer[] {
 
 /** The names in a folder as bytes, read piece by piece. */
 export function* readEntryNames(folder: PathHandle): Generator<Buffer, void> {
-  for (const { name } of direntsIn(folder)) yield name;
+  for (const { name } of readDirents(folder)) yield name;
 }
 
 /** The same, with the type that the folder tells of each. */
-export function* direntsIn(folder: PathHandle): Generator<Dirent<Buffer>, void> {
+export function* readDirents(folder: PathHandle): Generator<Dirent<Buffer>, void> {
   // Node's types know Buffer names of readdir only.
   const options = { encoding: 'buffer' as BufferEncoding, bufferSize: 1024 };
   using reader = opendirSync(folder.at('.'), options);

@@ -12,7 +12,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { getErrno, WorkcrateError } from '../errors.ts';
-import { Fault } from './faults.ts';
+import { PathRefusal } from './faults.ts';
 import { maxPathFolders, type Components } from './names.ts';
 
 /** O_NONBLOCK: a FIFO without a writer, or a file under somebody's lease, must not stop the server. */
@@ -29,7 +29,7 @@ const O_PATH = 0o10000000;
  * Stands on descriptors. Whatever is renamed or linked meanwhile, `/proc/self/fd/N` is the thing that was
  * judged, so no exchange of a folder for a link can lead outside.
  */
-const byDescriptor: WalkMethod = {
+const descriptorMethod: WalkMethod = {
   root: (directory) => openHandle(directory, O_PATH | constants.O_DIRECTORY),
   reach: (folder, name) =>
     openHandle(
@@ -64,7 +64,7 @@ function readHandleStats(fd: number): Stats {
  * path. This narrows the race and cannot close it: who exchanges a folder for a link between two of our
  * calls, and back again, is not noticed. The race tests are therefore for `descriptors` only.
  */
-const byLookup: WalkMethod = {
+const lookupMethod: WalkMethod = {
   root: (directory) => openByLookup(directory, statSync, () => {}),
   reach: (folder, name) => openByLookup(folder.at(name.toString()), lstatSync, () => folder.at('.')),
 };
@@ -73,7 +73,7 @@ function openByLookup(path: string, look: (path: string) => Stats, confirmAbove:
   const stats = look(path);
   const confirm = () => {
     confirmAbove();
-    if (!isSameInode(look(path), stats)) throw new Fault('changed');
+    if (!isSameInode(look(path), stats)) throw new PathRefusal('changed');
   };
   const at = (name: string) => {
     confirm();
@@ -95,7 +95,7 @@ function openConfirmed(path: string, flags: number, confirm: () => void): number
   const fd = openSync(path, flags);
   try {
     confirm();
-    if (!isSameInode(lstatSync(path), fstatSync(fd))) throw new Fault('changed');
+    if (!isSameInode(lstatSync(path), fstatSync(fd))) throw new PathRefusal('changed');
     return fd;
   } catch (error) {
     closeSync(fd);
@@ -128,15 +128,15 @@ export interface WalkMethod {
 
 export type WalkMethodName = 'descriptors' | 'lookups';
 
-export const footings: Readonly<Record<WalkMethodName, WalkMethod>> = {
-  descriptors: byDescriptor,
-  lookups: byLookup,
+export const walkMethods: Readonly<Record<WalkMethodName, WalkMethod>> = {
+  descriptors: descriptorMethod,
+  lookups: lookupMethod,
 };
 
 let bestWalkMethod: WalkMethodName | undefined;
 
 /** The safest footing that this system has. Only `descriptors` withstands somebody who swaps links. */
-export function bestFooting(): WalkMethodName {
+export function findBestWalkMethod(): WalkMethodName {
   // Windows has no O_NOFOLLOW, and Node would quietly open without it.
   if (constants.O_NOFOLLOW === undefined) {
     throw new WorkcrateError('unsupported', 'Workcrate opens files safely on Linux, macOS and BSD only.');
@@ -157,7 +157,7 @@ function hasDescriptorPaths(): boolean {
 }
 
 /** The things that a walk has passed, from the root to where it stands. Holds them all until disposed of. */
-class Trail implements Disposable {
+class WalkedPath implements Disposable {
   readonly #root: PathHandle;
   readonly #steps: PathHandle[] = [];
 
@@ -171,13 +171,13 @@ class Trail implements Disposable {
 
   step(next: PathHandle): void {
     this.#steps.push(next);
-    if (this.#steps.length > maxPathFolders) throw new Fault('too_deep');
+    if (this.#steps.length > maxPathFolders) throw new PathRefusal('too_deep');
   }
 
   /** One step back. There is none from the root, whatever lies above it. */
   back(): void {
     const last = this.#steps.pop();
-    if (last === undefined) throw new Fault('link');
+    if (last === undefined) throw new PathRefusal('link');
     last[Symbol.dispose]();
   }
 
@@ -188,7 +188,7 @@ class Trail implements Disposable {
 }
 
 /** Where walks begin, and what they may do on the way. */
-export interface WalkOptions {
+export interface WalkContext {
   readonly directory: string;
   readonly footing: WalkMethod;
   readonly links: 'refuse' | 'within';
@@ -196,22 +196,22 @@ export interface WalkOptions {
 }
 
 /** A name in a folder that is held, whether or not anything stands there. */
-export interface NewEntry extends Disposable {
+export interface EntryInFolder extends Disposable {
   readonly folder: PathHandle;
   readonly name: string;
 }
 
 const maxFollowedLinks = 40;
 
-type Reach = (folder: PathHandle, name: string) => PathHandle;
+type ReachEntry = (folder: PathHandle, name: string) => PathHandle;
 
 /** Walks from the root to what `path` names, component by component. The last one is followed too. */
 export function walkTo(
-  ground: WalkOptions,
+  ground: WalkContext,
   path: readonly string[],
-  reach: Reach = ground.footing.reach,
-): Trail {
-  const trail = new Trail(ground.footing.root(ground.directory));
+  reach: ReachEntry = ground.footing.reach,
+): WalkedPath {
+  const trail = new WalkedPath(ground.footing.root(ground.directory));
   try {
     walkComponents(ground, trail, path.toReversed(), reach);
     return trail;
@@ -222,9 +222,9 @@ export function walkTo(
 }
 
 /** Walks to the folder that holds what `path` names. The last name is not followed, whatever it is. */
-export function walkToFolder(ground: WalkOptions, path: Components): NewEntry {
+export function walkToFolder(ground: WalkContext, path: Components): EntryInFolder {
   const name = path.at(-1);
-  if (name === undefined) throw new Fault('empty');
+  if (name === undefined) throw new PathRefusal('empty');
   const trail = walkTo(ground, path.slice(0, -1));
   return { folder: trail.end, name, [Symbol.dispose]: () => trail[Symbol.dispose]() };
 }
@@ -233,26 +233,26 @@ export function walkToFolder(ground: WalkOptions, path: Components): NewEntry {
  * Walks to a folder, and makes each that is missing on the way. `owner` gets every folder on the way that belongs to
  * the server: below a user's folder, only this function can have made it.
  */
-export function walkMaking(ground: WalkOptions, path: Components, owner: number | null): Trail {
+export function walkCreatingFolders(ground: WalkContext, path: Components, owner: number | null): WalkedPath {
   return walkTo(ground, path, (folder, name) => {
-    const next = reachOrMake(ground, folder, name);
-    if (owner !== null) giveFolder(next, owner);
+    const next = reachOrCreateFolder(ground, folder, name);
+    if (owner !== null) changeFolderOwner(next, owner);
     return next;
   });
 }
 
-function reachOrMake(ground: WalkOptions, folder: PathHandle, name: string): PathHandle {
+function reachOrCreateFolder(ground: WalkContext, folder: PathHandle, name: string): PathHandle {
   try {
     return ground.footing.reach(folder, name);
   } catch (error) {
     if (getErrno(error) !== 'ENOENT') throw error;
   }
-  makeUnlessThere(folder.at(name));
+  createFolderUnlessThere(folder.at(name));
   return ground.footing.reach(folder, name);
 }
 
 /** By a descriptor, since a path could lead to another folder of the server by now. */
-function giveFolder(folder: PathHandle, owner: number): void {
+function changeFolderOwner(folder: PathHandle, owner: number): void {
   if (!folder.stats.isDirectory() || folder.stats.uid !== process.getuid?.()) return;
   try {
     const fd = folder.open();
@@ -267,7 +267,7 @@ function giveFolder(folder: PathHandle, owner: number): void {
   }
 }
 
-function makeUnlessThere(path: string): void {
+function createFolderUnlessThere(path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
@@ -275,7 +275,7 @@ function makeUnlessThere(path: string): void {
   }
 }
 
-function walkComponents(ground: WalkOptions, trail: Trail, ahead: string[], reach: Reach): void {
+function walkComponents(ground: WalkContext, trail: WalkedPath, ahead: string[], reach: ReachEntry): void {
   let links = 0;
   for (let name = ahead.pop(); name !== undefined; name = ahead.pop()) {
     // Only a link's target can hold this. Our own steps are retraced: the kernel's `..` can be moved.
@@ -283,32 +283,32 @@ function walkComponents(ground: WalkOptions, trail: Trail, ahead: string[], reac
       trail.back();
       continue;
     }
-    if (ground.hidden === 'refuse' && name.startsWith('.')) throw new Fault('hidden');
+    if (ground.hidden === 'refuse' && name.startsWith('.')) throw new PathRefusal('hidden');
     const next = reach(trail.end, name);
     if (!next.stats.isSymbolicLink()) {
       trail.step(next);
       continue;
     }
     next[Symbol.dispose]();
-    if (ground.links === 'refuse') throw new Fault('link');
-    if (++links > maxFollowedLinks) throw new Fault('link_loop');
+    if (ground.links === 'refuse') throw new PathRefusal('link');
+    if (++links > maxFollowedLinks) throw new PathRefusal('link_loop');
     ahead.push(...readLinkTarget(trail.end, name).toReversed());
   }
 }
 
 function readLinkTarget(folder: PathHandle, name: string): string[] {
-  const target = readTarget(folder.at(name));
+  const target = readLinkBytes(folder.at(name));
   const text = target.toString('utf8');
-  if (!isUtf8(target) || text.startsWith('/')) throw new Fault('link');
+  if (!isUtf8(target) || text.startsWith('/')) throw new PathRefusal('link');
   return text.split('/').filter((part) => part !== '' && part !== '.');
 }
 
-function readTarget(path: string): Buffer {
+function readLinkBytes(path: string): Buffer {
   try {
     return readlinkSync(path, { encoding: 'buffer' });
   } catch (error) {
     // It was a link a moment ago.
-    if (getErrno(error) === 'EINVAL') throw new Fault('changed');
+    if (getErrno(error) === 'EINVAL') throw new PathRefusal('changed');
     throw error;
   }
 }

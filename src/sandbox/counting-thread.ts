@@ -1,7 +1,7 @@
 import { createMutex } from '../concurrency/mutex.ts';
 import { answerCalls } from '../workers/inside.ts';
 import type { CallContext } from '../workers/workers.ts';
-import { countInSlices, countPlace, type PlaceSpace } from './disk.ts';
+import { countInSlices, countWorkspace, type WorkspaceSpace } from './disk.ts';
 import type { Workspace } from './sandbox.ts';
 
 /** More than these count as too much: nobody could wait for it, and the server needs memory for each. */
@@ -9,7 +9,7 @@ const maxCountedEntries = 5_000_000;
 const mostDescriptors = 200_000;
 const mostMs = 60_000;
 
-const moreThanCountable: PlaceSpace = { bytes: Infinity, mayHideMore: false };
+const moreThanCountable: WorkspaceSpace = { bytes: Infinity, mayHideMore: false };
 
 /** One after the other, so that memory and descriptors are taken once. */
 const mutex = createMutex();
@@ -18,17 +18,21 @@ const countingMethods = {
   count: (
     { place, withUnlinked }: { place: Workspace; withUnlinked: boolean },
     { signal }: CallContext,
-  ): Promise<PlaceSpace> =>
+  ): Promise<WorkspaceSpace> =>
     mutex.run(() => {
       signal.throwIfAborted();
       return countSpace(place, withUnlinked, signal);
     }),
 };
 
-async function countSpace(place: Workspace, withUnlinked: boolean, signal: AbortSignal): Promise<PlaceSpace> {
+async function countSpace(
+  place: Workspace,
+  withUnlinked: boolean,
+  signal: AbortSignal,
+): Promise<WorkspaceSpace> {
   const deadline = AbortSignal.timeout(mostMs);
   try {
-    const steps = countPlace({ place, withUnlinked, mostEntries: maxCountedEntries, mostDescriptors });
+    const steps = countWorkspace({ place, withUnlinked, mostEntries: maxCountedEntries, mostDescriptors });
     return (await countInSlices(steps, AbortSignal.any([signal, deadline]))) ?? moreThanCountable;
   } catch (error) {
     if (deadline.aborted && !signal.aborted) return moreThanCountable;

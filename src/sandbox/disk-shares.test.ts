@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import { diskShares, type DiskShare } from './disk-shares.ts';
+import { createDiskShares, type DiskShare } from './disk-shares.ts';
 
 const mega = 1024 ** 2;
 
@@ -13,7 +13,7 @@ function openShare(): { share: DiskShare; found: { bytes: number } } {
     [Symbol.asyncDispose]: async () => {},
   };
   const place = { workspace: tmpdir(), artifacts: tmpdir(), uid: null };
-  return { share: diskShares(100 * mega, scales, new AbortController().signal)(place), found };
+  return { share: createDiskShares(100 * mega, scales, new AbortController().signal)(place), found };
 }
 
 /** A run that ended by itself while the folders could not be counted. */

@@ -1,7 +1,7 @@
 import { claimSpace, isNearlyFull, leavesReserve, measureFreeSpace } from '../data-folder/disk-reserve.ts';
 import { WorkcrateError } from '../errors.ts';
 import { formatBytes } from '../text.ts';
-import type { PlaceSpace, Scales } from './disk.ts';
+import type { WorkspaceSpace, SpaceMeter } from './disk.ts';
 import type { Workspace } from './sandbox.ts';
 
 /**
@@ -91,9 +91,9 @@ export interface EndedRunSpace {
 }
 
 /** The shares of all users. One is kept for everyone who ever ran something. */
-export function diskShares(
+export function createDiskShares(
   diskBytes: number,
-  scales: Scales,
+  scales: SpaceMeter,
   signal: AbortSignal,
 ): (place: Workspace) => DiskShare {
   const shares = new Map<string, DiskShare>();
@@ -106,7 +106,7 @@ export function diskShares(
   };
 }
 
-function knowNothing(diskBytes: number): KnownShare {
+function createUnmeasuredShare(diskBytes: number): KnownShare {
   return {
     bytes: 0,
     most: diskBytes,
@@ -125,7 +125,7 @@ function knowNothing(diskBytes: number): KnownShare {
 }
 
 /** Measures a user's folders, and knows when that has to be done again. */
-function createMeasuring(known: KnownShare, diskBytes: number, measurePlace: () => Promise<PlaceSpace>) {
+function createShareMeter(known: KnownShare, diskBytes: number, measurePlace: () => Promise<WorkspaceSpace>) {
   const isOver = (): boolean => known.bytes > diskBytes;
 
   const note = (bytes: number): void => {
@@ -155,9 +155,13 @@ function createMeasuring(known: KnownShare, diskBytes: number, measurePlace: () 
   return { isOver, note, measure, isDue };
 }
 
-function openShare(place: Workspace, diskBytes: number, measurePlace: () => Promise<PlaceSpace>): DiskShare {
-  const known = knowNothing(diskBytes);
-  const { isOver, note, measure, isDue } = createMeasuring(known, diskBytes, measurePlace);
+function openShare(
+  place: Workspace,
+  diskBytes: number,
+  measurePlace: () => Promise<WorkspaceSpace>,
+): DiskShare {
+  const known = createUnmeasuredShare(diskBytes);
+  const { isOver, note, measure, isDue } = createShareMeter(known, diskBytes, measurePlace);
 
   const settled = async (
     earlier: Promise<void>,
@@ -184,7 +188,7 @@ function openShare(place: Workspace, diskBytes: number, measurePlace: () => Prom
       return;
     }
     await measure();
-    if (isNearlyFull(space) || known.bytes < worthTidying) throw diskFull();
+    if (isNearlyFull(space) || known.bytes < worthTidying) throw diskFullError();
     known.tidyFrom = known.bytes;
   };
 
@@ -194,9 +198,9 @@ function openShare(place: Workspace, diskBytes: number, measurePlace: () => Prom
     const { underWay } = known;
     const { bytes: there } = await measurePlace();
     note(there);
-    if (there + underWay + bytes > diskBytes) throw inputsDoNotFitError(there + underWay, bytes, diskBytes);
+    if (there + underWay + bytes > diskBytes) throw inputsTooLargeError(there + underWay, bytes, diskBytes);
     const space = await claimSpace(place.workspace, bytes);
-    if (space === null) throw diskFull();
+    if (space === null) throw diskFullError();
     known.underWay += bytes;
     return {
       [Symbol.dispose]() {
@@ -228,7 +232,7 @@ function openShare(place: Workspace, diskBytes: number, measurePlace: () => Prom
       if (!isOver()) return;
       await known.settled;
       await measure();
-      if (isOver() && known.adding >= mostAdding) throw diskFullError(known.bytes, diskBytes);
+      if (isOver() && known.adding >= mostAdding) throw quotaExceededError(known.bytes, diskBytes);
     },
     async claim(bytes) {
       if (bytes === 0) {
@@ -252,28 +256,28 @@ function openShare(place: Workspace, diskBytes: number, measurePlace: () => Prom
 
 const nothingClaimed: Disposable = { [Symbol.dispose]() {} };
 
-const describeTaken = (bytes: number): string =>
+const describeTakenSpace = (bytes: number): string =>
   Number.isFinite(bytes)
     ? `take ${formatBytes(bytes)}`
     : 'contain something that the server cannot measure, such as a folder without permission';
 
-function diskFullError(bytes: number, diskBytes: number): WorkcrateError {
+function quotaExceededError(bytes: number, diskBytes: number): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
-    `Your /workspace and /artifacts ${describeTaken(bytes)}, and may take ${formatBytes(diskBytes)}. Runs that could have deleted files added more, so none is started until the operator has made room (docs/limits.md).`,
+    `Your /workspace and /artifacts ${describeTakenSpace(bytes)}, and may take ${formatBytes(diskBytes)}. Runs that could have deleted files added more, so none is started until the operator has made room (docs/limits.md).`,
     { details: { disk_bytes: diskBytes } },
   );
 }
 
-function inputsDoNotFitError(there: number, bytes: number, diskBytes: number): WorkcrateError {
+function inputsTooLargeError(there: number, bytes: number, diskBytes: number): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
-    `The inputs of this run take ${formatBytes(bytes)}, but your /workspace and /artifacts ${describeTaken(there)} already, and may take ${formatBytes(diskBytes)}. Nothing was copied. Delete what you do not need, such as folders of earlier runs (execute_bash: rm -rf /workspace/exec_*), or set working_dir to the folder where the input already is.`,
+    `The inputs of this run take ${formatBytes(bytes)}, but your /workspace and /artifacts ${describeTakenSpace(there)} already, and may take ${formatBytes(diskBytes)}. Nothing was copied. Delete what you do not need, such as folders of earlier runs (execute_bash: rm -rf /workspace/exec_*), or set working_dir to the folder where the input already is.`,
     { details: { disk_bytes: diskBytes, taken_bytes: Number.isFinite(there) ? there : -1 } },
   );
 }
 
-function diskFull(): WorkcrateError {
+function diskFullError(): WorkcrateError {
   return new WorkcrateError(
     'storage_full',
     "The server's disk is full except for its reserve, so the run was not started and nothing was copied. Delete files of yours (delete_file), or ask the operator to make room (docs/limits.md).",

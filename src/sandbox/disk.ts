@@ -6,9 +6,9 @@ import type { Log } from '../observability/log.ts';
 import { openBelow } from '../paths/paths.ts';
 import { createThread, type Thread } from '../workers/workers.ts';
 import type { CountingMethods } from './counting-thread.ts';
-import { diskShares, type DiskShare } from './disk-shares.ts';
+import { createDiskShares, type DiskShare } from './disk-shares.ts';
 import type { Workspace } from './sandbox.ts';
-import { unlinkedSpace } from './unlinked.ts';
+import { countUnlinkedSpace } from './unlinked.ts';
 
 const lookEveryMs = 50;
 /** However quiet the disk is, the folders are measured again after so long, and after so many times what that took. */
@@ -46,14 +46,14 @@ export interface WatchedDisk extends AsyncDisposable {
   watch(place: Workspace, over: () => void): Disposable;
 }
 
-export function watchedDisk(diskBytes: number, log: Log): WatchedDisk {
+export function createWatchedDisk(diskBytes: number, log: Log): WatchedDisk {
   const closing = new AbortController();
-  const scales = createScales(log);
-  const shareOf = diskShares(diskBytes, scales, closing.signal);
+  const scales = createSpaceMeter(log);
+  const shareOf = createDiskShares(diskBytes, scales, closing.signal);
   return {
     admit: (place) => shareOf(place).admit(),
     claim: (place, bytes) => shareOf(place).claim(bytes),
-    watch: (place, over) => watch(place, shareOf(place), scales, over),
+    watch: (place, over) => watchRun(place, shareOf(place), scales, over),
     async [Symbol.asyncDispose]() {
       closing.abort();
       await scales[Symbol.asyncDispose]();
@@ -66,7 +66,7 @@ export function watchedDisk(diskBytes: number, log: Log): WatchedDisk {
  * filled by so much that it could have been them, and now and then in any case, since others may have made room
  * meanwhile.
  */
-function watch(place: Workspace, share: DiskShare, scales: Scales, over: () => void): Disposable {
+function watchRun(place: Workspace, share: DiskShare, scales: SpaceMeter, over: () => void): Disposable {
   const stop = new AbortController();
   const { tidyFrom } = share;
   const beganOver = share.isOver || tidyFrom !== null;
@@ -94,7 +94,7 @@ function watch(place: Workspace, share: DiskShare, scales: Scales, over: () => v
     mustStop ||= isFull || wasOver;
     if (mustStop) over();
   };
-  void repeat(look, stop.signal);
+  void repeatLook(look, stop.signal);
   return {
     [Symbol.dispose]() {
       stop.abort();
@@ -129,7 +129,7 @@ function mayBeOver(last: MeasuredSpace, used: number, most: number): boolean {
  * where runs hold what cannot be looked into.
  */
 async function measureWorkspace(
-  scales: Scales,
+  scales: SpaceMeter,
   place: Workspace,
   { last, used, most }: { last: MeasuredSpace; used: number; most: number },
   signal: AbortSignal,
@@ -146,7 +146,7 @@ async function measureWorkspace(
   return { bytes: isHidden ? Infinity : bytes, certain, until: after(measureRunEveryMs), doubts: 0 };
 }
 
-async function repeat(look: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function repeatLook(look: () => Promise<void>, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
       await setTimeout(lookEveryMs, null, { signal, ref: false });
@@ -165,17 +165,17 @@ const countSliceMs = 2;
 /** Where there was more, it is counted there at once for so long. */
 const rememberLargeMs = 10_000;
 
-export interface Measuring {
+export interface MeasureOptions {
   readonly withUnlinked: boolean;
   readonly signal: AbortSignal;
 }
 
 /** Measures what users' folders take. */
-export interface Scales extends AsyncDisposable {
-  measure(place: Workspace, measuring: Measuring): Promise<PlaceSpace>;
+export interface SpaceMeter extends AsyncDisposable {
+  measure(place: Workspace, measuring: MeasureOptions): Promise<WorkspaceSpace>;
 }
 
-function createScales(log: Log): Scales {
+function createSpaceMeter(log: Log): SpaceMeter {
   const file = new URL(`./counting-thread${extname(import.meta.filename)}`, import.meta.url);
   const thread: Thread<CountingMethods> = createThread(file, null, log);
   const largeUntil = new Map<string, number>();
@@ -183,7 +183,7 @@ function createScales(log: Log): Scales {
     async measure(place, { withUnlinked, signal }) {
       if (performance.now() >= (largeUntil.get(place.workspace) ?? 0)) {
         const few = { mostEntries: maxEntriesHere, mostDescriptors: fewDescriptors };
-        const quick = await countInSlices(countPlace({ place, withUnlinked, ...few }), signal);
+        const quick = await countInSlices(countWorkspace({ place, withUnlinked, ...few }), signal);
         if (quick !== null) return quick;
         largeUntil.set(place.workspace, performance.now() + rememberLargeMs);
       }
@@ -198,14 +198,14 @@ export const countInSlices = <T>(steps: Generator<void, T>, signal: AbortSignal)
   runInSlices(steps, { sliceMs: countSliceMs, stepsPerLook: 1, signal });
 
 /** What a user's folders take on disk. */
-export interface PlaceSpace {
+export interface WorkspaceSpace {
   /** Infinity where something cannot be counted. */
   readonly bytes: number;
   /** Runs of the user hold something that cannot be looked into. */
   readonly mayHideMore: boolean;
 }
 
-export interface Counting {
+export interface CountOptions {
   readonly place: Workspace;
   /** Whether to look for files that have no name any more, which only runs under way can hold. */
   readonly withUnlinked: boolean;
@@ -215,7 +215,7 @@ export interface Counting {
 }
 
 /** Counts in short steps. Null where there is more than may be looked at. */
-export function* countPlace(counting: Counting): Generator<void, PlaceSpace | null> {
+export function* countWorkspace(counting: CountOptions): Generator<void, WorkspaceSpace | null> {
   const { place, withUnlinked, mostEntries, mostDescriptors } = counting;
   let bytes = 0;
   for (const folder of [place.workspace, place.artifacts]) {
@@ -224,6 +224,6 @@ export function* countPlace(counting: Counting): Generator<void, PlaceSpace | nu
     bytes += space.bytes;
   }
   if (!withUnlinked || bytes === Infinity) return { bytes, mayHideMore: false };
-  const unlinked = yield* unlinkedSpace(place, mostDescriptors);
+  const unlinked = yield* countUnlinkedSpace(place, mostDescriptors);
   return unlinked.isCut ? null : { bytes: bytes + unlinked.bytes, mayHideMore: unlinked.mayHideMore };
 }

@@ -15,7 +15,7 @@ export const unlimited: HardLimits = {
   fileBytes: Number.POSITIVE_INFINITY,
 };
 
-export function readHardLimits(text = ownLimits()): HardLimits {
+export function readHardLimits(text = readOwnLimits()): HardLimits {
   const hard = (name: string): number => {
     const value = new RegExp(`^${name} +\\S+ +(\\S+)`, 'm').exec(text)?.[1] ?? 'unlimited';
     return value === 'unlimited' ? Number.POSITIVE_INFINITY : Number(value);
@@ -28,7 +28,7 @@ export function readHardLimits(text = ownLimits()): HardLimits {
 }
 
 /** Empty on a system that does not tell them. */
-function ownLimits(): string {
+function readOwnLimits(): string {
   return process.platform === 'linux' ? readFileSync('/proc/self/limits', 'utf8') : '';
 }
 
@@ -39,7 +39,7 @@ export function readFileMax(): number {
 }
 
 /** What runs are given, and in words for the operator where that is less than was asked for. */
-export interface Fitted {
+export interface FittedLimits {
   readonly limits: RunLimitSettings;
   /** Of each process of a run. */
   readonly openFiles: number;
@@ -56,11 +56,11 @@ export function fitLimits(
   mostRuns: number,
   hard: HardLimits,
   fileMax: number,
-): Fitted {
+): FittedLimits {
   if (hard.openFiles < leastOpenFiles)
     throw new WorkcrateError(
       'sandbox_unavailable',
-      `Runs need ${leastOpenFiles} open files, and the server may have ${hard.openFiles} (ulimit -Hn). ${raise('-n', 'LimitNOFILE')}`,
+      `Runs need ${leastOpenFiles} open files, and the server may have ${hard.openFiles} (ulimit -Hn). ${explainRaising('-n', 'LimitNOFILE')}`,
     );
   const processes = Math.min(asked.processes, hard.processes);
   const fileBytes = Math.min(asked.fileBytes, hard.fileBytes);
@@ -72,15 +72,15 @@ export function fitLimits(
     warnings: [
       ...(processes < asked.processes
         ? [
-            `Runs have at most ${processes} processes instead of ${asked.processes}, since the server may have no more (ulimit -Hu). ${raise('-u', 'LimitNPROC')}`,
+            `Runs have at most ${processes} processes instead of ${asked.processes}, since the server may have no more (ulimit -Hu). ${explainRaising('-u', 'LimitNPROC')}`,
           ]
         : []),
       ...(fileBytes < asked.fileBytes
         ? [
-            `Files of runs have at most ${fileBytes} bytes instead of ${asked.fileBytes}, since the server may write no larger ones (ulimit -Hf). ${raise('-f', 'LimitFSIZE')}`,
+            `Files of runs have at most ${fileBytes} bytes instead of ${asked.fileBytes}, since the server may write no larger ones (ulimit -Hf). ${explainRaising('-f', 'LimitFSIZE')}`,
           ]
         : []),
-      ...openFilesWarnings({ openFiles, processes, mostRuns, fileMax }, hard),
+      ...listOpenFilesWarnings({ openFiles, processes, mostRuns, fileMax }, hard),
     ],
   };
 }
@@ -92,7 +92,7 @@ interface OpenFileLimits {
   readonly fileMax: number;
 }
 
-function openFilesWarnings(
+function listOpenFilesWarnings(
   { openFiles, processes, mostRuns, fileMax }: OpenFileLimits,
   hard: HardLimits,
 ): string[] {
@@ -105,12 +105,12 @@ function openFilesWarnings(
   if (openFiles === usualOpenFiles) return [];
   return openFiles === hard.openFiles
     ? [
-        `A process of a run has at most ${openFiles} open files instead of ${usualOpenFiles}, since the server may have no more (ulimit -Hn). ${raise('-n', 'LimitNOFILE')}`,
+        `A process of a run has at most ${openFiles} open files instead of ${usualOpenFiles}, since the server may have no more (ulimit -Hn). ${explainRaising('-n', 'LimitNOFILE')}`,
       ]
     : [
         `A process of a run has at most ${openFiles} open files instead of ${usualOpenFiles}, so that ${runs} leave half of the machine's ${fileMax} to others. Lower --max-runs or --run-processes, or raise fs.file-max (sysctl).`,
       ];
 }
 
-const raise = (option: string, directive: string): string =>
+const explainRaising = (option: string, directive: string): string =>
   `Raise it: ulimit ${option} in a shell, ${directive}= in a unit of systemd, --ulimit for a container.`;

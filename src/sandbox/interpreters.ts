@@ -12,7 +12,7 @@ export interface Interpreters {
 
 const versionAnswerMs = 10_000;
 
-const asks = {
+const versionArguments = {
   python: ['--version'],
   bash: ['-c', 'echo "GNU bash $BASH_VERSION"'],
 } as const;
@@ -32,12 +32,12 @@ export function createRuntimeLookup(
 async function askVersion(interpreters: Interpreters, language: Language): Promise<string | null> {
   if (language === 'node') return `Node.js ${process.version}`;
   try {
-    const { stdout } = await promisify(execFile)(interpreters[language], asks[language], {
+    const { stdout } = await promisify(execFile)(interpreters[language], versionArguments[language], {
       timeout: versionAnswerMs,
       maxBuffer: 10_000,
       env: { PATH: interpreters.path },
     });
-    return versionLine(stdout);
+    return parseVersionLine(stdout);
   } catch {
     // Whoever runs it will be told what is wrong with it.
     return null;
@@ -45,7 +45,7 @@ async function askVersion(interpreters: Interpreters, language: Language): Promi
 }
 
 /** The first line, where it is one of a program and its version: `Python 3.11.2`. */
-export function versionLine(text: string): string | null {
+export function parseVersionLine(text: string): string | null {
   const [line] = text.split('\n');
   return /^[A-Z][A-Za-z. ]{1,40} v?\d[\w.()+-]{0,60}$/.test(line!) ? line! : null;
 }

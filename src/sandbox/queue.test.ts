@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FairQueue } from '../concurrency/fair-queue.ts';
 import type { WorkcrateError } from '../errors.ts';
-import { runQueue } from './sandbox.ts';
+import { createRunQueue } from './sandbox.ts';
 
 const { signal } = new AbortController();
 const ada = { user: 'ada', signal };
 const bob = { user: 'bob', signal };
 const carl = { user: 'carl', signal };
-const queueOf = (mostRuns: number, mostRunsOfUser = mostRuns) => runQueue({ mostRuns, mostRunsOfUser });
+const queueOf = (mostRuns: number, mostRunsOfUser = mostRuns) => createRunQueue({ mostRuns, mostRunsOfUser });
 
 test('as many as allowed go in, the others in the order of asking, where they are of one user', async () => {
   const queue = queueOf(2);

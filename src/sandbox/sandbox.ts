@@ -66,7 +66,7 @@ export const claims = [
 export type Claim = (typeof claims)[number];
 
 /** `true` where it is held, else why not and what would help. */
-export type Holds = Readonly<Record<Claim, true | string>>;
+export type EnforcedClaims = Readonly<Record<Claim, true | string>>;
 
 /**
  * A user's folders on this machine. Their content is hostile; the folders themselves are the server's. Where they had
@@ -82,7 +82,7 @@ export interface Workspace {
 }
 
 /** Where `/workspace` and the like are on this machine; null where there is none. */
-export interface Folders {
+export interface SandboxFolders {
   readonly workspace: string;
   readonly artifacts: string;
   readonly tools: string | null;
@@ -152,7 +152,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly kind: 'bubblewrap' | 'docker' | 'subprocess';
   /** What can be run here. */
   readonly languages: readonly Language[];
-  readonly holds: Holds;
+  readonly holds: EnforcedClaims;
   /** What runs are given, which is less than was asked for where the machine does not allow it. */
   readonly limits: RunLimitSettings;
   /** In words for the operator: which limits are lower than was asked for, why, and what to do. */
@@ -165,7 +165,7 @@ export interface Sandbox extends AsyncDisposable {
   /** Which packages the Python of runs has; null where it does not tell. Never rejects, and asks once. */
   pythonPackages(): Promise<PythonPackages | null>;
   /** Where a user's folders are inside, where the backend cannot mount them under their usual names; else null. */
-  folders(place: Workspace): Folders | null;
+  folders(place: Workspace): SandboxFolders | null;
   /** Makes ready for a user ahead of the first run. May be called at any time, and does nothing where it is ready. */
   warm(user: string, place: Workspace): Promise<void>;
   /**
@@ -198,25 +198,25 @@ export interface SandboxOptions {
   readonly log: Log;
 }
 
-type RunPlaces = Pick<SandboxOptions, 'mostRuns' | 'mostRunsOfUser'>;
+type RunQueueLimits = Pick<SandboxOptions, 'mostRuns' | 'mostRunsOfUser'>;
 
 /** The fair queue of runs. */
-export const runQueue = ({ mostRuns, mostRunsOfUser }: RunPlaces): FairQueue =>
+export const createRunQueue = ({ mostRuns, mostRunsOfUser }: RunQueueLimits): FairQueue =>
   createFairQueue({
     most: mostRuns,
     mostOfUser: mostRunsOfUser,
-    refusals: { busy: sandboxBusy, cancelled: runCancelled, closed: sandboxClosed },
+    refusals: { busy: sandboxBusyError, cancelled: runCancelledError, closed: sandboxClosedError },
   });
 
-function runCancelled(): WorkcrateError {
+function runCancelledError(): WorkcrateError {
   return new WorkcrateError('cancelled', 'The run was cancelled before it began.');
 }
 
-export function sandboxClosed(): WorkcrateError {
+export function sandboxClosedError(): WorkcrateError {
   return new WorkcrateError('sandbox_unavailable', 'The sandbox is closed, since the server is stopping.');
 }
 
-function sandboxBusy(running: number, queued: number): WorkcrateError {
+function sandboxBusyError(running: number, queued: number): WorkcrateError {
   return new WorkcrateError(
     'sandbox_busy',
     `Too many runs are waiting. Of yours, ${running} are running and ${queued} are waiting. Try again later.`,
@@ -232,14 +232,14 @@ const signalNames = new Map(
 );
 
 /** Such as `SIGSEGV` for 11. Real-time signals have no names. */
-export function signalName(number: number): string {
+export function getSignalName(number: number): string {
   return signalNames.get(number) ?? `SIG${number}`;
 }
 
 /** Why a run is stopped from outside. */
 export type StopReason = 'timeout' | 'cancelled' | 'disk' | 'oom' | 'pids' | 'lost';
 
-export interface StoppingOptions {
+export interface StopperOptions {
   readonly timeoutMs: number;
   readonly graceMs: number;
   /** Cancels the run. */
@@ -251,7 +251,7 @@ export interface StoppingOptions {
 }
 
 /** Disposed when the run has ended. Nothing is called after that. */
-export interface Stopping extends Disposable {
+export interface Stopper extends Disposable {
   /** Why the run was stopped, or null where it was not. The first reason stays. */
   readonly reason: StopReason | null;
   /** Begins to stop, as the timeout and the signal do by themselves. */
@@ -261,7 +261,7 @@ export interface Stopping extends Disposable {
 }
 
 /** Out of time or cancelled: SIGTERM, the grace, SIGKILL. The clock starts with the call. */
-export function createStopper({ timeoutMs, graceMs, signal, term, kill }: StoppingOptions): Stopping {
+export function createStopper({ timeoutMs, graceMs, signal, term, kill }: StopperOptions): Stopper {
   let reason: StopReason | null = null;
   let over = false;
   let timer = setTimeout(() => stop('timeout'), timeoutMs);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordProof } from '../requirements.testing.ts';
-import { createStopper, type StoppingOptions } from './sandbox.ts';
+import { createStopper, type StopperOptions } from './sandbox.ts';
 
 const never = 2 ** 30;
 
-function watched(options: Partial<StoppingOptions>) {
+function watched(options: Partial<StopperOptions>) {
   const calls: string[] = [];
   const stop = createStopper({
     timeoutMs: never,

@@ -7,39 +7,44 @@ import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { WorkcrateError } from '../errors.ts';
-import { watchedDisk, type WatchedDisk } from './disk.ts';
+import { createWatchedDisk, type WatchedDisk } from './disk.ts';
 import { fitLimits, readHardLimits, unlimited } from './hard-limits.ts';
 import { createPackageLookup, createRuntimeLookup } from './interpreters.ts';
 import {
   languages,
-  runQueue,
+  createRunQueue,
   createStopper,
-  type Folders,
+  type SandboxFolders,
   type Workspace,
   type SandboxRun,
   type RunEnd,
   type RunRequest,
   type Sandbox,
   type SandboxOptions,
-  type Stopping,
+  type Stopper,
 } from './sandbox.ts';
 import {
   closeChildEnds,
   buildCommand,
   findPrograms,
-  outputPipes,
-  subprocessHolds,
+  createOutputPipes,
+  describeSubprocessLimits,
   type Pipe,
   type Programs,
 } from './subprocess/command.ts';
-import { killFamily, signalFamily, type Family } from './subprocess/descendants.ts';
-import { createGround, openToAll, type SubprocessFolders, type RunFolder } from './subprocess/folders.ts';
+import { killFamily, signalFamily, type ProcessFamily } from './subprocess/descendants.ts';
+import {
+  createSubprocessFolders,
+  isOpenToAll,
+  type SubprocessFolders,
+  type RunFolder,
+} from './subprocess/folders.ts';
 
 /** How long outputs may go on after the end of a run, where a process that got away holds them open. */
-const lingeringMs = 1000;
+const maxLingeringMs = 1000;
 
 /** What is the same for all runs. */
-interface Context {
+interface SubprocessContext {
   readonly options: SandboxOptions;
   readonly programs: Programs;
   readonly ground: SubprocessFolders;
@@ -47,7 +52,7 @@ interface Context {
   /** Users whose folders were looked at. */
   readonly seen: Set<string>;
   /** Runs under way, to be killed when the sandbox closes. */
-  readonly under: Set<Stopping>;
+  readonly under: Set<Stopper>;
 }
 
 /**
@@ -65,21 +70,21 @@ export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox>
   );
   const options = { ...asked, limits };
   const programs = await findPrograms();
-  const ground = await createGround();
-  const queue = runQueue(options);
-  const disk = watchedDisk(options.limits.diskBytes, options.log);
-  const context: Context = { options, programs, ground, disk, under: new Set(), seen: new Set() };
+  const ground = await createSubprocessFolders();
+  const queue = createRunQueue(options);
+  const disk = createWatchedDisk(options.limits.diskBytes, options.log);
+  const context: SubprocessContext = { options, programs, ground, disk, under: new Set(), seen: new Set() };
   const endings = new Set<Promise<unknown>>();
 
   return {
     kind: 'subprocess',
     languages,
-    holds: subprocessHolds(programs, options),
+    holds: describeSubprocessLimits(programs, options),
     limits,
     warnings,
-    runtime: createRuntimeLookup({ python: 'python3', bash: 'bash', path: searchPath(ground) }),
-    pythonPackages: createPackageLookup('python3', searchPath(ground)),
-    folders: (place) => foldersOnMachine(place, options),
+    runtime: createRuntimeLookup({ python: 'python3', bash: 'bash', path: getSearchPath(ground) }),
+    pythonPackages: createPackageLookup('python3', getSearchPath(ground)),
+    folders: (place) => toHostFolders(place, options),
     warm: async () => {},
     claimDisk: (place, bytes) => disk.claim(place, bytes),
     async start(request) {
@@ -111,15 +116,15 @@ export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox>
 
 /** `over` also waits for the cleaning up. */
 async function startSubprocess(
-  context: Context,
+  context: SubprocessContext,
   request: RunRequest,
 ): Promise<{ run: SandboxRun; over: Promise<void> }> {
   const uid = demandRunUid(request);
-  await warnWhereClosed(context, request);
-  const folders = foldersOnMachine(request.place, context.options);
+  await warnIfFolderClosed(context, request);
+  const folders = toHostFolders(request.place, context.options);
   const folder = await context.ground.folderFor(request, uid, folders);
   try {
-    const pipes = await outputPipes(context.ground.path, request.id);
+    const pipes = await createOutputPipes(context.ground.path, request.id);
     const child = await spawnInterpreter(context, request, folder, uid, pipes);
     const outputs = pipes.map(({ ours }) => ours) as [Socket, Socket];
     const ended = followSubprocess(context, request, child, {
@@ -136,7 +141,10 @@ async function startSubprocess(
 }
 
 /** Runs see this machine as it is. */
-function foldersOnMachine({ workspace, artifacts }: Workspace, { tools, skills }: SandboxOptions): Folders {
+function toHostFolders(
+  { workspace, artifacts }: Workspace,
+  { tools, skills }: SandboxOptions,
+): SandboxFolders {
   const there = (folder: string | null): string | null =>
     folder !== null && existsSync(folder) ? resolve(folder) : null;
   return { workspace, artifacts, tools: there(tools), skills: there(skills) };
@@ -148,15 +156,18 @@ async function removeRunFolder(
   folder: RunFolder,
 ): Promise<void> {
   await ended;
-  for (const output of outputs) endSoon(output);
+  for (const output of outputs) endWhenQuiet(output);
   await folder.remove();
 }
 
 /** A run of another uid is put into its folder, but cannot name it where a folder above is closed to it. */
-async function warnWhereClosed({ options, seen }: Context, { user, place }: RunRequest): Promise<void> {
+async function warnIfFolderClosed(
+  { options, seen }: SubprocessContext,
+  { user, place }: RunRequest,
+): Promise<void> {
   if (place.uid === null || seen.has(user)) return;
   seen.add(user);
-  if (await openToAll(dirname(place.workspace))) return;
+  if (await isOpenToAll(dirname(place.workspace))) return;
   const message =
     'Runs cannot open their files by whole paths: a folder above is closed to them (chmod o+x).';
   options.log.warn('sandbox.place_closed', { folder: place.workspace, message });
@@ -172,7 +183,7 @@ function demandRunUid({ place }: RunRequest): number {
 }
 
 async function spawnInterpreter(
-  { options, programs, ground }: Context,
+  { options, programs, ground }: SubprocessContext,
   request: RunRequest,
   folder: RunFolder,
   uid: number,
@@ -205,11 +216,11 @@ function demandExistingFolder(folder: string): string {
   throw new WorkcrateError('sandbox_failed', 'The working directory of the run does not exist.');
 }
 
-const searchPath = ({ programs }: SubprocessFolders): string => `${programs}:/usr/local/bin:/usr/bin:/bin`;
+const getSearchPath = ({ programs }: SubprocessFolders): string => `${programs}:/usr/local/bin:/usr/bin:/bin`;
 
 function makeRunEnvironment(ground: SubprocessFolders, { home, tmp }: RunFolder): NodeJS.ProcessEnv {
   return {
-    PATH: searchPath(ground),
+    PATH: getSearchPath(ground),
     HOME: home,
     LANG: 'C.UTF-8',
     TERM: 'dumb',
@@ -228,10 +239,10 @@ async function waitForSpawn(child: ChildProcess): Promise<void> {
 }
 
 async function followSubprocess(
-  context: Context,
+  context: SubprocessContext,
   request: RunRequest,
   child: ChildProcess,
-  family: Family,
+  family: ProcessFamily,
 ): Promise<RunEnd> {
   const began = performance.now();
   const { limits } = context.options;
@@ -263,7 +274,7 @@ async function* readUntilCut(output: Socket): AsyncGenerator<Uint8Array> {
 }
 
 /** Ends an output that nothing comes out of any more although somebody is there to read it. */
-function endSoon(output: Socket): void {
+function endWhenQuiet(output: Socket): void {
   let bytes = output.bytesRead;
   const look = (): void => {
     const quiet = output.bytesRead === bytes && output.readableLength === 0;
@@ -271,7 +282,7 @@ function endSoon(output: Socket): void {
     if (quiet) output.destroy();
   };
   // Not in the timer: on a busy machine that may come before what is in the pipe has been read.
-  const timer = setInterval(() => setImmediate(look), lingeringMs);
+  const timer = setInterval(() => setImmediate(look), maxLingeringMs);
   timer.unref();
   output.once('close', () => clearInterval(timer));
 }

@@ -28,8 +28,8 @@ const looksPerStep = 32;
  * Root finds the processes by the user's uid. An ordinary server shares its uid with them, and knows them by their
  * user namespace and by the /workspace that they see. Each step is short.
  */
-export function* unlinkedSpace(place: Workspace, mostLooks: number): Generator<void, UnlinkedSpace> {
-  const workspace = lookAt(place.workspace);
+export function* countUnlinkedSpace(place: Workspace, mostLooks: number): Generator<void, UnlinkedSpace> {
+  const workspace = statIfThere(place.workspace);
   const found: FoundUnlinked = {
     dev: workspace?.dev ?? -1,
     sizes: new Map(),
@@ -37,7 +37,7 @@ export function* unlinkedSpace(place: Workspace, mostLooks: number): Generator<v
     looks: 0,
     mayHideMore: false,
   };
-  const isOwn = ownedBy(place, workspace);
+  const isOwn = isProcessOfWorkspace(place, workspace);
   for (const pid of listProcFolder('/proc')) {
     if (++found.processes % looksPerStep === 0) yield;
     if (!isOwn(pid)) continue;
@@ -53,18 +53,18 @@ export function* unlinkedSpace(place: Workspace, mostLooks: number): Generator<v
   return { bytes, mayHideMore: found.mayHideMore, isCut: false };
 }
 
-function ownedBy({ uid }: Workspace, workspace: Stats | null): (pid: string) => boolean {
+function isProcessOfWorkspace({ uid }: Workspace, workspace: Stats | null): (pid: string) => boolean {
   const wanted = uid ?? process.getuid?.();
   const own = uid === null ? readLink('/proc/self/ns/user') : null;
   return (pid) => {
-    if (!/^\d+$/.test(pid) || lookAt(`/proc/${pid}`)?.uid !== wanted) return false;
+    if (!/^\d+$/.test(pid) || statIfThere(`/proc/${pid}`)?.uid !== wanted) return false;
     return own === null || (readLink(`/proc/${pid}/ns/user`) !== own && seesWorkspace(pid, workspace));
   };
 }
 
 /** Where that cannot be told, it is counted. */
 function seesWorkspace(pid: string, workspace: Stats | null): boolean {
-  const seen = lookAt(`/proc/${pid}/root/workspace`);
+  const seen = statIfThere(`/proc/${pid}/root/workspace`);
   return seen === null || (seen.dev === workspace?.dev && seen.ino === workspace.ino);
 }
 
@@ -79,7 +79,7 @@ function* addDescriptors(found: FoundUnlinked, task: string, mostLooks: number):
 }
 
 function addDescriptor(found: FoundUnlinked, task: string, name: string): void {
-  const stats = lookAt(`${task}/fd/${name}`);
+  const stats = statIfThere(`${task}/fd/${name}`);
   if (stats?.isSocket()) found.mayHideMore ||= hasFilesUnderWay(`${task}/fdinfo/${name}`);
   if (stats?.isFile() && stats.nlink === 0 && stats.dev === found.dev)
     found.sizes.set(stats.ino, stats.blocks * 512);
@@ -106,7 +106,7 @@ function addMappings(found: FoundUnlinked, pid: string, tasks: readonly string[]
     if (match === null || toDeviceNumber(match[4]!, match[5]!) !== found.dev) continue;
     const inode = Number(match[6]);
     if (found.sizes.has(inode)) continue;
-    const stats = lookAt(`/proc/${pid}/map_files/${match[1]}`);
+    const stats = statIfThere(`/proc/${pid}/map_files/${match[1]}`);
     found.mayHideMore ||= stats === null;
     const mapped = Number.parseInt(match[3]!, 16) - Number.parseInt(match[2]!, 16);
     found.sizes.set(inode, stats === null ? mapped : stats.blocks * 512);
@@ -120,16 +120,16 @@ function toDeviceNumber(major: string, minor: string): number {
 }
 
 /** No disk is asked, so that it takes microseconds; with a promise for each, all of them took more than twice as long. */
-function lookAt(path: string): Stats | null {
-  return unlessGone(() => statSync(path));
+function statIfThere(path: string): Stats | null {
+  return nullIfGone(() => statSync(path));
 }
 
-const readProcText = (path: string): string => unlessGone(() => readFileSync(path, 'latin1')) ?? '';
-const readLink = (path: string): string | null => unlessGone(() => readlinkSync(path));
-const listProcFolder = (path: string): string[] => unlessGone(() => readdirSync(path)) ?? [];
+const readProcText = (path: string): string => nullIfGone(() => readFileSync(path, 'latin1')) ?? '';
+const readLink = (path: string): string | null => nullIfGone(() => readlinkSync(path));
+const listProcFolder = (path: string): string[] => nullIfGone(() => readdirSync(path)) ?? [];
 
 /** Processes end while they are looked at, and those of others are closed to us. */
-function unlessGone<T>(look: () => T): T | null {
+function nullIfGone<T>(look: () => T): T | null {
   try {
     return look();
   } catch (error) {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { sharedKeyAuthorization } from './azure/client.ts';
+import { createSharedKeyAuthorization } from './azure/client.ts';
 
 /** A container of the test's own, in an Azurite that ends with this process, even with one that is killed. */
 export interface TestAzurite extends AsyncDisposable {
@@ -108,7 +108,7 @@ async function withContainer(service: Service): Promise<TestAzurite> {
 async function changeContainer(service: Service, name: string, method: string, good: number): Promise<void> {
   const url = new URL(`${service.endpoint}/${name}?restype=container`);
   const headers = { 'x-ms-date': new Date().toUTCString(), 'x-ms-version': '2023-11-03' };
-  const authorization = sharedKeyAuthorization(service, method, url, headers);
+  const authorization = createSharedKeyAuthorization(service, method, url, headers);
   const answer = await fetch(url, { method, headers: { ...headers, authorization } });
   if (answer.status !== good)
     throw new Error(`${method} of a container: ${answer.status} ${await answer.text()}`);

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { createOpenFiles } from './disk-open-files.ts';
+import { createOpenFileCache } from './disk-open-files.ts';
 
 async function folderOf(count: number) {
   const folder = await mkdtemp(join(tmpdir(), 'workcrate-open-'));
@@ -29,7 +29,7 @@ const onLinux = { skip: process.platform === 'linux' ? false : 'descriptors are 
 
 it('holds a bounded number of files open, and none after it was closed', onLinux, async () => {
   await using place = await folderOf(200);
-  const files = createOpenFiles();
+  const files = createOpenFileCache();
   for (const path of place.paths) files.giveBack(files.take(path)!);
   assert.equal(descriptorsBelow(place.folder), 64);
   files.close();
@@ -42,7 +42,7 @@ it(
   async () => {
     await using place = await folderOf(1);
     const [path] = place.paths;
-    const files = createOpenFiles();
+    const files = createOpenFileCache();
     const [first, second] = [files.take(path!)!, files.take(path!)!];
     assert.equal(first.descriptor, second.descriptor);
     rmSync(path!);
@@ -58,7 +58,7 @@ it(
 it('a held file that was removed, replaced or cut behind it is not given out a second later', async (t) => {
   await using place = await folderOf(3);
   const [removed, replaced, cut] = place.paths as [string, string, string];
-  const files = createOpenFiles();
+  const files = createOpenFileCache();
   for (const path of place.paths) files.giveBack(files.take(path)!);
   rmSync(removed);
   rmSync(replaced);
@@ -74,5 +74,5 @@ it('a held file that was removed, replaced or cut behind it is not given out a s
 
 it('says null for a file that is not there', async () => {
   await using place = await folderOf(0);
-  assert.equal(createOpenFiles().take(join(place.folder, 'absent')), null);
+  assert.equal(createOpenFileCache().take(join(place.folder, 'absent')), null);
 });

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { getErrno } from '../errors.ts';
 
-interface HeldFile {
+interface CachedFile {
   readonly path: string;
   readonly descriptor: number;
   readonly size: number;
@@ -14,11 +14,11 @@ interface HeldFile {
   dropped: boolean;
 }
 
-const mostHeld = 64;
+const maxCachedFiles = 64;
 /** So long a file is given out without a look at its path. A look costs some microseconds. */
-const trustedMs = 1000;
+const maxUncheckedMs = 1000;
 
-export type OpenFileCache = ReturnType<typeof createOpenFiles>;
+export type OpenFileCache = ReturnType<typeof createOpenFileCache>;
 
 /**
  * Files open for reading. Those read last are held, since opening and closing is a quarter of what a small
@@ -26,21 +26,21 @@ export type OpenFileCache = ReturnType<typeof createOpenFiles>;
  * behind the server, which is noticed within a second. Synchronous on purpose: an open costs 10 µs so, and 100 through
  * the thread pool.
  */
-export function createOpenFiles() {
-  const held = new BoundedMap<string, HeldFile>({ mostEntries: mostHeld, onEvict: retire });
+export function createOpenFileCache() {
+  const held = new BoundedMap<string, CachedFile>({ mostEntries: maxCachedFiles, onEvict: retireFile });
 
-  function drop(file: HeldFile): void {
+  function drop(file: CachedFile): void {
     held.delete(file.path);
-    retire(file);
+    retireFile(file);
   }
 
-  function open(path: string): HeldFile {
+  function open(path: string): CachedFile {
     const descriptor = openReadable(path, () => held.evictAll());
     const { size, ino: inode } = fstatSync(descriptor);
     return { path, descriptor, size, inode, seenAt: performance.now(), users: 0, dropped: false };
   }
 
-  function findHeld(path: string): HeldFile | null {
+  function findHeld(path: string): CachedFile | null {
     const file = held.get(path) ?? null;
     if (file === null || isFileStillLinked(file)) return file;
     drop(file);
@@ -49,7 +49,7 @@ export function createOpenFiles() {
 
   return {
     /** The file for one more user, or null where there is none. */
-    take(path: string): HeldFile | null {
+    take(path: string): CachedFile | null {
       try {
         const file = findHeld(path) ?? open(path);
         file.users++;
@@ -60,7 +60,7 @@ export function createOpenFiles() {
         throw error;
       }
     },
-    giveBack(file: HeldFile): void {
+    giveBack(file: CachedFile): void {
       file.users--;
       if (file.dropped && file.users === 0) closeSync(file.descriptor);
     },
@@ -74,15 +74,15 @@ export function createOpenFiles() {
 }
 
 /** For one that is not held any more. */
-function retire(file: HeldFile): void {
+function retireFile(file: CachedFile): void {
   file.dropped = true;
   if (file.users === 0) closeSync(file.descriptor);
 }
 
 /** Whether the path still leads to the same file, as long as before. */
-function isFileStillLinked(file: HeldFile): boolean {
+function isFileStillLinked(file: CachedFile): boolean {
   const now = performance.now();
-  if (now - file.seenAt < trustedMs) return true;
+  if (now - file.seenAt < maxUncheckedMs) return true;
   const found = statSync(file.path, { throwIfNoEntry: false });
   file.seenAt = now;
   return found?.ino === file.inode && found.size === file.size;

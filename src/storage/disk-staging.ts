@@ -13,10 +13,10 @@ import { dirname, join } from 'node:path';
 import { claimAlong } from '../data-folder/disk-reserve.ts';
 import { getErrno } from '../errors.ts';
 import {
-  alreadyExists,
+  alreadyExistsError,
   checkStagingId,
   isStagingId,
-  offsetConflict,
+  offsetConflictError,
   withStorageErrors,
   type AppendOptions,
   type Staged,
@@ -44,20 +44,20 @@ export async function diskStaging(
     commit: (id, key) =>
       withStorageErrors(() => commitPart(pathOf(id), key, pathOfKey(key), dirname(folder), folders)),
     discard: (id) => withStorageErrors(() => removePartIfThere(pathOf(id))),
-    list: () => withStorageErrors(() => listStaged(folder)),
-    cutBack: (id, size) => withStorageErrors(() => cutBack(pathOf(id), size)),
-    takeBack: (key, id) => withStorageErrors(() => unlinkCommitted(pathOfKey(key), pathOf(id))),
+    list: () => withStorageErrors(() => listPartFiles(folder)),
+    cutBack: (id, size) => withStorageErrors(() => truncatePart(pathOf(id), size)),
+    takeBack: (key, id) => withStorageErrors(() => moveBackToStaging(pathOfKey(key), pathOf(id))),
   };
 }
 
-async function listStaged(folder: string): Promise<Staged[]> {
+async function listPartFiles(folder: string): Promise<Staged[]> {
   const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
   const ids = files.filter(({ name }) => name.endsWith('.part')).map(({ name }) => name.slice(0, -5));
-  return Promise.all(ids.filter(isStagingId).map((id) => stagedSince(folder, id)));
+  return Promise.all(ids.filter(isStagingId).map((id) => readStagedTime(folder, id)));
 }
 
 /** One that was committed or discarded meanwhile is new enough to be left alone. */
-async function stagedSince(folder: string, id: string): Promise<Staged> {
+async function readStagedTime(folder: string, id: string): Promise<Staged> {
   const found = await stat(join(folder, `${id}.part`)).catch(() => null);
   return { id, modified: found?.mtimeMs ?? Date.now() };
 }
@@ -78,13 +78,13 @@ async function appendToPart(
   { signal, onSync }: AppendOptions = {},
 ): Promise<number> {
   const size = await withStorageErrors(() => readPartSize(path));
-  if (offset !== 0 && offset !== size) throw offsetConflict(size);
+  if (offset !== 0 && offset !== size) throw offsetConflictError(size);
   await using file = await withStorageErrors(() => open(path, offset === 0 ? 'w' : 'r+', 0o600));
   using space = claimAlong(dirname(path));
   let position = offset;
   let syncAt = performance.now() + syncEveryMs;
   try {
-    for await (const batch of batches(bytes, signal)) {
+    for await (const batch of gatherBatches(bytes, signal)) {
       await withStorageErrors(() => space.demand(batch.length));
       position = await withStorageErrors(() => writeWholeBatch(file, batch, position));
       if (performance.now() < syncAt) continue;
@@ -102,7 +102,10 @@ async function appendToPart(
  * Gathers chunks in one buffer, which is used again once it has been written. When the source fails, what it gave
  * before that is still passed on.
  */
-async function* batches(bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* gatherBatches(
+  bytes: AsyncIterable<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
   let buffer = Buffer.alloc(0);
   let held = 0;
   try {
@@ -151,7 +154,7 @@ async function commitPart(
   folders: Set<string>,
 ): Promise<StoredObject> {
   await makeStorageFolder(dirname(target), root, folders);
-  await ensureExists(part);
+  await createPartIfMissing(part);
   // Before anything is placed: there may be no descriptor left to make it durable with.
   await using folder = await open(dirname(target), 'r');
   await linkIntoPlace(part, key, target);
@@ -161,12 +164,12 @@ async function commitPart(
   return { key, size, modified: mtimeMs };
 }
 
-async function cutBack(part: string, size: number): Promise<void> {
+async function truncatePart(part: string, size: number): Promise<void> {
   if ((await readPartSize(part)) > size) await truncate(part, size);
 }
 
-async function unlinkCommitted(object: string, part: string): Promise<boolean> {
-  if (await exists(part)) return false;
+async function moveBackToStaging(object: string, part: string): Promise<boolean> {
+  if (await fileExists(part)) return false;
   try {
     await rename(object, part);
   } catch (error) {
@@ -178,7 +181,7 @@ async function unlinkCommitted(object: string, part: string): Promise<boolean> {
   return true;
 }
 
-const exists = (path: string): Promise<boolean> =>
+const fileExists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,
@@ -189,14 +192,14 @@ async function linkIntoPlace(part: string, key: string, target: string): Promise
   try {
     await link(part, target);
   } catch (error) {
-    if (getErrno(error) === 'EEXIST') throw alreadyExists(key);
+    if (getErrno(error) === 'EEXIST') throw alreadyExistsError(key);
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(getErrno(error) ?? '')) throw error;
-    if (await exists(target)) throw alreadyExists(key);
+    if (await fileExists(target)) throw alreadyExistsError(key);
     await rename(part, target);
   }
 }
 
-async function ensureExists(part: string): Promise<void> {
+async function createPartIfMissing(part: string): Promise<void> {
   await using file = await open(part, 'a', 0o600);
   await file.sync();
 }

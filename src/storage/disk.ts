@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { demandSpace } from '../data-folder/disk-reserve.ts';
 import { getErrno, WorkcrateError } from '../errors.ts';
-import { createOpenFiles, type OpenFileCache } from './disk-open-files.ts';
+import { createOpenFileCache, type OpenFileCache } from './disk-open-files.ts';
 import { diskStaging, syncStorageFolder } from './disk-staging.ts';
 import {
   checkKey,
@@ -30,7 +30,7 @@ export async function diskStorage(directory: string): Promise<Storage> {
   const localPath = (key: string): string => `${checkKey(key)}.bin`;
   const pathOf = (key: string): string => `${folder}/${localPath(key)}`;
   const staging = await diskStaging(join(directory, 'staging'), pathOf);
-  const openFiles = createOpenFiles();
+  const openFiles = createOpenFileCache();
   return {
     kind: 'disk',
     isShared: false,
@@ -58,7 +58,7 @@ export async function diskStorage(directory: string): Promise<Storage> {
 }
 
 async function statDiskObject(key: string, path: string): Promise<StoredObject | null> {
-  const found = await absentAsNull(stat(path));
+  const found = await nullIfAbsent(stat(path));
   return found && { key, size: found.size, modified: found.mtimeMs };
 }
 
@@ -79,7 +79,7 @@ async function listDiskPage(
   { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
 ) {
   const objects: StoredObject[] = [];
-  for await (const key of keysBelow(folder, prefix, after)) {
+  for await (const key of listKeysBelow(folder, prefix, after)) {
     if (objects.length === limit) return { objects, next: objects.at(-1)!.key };
     const object = await statDiskObject(key, pathOf(key));
     if (object) objects.push(object);
@@ -88,7 +88,7 @@ async function listDiskPage(
 }
 
 async function removeObject(openFiles: OpenFileCache, path: string): Promise<void> {
-  const removed = await absentAsNull(unlink(path).then(() => true));
+  const removed = await nullIfAbsent(unlink(path).then(() => true));
   // Only now: a reader that came before the removal may have had it held again.
   openFiles.forget(path);
   if (removed) await syncStorageFolder(dirname(path));
@@ -105,11 +105,11 @@ async function probeDisk(folder: string): Promise<void> {
     await file.write(new Uint8Array(1));
     await file.sync();
   } finally {
-    await absentAsNull(unlink(path));
+    await nullIfAbsent(unlink(path));
   }
 }
 
-async function absentAsNull<T>(work: Promise<T>): Promise<T | null> {
+async function nullIfAbsent<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
   } catch (error) {
@@ -141,17 +141,17 @@ async function* readDiskChunks(
 }
 
 /** The keys below a folder in the order of the keys themselves, one folder in memory at a time. */
-async function* keysBelow(
+async function* listKeysBelow(
   folder: string,
   prefix: string,
   after: string,
   parent = '',
 ): AsyncGenerator<string> {
-  for (const part of await sortedParts(folder)) {
+  for (const part of await listSortedParts(folder)) {
     const key = parent + part;
     if (part.endsWith('/')) {
       const mayHold = (key.startsWith(prefix) || prefix.startsWith(key)) && `${key}\uffff` > after;
-      if (mayHold) yield* keysBelow(join(folder, part), prefix, after, key);
+      if (mayHold) yield* listKeysBelow(join(folder, part), prefix, after, key);
     } else if (key.startsWith(prefix) && key > after) yield key;
   }
 }
@@ -161,7 +161,7 @@ const folderForm = /^[a-z0-9][a-z0-9_-]*$/;
 const fileForm = /^[a-z0-9][a-z0-9_-]*\.bin$/;
 
 /** Folders carry their slash, so that `a/b` sorts against `a-b` as the whole keys do. */
-async function sortedParts(folder: string): Promise<string[]> {
+async function listSortedParts(folder: string): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries
@@ -190,7 +190,7 @@ function diskQuarantine(directory: string, localPath: (key: string) => string): 
       ),
     list: () =>
       withStorageErrors(async () =>
-        Promise.all((await daysIn(folder)).map((day) => measureQuarantine(folder, day))),
+        Promise.all((await listQuarantineDays(folder)).map((day) => measureQuarantine(folder, day))),
       ),
     drop: (day) => withStorageErrors(() => rm(folderOf(day), { recursive: true, force: true })),
   };
@@ -213,7 +213,7 @@ async function moveToQuarantine(from: string, to: string): Promise<void> {
   await syncStorageFolder(dirname(from));
 }
 
-async function daysIn(folder: string): Promise<string[]> {
+async function listQuarantineDays(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).filter((name) => dayForm.test(name)).sort();
   } catch (error) {

@@ -3,8 +3,8 @@
  * and does not outlive the process.
  */
 import {
-  alreadyExists,
-  offsetConflict,
+  alreadyExistsError,
+  offsetConflictError,
   type ObjectPage,
   type OpenObject,
   type Staging,
@@ -34,7 +34,7 @@ export function memoryStorage(): Storage {
     holdsRemoved: true,
     staging: memoryStaging(objects, describe),
     stat: async (key) => (objects.has(key) ? describe(key, objects.get(key)!) : null),
-    open: async (key) => (objects.has(key) ? openBytes(objects.get(key)!.bytes) : null),
+    open: async (key) => (objects.has(key) ? openMemoryObject(objects.get(key)!.bytes) : null),
     list: async (options = {}) => listMemoryPage(objects, describe, options),
     remove: async (key) => void objects.delete(key),
     presign: async () => null,
@@ -53,7 +53,7 @@ function memoryStaging(
     size: async (id) => sizeOf(id),
     async append(id, offset, bytes, { signal } = {}) {
       const size = sizeOf(id);
-      if (offset !== 0 && offset !== size) throw offsetConflict(size);
+      if (offset !== 0 && offset !== size) throw offsetConflictError(size);
       const chunks = offset === 0 ? [] : staged.get(id)!;
       staged.set(id, chunks);
       for await (const chunk of bytes) {
@@ -63,7 +63,7 @@ function memoryStaging(
       return sizeOf(id);
     },
     async commit(id, key) {
-      if (objects.has(key)) throw alreadyExists(key);
+      if (objects.has(key)) throw alreadyExistsError(key);
       const held = { bytes: Buffer.concat(staged.get(id) ?? []), modified: Date.now() };
       objects.set(key, held);
       staged.delete(id);
@@ -74,7 +74,7 @@ function memoryStaging(
   };
 }
 
-function openBytes(bytes: Uint8Array): OpenObject {
+function openMemoryObject(bytes: Uint8Array): OpenObject {
   return {
     size: bytes.length,
     descriptor: null,

@@ -5,7 +5,7 @@
 import type { AzureOptions } from './azure/azure.ts';
 import { diskStorage } from './disk.ts';
 import { memoryStorage } from './memory.ts';
-import type { Observe, RemoteLimits } from './remote/remote.ts';
+import type { ObserveRequest, RemoteLimits } from './remote/remote.ts';
 import type { S3Options } from './s3/s3.ts';
 import type { Source } from './source.ts';
 import type { Storage } from './storage.ts';
@@ -17,7 +17,10 @@ export type StorageOptions =
   | ({ readonly kind: 'azure' } & AzureOptions);
 
 /** Every storage backend there is. Those that need the network are loaded when they are asked for. */
-export async function openStorage(options: StorageOptions, observe: Observe = () => {}): Promise<Storage> {
+export async function openStorage(
+  options: StorageOptions,
+  observe: ObserveRequest = () => {},
+): Promise<Storage> {
   switch (options.kind) {
     case 'disk':
       return diskStorage(options.directory);

@@ -84,7 +84,7 @@ export interface Source {
 }
 
 /** How ids and links name a source, wherever it is by now. */
-export const lastingName = ({ knownAs, url }: Pick<Source, 'knownAs' | 'url'>): string => knownAs ?? url;
+export const getKnownUrl = ({ knownAs, url }: Pick<Source, 'knownAs' | 'url'>): string => knownAs ?? url;
 
 /** What stands in a source on its way to become an object begins so, in one of its parts. It is not listed. */
 export const ownNameMark = '.workcrate-';
@@ -102,19 +102,22 @@ export const isSourceName = (name: string): boolean =>
 export type ListedSourceObject = Omit<SourceObject, 'name'> & { readonly name: string | null };
 
 /** What of a store's page is below a prefix, under names from there on. Markers of folders are no objects. */
-export function toldBelow(prefix: string, listed: readonly ListedSourceObject[]): Omit<SourcePage, 'next'> {
+export function toSourcePage(
+  prefix: string,
+  listed: readonly ListedSourceObject[],
+): Omit<SourcePage, 'next'> {
   const objects: SourceObject[] = [];
   let passedOver = 0;
   for (const one of listed) {
     const name = one.name?.startsWith(prefix) ? one.name.slice(prefix.length) : null;
     if (name === '' || name?.endsWith('/') || (name !== null && isOwnName(name))) continue;
-    if (name !== null && isSourceName(name) && isTold(one)) objects.push({ ...one, name });
+    if (name !== null && isSourceName(name) && isListable(one)) objects.push({ ...one, name });
     else passedOver++;
   }
   return { objects, passedOver };
 }
 
-const isTold = ({ size, stamp }: ListedSourceObject): boolean =>
+const isListable = ({ size, stamp }: ListedSourceObject): boolean =>
   Number.isSafeInteger(size) && size >= 0 && stamp !== '';
 
 /** Refuses a name to be written that could not be found again; the store takes names of 1,024 bytes. */
@@ -138,45 +141,45 @@ export async function* demandExactSize(
 }
 
 /** Headers have an ETag in quotes, listings not always; what stands between may have made it a weak one. */
-export const bareEtag = (etag: string): string => etag.replaceAll(/^(?:W\/)?"|"$/g, '');
+export const unquoteEtag = (etag: string): string => etag.replaceAll(/^(?:W\/)?"|"$/g, '');
 
 /** The stamp of an object by the answer of a store. Without one, it was not the store that answered. */
-export function stampIn(etag: string): string {
-  if (bareEtag(etag) !== '') return bareEtag(etag);
+export function toStamp(etag: string): string {
+  if (unquoteEtag(etag) !== '') return unquoteEtag(etag);
   throw new WorkcrateError(
     'storage_failed',
     'The store listed an object without an ETag. Check its address, and any proxy in between.',
   );
 }
 
-export const quotedEtag = (stamp: string): string => `"${stamp}"`;
+export const quoteStamp = (stamp: string): string => `"${stamp}"`;
 
-export const sourceUnreachable = (url: string, reason: string, cause?: unknown): WorkcrateError =>
+export const sourceUnreachableError = (url: string, reason: string, cause?: unknown): WorkcrateError =>
   new WorkcrateError('source_unreachable', `The source ${url} cannot be used. ${reason}`, { cause });
 
-export const crateChanged = (url: string, name: string): WorkcrateError =>
+export const crateChangedError = (url: string, name: string): WorkcrateError =>
   new WorkcrateError(
     'crate_changed',
     `${JSON.stringify(name)} in ${url} has changed since it was looked at. Bring the index up to date, then try again.`,
   );
 
-export const crateGone = (url: string, name: string): WorkcrateError =>
+export const crateGoneError = (url: string, name: string): WorkcrateError =>
   new WorkcrateError(
     'crate_gone',
     `${JSON.stringify(name)} is not in ${url} any more. Bring the index up to date, and search again.`,
   );
 
 /** What is wrong with a store is wrong with the source in it; whoever writes is told more than whoever reads. */
-export interface Reaching {
+export interface SourceErrorMapper {
   <T>(work: () => Promise<T>): Promise<T>;
   writing<T>(work: () => Promise<T>): Promise<T>;
   each<T>(steps: AsyncIterable<T>): AsyncGenerator<T>;
 }
 
-export function createSourceErrors(url: string): Reaching {
+export function createSourceErrors(url: string): SourceErrorMapper {
   const told = (error: unknown, ...asItIs: string[]): unknown =>
     error instanceof WorkcrateError && error.code.startsWith('storage_') && !asItIs.includes(error.code)
-      ? sourceUnreachable(url, error.message, error.cause)
+      ? sourceUnreachableError(url, error.message, error.cause)
       : error;
   const reach = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

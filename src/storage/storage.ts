@@ -191,10 +191,10 @@ export const isStorageKey = (text: string): boolean => text.length <= 200 && sto
 export const isStagingId = (text: string): boolean => stagingIdForm.test(text);
 
 /** The key as it is; what could lead out of the folder or prefix of all objects is refused. */
-export const checkKey = (text: string): string => demandFit(text, isStorageKey(text), 'storage key');
-export const checkStagingId = (text: string): string => demandFit(text, isStagingId(text), 'staging id');
+export const checkKey = (text: string): string => checkForm(text, isStorageKey(text), 'storage key');
+export const checkStagingId = (text: string): string => checkForm(text, isStagingId(text), 'staging id');
 
-function demandFit(text: string, isFit: boolean, what: string): string {
+function checkForm(text: string, isFit: boolean, what: string): string {
   if (!isFit) throw new WorkcrateError('invalid_input', `${JSON.stringify(text)} is no ${what}.`);
   return text;
 }
@@ -225,9 +225,9 @@ const knownDiskErrors: Record<string, [ErrorCode, string]> = {
 };
 
 /** Names the cause of a failed file operation where it can be told, so that callers can act on it. */
-function storageFailure(error: unknown): WorkcrateError {
+function toStorageFailure(error: unknown): WorkcrateError {
   if (error instanceof WorkcrateError) return error;
-  if (getErrno(error) === 'ENOSPC' && isOutOfInodes(error)) return outOfInodes(error);
+  if (getErrno(error) === 'ENOSPC' && isOutOfInodes(error)) return outOfInodesError(error);
   const [code, message] = knownDiskErrors[getErrno(error) ?? ''] ?? [
     'storage_failed',
     'The storage failed. See the server log.',
@@ -247,7 +247,7 @@ function isOutOfInodes(error: unknown): boolean {
   }
 }
 
-const outOfInodes = (cause: unknown): WorkcrateError =>
+const outOfInodesError = (cause: unknown): WorkcrateError =>
   new WorkcrateError(
     'storage_full',
     'The disk has no inodes left: it can hold no more files, however small, although it has space. Delete some files, ' +
@@ -260,16 +260,16 @@ export async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw storageFailure(error);
+    throw toStorageFailure(error);
   }
 }
 
-export function offsetConflict(size: number): WorkcrateError {
+export function offsetConflictError(size: number): WorkcrateError {
   return new WorkcrateError('offset_conflict', `The upload has ${size} bytes. Continue from there.`, {
     details: { offset: size },
   });
 }
 
-export function alreadyExists(key: string): WorkcrateError {
+export function alreadyExistsError(key: string): WorkcrateError {
   return new WorkcrateError('already_exists', `The object ${key} already exists.`);
 }

@@ -5,25 +5,25 @@
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import type { Log } from '../observability/log.ts';
 import {
-  afterFailure,
+  afterFailureFlag,
   toWorkerFailure,
   memoryLimitFlag,
-  tooMuchMemory,
-  type FromThread,
+  outOfMemorySignal,
+  type MessageFromWorker,
   type LogLine,
-  type ToThread,
+  type MessageToWorker,
 } from './other-side.ts';
 import type { CallContext, Methods } from './workers.ts';
 
 /** Whoever started this thread or process. */
-export interface Outside {
+export interface ParentSide {
   /** What it gave along. */
   readonly data: Promise<unknown>;
-  post(message: FromThread): void;
-  listen(hear: (message: ToThread) => void): void;
+  post(message: MessageFromWorker): void;
+  listen(hear: (message: MessageToWorker) => void): void;
 }
 
-function outsideOfThread(port: NonNullable<typeof parentPort>): Outside {
+function connectToThreadParent(port: NonNullable<typeof parentPort>): ParentSide {
   return {
     data: Promise.resolve(workerData),
     post: (message) => port.postMessage(message),
@@ -31,19 +31,19 @@ function outsideOfThread(port: NonNullable<typeof parentPort>): Outside {
   };
 }
 
-function outsideOfProcess(): Outside {
+function connectToProcessParent(): ParentSide {
   const data = Promise.withResolvers<unknown>();
   // Calls come right behind the data, before anybody listens.
-  const early: ToThread[] = [];
-  let hear = (message: ToThread): void => void early.push(message);
-  process.on('message', (message: ToThread | { readonly data: unknown }) =>
+  const early: MessageToWorker[] = [];
+  let hear = (message: MessageToWorker): void => void early.push(message);
+  process.on('message', (message: MessageToWorker | { readonly data: unknown }) =>
     'data' in message ? data.resolve(message.data) : hear(message),
   );
-  const post = (message: FromThread): void => {
+  const post = (message: MessageFromWorker): void => {
     if (process.connected) process.send!(message, undefined, undefined, () => {});
   };
   endWithParent();
-  tellOfDeath(post);
+  reportUncaughtErrors(post);
   return {
     data: data.promise,
     post,
@@ -55,12 +55,12 @@ function outsideOfProcess(): Outside {
 }
 
 /** The signals that a terminal or a service manager sends to all alike are for the server, which ends this one. */
-const notForUs = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const ignoredSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 const parentLookMs = 100;
 
 function endWithParent(): void {
-  for (const signal of notForUs) process.on(signal, () => {});
+  for (const signal of ignoredSignals) process.on(signal, () => {});
   process.on('disconnect', () => process.exit());
   // What keeps this thread busy for ever also keeps it from hearing that the server is gone. Another thread sees it.
   const watch = `setInterval(() => {
@@ -77,29 +77,29 @@ function watchMemory(): string {
   if (word === undefined) return '';
   const bytes = Number(word.slice(memoryLimitFlag.length));
   return `setInterval(() => {
-    if (process.memoryUsage.rss() > ${bytes}) process.kill(process.pid, '${tooMuchMemory}');
+    if (process.memoryUsage.rss() > ${bytes}) process.kill(process.pid, '${outOfMemorySignal}');
   }, ${memoryLookMs});`;
 }
 
-const mostDyingMs = 1000;
+const maxDyingMs = 1000;
 
 /** So that the log of the server says why. It ends this process then. */
-function tellOfDeath(post: (message: FromThread) => void): void {
+function reportUncaughtErrors(post: (message: MessageFromWorker) => void): void {
   process.on('uncaughtException', (error) => {
     post({ died: toWorkerFailure(error) });
-    setTimeout(() => process.exit(1), mostDyingMs);
+    setTimeout(() => process.exit(1), maxDyingMs);
   });
 }
 
 // Last, since it needs all of the above.
-const parentSide: Outside = parentPort === null ? outsideOfProcess() : outsideOfThread(parentPort);
+const parent: ParentSide = parentPort === null ? connectToProcessParent() : connectToThreadParent(parentPort);
 
 /** Logs by way of the thread or process that started this one: there is one log, and it decides what is worth a line. */
-export function outerLog(): Log {
+export function getParentLog(): Log {
   const at =
     (level: LogLine['level']) =>
     (event: string, fields: LogLine['fields'] = {}): void =>
-      parentSide.post({ log: { level, event, fields: toPlainFields(fields) } });
+      parent.post({ log: { level, event, fields: toPlainFields(fields) } });
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
@@ -114,15 +114,15 @@ function toPlainFields(fields: LogLine['fields']): LogLine['fields'] {
 }
 
 /** What whoever started this one gave along. */
-export const outerData = (): Promise<unknown> => parentSide.data;
+export const getParentData = (): Promise<unknown> => parent.data;
 
 /** Whether this one was started in place of one that has failed. */
-export const isAfterFailure = (): boolean => process.argv.includes(afterFailure);
+export const isAfterFailure = (): boolean => process.argv.includes(afterFailureFlag);
 
 /** Answers the calls of whoever started this one. Calls run side by side; each may be cancelled. */
 export function answerCalls(methods: Methods): void {
   const underWay = new Map<number, AbortController>();
-  const { post } = parentSide;
+  const { post } = parent;
 
   async function answer(call: number, method: string, argument: unknown): Promise<void> {
     const stop = new AbortController();
@@ -140,7 +140,7 @@ export function answerCalls(methods: Methods): void {
     }
   }
 
-  parentSide.listen((message) => {
+  parent.listen((message) => {
     if ('ping' in message) post({ pong: true });
     else if ('cancel' in message) underWay.get(message.cancel)?.abort();
     else void answer(message.call, message.method, message.argument);

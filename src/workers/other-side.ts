@@ -6,22 +6,22 @@ import { Worker } from 'node:worker_threads';
 import { isWorkcrateError, type ErrorCode } from '../errors.ts';
 
 /** The word on the command line of one that was started in place of one that has failed. */
-export const afterFailure = 'after-failure';
+export const afterFailureFlag = 'after-failure';
 
 /** The beginning of the word that says how many bytes of memory a process may have. */
 export const memoryLimitFlag = 'most-memory=';
 
 /** How a process ends itself that has more memory than that. Nobody else sends this signal. */
-export const tooMuchMemory = 'SIGUSR2';
+export const outOfMemorySignal = 'SIGUSR2';
 
 /** What goes over: numbers tell calls apart. */
-export type ToThread =
+export type MessageToWorker =
   | { readonly call: number; readonly method: string; readonly argument: unknown }
   | { readonly cancel: number }
   /** Asks for a sign of life. */
   | { readonly ping: true };
 
-export type FromThread =
+export type MessageFromWorker =
   | { readonly log: LogLine }
   | { readonly pong: true }
   /** It cannot go on: something was thrown that nobody caught. */
@@ -61,9 +61,9 @@ export function toWorkerFailure(error: unknown): WorkerFailure {
 }
 
 /** Where calls are answered: a thread, or a process. */
-export interface OtherSide {
+export interface WorkerSide {
   /** Throws where something cannot go over. What comes too late is dropped: `ended` is told of. */
-  post(message: ToThread): void;
+  post(message: MessageToWorker): void;
   /** Whether it holds the server back. */
   hold(isHeld: boolean): void;
   /** Ends it, whatever it is doing; one that is idle may end by itself. */
@@ -72,27 +72,28 @@ export interface OtherSide {
   kill(): void;
 }
 
-export interface Hearing {
+export interface WorkerListener {
   /** Whether it is started in place of one that has failed, which it is told. */
   readonly isAfterFailure: boolean;
-  heard(message: FromThread): void;
+  heard(message: MessageFromWorker): void;
   ended(cause: unknown): void;
 }
 
-export type StartSide = (hearing: Hearing) => OtherSide;
+export type StartWorkerSide = (hearing: WorkerListener) => WorkerSide;
 
-const wordsFor = ({ isAfterFailure }: Hearing): string[] => (isAfterFailure ? [afterFailure] : []);
+const toWorkerArguments = ({ isAfterFailure }: WorkerListener): string[] =>
+  isAfterFailure ? [afterFailureFlag] : [];
 
 /** Megabytes. Bounded, so that what is too much does not take the whole machine along. */
 const maxHeapMegabytes = 2048;
 
 /** V8 ends the whole process where a thread runs out of memory, so this is not for what others have written. */
-export const inThread =
-  (file: URL, workerData: unknown): StartSide =>
+export const startInThread =
+  (file: URL, workerData: unknown): StartWorkerSide =>
   (hearing) => {
     const { heard, ended } = hearing;
     const resourceLimits = { maxOldGenerationSizeMb: maxHeapMegabytes };
-    const worker = new Worker(file, { workerData, argv: wordsFor(hearing), resourceLimits });
+    const worker = new Worker(file, { workerData, argv: toWorkerArguments(hearing), resourceLimits });
     worker.on('message', heard);
     worker.on('error', ended);
     worker.on('messageerror', ended);
@@ -130,12 +131,12 @@ export interface ProcessOptions {
 export class OutOfMemory extends Error {}
 
 /** `data` may hold secrets: it goes over the channel, and not where other users of the machine can see it. */
-export const inProcess =
-  (file: URL, data: unknown, options: ProcessOptions): StartSide =>
+export const startInProcess =
+  (file: URL, data: unknown, options: ProcessOptions): StartWorkerSide =>
   (hearing) => {
     const { heard, ended } = hearing;
-    const child = forkWorker(file, wordsFor(hearing), options);
-    child.on('message', (message) => heard(message as FromThread));
+    const child = forkWorker(file, toWorkerArguments(hearing), options);
+    child.on('message', (message) => heard(message as MessageFromWorker));
     child.on('error', ended);
     child.on('exit', (code, signal) => ended(toExitError(code, signal)));
     const post = (message: object): void => {
@@ -165,7 +166,7 @@ function forkWorker(file: URL, words: string[], options: ProcessOptions): ChildP
 
 /** A wrapper tells of a signal as a shell does. */
 function toExitError(code: number | null, signal: NodeJS.Signals | null): Error {
-  const isMemory = signal === tooMuchMemory || code === 128 + constants.signals[tooMuchMemory];
+  const isMemory = signal === outOfMemorySignal || code === 128 + constants.signals[outOfMemorySignal];
   return isMemory
     ? new OutOfMemory('The process had more memory than it may.')
     : new Error(`The process ended with ${signal ?? code}.`);

@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import { WorkcrateError } from '../errors.ts';
-import { answerCalls, isAfterFailure, outerData, outerLog } from './inside.ts';
+import { answerCalls, isAfterFailure, getParentData, getParentLog } from './inside.ts';
 import type { CallContext } from './workers.ts';
 
-const log = outerLog();
+const log = getParentLog();
 
 /** What the tests have done in another thread or process. */
 const methods = {
   add: async ({ a, b }: { a: number; b: number }): Promise<number> => a + b,
   which: async (): Promise<{ thread: string; data: unknown; argv: string; again: boolean }> => ({
     thread: `${process.pid} ${threadId}`,
-    data: await outerData(),
+    data: await getParentData(),
     again: isAfterFailure(),
     argv: [...process.execArgv, ...process.argv].join(' '),
   }),

@@ -6,14 +6,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import {
-  inProcess,
-  inThread,
+  startInProcess,
+  startInThread,
   OutOfMemory,
   type WorkerAnswer,
   type WorkerFailure,
-  type FromThread,
+  type MessageFromWorker,
   type ProcessOptions,
-  type StartSide,
+  type StartWorkerSide,
 } from './other-side.ts';
 
 export type { CommandWrapper } from './other-side.ts';
@@ -92,10 +92,10 @@ const maxWaitingCalls = 1000;
  * `answerCalls`; `data` is what it gets from `outerData`. An idle thread does not hold the server back.
  */
 export const createThread = <M extends Methods>(file: URL, data: unknown, log: Log): Thread<M> =>
-  startedWhenAsked(inThread(file, data), log, null);
+  createLazyWorker(startInThread(file, data), log, null);
 
 /** Long for anything that goes well. */
-const mostSilentMs = 5 * 60_000;
+const maxSilentMs = 5 * 60_000;
 
 /**
  * The same in a process of its own, for what may run out of memory or never end: the server lives on. One that gives no
@@ -106,13 +106,17 @@ export const createHelperProcess = <M extends Methods>(
   data: unknown,
   log: Log,
   options: ProcessOptions = {},
-): Thread<M> => startedWhenAsked(inProcess(file, data, options), log, options.silentMs ?? mostSilentMs);
+): Thread<M> => createLazyWorker(startInProcess(file, data, options), log, options.silentMs ?? maxSilentMs);
 
 /** Whether a call failed because its process had more memory than it may. */
 export const ranOutOfMemory = (error: unknown): boolean =>
   error instanceof WorkcrateError && error.cause instanceof OutOfMemory;
 
-function startedWhenAsked<M extends Methods>(side: StartSide, log: Log, silentMs: number | null): Thread<M> {
+function createLazyWorker<M extends Methods>(
+  side: StartWorkerSide,
+  log: Log,
+  silentMs: number | null,
+): Thread<M> {
   let running: ReturnType<typeof startWorkerSide> | null = null;
   let isClosed = false;
 
@@ -144,7 +148,12 @@ function startedWhenAsked<M extends Methods>(side: StartSide, log: Log, silentMs
 const maxWorkerEndMs = 2000;
 const endingStepMs = 10;
 
-function startWorkerSide(startSide: StartSide, log: Log, silentMs: number | null, isAfterFailure: boolean) {
+function startWorkerSide(
+  startSide: StartWorkerSide,
+  log: Log,
+  silentMs: number | null,
+  isAfterFailure: boolean,
+) {
   const waiting = new Map<number, WaitingCall>();
   const cancel = (call: number): void => side.post({ cancel: call });
   let [last, hasEnded, hasFailed, isStopping] = [0, false, false, false];
@@ -152,7 +161,7 @@ function startWorkerSide(startSide: StartSide, log: Log, silentMs: number | null
   const silence = watchSilence({ silentMs, isBusy: () => waiting.size > 0, ping, tooLong: fail });
   side.hold(false);
 
-  function heard(message: FromThread): void {
+  function heard(message: MessageFromWorker): void {
     silence.broken();
     if ('log' in message) return log[message.log.level](message.log.event, message.log.fields);
     if ('died' in message) return fail(fromWorkerFailure(message.died));
@@ -168,7 +177,7 @@ function startWorkerSide(startSide: StartSide, log: Log, silentMs: number | null
     if (hasEnded) return;
     hasFailed = !isStopping;
     if (hasFailed) log[cause instanceof OutOfMemory ? 'warn' : 'error']('thread.failed', { error: cause });
-    refuseAll(isStopping ? serverStoppingError() : threadFailed(cause));
+    refuseAll(isStopping ? serverStoppingError() : threadFailedError(cause));
     void side.end();
   }
 
@@ -231,7 +240,7 @@ function settleCall(waiting: Map<number, WaitingCall>, message: WorkerAnswer): v
 
 const serverStoppingError = (): WorkcrateError => new WorkcrateError('stopping', 'The server is stopping.');
 
-const threadFailed = (cause: unknown): WorkcrateError =>
+const threadFailedError = (cause: unknown): WorkcrateError =>
   new WorkcrateError('internal', 'A thread of the server failed. Its log says why.', { cause });
 
 const fromWorkerFailure = ({ code, message, details, cause }: WorkerFailure): WorkcrateError =>

@@ -4,18 +4,18 @@ import {
   CENTRAL_SIGNATURE,
   zipDamagedError,
   fillRange,
-  FULL_16,
-  FULL_32,
+  IN_ZIP64_16,
+  IN_ZIP64_32,
   LOCAL_SIGNATURE,
-  notAZip,
-  number64,
-  split,
-  readRange,
+  notAZipError,
+  readNumber64,
+  splitArchiveError,
+  readZipRange,
   zipTruncatedError,
   toDataView,
-  type Ranged,
+  type RangeReader,
 } from './fields.ts';
-import { bytesHeld, scanDirectory, type ZipDirectory } from './scan.ts';
+import { countBytesHeld, scanDirectory, type ZipDirectory } from './scan.ts';
 
 export interface DirectoryOptions {
   readonly signal?: AbortSignal;
@@ -34,17 +34,20 @@ export const MOST_DIRECTORY_BYTES = 256 * 1024 * 1024;
 const WINDOW = 16 * 1024 * 1024;
 
 /** Reads the directory of an archive: its end, and then what the end points to. Nothing else of it is read. */
-export async function readZipDirectory(bytes: Ranged, options: DirectoryOptions = {}): Promise<ZipDirectory> {
+export async function readZipDirectory(
+  bytes: RangeReader,
+  options: DirectoryOptions = {},
+): Promise<ZipDirectory> {
   const { signal } = options;
   const tail = await readArchiveTail(bytes, signal);
   const place = await findDirectory(bytes, tail, signal);
   checkSize(place, options);
-  await options.reserve?.(bytesHeld(place.end - place.start, place.count));
+  await options.reserve?.(countBytesHeld(place.end - place.start, place.count));
   const buffer = await loadDirectory(bytes, tail, place, signal);
   return await scanDirectory(buffer, place, signal);
 }
 
-function checkSize(place: DirectoryPlace, options: DirectoryOptions): void {
+function checkSize(place: DirectoryLocation, options: DirectoryOptions): void {
   const { mostMembers = MOST_MEMBERS, mostDirectoryBytes = MOST_DIRECTORY_BYTES } = options;
   const size = place.end - place.start;
   if (place.count * CENTRAL_HEADER > size)
@@ -65,9 +68,9 @@ function directoryTooLargeError(what: string): WorkcrateError {
 
 /** The directory as it stands in the archive; its last part has come with the tail. */
 async function loadDirectory(
-  bytes: Ranged,
+  bytes: RangeReader,
   tail: ArchiveTail,
-  { start, end }: DirectoryPlace,
+  { start, end }: DirectoryLocation,
   signal?: AbortSignal,
 ): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(end - start);
@@ -91,20 +94,20 @@ export interface ArchiveTail {
   readonly end: number;
 }
 
-async function readArchiveTail(bytes: Ranged, signal?: AbortSignal): Promise<ArchiveTail> {
-  if (bytes.size === 0) throw notAZip('it is empty');
+async function readArchiveTail(bytes: RangeReader, signal?: AbortSignal): Promise<ArchiveTail> {
+  if (bytes.size === 0) throw notAZipError('it is empty');
   const start = Math.max(bytes.size - TAIL, 0);
-  const buffer = await readRange(bytes, start, bytes.size - start, signal);
-  const ends = [...endsIn(buffer)];
+  const buffer = await readZipRange(bytes, start, bytes.size - start, signal);
+  const ends = [...findEndRecords(buffer)];
   const exact = ends.filter((at) => countTrailingBytes(buffer, at) === 0);
   if (exact.length === 1) return { start, buffer, end: exact[0]! };
   // Readers differ in which of them they believe, so one could be shown and another be meant.
   if (exact.length > 1) throw zipDamagedError('it has two ends, one in the comment of the other');
-  throw await withoutEnd(bytes, start, buffer, ends[0] ?? null, signal);
+  throw await missingEndError(bytes, start, buffer, ends[0] ?? null, signal);
 }
 
 /** From the last to the first. */
-function* endsIn(buffer: Buffer): Generator<number> {
+function* findEndRecords(buffer: Buffer): Generator<number> {
   let at = buffer.length - END_RECORD_BYTES;
   while (at >= 0) {
     at = buffer.lastIndexOf(END_SIGNATURE, at);
@@ -118,8 +121,8 @@ function countTrailingBytes(buffer: Buffer, at: number): number {
   return buffer.length - (at + END_RECORD_BYTES + buffer.readUInt16LE(at + 20));
 }
 
-async function withoutEnd(
-  bytes: Ranged,
+async function missingEndError(
+  bytes: RangeReader,
   start: number,
   buffer: Buffer,
   last: number | null,
@@ -133,22 +136,22 @@ async function withoutEnd(
   if (isOwn) return zipDamagedError(`${countTrailingBytes(buffer, last)} bytes follow its end`);
   if (last !== null || (await startsAsZip(bytes, signal)))
     return zipTruncatedError('its directory is missing');
-  return notAZip('there is no directory of members at its end');
+  return notAZipError('there is no directory of members at its end');
 }
 
-async function startsAsZip(bytes: Ranged, signal?: AbortSignal): Promise<boolean> {
-  return bytes.size >= 4 && (await readRange(bytes, 0, 4, signal)).readUInt32LE(0) === LOCAL_SIGNATURE;
+async function startsAsZip(bytes: RangeReader, signal?: AbortSignal): Promise<boolean> {
+  return bytes.size >= 4 && (await readZipRange(bytes, 0, 4, signal)).readUInt32LE(0) === LOCAL_SIGNATURE;
 }
 
 /** Bytes of the archive, from the tail where it has them. */
 async function readFromTail(
-  bytes: Ranged,
+  bytes: RangeReader,
   tail: ArchiveTail,
   at: number,
   length: number,
   signal?: AbortSignal,
 ): Promise<Buffer> {
-  if (at < tail.start) return await readRange(bytes, at, Math.min(length, bytes.size - at), signal);
+  if (at < tail.start) return await readZipRange(bytes, at, Math.min(length, bytes.size - at), signal);
   return tail.buffer.subarray(at - tail.start, at - tail.start + length);
 }
 
@@ -171,11 +174,12 @@ export interface Zip64 {
 }
 
 /** Null where there is none. */
-async function readZip64(bytes: Ranged, tail: ArchiveTail, signal?: AbortSignal): Promise<Zip64 | null> {
+async function readZip64(bytes: RangeReader, tail: ArchiveTail, signal?: AbortSignal): Promise<Zip64 | null> {
   const at = tail.end - LOCATOR;
   if (at < 0 || tail.buffer.readUInt32LE(at) !== LOCATOR_SIGNATURE) return null;
-  if (tail.buffer.readUInt32LE(at + 4) !== 0 || tail.buffer.readUInt32LE(at + 16) > 1) throw split();
-  const stated = number64(toDataView(tail.buffer), at + 8);
+  if (tail.buffer.readUInt32LE(at + 4) !== 0 || tail.buffer.readUInt32LE(at + 16) > 1)
+    throw splitArchiveError();
+  const stated = readNumber64(toDataView(tail.buffer), at + 8);
   const locator = tail.start + at;
   if (stated + RECORD > locator) throw zipTruncatedError('its ZIP64 record lies beyond its end');
   // It stands right before its locator, unless it has been made longer.
@@ -189,7 +193,7 @@ async function readZip64(bytes: Ranged, tail: ArchiveTail, signal?: AbortSignal)
 }
 
 function isRecord(record: Buffer, length: number): boolean {
-  return record.readUInt32LE(0) === RECORD_SIGNATURE && number64(toDataView(record), 4) === length - 12;
+  return record.readUInt32LE(0) === RECORD_SIGNATURE && readNumber64(toDataView(record), 4) === length - 12;
 }
 
 function checkEncryption(record: Buffer, length: number): void {
@@ -201,24 +205,24 @@ function checkEncryption(record: Buffer, length: number): void {
 }
 
 function readZip64Record(record: Buffer, start: number, prefix: number): Zip64 {
-  const count = number64(toDataView(record), 32);
+  const count = readNumber64(toDataView(record), 32);
   if (
     record.readUInt32LE(16) !== 0 ||
     record.readUInt32LE(20) !== 0 ||
-    number64(toDataView(record), 24) !== count
+    readNumber64(toDataView(record), 24) !== count
   )
-    throw split();
+    throw splitArchiveError();
   return {
     count,
-    size: number64(toDataView(record), 40),
-    offset: number64(toDataView(record), 48),
+    size: readNumber64(toDataView(record), 40),
+    offset: readNumber64(toDataView(record), 48),
     start,
     prefix,
   };
 }
 
 /** Where the directory of an archive stands. */
-export interface DirectoryPlace {
+export interface DirectoryLocation {
   readonly count: number;
   readonly start: number;
   readonly end: number;
@@ -226,43 +230,43 @@ export interface DirectoryPlace {
   readonly prefix: number;
 }
 
-interface Stated {
+interface StatedDirectory {
   readonly count: number;
   readonly size: number;
   readonly offset: number;
 }
 
 async function findDirectory(
-  bytes: Ranged,
+  bytes: RangeReader,
   tail: ArchiveTail,
   signal?: AbortSignal,
-): Promise<DirectoryPlace> {
+): Promise<DirectoryLocation> {
   const wide = await readZip64(bytes, tail, signal);
-  const stated = wide === null ? plainEnd(tail) : demandAgreement(tail, wide);
+  const stated = wide === null ? parsePlainEnd(tail) : demandAgreement(tail, wide);
   const before = wide?.start ?? tail.start + tail.end;
   const gap = before - (stated.offset + stated.size);
   if (gap < 0) throw zipTruncatedError('its directory lies beyond its end');
   if (wide !== null && gap !== wide.prefix)
     throw zipDamagedError('its ZIP64 records disagree with each other');
-  const prefix = gap === 0 ? 0 : await prefixWithin(bytes, tail, stated, gap, signal);
+  const prefix = gap === 0 ? 0 : await findPrefixBytes(bytes, tail, stated, gap, signal);
   const start = stated.offset + prefix;
   return { count: stated.count, start, end: start + stated.size, prefix };
 }
 
-function plainEnd({ buffer, end }: ArchiveTail): Stated {
-  if (buffer.readUInt32LE(end + 4) !== 0) throw split();
+function parsePlainEnd({ buffer, end }: ArchiveTail): StatedDirectory {
+  if (buffer.readUInt32LE(end + 4) !== 0) throw splitArchiveError();
   const count = buffer.readUInt16LE(end + 10);
-  if (buffer.readUInt16LE(end + 8) !== count) throw split();
+  if (buffer.readUInt16LE(end + 8) !== count) throw splitArchiveError();
   return { count, size: buffer.readUInt32LE(end + 12), offset: buffer.readUInt32LE(end + 16) };
 }
 
 /** What the old record states has to be the same, or all ones. */
-function demandAgreement({ buffer, end }: ArchiveTail, wide: Zip64): Stated {
+function demandAgreement({ buffer, end }: ArchiveTail, wide: Zip64): StatedDirectory {
   const agrees =
-    [4, 6].every((at) => [0, FULL_16].includes(buffer.readUInt16LE(end + at))) &&
-    [8, 10].every((at) => [wide.count, FULL_16].includes(buffer.readUInt16LE(end + at))) &&
-    [wide.size, FULL_32].includes(buffer.readUInt32LE(end + 12)) &&
-    [wide.offset, FULL_32].includes(buffer.readUInt32LE(end + 16));
+    [4, 6].every((at) => [0, IN_ZIP64_16].includes(buffer.readUInt16LE(end + at))) &&
+    [8, 10].every((at) => [wide.count, IN_ZIP64_16].includes(buffer.readUInt16LE(end + at))) &&
+    [wide.size, IN_ZIP64_32].includes(buffer.readUInt32LE(end + 12)) &&
+    [wide.offset, IN_ZIP64_32].includes(buffer.readUInt32LE(end + 16));
   if (!agrees) throw zipDamagedError('its two end records disagree');
   return wide;
 }
@@ -271,10 +275,10 @@ function demandAgreement({ buffer, end }: ArchiveTail, wide: Zip64): Stated {
  * Bytes between the directory and the end record are either there, or as many were put in front of the archive, such
  * as a program that unpacks it. It is where the directory is found that tells.
  */
-async function prefixWithin(
-  bytes: Ranged,
+async function findPrefixBytes(
+  bytes: RangeReader,
   tail: ArchiveTail,
-  stated: Stated,
+  stated: StatedDirectory,
   gap: number,
   signal?: AbortSignal,
 ): Promise<number> {

@@ -10,8 +10,8 @@ export const STORED = 0;
 export const DEFLATED = 8;
 
 /** A field of all ones says that the number stands in a ZIP64 record. */
-export const FULL_32 = 0xffffffff;
-export const FULL_16 = 0xffff;
+export const IN_ZIP64_32 = 0xffffffff;
+export const IN_ZIP64_16 = 0xffff;
 
 const ZIP64 = 0x0001;
 const EXTENDED_TIMESTAMP = 0x5455;
@@ -23,33 +23,33 @@ export function toDataView(buffer: Buffer): DataView {
 }
 
 /** An 8-byte number; beyond 2^53 no file has so many bytes. */
-export function number64(view: DataView, at: number): number {
+export function readNumber64(view: DataView, at: number): number {
   const number = view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
   if (Number.isSafeInteger(number)) return number;
   throw zipDamagedError('it holds a number beyond any size');
 }
 
 /** Where the numbers begin that did not fit their fields, `count` of them. */
-export function wideNumbersAt(view: DataView, start: number, end: number, count: number): number {
-  const at = extraField(view, start, end, ZIP64);
+export function findZip64Numbers(view: DataView, start: number, end: number, count: number): number {
+  const at = findExtraField(view, start, end, ZIP64);
   if (at !== null && view.getUint16(at - 2, true) >= count * 8) return at;
   throw zipDamagedError('a ZIP64 field is missing or too short');
 }
 
 /** When the member was changed, in milliseconds, as Info-ZIP and most others on Unix say it. */
-export function extendedTime(view: DataView, start: number, end: number): number | null {
-  const at = extraField(view, start, end, EXTENDED_TIMESTAMP);
+export function readExtendedTime(view: DataView, start: number, end: number): number | null {
+  const at = findExtraField(view, start, end, EXTENDED_TIMESTAMP);
   if (at === null || view.getUint16(at - 2, true) < 5 || (view.getUint8(at) & 1) === 0) return null;
   return view.getInt32(at + 1, true) * 1000;
 }
 
 /** A second name in UTF-8, with the CRC-32 of the one that it was made for. */
-export function unicodePath(
+export function readUnicodePath(
   view: DataView,
   start: number,
   end: number,
 ): { crc32: number; name: Buffer } | null {
-  const at = extraField(view, start, end, UNICODE_PATH);
+  const at = findExtraField(view, start, end, UNICODE_PATH);
   if (at === null) return null;
   const length = view.getUint16(at - 2, true);
   if (length < 6 || view.getUint8(at) !== 1) return null;
@@ -63,7 +63,7 @@ export function unicodePath(
  * Where the content of an extra field begins; its length stands in the two bytes before. Tools pad this area with bytes
  * that are no field, so what does not add up ends it.
  */
-function extraField(view: DataView, start: number, end: number, id: number): number | null {
+function findExtraField(view: DataView, start: number, end: number, id: number): number | null {
   for (let at = start; at + 4 <= end;) {
     const next = at + 4 + view.getUint16(at + 2, true);
     if (next > end) return null;
@@ -78,7 +78,9 @@ const NEEDED = [ZIP64, EXTENDED_TIMESTAMP, UNICODE_PATH];
 /** Copies the fields that are understood, the first of each, to `to`, which is not behind them; gives where they end. */
 export function packNeededFields(buffer: Buffer, area: { start: number; end: number }, to: number): number {
   const view = toDataView(buffer);
-  const found = NEEDED.map((id) => extraField(view, area.start, area.end, id)).filter((at) => at !== null);
+  const found = NEEDED.map((id) => findExtraField(view, area.start, area.end, id)).filter(
+    (at) => at !== null,
+  );
   // In the order in which they stand, so that none is written over before it is copied.
   for (const at of found.sort((a, b) => a - b)) {
     const length = 4 + view.getUint16(at - 2, true);
@@ -110,11 +112,11 @@ export function zipTruncatedError(what: string): WorkcrateError {
   return new WorkcrateError('zip_truncated', `The zip is cut short: ${what}. Copy it to its place again.`);
 }
 
-export function notAZip(what: string): WorkcrateError {
+export function notAZipError(what: string): WorkcrateError {
   return new WorkcrateError('not_a_zip', `This is not a zip: ${what}. Check what was put there.`);
 }
 
-export function split(): WorkcrateError {
+export function splitArchiveError(): WorkcrateError {
   return new WorkcrateError(
     'unsupported',
     'The zip is one part of several. Join them first: zip -s 0 LAST_PART --out WHOLE.',
@@ -127,7 +129,7 @@ export function quoteMemberName(name: string): string {
 }
 
 /** Bytes that are had by ranges: an open object of a source. */
-export interface Ranged {
+export interface RangeReader {
   readonly size: number;
   /** From `start` to before `end`. A chunk is good only until the next one is asked for. */
   read(start: number, end: number, signal?: AbortSignal): AsyncIterable<Uint8Array>;
@@ -135,7 +137,7 @@ export interface Ranged {
 
 /** Fills all of `target` with the bytes from `start` on, by one read. */
 export async function fillRange(
-  bytes: Ranged,
+  bytes: RangeReader,
   start: number,
   target: Uint8Array,
   signal?: AbortSignal,
@@ -144,8 +146,8 @@ export async function fillRange(
   if (filled < target.length) throw zipTruncatedError(`its bytes end at ${start + filled} of ${bytes.size}`);
 }
 
-export async function readRange(
-  bytes: Ranged,
+export async function readZipRange(
+  bytes: RangeReader,
   start: number,
   length: number,
   signal?: AbortSignal,

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import { DEFLATED, extendedTime, fromDosTime, STORED } from './fields.ts';
+import { DEFLATED, readExtendedTime, fromDosTime, STORED } from './fields.ts';
 import type { CentralRecord } from './scan.ts';
 
 /** One member of an archive, as its directory states it: nothing of this is proven before the member is read. */
@@ -54,14 +54,15 @@ export function toZipMember(
     index: place.index,
     path: name.path,
     rawName: name.raw,
-    problem: name.problem ?? obstacle(stated)?.reason ?? null,
+    problem: name.problem ?? findObstacle(stated)?.reason ?? null,
     size,
     compressedSize,
     method,
     isEncrypted: stated.isEncrypted,
     crc32: view.getUint32(start + 16, true),
     modified:
-      extendedTime(view, record.nameEnd, record.extraEnd) ?? fromDosTime(view.getUint32(start + 12, true)),
+      readExtendedTime(view, record.nameEnd, record.extraEnd) ??
+      fromDosTime(view.getUint32(start + 12, true)),
     isFolder: (name.path ?? name.raw).endsWith('/'),
     isLink: MADE_ON_UNIX.has(view.getUint8(start + 5)) && fileType === LINK,
     isDuplicate: place.isDuplicate,
@@ -75,7 +76,7 @@ export interface Obstacle {
 }
 
 /** Why its bytes cannot be had, as far as the directory tells. */
-export function obstacle(
+export function findObstacle(
   stated: Pick<ZipMember, 'isEncrypted' | 'method' | 'size' | 'compressedSize'>,
 ): Obstacle | null {
   const { method, size, compressedSize } = stated;
@@ -133,7 +134,7 @@ export function isPlainMemberName(buffer: Buffer, start: number, end: number): b
  * is read as that, and all else as what the format was made with, which knows a character for every byte.
  */
 export function readMemberName(name: Buffer, second: { crc32: number; name: Buffer } | null): MemberName {
-  const bytes = unicodeName(name, second) ?? name;
+  const bytes = decodeUnicodeName(name, second) ?? name;
   // The rest of a long one is not even decoded: there may be 64 KiB of it, of every member.
   if (bytes.length > MOST_BYTES)
     return { raw: bytes.toString('latin1', 0, 200), path: null, problem: TOO_LONG };
@@ -143,7 +144,7 @@ export function readMemberName(name: Buffer, second: { crc32: number; name: Buff
 }
 
 /** A second name counts as long as the first is the one that it was made for. */
-function unicodeName(name: Buffer, second: { crc32: number; name: Buffer } | null): Buffer | null {
+function decodeUnicodeName(name: Buffer, second: { crc32: number; name: Buffer } | null): Buffer | null {
   if (second === null || second.crc32 !== crc32(name) || !isUtf8(second.name)) return null;
   return second.name;
 }

@@ -15,10 +15,10 @@ export interface PathTable {
 }
 
 /** `locate` tells where the bytes of the path of a member are. */
-export function pathTable(count: number, locate: (index: number, found: Span) => void): PathTable {
+export function createPathTable(count: number, locate: (index: number, found: Span) => void): PathTable {
   const slots = new Uint32Array(2 ** Math.ceil(Math.log2(count * 2 + 2)));
   const seed = randomFillSync(new Uint32Array(2));
-  const [key, other] = [emptySpan(), emptySpan()];
+  const [key, other] = [createEmptySpan(), createEmptySpan()];
   // The slot with the member of this path, or the free one where it belongs. There always is a free one.
   const slotOfKey = () => {
     let slot = halfSipHash(key, seed) & (slots.length - 1);
@@ -45,7 +45,7 @@ export function pathTable(count: number, locate: (index: number, found: Span) =>
   };
 }
 
-function emptySpan(): Span {
+function createEmptySpan(): Span {
   return { bytes: Buffer.alloc(0), start: 0, end: 0 };
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { assemble, entriesOf, missing, run, temporaryFolder } from './archive.testing.ts';
-import { zipLayout } from './zip.ts';
+import { createZipLayout } from './zip.ts';
 
 const contents = [
   { name: 'plain.txt', bytes: Buffer.from('hello\n'), modified: Date.UTC(2026, 6, 1, 12, 30, 58) },
@@ -14,7 +14,7 @@ const contents = [
 ];
 
 function written(path: string): string {
-  writeFileSync(path, assemble(zipLayout(entriesOf(contents)), contents));
+  writeFileSync(path, assemble(createZipLayout(entriesOf(contents)), contents));
   return path;
 }
 

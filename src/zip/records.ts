@@ -23,21 +23,25 @@ function listZip64Numbers(size: number, offset: number): number[] {
   return [...(size >= MAX_UINT32 ? [size, size] : []), ...(offset >= MAX_UINT32 ? [offset] : [])];
 }
 
-function extraSize(values: readonly number[]): number {
+function countExtraBytes(values: readonly number[]): number {
   return values.length === 0 ? 0 : 4 + 8 * values.length;
 }
 
 export function countLocalHeaderBytes(entry: ZipEntry): number {
-  return LOCAL_HEADER_BYTES + Buffer.byteLength(entry.name) + extraSize(listZip64Numbers(entry.size, 0));
-}
-
-export function centralHeaderSize(entry: ZipEntry, offset: number): number {
   return (
-    CENTRAL_HEADER_BYTES + Buffer.byteLength(entry.name) + extraSize(listZip64Numbers(entry.size, offset))
+    LOCAL_HEADER_BYTES + Buffer.byteLength(entry.name) + countExtraBytes(listZip64Numbers(entry.size, 0))
   );
 }
 
-export function localHeader(entry: ZipEntry): Buffer {
+export function countCentralHeaderBytes(entry: ZipEntry, offset: number): number {
+  return (
+    CENTRAL_HEADER_BYTES +
+    Buffer.byteLength(entry.name) +
+    countExtraBytes(listZip64Numbers(entry.size, offset))
+  );
+}
+
+export function buildLocalHeader(entry: ZipEntry): Buffer {
   const large = listZip64Numbers(entry.size, 0);
   const header = Buffer.alloc(countLocalHeaderBytes(entry));
   header.writeUInt32LE(0x04034b50, 0);
@@ -46,11 +50,11 @@ export function localHeader(entry: ZipEntry): Buffer {
   return header;
 }
 
-export function centralHeader(entry: ZipEntry, offset: number): Buffer {
+export function buildCentralHeader(entry: ZipEntry, offset: number): Buffer {
   const large = listZip64Numbers(entry.size, offset);
-  const header = Buffer.alloc(centralHeaderSize(entry, offset));
+  const header = Buffer.alloc(countCentralHeaderBytes(entry, offset));
   header.writeUInt32LE(0x02014b50, 0);
-  header.writeUInt16LE(MADE_BY_UNIX | versionFor(large), 4);
+  header.writeUInt16LE(MADE_BY_UNIX | getNeededVersion(large), 4);
   writeSharedFields(header, 6, entry, large);
   header.writeUInt32LE(FILE_MODE, 38);
   header.writeUInt32LE(Math.min(offset, MAX_UINT32), 42);
@@ -60,18 +64,18 @@ export function centralHeader(entry: ZipEntry, offset: number): Buffer {
 
 /** The 26 bytes that both headers of an entry have in common. */
 function writeSharedFields(header: Buffer, at: number, entry: ZipEntry, large: readonly number[]): void {
-  header.writeUInt16LE(versionFor(large), at);
+  header.writeUInt16LE(getNeededVersion(large), at);
   header.writeUInt16LE(UTF8_NAME_FLAG, at + 2);
   header.writeUInt16LE(METHOD_STORED, at + 4);
-  header.writeUInt32LE(dosTime(entry.modified), at + 6);
+  header.writeUInt32LE(toDosTime(entry.modified), at + 6);
   header.writeUInt32LE(entry.crc32, at + 10);
   header.writeUInt32LE(Math.min(entry.size, MAX_UINT32), at + 14);
   header.writeUInt32LE(Math.min(entry.size, MAX_UINT32), at + 18);
   header.writeUInt16LE(Buffer.byteLength(entry.name), at + 22);
-  header.writeUInt16LE(extraSize(large), at + 24);
+  header.writeUInt16LE(countExtraBytes(large), at + 24);
 }
 
-function versionFor(large: readonly number[]): number {
+function getNeededVersion(large: readonly number[]): number {
   return large.length === 0 ? VERSION_PLAIN : VERSION_ZIP64;
 }
 
@@ -84,7 +88,7 @@ function writeNameAndExtra(header: Buffer, at: number, name: string, large: read
 }
 
 /** What follows the central directory, which runs from `start` to `end`. */
-export function endRecords(count: number, start: number, end: number): Buffer {
+export function buildEndRecords(count: number, start: number, end: number): Buffer {
   const record = Buffer.alloc(END_BYTES);
   record.writeUInt32LE(0x06054b50, 0);
   record.writeUInt16LE(Math.min(count, MAX_UINT16), 8);
@@ -92,10 +96,10 @@ export function endRecords(count: number, start: number, end: number): Buffer {
   record.writeUInt32LE(Math.min(end - start, MAX_UINT32), 12);
   record.writeUInt32LE(Math.min(start, MAX_UINT32), 16);
   const fits = count < MAX_UINT16 && end - start < MAX_UINT32 && start < MAX_UINT32;
-  return fits ? record : Buffer.concat([zip64End(count, start, end), record]);
+  return fits ? record : Buffer.concat([buildZip64End(count, start, end), record]);
 }
 
-function zip64End(count: number, start: number, end: number): Buffer {
+function buildZip64End(count: number, start: number, end: number): Buffer {
   const record = Buffer.alloc(ZIP64_END + ZIP64_LOCATOR);
   record.writeUInt32LE(0x06064b50, 0);
   // By definition without the signature and this field itself.
@@ -119,7 +123,7 @@ const LATEST = Date.UTC(2107, 11, 31, 23, 59, 58);
  * A moment as ZIP's date (high half) and time (low half), to two seconds.
  * The format names no time zone; UTC gives the same archive, byte for byte, on every server.
  */
-export function dosTime(milliseconds: number): number {
+export function toDosTime(milliseconds: number): number {
   const moment = new Date(Math.min(Math.max(milliseconds || 0, EARLIEST), LATEST));
   const day =
     ((moment.getUTCFullYear() - 1980) << 9) | ((moment.getUTCMonth() + 1) << 5) | moment.getUTCDate();

@@ -1,21 +1,21 @@
 import { startTimeSlices, type TimeSlices } from '../concurrency/yield.ts';
-import type { DirectoryPlace } from './directory.ts';
+import type { DirectoryLocation } from './directory.ts';
 import {
   CENTRAL_HEADER,
   CENTRAL_SIGNATURE,
   zipDamagedError,
-  FULL_16,
-  FULL_32,
+  IN_ZIP64_16,
+  IN_ZIP64_32,
   LOCAL_HEADER,
-  number64,
+  readNumber64,
   packNeededFields,
-  split,
-  unicodePath,
+  splitArchiveError,
+  readUnicodePath,
   toDataView,
-  wideNumbersAt,
+  findZip64Numbers,
 } from './fields.ts';
 import { isPlainMemberName, toZipMember, readMemberName, type MemberName, type ZipMember } from './member.ts';
-import { pathTable, type PathTable, type Span } from './path-table.ts';
+import { createPathTable, type PathTable, type Span } from './path-table.ts';
 
 /** What an archive holds. Members are made as they are asked for: it keeps some 100 bytes for each. */
 export interface ZipDirectory extends Iterable<ZipMember> {
@@ -33,7 +33,7 @@ export interface ZipDirectory extends Iterable<ZipMember> {
 }
 
 /** What is remembered of all members beside the directory itself. */
-interface Scanned {
+interface ScannedDirectory {
   buffer: Buffer;
   /** Of the same bytes. */
   view: DataView;
@@ -53,12 +53,12 @@ const BATCH = 64;
 /** Goes through the directory once, record by record, and proves that it adds up. */
 export async function scanDirectory(
   buffer: Buffer,
-  place: DirectoryPlace,
+  place: DirectoryLocation,
   signal?: AbortSignal,
 ): Promise<ZipDirectory> {
   const { count, prefix } = place;
   const view = toDataView(buffer);
-  const scanned: Scanned = {
+  const scanned: ScannedDirectory = {
     buffer,
     view,
     prefix,
@@ -90,20 +90,25 @@ export async function scanDirectory(
     scanned.buffer = await slimDirectory(buffer, scanned.positions, slices);
     scanned.view = toDataView(scanned.buffer);
   }
-  return toZipDirectory(scanned, table, checkedExtents(starts, ends, place.start));
+  return toZipDirectory(scanned, table, checkExtents(starts, ends, place.start));
 }
 
 /** On its own, since a function made within another keeps all that the other has in hand, such as the first buffer. */
-function buildPathTable(scanned: Scanned): PathTable {
-  return pathTable(scanned.positions.length, (index, span) => pathBytes(scanned, index, span));
+function buildPathTable(scanned: ScannedDirectory): PathTable {
+  return createPathTable(scanned.positions.length, (index, span) => pathBytes(scanned, index, span));
 }
 
 /** Makes the member known by its path, unless it has none that is safe. */
-function enterMember(scanned: Scanned, table: PathTable, index: number, record: CentralRecord): void {
+function enterMember(
+  scanned: ScannedDirectory,
+  table: PathTable,
+  index: number,
+  record: CentralRecord,
+): void {
   const { buffer, marks } = scanned;
   if (!isPlainMemberName(buffer, record.nameStart, record.nameEnd) || hasSecondName(scanned, record)) {
     marks[index] = NEEDS_DECODING;
-    if (nameAt(scanned, record).path === null) return;
+    if (readNameAt(scanned, record).path === null) return;
   }
   const first = table.add(index);
   if (first === null) return;
@@ -111,16 +116,19 @@ function enterMember(scanned: Scanned, table: PathTable, index: number, record: 
   marks[first]! |= IS_DUPLICATE;
 }
 
-function hasSecondName({ view }: Scanned, { nameEnd, extraEnd }: CentralRecord): boolean {
-  return unicodePath(view, nameEnd, extraEnd) !== null;
+function hasSecondName({ view }: ScannedDirectory, { nameEnd, extraEnd }: CentralRecord): boolean {
+  return readUnicodePath(view, nameEnd, extraEnd) !== null;
 }
 
-function nameAt({ buffer, view }: Scanned, { nameStart, nameEnd, extraEnd }: CentralRecord): MemberName {
-  return readMemberName(buffer.subarray(nameStart, nameEnd), unicodePath(view, nameEnd, extraEnd));
+function readNameAt(
+  { buffer, view }: ScannedDirectory,
+  { nameStart, nameEnd, extraEnd }: CentralRecord,
+): MemberName {
+  return readMemberName(buffer.subarray(nameStart, nameEnd), readUnicodePath(view, nameEnd, extraEnd));
 }
 
 /** The path of a member that has one, in UTF-8, and where in the bytes it stands. */
-function pathBytes(scanned: Scanned, index: number, found: Span): void {
+function pathBytes(scanned: ScannedDirectory, index: number, found: Span): void {
   const { buffer, view, positions, marks } = scanned;
   const position = positions[index]!;
   if ((marks[index]! & NEEDS_DECODING) === 0) {
@@ -129,17 +137,17 @@ function pathBytes(scanned: Scanned, index: number, found: Span): void {
     found.end = found.start + view.getUint16(position + 28, true);
     return;
   }
-  found.bytes = Buffer.from(nameAt(scanned, readRecord(view, position)).path ?? '');
+  found.bytes = Buffer.from(readNameAt(scanned, readRecord(view, position)).path ?? '');
   found.start = 0;
   found.end = found.bytes.length;
 }
 
-function toZipDirectory(scanned: Scanned, table: PathTable, extents: Extents): ZipDirectory {
+function toZipDirectory(scanned: ScannedDirectory, table: PathTable, extents: Extents): ZipDirectory {
   const { buffer, view, positions } = scanned;
   const at = (index: number) => memberAt(scanned, index);
   return {
     length: positions.length,
-    heldBytes: bytesHeld(buffer.length, positions.length),
+    heldBytes: countBytesHeld(buffer.length, positions.length),
     at,
     find(path) {
       const index = table.find(Buffer.from(path));
@@ -156,20 +164,20 @@ function toZipDirectory(scanned: Scanned, table: PathTable, extents: Extents): Z
   };
 }
 
-function memberAt(scanned: Scanned, index: number): ZipMember {
+function memberAt(scanned: ScannedDirectory, index: number): ZipMember {
   const { buffer, view, prefix, positions, marks } = scanned;
   const position = positions[index];
   if (position === undefined) throw new RangeError(`The archive has no member ${index}.`);
   const record = readRecord(view, position);
   const name =
     (marks[index]! & NEEDS_DECODING) === 0
-      ? plainName(buffer.toString('latin1', record.nameStart, record.nameEnd))
-      : nameAt(scanned, record);
+      ? readPlainName(buffer.toString('latin1', record.nameStart, record.nameEnd))
+      : readNameAt(scanned, record);
   const isDuplicate = (marks[index]! & IS_DUPLICATE) !== 0;
   return toZipMember(record, view, name, { index, prefix, isDuplicate });
 }
 
-function plainName(name: string): MemberName {
+function readPlainName(name: string): MemberName {
   return { raw: name, path: name, problem: null };
 }
 
@@ -194,17 +202,18 @@ function readRecord(view: DataView, at: number): CentralRecord {
   const end = extraEnd + view.getUint16(at + 32, true);
   if (end > view.byteLength) throw zipDamagedError('the last record of its directory is not all there');
   const disk = view.getUint16(at + 34, true);
-  if (disk !== 0 && disk !== FULL_16) throw split();
+  if (disk !== 0 && disk !== IN_ZIP64_16) throw splitArchiveError();
   let compressedSize = view.getUint32(at + 20, true);
   let size = view.getUint32(at + 24, true);
   let offset = view.getUint32(at + 42, true);
-  const wide = Number(size === FULL_32) + Number(compressedSize === FULL_32) + Number(offset === FULL_32);
+  const wide =
+    Number(size === IN_ZIP64_32) + Number(compressedSize === IN_ZIP64_32) + Number(offset === IN_ZIP64_32);
   if (wide > 0) {
     // Only what did not fit stands in the ZIP64 field, in this order.
-    let next = wideNumbersAt(view, nameEnd, extraEnd, wide) - 8;
-    if (size === FULL_32) size = number64(view, (next += 8));
-    if (compressedSize === FULL_32) compressedSize = number64(view, (next += 8));
-    if (offset === FULL_32) offset = number64(view, (next += 8));
+    let next = findZip64Numbers(view, nameEnd, extraEnd, wide) - 8;
+    if (size === IN_ZIP64_32) size = readNumber64(view, (next += 8));
+    if (compressedSize === IN_ZIP64_32) compressedSize = readNumber64(view, (next += 8));
+    if (offset === IN_ZIP64_32) offset = readNumber64(view, (next += 8));
   }
   return { start: at, compressedSize, size, offset, nameStart, nameEnd, extraEnd, end };
 }
@@ -219,9 +228,9 @@ export interface Extents {
  * Members that share bytes make a small archive out of a huge one; none that was made in good faith has them. Each
  * array is sorted by itself: if no member begins before as many others have ended, no two of them overlap.
  */
-function checkedExtents(starts: Float64Array, ends: Float64Array, directory: number): Extents {
-  sort(starts);
-  sort(ends);
+function checkExtents(starts: Float64Array, ends: Float64Array, directory: number): Extents {
+  sortIfNeeded(starts);
+  sortIfNeeded(ends);
   if ((ends.at(-1) ?? 0) > directory) throw zipDamagedError('a member reaches into its directory');
   for (let index = 1; index < starts.length; index++)
     if (starts[index]! < ends[index - 1]!) throw zipDamagedError('members overlap');
@@ -229,7 +238,7 @@ function checkedExtents(starts: Float64Array, ends: Float64Array, directory: num
 }
 
 /** As a rule members stand in the order of the directory. */
-function sort(numbers: Float64Array): void {
+function sortIfNeeded(numbers: Float64Array): void {
   for (let index = 1; index < numbers.length; index++)
     if (numbers[index]! < numbers[index - 1]!) {
       numbers.sort();
@@ -292,4 +301,4 @@ function moveRecord(buffer: Buffer, view: DataView, from: number, to: number): n
 }
 
 /** What a directory takes in memory: its bytes, and the tables over its members. */
-export const bytesHeld = (bytes: number, count: number): number => bytes + count * 32;
+export const countBytesHeld = (bytes: number, count: number): number => bytes + count * 32;

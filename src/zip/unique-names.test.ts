@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { uniqueNames } from './zip.ts';
+import { numberEqualNames } from './zip.ts';
 
 const cases: [given: string[], expected: string[]][] = [
   [
@@ -44,7 +44,7 @@ const cases: [given: string[], expected: string[]][] = [
 ];
 
 for (const [given, expected] of cases) {
-  test(`unique names of ${JSON.stringify(given)}`, () => assert.deepEqual(uniqueNames(given), expected));
+  test(`unique names of ${JSON.stringify(given)}`, () => assert.deepEqual(numberEqualNames(given), expected));
 }
 
 const name = fc.string({
@@ -54,7 +54,7 @@ const name = fc.string({
 test('names become distinct on any disk, and the first use of each stays as it is', () => {
   fc.assert(
     fc.property(fc.array(name, { maxLength: 30 }), (names) => {
-      const unique = uniqueNames(names);
+      const unique = numberEqualNames(names);
       const folded = unique.map((text) => text.normalize('NFC').toLowerCase());
       assert.equal(new Set(folded).size, names.length);
       names.forEach((text, i) => {
@@ -70,7 +70,7 @@ function same(a: string, b: string): boolean {
 
 test('names of 255 bytes stay within 255 bytes, their extension kept', () => {
   const long = `${'ü'.repeat(125)}a.txt`;
-  for (const text of uniqueNames(Array.from({ length: 10_000 }, () => long))) {
+  for (const text of numberEqualNames(Array.from({ length: 10_000 }, () => long))) {
     assert.ok(Buffer.byteLength(text) <= 255);
     assert.ok(text.endsWith('.txt'));
   }
@@ -84,6 +84,6 @@ const hostile: [what: string, names: string[]][] = [
 
 for (const [what, names] of hostile) {
   test(`10,000 ${what} take no quadratic time`, { timeout: 60_000 }, () => {
-    assert.equal(new Set(uniqueNames(names)).size, names.length);
+    assert.equal(new Set(numberEqualNames(names)).size, names.length);
   });
 }

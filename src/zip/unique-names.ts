@@ -7,27 +7,27 @@ const NUMBER_BYTES = 10;
  * Numbers the second and later use of a name: `a.txt`, `a (2).txt`. Names that only Windows or macOS take to
  * be the same count as the same. The first use keeps its name, whatever the others are numbered as.
  */
-export function uniqueNames(names: readonly string[]): string[] {
-  const given = names.map(comparable);
+export function numberEqualNames(names: readonly string[]): string[] {
+  const given = names.map(toComparableName);
   const taken = new Set(given);
   const numbers = new Map<string, number>();
   const seen = new Set<string>();
   return names.map((name, index) => {
     const key = given[index] as string;
-    if (seen.has(key)) return nextFree(name, taken, numbers);
+    if (seen.has(key)) return findFreeName(name, taken, numbers);
     seen.add(key);
     return name;
   });
 }
 
 /** Goes on from the number last tried, as starting over takes quadratic time for many equal names. */
-function nextFree(name: string, taken: Set<string>, numbers: Map<string, number>): string {
+function findFreeName(name: string, taken: Set<string>, numbers: Map<string, number>): string {
   const [stem, extension] = splitForShortening(name);
-  const key = comparable(`${stem}\0${extension}`);
+  const key = toComparableName(`${stem}\0${extension}`);
   for (let number = (numbers.get(key) ?? 1) + 1; ; number++) {
     const candidate = `${stem} (${number})${extension}`;
-    if (taken.has(comparable(candidate))) continue;
-    taken.add(comparable(candidate));
+    if (taken.has(toComparableName(candidate))) continue;
+    taken.add(toComparableName(candidate));
     numbers.set(key, number);
     return candidate;
   }
@@ -42,6 +42,6 @@ function splitForShortening(path: string): [string, string] {
 }
 
 /** Both cases in turn, as ẞ meets ss only by way of ß; then composed again, as case mapping may decompose. */
-function comparable(name: string): string {
+function toComparableName(name: string): string {
   return name.normalize('NFC').toLowerCase().toUpperCase().normalize('NFC');
 }

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { crc32, deflateRawSync } from 'node:zlib';
-import type { Ranged } from './unzip.ts';
+import type { RangeReader } from './unzip.ts';
 
 /** A member of an archive made by hand; what is not given is made so that it is right. */
 export interface TestMember {
@@ -200,7 +200,7 @@ function wideNumber(value: number): Buffer {
   return buffer;
 }
 
-export interface Watched extends Ranged {
+export interface Watched extends RangeReader {
   /** What was asked for, in order. */
   readonly asked: { start: number; end: number }[];
   /** How many reads have neither ended nor been given up. */

@@ -4,7 +4,7 @@ import { deflateRawSync } from 'node:zlib';
 import { recordProof } from '../requirements.testing.ts';
 import { collectBytes } from '../streams.ts';
 import { archive, extraField, inMemory, zip64Field, type TestMember } from './unzip-archive.testing.ts';
-import { readMember, readZipDirectory, storedRange } from './unzip.ts';
+import { readMember, readZipDirectory, findStoredRange } from './unzip.ts';
 
 const text = Buffer.from('some text, some text, some text\n');
 const one = { name: 'a.txt', bytes: text };
@@ -153,7 +153,7 @@ test('a local header that says it goes on into the next member is refused', asyn
   const directory = await readZipDirectory(bytes);
   const damaged = { code: 'zip_damaged' };
   await assert.rejects(collectBytes(readMember(bytes, directory, directory.at(0), { limit: 100 })), damaged);
-  await assert.rejects(storedRange(bytes, directory, directory.at(0)), damaged);
+  await assert.rejects(findStoredRange(bytes, directory, directory.at(0)), damaged);
 });
 
 test('of a member with a wrong CRC the last chunk is never given', async () => {

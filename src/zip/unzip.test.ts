@@ -7,7 +7,7 @@ import { recordProof } from '../requirements.testing.ts';
 import { collectBytes } from '../streams.ts';
 import { archive, extraField, inMemory, onDisk } from './unzip-archive.testing.ts';
 import { listedByYauzl } from './unzip-oracle.testing.ts';
-import { readMember, readZipDirectory, storedRange } from './unzip.ts';
+import { readMember, readZipDirectory, findStoredRange } from './unzip.ts';
 
 const zips = join(import.meta.dirname, '../../fixtures/crates/zips');
 const limit = 2 ** 30;
@@ -133,11 +133,13 @@ test('the range of a stored member holds its bytes, and a compressed one has non
   const bytes = inMemory(zip, 50);
   const directory = await readZipDirectory(bytes);
   for (const path of ['stored', 'long']) {
-    const range = (await storedRange(bytes, directory, directory.find(path)!))!;
+    const range = (await findStoredRange(bytes, directory, directory.find(path)!))!;
     assert.ok(zip.subarray(range.start, range.end).equals(content));
   }
-  assert.equal(await storedRange(bytes, directory, directory.find('deflated')!), null);
-  await assert.rejects(storedRange(bytes, directory, directory.find('secret')!), { code: 'zip_encrypted' });
+  assert.equal(await findStoredRange(bytes, directory, directory.find('deflated')!), null);
+  await assert.rejects(findStoredRange(bytes, directory, directory.find('secret')!), {
+    code: 'zip_encrypted',
+  });
 });
 
 /** Deflated zeros that end on a byte can be put one behind the other. */

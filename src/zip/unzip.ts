@@ -7,23 +7,23 @@ import { crc32, createInflateRaw } from 'node:zlib';
 import { WorkcrateError } from '../errors.ts';
 import {
   zipDamagedError,
-  FULL_16,
-  FULL_32,
+  IN_ZIP64_16,
+  IN_ZIP64_32,
   LOCAL_HEADER,
   LOCAL_SIGNATURE,
-  number64,
+  readNumber64,
   quoteMemberName,
   STORED,
   zipTruncatedError,
   toDataView,
-  wideNumbersAt,
-  type Ranged,
+  findZip64Numbers,
+  type RangeReader,
 } from './fields.ts';
-import { isEncrypted, obstacle, type ZipMember } from './member.ts';
+import { isEncrypted, findObstacle, type ZipMember } from './member.ts';
 import type { ZipDirectory } from './scan.ts';
 
 export { MOST_DIRECTORY_BYTES, readZipDirectory, type DirectoryOptions } from './directory.ts';
-export type { Ranged } from './fields.ts';
+export type { RangeReader } from './fields.ts';
 export { isShortPath, type ZipMember } from './member.ts';
 export type { ZipDirectory } from './scan.ts';
 
@@ -31,15 +31,15 @@ export type { ZipDirectory } from './scan.ts';
  * Where in the archive the bytes of a member stand as they are; null where they are compressed. Its local header has
  * been checked, its CRC has not: whoever gives away a part of them cannot know it.
  */
-export async function storedRange(
-  bytes: Ranged,
+export async function findStoredRange(
+  bytes: RangeReader,
   directory: ZipDirectory,
   member: ZipMember,
   signal?: AbortSignal,
 ): Promise<{ readonly start: number; readonly end: number } | null> {
   if (member.method !== STORED) return null;
   checkReadable(member);
-  const start = await bytesStart(bytes, directory, member, signal);
+  const start = await findBytesStart(bytes, directory, member, signal);
   return { start, end: start + member.size };
 }
 
@@ -55,7 +55,7 @@ export interface ReadMemberOptions {
  * only until the next one is asked for.
  */
 export async function* readMember(
-  bytes: Ranged,
+  bytes: RangeReader,
   directory: ZipDirectory,
   member: ZipMember,
   { limit, signal }: ReadMemberOptions,
@@ -66,12 +66,12 @@ export async function* readMember(
       'too_large',
       `${quoteMemberName(member.rawName)} has ${member.size} bytes, and the limit is ${limit}. Ask for a link to it instead.`,
     );
-  const packed = memberBytes(bytes, directory, member, signal);
+  const packed = readPackedBytes(bytes, directory, member, signal);
   yield* verifyMember(member.method === STORED ? packed : inflateMember(packed, member), member, signal);
 }
 
 function checkReadable(member: ZipMember): void {
-  const found = obstacle(member);
+  const found = findObstacle(member);
   if (found === null) return;
   const message = `${quoteMemberName(member.rawName)} cannot be read from the zip: ${found.reason}.`;
   throw new WorkcrateError(found.code, `${message} Download the whole archive, and unpack it yourself.`);
@@ -105,13 +105,13 @@ const WORTH_READING = 4096;
 const USUAL_EXTRA = 256;
 
 /** What stands in the archive for a member, by one read, once its local header has been found to agree. */
-async function* memberBytes(
-  bytes: Ranged,
+async function* readPackedBytes(
+  bytes: RangeReader,
   directory: ZipDirectory,
   member: ZipMember,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const end = Math.min(directory.roomOf(member), latestStart(directory, member) + member.compressedSize);
+  const end = Math.min(directory.roomOf(member), getLatestStart(directory, member) + member.compressedSize);
   let header: Buffer | null = Buffer.alloc(0);
   let [left, unread] = [member.compressedSize, end - member.offset];
   for await (const chunk of bytes.read(member.offset, end, signal)) {
@@ -119,7 +119,7 @@ async function* memberBytes(
     unread -= chunk.length;
     if (header !== null) {
       header = Buffer.concat([header, chunk]);
-      const size = checkedSize(header, directory, member);
+      const size = checkHeader(header, directory, member);
       if (size === null) continue;
       part = header.subarray(size);
       header = null;
@@ -134,12 +134,12 @@ async function* memberBytes(
 }
 
 /** Where the bytes of a member begin at the latest: the length of what is behind its name is not known yet. */
-function latestStart(directory: ZipDirectory, member: ZipMember): number {
-  return member.offset + LOCAL_HEADER + directory.nameBytes(member.index).length + FULL_16;
+function getLatestStart(directory: ZipDirectory, member: ZipMember): number {
+  return member.offset + LOCAL_HEADER + directory.nameBytes(member.index).length + IN_ZIP64_16;
 }
 
 /** How long the local header is, once all of it is there and agrees; null before. */
-function checkedSize(header: Buffer, directory: ZipDirectory, member: ZipMember): number | null {
+function checkHeader(header: Buffer, directory: ZipDirectory, member: ZipMember): number | null {
   const size = readLocalHeaderSize(header);
   if (size === null) return null;
   if (member.offset + size + member.compressedSize > directory.roomOf(member))
@@ -150,18 +150,18 @@ function checkedSize(header: Buffer, directory: ZipDirectory, member: ZipMember)
 }
 
 /** Where the bytes of a member begin, by one small read, or two where its header is unusually long. */
-async function bytesStart(
-  bytes: Ranged,
+async function findBytesStart(
+  bytes: RangeReader,
   directory: ZipDirectory,
   member: ZipMember,
   signal?: AbortSignal,
 ): Promise<number> {
-  const [latest, room] = [latestStart(directory, member), directory.roomOf(member)];
-  for (const end of [latest - FULL_16 + USUAL_EXTRA, latest]) {
+  const [latest, room] = [getLatestStart(directory, member), directory.roomOf(member)];
+  for (const end of [latest - IN_ZIP64_16 + USUAL_EXTRA, latest]) {
     let header = Buffer.alloc(0);
     for await (const chunk of bytes.read(member.offset, Math.min(end, room), signal))
       header = Buffer.concat([header, chunk]);
-    const size = checkedSize(header, directory, member);
+    const size = checkHeader(header, directory, member);
     if (size !== null) return member.offset + size;
   }
   throw zipTruncatedError(`the header of ${quoteMemberName(member.rawName)} is not all there`);
@@ -194,11 +194,12 @@ function checkLocalHeader(header: Buffer, nameBytes: Uint8Array, member: ZipMemb
 
 function sizesAgree(header: Buffer, nameEnd: number, member: ZipMember): boolean {
   let [size, compressedSize] = [header.readUInt32LE(22), header.readUInt32LE(18)];
-  const wide = Number(size === FULL_32) + Number(compressedSize === FULL_32);
+  const wide = Number(size === IN_ZIP64_32) + Number(compressedSize === IN_ZIP64_32);
   if (wide > 0) {
-    const at = wideNumbersAt(toDataView(header), nameEnd, header.length, wide);
-    if (compressedSize === FULL_32) compressedSize = number64(toDataView(header), at + (wide - 1) * 8);
-    if (size === FULL_32) size = number64(toDataView(header), at);
+    const at = findZip64Numbers(toDataView(header), nameEnd, header.length, wide);
+    if (compressedSize === IN_ZIP64_32)
+      compressedSize = readNumber64(toDataView(header), at + (wide - 1) * 8);
+    if (size === IN_ZIP64_32) size = readNumber64(toDataView(header), at);
   }
   return (
     header.readUInt32LE(14) === member.crc32 &&
@@ -220,7 +221,9 @@ async function* inflateMember(
   try {
     for await (const chunk of inflate) yield chunk as Buffer;
   } catch (error) {
-    throw isOfZlib(error) ? zipDamagedError(`${quoteMemberName(member.rawName)} cannot be inflated`) : error;
+    throw isZlibError(error)
+      ? zipDamagedError(`${quoteMemberName(member.rawName)} cannot be inflated`)
+      : error;
   } finally {
     inflate.destroy();
     await feeding;
@@ -235,6 +238,6 @@ async function* copyChunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Bu
   for await (const chunk of chunks) yield Buffer.from(chunk);
 }
 
-function isOfZlib(error: unknown): boolean {
+function isZlibError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 }

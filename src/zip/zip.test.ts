@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../errors.ts';
 import { assemble, entriesOf } from './archive.testing.ts';
-import { zipLayout, type ZipEntry } from './zip.ts';
+import { createZipLayout, type ZipEntry } from './zip.ts';
 import { recordProof } from '../requirements.testing.ts';
 
 const component = fc
@@ -19,7 +19,7 @@ const files = fc.uniqueArray(file, { minLength: 1, maxLength: 12, selector: ({ n
 test('the size of a ZIP is known before its bytes, and any range of it equals that slice', () => {
   fc.assert(
     fc.property(files, fc.nat(), fc.nat(), (contents, a, b) => {
-      const layout = zipLayout(entriesOf(contents));
+      const layout = createZipLayout(entriesOf(contents));
       const whole = assemble(layout, contents);
       assert.equal(whole.length, layout.size);
       const [start, end] = [a % (layout.size + 1), b % (layout.size + 1)].sort((x, y) => x - y) as [
@@ -37,7 +37,7 @@ test('every single byte of a small ZIP can be asked for', () => {
     { name: 'empty', bytes: new Uint8Array() },
     { name: 'ü', bytes: Buffer.from('hello') },
   ];
-  const layout = zipLayout(entriesOf(contents));
+  const layout = createZipLayout(entriesOf(contents));
   const bytes = Array.from({ length: layout.size }, (_, at) => assemble(layout, contents, at, at + 1));
   assert.deepEqual(Buffer.concat(bytes), assemble(layout, contents));
 });
@@ -47,7 +47,7 @@ test('ranges that cross the chunks of a long directory equal that slice', () => 
     name: `${i}`.padEnd(60, '-'),
     bytes: Buffer.from('x'),
   }));
-  const layout = zipLayout(entriesOf(contents));
+  const layout = createZipLayout(entriesOf(contents));
   const whole = assemble(layout, contents);
   fc.assert(
     fc.property(fc.nat(layout.size), fc.nat(200_000), (start, length) => {
@@ -64,11 +64,13 @@ test('the bytes of a ZIP depend on its entries alone', () => {
     '61' +
     '504b010214031400000800008318225c43beb7e80100000001000000050000000000000000000000a48100000000612e747874' +
     '504b0506000000000100010033000000240000000000';
-  assert.equal(assemble(zipLayout(entriesOf(contents)), contents).toString('hex'), expected);
+  assert.equal(assemble(createZipLayout(entriesOf(contents)), contents).toString('hex'), expected);
 });
 
 test('no part of a ZIP of 100,000 files is held before it is asked for, or over 64 KB', () => {
-  const layout = zipLayout(Array.from({ length: 100_000 }, (_, i) => entry({ name: `folder/${i}.txt` })));
+  const layout = createZipLayout(
+    Array.from({ length: 100_000 }, (_, i) => entry({ name: `folder/${i}.txt` })),
+  );
   let size = 0;
   for (const part of layout.parts(0, layout.size)) {
     const length = 'bytes' in part ? part.bytes.length : part.end - part.start;
@@ -113,7 +115,7 @@ const refusals: [reason: string, entries: ZipEntry[]][] = [
 for (const [reason, entries] of refusals) {
   test(`a ZIP is refused for ${reason}`, () => {
     assert.throws(
-      () => zipLayout(entries),
+      () => createZipLayout(entries),
       (error) => isWorkcrateError(error, 'invalid_input'),
     );
   });
@@ -121,11 +123,11 @@ for (const [reason, entries] of refusals) {
 
 test('names that only look like climbing, and one of 65,535 bytes, are accepted', () => {
   for (const name of ['..a', 'a..', 'a/..b', '...', 'x'.repeat(65_535)])
-    assert.ok(zipLayout([entry({ name })]).size > 0);
+    assert.ok(createZipLayout([entry({ name })]).size > 0);
 });
 
 test('a range outside the ZIP is refused at once', () => {
-  const layout = zipLayout([entry({})]);
+  const layout = createZipLayout([entry({})]);
   for (const [start, end] of [
     [-1, 1],
     [2, 1],

@@ -4,14 +4,14 @@
  */
 import { WorkcrateError } from '../errors.ts';
 import {
-  centralHeader,
-  centralHeaderSize,
-  endRecords,
-  localHeader,
+  buildCentralHeader,
+  countCentralHeaderBytes,
+  buildEndRecords,
+  buildLocalHeader,
   countLocalHeaderBytes,
 } from './records.ts';
 
-export { uniqueNames } from './unique-names.ts';
+export { numberEqualNames } from './unique-names.ts';
 
 /** Either bytes of the archive itself, or the bytes from `start` up to `getEndOffset` of the file at index `entry`. */
 export type ZipPart =
@@ -31,16 +31,16 @@ const ZIP_CHUNK = 64 * 1024;
  * answer a Range. Possible because files are stored, not compressed, and immutable: their CRC-32 is known.
  * The entries must not change while the layout is in use.
  */
-export function zipLayout(entries: readonly ZipEntry[]): ZipLayout {
+export function createZipLayout(entries: readonly ZipEntry[]): ZipLayout {
   checkEntries(entries);
   const offsets = computeOffsets(entries);
-  const tail = endRecords(entries.length, getEndOffset(offsets.local), getEndOffset(offsets.central));
+  const tail = buildEndRecords(entries.length, getEndOffset(offsets.local), getEndOffset(offsets.central));
   const size = getEndOffset(offsets.central) + tail.length;
   return {
     size,
     parts(from, to) {
       checkRange(from, to, size);
-      return partsBetween(entries, offsets, tail, from, to);
+      return listPartsBetween(entries, offsets, tail, from, to);
     },
   };
 }
@@ -50,28 +50,32 @@ function checkRange(from: number, to: number, size: number): void {
   throw new WorkcrateError('invalid_input', `Bytes ${from} to ${to} are not within the ZIP's ${size} bytes.`);
 }
 
-function* partsBetween(
+function* listPartsBetween(
   entries: readonly ZipEntry[],
   offsets: Offsets,
   tail: Buffer,
   from: number,
   to: number,
 ): Generator<ZipPart> {
-  yield* filesBetween(entries, offsets, from, to);
-  yield* directoryBetween(entries, offsets, from, to);
+  yield* listFilesBetween(entries, offsets, from, to);
+  yield* listDirectoryBetween(entries, offsets, from, to);
   yield* clipToRange(tail, getEndOffset(offsets.central), from, to);
 }
 
-function* filesBetween(
+function* listFilesBetween(
   entries: readonly ZipEntry[],
   { local }: Offsets,
   from: number,
   to: number,
 ): Generator<ZipPart> {
-  for (let index = indexAt(local, from); index < entries.length && at(local, index) < to; index++) {
+  for (
+    let index = findIndexAt(local, from);
+    index < entries.length && getOffset(local, index) < to;
+    index++
+  ) {
     const entry = entries[index] as ZipEntry;
-    const data = at(local, index) + countLocalHeaderBytes(entry);
-    if (from < data) yield* clipToRange(localHeader(entry), at(local, index), from, to);
+    const data = getOffset(local, index) + countLocalHeaderBytes(entry);
+    if (from < data) yield* clipToRange(buildLocalHeader(entry), getOffset(local, index), from, to);
     const start = Math.max(from - data, 0);
     const stop = Math.min(to - data, entry.size);
     if (start < stop) yield { entry: index, start, end: stop };
@@ -79,17 +83,19 @@ function* filesBetween(
 }
 
 /** The central directory in chunks, as all of it may take megabytes. */
-function* directoryBetween(
+function* listDirectoryBetween(
   entries: readonly ZipEntry[],
   { local, central }: Offsets,
   from: number,
   to: number,
 ): Generator<ZipPart> {
-  let first = indexAt(central, from);
-  while (first < entries.length && at(central, first) < to) {
-    const next = Math.max(first + 1, indexAt(central, at(central, first) + ZIP_CHUNK));
-    const headers = entries.slice(first, next).map((entry, i) => centralHeader(entry, at(local, first + i)));
-    yield* clipToRange(Buffer.concat(headers), at(central, first), from, to);
+  let first = findIndexAt(central, from);
+  while (first < entries.length && getOffset(central, first) < to) {
+    const next = Math.max(first + 1, findIndexAt(central, getOffset(central, first) + ZIP_CHUNK));
+    const headers = entries
+      .slice(first, next)
+      .map((entry, i) => buildCentralHeader(entry, getOffset(local, first + i)));
+    yield* clipToRange(Buffer.concat(headers), getOffset(central, first), from, to);
     first = next;
   }
 }
@@ -112,12 +118,12 @@ export interface Offsets {
 function computeOffsets(entries: readonly ZipEntry[]): Offsets {
   const local = new Float64Array(entries.length + 1);
   entries.forEach((entry, index) => {
-    local[index + 1] = at(local, index) + countLocalHeaderBytes(entry) + entry.size;
+    local[index + 1] = getOffset(local, index) + countLocalHeaderBytes(entry) + entry.size;
   });
   const central = new Float64Array(entries.length + 1);
   central[0] = getEndOffset(local);
   entries.forEach((entry, index) => {
-    central[index + 1] = at(central, index) + centralHeaderSize(entry, at(local, index));
+    central[index + 1] = getOffset(central, index) + countCentralHeaderBytes(entry, getOffset(local, index));
   });
   return demandSafeOffsets({ local, central });
 }
@@ -129,22 +135,22 @@ function demandSafeOffsets(offsets: Offsets): Offsets {
 }
 
 /** An offset that is known to exist. */
-function at(offsets: Float64Array, index: number): number {
+function getOffset(offsets: Float64Array, index: number): number {
   return offsets[index] as number;
 }
 
 /** Where the section ends. */
 function getEndOffset(offsets: Float64Array): number {
-  return at(offsets, offsets.length - 1);
+  return getOffset(offsets, offsets.length - 1);
 }
 
 /** The last index whose offset is not beyond `position`; 0 when all are. */
-function indexAt(offsets: Float64Array, position: number): number {
+function findIndexAt(offsets: Float64Array, position: number): number {
   let low = 0;
   let high = offsets.length - 1;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (at(offsets, middle) <= position) low = middle;
+    if (getOffset(offsets, middle) <= position) low = middle;
     else high = middle - 1;
   }
   return low;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { missing, run, temporaryFolder, writeSparse } from './archive.testing.ts';
-import { zipLayout, type ZipEntry, type ZipLayout } from './zip.ts';
+import { createZipLayout, type ZipEntry, type ZipLayout } from './zip.ts';
 
 const GIB = 2 ** 30;
 const LIMIT = 2 ** 32 - 1;
@@ -23,7 +23,7 @@ function crcOfZeros(size: number): number {
 /** How many bytes the archive holds beyond the data and the records of a ZIP without ZIP64. */
 function zip64Bytes(entries: readonly ZipEntry[]): number {
   const plain = entries.reduce((sum, { name, size }) => sum + size + PLAIN_RECORDS + 2 * name.length, 22);
-  return zipLayout(entries).size - plain;
+  return createZipLayout(entries).size - plain;
 }
 
 function signatureAtEnd(layout: ZipLayout, fromEnd: number): string {
@@ -36,7 +36,7 @@ test('65,534 entries need no ZIP64, one more does', () => {
   const entries = Array.from({ length: 65_535 }, (_, i) => entry(`${i}`, 0));
   assert.equal(zip64Bytes(entries.slice(1)), 0);
   assert.equal(zip64Bytes(entries), 56 + 20);
-  assert.equal(signatureAtEnd(zipLayout(entries), 22 + 20 + 56), 'PK\x06\x06');
+  assert.equal(signatureAtEnd(createZipLayout(entries), 22 + 20 + 56), 'PK\x06\x06');
 });
 
 test('an entry needs ZIP64 from 4 GiB - 1 on', () => {
@@ -59,7 +59,7 @@ test("the directory's offset needs ZIP64 from 4 GiB - 1 on", () => {
 
 test('Python reads back 70,000 entries', { skip: missing('python3') }, () => {
   using folder = temporaryFolder();
-  const layout = zipLayout(
+  const layout = createZipLayout(
     Array.from({ length: 70_000 }, (_, i) => entry(`folder/${i}.txt`, i % 3, crcOfZeros(i % 3))),
   );
   writeSparse(folder.file('many.zip'), layout);
@@ -75,7 +75,7 @@ function writeLarge(path: string): void {
     entry('ü', 0),
     entry('last.bin', 1000, crcOfZeros(1000)),
   ];
-  writeSparse(path, zipLayout(entries));
+  writeSparse(path, createZipLayout(entries));
 }
 
 test('Python reads an entry over 4 GiB, and one behind it', { skip: missing('python3') }, () => {

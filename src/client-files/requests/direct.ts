@@ -9,7 +9,7 @@ import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { getErrno, isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import {
   openBelow,
-  here,
+  rootPath,
   parsePath,
   type Components,
   type OpenFile,
@@ -75,7 +75,7 @@ function locateDirectly(
   const judged = policy.judge(followLinks(directory, path.relative) || '.', purpose).relative;
   return {
     root: openBelow(directory, { links: 'refuse' }),
-    path: judged === '' ? here : parsePath(judged),
+    path: judged === '' ? rootPath : parsePath(judged),
   };
 }
 

@@ -5,9 +5,9 @@ import { cleanFilename } from '../../filenames.ts';
 import { computeDigest, guessMediaType, type Files } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { Links, LinkTerms, SharedLink } from '../../links/links.ts';
-import { crateChanged, crateGone, lastingName, type Source } from '../../storage/source.ts';
+import { crateChangedError, crateGoneError, getKnownUrl, type Source } from '../../storage/source.ts';
 import { collectBytes } from '../../streams.ts';
-import { zipLayout } from '../../zip/zip.ts';
+import { createZipLayout } from '../../zip/zip.ts';
 import type { CrateLocation } from '../crate.ts';
 import { createArchive, type ArchiveMember } from '../pack/archive.ts';
 import type { CrateContainer, CrateFile } from '../sources/sources.ts';
@@ -40,7 +40,7 @@ export function createCrateSharing(options: CrateContentsOptions, open: OpenCrat
         const described = { filename: name, mediaType: guessMediaType(name), sha256 };
         const modified = file.modified ?? place.modified;
         const reference: ExternalCrateTarget = {
-          source: lastingName(source),
+          source: getKnownUrl(source),
           ...stored,
           ...described,
           modified,
@@ -130,7 +130,7 @@ async function shareWholeCrate(
   const { caller, place, terms } = wanted;
   if (place.kind === 'folder') return shareFolderAsZip(options, wanted, watching);
   const { object, stamp, size: end, modified } = place;
-  const source = lastingName(wanted.source);
+  const source = getKnownUrl(wanted.source);
   const range = { object, stamp, start: 0, end };
   const sha256 = wanted.sha256 ?? (await options.digestRange(wanted.source, range, watching.signal));
   const filename = cleanFilename(object.slice(object.lastIndexOf('/') + 1));
@@ -187,7 +187,7 @@ async function listFilesToZip(
 }
 
 const computeZipSize = (listed: readonly CrateFile[]): number =>
-  zipLayout(
+  createZipLayout(
     listed.map(({ path: name, size, modified }) => ({ name, size, crc32: 0, modified: modified ?? 0 })),
   ).size;
 
@@ -260,8 +260,8 @@ function createRangeChecksum(): ComputeRangeChecksum {
 async function hashObjectRange(source: Source, range: StampedRange, signal: AbortSignal): Promise<string> {
   const { object: name, stamp, start, end } = range;
   await using object = await source.open(name, signal);
-  if (object === null) throw crateGone(source.url, name);
-  if (object.object.stamp !== stamp) throw crateChanged(source.url, name);
+  if (object === null) throw crateGoneError(source.url, name);
+  if (object.object.stamp !== stamp) throw crateChangedError(source.url, name);
   const hash = createHash('sha256');
   for await (const chunk of object.read(start, end, signal)) hash.update(chunk);
   return hash.digest('hex');

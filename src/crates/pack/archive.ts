@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
 import { digestWhileReading, type Digest } from '../../files/files.ts';
-import { zipLayout } from '../../zip/zip.ts';
+import { createZipLayout } from '../../zip/zip.ts';
 
 /** A file of the archive to be: known to the byte, and read when its turn comes. */
 export interface ArchiveMember extends Digest {
@@ -27,7 +27,7 @@ export interface CrateArchive {
 /** A ZIP of stored files, written while they are read: there is no copy, and any member can be had by its range. */
 export function createArchive(members: readonly ArchiveMember[]): CrateArchive {
   const entries = members.map(({ path: name, size, crc32, modified }) => ({ name, size, crc32, modified }));
-  const layout = zipLayout(entries);
+  const layout = createZipLayout(entries);
   const hash = createHash('sha256');
 
   async function* pieces(signal: AbortSignal): AsyncGenerator<Uint8Array> {

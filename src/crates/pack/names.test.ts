@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../../errors.ts';
-import { zipLayout } from '../../zip/zip.ts';
+import { createZipLayout } from '../../zip/zip.ts';
 import { pathToEntityId, toOrcidUrl, entityIdToPath } from './entities.ts';
 import { createMemberNaming, createPackedObjectName, parsePackedObjectOwner } from './packed.ts';
 
@@ -24,7 +24,9 @@ it('any names make an archive, each with a path of its own', () => {
       const naming = createMemberNaming();
       const paths = [...names, ...names].map((text) => naming('files', text));
       assert.equal(new Set(paths).size, paths.length);
-      assert.ok(zipLayout(paths.map((path) => ({ name: path, size: 0, crc32: 0, modified: 0 }))).size > 0);
+      assert.ok(
+        createZipLayout(paths.map((path) => ({ name: path, size: 0, crc32: 0, modified: 0 }))).size > 0,
+      );
     }),
   );
 });

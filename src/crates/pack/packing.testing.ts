@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { ada, openRoom, type TestRoom } from '../../executions/room.testing.ts';
 import { collectText } from '../../streams.ts';
-import { readMember, readZipDirectory, storedRange } from '../../zip/unzip.ts';
+import { readMember, readZipDirectory, findStoredRange } from '../../zip/unzip.ts';
 import type { GraphEntity } from './entities.ts';
 import { createCratePacker, type WrittenCrate, type CratePackerOptions, type PackRequest } from './pack.ts';
 import { memoryTarget } from './target.testing.ts';
@@ -61,7 +61,7 @@ export async function openZip(zip: Buffer) {
       const member = directory.find(path);
       return member && readMember(ranged, directory, member, { limit: 1e9 });
     },
-    rangeOf: (path: string) => storedRange(ranged, directory, directory.find(path)!),
+    rangeOf: (path: string) => findStoredRange(ranged, directory, directory.find(path)!),
   };
 }
 

@@ -2,7 +2,7 @@ import { fstatSync, read, type BigIntStats } from 'node:fs';
 import { promisify } from 'node:util';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { computeDigest, type Digest } from '../../files/files.ts';
-import { openBelow, here, joinComponents, parseName, type Components } from '../../paths/paths.ts';
+import { openBelow, rootPath, joinComponents, parseName, type Components } from '../../paths/paths.ts';
 import { languages, type Language, type Workspace } from '../../sandbox/sandbox.ts';
 import { canRunsRead } from '../../workspaces/workspaces.ts';
 import type { CrateMetadata, Entity } from '../crate.ts';
@@ -200,7 +200,7 @@ export function locateWorkspaceFile(
   const isAbsolute = name.startsWith('/');
   const [root, ...below] = splitPathParts(isAbsolute ? name : `${workingDir}/${name}`);
   if (root !== 'workspace' && root !== 'artifacts') return null;
-  return { place, folder: place[root], path: joinComponents(here, ...below.map(parseName)), name };
+  return { place, folder: place[root], path: joinComponents(rootPath, ...below.map(parseName)), name };
 }
 
 /** Names as they stand on the disk, each taken literally: no part of them is decoded. */

@@ -13,7 +13,7 @@ import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { digestWhileReading } from '../../files/files.ts';
 import {
   openBelow,
-  here,
+  rootPath,
   joinComponents,
   parseName,
   parsePath,
@@ -296,7 +296,7 @@ export async function writeReplayInput(
 async function snapshotReplayFolders({ workspace, artifacts }: Workspace) {
   return {
     working: await snapshot(workspace, parseName('replay')),
-    artifacts: await snapshot(artifacts, here),
+    artifacts: await snapshot(artifacts, rootPath),
   };
 }
 

@@ -1,7 +1,7 @@
 import { WorkcrateError } from '../../errors.ts';
 import {
-  crateChanged,
-  crateGone,
+  crateChangedError,
+  crateGoneError,
   isSourceName,
   type OpenSourceObject,
   type Source,
@@ -99,15 +99,15 @@ function createObjectContainer(
     if (file.size > limit) throw crateFileTooLargeError(file, limit);
     const object = folder + file.path;
     await using open = await source.open(object, signal);
-    if (open === null) throw crateGone(source.url, object);
-    if (!isSameFileVersion(open.object, file)) throw crateChanged(source.url, object);
+    if (open === null) throw crateGoneError(source.url, object);
+    if (!isSameFileVersion(open.object, file)) throw crateChangedError(source.url, object);
     yield* open.read(0, open.size, signal);
   }
 
   async function stored(file: CrateFile, signal?: AbortSignal): Promise<StoredFileRange | null> {
     const found = await source.stat(folder + file.path, signal);
-    if (found === null) throw crateGone(source.url, folder + file.path);
-    if (!isSameFileVersion(found, file)) throw crateChanged(source.url, found.name);
+    if (found === null) throw crateGoneError(source.url, folder + file.path);
+    if (!isSameFileVersion(found, file)) throw crateChangedError(source.url, found.name);
     return { object: found.name, stamp: found.stamp, start: 0, end: found.size, crc32: null };
   }
 
@@ -175,9 +175,9 @@ export async function openCrateContainer(
   { signal }: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<CrateContainer> {
   const object = await source.open(place.object, signal);
-  if (object === null) throw crateGone(source.url, place.object);
+  if (object === null) throw crateGoneError(source.url, place.object);
   try {
-    if (object.object.stamp !== place.stamp) throw crateChanged(source.url, place.object);
+    if (object.object.stamp !== place.stamp) throw crateChangedError(source.url, place.object);
     return await openContainerOfKind(source, place, object, signal);
   } catch (error) {
     await object[Symbol.asyncDispose]();

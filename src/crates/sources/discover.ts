@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { lastingName, type Source, type SourceObject, type SourcePage } from '../../storage/source.ts';
+import { getKnownUrl, type Source, type SourceObject, type SourcePage } from '../../storage/source.ts';
 import type { CrateKind, CrateLocation } from '../crate.ts';
 
 export interface CandidateSearch {
@@ -78,7 +78,7 @@ export function toCrateLocation(
 /** `neutral` is the name of the archive, or of the folder. */
 export function computeCrateId(source: Source, neutral: string): string {
   const hash = createHash('sha256')
-    .update(`${lastingName(source)}\0${neutral}`)
+    .update(`${getKnownUrl(source)}\0${neutral}`)
     .digest('hex');
   return `crate_${hash.slice(0, 24)}`;
 }

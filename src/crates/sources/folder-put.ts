@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { claimSpace } from '../../data-folder/disk-reserve.ts';
 import { getErrno, isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { openBelow, here, joinComponents, parseName, type Components } from '../../paths/paths.ts';
+import { openBelow, rootPath, joinComponents, parseName, type Components } from '../../paths/paths.ts';
 import { checkNewName, demandExactSize, ownNameMark, type SourceObject } from '../../storage/source.ts';
 import { parseObjectPath, toFolderError, statSourceFile, type SourceFolder } from './folder-read.ts';
 
@@ -27,11 +27,11 @@ export async function putSourceFile(
 ): Promise<SourceObject> {
   checkNewName(name);
   const target = parseNewObjectName(name);
-  const parent = target.slice(0, -1).reduce((path, part) => joinComponents(path, parseName(part)), here);
+  const parent = target.slice(0, -1).reduce((path, part) => joinComponents(path, parseName(part)), rootPath);
   const part = joinComponents(parent, parseName(newPartName()));
   return translateWriteErrors(folder, name, async () => {
     // The folder of all is not made: one that is not there may only not be mounted.
-    folder.root.stat(here);
+    folder.root.stat(rootPath);
     if (parent.length > 0) folder.root.makeFolder(parent);
     checkNameIsFree(folder, target);
     await removePartFiles(folder, parent);
@@ -224,7 +224,7 @@ export function findPackLeftovers(directory: string, olderThanMs: number): strin
   const found: string[] = [];
   const before = Date.now() - olderThanMs;
   const options = { mostEntries: maxPackFolderEntries, mostDepth: maxPackFolderDepth };
-  for (const { path, stats } of openBelow(directory).tree(here, options)) {
+  for (const { path, stats } of openBelow(directory).tree(rootPath, options)) {
     const isPart = path !== null && stats.isFile() && isPartName(path.slice(path.lastIndexOf('/') + 1));
     if (isPart && Number(stats.mtimeMs) <= before) found.push(path);
   }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { getErrno, isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import {
-  here,
+  rootPath,
   joinComponents,
   parseName,
   type Components,
@@ -12,10 +12,10 @@ import {
   type TreeEnd,
 } from '../../paths/paths.ts';
 import {
-  crateChanged,
-  crateGone,
+  crateChangedError,
+  crateGoneError,
   isOwnName,
-  sourceUnreachable,
+  sourceUnreachableError,
   type OpenSourceObject,
   type SourceObject,
 } from '../../storage/source.ts';
@@ -71,7 +71,9 @@ function tryOpenSourceFile(folder: SourceFolder, name: string): OpenFile | null 
 
 /** A name that leads to another file, or to none, by now. */
 function replacedFileError(folder: SourceFolder, name: string): WorkcrateError {
-  return statSourceFile(folder, name) === null ? crateGone(folder.url, name) : crateChanged(folder.url, name);
+  return statSourceFile(folder, name) === null
+    ? crateGoneError(folder.url, name)
+    : crateChangedError(folder.url, name);
 }
 
 /** What was read is judged after it was read, and before it is passed on. One buffer serves for all chunks. */
@@ -114,7 +116,7 @@ export interface SourceFolder {
 
 /** Names of files are any that the kernel allows, and mean nothing else than they say. */
 export const parseObjectPath = (name: string): Components =>
-  joinComponents(here, ...name.split('/').map((part) => parseName(part)));
+  joinComponents(rootPath, ...name.split('/').map((part) => parseName(part)));
 
 const toSourceObject = (name: string, stats: BigIntStats): SourceObject => ({
   name,
@@ -129,7 +131,7 @@ const toFileStamp = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
 
 /** Null for what is not there; but where the folder itself is gone, that is what is told. */
 export function checkFolderForAbsence({ root }: SourceFolder): null {
-  root.stat(here);
+  root.stat(rootPath);
   return null;
 }
 
@@ -144,18 +146,18 @@ const transientRefusalKinds = new Set(['denied', 'busy', 'changed']);
 /** What a failure means for the source as a whole. */
 export function toFolderError({ url }: SourceFolder, error: unknown): unknown {
   if (isWorkcrateError(error, 'path_not_found'))
-    return sourceUnreachable(
+    return sourceUnreachableError(
       url,
       'There is no such folder. See that it is mounted, and check the path.',
       error,
     );
   if (isWorkcrateError(error, 'path_refused') && error.details['kind'] === 'not_folder')
-    return sourceUnreachable(url, 'It is no folder. Name the folder that the crates are in.', error);
+    return sourceUnreachableError(url, 'It is no folder. Name the folder that the crates are in.', error);
   if (isWorkcrateError(error, 'path_refused') || isWorkcrateError(error, 'storage_failed'))
-    return sourceUnreachable(url, error.message, error);
+    return sourceUnreachableError(url, error.message, error);
   return getErrno(error) === null || error instanceof WorkcrateError
     ? error
-    : sourceUnreachable(url, `The filesystem answered ${getErrno(error)}.`, error);
+    : sourceUnreachableError(url, `The filesystem answered ${getErrno(error)}.`, error);
 }
 
 /** One folder is in memory at a time on each level, in some 200 bytes for a file. */
@@ -187,9 +189,9 @@ export async function* walkSourceFolder(
   after: string,
 ): AsyncGenerator<WalkedObject> {
   const search = { folder, prefix, after };
-  folder.root.stat(here);
+  folder.root.stat(rootPath);
   const start = prefix.slice(0, prefix.lastIndexOf('/') + 1);
-  if (start === '') yield* walkBelow(search, here, '');
+  if (start === '') yield* walkBelow(search, rootPath, '');
   else if (isVisiblePrefix(start)) yield* walkBelow(search, parseObjectPath(start.slice(0, -1)), start);
 }
 
@@ -252,7 +254,7 @@ async function listFolderTolerantly(
     // The folder of all is demanded; any other may vanish, or be exchanged, or be closed to us.
     if (path.length === 0) throw error;
     if (isWorkcrateError(error, 'path_not_found')) {
-      folder.root.stat(here);
+      folder.root.stat(rootPath);
       return { found: [], passedOver: 0 };
     }
     if (isWorkcrateError(error, 'path_refused')) return { found: [], passedOver: 1 };
@@ -284,7 +286,7 @@ async function listFolderEntries(folder: SourceFolder, path: Components, parent:
 function checkListingComplete({ url }: SourceFolder, parent: string, { cut }: TreeEnd): void {
   const where = `The folder ${JSON.stringify(parent)} in it`;
   if (cut)
-    throw sourceUnreachable(
+    throw sourceUnreachableError(
       url,
       `${where} holds more than ${maxFolderEntries} entries. Spread them over several.`,
     );

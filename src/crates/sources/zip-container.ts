@@ -7,7 +7,7 @@ import {
   MOST_DIRECTORY_BYTES,
   readMember,
   readZipDirectory,
-  storedRange,
+  findStoredRange,
   type ZipDirectory,
   type ZipMember,
 } from '../../zip/unzip.ts';
@@ -47,7 +47,7 @@ export async function createZipContainer(
   async function stored(file: CrateFile, signal?: AbortSignal): Promise<StoredFileRange | null> {
     const member = memberOf(file);
     if (member.isLink || member.isEncrypted) return null;
-    const range = await storedRange(object, directory, member, signal);
+    const range = await findStoredRange(object, directory, member, signal);
     const { name, stamp } = object.object;
     return range && { object: name, stamp, ...range, crc32: member.crc32 };
   }

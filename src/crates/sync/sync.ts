@@ -7,7 +7,7 @@ import type { Database } from '../../database/database.ts';
 import { isWorkcrateError, publicMessage, WorkcrateError } from '../../errors.ts';
 import { localCaller } from '../../identity.ts';
 import type { Log } from '../../observability/log.ts';
-import { sourceUnreachable, type Source } from '../../storage/source.ts';
+import { sourceUnreachableError, type Source } from '../../storage/source.ts';
 import type { CrateLocation } from '../crate.ts';
 import { parsePackedObjectOwner } from '../pack/pack.ts';
 import {
@@ -223,7 +223,7 @@ function checkSourceNotEmptied(
 ): void {
   const crates = known.values().filter(isCrateStamp).toArray().length;
   if (source.kind !== 'folder' || objects > 0 || crates === 0) return;
-  throw sourceUnreachable(
+  throw sourceUnreachableError(
     source.url,
     `It is empty although it held ${crates} ${crates === 1 ? 'crate' : 'crates'}. Is it mounted? If it is meant to ` +
       'be empty, put a file of any name into it.',

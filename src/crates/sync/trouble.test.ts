@@ -4,7 +4,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { always, startHostileStore } from '../../storage/remote/hostile-store.testing.ts';
-import { sourceUnreachable, type Source } from '../../storage/source.ts';
+import { sourceUnreachableError, type Source } from '../../storage/source.ts';
 import { openCrateSource } from '../sources/sources.ts';
 import { inMemory, newSync, numbered, syncIn, watchedFolder, zipOf } from './sync.testing.ts';
 import type { SourceReport } from './sync.ts';
@@ -53,7 +53,8 @@ it('of a source whose listing ends half way nothing leaves, and what was read st
   const halfThere: Source = {
     ...folder.source,
     async list(options) {
-      if (options?.after !== undefined) throw sourceUnreachable(folder.source.url, 'It does not answer.');
+      if (options?.after !== undefined)
+        throw sourceUnreachableError(folder.source.url, 'It does not answer.');
       return { ...(await folder.source.list(options)), next: 'more' };
     },
   };
@@ -72,7 +73,7 @@ it('a source that fails while crates are read stops being read, and keeps what i
   const failing: Source = {
     ...folder.source,
     async open(name, signal) {
-      if (++opens > 5) throw sourceUnreachable(folder.source.url, 'It does not answer.');
+      if (++opens > 5) throw sourceUnreachableError(folder.source.url, 'It does not answer.');
       return folder.source.open(name, signal);
     },
   };

@@ -1,5 +1,7 @@
-import { answerCalls, isAfterFailure, outerData, outerLog } from '../../workers/inside.ts';
+import { answerCalls, isAfterFailure, getParentData, getParentLog } from '../../workers/inside.ts';
 import { createIndexingWorker, type IndexingSettings } from './workers.ts';
 
-const indexingThreadSettings = (await outerData()) as IndexingSettings;
-answerCalls(createIndexingWorker(indexingThreadSettings, outerLog(), { isAfterFailure: isAfterFailure() }));
+const indexingThreadSettings = (await getParentData()) as IndexingSettings;
+answerCalls(
+  createIndexingWorker(indexingThreadSettings, getParentLog(), { isAfterFailure: isAfterFailure() }),
+);

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { answerCalls, outerLog } from '../../workers/inside.ts';
+import { answerCalls, getParentLog } from '../../workers/inside.ts';
 import { createSearchingWorker, type IndexSettings } from './workers.ts';
 
-answerCalls(createSearchingWorker(workerData as IndexSettings, outerLog()));
+answerCalls(createSearchingWorker(workerData as IndexSettings, getParentLog()));

@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 import { collectBytes } from '../../streams.ts';
-import { readMember, readZipDirectory, type Ranged, type ZipDirectory } from '../../zip/unzip.ts';
-import { zipLayout } from '../../zip/zip.ts';
+import { readMember, readZipDirectory, type RangeReader, type ZipDirectory } from '../../zip/unzip.ts';
+import { createZipLayout } from '../../zip/zip.ts';
 
 /** One file of an archive. */
 export interface ArchivePart {
@@ -35,7 +35,7 @@ export async function unpackArchive(bytes: Uint8Array, signal: AbortSignal): Pro
 }
 
 export function packArchive(parts: readonly ArchivePart[]): Uint8Array {
-  const layout = zipLayout(
+  const layout = createZipLayout(
     parts.map(({ name, bytes }) => {
       return { name, size: bytes.length, crc32: crc32(bytes), modified: archiveModifiedAt };
     }),
@@ -48,7 +48,7 @@ export function packArchive(parts: readonly ArchivePart[]): Uint8Array {
   return Buffer.concat(pieces);
 }
 
-function toRangedBytes(bytes: Uint8Array): Ranged {
+function toRangedBytes(bytes: Uint8Array): RangeReader {
   return {
     size: bytes.length,
     async *read(start, end) {

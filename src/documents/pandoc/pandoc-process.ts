@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { answerCalls, outerData, outerLog } from '../../workers/inside.ts';
+import { answerCalls, getParentData, getParentLog } from '../../workers/inside.ts';
 import { createThread, type Thread } from '../../workers/workers.ts';
 import { webAssembly, type WasmModule } from './instance.ts';
 import type { PandocWorkerMethods, PandocWorkerSettings } from './pandoc-worker.ts';
 import { createPandocMethods, type PandocProcessSettings } from './wasm.ts';
 
-const { wasm, ...rest } = (await outerData()) as PandocProcessSettings;
+const { wasm, ...rest } = (await getParentData()) as PandocProcessSettings;
 const pandocWorkerFile = new URL(`./pandoc-worker${extname(import.meta.filename)}`, import.meta.url);
 const compiledPandoc = compilePandoc(await readFile(wasm));
 
@@ -20,6 +20,6 @@ async function compilePandoc(bytes: Buffer<ArrayBuffer>): Promise<WasmModule> {
 answerCalls(
   createPandocMethods(async (): Promise<Thread<PandocWorkerMethods>> => {
     const data: PandocWorkerSettings = { ...rest, module: await compiledPandoc };
-    return createThread<PandocWorkerMethods>(pandocWorkerFile, data, outerLog());
+    return createThread<PandocWorkerMethods>(pandocWorkerFile, data, getParentLog());
   }),
 );

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { answerCalls, outerLog } from '../../workers/inside.ts';
+import { answerCalls, getParentLog } from '../../workers/inside.ts';
 import {
   openPandocInstance,
   type PandocConversion,
@@ -19,7 +19,7 @@ export interface PandocWorkerSettings extends PandocInstanceOptions {
 
 const { module, shim, ...options } = workerData as PandocWorkerSettings;
 const pandocInstance = await openPandocInstance(module, (await import(shim)) as WasiShim, options);
-const pandocWorkerLog = outerLog();
+const pandocWorkerLog = getParentLog();
 
 const pandocWorkerMethods = {
   async convert(job: PandocJob): Promise<PandocConversion & { readonly memoryBytes: number }> {

@@ -1,4 +1,4 @@
-import { answerCalls, outerData } from '../../workers/inside.ts';
+import { answerCalls, getParentData } from '../../workers/inside.ts';
 import { createTypstCompiler, type TypstCompilerOptions } from './compiler.ts';
 import type { TypstJob, TypstResult } from './typst.ts';
 
@@ -6,7 +6,7 @@ let typstCompiler: ReturnType<typeof createTypstCompiler> | null = null;
 
 const typstMethods = {
   async compile(job: TypstJob): Promise<TypstResult> {
-    typstCompiler ??= createTypstCompiler((await outerData()) as TypstCompilerOptions);
+    typstCompiler ??= createTypstCompiler((await getParentData()) as TypstCompilerOptions);
     return (await typstCompiler)(job);
   },
 };

@@ -1,4 +1,4 @@
-import { answerCalls, outerData, outerLog } from '../../workers/inside.ts';
+import { answerCalls, getParentData, getParentLog } from '../../workers/inside.ts';
 import { createDocumentWorkerMethods, type DocumentWorkerSettings } from './worker.ts';
 
-answerCalls(createDocumentWorkerMethods((await outerData()) as DocumentWorkerSettings, outerLog()));
+answerCalls(createDocumentWorkerMethods((await getParentData()) as DocumentWorkerSettings, getParentLog()));

@@ -4,24 +4,24 @@
  */
 import { WorkcrateError } from '../../errors.ts';
 import { openCgroups } from '../cgroups/cgroups.ts';
-import { watchedDisk } from '../disk.ts';
+import { createWatchedDisk } from '../disk.ts';
 import { fitLimits, readFileMax, readHardLimits } from '../hard-limits.ts';
 import { createPackageLookup, createRuntimeLookup } from '../interpreters.ts';
 import {
   languages,
-  runQueue,
-  type Holds,
+  createRunQueue,
+  type EnforcedClaims,
   type RunLimitSettings,
   type Workspace,
   type Sandbox,
   type SandboxOptions,
 } from '../sandbox.ts';
-import { seccompProgram } from '../seccomp/seccomp.ts';
-import { memoryOfEach } from './fork-server.ts';
+import { buildSeccompProgram } from '../seccomp/seccomp.ts';
+import { getMemoryPerProcess } from './fork-server.ts';
 import { demandPrograms, findPython, outerEnvironment, sweepStages } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
 import { createInterpreterPool, type InterpreterPool } from './pool.ts';
-import { runOn } from './worker.ts';
+import { runOnWorker } from './worker.ts';
 
 export interface BubblewrapOptions extends SandboxOptions {
   /** A path, or null for the system's. */
@@ -39,7 +39,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   if (isRoot) sweepStages();
   const processes = endLeftovers();
   if (processes > 0) options.log.info('sandbox.leftovers_removed', { processes });
-  const seccomp = seccompProgram(options.network);
+  const seccomp = buildSeccompProgram(options.network);
   if (seccomp === null)
     throw new WorkcrateError('sandbox_unavailable', `There is no system call filter for ${process.arch}.`);
   const python = await findPython(options.python);
@@ -51,7 +51,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const pythonPackages = createPackageLookup(python.path, outerEnvironment.PATH);
   const cgroups = openCgroups({ name: 'workcrate' });
   await cgroups.sweep();
-  const queue = runQueue(options);
+  const queue = createRunQueue(options);
   const pools = new Map<string, InterpreterPool>();
   const { log } = options;
   const { limits, openFiles, warnings } = fitLimits(
@@ -60,7 +60,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     readHardLimits(),
     readFileMax(),
   );
-  const disk = watchedDisk(limits.diskBytes, log);
+  const disk = createWatchedDisk(limits.diskBytes, log);
   const { path, prefix: pythonPrefix } = python;
   const shared = { limits, openFiles, python: path, pythonPrefix, seccomp, cgroups };
   let closing = false;
@@ -117,7 +117,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
         await disk.admit(request.place);
         const pool = poolOf(request.user, request.place);
         const taken = await pool.take(request.language);
-        return runOn(taken, request, { limits, disk }, () => {
+        return runOnWorker(taken, request, { limits, disk }, () => {
           leave();
           fillBehind(pool);
         });
@@ -150,11 +150,11 @@ async function closeOldest(pools: Map<string, InterpreterPool>): Promise<void> {
 }
 
 function describeBubblewrapLimits(
-  cgroups: Pick<Holds, 'memory' | 'processes' | 'cpu'>,
+  cgroups: Pick<EnforcedClaims, 'memory' | 'processes' | 'cpu'>,
   network: 'none' | 'host',
   limits: RunLimitSettings,
-): Holds {
-  const gigabytes = (memoryOfEach(limits) / 1024 ** 3).toFixed(1);
+): EnforcedClaims {
+  const gigabytes = (getMemoryPerProcess(limits) / 1024 ** 3).toFixed(1);
   const each = `the limit of ${gigabytes} GB is for each process, not for the whole run`;
   return {
     unprivileged: true,

@@ -6,9 +6,16 @@ import { getErrno, WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Cgroups, Group } from '../cgroups/cgroups.ts';
 import type { Language, RunLimitSettings, Workspace } from '../sandbox.ts';
-import { cannotStart, cellCommand, makeStage, listMounts, notMade, outerEnvironment } from './launch.ts';
+import {
+  startError,
+  buildSandboxCommand,
+  makeStage,
+  listMounts,
+  sandboxFailedError,
+  outerEnvironment,
+} from './launch.ts';
 import { sandboxMark } from './leftovers.ts';
-import type { CellOptions } from './user-sandbox.ts';
+import type { UserSandboxOptions } from './user-sandbox.ts';
 
 /** A run whose init waits for the server to have its ends of the pipes. */
 export interface ForkedWorker {
@@ -35,17 +42,17 @@ export interface ForkServer {
   close(): Promise<void>;
 }
 
-const startMs = 15_000;
+const maxStartMs = 15_000;
 
 /** `gone` is told of every run that has been reaped. */
 export async function startForkServer(
   place: Workspace,
-  options: CellOptions,
+  options: UserSandboxOptions,
   gone: (id: string) => void,
 ): Promise<ForkServer> {
   const stage = place.uid === null ? null : makeStage();
   const mounts = listMounts({ ...options, place });
-  const [command, ...args] = cellCommand(stage, { ...options, mounts, uid: place.uid });
+  const [command, ...args] = buildSandboxCommand(stage, { ...options, mounts, uid: place.uid });
   const child = spawn(command!, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...outerEnvironment, ...sandboxMark },
@@ -53,12 +60,12 @@ export async function startForkServer(
     detached: true,
   });
   const ended = waitForChildExit(child).finally(() => stage?.[Symbol.dispose]());
-  const complaints = lastWords(child.stderr!);
+  const complaints = keepLastErrorText(child.stderr!);
   const { up, made, makes } = listenToForkServer(child, ended, complaints, gone);
 
   const send = (given: object): void => void child.stdin!.write(`${JSON.stringify(given)}\n`);
   send(toForkServerSettings(options));
-  const late = setTimeout(() => killGroup(child), startMs);
+  const late = setTimeout(() => killGroup(child), maxStartMs);
   await up.finally(() => clearTimeout(late));
   return {
     pid: findOnlyChild(child.pid!),
@@ -67,7 +74,10 @@ export async function startForkServer(
     make(id, language) {
       const promise = made(id);
       send({ make: id, language });
-      const late = setTimeout(() => makes.get(id)?.reject(notMade('it took too long')), startMs);
+      const late = setTimeout(
+        () => makes.get(id)?.reject(sandboxFailedError('it took too long')),
+        maxStartMs,
+      );
       return promise.finally(() => {
         clearTimeout(late);
         makes.delete(id);
@@ -95,11 +105,11 @@ function listenToForkServer(
     const event = JSON.parse(line) as ForkServerEvent;
     if ('up' in event) up.resolve();
     else if ('made' in event) makes.get(event.made)?.resolve(event);
-    else if ('unmade' in event) makes.get(event.unmade)?.reject(notMade(event.error));
+    else if ('unmade' in event) makes.get(event.unmade)?.reject(sandboxFailedError(event.error));
     else gone(event.gone);
   });
   const fail = (): void => {
-    failure = cannotStart(complaints());
+    failure = startError(complaints());
     up.reject(failure);
     for (const { reject } of makes.values()) reject(failure);
   };
@@ -129,7 +139,7 @@ function waitForChildExit(child: ChildProcess): Promise<void> {
   return promise;
 }
 
-function toForkServerSettings({ network, limits, openFiles, seccomp, cgroups }: CellOptions) {
+function toForkServerSettings({ network, limits, openFiles, seccomp, cgroups }: UserSandboxOptions) {
   // Well above what the cgroup allows: that one counts how often it had to refuse, and this one counts all processes of
   // the uid, those that another server on the machine runs by it included.
   const processes = limits.processes * (cgroups.holds.processes === true ? 4 : 1);
@@ -144,17 +154,17 @@ function toForkServerSettings({ network, limits, openFiles, seccomp, cgroups }: 
     NOFILE: openFiles,
     NPROC: processes,
   };
-  if (cgroups.holds.memory !== true) rlimits['DATA'] = memoryOfEach(limits);
+  if (cgroups.holds.memory !== true) rlimits['DATA'] = getMemoryPerProcess(limits);
   // Node would size its heap by the memory of the machine, and be killed instead of collecting garbage.
   const node = [`--max-old-space-size=${Math.max(64, Math.floor((limits.memoryBytes * 0.75) / 1024 ** 2))}`];
   return { network, tmp: limits.tmpBytes, seccomp: seccomp.toString('base64'), rlimits, node };
 }
 
 /** Without a cgroup the kernel holds each process by itself, and Node lays claim to 2 GB before it does anything. */
-export const memoryOfEach = ({ memoryBytes }: RunLimitSettings): number => memoryBytes + 2 * 1024 ** 3;
+export const getMemoryPerProcess = ({ memoryBytes }: RunLimitSettings): number => memoryBytes + 2 * 1024 ** 3;
 
 /** The end of what was complained of, for the error. */
-function lastWords(stderr: Readable): () => string {
+function keepLastErrorText(stderr: Readable): () => string {
   let words = '';
   stderr.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-2000)));
   return () => words.trim();
@@ -170,10 +180,10 @@ interface GroupSlot {
   wasKilled: boolean;
 }
 
-const mostFree = 16;
+const maxFreeGroups = 16;
 
 /** The cgroups of one user's runs. To make one takes the kernel a millisecond, so a run leaves its to the next. */
-export function recycledGroups(cgroups: Cgroups, limits: RunLimitSettings, log: Log) {
+export function createGroupPool(cgroups: Cgroups, limits: RunLimitSettings, log: Log) {
   const free: GroupSlot[] = [];
   const taken = new Map<string, GroupSlot>();
   const remove = ({ group }: GroupSlot): void =>
@@ -199,7 +209,7 @@ export function recycledGroups(cgroups: Cgroups, limits: RunLimitSettings, log: 
       const slot = taken.get(id);
       taken.delete(id);
       if (slot === undefined) return;
-      if (slot.wasKilled || free.length >= mostFree) return remove(slot);
+      if (slot.wasKilled || free.length >= maxFreeGroups) return remove(slot);
       slot.before = slot.group.events();
       free.push(slot);
     },

@@ -36,26 +36,27 @@ function makeForkServerEnvironment(python: string) {
 }
 
 /** An unprivileged uid has to get through here, so it is not below a TMPDIR of root's. */
-const stages = '/tmp';
-const stageName = /^workcrate-cell-(\d+)-/;
+const stageParent = '/tmp';
+const stageNamePattern = /^workcrate-cell-(\d+)-/;
 
 export function makeStage(): Stage {
-  const folder = mkdtempSync(join(stages, `workcrate-cell-${process.pid}-`));
+  const folder = mkdtempSync(join(stageParent, `workcrate-cell-${process.pid}-`));
   chmodSync(folder, 0o711);
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** Removes the stages of servers that were killed. Only root's own: anybody can make such a name. */
 export function sweepStages(): void {
-  for (const name of readdirSync(stages)) {
-    const owner = Number(stageName.exec(name)?.[1]);
+  for (const name of readdirSync(stageParent)) {
+    const owner = Number(stageNamePattern.exec(name)?.[1]);
     if (Number.isNaN(owner) || existsSync(`/proc/${owner}`)) continue;
-    const stats = lstatSync(join(stages, name), { throwIfNoEntry: false });
-    if (stats?.isDirectory() && stats.uid === 0) rmSync(join(stages, name), { recursive: true, force: true });
+    const stats = lstatSync(join(stageParent, name), { throwIfNoEntry: false });
+    if (stats?.isDirectory() && stats.uid === 0)
+      rmSync(join(stageParent, name), { recursive: true, force: true });
   }
 }
 
-export interface Profile {
+export interface SandboxProfile {
   readonly uid: number | null;
   readonly mounts: readonly BindMount[];
   readonly network: 'none' | 'host';
@@ -66,35 +67,35 @@ export interface Profile {
  * The command that starts a cell. Never as root: a root server first binds what the unprivileged uid could
  * not reach by path (a home folder, the data folder) to a stage that is seen by this command alone.
  */
-export function cellCommand(stage: Stage | null, profile: Profile): string[] {
+export function buildSandboxCommand(stage: Stage | null, profile: SandboxProfile): string[] {
   const { uid } = profile;
-  if (stage === null) return bubblewrap(profile, (mount) => mount.source);
-  const staged = profile.mounts.map((mount, at) => ({ mount, at: standIn(stage, mount, at) }));
+  if (stage === null) return buildBubblewrapCommand(profile, (mount) => mount.source);
+  const staged = profile.mounts.map((mount, at) => ({ mount, at: createBindTarget(stage, mount, at) }));
   const sourceOf = (wanted: BindMount): string => staged.find(({ mount }) => mount === wanted)!.at;
   return [
     ...splitFlags('unshare --mount --propagation private -- /bin/sh -c'),
-    bindAll,
+    bindAllScript,
     'sh',
     ...staged.flatMap(({ mount, at }) => [mount.source, at]),
     ...splitFlags(`-- setpriv --reuid ${uid} --regid ${uid} --clear-groups --`),
-    ...bubblewrap(profile, sourceOf),
+    ...buildBubblewrapCommand(profile, sourceOf),
   ];
 }
 
 const splitFlags = (text: string): string[] => text.split(' ');
 
-const bindAll =
+const bindAllScript =
   'while [ "$1" != -- ]; do mount --bind -- "$1" "$2" || exit 1; shift 2; done; shift; exec "$@"';
 
 /** An empty folder or file for something to be bound to. */
-function standIn(stage: Stage, { source }: BindMount, number: number): string {
+function createBindTarget(stage: Stage, { source }: BindMount, number: number): string {
   const path = join(stage.folder, `mount-${number}`);
   if (statSync(source).isDirectory()) mkdirSync(path);
   else writeFileSync(path, '');
   return path;
 }
 
-function bubblewrap(profile: Profile, sourceOf: (mount: BindMount) => string): string[] {
+function buildBubblewrapCommand(profile: SandboxProfile, sourceOf: (mount: BindMount) => string): string[] {
   const { mounts, network, python } = profile;
   return [
     // Root of its own user namespace, nobody outside: the fork server makes namespaces, runs do not.
@@ -108,9 +109,9 @@ function bubblewrap(profile: Profile, sourceOf: (mount: BindMount) => string): s
       name,
       value,
     ]),
-    ...systemArguments(),
+    ...listSystemMounts(),
     ...splitFlags('--proc /proc --dev /dev --dir /tmp --dir /home/user --dir /tools --dir /skills'),
-    ...(network === 'host' ? hostNames : []),
+    ...(network === 'host' ? hostNameLookupMounts : []),
     ...mounts.flatMap((mount) => [mount.writable ? '--bind' : '--ro-bind', sourceOf(mount), mount.target]),
     // Both are memory that all runs of a user would share and could fill.
     ...splitFlags('--remount-ro /dev --remount-ro /'),
@@ -121,7 +122,7 @@ function bubblewrap(profile: Profile, sourceOf: (mount: BindMount) => string): s
 }
 
 /** How names are looked up, where the network is the host's. */
-const hostNames = ['--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'];
+const hostNameLookupMounts = ['--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'];
 
 /** Of the programs around the sandbox. Bubblewrap's own can be read inside, so it holds nothing else. */
 export const outerEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
@@ -180,12 +181,12 @@ export function listMounts({ place, tools, skills, pythonPrefix }: MountOptions)
 }
 
 /** The programs of the host: /usr, and the folders beside it as links or folders, as the host has them. */
-export function systemArguments(): string[] {
+export function listSystemMounts(): string[] {
   const beside = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'].map((name) => `/${name}`);
-  return ['--ro-bind', '/usr', '/usr', ...beside.filter((path) => existsSync(path)).flatMap(asOnHost)];
+  return ['--ro-bind', '/usr', '/usr', ...beside.filter((path) => existsSync(path)).flatMap(mountAsOnHost)];
 }
 
-function asOnHost(path: string): string[] {
+function mountAsOnHost(path: string): string[] {
   return lstatSync(path).isSymbolicLink()
     ? ['--symlink', readlinkSync(path), path]
     : ['--ro-bind', path, path];
@@ -197,12 +198,12 @@ export interface Python {
   readonly prefix: string | null;
 }
 
-const system = /^\/usr\/bin\/python3[.\d]*$/;
+const systemPythonPattern = /^\/usr\/bin\/python3[.\d]*$/;
 
 /** The interpreter of runs and of the fork server. One from a home folder (pyenv) brings its prefix along. */
 export async function findPython(chosen: string | null): Promise<Python> {
   const path = chosen ?? '/usr/bin/python3';
-  if (system.test(path) && existsSync(path)) return { path, prefix: null };
+  if (systemPythonPattern.test(path) && existsSync(path)) return { path, prefix: null };
   const ask = 'import sys, ctypes, os; print(os.path.realpath(sys.executable)); print(sys.base_prefix)';
   try {
     const { stdout } = await promisify(execFile)(path, ['-c', ask], {
@@ -255,7 +256,7 @@ function isInstalled(name: string): boolean {
 }
 
 /** What bubblewrap or the fork server said last, and what to do about it where that is known. */
-export function cannotStart(words: string): WorkcrateError {
+export function startError(words: string): WorkcrateError {
   const known = bubblewrapRemedies.find(([pattern]) => pattern.test(words))?.[1];
   const remedy = known === undefined ? '' : ` ${known}`;
   return sandboxUnavailableError(
@@ -283,6 +284,6 @@ function sandboxUnavailableError(message: string): WorkcrateError {
   return new WorkcrateError('sandbox_unavailable', message);
 }
 
-export function notMade(why: string): WorkcrateError {
+export function sandboxFailedError(why: string): WorkcrateError {
   return new WorkcrateError('sandbox_failed', `No sandbox could be made for the run: ${why}.`);
 }

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { groupNames, readProcess } from '../cgroups/processes.ts';
+import { createGroupNames, readProcess } from '../cgroups/processes.ts';
 
 /** In the environment of every bubblewrap that a server starts: which server that is, by its pid and start. */
-const variable = 'WORKCRATE_CELL';
-const serverMarks = groupNames('workcrate');
+const markVariable = 'WORKCRATE_CELL';
+const serverMarks = createGroupNames('workcrate');
 
-export const sandboxMark = { [variable]: serverMarks.of('cell') };
+export const sandboxMark = { [markVariable]: serverMarks.of('cell') };
 
 /**
  * Ends what servers that were killed left behind, and tells how many. Only processes called bwrap, whose environment
@@ -28,8 +28,8 @@ function isLeftOver(pid: number): boolean {
   const before = readProcess(pid)?.started;
   const marks = readFileSync(`/proc/${pid}/environ`, 'latin1')
     .split('\0')
-    .filter((entry) => entry.startsWith(`${variable}=`))
-    .map((entry) => entry.slice(variable.length + 1));
+    .filter((entry) => entry.startsWith(`${markVariable}=`))
+    .map((entry) => entry.slice(markVariable.length + 1));
   // The same process all the while: its pid was not given to another meanwhile.
   return marks.some(serverMarks.isLeftOver) && readProcess(pid)?.started === before;
 }

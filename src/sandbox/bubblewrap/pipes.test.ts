@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { collectText } from '../../streams.ts';
-import { openEnds } from './worker.ts';
+import { openWorkerPipes } from './worker.ts';
 
 const skip = process.platform !== 'linux' && 'pipes are opened by way of /proc, which Linux has';
 
@@ -17,7 +17,7 @@ function held(t: TestContext) {
   execFileSync('mkfifo', paths);
   const numbers = paths.map((path) => openSync(path, constants.O_RDWR));
   t.after(() => numbers.forEach((number) => closeSync(number)));
-  const ends = openEnds(process.pid, numbers);
+  const ends = openWorkerPipes(process.pid, numbers);
   t.after(() => {
     for (const socket of [ends.task, ends.stdin]) socket.destroy();
     for (const reading of [ends.stdout, ends.stderr, ends.status]) reading.close();

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../observability/log.ts';
-import { languages, sandboxClosed, type Language, type Workspace } from '../sandbox.ts';
-import { startCell, type UserSandbox, type CellOptions } from './user-sandbox.ts';
+import { languages, sandboxClosedError, type Language, type Workspace } from '../sandbox.ts';
+import { startUserSandbox, type UserSandbox, type UserSandboxOptions } from './user-sandbox.ts';
 import type { Worker } from './worker.ts';
 
-export interface InterpreterPoolOptions extends CellOptions {
+export interface InterpreterPoolOptions extends UserSandboxOptions {
   readonly warm: Readonly<Record<Language, number>>;
   readonly log: Log;
 }
 
 /** A worker together with the cell that it can be stopped through. */
-export interface Taken {
+export interface TakenWorker {
   readonly worker: Worker;
   readonly cell: UserSandbox;
 }
@@ -25,16 +25,16 @@ export interface InterpreterPool {
   /** Resolves when runs can be made; rejects where they cannot. */
   ready(): Promise<void>;
   fill(): Promise<void>;
-  take(language: Language): Promise<Taken>;
+  take(language: Language): Promise<TakenWorker>;
   close(): Promise<void>;
 }
 
 export function createInterpreterPool(place: Workspace, options: InterpreterPoolOptions): InterpreterPool {
   let starting: Promise<UserSandbox> | null = null;
-  const waiting: Record<Language, Taken[]> = { python: [], node: [], bash: [] };
+  const waiting: Record<Language, TakenWorker[]> = { python: [], node: [], bash: [] };
   const making: Record<Language, number> = { python: 0, node: 0, bash: 0 };
   /** Runs that found none, and take the next that is made. */
-  const impatient: Record<Language, PromiseWithResolvers<Taken>[]> = { python: [], node: [], bash: [] };
+  const impatient: Record<Language, PromiseWithResolvers<TakenWorker>[]> = { python: [], node: [], bash: [] };
   let running = 0;
   let closed = false;
 
@@ -46,7 +46,7 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
 
   const start = async (): Promise<UserSandbox> => {
     try {
-      const cell = await startCell(place, options);
+      const cell = await startUserSandbox(place, options);
       void cell.ended.then(() => forget(cell));
       return cell;
     } catch (error) {
@@ -61,9 +61,9 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
       waiting[language] = waiting[language].filter((taken) => taken.cell !== cell);
   };
 
-  const make = async (language: Language): Promise<Taken> => {
+  const make = async (language: Language): Promise<TakenWorker> => {
     // Not in a pool that was closed meanwhile: nobody would end what is started there.
-    if (closed) throw sandboxClosed();
+    if (closed) throw sandboxClosedError();
     const cell = await cellNow();
     return { cell, worker: await cell.make(randomBytes(8).toString('hex'), language) };
   };
@@ -88,9 +88,9 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
   };
 
   /** One that is being made for the pool comes sooner than one that is begun now. */
-  const next = (language: Language): Promise<Taken> => {
+  const next = (language: Language): Promise<TakenWorker> => {
     if (making[language] <= impatient[language].length) return make(language);
-    const wanted = Promise.withResolvers<Taken>();
+    const wanted = Promise.withResolvers<TakenWorker>();
     impatient[language].push(wanted);
     return wanted.promise;
   };
@@ -141,7 +141,7 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
     async close() {
       closed = true;
       for (const wanted of languages.flatMap((language) => impatient[language].splice(0)))
-        wanted.reject(sandboxClosed());
+        wanted.reject(sandboxClosedError());
       const cell = await starting?.catch(() => null);
       await cell?.close();
     },

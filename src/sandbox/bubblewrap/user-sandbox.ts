@@ -3,16 +3,16 @@ import type { Cgroups } from '../cgroups/cgroups.ts';
 import type { Language, RunLimitSettings, Workspace } from '../sandbox.ts';
 import {
   findHostPid,
-  recycledGroups,
+  createGroupPool,
   startForkServer,
   type ForkServer,
   type ForkedWorker,
   type RunGroup,
 } from './fork-server.ts';
 import type { MountOptions } from './launch.ts';
-import { openEnds, plugIn, type Worker } from './worker.ts';
+import { openWorkerPipes, attachWorker, type Worker } from './worker.ts';
 
-export interface CellOptions extends Omit<MountOptions, 'place'> {
+export interface UserSandboxOptions extends Omit<MountOptions, 'place'> {
   readonly python: string;
   readonly network: 'none' | 'host';
   readonly limits: RunLimitSettings;
@@ -40,8 +40,8 @@ export interface UserSandbox {
   close(): Promise<void>;
 }
 
-export async function startCell(place: Workspace, options: CellOptions): Promise<UserSandbox> {
-  const groups = recycledGroups(options.cgroups, options.limits, options.log);
+export async function startUserSandbox(place: Workspace, options: UserSandboxOptions): Promise<UserSandbox> {
+  const groups = createGroupPool(options.cgroups, options.limits, options.log);
   const alive = new Map<string, PromiseWithResolvers<void>>();
   const buried = (id: string): void => {
     alive.get(id)?.resolve();
@@ -93,7 +93,7 @@ async function openWorker(
   { ends }: ForkedWorker,
   group: RunGroup | null,
 ): Promise<Worker> {
-  const worker = plugIn(openEnds(server.pid, ends), id, language, group);
+  const worker = attachWorker(openWorkerPipes(server.pid, ends), id, language, group);
   server.send({ opened: id });
   try {
     await worker.ready;

@@ -2,7 +2,7 @@ import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { WatchedDisk } from '../disk.ts';
 import {
-  signalName,
+  getSignalName,
   createStopper,
   type EndReason,
   type Language,
@@ -13,8 +13,8 @@ import {
   type StopReason,
 } from '../sandbox.ts';
 import type { RunGroup } from './fork-server.ts';
-import { notMade } from './launch.ts';
-import type { Taken } from './pool.ts';
+import { sandboxFailedError } from './launch.ts';
+import type { TakenWorker } from './pool.ts';
 
 /** What the init of a run says last, or null if it was killed. */
 export type WorkerOutcome = {
@@ -47,7 +47,12 @@ export interface Worker {
 }
 
 /** Says that the server has its ends of the pipes; with that, the other side goes on. */
-export function plugIn(ends: WorkerPipes, id: string, language: Language, group: RunGroup | null): Worker {
+export function attachWorker(
+  ends: WorkerPipes,
+  id: string,
+  language: Language,
+  group: RunGroup | null,
+): Worker {
   const { task, stdin, stdout, stderr, status } = ends;
   const { ready, outcome } = readWorkerStatus(status);
   ready.catch(() => {});
@@ -87,7 +92,7 @@ function readWorkerStatus(status: PipeReader) {
     const said = JSON.parse(line) as { ready: true } | { failed: string } | NonNullable<WorkerOutcome>;
     if ('ready' in said) ready.resolve();
     if ('code' in said) outcome.resolve(said);
-    if ('failed' in said) ready.reject(notMade(said.failed));
+    if ('failed' in said) ready.reject(sandboxFailedError(said.failed));
   };
   const listen = async (): Promise<void> => {
     let rest = '';
@@ -96,7 +101,7 @@ function readWorkerStatus(status: PipeReader) {
       rest = lines.pop()!;
       lines.forEach(hear);
     }
-    ready.reject(notMade('it ended before it was ready'));
+    ready.reject(sandboxFailedError('it ended before it was ready'));
     outcome.resolve(null);
   };
   void listen();
@@ -126,30 +131,30 @@ const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
  * Opens the pipes of a process by their numbers. Node has no way to make a pipe: what it gives its children
  * are sockets, and those cannot be opened again as /dev/stdin and /dev/stderr.
  */
-export function openEnds(pid: number, numbers: readonly number[]): WorkerPipes {
+export function openWorkerPipes(pid: number, numbers: readonly number[]): WorkerPipes {
   const path = (at: number): string => `/proc/${pid}/fd/${numbers[at]}`;
   return {
-    task: writingEnd(path(0)),
-    stdin: writingEnd(path(1)),
-    stdout: readingEnd(path(2), outputBytes),
-    stderr: readingEnd(path(3), outputBytes),
-    status: readingEnd(path(4), statusBytes),
+    task: openPipeWriter(path(0)),
+    stdin: openPipeWriter(path(1)),
+    stdout: openPipeReader(path(2), outputChunkBytes),
+    stderr: openPipeReader(path(3), outputChunkBytes),
+    status: openPipeReader(path(4), statusChunkBytes),
   };
 }
 
-function writingEnd(path: string): Socket {
+function openPipeWriter(path: string): Socket {
   const socket = new Socket({ fd: openSync(path, O_WRONLY | O_NONBLOCK), readable: false, writable: true });
   // A run that ends without reading what it is sent is no failure.
   return socket.on('error', () => {});
 }
 
-const outputBytes = 64 * 1024;
-const statusBytes = 1024;
+const outputChunkBytes = 64 * 1024;
+const statusChunkBytes = 1024;
 const mostInPipe = 1024 ** 2;
 const silentMs = 200;
 
 /** Reads into one buffer again and again: a fresh one for each chunk of a gigabyte makes the process large. */
-function readingEnd(path: string, chunkBytes: number): PipeReader {
+function openPipeReader(path: string, chunkBytes: number): PipeReader {
   let buffer: Buffer | null = null;
   /** Whether the reader has had the last chunk; until it has, silence says nothing about the pipe. */
   let isTaken = true;
@@ -208,8 +213,8 @@ function readingEnd(path: string, chunkBytes: number): PipeReader {
 const watchAfterMs = 100;
 
 /** Gives a worker its task, and sees to its end. `over` is called once nothing of it is alive. */
-export function runOn(
-  { worker, cell }: Taken,
+export function runOnWorker(
+  { worker, cell }: TakenWorker,
   request: RunRequest,
   { limits, disk }: { limits: RunLimitSettings; disk: WatchedDisk },
   over: () => void,
@@ -240,7 +245,9 @@ export function runOn(
     worker.release();
     worker.endOutputs();
     const events =
-      outcome?.code === 0 ? noLimitEvents : (worker.group?.events() ?? eventsWithoutGroup(outcome, limits));
+      outcome?.code === 0
+        ? noLimitEvents
+        : (worker.group?.events() ?? guessEventsWithoutGroup(outcome, limits));
     over();
     return {
       ...toRunEnd(outcome, stop.reason, events),
@@ -259,7 +266,7 @@ interface LimitEvents {
 const noLimitEvents: LimitEvents = { oomKilled: 0, pidsRefused: 0 };
 
 /** Where no cgroup counts refusals: who fails with all the processes it may have has run out of them. */
-function eventsWithoutGroup(outcome: WorkerOutcome, { processes }: RunLimitSettings): LimitEvents {
+function guessEventsWithoutGroup(outcome: WorkerOutcome, { processes }: RunLimitSettings): LimitEvents {
   const ranOut = outcome !== null && outcome.crowd + 1 >= processes;
   return { oomKilled: 0, pidsRefused: ranOut ? 1 : 0 };
 }
@@ -271,7 +278,7 @@ function toRunEnd(
 ): Omit<RunEnd, 'durationMs'> {
   const code = outcome?.code ?? null;
   const exitCode = code !== null && code >= 0 ? code : null;
-  const signal = code !== null && code < 0 ? signalName(-code) : null;
+  const signal = code !== null && code < 0 ? getSignalName(-code) : null;
   const killed = code === null ? 'SIGKILL' : signal;
   const reason = stopped ?? (exitCode === 0 ? 'exit' : getWorkerEndReason(outcome, events));
   return { reason, exitCode, signal: reason === 'lost' ? null : killed };

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { getErrno, isWorkcrateError } from '../../errors.ts';
 import { openCgroups, type Cgroups, type Group } from './cgroups.ts';
-import { controllerOf, killListed, writeControl, type Resource } from './group.ts';
+import { controllerNames, killListedProcesses, writeControl, type Resource } from './group.ts';
 import { groupsOf, soon, waiting, waitingPython } from './waiting.testing.ts';
 
 const name = `workcrate-test-${process.pid}`;
@@ -212,12 +212,12 @@ function folderOf(pid: number | 'self', controller: string): string {
 
 /** Where groups are made. */
 function ownFolders(): string[] {
-  const held = (Object.keys(controllerOf) as Resource[]).filter(
+  const held = (Object.keys(controllerNames) as Resource[]).filter(
     (resource) => cgroups.holds[resource] === true,
   );
   return [
     ...new Set(
-      held.map((resource) => folderOf('self', controllerOf[resource]).replace(/\/workcrate-server$/, '')),
+      held.map((resource) => folderOf('self', controllerNames[resource]).replace(/\/workcrate-server$/, '')),
     ),
   ];
 }
@@ -235,7 +235,7 @@ function removed(folder: string): boolean {
   if (!existsSync(folder)) return true;
   const inner = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   if (!inner.every((entry) => removed(join(folder, entry.name)))) return false;
-  killListed(folder);
+  killListedProcesses(folder);
   try {
     rmdirSync(folder);
     return true;

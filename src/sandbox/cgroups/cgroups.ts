@@ -6,8 +6,8 @@ import { readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { getErrno, WorkcrateError } from '../../errors.ts';
 import {
-  controllerOf,
-  groupAt,
+  controllerNames,
+  openGroup,
   makeFolders,
   resources,
   type Branch,
@@ -15,8 +15,8 @@ import {
   type GroupLimits,
   type Resource,
 } from './group.ts';
-import { groupNames } from './processes.ts';
-import { enable, v1Branch, v2Base, v2Branch, v2Controllers } from './versions.ts';
+import { createGroupNames } from './processes.ts';
+import { enableControllers, v1Branch, v2Base, v2Branch, v2Controllers } from './versions.ts';
 
 export type { Group } from './group.ts';
 
@@ -34,21 +34,21 @@ export interface Cgroups {
 
 /** Makes groups below the server's own, in the hierarchies that there are. In v2 it moves the server to a leaf. */
 export function openCgroups({ name }: { name: string }): Cgroups {
-  const names = groupNames(name);
-  const { branches, holds } = findBranches(currentGroups(), names.of('probe'));
+  const names = createGroupNames(name);
+  const { branches, holds } = findBranches(readOwnGroups(), names.of('probe'));
   const open = new Set<Group>();
   return {
     kind: getCgroupsKind(branches),
     holds,
     make(id, limits) {
-      makeOrFail(branches, names.of(id), limits);
-      const group = groupAt(branches, names.of(id));
+      createGroupFolders(branches, names.of(id), limits);
+      const group = openGroup(branches, names.of(id));
       open.add(group);
       return { ...group, remove: () => group.remove().then(() => void open.delete(group)) };
     },
     async sweep() {
-      const left = foldersIn(branches).filter(names.isLeftOver);
-      for (const folder of left) await endGroup(groupAt(branches, folder));
+      const left = listGroupFolders(branches).filter(names.isLeftOver);
+      for (const folder of left) await endGroup(openGroup(branches, folder));
       return left.length;
     },
     async close() {
@@ -59,9 +59,12 @@ export function openCgroups({ name }: { name: string }): Cgroups {
 }
 
 /** None on a system without cgroups. */
-function currentGroups(): OwnGroup[] {
+function readOwnGroups(): OwnGroup[] {
   try {
-    return ownGroups(readFileSync('/proc/self/mountinfo', 'utf8'), readFileSync('/proc/self/cgroup', 'utf8'));
+    return parseOwnGroups(
+      readFileSync('/proc/self/mountinfo', 'utf8'),
+      readFileSync('/proc/self/cgroup', 'utf8'),
+    );
   } catch (error) {
     if (getErrno(error) !== 'ENOENT') throw error;
     return [];
@@ -73,7 +76,7 @@ function getCgroupsKind(branches: readonly Branch[]): Cgroups['kind'] {
   return branches.some(({ version }) => version === 1) ? 'v1' : 'v2';
 }
 
-function makeOrFail(branches: readonly Branch[], folder: string, limits: GroupLimits): void {
+function createGroupFolders(branches: readonly Branch[], folder: string, limits: GroupLimits): void {
   try {
     makeFolders(branches, folder, limits);
   } catch (cause) {
@@ -82,7 +85,7 @@ function makeOrFail(branches: readonly Branch[], folder: string, limits: GroupLi
   }
 }
 
-function foldersIn(branches: readonly Branch[]): string[] {
+function listGroupFolders(branches: readonly Branch[]): string[] {
   return [...new Set(branches.flatMap(({ directory }) => readdirSync(directory)))];
 }
 
@@ -100,8 +103,8 @@ const probeLimits = { memoryBytes: 64 * 1024 * 1024, processes: 16, cpus: 0.1 };
 /** Finds the hierarchies that bound our resources, and tries each by making a group of that name. */
 function findBranches(own: readonly OwnGroup[], probe: string): { branches: Branch[]; holds: GroupHolds } {
   const holds = new Map<Resource, true | string>();
-  const branches = candidates(own, holds).filter((branch) => {
-    const refusal = explainFailure(branch.directory, branch.version, () => tryOut(branch, probe));
+  const branches = listBranches(own, holds).filter((branch) => {
+    const refusal = explainFailure(branch.directory, branch.version, () => tryBranch(branch, probe));
     for (const resource of branch.resources) holds.set(resource, refusal ?? true);
     return refusal === null;
   });
@@ -110,15 +113,15 @@ function findBranches(own: readonly OwnGroup[], probe: string): { branches: Bran
 }
 
 /** Says in `holds` what v2 did not enable. */
-function candidates(own: readonly OwnGroup[], holds: Map<Resource, true | string>): Branch[] {
+function listBranches(own: readonly OwnGroup[], holds: Map<Resource, true | string>): Branch[] {
   const v1 = own.filter(({ version }) => version === 1);
   const v1Branches = v1.flatMap(({ directory, controllers }) => {
-    const offered = resources.filter((resource) => controllers.includes(controllerOf[resource]));
+    const offered = resources.filter((resource) => controllers.includes(controllerNames[resource]));
     return offered.length === 0 ? [] : [v1Branch(directory, offered)];
   });
   const rest = resources.filter((name) => !v1Branches.some((branch) => branch.resources.includes(name)));
   const v2 = own.find(({ version }) => version === 2);
-  const enabled = v2 === undefined ? [] : enabledInV2(v2Base(v2.directory), rest, holds);
+  const enabled = v2 === undefined ? [] : enableInV2(v2Base(v2.directory), rest, holds);
   // Forks are refused before anybody is killed.
   const ordered = v1Branches.sort((a, b) => firstResource(a) - firstResource(b));
   return v2 === undefined || enabled.length === 0
@@ -126,15 +129,15 @@ function candidates(own: readonly OwnGroup[], holds: Map<Resource, true | string
     : [v2Branch(v2Base(v2.directory), enabled), ...ordered];
 }
 
-function enabledInV2(
+function enableInV2(
   base: string,
   wanted: readonly Resource[],
   holds: Map<Resource, true | string>,
 ): Resource[] {
   const offered = v2Controllers(base);
   return wanted.filter((resource) => {
-    if (!offered.includes(controllerOf[resource])) return false;
-    const refusal = explainFailure(base, 2, () => enable(base, resource));
+    if (!offered.includes(controllerNames[resource])) return false;
+    const refusal = explainFailure(base, 2, () => enableControllers(base, resource));
     if (refusal !== null) holds.set(resource, refusal);
     return refusal === null;
   });
@@ -144,7 +147,7 @@ function firstResource(branch: Branch): number {
   return resources.findIndex((name) => branch.resources.includes(name));
 }
 
-function tryOut(branch: Branch, probe: string): void {
+function tryBranch(branch: Branch, probe: string): void {
   makeFolders([branch], probe, probeLimits);
   rmdirSync(join(branch.directory, probe));
 }
@@ -157,11 +160,11 @@ function explainFailure(directory: string, version: 1 | 2, act: () => void): str
   } catch (error) {
     const errno = getErrno(error);
     if (errno === null) throw error;
-    return `The control group ${directory} cannot be used (${errno}). ${remedy(errno, version)}`;
+    return `The control group ${directory} cannot be used (${errno}). ${explainRemedy(errno, version)}`;
   }
 }
 
-function remedy(errno: string, version: 1 | 2): string {
+function explainRemedy(errno: string, version: 1 | 2): string {
   if (errno === 'EROFS')
     return 'Mount it writable; a container must be started with a writable /sys/fs/cgroup.';
   if (version === 1) return 'Start the server as root, or in a group that belongs to its user.';
@@ -172,7 +175,7 @@ function remedy(errno: string, version: 1 | 2): string {
 }
 
 function noController(own: readonly OwnGroup[], resource: Resource): string {
-  const controller = controllerOf[resource];
+  const controller = controllerNames[resource];
   const v2 = own.find(({ version }) => version === 2);
   if (v2 === undefined) return `This machine shows no control group with the ${controller} controller.`;
   const text = `The control group ${v2Base(v2.directory)} has not been given the ${controller} controller.`;
@@ -200,8 +203,8 @@ interface CgroupMount {
  * Finds the server's own group in every hierarchy, from the texts of /proc/self/mountinfo and
  * /proc/self/cgroup. One that no mount shows, as in some containers, is left out.
  */
-export function ownGroups(mountinfo: string, cgroup: string): OwnGroup[] {
-  const mounts = cgroupMounts(mountinfo);
+export function parseOwnGroups(mountinfo: string, cgroup: string): OwnGroup[] {
+  const mounts = parseCgroupMounts(mountinfo);
   return splitMountLines(cgroup).flatMap((line) => {
     const [, hierarchy = '', names = '', path = ''] = /^(\d+):([^:]*):(.*)$/.exec(line) ?? [];
     if (hierarchy === '' || isOutOfSight(path)) return [];
@@ -215,7 +218,7 @@ export function ownGroups(mountinfo: string, cgroup: string): OwnGroup[] {
   });
 }
 
-function cgroupMounts(mountinfo: string): CgroupMount[] {
+function parseCgroupMounts(mountinfo: string): CgroupMount[] {
   return splitMountLines(mountinfo).flatMap((line) => {
     // id, parent, device, root, mount point, options, any number of tags, a dash, type, source, options
     const [before = '', after = ''] = line.split(' - ', 2);

@@ -20,7 +20,7 @@ export interface Group {
 }
 
 /** 1, 2, 4 … ms between attempts to remove a group: about four seconds in all. */
-const removals = 13;
+const maxRemovals = 13;
 
 const noCgroupEvents: CgroupEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null, cpuMs: null };
 
@@ -41,7 +41,7 @@ export function makeFolders(branches: readonly Branch[], name: string, limits: G
 }
 
 /** The group whose folders have this name. */
-export function groupAt(branches: readonly Branch[], name: string): Group {
+export function openGroup(branches: readonly Branch[], name: string): Group {
   const places = branches.map((branch) => ({ branch, folder: join(branch.directory, name) }));
   return {
     async add(pid) {
@@ -69,7 +69,7 @@ async function moveIntoGroup(folder: string, pid: number): Promise<void> {
 }
 
 async function removeFolder(folder: string): Promise<void> {
-  for (let attempt = 0; attempt < removals; attempt++) {
+  for (let attempt = 0; attempt < maxRemovals; attempt++) {
     if (isRemoved(folder)) return;
     await wait(Math.min(2 ** attempt, 1000));
   }
@@ -90,7 +90,7 @@ function isRemoved(folder: string): boolean {
 /** Processes first: where forks are refused before the rest is killed, there is an end to it. */
 export const resources = ['processes', 'memory', 'cpu'] as const;
 export type Resource = (typeof resources)[number];
-export const controllerOf = { processes: 'pids', memory: 'memory', cpu: 'cpu' } as const;
+export const controllerNames = { processes: 'pids', memory: 'memory', cpu: 'cpu' } as const;
 
 export type GroupLimits = Pick<RunLimitSettings, 'memoryBytes' | 'processes' | 'cpus'>;
 
@@ -182,7 +182,7 @@ export function readControlNumber(directory: string, file: string): number | nul
 }
 
 /** Those that this process can name: others, outside its pid namespace, are listed as 0. */
-export function pidsIn(directory: string): number[] {
+export function readPids(directory: string): number[] {
   const text = readControl(directory, 'cgroup.procs') ?? '';
   return text
     .split('\n')
@@ -191,10 +191,10 @@ export function pidsIn(directory: string): number[] {
 }
 
 /** Kills until nobody is listed who has not been killed. They may take a moment to be gone. */
-export function killListed(directory: string): void {
+export function killListedProcesses(directory: string): void {
   const killed = new Set<number>();
   for (let round = 0; round < maxKillRounds; round++) {
-    const found = pidsIn(directory).filter((pid) => !killed.has(pid));
+    const found = readPids(directory).filter((pid) => !killed.has(pid));
     if (found.length === 0) return;
     for (const pid of found) killOne(pid);
     for (const pid of found) killed.add(pid);

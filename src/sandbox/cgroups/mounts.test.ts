@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ownGroups } from './cgroups.ts';
+import { parseOwnGroups } from './cgroups.ts';
 
 const v1 = {
   mountinfo: `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro
@@ -85,12 +85,12 @@ test('of several mounts a writable one is taken, and a mount point may hold spac
 });
 
 test('a machine without cgroups has no groups', () => {
-  assert.deepEqual(ownGroups('22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n', ''), []);
+  assert.deepEqual(parseOwnGroups('22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n', ''), []);
 });
 
 function placesOf({ mountinfo, cgroup }: { mountinfo: string; cgroup: string }): Record<string, string> {
   return Object.fromEntries(
-    ownGroups(mountinfo, cgroup).map(({ version, controllers, directory }) => [
+    parseOwnGroups(mountinfo, cgroup).map(({ version, controllers, directory }) => [
       version === 2 ? 'v2' : controllers.join(','),
       directory,
     ]),

@@ -12,8 +12,8 @@ export interface GroupNames {
   isLeftOver(folder: string): boolean;
 }
 
-export function groupNames(name: string): GroupNames {
-  const namespace = pidNamespace();
+export function createGroupNames(name: string): GroupNames {
+  const namespace = readPidNamespace();
   const started = readProcess(process.pid)?.started ?? '';
   // A server in another pid namespace cannot be seen from here, and is not taken for dead.
   const pattern = new RegExp(`^${RegExp.escape(name)}-${namespace}-(\\d+)-(\\d+)-`);
@@ -53,17 +53,17 @@ function readStat(pid: number): string | null {
 }
 
 /** Pids mean nothing outside their namespace, which this number names. */
-function pidNamespace(): string {
+function readPidNamespace(): string {
   return readlinkSync('/proc/self/ns/pid').replace(/\D/g, '');
 }
 
 /** Which of these processes are ancestors or descendants of the one named. */
-export function relatives(of: number, candidates: readonly number[]): number[] {
-  const above = ancestors(of);
-  return candidates.filter((pid) => above.includes(pid) || ancestors(pid).includes(of));
+export function findRelatives(of: number, candidates: readonly number[]): number[] {
+  const above = listAncestors(of);
+  return candidates.filter((pid) => above.includes(pid) || listAncestors(pid).includes(of));
 }
 
-function ancestors(pid: number): number[] {
+function listAncestors(pid: number): number[] {
   const found: number[] = [];
   let parent = readProcess(pid)?.parent ?? 0;
   while (parent > 0 && found.length < maxAncestors) {

@@ -3,7 +3,7 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { groupAt, makeFolders, pidsIn, type Group } from './group.ts';
+import { openGroup, makeFolders, readPids, type Group } from './group.ts';
 import { v2Base, v2Branch } from './versions.ts';
 import { groupsOf, waiting } from './waiting.testing.ts';
 
@@ -16,7 +16,7 @@ test('cgroup.kill ends a tree with sessions of its own', { skip }, async () => {
   await group.add(shell.pid);
   shell.go();
   await shell.says();
-  assert.ok(pidsIn(group.folder).length >= 3);
+  assert.ok(readPids(group.folder).length >= 3);
   group.kill();
   assert.equal((await shell.ended).signal, 'SIGKILL');
   await group.remove();
@@ -36,8 +36,8 @@ test(
     for (const pid of pidsStartedBy(shell.pid)) await group.add(pid);
     shell.go();
     const moved = JSON.parse(await shell.says()) as number[];
-    assert.deepEqual(new Set(pidsIn(leaf.folder)), new Set(moved));
-    assert.deepEqual(pidsIn(group.folder), [stranger.pid]);
+    assert.deepEqual(new Set(readPids(leaf.folder)), new Set(moved));
+    assert.deepEqual(readPids(group.folder), [stranger.pid]);
     assert.equal(v2Base(leaf.folder), group.folder);
     assert.equal(v2Base(group.folder), group.folder);
     leaf.kill();
@@ -49,7 +49,7 @@ function bareGroup(id: string): Group & AsyncDisposable & { folder: string } {
   const branch = v2Branch(own!, []);
   const name = id.replace(/^\w+/, (first) => `workcrate-test-${process.pid}-${first}`);
   makeFolders([branch], name, { memoryBytes: 0, processes: 0, cpus: 0 });
-  const group = groupAt([branch], name);
+  const group = openGroup([branch], name);
   return {
     ...group,
     folder: join(own!, name),

@@ -2,12 +2,12 @@ import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { getErrno } from '../../errors.ts';
 import {
-  controllerOf,
+  controllerNames,
   cpuPeriodUs,
   cpuQuotaUs,
-  killListed,
+  killListedProcesses,
   readControlNumber,
-  pidsIn,
+  readPids,
   readControl,
   combineControllers,
   readControlValue,
@@ -17,7 +17,7 @@ import {
   type Controller,
   type Resource,
 } from './group.ts';
-import { relatives } from './processes.ts';
+import { findRelatives } from './processes.ts';
 
 const socketBytes = 64 * 1024 * 1024;
 
@@ -68,7 +68,7 @@ export function v1Branch(directory: string, resources: readonly Resource[]): Bra
     ...combineControllers(resources.map((resource) => controllers[resource])),
     kill(group) {
       if (resources.includes('processes')) writeIfThere(group, 'pids.max', '0');
-      killListed(group);
+      killListedProcesses(group);
     },
   };
 }
@@ -113,7 +113,7 @@ export function v2Branch(directory: string, resources: readonly Resource[]): Bra
     ...combineControllers(resources.map((resource) => unifiedControllers[resource])),
     kill(group) {
       // The kernel has had cgroup.kill since 5.14.
-      if (!writeIfThere(group, 'cgroup.kill', '1')) killListed(group);
+      if (!writeIfThere(group, 'cgroup.kill', '1')) killListedProcesses(group);
     },
   };
 }
@@ -129,10 +129,10 @@ export function v2Controllers(base: string): string[] {
 }
 
 /** Lets the server's group bound its children. Throws the errno of what is not allowed. */
-export function enable(base: string, resource: Resource): void {
+export function enableControllers(base: string, resource: Resource): void {
   // A process can be moved only by who may write to the group above both places.
   accessSync(join(base, 'cgroup.procs'), constants.W_OK);
-  const controller = controllerOf[resource];
+  const controller = controllerNames[resource];
   if (splitControllers(readControl(base, 'cgroup.subtree_control')).includes(controller)) return;
   // The root of the whole machine is free of the rule, and has no type.
   if (existsSync(join(base, 'cgroup.type'))) moveToLeaf(base);
@@ -148,7 +148,7 @@ export function moveToLeaf(base: string): void {
   mkdirSync(directory, { recursive: true });
   moveProcess(directory, process.pid);
   for (let round = 0; round < maxMoveRounds; round++) {
-    const ours = relatives(process.pid, pidsIn(base));
+    const ours = findRelatives(process.pid, readPids(base));
     if (ours.length === 0) return;
     for (const pid of ours) moveProcess(directory, pid);
   }

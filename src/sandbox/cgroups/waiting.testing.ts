@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { patienceMs } from '../../eventually.testing.ts';
-import { ownGroups, type OwnGroup } from './cgroups.ts';
+import { parseOwnGroups, type OwnGroup } from './cgroups.ts';
 
 /** A child that does nothing before it is told to go on, so that it can be put into a group first. */
 export interface Waiting extends AsyncDisposable {
@@ -55,7 +55,10 @@ export function waiting(command: string, args: readonly string[]): Waiting {
 
 /** The groups that a process is in. */
 export function groupsOf(pid: number | 'self'): OwnGroup[] {
-  return ownGroups(readFileSync('/proc/self/mountinfo', 'utf8'), readFileSync(`/proc/${pid}/cgroup`, 'utf8'));
+  return parseOwnGroups(
+    readFileSync('/proc/self/mountinfo', 'utf8'),
+    readFileSync(`/proc/${pid}/cgroup`, 'utf8'),
+  );
 }
 
 /** Waits for something that comes soon or never. */

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { WorkcrateError } from '../../errors.ts';
-import { fitLimits, readFileMax, unlimited, type Fitted } from '../hard-limits.ts';
+import { fitLimits, readFileMax, unlimited, type FittedLimits } from '../hard-limits.ts';
 import { insideFolder } from '../inside-folder.ts';
 import type { Workspace, RunRequest, SandboxOptions } from '../sandbox.ts';
-import { seccompProgram } from '../seccomp/seccomp.ts';
+import { buildSeccompProgram } from '../seccomp/seccomp.ts';
 import { EngineError, type Engine } from './engine.ts';
 import { splitOutputs, type ContainerOutputs } from './output.ts';
-import { supervisorCommand, type Task } from './supervisor.ts';
+import { buildSupervisorCommand, type SupervisorTask } from './supervisor.ts';
 
 export interface DockerOptions extends SandboxOptions {
   /** The engine's unix socket. */
@@ -31,7 +31,10 @@ function toContainerConfig(options: DockerOptions, place: Workspace | null): obj
   const uid = getContainerUid(place);
   return {
     Image: options.image,
-    Entrypoint: supervisorCommand(seccompProgram(options.network) ?? Buffer.alloc(0), options.network),
+    Entrypoint: buildSupervisorCommand(
+      buildSeccompProgram(options.network) ?? Buffer.alloc(0),
+      options.network,
+    ),
     Cmd: [],
     User: `${uid}:${uid}`,
     WorkingDir: '/',
@@ -43,9 +46,9 @@ function toContainerConfig(options: DockerOptions, place: Workspace | null): obj
     AttachStdout: true,
     AttachStderr: true,
     Tty: false,
-    NetworkDisabled: isCutOff(options),
+    NetworkDisabled: hasNoNetwork(options),
     HostConfig: {
-      ...walls(options),
+      ...toIsolationConfig(options),
       ...toContainerLimits(options, uid),
       Mounts: listDockerMounts(options, place),
     },
@@ -63,7 +66,7 @@ function getContainerUid(place: Workspace | null): number {
  * beside each container to look after an empty network: two fifths of what a container costs. Then nobody but the
  * runtime brings loopback up. Ours does; one that was named may not.
  */
-function isCutOff({ runtime, network }: DockerOptions): boolean {
+function hasNoNetwork({ runtime, network }: DockerOptions): boolean {
   return network === 'none' && runtime === null;
 }
 
@@ -71,7 +74,7 @@ function isCutOff({ runtime, network }: DockerOptions): boolean {
 const tcpBuffer = '4096 8192 16384';
 const smallBuffers = { 'net.ipv4.tcp_rmem': tcpBuffer, 'net.ipv4.tcp_wmem': tcpBuffer };
 
-function walls({ runtime, network }: DockerOptions): object {
+function toIsolationConfig({ runtime, network }: DockerOptions): object {
   return {
     ...(runtime === null ? {} : { Runtime: runtime }),
     NetworkMode: network,
@@ -87,11 +90,11 @@ function walls({ runtime, network }: DockerOptions): object {
 }
 
 /** The hard limits are those of the engine, which are not known here. */
-export const fitToMachine = ({ limits, mostRuns }: DockerOptions): Fitted =>
+export const fitDockerLimits = ({ limits, mostRuns }: DockerOptions): FittedLimits =>
   fitLimits(limits, mostRuns, unlimited, readFileMax());
 
 function toContainerLimits(options: DockerOptions, uid: number): object {
-  const { limits, openFiles } = fitToMachine(options);
+  const { limits, openFiles } = fitDockerLimits(options);
   const { memoryBytes, processes, cpus, fileBytes, tmpBytes } = limits;
   const inodes = Math.floor(tmpBytes / 1024) + 1000;
   const folder = (mode: string) =>
@@ -120,7 +123,7 @@ function listDockerMounts(options: DockerOptions, place: Workspace | null): Dock
   const { tools, skills } = options;
   const mounts = [toBindMount(process.execPath, '/opt/workcrate/bin/node', true)];
   // Without a network the engine writes none, and localhost would be unknown.
-  if (isCutOff(options)) mounts.push(toBindMount(`${insideFolder}/etc/hosts`, '/etc/hosts', true));
+  if (hasNoNetwork(options)) mounts.push(toBindMount(`${insideFolder}/etc/hosts`, '/etc/hosts', true));
   if (place !== null)
     mounts.push(
       toBindMount(place.workspace, '/workspace', false),
@@ -140,11 +143,11 @@ function isExistingFolder(path: string | null): path is string {
 }
 
 /** A container that waits for its only run. */
-export interface Box {
+export interface Container {
   readonly id: string;
   /** Whether it still waits, as far as is known. */
   readonly alive: boolean;
-  begin(task: BoxTask): ContainerOutputs;
+  begin(task: ContainerTask): ContainerOutputs;
   term(): Promise<void>;
   /** Resolves once none of its processes runs. */
   kill(): Promise<void>;
@@ -152,33 +155,33 @@ export interface Box {
   remove(): Promise<void>;
 }
 
-export type BoxTask = Pick<RunRequest, 'language' | 'code' | 'workingDir' | 'stdin'> & {
+export type ContainerTask = Pick<RunRequest, 'language' | 'code' | 'workingDir' | 'stdin'> & {
   /** When it gives up by itself. */
   readonly mostMs: number;
 };
 
 /** Starts a container for a user, or for nobody, which has no folders in it. */
-export async function startBox(
+export async function startContainer(
   engine: Engine,
   options: DockerOptions,
   place: Workspace | null,
-): Promise<Box> {
-  const { Id } = await asOurs(
+): Promise<Container> {
+  const { Id } = await withContainerErrors(
     options,
     engine.call<{ Id: string }>('POST', '/containers/create', toContainerConfig(options, place)),
   );
   const remove = () => ignoreMissingContainer(engine.call('DELETE', `/containers/${Id}?force=1&v=1`));
   try {
-    const socket = await asOurs(options, engine.attach(Id));
-    await asOurs(options, engine.call('POST', `/containers/${Id}/start`));
-    return boxAround(engine, Id, socket, remove);
+    const socket = await withContainerErrors(options, engine.attach(Id));
+    await withContainerErrors(options, engine.call('POST', `/containers/${Id}/start`));
+    return wrapContainer(engine, Id, socket, remove);
   } catch (error) {
     await remove();
     throw error;
   }
 }
 
-function boxAround(engine: Engine, id: string, socket: Socket, remove: () => Promise<void>): Box {
+function wrapContainer(engine: Engine, id: string, socket: Socket, remove: () => Promise<void>): Container {
   let alive = true;
   const signal = (name: string) =>
     ignoreMissingContainer(engine.call('POST', `/containers/${id}/kill?signal=${name}`));
@@ -200,9 +203,12 @@ function boxAround(engine: Engine, id: string, socket: Socket, remove: () => Pro
   };
 }
 
-function sendTask(socket: Socket, { language, workingDir, code, stdin, mostMs }: BoxTask): ContainerOutputs {
+function sendTask(
+  socket: Socket,
+  { language, workingDir, code, stdin, mostMs }: ContainerTask,
+): ContainerOutputs {
   const mark = randomBytes(24);
-  const task: Task = {
+  const task: SupervisorTask = {
     language,
     workingDir,
     codeLength: Buffer.byteLength(code),
@@ -224,12 +230,12 @@ async function ignoreMissingContainer(call: Promise<unknown>): Promise<void> {
   }
 }
 
-async function asOurs<T>({ image, runtime }: DockerOptions, call: Promise<T>): Promise<T> {
+async function withContainerErrors<T>({ image, runtime }: DockerOptions, call: Promise<T>): Promise<T> {
   try {
     return await call;
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
-    if (error.status === 404 && /no such image/i.test(error.message)) throw imageMissing(image, error);
+    if (error.status === 404 && /no such image/i.test(error.message)) throw imageMissingError(image, error);
     const hint = runtime === null ? '' : ` The runtime is ${runtime}.`;
     throw new WorkcrateError(
       'sandbox_failed',
@@ -241,7 +247,7 @@ async function asOurs<T>({ image, runtime }: DockerOptions, call: Promise<T>): P
   }
 }
 
-function imageMissing(image: string, cause: Error): WorkcrateError {
+function imageMissingError(image: string, cause: Error): WorkcrateError {
   return new WorkcrateError(
     'sandbox_unavailable',
     `Docker has no image ${image}. Build one with python3 and bash in it (docker build -t ${image} .), fetch one (docker pull), or make one from a folder with a root file system: tar -C FOLDER -c . | docker import - ${image}. Another image can be named with --executor-image.`,

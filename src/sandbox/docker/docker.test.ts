@@ -10,7 +10,7 @@ import type { SandboxOptions } from '../sandbox.ts';
 import { instanceLabel, type DockerOptions } from './container.ts';
 import { dockerSandbox } from './docker.ts';
 import { noEngine, startEngine } from './engine.testing.ts';
-import { dockerEngine } from './engine.ts';
+import { openDockerEngine } from './engine.ts';
 
 const engine = await startEngine();
 let count = 0;
@@ -172,9 +172,9 @@ sys.exit(7)
 async function containers(instance: string): Promise<string[]> {
   const filters = encodeURIComponent(JSON.stringify({ label: [`${instanceLabel}=${instance}`] }));
   const path = `/containers/json?all=1&filters=${filters}`;
-  return (await dockerEngine(engine!.socket).call<{ Id: string }[]>('GET', path)).map(({ Id }) => Id);
+  return (await openDockerEngine(engine!.socket).call<{ Id: string }[]>('GET', path)).map(({ Id }) => Id);
 }
 
 async function remove(id: string): Promise<void> {
-  await dockerEngine(engine!.socket).call('DELETE', `/containers/${id}?force=1`);
+  await openDockerEngine(engine!.socket).call('DELETE', `/containers/${id}?force=1`);
 }

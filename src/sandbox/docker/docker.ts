@@ -4,21 +4,27 @@
  */
 import { WorkcrateError } from '../../errors.ts';
 import { collectText } from '../../streams.ts';
-import { watchedDisk } from '../disk.ts';
-import { packageScript, parsePackages, versionLine, type PythonPackages } from '../interpreters.ts';
+import { createWatchedDisk } from '../disk.ts';
+import { packageScript, parsePackages, parseVersionLine, type PythonPackages } from '../interpreters.ts';
 import {
-  runQueue,
-  type Holds,
+  createRunQueue,
+  type EnforcedClaims,
   type Language,
   type SandboxRun,
   type RunRequest,
   type Sandbox,
 } from '../sandbox.ts';
-import { seccompProgram } from '../seccomp/seccomp.ts';
-import { fitToMachine, instanceLabel, startBox, type Box, type DockerOptions } from './container.ts';
-import { dockerEngine, type Engine } from './engine.ts';
-import { runIn, type Following } from './run.ts';
-import { waitingBoxes } from './waiting.ts';
+import { buildSeccompProgram } from '../seccomp/seccomp.ts';
+import {
+  fitDockerLimits,
+  instanceLabel,
+  startContainer,
+  type Container,
+  type DockerOptions,
+} from './container.ts';
+import { openDockerEngine, type Engine } from './engine.ts';
+import { runInContainer, type ContainerRun } from './run.ts';
+import { createWaitingContainers } from './waiting.ts';
 
 export type { DockerOptions } from './container.ts';
 
@@ -36,23 +42,23 @@ interface EngineInfo {
  * after it. Rejects with `sandbox_unavailable` where the engine or the image is missing.
  */
 export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
-  const engine = dockerEngine(options.socket);
+  const engine = openDockerEngine(options.socket);
   const info = await engine.call<EngineInfo>('GET', '/info');
   await removeLeftContainers(engine, options);
   const { runtimes, packages } = await probeImage(engine, options);
   const languages = [...runtimes.keys()];
 
-  const queue = runQueue(options);
-  const disk = watchedDisk(options.limits.diskBytes, options.log);
-  const waiting = waitingBoxes(options, (place) => startBox(engine, options, place));
-  const under = new Set<Following>();
+  const queue = createRunQueue(options);
+  const disk = createWatchedDisk(options.limits.diskBytes, options.log);
+  const waiting = createWaitingContainers(options, (place) => startContainer(engine, options, place));
+  const under = new Set<ContainerRun>();
 
   return {
     kind: 'docker',
     languages,
     holds: describeDockerLimits(options, info),
     limits: options.limits,
-    warnings: fitToMachine(options).warnings,
+    warnings: fitDockerLimits(options).warnings,
     runtime: async (language) => runtimes.get(language) ?? null,
     pythonPackages: async () => packages,
     folders: () => null,
@@ -79,8 +85,8 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     },
   };
 
-  function follow(box: Box, request: RunRequest, leave: () => void): SandboxRun {
-    const following = runIn(engine, box, request, { ...options, disk });
+  function follow(box: Container, request: RunRequest, leave: () => void): SandboxRun {
+    const following = runInContainer(engine, box, request, { ...options, disk });
     under.add(following);
     void following.over.finally(() => {
       under.delete(following);
@@ -101,11 +107,11 @@ async function removeLeftContainers(engine: Engine, { instance, log }: DockerOpt
 }
 
 /** Every line tells a version; the last one is missing where there is no node, and the exit code says so. */
-const tellVersions =
+const versionScript =
   `python3 -s -c '${packageScript}';` +
   'python3 --version; echo "GNU bash $BASH_VERSION"; version=$(node --version) && echo "Node.js $version"';
 
-interface Probed {
+interface ProbedImage {
   readonly runtimes: ReadonlyMap<Language, string | null>;
   readonly packages: PythonPackages | null;
 }
@@ -114,13 +120,13 @@ interface Probed {
  * Runs once, so that an image that cannot is found out now, and tells which languages there are, in which version, and
  * which packages.
  */
-async function probeImage(engine: Engine, options: DockerOptions): Promise<Probed> {
-  const box = await startBox(engine, options, null);
+async function probeImage(engine: Engine, options: DockerOptions): Promise<ProbedImage> {
+  const box = await startContainer(engine, options, null);
   const timer = setTimeout(() => void box.kill(), probeMs);
   try {
     const run = box.begin({
       language: 'bash',
-      code: tellVersions,
+      code: versionScript,
       workingDir: '/',
       stdin: '',
       mostMs: probeMs,
@@ -130,10 +136,10 @@ async function probeImage(engine: Engine, options: DockerOptions): Promise<Probe
       collectText(run.stderr),
       run.report,
     ]);
-    if (report === null) throw imageUnfit(options.image, err);
+    if (report === null) throw unfitImageError(options.image, err);
     if (report.code === 127) options.log.warn('sandbox.language_missing', { why: err.trim() });
     const told = (name: string) =>
-      versionLine(out.split('\n').find((line) => line.startsWith(`${name} `)) ?? '');
+      parseVersionLine(out.split('\n').find((line) => line.startsWith(`${name} `)) ?? '');
     const found = new Map<Language, string | null>([['python', told('Python')]]);
     if (/^Node\.js /m.test(out)) found.set('node', told('Node.js'));
     if (!err.startsWith('bash cannot be started')) found.set('bash', told('GNU bash'));
@@ -144,7 +150,7 @@ async function probeImage(engine: Engine, options: DockerOptions): Promise<Probe
   }
 }
 
-function imageUnfit(image: string, said: string): WorkcrateError {
+function unfitImageError(image: string, said: string): WorkcrateError {
   const why = said.trim() === '' ? 'It said nothing.' : said.trim().slice(-500);
   return new WorkcrateError(
     'sandbox_unavailable',
@@ -152,7 +158,7 @@ function imageUnfit(image: string, said: string): WorkcrateError {
   );
 }
 
-function describeDockerLimits({ network }: DockerOptions, info: EngineInfo): Holds {
+function describeDockerLimits({ network }: DockerOptions, info: EngineInfo): EnforcedClaims {
   const unlimited = (what: string) => `this engine cannot limit ${what}: the kernel lacks that cgroup.`;
   return {
     unprivileged: true,
@@ -161,7 +167,7 @@ function describeDockerLimits({ network }: DockerOptions, info: EngineInfo): Hol
     host_processes: true,
     whole_tree: true,
     syscalls:
-      seccompProgram(network) === null
+      buildSeccompProgram(network) === null
         ? 'on this processor only the filter of the Docker engine is enforced.'
         : true,
     environment: true,

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dockerEngine } from './engine.ts';
+import { openDockerEngine } from './engine.ts';
 import { imageTar } from './image.testing.ts';
 
 /** A Docker engine of this test file's own, with an image in it. It ends with the process, even with one that is killed. */
@@ -102,7 +102,7 @@ async function answering(socket: string): Promise<void> {
   const end = performance.now() + startingMs;
   for (;;) {
     try {
-      return void (await dockerEngine(socket).call('GET', '/_ping'));
+      return void (await openDockerEngine(socket).call('GET', '/_ping'));
     } catch (error) {
       if (performance.now() > end) throw error;
     }

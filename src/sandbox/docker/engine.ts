@@ -29,7 +29,7 @@ export class EngineError extends Error {
   }
 }
 
-export function dockerEngine(socketPath: string): Engine {
+export function openDockerEngine(socketPath: string): Engine {
   return {
     async call<T>(method: string, path: string, body?: object): Promise<T> {
       const { response } = await sendToEngine(socketPath, method, path, body);

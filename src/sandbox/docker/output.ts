@@ -17,7 +17,7 @@ export interface ContainerOutputs {
 /** Reads the engine's stream. While an output is full it is not read, so the run waits. */
 export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): ContainerOutputs {
   const outputs = [new PassThrough(), new PassThrough()] as const;
-  const readers = [trailerReader(mark), trailerReader(mark)] as const;
+  const readers = [createTrailerReader(mark), createTrailerReader(mark)] as const;
   let released = false;
   let wake = () => {};
 
@@ -25,7 +25,7 @@ export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): C
     for await (const { output, bytes } of readFrames(stream)) {
       const index = output === 1 ? 0 : 1;
       const isFull = !writeOutput(outputs[index], readers[index].take(bytes));
-      if (isFull && !released) await roomIn(outputs[index], (resume) => void (wake = resume));
+      if (isFull && !released) await waitForRoom(outputs[index], (resume) => void (wake = resume));
       if (readers.every(({ said }) => said !== null)) return;
     }
   };
@@ -55,7 +55,7 @@ function writeOutput(output: PassThrough, bytes: Buffer): boolean {
   return bytes.length === 0 || output.destroyed || output.write(bytes);
 }
 
-async function roomIn(output: PassThrough, waking: (resume: () => void) => void): Promise<void> {
+async function waitForRoom(output: PassThrough, waking: (resume: () => void) => void): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   waking(resolve);
   output.once('drain', resolve).once('close', resolve);
@@ -116,7 +116,7 @@ export interface TrailerReader {
  * Finds what the supervisor adds to an output when the run is over: a mark that the run cannot know, and a
  * line. Only bytes that could be the beginning of the mark are held back, so output streams on.
  */
-export function trailerReader(mark: Buffer): TrailerReader {
+export function createTrailerReader(mark: Buffer): TrailerReader {
   let held = Buffer.alloc(0);
   let after: Buffer | null = null;
   return {
@@ -127,7 +127,7 @@ export function trailerReader(mark: Buffer): TrailerReader {
         return Buffer.alloc(0);
       }
       const at = bytes.indexOf(mark);
-      const end = at >= 0 ? at : bytes.length - beginningLength(bytes, mark);
+      const end = at >= 0 ? at : bytes.length - countMarkBytesAtEnd(bytes, mark);
       held = at >= 0 ? Buffer.alloc(0) : Buffer.from(bytes.subarray(end));
       if (at >= 0) after = Buffer.from(bytes.subarray(at + mark.length, at + mark.length + maxTrailerBytes));
       return bytes.subarray(0, end);
@@ -141,7 +141,7 @@ export function trailerReader(mark: Buffer): TrailerReader {
 }
 
 /** How many of the last bytes are the first of the mark. */
-function beginningLength(bytes: Buffer, mark: Buffer): number {
+function countMarkBytesAtEnd(bytes: Buffer, mark: Buffer): number {
   for (let length = Math.min(bytes.length, mark.length - 1); length > 0; length--)
     if (bytes.subarray(bytes.length - length).equals(mark.subarray(0, length))) return length;
   return 0;

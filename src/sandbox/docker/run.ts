@@ -1,34 +1,34 @@
 import type { WatchedDisk } from '../disk.ts';
 import {
-  signalName,
+  getSignalName,
   createStopper,
   type EndReason,
   type SandboxRun,
   type RunEnd,
   type RunRequest,
-  type Stopping,
+  type Stopper,
 } from '../sandbox.ts';
-import type { Box, DockerOptions } from './container.ts';
+import type { Container, DockerOptions } from './container.ts';
 import type { Engine } from './engine.ts';
 import type { SupervisorReport } from './supervisor.ts';
 
 /** How long after its timeout and grace a container gives up by itself, should the server be gone. */
 const abandonAfterMs = 10_000;
 
-export interface Following {
+export interface ContainerRun {
   readonly run: SandboxRun;
-  readonly stop: Stopping;
+  readonly stop: Stopper;
   /** Once the container is gone. */
   readonly over: Promise<void>;
 }
 
 /** Gives a container its run and sees to its end. */
-export function runIn(
+export function runInContainer(
   engine: Engine,
-  box: Box,
+  box: Container,
   request: RunRequest,
   { limits, log, disk }: DockerOptions & { readonly disk: WatchedDisk },
-): Following {
+): ContainerRun {
   const began = performance.now();
   const mostMs = request.timeoutMs + limits.graceMs + abandonAfterMs;
   const run = box.begin({ ...request, mostMs });
@@ -62,7 +62,11 @@ export function runIn(
   };
 }
 
-async function removeContainer(box: Box, ended: Promise<RunEnd>, log: DockerOptions['log']): Promise<void> {
+async function removeContainer(
+  box: Container,
+  ended: Promise<RunEnd>,
+  log: DockerOptions['log'],
+): Promise<void> {
   await ended;
   try {
     await box.remove();
@@ -73,16 +77,16 @@ async function removeContainer(box: Box, ended: Promise<RunEnd>, log: DockerOpti
 
 async function toContainerRunEnd(
   engine: Engine,
-  box: Box,
+  box: Container,
   report: SupervisorReport | null,
-  stop: Stopping,
+  stop: Stopper,
 ): Promise<Omit<RunEnd, 'durationMs'>> {
   if (report === null) {
-    const reason = stop.reason ?? (await silentEnd(engine, box));
+    const reason = stop.reason ?? (await findSilentEndReason(engine, box));
     return { reason, exitCode: null, signal: reason === 'lost' ? null : 'SIGKILL' };
   }
   const exitCode = report.code >= 0 ? report.code : null;
-  const signal = report.code < 0 ? signalName(-report.code) : null;
+  const signal = report.code < 0 ? getSignalName(-report.code) : null;
   return { reason: stop.reason ?? getReportedEndReason(report), exitCode, signal };
 }
 
@@ -94,7 +98,7 @@ function getReportedEndReason({ code, oomKilled, pidsRefused }: SupervisorReport
 }
 
 /** The supervisor itself is gone. */
-async function silentEnd(engine: Engine, box: Box): Promise<EndReason> {
+async function findSilentEndReason(engine: Engine, box: Container): Promise<EndReason> {
   try {
     const { State } = await engine.call<{ State: { OOMKilled: boolean } }>(
       'GET',

@@ -4,7 +4,7 @@ import { nodeDriver, pythonDriver } from '../drivers.ts';
 import type { Language } from '../sandbox.ts';
 
 /** What the supervisor reads from its input: this as a line, then the code. What follows is the run's input. */
-export interface Task {
+export interface SupervisorTask {
   readonly language: Language;
   readonly workingDir: string;
   /** In bytes. */
@@ -31,7 +31,7 @@ export interface SupervisorReport {
  * is closed to the run, although their uid is the same. Now and then it looks whether the run takes memory of
  * the kernel that no limit counts, and ends it then.
  */
-const supervisor = `
+const supervisorScript = `
 import ctypes, json, os, signal, sys, time
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -182,7 +182,7 @@ main.__builtins__ = __builtins__
 exec(compile(driver, '<driver>', 'exec'), main.__dict__)
 `;
 
-const kernelMemory = readFileSync(`${insideFolder}/workcrate_inside/kernel_memory.py`, 'utf8');
+const kernelMemoryScript = readFileSync(`${insideFolder}/workcrate_inside/kernel_memory.py`, 'utf8');
 
 /** Fixed, whatever the image says: `env -i` comes first. */
 const environment = {
@@ -195,9 +195,9 @@ const environment = {
 };
 
 /** What a container runs. The filter is a program for seccomp, empty for none. */
-export function supervisorCommand(filter: Buffer, network: 'none' | 'host'): string[] {
+export function buildSupervisorCommand(filter: Buffer, network: 'none' | 'host'): string[] {
   const names = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
-  const code = kernelMemory + supervisor;
+  const code = kernelMemoryScript + supervisorScript;
   const program = ['python3', '-c', code, filter.toString('hex'), nodeDriver, pythonDriver, network];
   return ['/usr/bin/env', '-i', ...names, ...program];
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { trailerReader } from './output.ts';
+import { createTrailerReader } from './output.ts';
 
 const mark = Buffer.from('ababc');
 
@@ -18,7 +18,7 @@ test('the output and what is said after the mark are told apart however they are
         fc.pre(!said.includes('\n'));
         const whole = Buffer.from(`${output}ababc${said}\n`);
         fc.pre(whole.indexOf(mark) === Buffer.byteLength(output));
-        const reader = trailerReader(mark);
+        const reader = createTrailerReader(mark);
         const got: Buffer[] = [];
         for (let at = 0, i = 0; at < whole.length; i++)
           got.push(reader.take(whole.subarray(at, (at += sizes[i % 40]!))));
@@ -30,7 +30,7 @@ test('the output and what is said after the mark are told apart however they are
 });
 
 test('what only looks like the beginning of a mark comes out in the end', () => {
-  const reader = trailerReader(mark);
+  const reader = createTrailerReader(mark);
   assert.equal(reader.take(Buffer.from('xabab')).toString(), 'x');
   assert.equal(reader.rest().toString(), 'abab');
   assert.equal(reader.said, null);

@@ -1,12 +1,12 @@
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import { sandboxClosed, type Workspace } from '../sandbox.ts';
-import type { Box, DockerOptions } from './container.ts';
+import { sandboxClosedError, type Workspace } from '../sandbox.ts';
+import type { Container, DockerOptions } from './container.ts';
 
-export interface WaitingBoxes extends AsyncDisposable {
+export interface WaitingContainers extends AsyncDisposable {
   count(): number;
   warm(user: string, place: Workspace): Promise<void>;
   /** The one that waits for the user, else a new one. */
-  take(user: string, place: Workspace): Promise<Box>;
+  take(user: string, place: Workspace): Promise<Container>;
   /** Starts the next one without waiting for it. */
   refill(user: string, place: Workspace): void;
 }
@@ -14,14 +14,14 @@ export interface WaitingBoxes extends AsyncDisposable {
 /** A container that waits, or is on its way, and the folders that it was started on. */
 interface WaitingContainer {
   readonly place: Workspace;
-  readonly made: Promise<Box | null>;
+  readonly made: Promise<Container | null>;
 }
 
 /** One container waits for each user of late, for as many users as may run at once. */
-export function waitingBoxes(
+export function createWaitingContainers(
   { warm, mostRuns, log }: DockerOptions,
-  start: (place: Workspace) => Promise<Box>,
-): WaitingBoxes {
+  start: (place: Workspace) => Promise<Container>,
+): WaitingContainers {
   /** The user that was served longest ago is the first. */
   const waiting = new BoundedMap<string, WaitingContainer>({
     mostEntries: mostRuns,
@@ -39,7 +39,7 @@ export function waitingBoxes(
       going.delete(work);
     }
   };
-  const make = async (place: Workspace): Promise<Box | null> => {
+  const make = async (place: Workspace): Promise<Container | null> => {
     try {
       return await start(place);
     } catch (error) {
@@ -48,7 +48,7 @@ export function waitingBoxes(
       return null;
     }
   };
-  const discard = async (made: Promise<Box | null>) => {
+  const discard = async (made: Promise<Container | null>) => {
     try {
       await (await made)?.remove();
     } catch (error) {
@@ -65,8 +65,8 @@ export function waitingBoxes(
     return made;
   };
 
-  const takeOne = async (user: string, place: Workspace): Promise<Box> => {
-    if (closed) throw sandboxClosed();
+  const takeOne = async (user: string, place: Workspace): Promise<Container> => {
+    if (closed) throw sandboxClosedError();
     const there = waiting.get(user);
     const made = there?.made ?? Promise.resolve(null);
     waiting.delete(user);
@@ -76,7 +76,7 @@ export function waitingBoxes(
     if (found !== null && found !== box) void track(discard(made));
     if (!closed) return box;
     await discard(Promise.resolve(box));
-    throw sandboxClosed();
+    throw sandboxClosedError();
   };
 
   return {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { constants } from 'node:os';
 import { test } from 'node:test';
 import { notApplicable, python, underFilter } from './applied.testing.ts';
-import { policyFor } from './policy.ts';
+import { createSeccompPolicy } from './policy.ts';
 import { machines, syscalls, type Machine } from './syscalls.ts';
 
 const { EAFNOSUPPORT, ENOSYS, EPERM } = constants.errno;
 const noPython = notApplicable(python);
 const noBwrap = notApplicable();
-const policy = policyFor('none');
+const policy = createSeccompPolicy('none');
 const unknown = new Set(Object.entries(policy).flatMap(([name, rule]) => (rule === 'unknown' ? [name] : [])));
 const byArgument = new Set(
   Object.entries(policy).flatMap(([name, rule]) => (typeof rule === 'string' ? [] : [name])),

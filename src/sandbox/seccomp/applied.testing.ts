@@ -4,13 +4,13 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { seccompProgram } from './seccomp.ts';
+import { buildSeccompProgram } from './seccomp.ts';
 
 export const python = '/usr/bin/python3';
 
 /** Why the program cannot be applied here, or false. */
 export function notApplicable(...programs: readonly string[]): string | false {
-  if (seccompProgram('none') === null) return `no seccomp program for ${process.arch}`;
+  if (buildSeccompProgram('none') === null) return `no seccomp program for ${process.arch}`;
   const missing = ['bwrap', ...programs].find((name) => spawnSync(name, ['--version']).status !== 0);
   if (missing !== undefined) return `no ${missing} here`;
   const trial = spawnSync('bwrap', [...walls, '--', 'true'], { encoding: 'utf8' });
@@ -39,7 +39,7 @@ interface Outcome {
 /** Runs a command under the real filter. */
 export async function underFilter(command: string, args: readonly string[]): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'workcrate-seccomp-'));
-  writeFileSync(join(folder, 'program'), seccompProgram('none')!);
+  writeFileSync(join(folder, 'program'), buildSeccompProgram('none')!);
   const fd = openSync(join(folder, 'program'), 'r');
   try {
     const child = spawn('bwrap', [...walls, '--seccomp', '3', '--', command, ...args], {

@@ -20,13 +20,13 @@ const returnVerdict = 0x06;
 const comparisons = { equal: 0x15, 'at least': 0x35, 'any bit': 0x45 } as const;
 const instructionBytes = 8;
 /** A comparison has one byte for each distance; an unconditional jump has 32 bits. */
-const furthest = 255;
+const maxJump = 255;
 const mostInstructions = 4096;
 
 /** Makes an array of `struct sock_filter`, little endian. */
 export function assemble(lines: readonly BpfLine[]): Buffer {
-  const far = farComparisons(lines);
-  const { labels, starts, length } = layOut(lines, far);
+  const far = findFarComparisons(lines);
+  const { labels, starts, length } = layOutProgram(lines, far);
   if (length > mostInstructions)
     throw new RangeError(`${length} instructions are more than the kernel takes`);
   const program = Buffer.alloc(length * instructionBytes);
@@ -57,11 +57,11 @@ function encodeLine(line: BpfLine, start: number, labels: Map<string, number>, f
 }
 
 /** The comparisons that need a jump of their own. To lengthen one can put another out of reach, hence the loop. */
-function farComparisons(lines: readonly BpfLine[]): Set<BpfLine> {
+function findFarComparisons(lines: readonly BpfLine[]): Set<BpfLine> {
   const far = new Set<BpfLine>();
   for (let before = -1; before !== far.size;) {
     before = far.size;
-    const { labels, starts } = layOut(lines, far);
+    const { labels, starts } = layOutProgram(lines, far);
     for (const [index, line] of lines.entries())
       if ('yes' in line && !isNear(line, starts[index]! + 1, labels)) far.add(line);
   }
@@ -69,10 +69,10 @@ function farComparisons(lines: readonly BpfLine[]): Set<BpfLine> {
 }
 
 function isNear({ yes, no }: Comparison, next: number, labels: Map<string, number>): boolean {
-  return [yes, no].every((name) => resolveLabel(name, labels, next) - next <= furthest);
+  return [yes, no].every((name) => resolveLabel(name, labels, next) - next <= maxJump);
 }
 
-function layOut(
+function layOutProgram(
   lines: readonly BpfLine[],
   far: ReadonlySet<BpfLine>,
 ): { labels: Map<string, number>; starts: number[]; length: number } {

@@ -48,16 +48,16 @@ const watchingOthers = [1024, 1026];
 /** F_OFD_SETLK and F_OFD_SETLKW: /proc/locks does not tell whose these are, so nobody can count them. */
 const ownerlessLocks = [37, 38];
 /** The init of a run has the uid of the run, which may not keep it from dying. */
-const init = 1;
-const notTheInit = (argument: number): ArgumentRule => ({
+const initPid = 1;
+const refuseInit = (argument: number): ArgumentRule => ({
   argument,
   when: 'equal',
-  values: [init],
+  values: [initPid],
   match: 'refuse',
   otherwise: 'allow',
 });
 /** Huge pages are counted by no memory limit of ours. */
-const without = (argument: number, bit: number): ArgumentRule => ({
+const refuseFlag = (argument: number, bit: number): ArgumentRule => ({
   argument,
   when: 'any bit',
   values: [bit],
@@ -67,7 +67,7 @@ const without = (argument: number, bit: number): ArgumentRule => ({
 /** PER_LINUX, PER_LINUX32, and the question which it is. */
 const personalities = [0, 8, 0xffff_ffff];
 /** TIOCSTI and TIOCLINUX type into the terminal of whoever started the server. */
-const typing = [0x5412, 0x541c];
+const terminalTyping = [0x5412, 0x541c];
 
 type Rule = SeccompVerdict | ArgumentRule;
 
@@ -107,7 +107,7 @@ const socketInside: ArgumentRule = {
   },
 };
 
-const socketOptions = (sizes: SeccompVerdict): ArgumentRule => ({
+const createSocketOptionRule = (sizes: SeccompVerdict): ArgumentRule => ({
   argument: 1,
   when: 'equal',
   values: [socketLevel],
@@ -122,9 +122,9 @@ const socketOptions = (sizes: SeccompVerdict): ArgumentRule => ({
 });
 
 /** Everything else is allowed: the namespaces, the uid and no_new_privs hold it. */
-export const policyFor = (network: 'none' | 'host'): Readonly<Record<Syscall, Rule>> => ({
+export const createSeccompPolicy = (network: 'none' | 'host'): Readonly<Record<Syscall, Rule>> => ({
   ...rulesEverywhere,
-  setsockopt: socketOptions(network === 'host' ? 'allow' : 'ignore'),
+  setsockopt: createSocketOptionRule(network === 'host' ? 'allow' : 'ignore'),
   socket: network === 'host' ? socketOnHost : socketInside,
 });
 
@@ -197,17 +197,17 @@ const rulesEverywhere: Readonly<Record<Exclude<Syscall, 'socket' | 'setsockopt'>
   syslog: 'refuse',
   vhangup: 'refuse',
   // Who runs when.
-  ioprio_set: { argument: 0, when: 'equal', values: [3], match: 'refuse', otherwise: notTheInit(1) },
-  prlimit64: notTheInit(0),
-  sched_setaffinity: notTheInit(0),
-  sched_setattr: notTheInit(0),
-  sched_setparam: notTheInit(0),
-  sched_setscheduler: notTheInit(0),
-  setpriority: { argument: 0, when: 'equal', values: [2], match: 'refuse', otherwise: notTheInit(1) },
+  ioprio_set: { argument: 0, when: 'equal', values: [3], match: 'refuse', otherwise: refuseInit(1) },
+  prlimit64: refuseInit(0),
+  sched_setaffinity: refuseInit(0),
+  sched_setattr: refuseInit(0),
+  sched_setparam: refuseInit(0),
+  sched_setscheduler: refuseInit(0),
+  setpriority: { argument: 0, when: 'equal', values: [2], match: 'refuse', otherwise: refuseInit(1) },
   // Memory.
-  memfd_create: without(1, 0x4),
-  mmap: without(3, 0x4_0000),
-  shmget: without(2, 0x800),
+  memfd_create: refuseFlag(1, 0x4),
+  mmap: refuseFlag(3, 0x4_0000),
+  shmget: refuseFlag(2, 0x800),
   // By argument.
   fcntl: {
     argument: 1,
@@ -216,7 +216,7 @@ const rulesEverywhere: Readonly<Record<Exclude<Syscall, 'socket' | 'setsockopt'>
     match: 'refuse',
     otherwise: { argument: 1, when: 'equal', values: ownerlessLocks, match: 'invalid', otherwise: 'allow' },
   },
-  ioctl: { argument: 1, when: 'equal', values: typing, match: 'refuse', otherwise: 'allow' },
+  ioctl: { argument: 1, when: 'equal', values: terminalTyping, match: 'refuse', otherwise: 'allow' },
   personality: { argument: 0, when: 'equal', values: personalities, match: 'allow', otherwise: 'refuse' },
   socketpair: { argument: 0, when: 'equal', values: [unixSocket], match: 'allow', otherwise: 'noFamily' },
 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { constants } from 'node:os';
 import { test } from 'node:test';
 import { interpret } from './interpreter.testing.ts';
-import { seccompProgram } from './seccomp.ts';
+import { buildSeccompProgram } from './seccomp.ts';
 import { machines, syscalls, type Machine, type Syscall } from './syscalls.ts';
 
 const allow = 0x7fff_0000;
@@ -87,7 +87,7 @@ const rows: readonly (readonly [Syscall, number, bigint, number])[] = [
 ];
 
 for (const machine of Object.keys(machines) as Machine[]) {
-  const program = seccompProgram('none', machine)!;
+  const program = buildSeccompProgram('none', machine)!;
   const arch = machines[machine].audit;
   const numberOf = (name: Syscall) => syscalls[name][machines[machine].column];
 
@@ -150,12 +150,12 @@ for (const machine of Object.keys(machines) as Machine[])
     for (const [name, args, inside, onHost] of together) {
       const call = { arch, number: syscalls[name][machines[machine].column]!, args };
       assert.equal(
-        interpret(seccompProgram('none', machine)!, call).verdict,
+        interpret(buildSeccompProgram('none', machine)!, call).verdict,
         inside,
         `${name} ${args.join()}`,
       );
       assert.equal(
-        interpret(seccompProgram('host', machine)!, call).verdict,
+        interpret(buildSeccompProgram('host', machine)!, call).verdict,
         onHost,
         `${name} ${args.join()}`,
       );
@@ -163,14 +163,14 @@ for (const machine of Object.keys(machines) as Machine[])
   });
 
 test('x32 calls do not exist on x86_64', () => {
-  const program = seccompProgram('none', 'x64')!;
+  const program = buildSeccompProgram('none', 'x64')!;
   for (const number of [0x4000_0000, 0x4000_0065, 0x7fff_ffff, 0xffff_ffff])
     assert.equal(interpret(program, { arch: machines.x64.audit, number }).verdict, failing(ENOSYS));
 });
 
 test('there is no program for a machine whose numbers are not known', () => {
-  assert.equal(seccompProgram('none', 'riscv64'), null);
-  assert.equal(seccompProgram('none', 'toString'), null);
+  assert.equal(buildSeccompProgram('none', 'riscv64'), null);
+  assert.equal(buildSeccompProgram('none', 'toString'), null);
 });
 
 function failing(errno: number): number {

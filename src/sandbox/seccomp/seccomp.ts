@@ -3,7 +3,7 @@
  * the programs inside the sandbox do.
  */
 import { assemble, type BpfLine } from './bpf.ts';
-import { policyFor, verdicts, type ArgumentRule } from './policy.ts';
+import { createSeccompPolicy, verdicts, type ArgumentRule } from './policy.ts';
 import { machines, syscalls, type Machine, type Syscall } from './syscalls.ts';
 
 /** Offsets in `struct seccomp_data`. Both machines are little endian, so an argument's low half comes first. */
@@ -12,7 +12,7 @@ const archAt = 4;
 const argumentsAt = 16;
 
 type Network = 'none' | 'host';
-type SeccompPolicy = ReturnType<typeof policyFor>;
+type SeccompPolicy = ReturnType<typeof createSeccompPolicy>;
 
 /** From this number on, up to the next range, a call goes to this label. */
 interface SyscallRange {
@@ -24,8 +24,8 @@ interface SyscallRange {
  * The filter that every run is under, as an array of `struct sock_filter`. Null on a machine whose numbers
  * we do not know: there nothing is filtered, which the backend has to declare.
  */
-export function seccompProgram(network: Network, arch: string = process.arch): Buffer | null {
-  return isKnownMachine(arch) ? assemble([...generateProgram(arch, policyFor(network))]) : null;
+export function buildSeccompProgram(network: Network, arch: string = process.arch): Buffer | null {
+  return isKnownMachine(arch) ? assemble([...generateProgram(arch, createSeccompPolicy(network))]) : null;
 }
 
 function isKnownMachine(arch: string): arch is Machine {
@@ -36,7 +36,7 @@ function* generateProgram(machine: Machine, policy: SeccompPolicy): Generator<Bp
   yield { op: 'load', offset: archAt };
   yield { op: 'equal', value: machines[machine].audit, yes: null, no: 'kill' };
   yield { op: 'load', offset: numberAt };
-  yield* generateSearch(ranges(machine, policy));
+  yield* generateSearch(listSyscallRanges(machine, policy));
   for (const [name, rule] of Object.entries(policy))
     if (typeof rule !== 'string') yield* generateArgumentCheck(name, rule);
   for (const [name, value] of Object.entries(verdicts)) {
@@ -45,9 +45,9 @@ function* generateProgram(machine: Machine, policy: SeccompPolicy): Generator<Bp
   }
 }
 
-function ranges(machine: Machine, policy: SeccompPolicy): SyscallRange[] {
+function listSyscallRanges(machine: Machine, policy: SeccompPolicy): SyscallRange[] {
   const targets = new Map(
-    Object.entries(policy).map(([name, rule]) => numberRule(machine, name as Syscall, rule)),
+    Object.entries(policy).map(([name, rule]) => toNumberedRule(machine, name as Syscall, rule)),
   );
   const { foreignFrom } = machines[machine];
   const found: SyscallRange[] = [{ from: 0, to: 'allow' }];
@@ -60,7 +60,11 @@ function ranges(machine: Machine, policy: SeccompPolicy): SyscallRange[] {
   return found.filter(({ to }, index) => to !== found[index - 1]?.to);
 }
 
-function numberRule(machine: Machine, name: Syscall, rule: string | ArgumentRule): [number | null, string] {
+function toNumberedRule(
+  machine: Machine,
+  name: Syscall,
+  rule: string | ArgumentRule,
+): [number | null, string] {
   return [syscalls[name][machines[machine].column], typeof rule === 'string' ? rule : name];
 }
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
 import { nodeDriver, pythonDriver } from '../drivers.ts';
-import type { Holds, Language, RunRequest, SandboxOptions } from '../sandbox.ts';
+import type { EnforcedClaims, Language, RunRequest, SandboxOptions } from '../sandbox.ts';
 
 /** Programs of util-linux by their paths, null where they are missing. */
 export interface Programs {
@@ -50,7 +50,7 @@ interface CommandParts {
 /** Each program replaces itself by the next, so that the child is the interpreter in the end. */
 export function buildCommand(programs: Programs, { options, request, uid, code }: CommandParts): string[] {
   const { fileBytes } = options.limits;
-  const privileges = request.place.uid === null ? [] : dropTo(uid);
+  const privileges = request.place.uid === null ? [] : dropPrivilegesFlags(uid);
   return [
     ...(programs.setpriv === null
       ? []
@@ -61,7 +61,7 @@ export function buildCommand(programs: Programs, { options, request, uid, code }
   ];
 }
 
-function dropTo(uid: number): string[] {
+function dropPrivilegesFlags(uid: number): string[] {
   return ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--bounding-set=-all'];
 }
 
@@ -72,7 +72,10 @@ const interpreters: Readonly<Record<Language, readonly string[]>> = {
   bash: ['bash', '--'],
 };
 
-export function subprocessHolds({ setpriv, prlimit }: Programs, { network }: SandboxOptions): Holds {
+export function describeSubprocessLimits(
+  { setpriv, prlimit }: Programs,
+  { network }: SandboxOptions,
+): EnforcedClaims {
   const instead = 'Use bubblewrap or docker.';
   return {
     unprivileged: setpriv === null ? 'without setpriv (util-linux), programs like su work inside' : true,
@@ -106,7 +109,7 @@ export interface Pipe {
  * Node gives children socket pairs, and a socket cannot be opened again: `echo x > /dev/stderr` fails. So
  * these are pipes, made by name in a folder of the server's, whose names are gone before anything runs.
  */
-export async function outputPipes(folder: string, id: string): Promise<[Pipe, Pipe]> {
+export async function createOutputPipes(folder: string, id: string): Promise<[Pipe, Pipe]> {
   const names = ['out', 'err'].map((name) => join(folder, `${id}.${name}`));
   await promisify(execFile)('mkfifo', ['-m', '666', ...names]);
   return names.map(openPipe) as [Pipe, Pipe];

@@ -8,7 +8,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 const mostPasses = 20;
 
 /** How the processes of a run are told from others, where no namespace holds them. */
-export interface Family {
+export interface ProcessFamily {
   /** The first process, which leads its group and session. */
   readonly leader: number;
   readonly uid: number;
@@ -24,19 +24,19 @@ interface ProcessEntry {
 }
 
 /** Sends a signal to every process of the family that can be found, once. True where there was one. */
-export function signalFamily(family: Family, signal: NodeJS.Signals): boolean {
+export function signalFamily(family: ProcessFamily, signal: NodeJS.Signals): boolean {
   const members = listFamily(family);
   for (const pid of members) sendSignal(pid, signal);
   return members.size > 0;
 }
 
 /** Kills until nothing is found any more, within bounds. */
-export function killFamily(family: Family): void {
+export function killFamily(family: ProcessFamily): void {
   sendSignal(-family.leader, 'SIGKILL');
   for (let pass = 0; pass < mostPasses && signalFamily(family, 'SIGKILL'); pass++);
 }
 
-function listFamily(family: Family): ReadonlySet<number> {
+function listFamily(family: ProcessFamily): ReadonlySet<number> {
   const entries = listProcesses(family.uid);
   const members = new Set<number>();
   for (const { pid, group, session } of entries)

@@ -7,14 +7,14 @@ import { chmod, chown, copyFile, mkdir, mkdtemp, stat, symlink, writeFile } from
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { removeTree } from '../../paths/paths.ts';
-import type { Folders, RunRequest } from '../sandbox.ts';
+import type { SandboxFolders, RunRequest } from '../sandbox.ts';
 
 /** The folder in which every run has a folder. */
 export interface SubprocessFolders extends AsyncDisposable {
   readonly path: string;
   /** Holds `node`, first in the PATH of runs. */
   readonly programs: string;
-  folderFor(request: RunRequest, uid: number, folders: Folders): Promise<RunFolder>;
+  folderFor(request: RunRequest, uid: number, folders: SandboxFolders): Promise<RunFolder>;
 }
 
 /** What a run needs outside of the user's folders. It is gone when the run is. */
@@ -28,7 +28,7 @@ export interface RunFolder {
   remove(): Promise<void>;
 }
 
-export async function createGround(): Promise<SubprocessFolders> {
+export async function createSubprocessFolders(): Promise<SubprocessFolders> {
   const path = await mkdtemp(join(tmpdir(), 'workcrate-runs-'));
   // Runs have other uids: they may pass through, but see nothing of each other.
   await chmod(path, 0o711);
@@ -45,23 +45,23 @@ export async function createGround(): Promise<SubprocessFolders> {
 
 /** A Node below a home folder that is closed to others is copied, since runs have another uid. */
 async function provideNode(at: string): Promise<void> {
-  if (process.getuid?.() !== 0 || (await openToAll(process.execPath))) return symlink(process.execPath, at);
+  if (process.getuid?.() !== 0 || (await isOpenToAll(process.execPath))) return symlink(process.execPath, at);
   await copyFile(process.execPath, at, constants.COPYFILE_FICLONE);
   await chmod(at, 0o755);
 }
 
 /** Whether every uid can get there. */
-export async function openToAll(path: string): Promise<boolean> {
+export async function isOpenToAll(path: string): Promise<boolean> {
   const { mode } = await stat(path);
   if ((mode & 0o001) === 0) return false;
-  return dirname(path) === path || openToAll(dirname(path));
+  return dirname(path) === path || isOpenToAll(dirname(path));
 }
 
 async function makeRunFolder(
   ground: string,
   { id, place, code, stdin, workingDir }: RunRequest,
   uid: number,
-  folders: Folders,
+  folders: SandboxFolders,
 ): Promise<RunFolder> {
   const folder = await mkdtemp(join(ground, `${id}-`));
   const [home, tmp] = [join(folder, 'home'), join(folder, 'tmp')];
@@ -78,7 +78,7 @@ async function makeRunFolder(
     '/tmp': tmp,
     '/home/user': home,
   };
-  const made = await makeBelow(folder, toHostPath(roots, workingDir));
+  const made = await createWorkingFolder(folder, toHostPath(roots, workingDir));
   // The outermost comes last: until then nobody else gets there.
   if (place.uid !== null) for (const path of [...made, home, tmp, folder]) await chown(path, uid, uid);
   return {
@@ -92,7 +92,7 @@ async function makeRunFolder(
 }
 
 /** Makes a working directory in what is the run's alone, and names the folders from it up to there. */
-async function makeBelow(folder: string, path: string): Promise<string[]> {
+async function createWorkingFolder(folder: string, path: string): Promise<string[]> {
   if (!path.startsWith(`${folder}/`)) return [];
   await mkdir(path, { recursive: true });
   const made: string[] = [];

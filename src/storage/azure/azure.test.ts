@@ -8,7 +8,7 @@ import { startFaultyProxy } from '../remote/faulty-proxy.testing.ts';
 import { splitIntoParts } from '../remote/remote.ts';
 import { storageContract } from '../storage.contract.ts';
 import { openAzure, partBytes } from './azure.testing.ts';
-import { mostBlocks, newAttempt } from './blocks.ts';
+import { maxBlocks, createAttempt } from './blocks.ts';
 import { createBlobs } from './client.ts';
 import { writeBlocks } from './staged.ts';
 
@@ -240,7 +240,7 @@ describe('azure storage', { skip }, () => {
   it('more parts than the service takes are refused, with what came before kept', async () => {
     const { key, ...service } = azurite;
     const blobs = createBlobs({ ...service, prefix: '', credential: { key }, partBytes });
-    const target = { name: 'parts', attempt: newAttempt('x'), run: 1, start: 0, count: mostBlocks - 3 };
+    const target = { name: 'parts', attempt: createAttempt('x'), run: 1, start: 0, count: maxBlocks - 3 };
     const parts = splitIntoParts(chunksOf(randomBytes(5 * partBytes)), { partBytes, hash: 'md5' });
     const { end, failure } = await writeBlocks(blobs, target, parts);
     assert.equal(end, 2 * partBytes);

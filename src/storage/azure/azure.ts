@@ -4,10 +4,15 @@
  */
 import { randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../errors.ts';
-import { namesBelow, openRemote, type Names, type RemoteLimits } from '../remote/remote.ts';
+import {
+  createObjectNames,
+  openRemoteObject,
+  type ObjectNames,
+  type RemoteLimits,
+} from '../remote/remote.ts';
 import type { OpenObject, PresignedUrl, Staging, Storage, StoredObject } from '../storage.ts';
 import { createBlobs, hmac, type AzureAccount, type Blobs } from './client.ts';
-import { listObjects } from './listing.ts';
+import { listBlobObjects } from './listing.ts';
 import { azureStaging } from './staging.ts';
 
 export interface AzureOptions {
@@ -24,9 +29,9 @@ export interface AzureOptions {
 
 /** Keeps objects as block blobs in a container, by the service's own REST API. */
 export async function azureStorage(options: AzureOptions, limits?: RemoteLimits): Promise<Storage> {
-  checkOptions(options);
+  checkAzureOptions(options);
   const blobs = createBlobs(options, limits);
-  const names = namesBelow(options.prefix);
+  const names = createObjectNames(options.prefix);
   const staging = azureStaging(blobs, names, options.partBytes);
   return {
     kind: 'azure',
@@ -36,7 +41,7 @@ export async function azureStorage(options: AzureOptions, limits?: RemoteLimits)
     staging,
     stat: (key) => statAzureBlob(blobs, names, key),
     open: (key) => openAzureBlob(blobs, names.object(key)),
-    list: (query = {}) => listObjects(blobs, names, query),
+    list: (query = {}) => listBlobObjects(blobs, names, query),
     remove: (key) => blobs.remove(names.object(key)),
     presign: async (method, key, expiresAt, response) =>
       presignAzureUrl(
@@ -53,7 +58,7 @@ export async function azureStorage(options: AzureOptions, limits?: RemoteLimits)
 }
 
 /** A wrong one would otherwise show as a refusal of the service, which cannot tell why. */
-export function checkOptions({ endpoint, credential }: AzureOptions): void {
+export function checkAzureOptions({ endpoint, credential }: AzureOptions): void {
   if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
     throw new WorkcrateError(
       'config_invalid',
@@ -63,14 +68,14 @@ export function checkOptions({ endpoint, credential }: AzureOptions): void {
     throw new WorkcrateError('config_invalid', 'AZURE_STORAGE_KEY is not in base64. Copy it again.');
 }
 
-async function statAzureBlob(blobs: Blobs, names: Names, key: string): Promise<StoredObject | null> {
+async function statAzureBlob(blobs: Blobs, names: ObjectNames, key: string): Promise<StoredObject | null> {
   const found = await blobs.head(names.object(key));
   return found && { key, size: found.size, modified: found.modified };
 }
 
 async function openAzureBlob(blobs: Blobs, name: string): Promise<OpenObject | null> {
   const found = await blobs.head(name);
-  return found && openRemote(blobs, { name, etag: found.etag, size: found.size });
+  return found && openRemoteObject(blobs, { name, etag: found.etag, size: found.size });
 }
 
 /** Writes and drops a byte: a credential that may only read shows here before an upload fails on it. */
@@ -94,7 +99,7 @@ export function presignAzureUrl(
 ): PresignedUrl | null {
   if ('sas' in credential) return null;
   const wholeSeconds = Math.floor(expiresAt / 1000) * 1000;
-  url.search = serviceSas(
+  url.search = createServiceSas(
     { account, key: credential.key },
     {
       container,
@@ -123,7 +128,7 @@ export interface SasGrant {
 }
 
 /** The query of a URL that gives one right to one blob until a time. */
-function serviceSas(account: AzureAccount, grant: SasGrant): string {
+function createServiceSas(account: AzureAccount, grant: SasGrant): string {
   const expiry = new Date(grant.expiresAt).toISOString().replace(/\.\d+Z$/, 'Z');
   const query: Record<string, string> = {
     sp: grant.permissions,
@@ -133,14 +138,18 @@ function serviceSas(account: AzureAccount, grant: SasGrant): string {
     sr: 'b',
     ...(grant.response ? { rscd: grant.response.contentDisposition, rsct: grant.response.contentType } : {}),
   };
-  const sig = hmac(account.key, textToSign(account.account, grant, query));
+  const sig = hmac(account.key, buildTextToSign(account.account, grant, query));
   return Object.entries({ ...query, sig })
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join('&');
 }
 
 /** Fields that are not used stand there empty: start, policy, address, snapshot, scope, and three of the headers. */
-function textToSign(account: string, { container, blob }: SasGrant, query: Record<string, string>): string {
+function buildTextToSign(
+  account: string,
+  { container, blob }: SasGrant,
+  query: Record<string, string>,
+): string {
   const at = (name: string): string => query[name] ?? '';
   const resource = `/blob/${account}/${container}/${blob}`;
   const bounds = [at('sp'), '', at('se'), resource, '', '', at('spr'), at('sv'), at('sr'), '', ''];

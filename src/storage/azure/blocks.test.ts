@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { blockId, findBlockChain, isOwnAttempt, newAttempt, parseBlocks } from './blocks.ts';
+import { toBlockId, findBlockChain, isOwnAttempt, createAttempt, parseBlocks } from './blocks.ts';
 
-const attempt = newAttempt('upload');
+const attempt = createAttempt('upload');
 
 /** A block list as the service writes it, of blocks given as run, offset and size. */
 const listOf = (...blocks: [run: number, offset: number, size: number][]): string =>
   blocks
     .map(
       ([run, offset, size]) =>
-        `<Block><Name>${blockId(attempt, run, offset)}</Name><Size>${size}</Size></Block>`,
+        `<Block><Name>${toBlockId(attempt, run, offset)}</Name><Size>${size}</Size></Block>`,
     )
     .join('');
 
@@ -26,13 +26,17 @@ it('reads what it wrote into the id of a block, and passes over blocks of others
 });
 
 it('gives every id the same length, as the service demands', () => {
-  const ids = [blockId(attempt, 0, 0), blockId(attempt, 50_000, 2 ** 50), blockId(newAttempt('x'), 1, 1)];
+  const ids = [
+    toBlockId(attempt, 0, 0),
+    toBlockId(attempt, 50_000, 2 ** 50),
+    toBlockId(createAttempt('x'), 1, 1),
+  ];
   assert.deepEqual(new Set(ids.map((id) => id.length)), new Set([24]));
 });
 
 it('knows the blocks of its own upload', () => {
-  assert.ok(isOwnAttempt(newAttempt('upload'), 'upload'));
-  assert.ok(!isOwnAttempt(newAttempt('another'), 'upload'));
+  assert.ok(isOwnAttempt(createAttempt('upload'), 'upload'));
+  assert.ok(!isOwnAttempt(createAttempt('another'), 'upload'));
 });
 
 it('a chain ends at the first gap', () => {
@@ -51,5 +55,5 @@ it('a block of a process that was given up, and that arrives late, gives way to 
 
 it('blocks of an earlier attempt are no part of the chain', () => {
   const blocks = parseBlocks(listOf([1, 0, 10]));
-  assert.equal(findBlockChain(blocks, newAttempt('upload'), 0).end, 0);
+  assert.equal(findBlockChain(blocks, createAttempt('upload'), 0).end, 0);
 });

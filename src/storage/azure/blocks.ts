@@ -13,7 +13,7 @@ export interface StagedBlock {
 }
 
 /** The service takes no more in one blob. */
-export const mostBlocks = 50_000;
+export const maxBlocks = 50_000;
 
 /** In bytes. All ids within a blob must be of the same length, and lists of many should be short. */
 const widths = { attempt: 8, run: 3, offset: 7 };
@@ -21,7 +21,7 @@ export const mostRuns = 2 ** (8 * widths.run) - 1;
 const idBytes = widths.attempt + widths.run + widths.offset;
 
 /** A name for a new attempt. It begins with what tells the uploads apart, so that one knows its own blocks. */
-export const newAttempt = (uploadId: string): string =>
+export const createAttempt = (uploadId: string): string =>
   hashUploadId(uploadId) + randomBytes(widths.attempt - 3).toString('hex');
 
 export const isAttempt = (text: string): boolean =>
@@ -33,7 +33,7 @@ export const isOwnAttempt = (attempt: string, uploadId: string): boolean =>
 const hashUploadId = (uploadId: string): string =>
   createHash('sha256').update(uploadId).digest('hex').slice(0, 6);
 
-export function blockId(attempt: string, run: number, offset: number): string {
+export function toBlockId(attempt: string, run: number, offset: number): string {
   const hex =
     run.toString(16).padStart(2 * widths.run, '0') + offset.toString(16).padStart(2 * widths.offset, '0');
   return Buffer.from(attempt + hex, 'hex').toString('base64');
@@ -76,14 +76,14 @@ export function findBlockChain(blocks: readonly StagedBlock[], attempt: string, 
   const ids: string[] = [];
   let [end, run] = [start, 0];
   for (;;) {
-    const next = latest(byOffset.get(end) ?? []);
+    const next = findLatestBlock(byOffset.get(end) ?? []);
     if (next === null || next.run < run) return { ids, end };
     ids.push(next.id);
     [end, run] = [end + next.size, next.run];
   }
 }
 
-function latest(blocks: readonly StagedBlock[]): StagedBlock | null {
+function findLatestBlock(blocks: readonly StagedBlock[]): StagedBlock | null {
   return blocks.reduce<StagedBlock | null>(
     (best, block) => (best && best.run >= block.run ? best : block),
     null,

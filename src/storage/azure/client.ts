@@ -3,7 +3,7 @@ import { WorkcrateError, type ErrorCode } from '../../errors.ts';
 import {
   createRemote,
   demandDocument,
-  refusedAs,
+  toRefusalCause,
   type OpenedObject,
   type ObjectByteRange,
   type StoreRefusal,
@@ -48,7 +48,7 @@ const longestList = 16 * 1024 * 1024;
 const ifNew = { 'if-none-match': '*' };
 
 /** The operations of the Blob service that are used here, each one request. Names are whole, prefix included. */
-export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanings: AzureMeanings = {}) {
+export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanings: AzureErrorMeanings = {}) {
   const host = new URL(options.endpoint).host;
   const where = { host, account: options.account, container: options.container, meanings };
   const remote = createRemote({
@@ -76,7 +76,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
   /** Null where a condition did not hold. */
   const write = async (name: string, parts: RequestParts): Promise<WrittenBlob | null> => {
     const answer = await ask('PUT', name, parts);
-    return isUnmet(answer) ? null : toBlobFacts(demand('PUT', answer).headers);
+    return isConditionUnmet(answer) ? null : toBlobFacts(demand('PUT', answer).headers);
   };
 
   /** Null where there is no blob, or none of which the condition holds. */
@@ -86,7 +86,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
     signal?: AbortSignal,
   ): Promise<StreamedAnswer | null> => {
     const answer = await remote.stream(requestOf('GET', name, { headers }), signal);
-    return isAbsentBlob(answer) || isUnmet(answer) ? null : demand('GET', answer);
+    return isAbsentBlob(answer) || isConditionUnmet(answer) ? null : demand('GET', answer);
   };
 
   return {
@@ -113,7 +113,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
         headers: {
           'x-ms-blob-type': 'BlockBlob',
           'content-md5': md5(body),
-          ...asHeaders(metadata),
+          ...toMetadataHeaders(metadata),
           ...(isNew ? ifNew : {}),
         },
       }),
@@ -136,13 +136,16 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
     putBlockList(name: string, ids: readonly string[], metadata: Metadata, isNew: boolean) {
       const latest = ids.map((id) => `<Latest>${id}</Latest>`).join('');
       const body = Buffer.from(`<?xml version="1.0" encoding="utf-8"?><BlockList>${latest}</BlockList>`);
-      const headers = { ...asHeaders(metadata), 'content-md5': md5(body), ...(isNew ? ifNew : {}) };
+      const headers = { ...toMetadataHeaders(metadata), 'content-md5': md5(body), ...(isNew ? ifNew : {}) };
       return write(name, { query: { comp: 'blocklist' }, headers, body });
     },
 
     /** Null where the blob is not the one with that etag any more. */
     setMetadata: (name: string, metadata: Metadata, etag: string) =>
-      write(name, { query: { comp: 'metadata' }, headers: { ...asHeaders(metadata), 'if-match': etag } }),
+      write(name, {
+        query: { comp: 'metadata' },
+        headers: { ...toMetadataHeaders(metadata), 'if-match': etag },
+      }),
 
     async remove(name: string): Promise<void> {
       const answer = await ask('DELETE', name, { headers: { 'x-ms-delete-snapshots': 'include' } });
@@ -181,17 +184,17 @@ function signRequest({ account, credential }: AzureOptions, request: RemoteReque
     'x-ms-date': new Date().toUTCString(),
     'x-ms-version': azureApiVersion,
   };
-  if ('sas' in credential) return { ...request, headers, url: withQuery(request.url, credential.sas) };
+  if ('sas' in credential) return { ...request, headers, url: appendSas(request.url, credential.sas) };
   const length = { 'content-length': `${request.body?.length ?? 0}` };
   const { method, url } = request;
-  const authorization = sharedKeyAuthorization({ account, key: credential.key }, method, url, {
+  const authorization = createSharedKeyAuthorization({ account, key: credential.key }, method, url, {
     ...headers,
     ...length,
   });
   return { ...request, headers: { ...headers, authorization } };
 }
 
-function withQuery(url: URL, sas: string): URL {
+function appendSas(url: URL, sas: string): URL {
   const further = new URL(url);
   further.search = [url.search.slice(1), sas.replace(/^\?/, '')].filter((part) => part !== '').join('&');
   return further;
@@ -199,7 +202,7 @@ function withQuery(url: URL, sas: string): URL {
 
 const md5 = (bytes: Uint8Array): string => hash('md5', bytes, 'base64');
 
-const asHeaders = (metadata: Metadata): Record<string, string> =>
+const toMetadataHeaders = (metadata: Metadata): Record<string, string> =>
   Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-ms-meta-${name}`, value]));
 
 function toBlobFacts(headers: WholeAnswer['headers']): BlobFacts {
@@ -236,14 +239,16 @@ const signedByPlace = [
 ];
 
 /** The Authorization header of a request; `headers` are all it will have, their names in lower case. */
-export function sharedKeyAuthorization(
+export function createSharedKeyAuthorization(
   { account, key }: AzureAccount,
   method: string,
   url: URL,
   headers: Readonly<Record<string, string>>,
 ): string {
   const placed = signedByPlace.map((name) => valueToSign(name, headers[name] ?? ''));
-  const text = [method, ...placed, ...ownHeaders(headers), toCanonicalResource(account, url)].join('\n');
+  const text = [method, ...placed, ...listAzureHeaders(headers), toCanonicalResource(account, url)].join(
+    '\n',
+  );
   return `SharedKey ${account}:${hmac(key, text)}`;
 }
 
@@ -253,7 +258,7 @@ export const hmac = (key: string, text: string): string =>
 const valueToSign = (name: string, value: string): string =>
   name === 'content-length' && value === '0' ? '' : value;
 
-function ownHeaders(headers: Readonly<Record<string, string>>): string[] {
+function listAzureHeaders(headers: Readonly<Record<string, string>>): string[] {
   const names = Object.keys(headers).filter((name) => name.startsWith('x-ms-'));
   return names.sort().map((name) => `${name}:${headers[name]!.trim()}`);
 }
@@ -268,37 +273,37 @@ function toCanonicalResource(account: string, url: URL): string {
 }
 
 /** Codes of the service, what each is told as, and what to do about it. */
-export type AzureMeanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
+export type AzureErrorMeanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
 
 export interface AzureLocation {
   readonly host: string;
   readonly account: string;
   readonly container: string;
   /** What refusals mean where the container is used for something else than to keep files. */
-  readonly meanings: AzureMeanings;
+  readonly meanings: AzureErrorMeanings;
 }
 
-interface Refused {
+interface RefusedAnswer {
   readonly refusal: StoreRefusal | null;
   readonly headers: { readonly date?: string | undefined };
 }
 
 /** Whether the answer says that there is no such blob, and not that there is no such container. */
-const isAbsentBlob = ({ refusal }: Refused): boolean =>
+const isAbsentBlob = ({ refusal }: RefusedAnswer): boolean =>
   refusal?.status === 404 && refusal.code !== 'ContainerNotFound';
 
 /** Whether a condition of the request did not hold, such as that the blob is not there yet. */
-const isUnmet = ({ refusal }: Refused): boolean =>
+const isConditionUnmet = ({ refusal }: RefusedAnswer): boolean =>
   refusal?.status === 412 || (refusal?.status === 409 && refusal.code === 'BlobAlreadyExists');
 
 /** What a refusal means for the operator; what the service said itself goes into the cause alone. */
 function azureRefusedError(
   where: AzureLocation,
   method: string,
-  { refusal, headers }: Refused,
+  { refusal, headers }: RefusedAnswer,
 ): WorkcrateError {
   const [code, message] = explainAzureRefusal(where, method, refusal!, headers.date);
-  return new WorkcrateError(code, message, { cause: refusedAs(where.host, refusal!) });
+  return new WorkcrateError(code, message, { cause: toRefusalCause(where.host, refusal!) });
 }
 
 function explainAzureRefusal(
@@ -331,7 +336,7 @@ function explainDeniedAccess(
   code: string,
   date: string | undefined,
 ): [ErrorCode, string] {
-  const minutes = minutesOff(date);
+  const minutes = countMinutesOff(date);
   if (minutes > 5)
     return [
       'storage_failed',
@@ -348,7 +353,7 @@ function explainDeniedAccess(
   ];
 }
 
-function minutesOff(date: string | undefined): number {
+function countMinutesOff(date: string | undefined): number {
   const off = Math.abs(Date.parse(date ?? '') - Date.now());
   return Number.isFinite(off) ? Math.round(off / 60_000) : 0;
 }

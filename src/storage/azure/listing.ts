@@ -1,6 +1,6 @@
 import { WorkcrateError } from '../../errors.ts';
 import { findElements, findElementText } from '../../net/xml.ts';
-import { demandAdvance, mostStaged, tooManyStaged, type Names } from '../remote/remote.ts';
+import { demandAdvance, maxStagedUploads, tooManyStagedError, type ObjectNames } from '../remote/remote.ts';
 import type { ObjectPage, Staged, StoredObject } from '../storage.ts';
 import type { Blobs } from './client.ts';
 
@@ -37,7 +37,7 @@ async function readPage(blobs: Blobs, prefix: string, marker: string, limit: num
 }
 
 /** Where to go on from; a store that does not come forward is refused, since its listing would have no end. */
-function onward({ marker, name, empty }: BlobListCursor, page: BlobPage): BlobListCursor {
+function advanceCursor({ marker, name, empty }: BlobListCursor, page: BlobPage): BlobListCursor {
   const last = page.blobs.at(-1);
   const next = {
     marker: page.marker,
@@ -58,9 +58,9 @@ const toStoredBlob = (xml: string): StoredObject => ({
  * One page of objects. The service goes on from a marker of its own only, never from a name; so what the caller is to
  * pass on is the last key with the marker behind it. A key alone is understood too, by reading from the beginning.
  */
-export async function listObjects(
+export async function listBlobObjects(
   blobs: Blobs,
-  names: Names,
+  names: ObjectNames,
   { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
 ): Promise<ObjectPage> {
   const [start, marker] = splitNext(after);
@@ -68,7 +68,7 @@ export async function listObjects(
   let reached: BlobListCursor = { marker, name: marker === '' ? '' : names.objects + start, empty: 0 };
   for (;;) {
     const page = await readPage(blobs, names.objects + prefix, reached.marker, limit);
-    reached = onward(reached, page);
+    reached = advanceCursor(reached, page);
     const found = page.blobs.flatMap((blob) => {
       const key = names.keyOf(blob.key);
       return key !== null && key > last ? [{ ...blob, key }] : [];
@@ -86,14 +86,14 @@ function splitNext(after: string): [last: string, marker: string] {
 }
 
 /** Every upload that there is, also one of which nothing is left but the blob that its blocks were in. */
-export async function listStaged(blobs: Blobs, names: Names): Promise<Staged[]> {
+export async function listStagedBlobs(blobs: Blobs, names: ObjectNames): Promise<Staged[]> {
   const all = new Map<string, number>();
   let [reached, count]: [BlobListCursor, number] = [{ marker: '', name: '', empty: 0 }, 0];
   do {
     const page = await readPage(blobs, names.staging, reached.marker, maxBlobsPerPage);
-    reached = onward(reached, page);
+    reached = advanceCursor(reached, page);
     count += page.blobs.length;
-    if (count > mostStaged) throw tooManyStaged();
+    if (count > maxStagedUploads) throw tooManyStagedError();
     for (const { key, modified } of page.blobs) {
       const id = names.idOf(key.replace(/\/data$/, ''));
       if (id !== null) all.set(id, Math.max(modified, all.get(id) ?? 0));

@@ -4,38 +4,38 @@
  */
 import { WorkcrateError } from '../../errors.ts';
 import { findElements, findElementText } from '../../net/xml.ts';
-import { openRemote, splitIntoParts, type UploadPart, type RemoteLimits } from '../remote/remote.ts';
+import { openRemoteObject, splitIntoParts, type UploadPart, type RemoteLimits } from '../remote/remote.ts';
 import {
-  bareEtag,
+  unquoteEtag,
   checkNewName,
-  crateChanged,
-  crateGone,
+  crateChangedError,
+  crateGoneError,
   demandExactSize,
   isSourceName,
-  quotedEtag,
+  quoteStamp,
   createSourceErrors,
-  stampIn,
-  toldBelow,
+  toStamp,
+  toSourcePage,
   type ListedSourceObject,
   type OpenSourceObject,
-  type Reaching,
+  type SourceErrorMapper,
   type Source,
   type SourceObject,
   type SourcePage,
 } from '../source.ts';
-import { alreadyExists } from '../storage.ts';
-import { checkOptions, presignAzureUrl, type AzureOptions } from './azure.ts';
-import { mostBlocks, newAttempt } from './blocks.ts';
-import { createBlobs, type Blobs, type AzureMeanings } from './client.ts';
+import { alreadyExistsError } from '../storage.ts';
+import { checkAzureOptions, presignAzureUrl, type AzureOptions } from './azure.ts';
+import { maxBlocks, createAttempt } from './blocks.ts';
+import { createBlobs, type Blobs, type AzureErrorMeanings } from './client.ts';
 import { writeBlocks } from './staged.ts';
-import { createMaking } from './staging.ts';
+import { createBlobMaker } from './staging.ts';
 
 /** In characters. The service has no blob of a longer one, and refuses to look for it. */
 const maxBlobName = 1024;
 
 /** Blobs that others keep below a prefix of a container. */
 export async function azureSource(options: AzureOptions, limits?: RemoteLimits): Promise<Source> {
-  checkOptions(options);
+  checkAzureOptions(options);
   const { container, prefix } = options;
   const url = `azure://${container}/${prefix}`;
   const blobs = createBlobs(options, limits, listAzureSourceMeanings(options));
@@ -45,7 +45,7 @@ export async function azureSource(options: AzureOptions, limits?: RemoteLimits):
     const found = await blobs.head(prefix + name, signal);
     // Accounts with a hierarchy have blobs that stand for its folders.
     if (found === null || found.metadata['hdi_isfolder'] === 'true') return null;
-    return { name, size: found.size, modified: found.modified, stamp: stampIn(found.etag) };
+    return { name, size: found.size, modified: found.modified, stamp: toStamp(found.etag) };
   };
   const stat = async (name: string, signal?: AbortSignal): Promise<SourceObject | null> =>
     isFit(name) ? reach(() => statBlob(name, signal)) : null;
@@ -66,7 +66,7 @@ export async function azureSource(options: AzureOptions, limits?: RemoteLimits):
       reach.writing(async () => {
         await putNewBlob(blobs, options, name, size, bytes, signal);
         const made = await statBlob(name, signal);
-        if (made === null) throw crateGone(url, name);
+        if (made === null) throw crateGoneError(url, name);
         return made;
       }),
     remove: (made) =>
@@ -81,26 +81,26 @@ function openBlob(
   blobs: Blobs,
   { url, prefix }: { url: string; prefix: string },
   object: SourceObject,
-  reach: Reaching,
+  reach: SourceErrorMapper,
 ): OpenSourceObject {
   const { name, size, stamp } = object;
-  const remote = openRemote(
+  const remote = openRemoteObject(
     {
       broken: blobs.broken,
       getRange: async (opened, range, signal) => {
         const answer = await blobs.getRange(opened, range, signal);
         if (answer !== null) return answer;
         const found = await blobs.head(opened.name, signal);
-        throw found === null ? crateGone(url, name) : crateChanged(url, name);
+        throw found === null ? crateGoneError(url, name) : crateChangedError(url, name);
       },
     },
-    { name: prefix + name, etag: quotedEtag(stamp), size },
+    { name: prefix + name, etag: quoteStamp(stamp), size },
   );
   return { ...remote, object, read: (start, end, signal) => reach.each(remote.read(start, end, signal)) };
 }
 
 /** Of a container of others, little is wanted, and it is not the one that the settings name. */
-const listAzureSourceMeanings = ({ container, account }: AzureOptions): AzureMeanings => ({
+const listAzureSourceMeanings = ({ container, account }: AzureOptions): AzureErrorMeanings => ({
   ContainerNotFound: [
     'storage_failed',
     `There is no container ${container} in the account ${account}. Check the name and the account.`,
@@ -138,7 +138,7 @@ async function listAzureSourcePage(
   const listed = findElements(xml, 'Blob')
     .filter((blob) => !isBlobFolder(blob))
     .map(toListedBlob);
-  return { ...toldBelow(root, listed), next: next === '' ? null : JSON.stringify([page + 1, next]) };
+  return { ...toSourcePage(root, listed), next: next === '' ? null : JSON.stringify([page + 1, next]) };
 }
 
 /** Accounts with a hierarchy list its folders too. */
@@ -148,7 +148,7 @@ const toListedBlob = (xml: string): ListedSourceObject => ({
   name: readBlobName(xml),
   size: Number(findElementText(xml, 'Content-Length') ?? NaN),
   modified: Date.parse(findElementText(xml, 'Last-Modified') ?? '') || 0,
-  stamp: bareEtag(findElementText(xml, 'Etag') ?? ''),
+  stamp: unquoteEtag(findElementText(xml, 'Etag') ?? ''),
 });
 
 /** What XML cannot hold is encoded, and said to be. */
@@ -176,10 +176,10 @@ async function putNewBlob(
 ): Promise<void> {
   checkNewName(name, options.prefix);
   const whole = options.prefix + name;
-  if ((await blobs.head(whole, signal)) !== null) throw alreadyExists(name);
-  const making = { key: name, name: whole, attempt: newAttempt(name), size };
-  const { fromBlocks, fromBytes } = createMaking(blobs);
-  const partBytes = Math.max(options.partBytes, Math.ceil(size / (mostBlocks - 1)));
+  if ((await blobs.head(whole, signal)) !== null) throw alreadyExistsError(name);
+  const making = { key: name, name: whole, attempt: createAttempt(name), size };
+  const { fromBlocks, fromBytes } = createBlobMaker(blobs);
+  const partBytes = Math.max(options.partBytes, Math.ceil(size / (maxBlocks - 1)));
   const parts = splitIntoParts(demandExactSize(bytes, size), { partBytes, hash: 'md5', signal });
   await using _ = parts.all;
   if (size > partBytes) {

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
 import { collectBytes } from '../../streams.ts';
 import {
-  readRange,
+  readObjectRange,
   sendParts,
-  type Names,
+  type ObjectNames,
   type UploadPart,
   type UploadParts,
   type SendingFailure,
 } from '../remote/remote.ts';
 import { isStorageKey } from '../storage.ts';
-import { blockId, isAttempt, mostBlocks, mostRuns } from './blocks.ts';
+import { toBlockId, isAttempt, maxBlocks, mostRuns } from './blocks.ts';
 import type { Blobs, Metadata } from './client.ts';
 
 /**
@@ -32,8 +32,10 @@ export interface StagedBlob {
 }
 
 /** The blob that holds the blocks of an upload. */
-export const getStagedHome = (names: Names, { name, key }: Pick<StagedBlob, 'name' | 'key'>): string =>
-  key === null ? `${name}/data` : names.object(key);
+export const getBlocksBlobName = (
+  names: ObjectNames,
+  { name, key }: Pick<StagedBlob, 'name' | 'key'>,
+): string => (key === null ? `${name}/data` : names.object(key));
 
 export const longestHead = 1024 * 1024;
 
@@ -50,7 +52,7 @@ const notedForm = z.object({
   key: z.string().refine(isStorageKey).nullable().default(null),
 });
 
-export async function loadStaged(blobs: Blobs, name: string): Promise<StagedBlob | null> {
+export async function loadStagedBlob(blobs: Blobs, name: string): Promise<StagedBlob | null> {
   const answer = await blobs.get(name);
   if (answer === null) return null;
   const { size, etag, metadata } = answer.facts;
@@ -72,13 +74,13 @@ export async function loadStaged(blobs: Blobs, name: string): Promise<StagedBlob
   }
   return {
     ...about,
-    head: await collectBytes(readRange(blobs, { name, etag, size }, { start: 0, end: size })),
+    head: await collectBytes(readObjectRange(blobs, { name, etag, size }, { start: 0, end: size })),
   };
 }
 
-type Facts = Pick<StagedBlob, 'name' | 'attempt' | 'run' | 'size' | 'key'>;
+type StagedFacts = Pick<StagedBlob, 'name' | 'attempt' | 'run' | 'size' | 'key'>;
 
-const toStagedMetadata = ({ attempt, run, size, key }: Facts): Metadata => ({
+const toStagedMetadata = ({ attempt, run, size, key }: StagedFacts): Metadata => ({
   attempt,
   run: `${run}`,
   size: `${size}`,
@@ -86,7 +88,7 @@ const toStagedMetadata = ({ attempt, run, size, key }: Facts): Metadata => ({
 });
 
 /** Begins afresh: whatever was held under this name is dropped. */
-export async function beginStaged(blobs: Blobs, facts: Facts, head: Uint8Array): Promise<StagedBlob> {
+export async function beginStaged(blobs: Blobs, facts: StagedFacts, head: Uint8Array): Promise<StagedBlob> {
   const { etag } = (await blobs.put(facts.name, head, toStagedMetadata(facts)))!;
   return { ...facts, head, etag };
 }
@@ -95,13 +97,13 @@ export async function beginStaged(blobs: Blobs, facts: Facts, head: Uint8Array):
 export async function noteStaged(
   blobs: Blobs,
   staged: StagedBlob,
-  changes: Partial<Facts>,
+  changes: Partial<StagedFacts>,
 ): Promise<StagedBlob> {
   const next = { ...staged, ...changes };
   const written = await blobs.setMetadata(staged.name, toStagedMetadata(next), staged.etag);
   if (written !== null) return { ...next, etag: written.etag };
   // The answer to a try that succeeded may have been lost.
-  const found = await loadStaged(blobs, staged.name);
+  const found = await loadStagedBlob(blobs, staged.name);
   if (found !== null && JSON.stringify(toStagedMetadata(found)) === JSON.stringify(toStagedMetadata(next)))
     return found;
   throw new WorkcrateError('storage_failed', 'Another request writes to the same upload. Try again.');
@@ -134,7 +136,7 @@ export async function writeBlocks(
   const ids: string[] = [];
   let [next, end] = [start, start];
   const send = async ({ bytes, digest }: UploadPart): Promise<{ id: string; size: number }> => {
-    const [id, size] = [blockId(attempt, run, next), bytes.length];
+    const [id, size] = [toBlockId(attempt, run, next), bytes.length];
     next += size;
     await blobs.putBlock(name, id, bytes, digest);
     return { id, size };
@@ -143,6 +145,6 @@ export async function writeBlocks(
     ids.push(id);
     end += size;
   };
-  const failure = await sendParts(parts, { send, arrived, count, most: mostBlocks - 1 });
+  const failure = await sendParts(parts, { send, arrived, count, most: maxBlocks - 1 });
   return { ids, end, failure };
 }

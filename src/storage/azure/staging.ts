@@ -1,19 +1,19 @@
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import {
   splitIntoParts,
-  readRange,
-  type Names,
+  readObjectRange,
+  type ObjectNames,
   type UploadPart,
   type UploadParts,
 } from '../remote/remote.ts';
-import { alreadyExists, offsetConflict, type Staging, type StoredObject } from '../storage.ts';
-import { blockId, findBlockChain, isOwnAttempt, newAttempt, type BlockChain } from './blocks.ts';
+import { alreadyExistsError, offsetConflictError, type Staging, type StoredObject } from '../storage.ts';
+import { toBlockId, findBlockChain, isOwnAttempt, createAttempt, type BlockChain } from './blocks.ts';
 import type { Blobs, WrittenBlob } from './client.ts';
-import { listStaged } from './listing.ts';
+import { listStagedBlobs } from './listing.ts';
 import {
   beginStaged,
-  getStagedHome,
-  loadStaged,
+  getBlocksBlobName,
+  loadStagedBlob,
   longestHead,
   noteStaged,
   writeBlocks,
@@ -24,11 +24,11 @@ import {
  * Bytes on their way in. An upload has a small blob of its own, which says what is known of it and holds all of it
  * where it is small. Otherwise its bytes are uncommitted blocks of the blob that they are meant for.
  */
-export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Staging {
-  const committing = createCommitting(blobs, names, partBytes);
-  const load = (id: string): Promise<StagedBlob | null> => loadStaged(blobs, names.staged(id));
+export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number): Staging {
+  const committing = createBlobCommitter(blobs, names, partBytes);
+  const load = (id: string): Promise<StagedBlob | null> => loadStagedBlob(blobs, names.staged(id));
   const chain = async (staged: StagedBlob): Promise<BlockChain> => {
-    const blocks = staged.run === 0 ? [] : await blobs.blocks(getStagedHome(names, staged));
+    const blocks = staged.run === 0 ? [] : await blobs.blocks(getBlocksBlobName(names, staged));
     return findBlockChain(blocks, staged.attempt, staged.head.length);
   };
 
@@ -47,7 +47,7 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
   /** Where nothing but the source failed, how far it came is noted; after the store failed, the blocks tell. */
   async function write(staged: StagedBlob, count: number, parts: UploadParts): Promise<number> {
     const { attempt, run, size: start } = staged;
-    const target = { name: getStagedHome(names, staged), attempt, run, start, count };
+    const target = { name: getBlocksBlobName(names, staged), attempt, run, start, count };
     const { end, failure } = await writeBlocks(blobs, target, parts);
     if (!failure?.isInStore && end > start) await noteStaged(blobs, staged, { size: end });
     if (failure) throw failure.error;
@@ -57,7 +57,7 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
   async function begin(id: string, parts: UploadParts, key: string | undefined): Promise<number> {
     const first: UploadPart = (await parts.all.next()).value;
     const { length } = first.bytes;
-    const facts = { name: names.staged(id), attempt: newAttempt(id), run: 0, size: length, key: null };
+    const facts = { name: names.staged(id), attempt: createAttempt(id), run: 0, size: length, key: null };
     if (length < partBytes && length <= longestHead) {
       await beginStaged(blobs, facts, first.bytes);
       // There is nothing more, but it may have failed.
@@ -66,7 +66,7 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
     }
     const blocks = { ...facts, run: 1, size: 0, key: await homeFor(id, key) };
     const staged = await beginStaged(blobs, blocks, new Uint8Array());
-    return write(staged, 0, { ...parts, all: withFirst(first, parts.all) });
+    return write(staged, 0, { ...parts, all: prependPart(first, parts.all) });
   }
 
   async function goOn(
@@ -77,14 +77,14 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
   ): Promise<number> {
     const staged = await load(id);
     const { ids, end } = staged ? await chain(staged) : { ids: [], end: 0 };
-    if (staged === null || end !== offset) throw offsetConflict(end);
+    if (staged === null || end !== offset) throw offsetConflictError(end);
     const home = staged.run === 0 ? await homeFor(id, key) : staged.key;
     const noted = await noteStaged(blobs, staged, { run: staged.run + 1, size: end, key: home });
     return write(noted, ids.length, parts);
   }
 
   async function clearUp(staged: StagedBlob, key: string): Promise<void> {
-    if (staged.run > 0 && staged.key !== key) await blobs.remove(getStagedHome(names, staged));
+    if (staged.run > 0 && staged.key !== key) await blobs.remove(getBlocksBlobName(names, staged));
     await blobs.remove(staged.name);
   }
 
@@ -109,14 +109,14 @@ export function azureStaging(blobs: Blobs, names: Names, partBytes: number): Sta
     async discard(id) {
       const name = names.staged(id);
       const found = await blobs.head(name);
-      const home = getStagedHome(names, { name, key: null });
+      const home = getBlocksBlobName(names, { name, key: null });
       const isApart = Number(found?.metadata['run'] ?? 0) > 0 && found?.metadata['key'] === undefined;
       // An empty blob takes the place of all blocks.
       if (isApart) await blobs.put(home, new Uint8Array(), {});
       if (isApart || found === null) await blobs.remove(home);
       if (found !== null) await blobs.remove(name);
     },
-    list: () => listStaged(blobs, names),
+    list: () => listStagedBlobs(blobs, names),
   };
 }
 
@@ -125,61 +125,69 @@ function leaveToSweep(error: unknown): void {
   if (!isWorkcrateError(error)) throw error;
 }
 
-async function* withFirst(first: UploadPart, rest: AsyncGenerator<UploadPart>): AsyncGenerator<UploadPart> {
+async function* prependPart(first: UploadPart, rest: AsyncGenerator<UploadPart>): AsyncGenerator<UploadPart> {
   yield first;
   yield* rest;
 }
 
 /** Makes objects, each whole or not at all, where there is none of that key. */
-function createCommitting(blobs: Blobs, names: Names, partBytes: number) {
-  const { ownOne, fromBlocks, fromBytes } = createMaking(blobs);
+function createBlobCommitter(blobs: Blobs, names: ObjectNames, partBytes: number) {
+  const { ownOne, fromBlocks, fromBytes } = createBlobMaker(blobs);
 
   /** The ids of all that was staged, for which the head becomes a block too. */
   async function allIds({ attempt, head }: StagedBlob, chain: BlockChain, home: string): Promise<string[]> {
     if (head.length === 0) return chain.ids;
-    const id = blockId(attempt, 0, 0);
+    const id = toBlockId(attempt, 0, 0);
     await blobs.putBlock(home, id, head);
     return [id, ...chain.ids];
   }
 
   /** Uncommitted blocks cannot be read: where they are becomes a blob, which is copied. */
-  async function fromElsewhere(making: Making, staged: StagedBlob, chain: BlockChain): Promise<WrittenBlob> {
+  async function fromElsewhere(
+    making: BlobTarget,
+    staged: StagedBlob,
+    chain: BlockChain,
+  ): Promise<WrittenBlob> {
     const own = await ownOne(making);
     if (own !== null) return own;
-    const home = getStagedHome(names, staged);
+    const home = getBlocksBlobName(names, staged);
     const ids = await allIds(staged, chain, home);
     const { attempt, size } = making;
     const source =
       staged.key === null
         ? await blobs.putBlockList(home, ids, { attempt }, false)
         : await fromBlocks({ key: staged.key, name: home, attempt, size }, ids);
-    const bytes = readRange(blobs, { name: home, etag: source!.etag, size }, { start: 0, end: size });
-    const target = { name: making.name, attempt: newAttempt(staged.name), run: 1, start: 0, count: 0 };
+    const bytes = readObjectRange(blobs, { name: home, etag: source!.etag, size }, { start: 0, end: size });
+    const target = { name: making.name, attempt: createAttempt(staged.name), run: 1, start: 0, count: 0 };
     const written = await writeBlocks(blobs, target, splitIntoParts(bytes, { partBytes, hash: 'md5' }));
     if (written.failure) throw written.failure.error;
     return fromBlocks(making, written.ids);
   }
 
-  async function fromStaged(making: Making, staged: StagedBlob, chain: BlockChain): Promise<WrittenBlob> {
+  async function fromStaged(making: BlobTarget, staged: StagedBlob, chain: BlockChain): Promise<WrittenBlob> {
     if (staged.run === 0) return fromBytes(making, staged.head);
-    const home = getStagedHome(names, staged);
+    const home = getBlocksBlobName(names, staged);
     if (home !== making.name) return fromElsewhere(making, staged, chain);
     return fromBlocks(making, await allIds(staged, chain, home));
   }
 
   /** The blocks are gone: with an earlier try that made the object, with the object of somebody else, or with time. */
-  async function afterLoss({ key, name, attempt }: Making, staged: StagedBlob): Promise<StoredObject> {
+  async function afterLoss({ key, name, attempt }: BlobTarget, staged: StagedBlob): Promise<StoredObject> {
     const found = await blobs.head(name);
     if (found === null) throw uploadLostError();
-    if (found.metadata['attempt'] !== attempt || found.size < staged.size) throw alreadyExists(key);
+    if (found.metadata['attempt'] !== attempt || found.size < staged.size) throw alreadyExistsError(key);
     return { key, size: found.size, modified: found.modified };
   }
 
-  const made = ({ key, size }: Making, { modified }: WrittenBlob): StoredObject => ({ key, size, modified });
+  const made = ({ key, size }: BlobTarget, { modified }: WrittenBlob): StoredObject => ({
+    key,
+    size,
+    modified,
+  });
 
   return {
     async empty(id: string, key: string): Promise<StoredObject> {
-      const making = { key, name: names.object(key), attempt: newAttempt(id), size: 0 };
+      const making = { key, name: names.object(key), attempt: createAttempt(id), size: 0 };
       return made(making, await fromBytes(making, new Uint8Array()));
     },
     async staged(staged: StagedBlob, chain: BlockChain, key: string): Promise<StoredObject> {
@@ -197,7 +205,7 @@ const uploadLostError = (): WorkcrateError =>
     'The store has dropped bytes of this upload, as it does a week after the last of them. Send it again.',
   );
 
-export interface Making {
+export interface BlobTarget {
   readonly key: string;
   readonly name: string;
   /** Written on the object, so that it is known again as our own. */
@@ -206,32 +214,32 @@ export interface Making {
 }
 
 /** Makes one object of bytes or of blocks that are there, where there is none of that name. */
-export function createMaking(blobs: Blobs) {
+export function createBlobMaker(blobs: Blobs) {
   /**
    * There is an object already. It may be our own: then the answer to an earlier try was lost, or the process that made
    * it died before it had cleared up. Null where there is none after all.
    */
-  async function ownOne({ key, name, attempt, size }: Making): Promise<WrittenBlob | null> {
+  async function ownOne({ key, name, attempt, size }: BlobTarget): Promise<WrittenBlob | null> {
     const found = await blobs.head(name);
     if (found === null) return null;
     if (found.metadata['attempt'] === attempt && found.size === size) return found;
-    throw alreadyExists(key);
+    throw alreadyExistsError(key);
   }
 
-  async function fromBlocks(making: Making, ids: readonly string[]): Promise<WrittenBlob> {
+  async function fromBlocks(making: BlobTarget, ids: readonly string[]): Promise<WrittenBlob> {
     const { name, attempt } = making;
     const made = (await blobs.putBlockList(name, ids, { attempt }, true)) ?? (await ownOne(making));
-    if (made === null) throw alreadyExists(making.key);
+    if (made === null) throw alreadyExistsError(making.key);
     return made;
   }
 
   /** Azurite takes a blob that has nothing but uncommitted blocks for one that is there; its block list it does take. */
-  async function fromBytes(making: Making, bytes: Uint8Array): Promise<WrittenBlob> {
+  async function fromBytes(making: BlobTarget, bytes: Uint8Array): Promise<WrittenBlob> {
     const { name, attempt } = making;
     const made = (await blobs.put(name, bytes, { attempt }, true)) ?? (await ownOne(making));
     if (made !== null) return made;
     if (bytes.length === 0) return fromBlocks(making, []);
-    const id = blockId(attempt, 0, 0);
+    const id = toBlockId(attempt, 0, 0);
     await blobs.putBlock(name, id, bytes);
     return fromBlocks(making, [id]);
   }

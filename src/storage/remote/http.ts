@@ -27,7 +27,7 @@ export interface RemoteAnswer {
 }
 
 /** One try. Rejects with what the system said, or with the signal's reason at once when that fires. */
-export type Send = (request: RemoteRequest, signal?: AbortSignal) => Promise<RemoteAnswer>;
+export type SendRequest = (request: RemoteRequest, signal?: AbortSignal) => Promise<RemoteAnswer>;
 
 export interface ClientLimits {
   /** Connections at a time; further requests wait for `connectMs`. */
@@ -41,7 +41,7 @@ export interface ClientLimits {
 export const clientLimits: ClientLimits = { sockets: 256, connectMs: 15_000, idleMs: 60_000 };
 
 /** HTTP to an object store. Its limits are for each part of a request, since one may rightly take hours. */
-export function createRemoteClient(limits: ClientLimits): { send: Send; close(): void } {
+export function createRemoteClient(limits: ClientLimits): { send: SendRequest; close(): void } {
   // Stores close what is idle for some 20 seconds or more; ours go before that, so that few requests meet a closed one.
   const kept = { keepAlive: true, maxSockets: limits.sockets, maxFreeSockets: 16, timeout: 15_000 };
   const agents = { http: new http.Agent(kept), https: new https.Agent(kept) };
@@ -87,16 +87,21 @@ async function sendRemoteOnce(
   return promise;
 }
 
-type End = (error: Error) => void;
+type EndRequest = (error: Error) => void;
 
-function stopWith(signal: AbortSignal | undefined, request: http.ClientRequest, end: End): void {
+function stopWith(signal: AbortSignal | undefined, request: http.ClientRequest, end: EndRequest): void {
   if (signal === undefined) return;
-  const stop = (): void => end(asError(signal.reason));
+  const stop = (): void => end(toError(signal.reason));
   signal.addEventListener('abort', stop, { once: true });
   request.once('close', () => signal.removeEventListener('abort', stop));
 }
 
-function limitConnecting(request: http.ClientRequest, limit: number, connected: string, end: End): void {
+function limitConnecting(
+  request: http.ClientRequest,
+  limit: number,
+  connected: string,
+  end: EndRequest,
+): void {
   const timer = setTimeout(() => end(createTimeoutError(`no connection within ${limit} ms`)), limit);
   const done = (): void => clearTimeout(timer);
   request.once('close', done);
@@ -104,7 +109,7 @@ function limitConnecting(request: http.ClientRequest, limit: number, connected: 
 }
 
 /** A reader of ours that is slow is no fault of the store's: then the clock starts anew. */
-function limitIdling(request: http.ClientRequest, limit: number, end: End): void {
+function limitIdling(request: http.ClientRequest, limit: number, end: EndRequest): void {
   let response: IncomingMessage | null = null;
   request.once('response', (incoming) => void (response = incoming));
   request.setTimeout(limit, () => {
@@ -113,7 +118,7 @@ function limitIdling(request: http.ClientRequest, limit: number, end: End): void
   });
 }
 
-const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
+const toError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
 
 export interface RetryLimits {
   readonly tries: number;
@@ -180,13 +185,13 @@ function pauseAfter(
   limits: RetryLimits,
 ): number | null {
   const random = Math.random() * Math.min(limits.longestPauseMs, limits.firstPauseMs * 2 ** (attempt - 1));
-  if ('error' in outcome) return isPassing(outcome.error) ? random : null;
+  if ('error' in outcome) return isTemporaryError(outcome.error) ? random : null;
   const { refusal, headers } = outcome.answer;
   if (refusal === null || !isBusyRefusal(refusal)) return null;
   return Math.max(random, Math.min(limits.longestAskedMs, parseRetryAfter(headers['retry-after'])));
 }
 
-const passingNetworkErrors = new Set([
+const temporaryNetworkErrors = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ECONNABORTED',
@@ -218,8 +223,8 @@ const isBusyRefusal = ({ status, code }: StoreRefusal): boolean =>
   busyStatuses.has(status) || busyCodes.has(code);
 
 /** Resets, refusals, timeouts and a name not found pass; a bad certificate or an answer that is no HTTP does not. */
-function isPassing(error: unknown): boolean {
-  return passingNetworkErrors.has(systemCode(error));
+function isTemporaryError(error: unknown): boolean {
+  return temporaryNetworkErrors.has(getSystemCode(error));
 }
 
 /** `Retry-After` in milliseconds, as seconds or as a date; 0 where there is none. */
@@ -230,8 +235,8 @@ function parseRetryAfter(header: string | undefined): number {
 }
 
 /** The code of a failed connection; where every address of a name failed, that of the first. */
-function systemCode(error: unknown): string {
-  if (error instanceof AggregateError) return systemCode(error.errors[0]);
+function getSystemCode(error: unknown): string {
+  if (error instanceof AggregateError) return getSystemCode(error.errors[0]);
   const { code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   return typeof code === 'string' ? code : '';
 }
@@ -252,7 +257,7 @@ const certificateRemedy =
 /** A connection that failed, in words; `store` names it by host, never by a URL that might be signed. */
 export function storeUnreachableError(store: string, error: unknown): WorkcrateError {
   if (error instanceof WorkcrateError) return error;
-  const code = systemCode(error);
+  const code = getSystemCode(error);
   const remedy = networkRemedies[code] ?? (/CERT|TLS|SIGNATURE/.test(code) ? certificateRemedy : otherRemedy);
   const text = error instanceof Error ? error.message : String(error);
   return new WorkcrateError('storage_failed', `The store ${store} ${remedy}`, {
@@ -261,6 +266,6 @@ export function storeUnreachableError(store: string, error: unknown): WorkcrateE
 }
 
 /** For the log: which request was refused, and how. */
-export function refusedAs(store: string, { status, code, requestId }: StoreRefusal): Error {
+export function toRefusalCause(store: string, { status, code, requestId }: StoreRefusal): Error {
   return new Error(`${store} answered ${status} ${code}`.trim() + (requestId && ` to request ${requestId}`));
 }

@@ -81,7 +81,7 @@ function moveHeldBytes(from: Buffer, held: number, to: Buffer<ArrayBuffer>): Buf
 }
 
 /** How often in a row a body may break off before it has given this much. */
-const mostBreaks = 5;
+const maxBreaks = 5;
 const progressBytes = 256 * 1024;
 /** After a break; longer with each. */
 const rereadPauseMs = 50;
@@ -110,15 +110,15 @@ export interface RangeSource {
 }
 
 /** Nothing is held but the ETag, so there is nothing to close. */
-export const openRemote = (source: RangeSource, opened: OpenedObject): OpenObject => ({
+export const openRemoteObject = (source: RangeSource, opened: OpenedObject): OpenObject => ({
   size: opened.size,
   descriptor: null,
-  read: (start, end, signal) => readRange(source, opened, { start, end }, signal),
+  read: (start, end, signal) => readObjectRange(source, opened, { start, end }, signal),
   [Symbol.asyncDispose]: async () => {},
 });
 
 /** A body that breaks off, or is short, is gone on with from the byte that it had reached. */
-export async function* readRange(
+export async function* readObjectRange(
   source: RangeSource,
   opened: OpenedObject,
   { start, end }: ObjectByteRange,
@@ -139,7 +139,7 @@ export async function* readRange(
       failure = error;
     }
     breaks = at - from >= progressBytes ? 0 : breaks + 1;
-    if (at < end && breaks === mostBreaks) throw source.broken(failure);
+    if (at < end && breaks === maxBreaks) throw source.broken(failure);
     if (at < end) await pause(rereadPauseMs * breaks);
     signal?.throwIfAborted();
   }

@@ -21,11 +21,11 @@ import {
 } from './http.ts';
 import type { UploadPart, UploadParts } from './parts.ts';
 
-export { refusedAs, type RemoteRequest } from './http.ts';
+export { toRefusalCause, type RemoteRequest } from './http.ts';
 export {
-  openRemote,
+  openRemoteObject,
   splitIntoParts,
-  readRange,
+  readObjectRange,
   type OpenedObject,
   type UploadPart,
   type UploadParts,
@@ -52,17 +52,17 @@ export interface RemoteOptions {
 }
 
 /** Told of every try: its method, `ok`, a status of 400 and more or `failed`, and how long it took. */
-export type Observe = (operation: string, result: string, seconds: number) => void;
+export type ObserveRequest = (operation: string, result: string, seconds: number) => void;
 
 export type RemoteLimits = Partial<ClientLimits & RetryLimits> & {
   /** How long a request may take in all, however often it is tried; more where it has much to send. */
   readonly wholeMs?: number;
-  readonly observe?: Observe;
+  readonly observe?: ObserveRequest;
 };
 
-const usualWholeMs = 120_000;
+const defaultRequestMs = 120_000;
 /** A line slower than 64 kB/s is none that a part can be sent by. */
-const slowestBytesPerMs = 64;
+const minBytesPerMs = 64;
 
 export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remote {
   const client = createRemoteClient({ ...clientLimits, ...limits });
@@ -90,14 +90,15 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
     signal: AbortSignal | undefined,
     read: (answer: RemoteAnswer) => Promise<T>,
   ): Promise<T> => {
-    const sendingMs = (request.body?.length ?? 0) / slowestBytesPerMs;
-    const ms = (request.longestMs ?? limits.wholeMs ?? usualWholeMs) + sendingMs;
+    const sendingMs = (request.body?.length ?? 0) / minBytesPerMs;
+    const ms = (request.longestMs ?? limits.wholeMs ?? defaultRequestMs) + sendingMs;
     const work = (either: AbortSignal) =>
       retryWithBackoff(retry, async () => read(await send(request, either)), either);
     return withDeadline(ms, signal, work).catch(tellApart(signal));
   };
   return {
-    ask: (request, signal) => inTime(request, signal, (answer) => readWhole(answer, request.longestText)),
+    ask: (request, signal) =>
+      inTime(request, signal, (answer) => readWholeAnswer(answer, request.longestText)),
     stream: (request, signal) => inTime(request, signal, readRefusal),
     broken,
     close: client.close,
@@ -126,11 +127,11 @@ export interface StreamedAnswer extends RemoteAnswer {
 }
 
 /** A page of a thousand long names is below one megabyte. */
-const longestUsually = 4 * 1024 * 1024;
+const maxAnswerBytes = 4 * 1024 * 1024;
 /** Of a refusal no more than its code is wanted; what follows this is not read. */
-const longestRefusal = 64 * 1024;
+const maxRefusalBytes = 64 * 1024;
 
-async function readWhole(answer: RemoteAnswer, longest = longestUsually): Promise<WholeAnswer> {
+async function readWholeAnswer(answer: RemoteAnswer, longest = maxAnswerBytes): Promise<WholeAnswer> {
   const text = await readAnswerText(answer, longest);
   const { status, headers } = answer;
   return { status, headers, text, refusal: parseRefusal(answer, text) };
@@ -144,8 +145,8 @@ async function readRefusal(answer: RemoteAnswer): Promise<StreamedAnswer> {
   };
 }
 
-async function readAnswerText({ status, body }: RemoteAnswer, longest = longestUsually): Promise<string> {
-  if (status >= 300) return collectText(body, { limit: longestRefusal, tooLong: 'truncate' });
+async function readAnswerText({ status, body }: RemoteAnswer, longest = maxAnswerBytes): Promise<string> {
+  if (status >= 300) return collectText(body, { limit: maxRefusalBytes, tooLong: 'truncate' });
   const tooLong = (): Error => new Error(`the answer is longer than ${longest} bytes`);
   return collectText(body, { limit: longest, tooLong });
 }
@@ -180,9 +181,9 @@ export function demandDocument(xml: string, root: string): string {
 }
 
 /** With the part that is being filled, four are in memory. */
-const mostInFlight = 3;
+const maxPartsInFlight = 3;
 
-export interface Sender<T> {
+export interface PartSender<T> {
   /** Begins to send a part. Called for one after the other. */
   send(part: UploadPart): Promise<T>;
   /** Told of each part in their order, once it and all before it are there. */
@@ -202,7 +203,10 @@ export interface SendingFailure {
  * Sends parts, several at a time. Gives what stopped it, or null where nothing did; where both the source and the store
  * failed, that of the store, since it came to an earlier byte. Whatever fails, those on their way are waited for.
  */
-export async function sendParts<T>(parts: UploadParts, sender: Sender<T>): Promise<SendingFailure | null> {
+export async function sendParts<T>(
+  parts: UploadParts,
+  sender: PartSender<T>,
+): Promise<SendingFailure | null> {
   const onTheWay: { readonly part: UploadPart; readonly sent: Promise<T> }[] = [];
   let { count } = sender;
 
@@ -232,7 +236,7 @@ export async function sendParts<T>(parts: UploadParts, sender: Sender<T>): Promi
     try {
       for await (const part of parts.all) {
         if (part.bytes.length === 0) continue;
-        const failure = await settle(mostInFlight - 1);
+        const failure = await settle(maxPartsInFlight - 1);
         if (failure !== null) return failure;
         begin(part);
       }
@@ -255,12 +259,12 @@ const tooManyPartsError = (most: number): WorkcrateError =>
   );
 
 /** How many names of uploads on their way are gathered at the most. */
-export const mostStaged = 100_000;
+export const maxStagedUploads = 100_000;
 
-export const tooManyStaged = (): WorkcrateError =>
+export const tooManyStagedError = (): WorkcrateError =>
   new WorkcrateError(
     'storage_failed',
-    `There are more than ${mostStaged} objects below staging/ in the store. Remove those that are old, or set another prefix.`,
+    `There are more than ${maxStagedUploads} objects below staging/ in the store. Remove those that are old, or set another prefix.`,
   );
 
 /** The last name of a page, which must come after that of the page before: else a listing would have no end. */
@@ -277,7 +281,7 @@ export function demandAdvance(before: string, name: string): string {
  * Where things stand in a bucket or container that others may use too: objects below `objects/`, what is on its way
  * below `staging/`, so that neither can be taken for the other.
  */
-export interface Names {
+export interface ObjectNames {
   /** What the names of all objects, and of all uploads, begin with. */
   readonly objects: string;
   readonly staging: string;
@@ -288,7 +292,7 @@ export interface Names {
   idOf(name: string): string | null;
 }
 
-export function namesBelow(prefix: string): Names {
+export function createObjectNames(prefix: string): ObjectNames {
   const [objects, staging] = [`${prefix}objects/`, `${prefix}staging/`];
   const below = (folder: string, name: string, isFit: (text: string) => boolean): string | null => {
     const rest = name.slice(folder.length);

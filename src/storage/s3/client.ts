@@ -7,9 +7,9 @@ import {
   demandAdvance,
   createRemote,
   demandDocument,
-  mostStaged,
-  refusedAs,
-  tooManyStaged,
+  maxStagedUploads,
+  toRefusalCause,
+  tooManyStagedError,
   type StoreRefusal,
   type Remote,
   type RemoteLimits,
@@ -38,7 +38,7 @@ export interface Bucket {
   /** For messages: the host of the store. */
   readonly store: string;
   /** What refusals mean where the bucket is used for something else than to keep files. */
-  readonly meanings?: S3Meanings;
+  readonly meanings?: S3ErrorMeanings;
   ask(request: BucketRequest, signal?: AbortSignal): Promise<WholeAnswer>;
   stream(request: BucketRequest, signal?: AbortSignal): Promise<StreamedAnswer>;
   urlOf(name: string, query?: Readonly<Record<string, string>>): URL;
@@ -80,22 +80,24 @@ function toBucketUrl({ endpoint, region, bucket, pathStyle }: S3Options): string
   return `${service.protocol}//${bucket}.${service.host}${service.pathname.replace(/\/$/, '')}`;
 }
 
-const encodeObjectName = (name: string): string => name.split('/').map(strictly).join('/');
+const encodeObjectName = (name: string): string => name.split('/').map(encodeStrictly).join('/');
 
 const encodeQuery = (query: Readonly<Record<string, string>>): string => {
-  const pairs = Object.entries(query).map(([name, value]) => `${strictly(name)}=${strictly(value)}`);
+  const pairs = Object.entries(query).map(
+    ([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`,
+  );
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 };
 
 /** As signatures want it, which leave even less as it is. */
-const strictly = (text: string): string =>
+const encodeStrictly = (text: string): string =>
   encodeURIComponent(text).replaceAll(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 
-const ofNothing = createHash('sha256').digest('hex');
+const emptyBodyHash = createHash('sha256').digest('hex');
 
 /** The store checks it, so that bytes bent on the way are refused and not kept. */
 const hashRequestBody = (body: Uint8Array | null): string =>
-  body === null ? ofNothing : createHash('sha256').update(body).digest('hex');
+  body === null ? emptyBodyHash : createHash('sha256').update(body).digest('hex');
 
 async function signS3Request(
   request: RemoteRequest,
@@ -105,12 +107,12 @@ async function signS3Request(
   // A key for each day; yesterday's are of no more use.
   if (cache.size > 2) cache.clear();
   const { method, url, headers } = request;
-  const signer = new AwsV4Signer({ method, url: url.href, headers, cache, ...credentials(options) });
+  const signer = new AwsV4Signer({ method, url: url.href, headers, cache, ...getS3Credentials(options) });
   const signed = await signer.sign();
   return { ...request, headers: Object.fromEntries(signed.headers) };
 }
 
-export const credentials = ({ accessKeyId, secretAccessKey, sessionToken, region }: S3Options) => ({
+export const getS3Credentials = ({ accessKeyId, secretAccessKey, sessionToken, region }: S3Options) => ({
   accessKeyId,
   secretAccessKey,
   ...(sessionToken === null ? {} : { sessionToken }),
@@ -126,9 +128,9 @@ const storeFullText =
   'The store is full, or the quota of the bucket or its owner is used up. Free some space or raise the quota.';
 
 /** Codes of a store, what each is told as, and what to do about it. */
-export type S3Meanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
+export type S3ErrorMeanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
 
-const knownS3Codes: S3Meanings = {
+const knownS3Codes: S3ErrorMeanings = {
   InvalidAccessKeyId: ['storage_failed', wrongKey],
   SignatureDoesNotMatch: ['storage_failed', wrongKey],
   InvalidToken: ['storage_failed', wrongKey],
@@ -174,7 +176,7 @@ const knownS3Codes: S3Meanings = {
   ],
 };
 
-const byStatus: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+const meaningsByStatus: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   301: ['storage_failed', wrongRegion],
   307: ['storage_failed', wrongRegion],
   400: [
@@ -190,8 +192,11 @@ const byStatus: Readonly<Record<number, readonly [ErrorCode, string]>> = {
 export function s3RefusedError({ store, meanings }: Bucket, refusal: StoreRefusal): WorkcrateError {
   const [code, message] = meanings?.[refusal.code] ??
     knownS3Codes[refusal.code] ??
-    byStatus[refusal.status] ?? ['storage_failed', 'The store failed. The log of the server says why.'];
-  return new WorkcrateError(code, message, { cause: refusedAs(store, refusal) });
+    meaningsByStatus[refusal.status] ?? [
+      'storage_failed',
+      'The store failed. The log of the server says why.',
+    ];
+  return new WorkcrateError(code, message, { cause: toRefusalCause(store, refusal) });
 }
 
 /** The answer as it is, unless it is a refusal. */
@@ -230,9 +235,9 @@ export async function headS3Object(
 ): Promise<S3Head | null> {
   for (let left = headRounds; ; left--) {
     const { refusal, headers } = await bucket.ask({ method: 'HEAD', name }, signal);
-    if (refusal === null) return headIn(headers);
+    if (refusal === null) return parseS3Head(headers);
     const again = await bucket.ask({ method: 'GET', name, headers: { Range: 'bytes=0-0' } }, signal);
-    if (again.refusal === null) return { ...headIn(again.headers), size: parseTotalSize(again.headers) };
+    if (again.refusal === null) return { ...parseS3Head(again.headers), size: parseTotalSize(again.headers) };
     if (isAbsentS3Object(again.refusal)) return null;
     if (again.refusal.code !== 'InvalidRange' || left === 1) throw s3RefusedError(bucket, again.refusal);
   }
@@ -245,7 +250,7 @@ const parseTotalSize = (headers: IncomingHttpHeaders): number =>
 export const isAbsentS3Object = ({ status, code }: { status: number; code: string }): boolean =>
   status === 404 && (code === 'NoSuchKey' || code === '');
 
-export function headIn(headers: IncomingHttpHeaders): S3Head {
+export function parseS3Head(headers: IncomingHttpHeaders): S3Head {
   const note = headers[noteHeader];
   return {
     size: Number(headers['content-length'] ?? 0),
@@ -257,7 +262,7 @@ export function headIn(headers: IncomingHttpHeaders): S3Head {
 }
 
 /** No error where there is nothing. */
-export async function removeName(bucket: Bucket, name: string): Promise<void> {
+export async function removeS3Object(bucket: Bucket, name: string): Promise<void> {
   const { refusal } = await bucket.ask({ method: 'DELETE', name });
   if (refusal !== null && !isAbsentS3Object(refusal)) throw s3RefusedError(bucket, refusal);
 }
@@ -269,7 +274,7 @@ interface ListedS3Object {
 }
 
 /** A page of what stands in the bucket, in the order of UTF-8 bytes, which for our names is that of their text. */
-export async function listNames(
+export async function listS3Names(
   bucket: Bucket,
   prefix: string,
   after: string,
@@ -299,8 +304,8 @@ const toListedS3Object = (xml: string): ListedS3Object => ({
 export async function listAllS3Objects(bucket: Bucket, prefix: string): Promise<ListedS3Object[]> {
   const all: ListedS3Object[] = [];
   for (;;) {
-    const { found, isLast } = await listNames(bucket, prefix, all.at(-1)?.name ?? '', 1000);
-    if (all.length + found.length > mostStaged) throw tooManyStaged();
+    const { found, isLast } = await listS3Names(bucket, prefix, all.at(-1)?.name ?? '', 1000);
+    if (all.length + found.length > maxStagedUploads) throw tooManyStagedError();
     for (const one of found) all.push(one);
     if (isLast) return all;
   }

@@ -1,4 +1,4 @@
-import { headS3Object, toNoteHeader, s3RefusedError, removeName, type Bucket } from './client.ts';
+import { headS3Object, toNoteHeader, s3RefusedError, removeS3Object, type Bucket } from './client.ts';
 
 /** Nobody holds a turn for as long as this; one that is older was left by a crash. */
 const staleMs = 15 * 60_000;
@@ -7,7 +7,7 @@ const staleMs = 15 * 60_000;
  * Does the work while no other process does the same for that object; null where one is at it. The turn is an object
  * of its own, made where there is none: of many who try, one succeeds.
  */
-export async function inTurn<T>(
+export async function withS3Lock<T>(
   bucket: Bucket,
   { name, mark, ...place }: { readonly name: string; readonly mark: string; readonly turn?: string },
   work: () => Promise<T>,
@@ -19,7 +19,7 @@ export async function inTurn<T>(
     return await work();
   } finally {
     // One that stays is in nobody's way for long.
-    await removeName(bucket, turn).catch(() => {});
+    await removeS3Object(bucket, turn).catch(() => {});
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
 import { findElements, findElementText } from '../../net/xml.ts';
-import { demandDocument, namesBelow, type WholeAnswer } from '../remote/remote.ts';
+import { demandDocument, createObjectNames, type WholeAnswer } from '../remote/remote.ts';
 import { demandNoRefusal, toNoteHeader, type Bucket } from './client.ts';
 
 /** A multipart upload that the store has begun. */
@@ -24,7 +24,7 @@ export const maxS3Parts = 10_000;
  * The store may take its time to copy and to put together, and sends blanks meanwhile. Beyond this it is given up: a
  * turn must not be held for longer than others wait for it.
  */
-const patienceMs = 5 * 60_000;
+const maxCompletionMs = 5 * 60_000;
 
 export async function beginMultipart(bucket: Bucket, name: string, note: string): Promise<Multipart> {
   const request = { method: 'POST', name, query: { uploads: '' }, headers: toNoteHeader(note) } as const;
@@ -69,14 +69,14 @@ export async function copyPart(
     'x-amz-copy-source': path,
     'x-amz-copy-source-range': `bytes=${source.start}-${source.end - 1}`,
   };
-  const request = { method: 'PUT', name, query, headers, longestMs: patienceMs } as const;
+  const request = { method: 'PUT', name, query, headers, longestMs: maxCompletionMs } as const;
   const answer = demandNoRefusal(bucket, await bucket.ask(request));
   const etag = demandEtag(findElementText(demandDocument(answer.text, 'CopyPartResult'), 'ETag'));
   return { number, etag, size: source.end - source.start };
 }
 
 /** The first `count` parts that the store holds, in order; null where the upload is not there any more. */
-export async function heldParts(
+export async function listUploadedParts(
   bucket: Bucket,
   { name, upload }: Multipart,
   count: number,
@@ -89,7 +89,7 @@ export async function heldParts(
     const page = findElements(
       demandDocument(demandNoRefusal(bucket, answer).text, 'ListPartsResult'),
       'Part',
-    ).map(partIn);
+    ).map(parseListedPart);
     parts.push(...page.slice(0, count - parts.length));
     if (page.length === 0) break;
   }
@@ -104,7 +104,7 @@ export async function heldParts(
 const isUploadGone = ({ refusal }: WholeAnswer): boolean =>
   refusal?.status === 404 && refusal.code !== 'NoSuchBucket';
 
-const partIn = (xml: string): SentPart => ({
+const parseListedPart = (xml: string): SentPart => ({
   number: Number(findElementText(xml, 'PartNumber')),
   etag: findElementText(xml, 'ETag') ?? '',
   size: Number(findElementText(xml, 'Size')),
@@ -122,7 +122,7 @@ export function completeMultipart(
   const body = Buffer.from(`<CompleteMultipartUpload>${listed.join('')}</CompleteMultipartUpload>`);
   const headers = { 'If-None-Match': '*', 'Content-Type': 'application/xml' };
   const query = { uploadId: upload };
-  return bucket.ask({ method: 'POST', name, query, headers, body, longestMs: patienceMs });
+  return bucket.ask({ method: 'POST', name, query, headers, body, longestMs: maxCompletionMs });
 }
 
 const quoteEtag = (etag: string): string => `&quot;${etag.replaceAll('"', '')}&quot;`;
@@ -138,7 +138,7 @@ export async function abortMultipart(bucket: Bucket, { name, upload }: Multipart
  * the bytes that follow the parts, too few to be a part. So whoever knows the id can go on with it, and a file below
  * the size of a part is there with a single request.
  */
-const stagedForm = z
+const stagedStateSchema = z
   .object({
     /** Tells the object made of it from every other. */
     mark: z.string().regex(/^[0-9a-f]{32}$/),
@@ -151,17 +151,23 @@ const stagedForm = z
   .refine(({ parts, partBytes }) => (parts === 0) === (partBytes === 0))
   .refine(({ multipart, parts }) => multipart !== null || parts === 0);
 
-export type S3StagedState = Readonly<z.infer<typeof stagedForm>>;
+export type S3StagedState = Readonly<z.infer<typeof stagedStateSchema>>;
 
 /** Where the parts go of an upload that is meant for no key yet. */
-export const wholeName = (stateName: string): string => `${stateName}/whole`;
+export const getWholeName = (stateName: string): string => `${stateName}/whole`;
 
 /** What a note says; null where it is none of ours, or leads to where no upload of ours goes. */
-export function stagedIn({ options }: Bucket, stateName: string, note: string | null): S3StagedState | null {
-  const { data } = stagedForm.safeParse(parseNote(note));
+export function parseStagedState(
+  { options }: Bucket,
+  stateName: string,
+  note: string | null,
+): S3StagedState | null {
+  const { data } = stagedStateSchema.safeParse(parseNote(note));
   if (data === undefined) return null;
-  const name = data.multipart?.name ?? wholeName(stateName);
-  return name === wholeName(stateName) || namesBelow(options.prefix).keyOf(name) !== null ? data : null;
+  const name = data.multipart?.name ?? getWholeName(stateName);
+  return name === getWholeName(stateName) || createObjectNames(options.prefix).keyOf(name) !== null
+    ? data
+    : null;
 }
 
 function parseNote(note: string | null): unknown {

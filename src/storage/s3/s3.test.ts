@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { chunksOf, contentOf } from '../bytes.testing.ts';
 import { NO_CEPH, startCeph } from '../ceph.testing.ts';
-import { namesBelow, splitIntoParts } from '../remote/remote.ts';
+import { createObjectNames, splitIntoParts } from '../remote/remote.ts';
 import { storageContract } from '../storage.contract.ts';
 import { openBucket, type Bucket } from './client.ts';
 import { beginMultipart, maxS3Parts } from './multipart.ts';
 import { s3Storage, type S3Options } from './s3.ts';
-import { createStagedState, save, writeParts } from './staged.ts';
+import { createStagedState, saveStagedState, writeParts } from './staged.ts';
 import { behindProxy, MB, optionsFor, put } from './store.testing.ts';
 
 const ceph = (await startCeph())!;
@@ -158,13 +158,13 @@ describe('S3', { skip: ceph ? false : NO_CEPH }, () => {
     assert.equal(await storage.staging.size('x'), 10 * MB);
     await storage.staging.discard('x');
     const parts = maxS3Parts - 1;
-    const name = namesBelow(options.prefix).staged('y');
+    const name = createObjectNames(options.prefix).staged('y');
     const full = {
       ...createStagedState(),
       multipart: await beginMultipart(bucket, `${name}/whole`, 'full'),
       parts,
     };
-    await save(bucket, name, { ...full, partBytes: parts * 5 * MB }, Buffer.from('tail'));
+    await saveStagedState(bucket, name, { ...full, partBytes: parts * 5 * MB }, Buffer.from('tail'));
     const size = parts * 5 * MB + 4;
     const further = storage.staging.append('y', size, chunksOf(randomBytes(6 * MB)));
     await assert.rejects(further, { code: 'too_large' });
@@ -229,7 +229,7 @@ it('speaks to AWS by bucket and region, and to others by path or by host', () =>
 
 /** What the writer of parts is told of a new upload `x`, meant for the key `a`. */
 function freshUpload(options: S3Options, bytes: AsyncIterable<Uint8Array>, parts = 0) {
-  const names = namesBelow(options.prefix);
+  const names = createObjectNames(options.prefix);
   const destination = { stateName: names.staged('x'), targetName: names.object('a') };
   const gathered = splitIntoParts(bytes, { partBytes: options.partBytes, hash: 'sha256' });
   return [destination, { ...createStagedState(), parts }, new Uint8Array(), gathered] as const;

@@ -6,9 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import { WorkcrateError } from '../../errors.ts';
 import {
-  namesBelow,
-  openRemote,
-  type Names,
+  createObjectNames,
+  openRemoteObject,
+  type ObjectNames,
   type OpenedObject,
   type ObjectByteRange,
   type RemoteLimits,
@@ -16,13 +16,13 @@ import {
 } from '../remote/remote.ts';
 import type { ObjectPage, OpenObject, PresignedUrl, Storage } from '../storage.ts';
 import {
-  credentials,
+  getS3Credentials,
   demandNoRefusal,
   headS3Object,
-  listNames,
+  listS3Names,
   openBucket,
   s3RefusedError,
-  removeName,
+  removeS3Object,
   type Bucket,
 } from './client.ts';
 import { s3Staging } from './staging.ts';
@@ -48,7 +48,7 @@ export interface S3Options {
  */
 export async function s3Storage(options: S3Options, limits?: RemoteLimits): Promise<Storage> {
   const bucket = openBucket(options, limits);
-  const names = namesBelow(options.prefix);
+  const names = createObjectNames(options.prefix);
   return {
     kind: 's3',
     isShared: true,
@@ -61,7 +61,7 @@ export async function s3Storage(options: S3Options, limits?: RemoteLimits): Prom
     },
     open: async (key) => openS3Object(bucket, names.object(key)),
     list: (wanted = {}) => listS3Page(bucket, names, wanted),
-    remove: async (key) => removeName(bucket, names.object(key)),
+    remove: async (key) => removeS3Object(bucket, names.object(key)),
     presign: async (method, key, expiresAt, response) =>
       presignS3Url(bucket, method, names.object(key), expiresAt, response),
     probe: () => probeS3(bucket),
@@ -72,12 +72,12 @@ export async function s3Storage(options: S3Options, limits?: RemoteLimits): Prom
 /** What others have put there is passed over; `next` may be such a name, so it is cut like a key but not judged. */
 async function listS3Page(
   bucket: Bucket,
-  names: Names,
+  names: ObjectNames,
   { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
 ): Promise<ObjectPage> {
   const { objects: folder } = names;
   const start = after && folder + after;
-  const { found, isLast } = await listNames(bucket, folder + prefix, start, Math.min(limit, 1000));
+  const { found, isLast } = await listS3Names(bucket, folder + prefix, start, Math.min(limit, 1000));
   const objects = found.flatMap(({ name, size, modified }) => {
     const key = names.keyOf(name);
     return key === null ? [] : [{ key, size, modified }];
@@ -99,14 +99,14 @@ async function probeS3(bucket: Bucket): Promise<void> {
   if (first.refusal !== null && first.refusal.status !== 412) throw s3RefusedError(bucket, first.refusal);
   try {
     const second = await bucket.ask(request);
-    if (second.refusal === null) throw new WorkcrateError('storage_failed', unconditional);
+    if (second.refusal === null) throw new WorkcrateError('storage_failed', unconditionalPutText);
     if (second.refusal.status !== 412) throw s3RefusedError(bucket, second.refusal);
   } finally {
-    await removeName(bucket, name);
+    await removeS3Object(bucket, name);
   }
 }
 
-const unconditional =
+const unconditionalPutText =
   'The store overwrites an object although it is asked not to (If-None-Match on PUT). Workcrate would lose files ' +
   'there: use a store that supports it, such as AWS S3, Ceph or MinIO.';
 
@@ -115,7 +115,7 @@ async function openS3Object(bucket: Bucket, name: string): Promise<OpenObject | 
   if (head === null) return null;
   const getRange = (opened: OpenedObject, range: ObjectByteRange, signal?: AbortSignal) =>
     askRange(bucket, opened, range, signal);
-  return openRemote({ getRange, broken: bucket.broken }, { name, etag: head.etag, size: head.size });
+  return openRemoteObject({ getRange, broken: bucket.broken }, { name, etag: head.etag, size: head.size });
 }
 
 export async function askRange(
@@ -130,10 +130,10 @@ export async function askRange(
 }
 
 /** S3 takes no longer time than this. */
-const longestSeconds = 7 * 24 * 60 * 60;
+const maxPresignSeconds = 7 * 24 * 60 * 60;
 
 /** What is sent by such a URL is an object like any other: it does not replace one. */
-const ofPut = { 'if-none-match': '*' };
+const putHeaders = { 'if-none-match': '*' };
 
 export async function presignS3Url(
   bucket: Bucket,
@@ -143,9 +143,9 @@ export async function presignS3Url(
   response?: { contentType: string; contentDisposition: string },
 ): Promise<PresignedUrl> {
   const now = Math.floor(Date.now() / 1000);
-  const seconds = Math.min(longestSeconds, Math.max(1, Math.floor(expiresAt / 1000) - now));
-  const headers = method === 'PUT' ? ofPut : {};
-  const url = bucket.urlOf(name, { ...overridden(response), 'X-Amz-Expires': `${seconds}` }).href;
+  const seconds = Math.min(maxPresignSeconds, Math.max(1, Math.floor(expiresAt / 1000) - now));
+  const headers = method === 'PUT' ? putHeaders : {};
+  const url = bucket.urlOf(name, { ...toResponseOverrides(response), 'X-Amz-Expires': `${seconds}` }).href;
   const datetime = new Date(now * 1000).toISOString().replaceAll(/[:-]|\.\d{3}/g, '');
   const signer = new AwsV4Signer({
     method,
@@ -153,7 +153,7 @@ export async function presignS3Url(
     headers,
     datetime,
     signQuery: true,
-    ...credentials(bucket.options),
+    ...getS3Credentials(bucket.options),
   });
   const signed = new URL((await signer.sign()).url);
   // Written anew, since a space would stand there as `+`, which not every store reads as one.
@@ -161,7 +161,10 @@ export async function presignS3Url(
   return { url: signed.href, headers, expiresAt: (now + seconds) * 1000 };
 }
 
-const overridden = (response?: { contentType: string; contentDisposition: string }): Record<string, string> =>
+const toResponseOverrides = (response?: {
+  contentType: string;
+  contentDisposition: string;
+}): Record<string, string> =>
   response === undefined
     ? {}
     : {

@@ -9,7 +9,7 @@ import { NO_CEPH, startCeph } from '../ceph.testing.ts';
 import { startFaultyProxy } from '../remote/faulty-proxy.testing.ts';
 import type { RemoteLimits } from '../remote/remote.ts';
 import { sourceContract, type TestSource } from '../source.contract.ts';
-import { demandNoRefusal, listNames, openBucket, removeName } from './client.ts';
+import { demandNoRefusal, listS3Names, openBucket, removeS3Object } from './client.ts';
 import type { S3Options } from './s3.ts';
 import { s3Source } from './source.ts';
 import { hasty, MB, optionsFor } from './store.testing.ts';
@@ -29,7 +29,7 @@ async function testSource(changes: Partial<S3Options> = {}): Promise<TestSource>
     takesControls: true,
     write: async (name, body) =>
       void demandNoRefusal(bucket, await bucket.ask({ method: 'PUT', name: options.prefix + name, body })),
-    remove: (name) => removeName(bucket, options.prefix + name),
+    remove: (name) => removeS3Object(bucket, options.prefix + name),
     async [Symbol.asyncDispose]() {
       await source.close();
       bucket.close();
@@ -80,7 +80,7 @@ describe('S3 sources', { skip: ceph ? false : NO_CEPH }, () => {
       assert.ok((await collectBytes(open.read(0, size))).equals(bytes));
     }
     const bucket = openBucket(options);
-    const { found } = await listNames(bucket, options.prefix, '', 1000);
+    const { found } = await listS3Names(bucket, options.prefix, '', 1000);
     assert.deepEqual(
       found.map(({ name }) => name.slice(options.prefix.length)),
       ['100000.zip', `${6 * MB}.zip`],

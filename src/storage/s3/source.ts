@@ -8,39 +8,39 @@ import { findElements, findElementText } from '../../net/xml.ts';
 import {
   demandAdvance,
   demandDocument,
-  openRemote,
+  openRemoteObject,
   splitIntoParts,
   sendParts,
   type UploadPart,
   type RemoteLimits,
 } from '../remote/remote.ts';
 import {
-  bareEtag,
+  unquoteEtag,
   checkNewName,
-  crateChanged,
-  crateGone,
+  crateChangedError,
+  crateGoneError,
   demandExactSize,
   isSourceName,
   ownNameMark,
-  quotedEtag,
+  quoteStamp,
   createSourceErrors,
-  stampIn,
-  toldBelow,
+  toStamp,
+  toSourcePage,
   type ListedSourceObject,
   type OpenSourceObject,
-  type Reaching,
+  type SourceErrorMapper,
   type Source,
   type SourceObject,
   type SourcePage,
 } from '../source.ts';
-import { alreadyExists } from '../storage.ts';
+import { alreadyExistsError } from '../storage.ts';
 import {
   demandNoRefusal,
   headS3Object,
   openBucket,
-  removeName,
+  removeS3Object,
   type Bucket,
-  type S3Meanings,
+  type S3ErrorMeanings,
 } from './client.ts';
 import {
   abortMultipart,
@@ -51,7 +51,7 @@ import {
   type SentPart,
 } from './multipart.ts';
 import { askRange, presignS3Url, type S3Options } from './s3.ts';
-import { putTogether, putWhole, type S3Target } from './staging.ts';
+import { assembleParts, putWhole, type S3Target } from './staging.ts';
 
 /** In bytes. A store has no object of a longer one, and refuses to look for it. */
 const maxS3Name = 1024;
@@ -84,7 +84,7 @@ export async function s3Source(options: S3Options, limits?: RemoteLimits): Promi
     remove: (made) =>
       reach.writing(async () => {
         const there = await statS3SourceObject(bucket, made.name);
-        if (there?.stamp === made.stamp) await removeName(bucket, options.prefix + made.name);
+        if (there?.stamp === made.stamp) await removeS3Object(bucket, options.prefix + made.name);
       }),
     close: async () => bucket.close(),
   };
@@ -96,29 +96,29 @@ async function statS3SourceObject(
   signal?: AbortSignal,
 ): Promise<SourceObject | null> {
   const head = await headS3Object(bucket, bucket.options.prefix + name, signal);
-  return head && { name, size: head.size, modified: head.modified, stamp: stampIn(head.etag) };
+  return head && { name, size: head.size, modified: head.modified, stamp: toStamp(head.etag) };
 }
 
 function throwCrateGone(url: string, name: string): never {
-  throw crateGone(url, name);
+  throw crateGoneError(url, name);
 }
 
 function openS3SourceObject(
   bucket: Bucket,
   url: string,
   object: SourceObject,
-  reach: Reaching,
+  reach: SourceErrorMapper,
 ): OpenSourceObject {
   const { name, size, stamp } = object;
-  const opened = { name: bucket.options.prefix + name, etag: quotedEtag(stamp), size };
-  const remote = openRemote(
+  const opened = { name: bucket.options.prefix + name, etag: quoteStamp(stamp), size };
+  const remote = openRemoteObject(
     {
       broken: bucket.broken,
       getRange: async (opened, range, signal) => {
         const answer = await askRange(bucket, opened, range, signal);
         if (answer !== null) return answer;
         const found = await headS3Object(bucket, opened.name, signal);
-        throw found === null ? crateGone(url, name) : crateChanged(url, name);
+        throw found === null ? crateGoneError(url, name) : crateChangedError(url, name);
       },
     },
     opened,
@@ -127,7 +127,7 @@ function openS3SourceObject(
 }
 
 /** Of a bucket of others, little is wanted, and it is not the one that the settings name. */
-const listS3SourceMeanings = (bucket: string): S3Meanings => ({
+const listS3SourceMeanings = (bucket: string): S3ErrorMeanings => ({
   NoSuchBucket: [
     'storage_failed',
     `There is no bucket ${bucket}. Check the name, --s3-region and --s3-endpoint.`,
@@ -172,7 +172,7 @@ async function listS3SourcePage(
   const listed = findElements(text, 'Contents').map((xml) => parseListedS3Object(xml, isEncoded));
   const isLast = findElementText(text, 'IsTruncated') !== 'true';
   const next = isLast ? null : getLastName(listed, root + after).slice(root.length);
-  return { ...toldBelow(root, listed), next };
+  return { ...toSourcePage(root, listed), next };
 }
 
 function getLastName(listed: readonly ListedSourceObject[], after: string): string {
@@ -189,7 +189,7 @@ const parseListedS3Object = (xml: string, isEncoded: boolean): ListedSourceObjec
   name: isEncoded ? decodeS3Key(findElementText(xml, 'Key') ?? '') : findElementText(xml, 'Key'),
   size: Number(findElementText(xml, 'Size') ?? NaN),
   modified: Math.floor((Date.parse(findElementText(xml, 'LastModified') ?? '') || 0) / 1000) * 1000,
-  stamp: bareEtag(findElementText(xml, 'ETag') ?? ''),
+  stamp: unquoteEtag(findElementText(xml, 'ETag') ?? ''),
 });
 
 /** AWS writes a space as `+`, and a plus never as itself. */
@@ -211,7 +211,7 @@ async function putNewS3Object(
 ): Promise<void> {
   checkNewName(name, bucket.options.prefix);
   const place = toS3Target(bucket, name);
-  if ((await headS3Object(bucket, place.name, signal)) !== null) throw alreadyExists(name);
+  if ((await headS3Object(bucket, place.name, signal)) !== null) throw alreadyExistsError(name);
   const partBytes = Math.max(bucket.options.partBytes, Math.ceil(size / maxS3Parts));
   const parts = splitIntoParts(demandExactSize(bytes, size), { partBytes, hash: 'sha256', signal });
   await using _ = parts.all;
@@ -239,8 +239,8 @@ async function putLarge(
 ): Promise<void> {
   const multipart = await beginMultipart(bucket, place.name, place.mark);
   try {
-    const sent = await sendAll(bucket, multipart, parts);
-    await putTogether(bucket, place, multipart, async () => sent);
+    const sent = await sendAllParts(bucket, multipart, parts);
+    await assembleParts(bucket, place, multipart, async () => sent);
   } catch (error) {
     // What cannot be dropped now is no object all the same.
     await abortMultipart(bucket, multipart).catch(() => {});
@@ -248,7 +248,7 @@ async function putLarge(
   }
 }
 
-async function sendAll(
+async function sendAllParts(
   bucket: Bucket,
   multipart: Multipart,
   parts: ReturnType<typeof splitIntoParts>,

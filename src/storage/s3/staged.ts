@@ -3,7 +3,7 @@ import { WorkcrateError } from '../../errors.ts';
 import { sendParts, type UploadPart, type UploadParts, type StreamedAnswer } from '../remote/remote.ts';
 import {
   demandNoRefusal,
-  headIn,
+  parseS3Head,
   headS3Object,
   isAbsentS3Object,
   toNoteHeader,
@@ -15,7 +15,7 @@ import {
   demandEtag,
   maxS3Parts,
   sendPart,
-  stagedIn,
+  parseStagedState,
   type Multipart,
   type SentPart,
   type S3StagedState,
@@ -41,26 +41,26 @@ export const getStagedSize = (found: FoundStaged | null): number =>
   found === null ? 0 : found.staged.partBytes + found.tailBytes;
 
 /** Null where nothing is staged. */
-export async function peek(bucket: Bucket, name: string): Promise<FoundStaged | null> {
+export async function peekStaged(bucket: Bucket, name: string): Promise<FoundStaged | null> {
   const head = await headS3Object(bucket, name);
   return head === null ? null : parseFoundStaged(bucket, name, head);
 }
 
 /** How often the bytes after the parts are asked for again when they break off. */
-const loads = 4;
+const maxLoads = 4;
 
 /** With the bytes that follow the parts. */
-export async function loadStaged(
+export async function loadStagedUpload(
   bucket: Bucket,
   name: string,
 ): Promise<{ found: FoundStaged; tail: Buffer<ArrayBuffer> } | null> {
-  for (let left = loads; ; left--) {
+  for (let left = maxLoads; ; left--) {
     const answer = await bucket.stream({ method: 'GET', name });
     if (answer.refusal !== null) {
       if (isAbsentS3Object(answer.refusal)) return null;
       throw s3RefusedError(bucket, answer.refusal);
     }
-    const found = foundInAnswer(bucket, name, answer);
+    const found = readFoundStaged(bucket, name, answer);
     const tail = Buffer.allocUnsafeSlow(found.tailBytes);
     const failure = await fillTail(tail, answer.body);
     if (failure === null) return { found, tail };
@@ -82,27 +82,27 @@ async function fillTail(buffer: Buffer, bytes: AsyncIterable<Uint8Array>): Promi
   return at === buffer.length ? null : new Error('the body is shorter than was said');
 }
 
-export async function save(
+export async function saveStagedState(
   bucket: Bucket,
   name: string,
   staged: S3StagedState,
   tail: Uint8Array,
   sha256?: string,
 ): Promise<void> {
-  const headers = toNoteHeader(asAscii(JSON.stringify(staged)));
+  const headers = toNoteHeader(escapeToAscii(JSON.stringify(staged)));
   const hash = sha256 === undefined ? {} : { sha256 };
   const answer = await bucket.ask({ method: 'PUT', name, headers, body: tail, ...hash });
   demandEtag(demandNoRefusal(bucket, answer).headers.etag);
 }
 
 /** A header takes no more; the prefix of the names may hold more. */
-const asAscii = (json: string): string =>
+const escapeToAscii = (json: string): string =>
   json.replaceAll(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** A body that is not wanted would hold its connection. */
-function foundInAnswer(bucket: Bucket, name: string, { headers, body }: StreamedAnswer): FoundStaged {
+function readFoundStaged(bucket: Bucket, name: string, { headers, body }: StreamedAnswer): FoundStaged {
   try {
-    return parseFoundStaged(bucket, name, headIn(headers));
+    return parseFoundStaged(bucket, name, parseS3Head(headers));
   } catch (error) {
     body.destroy();
     throw error;
@@ -114,7 +114,7 @@ function parseFoundStaged(
   name: string,
   { note, size }: { note: string | null; size: number },
 ): FoundStaged {
-  const staged = stagedIn(bucket, name, note);
+  const staged = parseStagedState(bucket, name, note);
   if (staged !== null && size <= longestTail) return { staged, tailBytes: size };
   throw new WorkcrateError(
     'storage_failed',
@@ -125,7 +125,7 @@ function parseFoundStaged(
 }
 
 /** What a crash in the midst of an append loses at most, in parts; each time costs a small request. */
-const partsUnsaved = 8;
+const maxUnsavedParts = 8;
 const noTail: KeptTail = { bytes: new Uint8Array() };
 
 type KeptTail = Pick<UploadPart, 'bytes'> & Partial<UploadPart>;
@@ -155,7 +155,7 @@ export async function writeParts(
   let begun: Promise<Multipart> | null = before.multipart && Promise.resolve(before.multipart);
 
   const keep = async ({ bytes, digest }: KeptTail): Promise<void> => {
-    await save(bucket, stateName, staged, bytes, digest?.toString('hex'));
+    await saveStagedState(bucket, stateName, staged, bytes, digest?.toString('hex'));
     saved = staged;
   };
 
@@ -181,7 +181,7 @@ export async function writeParts(
 
   const arrived = async ({ number, size }: SentPart): Promise<void> => {
     staged = { ...staged, parts: number, partBytes: staged.partBytes + size };
-    if (staged.parts - saved.parts >= partsUnsaved) await keep(noTail);
+    if (staged.parts - saved.parts >= maxUnsavedParts) await keep(noTail);
   };
 
   // One is left for the rest, which becomes a part in the end.

@@ -1,46 +1,53 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { demandDocument, splitIntoParts, type Names, type WholeAnswer } from '../remote/remote.ts';
-import { alreadyExists, offsetConflict, type Staging, type StoredObject } from '../storage.ts';
+import { demandDocument, splitIntoParts, type ObjectNames, type WholeAnswer } from '../remote/remote.ts';
+import { alreadyExistsError, offsetConflictError, type Staging, type StoredObject } from '../storage.ts';
 import {
   listAllS3Objects,
   demandNoRefusal,
-  headIn,
+  parseS3Head,
   headS3Object,
   toNoteHeader,
   s3RefusedError,
-  removeName,
+  removeS3Object,
   type Bucket,
 } from './client.ts';
-import { inTurn } from './lock.ts';
+import { withS3Lock } from './lock.ts';
 import {
   abortMultipart,
   beginMultipart,
   completeMultipart,
   copyPart,
   demandEtag,
-  heldParts,
+  listUploadedParts,
   sendPart,
-  stagedIn,
-  wholeName,
+  parseStagedState,
+  getWholeName,
   type Multipart,
   type SentPart,
   type S3StagedState,
 } from './multipart.ts';
-import { createStagedState, loadStaged, peek, save, getStagedSize, writeParts } from './staged.ts';
+import {
+  createStagedState,
+  loadStagedUpload,
+  peekStaged,
+  saveStagedState,
+  getStagedSize,
+  writeParts,
+} from './staged.ts';
 
 /** Bytes on their way in: whole parts in a multipart upload on the object they are meant for, the rest in `staging/ID`. */
-export function s3Staging(bucket: Bucket, names: Names): Staging {
+export function s3Staging(bucket: Bucket, names: ObjectNames): Staging {
   return {
-    size: async (id) => getStagedSize(await peek(bucket, names.staged(id))),
+    size: async (id) => getStagedSize(await peekStaged(bucket, names.staged(id))),
     append: (id, offset, bytes, { signal, key } = {}) => {
       const stateName = names.staged(id);
       // Bytes that are meant for no key yet are put together beside it, and copied when it is known.
-      const targetName = key === undefined ? wholeName(stateName) : names.object(key);
+      const targetName = key === undefined ? getWholeName(stateName) : names.object(key);
       return appendToS3(bucket, { stateName, targetName }, offset, bytes, signal);
     },
     commit: (id, key) => commitS3Upload(bucket, names.staged(id), key, names.object(key)),
-    discard: (id) => discard(bucket, names.staged(id)),
+    discard: (id) => discardUpload(bucket, names.staged(id)),
     list: async () => {
       const staged = await listAllS3Objects(bucket, names.staging);
       return staged.flatMap(({ name, modified }) => {
@@ -58,27 +65,29 @@ async function appendToS3(
   bytes: AsyncIterable<Uint8Array>,
   signal?: AbortSignal,
 ): Promise<number> {
-  const before = await loadStaged(bucket, destination.stateName);
+  const before = await loadStagedUpload(bucket, destination.stateName);
   const size = getStagedSize(before?.found ?? null);
-  if (offset !== 0 && offset !== size) throw offsetConflict(size);
+  if (offset !== 0 && offset !== size) throw offsetConflictError(size);
   const { staged, tail } =
-    offset === 0 ? await startAfresh(bucket, destination.stateName, before?.found.staged) : goOn(before!);
+    offset === 0
+      ? await restartUpload(bucket, destination.stateName, before?.found.staged)
+      : continueUpload(before!);
   const { partBytes } = bucket.options;
   const parts = splitIntoParts(bytes, { partBytes, hash: 'sha256', before: tail, signal });
   return writeParts(bucket, destination, staged, tail, parts);
 }
 
-const goOn = ({ found, tail }: NonNullable<Awaited<ReturnType<typeof loadStaged>>>) => ({
+const continueUpload = ({ found, tail }: NonNullable<Awaited<ReturnType<typeof loadStagedUpload>>>) => ({
   staged: found.staged,
   tail,
 });
 
 /** The state is written anew at once where it named parts: a crash must not leave it naming what is gone. */
-async function startAfresh(bucket: Bucket, stateName: string, old: S3StagedState | undefined) {
+async function restartUpload(bucket: Bucket, stateName: string, old: S3StagedState | undefined) {
   const [staged, tail] = [createStagedState(), Buffer.alloc(0)];
   if (old?.multipart) {
     await abortMultipart(bucket, old.multipart);
-    await save(bucket, stateName, staged, tail);
+    await saveStagedState(bucket, stateName, staged, tail);
   }
   return { staged, tail };
 }
@@ -87,19 +96,19 @@ async function startAfresh(bucket: Bucket, stateName: string, old: S3StagedState
  * The parts go first: a crash between leaves a state without them, which can be discarded again. Of a state that is
  * damaged, or of somebody else, nothing is believed but that it stands there.
  */
-async function discard(bucket: Bucket, stateName: string): Promise<void> {
+async function discardUpload(bucket: Bucket, stateName: string): Promise<void> {
   const answer = await bucket.ask({ method: 'HEAD', name: stateName });
   if (answer.refusal?.status === 404) return;
   if (answer.refusal !== null) throw s3RefusedError(bucket, answer.refusal);
-  const staged = stagedIn(bucket, stateName, headIn(answer.headers).note);
-  const whole = wholeName(stateName);
+  const staged = parseStagedState(bucket, stateName, parseS3Head(answer.headers).note);
+  const whole = getWholeName(stateName);
   if (staged?.multipart) await abortMultipart(bucket, staged.multipart);
-  if (staged === null || staged.multipart?.name === whole) await removeName(bucket, whole);
-  await removeName(bucket, stateName);
+  if (staged === null || staged.multipart?.name === whole) await removeS3Object(bucket, whole);
+  await removeS3Object(bucket, stateName);
 }
 
 /** How often, and after which pause at most, a turn is asked for again. */
-const turnTries = 40;
+const maxLockTries = 40;
 const longestLockPauseMs = 500;
 /** Parts of a copy. The store allows 5 GB. */
 const copyBytes = 1024 ** 3;
@@ -123,7 +132,7 @@ async function commitS3Upload(
   key: string,
   name: string,
 ): Promise<StoredObject> {
-  const loaded = await loadStaged(bucket, stateName);
+  const loaded = await loadStagedUpload(bucket, stateName);
   const { staged, tail } = loaded
     ? { staged: loaded.found.staged, tail: loaded.tail }
     : { staged: createStagedState(), tail: null };
@@ -132,7 +141,7 @@ async function commitS3Upload(
     staged.multipart === null
       ? await putWhole(bucket, place, tail ?? new Uint8Array(0))
       : await putParts(bucket, place, staged, staged.multipart, tail!);
-  if (loaded !== null) await removeName(bucket, stateName);
+  if (loaded !== null) await removeS3Object(bucket, stateName);
   return made;
 }
 
@@ -146,7 +155,7 @@ export async function putWhole(bucket: Bucket, place: S3Target, body: Uint8Array
     return { key: place.key, size: body.length, modified };
   }
   if (![409, 412].includes(answer.refusal.status)) throw s3RefusedError(bucket, answer.refusal);
-  const made = await madeBefore(bucket, place);
+  const made = await findMadeObject(bucket, place);
   if (made === null) throw s3RefusedError(bucket, answer.refusal);
   return made;
 }
@@ -161,24 +170,24 @@ async function putParts(
 ): Promise<StoredObject> {
   const meant = { ...place, name: multipart.name };
   const parts = (): Promise<SentPart[] | null> => listSentParts(bucket, multipart, staged, tail);
-  if (meant.name === place.name) return putTogether(bucket, place, multipart, parts);
-  const before = await madeBefore(bucket, place);
+  if (meant.name === place.name) return assembleParts(bucket, place, multipart, parts);
+  const before = await findMadeObject(bucket, place);
   if (before !== null) return before;
-  const whole = await putTogether(bucket, meant, multipart, parts).catch(tellOfMeant);
+  const whole = await assembleParts(bucket, meant, multipart, parts).catch(throwForMeantKey);
   const made = await copyWhole(bucket, place, meant.name, whole.size);
-  await removeName(bucket, meant.name);
+  await removeS3Object(bucket, meant.name);
   return made;
 }
 
 /** That the key it was first meant for is taken says nothing of the key that it is committed to. */
-function tellOfMeant(error: unknown): never {
+function throwForMeantKey(error: unknown): never {
   throw isWorkcrateError(error, 'already_exists') ? toStorageError(placeTakenText) : error;
 }
 
 async function copyWhole(bucket: Bucket, place: S3Target, from: string, size: number): Promise<StoredObject> {
   const copy = await beginMultipart(bucket, place.name, place.mark);
   try {
-    return await putTogether(bucket, place, copy, () => copyParts(bucket, copy, from, size));
+    return await assembleParts(bucket, place, copy, () => copyParts(bucket, copy, from, size));
   } finally {
     // Nothing is left to abort where all went well.
     await abortMultipart(bucket, copy);
@@ -191,7 +200,7 @@ async function listSentParts(
   staged: S3StagedState,
   tail: Uint8Array,
 ): Promise<SentPart[] | null> {
-  const parts = await heldParts(bucket, multipart, staged.parts);
+  const parts = await listUploadedParts(bucket, multipart, staged.parts);
   if (parts === null || tail.length === 0) return parts;
   return [...parts, await sendPart(bucket, multipart, staged.parts + 1, tail)];
 }
@@ -209,17 +218,17 @@ async function copyParts(bucket: Bucket, to: Multipart, name: string, size: numb
  * Not every store heeds a condition here (Ceph 16 does not), so whoever puts an object together takes a turn at its
  * key first, by a small object that is made under a condition that all heed.
  */
-export async function putTogether(
+export async function assembleParts(
   bucket: Bucket,
   place: S3Target,
   multipart: Multipart,
   collect: () => Promise<SentPart[] | null>,
 ): Promise<StoredObject> {
   const parts = await collect();
-  if (parts === null) return (await madeBefore(bucket, place)) ?? throwStorageError(partsLostText);
-  for (let left = turnTries; left > 0; left--) {
-    const made = await inTurn(bucket, place, () => completeS3Upload(bucket, place, multipart, parts));
-    const known = made ?? (await madeBefore(bucket, place));
+  if (parts === null) return (await findMadeObject(bucket, place)) ?? throwStorageError(partsLostText);
+  for (let left = maxLockTries; left > 0; left--) {
+    const made = await withS3Lock(bucket, place, () => completeS3Upload(bucket, place, multipart, parts));
+    const known = made ?? (await findMadeObject(bucket, place));
     if (known !== null) return known;
     await pause(Math.random() * longestLockPauseMs);
   }
@@ -232,25 +241,25 @@ async function completeS3Upload(
   multipart: Multipart,
   parts: readonly SentPart[],
 ): Promise<StoredObject> {
-  const before = await madeBefore(bucket, place);
+  const before = await findMadeObject(bucket, place);
   if (before !== null) return before;
   const answer = await completeMultipart(bucket, multipart, parts);
   // What is there counts, and not what the answer says.
-  const made = (await madeBefore(bucket, place)) ?? failAfter(bucket, answer);
+  const made = (await findMadeObject(bucket, place)) ?? failAfterRefusal(bucket, answer);
   const size = parts.reduce((sum, part) => sum + part.size, 0);
-  return made.size === size ? made : throwStorageError(wrongSize);
+  return made.size === size ? made : throwStorageError(wrongSizeText);
 }
 
-function failAfter(bucket: Bucket, answer: WholeAnswer): never {
+function failAfterRefusal(bucket: Bucket, answer: WholeAnswer): never {
   demandDocument(demandNoRefusal(bucket, answer).text, 'CompleteMultipartUploadResult');
   return throwStorageError(partsLostText);
 }
 
 /** The object, if it is the one made of these bytes; another is refused, and none is null. */
-async function madeBefore(bucket: Bucket, { key, name, mark }: S3Target): Promise<StoredObject | null> {
+async function findMadeObject(bucket: Bucket, { key, name, mark }: S3Target): Promise<StoredObject | null> {
   const head = await headS3Object(bucket, name);
   if (head === null) return null;
-  if (head.note !== mark) throw alreadyExists(key);
+  if (head.note !== mark) throw alreadyExistsError(key);
   return { key, size: head.size, modified: head.modified };
 }
 
@@ -259,7 +268,7 @@ const partsLostText =
 const placeBusyText = 'Another upload is being put into the same place. Try again in some minutes.';
 const placeTakenText =
   'The place that the bytes were first meant for is taken. Send them again from their start.';
-const wrongSize = 'The store made an object of another size than its parts. See its log.';
+const wrongSizeText = 'The store made an object of another size than its parts. See its log.';
 
 const toStorageError = (message: string): WorkcrateError => new WorkcrateError('storage_failed', message);
 
