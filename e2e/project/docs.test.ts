@@ -1,6 +1,6 @@
 /**
- * The pages for readers: README, SECURITY and docs/. Links lead somewhere, every tool is listed, and README is short
- * enough to be read. Does not check what the pages say.
+ * The pages for readers: README, SECURITY, CONTRIBUTING and docs/. Links, paths and npm scripts exist, every tool is
+ * listed, and README is short enough to be read. Does not check what the pages say.
  */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { it } from 'node:test';
 import { startServer } from '../server.testing.ts';
 
 const root = join(import.meta.dirname, '../..');
-const pages = ['README.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: root })];
+const pages = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })];
 const readPage = (name: string): string => readFileSync(join(root, name), 'utf8');
 const dropCodeBlocks = (text: string): string => text.replaceAll(/^```.*?^```/gms, '');
 const dropCode = (text: string): string => dropCodeBlocks(text).replaceAll(/`[^`\n]+`/g, '');
@@ -75,6 +75,20 @@ it('the files and functions that the pages on extending name are in the source',
     for (const [, name] of text.matchAll(/`([a-z]+[A-Z]\w*)[(`]/g))
       assert.ok(new RegExp(`\\b${name}\\b`).test(source), `${page}: ${name}`);
   }
+});
+
+it('every npm script that a page names exists', () => {
+  const { scripts } = JSON.parse(readPage('package.json')) as { scripts: Record<string, string> };
+  const named = pages
+    .filter((page) => !page.includes('/decisions/'))
+    .flatMap((page) =>
+      [...readPage(page).matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name]) => ({ page, name: name! })),
+    );
+  assert.ok(named.length > 5);
+  assert.deepEqual(
+    named.filter(({ name }) => !Object.hasOwn(scripts, name)),
+    [],
+  );
 });
 
 it('docs/tools.md lists exactly the tools that a server offers', async () => {
