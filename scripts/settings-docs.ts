@@ -7,14 +7,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultText } from '../src/config/config.ts';
 import { flag } from '../src/config/kinds.ts';
-import {
-  environmentName,
-  fileKey,
-  flagName,
-  settings,
-  type Setting,
-  type SettingName,
-} from '../src/config/settings.ts';
+import type { Setting } from '../src/config/setting.ts';
+import { environmentName, fileKey, flagName, settings, type SettingName } from '../src/config/settings.ts';
 import { foundOut, notes, parts } from './settings-notes.ts';
 
 const names = Object.keys(settings) as SettingName[];

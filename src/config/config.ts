@@ -8,19 +8,12 @@ import { WorkcrateError } from '../errors.ts';
 import { programName } from '../program.ts';
 import { failAtLine, readConfigFile, type FileValue } from './file.ts';
 import { bytes, flag, range, type UidRange } from './kinds.ts';
-import {
-  environmentName,
-  fileKey,
-  flagName,
-  settings,
-  type Config,
-  type SettingsEnvironment,
-  type Setting,
-  type SettingName,
-} from './settings.ts';
+import type { Setting, SettingsEnvironment } from './setting.ts';
+import { environmentName, fileKey, flagName, settings, type Config, type SettingName } from './settings.ts';
 import { unknownVariables, type UnknownVariable } from './unknown.ts';
 
-export { usualClientPaths, type Config, type SettingName } from './settings.ts';
+export { usualClientPaths } from './content-settings.ts';
+export type { Config, SettingName } from './settings.ts';
 
 /** Settings and where each came from: a flag, a variable, a line of the config file, or the default. */
 export interface LoadedConfig {

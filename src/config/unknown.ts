@@ -3,7 +3,8 @@
  * warns.
  */
 import { findNearest } from '../edit-distance.ts';
-import { environmentName, settings, type SettingsEnvironment } from './settings.ts';
+import type { SettingsEnvironment } from './setting.ts';
+import { environmentName, settings } from './settings.ts';
 
 export interface UnknownVariable {
   readonly variable: string;
