@@ -177,7 +177,7 @@ async function answerAsLink(
   { ttl_seconds: ttlSeconds, single_use: singleUse }: GetArtifactInput,
   { caller, signal }: ToolContext,
 ): Promise<GetArtifactAnswer> {
-  await files.demandRoom(caller, artifact.size);
+  await files.demandQuota(caller, artifact.size);
   const file = { name: artifact.name, origin: 'artifact', keepSeconds: ttlSeconds };
   const { id } = await files.add(caller, file, artifact.bytes(), signal);
   return toLinkAnswer(await links.share(caller, id, { ttlSeconds, singleUse }), baseUrl());

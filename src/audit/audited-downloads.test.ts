@@ -15,7 +15,7 @@ function stage(size = 100_000) {
   const piece = (start: number, end: number, more: Partial<ServedDownload> = {}): ServedDownload => ({
     stretches: [{ start, end }],
     bytes: end - start,
-    isHandedOver: false,
+    isOffloaded: false,
     failure: null,
     ...more,
   });

@@ -16,7 +16,7 @@ test('an upload that was made a file only when it was looked at is told once', a
     } as unknown as Uploads,
     { note: (event) => void events.push(event), synced: async () => {} } as Audit,
   );
-  for (let looks = 0; looks < 2; looks++) await uploads.standing('token');
+  for (let looks = 0; looks < 2; looks++) await uploads.readState('token');
   assert.deepEqual(
     events.map(({ user, subject, result, details }) => [user, subject, result, details]),
     [['ada', 'late.txt', 'ok', { link: toPublicId(hashToken('token')), file_id: 'file_1', bytes: 5 }]],

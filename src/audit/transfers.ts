@@ -57,9 +57,9 @@ export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
         await note(token, received.file);
         return received;
       }),
-    async standing(token) {
+    async readState(token) {
       const before = await uploads.find(token);
-      const standing = await uploads.standing(token);
+      const standing = await uploads.readState(token);
       // Its bytes were all here, and nobody had made a file of them.
       if (before.fileId === null && standing.upload.fileId !== null)
         await note(token, await uploads.file(standing.upload));
@@ -119,7 +119,7 @@ function noteGuess(audit: Audit, operation: string, token: string, error: Workcr
 interface GatheredDownload {
   readonly link: Link;
   readonly download: Download;
-  readonly isHandedOver: boolean;
+  readonly isOffloaded: boolean;
   readonly timer: NodeJS.Timeout;
   stretches: ByteRange[];
   bytes: number;
@@ -139,9 +139,9 @@ const mostStretches = 100;
 export function auditedDownloads(audit: Audit) {
   const gathering = new BoundedMap<string, GatheredDownload>({ mostEntries: mostGathered, onEvict: tell });
 
-  function begin(which: string, link: Link, download: Download, isHandedOver: boolean): GatheredDownload {
+  function begin(which: string, link: Link, download: Download, isOffloaded: boolean): GatheredDownload {
     const timer = setTimeout(() => end(which), gatherMs).unref();
-    const begun = { link, download, isHandedOver, timer, stretches: [], bytes: 0, requests: 0 };
+    const begun = { link, download, isOffloaded, timer, stretches: [], bytes: 0, requests: 0 };
     gathering.set(which, begun);
     return begun;
   }
@@ -159,11 +159,11 @@ export function auditedDownloads(audit: Audit) {
 
   return {
     served(link: Link, download: Download, served: ServedDownload): void {
-      const { stretches, bytes, isHandedOver, failure } = served;
+      const { stretches, bytes, isOffloaded, failure } = served;
       if (failure !== null) return noteFailed(audit, link, download, failure);
       if (isWhole(stretches, download.size)) return noteWhole(audit, link, download, served);
-      const which = `${link.id} ${isHandedOver}`;
-      const gathered = gathering.get(which) ?? begin(which, link, download, isHandedOver);
+      const which = `${link.id} ${isOffloaded}`;
+      const gathered = gathering.get(which) ?? begin(which, link, download, isOffloaded);
       gathered.stretches = joinRanges([...gathered.stretches, ...stretches]);
       gathered.bytes += bytes;
       gathered.requests++;
@@ -185,21 +185,21 @@ function noteWhole(
   audit: Audit,
   link: Link,
   download: Download,
-  { bytes, isHandedOver }: ServedDownload,
+  { bytes, isOffloaded }: ServedDownload,
 ): void {
   audit.noteSoon({
     ...toDownloadEvent(link, download),
-    result: isHandedOver ? 'handed_over' : 'ok',
+    result: isOffloaded ? 'handed_over' : 'ok',
     details: { link: link.id, bytes, size: download.size, whole: true },
   });
 }
 
 function noteGathered(audit: Audit, gathered: GatheredDownload): void {
-  const { link, download, isHandedOver, stretches, bytes, requests } = gathered;
+  const { link, download, isOffloaded, stretches, bytes, requests } = gathered;
   const whole = isWhole(stretches, download.size);
   audit.noteSoon({
     ...toDownloadEvent(link, download),
-    result: isHandedOver ? 'handed_over' : whole ? 'ok' : 'partial',
+    result: isOffloaded ? 'handed_over' : whole ? 'ok' : 'partial',
     details: {
       link: link.id,
       bytes,

@@ -16,7 +16,7 @@ import { isRunTool } from './run-lines.ts';
  * something is on disk before the answer; that of a run is written again from its row where a loss of power took it.
  */
 export function auditedTool(tool: Tool, audit: Audit): Tool {
-  if (tool.isNoted === true) return tool;
+  if (tool.auditsItself === true) return tool;
   const { auditFields } = tool;
   const isSynced = tool.annotations.readOnlyHint !== true && !isRunTool(tool.name);
   return {

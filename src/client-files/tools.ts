@@ -28,5 +28,5 @@ export function clientTools(options: ClientToolsOptions): Tool[] {
   const { bridge, cache, audit } = options;
   const noted = bridgeTools(options);
   const given = guideTools({ cache, audit, policyFor: bridge.policyFor, forgetKept: bridge.forgetKept });
-  return [...noted, ...given].map((tool) => ({ ...tool, isNoted: true }));
+  return [...noted, ...given].map((tool) => ({ ...tool, auditsItself: true }));
 }

@@ -62,8 +62,17 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
     clock,
     log,
   });
-  const elsewhere = createExternalCrateTargets(sources.find);
-  const links = createLinks({ database, storage, files, uploadTtl, maxBundleFiles, elsewhere, clock, log });
+  const externalTargets = createExternalCrateTargets(sources.find);
+  const links = createLinks({
+    database,
+    storage,
+    files,
+    uploadTtl,
+    maxBundleFiles,
+    externalTargets,
+    clock,
+    log,
+  });
   const places = createWorkspaces({
     database,
     folder: placesFolder(config),

@@ -28,8 +28,8 @@ export interface CratesOptions {
   readonly settings: IndexingSettings;
   /** The sources as this thread holds them. */
   readonly sources: readonly Source[];
-  readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandRoom'>;
-  readonly links: Pick<Links, 'share' | 'shareElsewhere'>;
+  readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandQuota'>;
+  readonly links: Pick<Links, 'share' | 'shareExternalTarget'>;
   readonly packing: CratePacker;
   /** The largest crate that is given as bytes. */
   readonly mostBytes: number;

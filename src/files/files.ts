@@ -66,8 +66,8 @@ export type Files = ReturnType<typeof createFiles>;
 export function createFiles(options: FilesOptions) {
   const { database, storage, quotas, clock } = options;
   /** Staged bytes that this process is working on; the sweep leaves them alone. */
-  const inHand = new Set<string>();
-  const sweepSharedOrphans = createDailyOrphanSweep(options, inHand);
+  const stagingInUse = new Set<string>();
+  const sweepSharedOrphans = createDailyOrphanSweep(options, stagingInUse);
 
   async function keep(
     caller: Caller,
@@ -97,7 +97,7 @@ export function createFiles(options: FilesOptions) {
   }
 
   return {
-    inHand,
+    stagingInUse,
     maxFileSize: options.maxFileSize,
 
     /**
@@ -110,7 +110,7 @@ export function createFiles(options: FilesOptions) {
     async add(caller: Caller, file: NewFile, bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal) {
       await options.demandSpace?.(0);
       const stagingId = `add-${randomBytes(12).toString('hex')}`;
-      inHand.add(stagingId);
+      stagingInUse.add(stagingId);
       try {
         const through = digestWhileReading(boundBytes(bytes, options.maxFileSize));
         await storage.staging.append(stagingId, 0, through.bytes, { signal, key: toStorageKey(stagingId) });
@@ -119,7 +119,7 @@ export function createFiles(options: FilesOptions) {
         );
       } finally {
         await storage.staging.discard(stagingId);
-        inHand.delete(stagingId);
+        stagingInUse.delete(stagingId);
       }
     },
 
@@ -132,7 +132,7 @@ export function createFiles(options: FilesOptions) {
     /** Rejects where the disk has no space for so many bytes, before anything is written for them. */
     demandSpace: async (bytes: number): Promise<void> => options.demandSpace?.(bytes),
 
-    demandRoom: (caller: Caller, size: number) => demandFileQuota(options, caller, size),
+    demandQuota: (caller: Caller, size: number) => demandFileQuota(options, caller, size),
 
     /** A file of the caller's that has not expired, or null. */
     async find(caller: Caller, id: string): Promise<StoredFile | null> {
@@ -194,7 +194,7 @@ export function createFiles(options: FilesOptions) {
      * others use too, and that may be large and far away, is gone through by the sweep once a day.
      */
     sweepOrphans: async (): Promise<SweptOrphans> =>
-      storage.isShared ? { removed: 0, quarantined: 0 } : sweepOrphans(options, inHand),
+      storage.isShared ? { removed: 0, quarantined: 0 } : sweepOrphans(options, stagingInUse),
   };
 }
 
@@ -223,7 +223,10 @@ async function restageCommitted({ database, storage }: FilesOptions, stagingId: 
 }
 
 /** In a storage that others use too there is no start at which nobody else writes. */
-function createDailyOrphanSweep(options: FilesOptions, inHand: ReadonlySet<string>): () => Promise<void> {
+function createDailyOrphanSweep(
+  options: FilesOptions,
+  stagingInUse: ReadonlySet<string>,
+): () => Promise<void> {
   const { storage, clock, log } = options;
   let next = 0;
   return async () => {
@@ -231,7 +234,7 @@ function createDailyOrphanSweep(options: FilesOptions, inHand: ReadonlySet<strin
     next = clock() + fileDayMs;
     if (!(await isSameStore(options.database, storage)))
       return log.error('sweep.orphans_left', { reason: 'the store now belongs to another database' });
-    const { removed } = await sweepOrphans(options, inHand);
+    const { removed } = await sweepOrphans(options, stagingInUse);
     log.info('sweep.orphans_removed', { count: removed });
   };
 }

@@ -23,7 +23,7 @@ export function createLocalFiles({
     /** A path is absolute, or below the first root. */
     async take(caller: Caller, path: string, keepSeconds: number, signal: AbortSignal): Promise<StoredFile> {
       using opened = openAudited(caller, path);
-      await files.demandRoom(caller, opened.stats.size);
+      await files.demandQuota(caller, opened.stats.size);
       const file = { name: path, origin: 'share', keepSeconds };
       return await files.add(caller, file, readOpenFile(opened), signal);
     },

@@ -97,7 +97,7 @@ export interface SweptOrphans {
  */
 export async function sweepOrphans(
   options: FilesOptions,
-  inHand: ReadonlySet<string>,
+  stagingInUse: ReadonlySet<string>,
 ): Promise<SweptOrphans> {
   const keys = await Array.fromAsync(listOrphans(options));
   const mustKeep = isSuspicious(options.storage, keys.length);
@@ -106,7 +106,7 @@ export async function sweepOrphans(
     if (mustKeep) quarantined += (await quarantineObject(options, key)) ? 1 : 0;
     else removed += (await removeBytes(options, key)) ? 1 : 0;
   for await (const { id } of findAbandonedUploads(options, options.clock())) {
-    if (inHand.has(id)) continue;
+    if (stagingInUse.has(id)) continue;
     await options.storage.staging.discard(id);
     removed++;
   }

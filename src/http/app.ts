@@ -15,13 +15,13 @@ import type { Auth } from './auth.ts';
 export interface AppOptions {
   readonly mcp: McpEndpoint;
   readonly metrics: Metrics;
-  readonly gate: Pick<Auth, 'who' | 'demand'>;
+  readonly auth: Pick<Auth, 'getCaller' | 'requireScope'>;
   /** How to get a token (RFC 9728), or null where none are taken. */
   readonly resourceMetadata: () => Promise<object | null>;
   /** Rejects while the server cannot do its work. */
   readonly ready: () => Promise<void>;
   /** Whether strangers may read why it cannot: they are told of the code alone otherwise, and the log of the rest. */
-  readonly tellsWhy: boolean;
+  readonly showsReason: boolean;
   readonly log: Log;
   /** Routes of rooms, in the order in which they are tried. */
   readonly rooms: readonly Hono[];
@@ -39,10 +39,10 @@ const metadataPaths = ['/.well-known/oauth-protected-resource', '/.well-known/oa
 
 /** Every route but /files and /uploads, which are answered before any framework (server.ts). */
 export function createApp(options: AppOptions): Hono {
-  const { mcp, metrics, gate, resourceMetadata, ready, tellsWhy, log, rooms } = options;
+  const { mcp, metrics, auth, resourceMetadata, ready, showsReason, log, rooms } = options;
   const app = new Hono();
-  for (const [path, scope] of routeScopes) app.use(path, gate.demand(scope));
-  app.all('/mcp', (context) => mcp.fetch(context.req.raw, gate.who(context.env)));
+  for (const [path, scope] of routeScopes) app.use(path, auth.requireScope(scope));
+  app.all('/mcp', (context) => mcp.fetch(context.req.raw, auth.getCaller(context.env)));
   app.on('GET', metadataPaths, async (context) => {
     const metadata = await resourceMetadata();
     return metadata === null ? context.notFound() : jsonResponse(metadata);
@@ -55,7 +55,7 @@ export function createApp(options: AppOptions): Hono {
     } catch (error) {
       const reason = asWorkcrateError(error);
       log.info('http.not_ready', { error: reason });
-      const why = tellsWhy || reason.code === 'stopping' ? `: ${publicMessage(reason)}` : '';
+      const why = showsReason || reason.code === 'stopping' ? `: ${publicMessage(reason)}` : '';
       return context.json({ error: `not ready${why}`, code: reason.code }, 503);
     }
   });

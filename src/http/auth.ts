@@ -17,7 +17,7 @@ export interface AuthOptions {
   /** Null where nobody has to sign in. */
   readonly users: Pick<Users, 'signIn'> | null;
   readonly guesses: GuessRateLimit;
-  readonly addressOf: ClientAddress;
+  readonly getAddress: ClientAddress;
   readonly terms: () => ChallengeTerms;
   /** Told of everybody who has signed in and asks for what the key or token is not good for. */
   readonly denied: (caller: SignedIn, asked: string, error: WorkcrateError) => void;
@@ -39,7 +39,7 @@ const openRoutes = new Set([
  * Lets nobody in who has not signed in, where people have to. It stands before the routes, which ask it again who
  * it was that it let in: a request that came past it has nobody behind it, and is refused there.
  */
-export function createAuth({ users, guesses, addressOf, terms, denied, log }: AuthOptions) {
+export function createAuth({ users, guesses, getAddress, terms, denied, log }: AuthOptions) {
   const admitted = new WeakMap<object, SignedIn>();
   let told: IssuerDown | null = null;
 
@@ -54,7 +54,7 @@ export function createAuth({ users, guesses, addressOf, terms, denied, log }: Au
 
   /** Only failures are slowed down: other callers may come from the same address. */
   function countMiss(req: IncomingMessage, { cause }: WorkcrateError): void {
-    const address = addressOf(req);
+    const address = getAddress(req);
     const { code: reason = 'unknown' } = (cause ?? {}) as { code?: unknown };
     log.info('auth.refused', { address, reason });
     // The issuer did give it, once.
@@ -63,7 +63,7 @@ export function createAuth({ users, guesses, addressOf, terms, denied, log }: Au
     guesses.miss(address);
   }
 
-  function who(env: unknown): SignedIn | null {
+  function getCaller(env: unknown): SignedIn | null {
     if (users === null) return null;
     const { incoming } = (env ?? {}) as { incoming?: object };
     const found = incoming && admitted.get(incoming);
@@ -73,7 +73,7 @@ export function createAuth({ users, guesses, addressOf, terms, denied, log }: Au
 
   return {
     /** False where the request has been answered already. */
-    async admit(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+    async authenticate(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
       const [path, ...query] = (req.url ?? '').split('?');
       if (users === null || openRoutes.has(path!)) return true;
       refuseTokenInQuery(query.join('&'));
@@ -96,12 +96,12 @@ export function createAuth({ users, guesses, addressOf, terms, denied, log }: Au
     },
 
     /** Who made a request, by what the framework knows of it. Null where nobody has to sign in. */
-    who,
+    getCaller,
 
     /** Keeps a route for those whose key or token has the scope. */
-    demand(scope: string): MiddlewareHandler {
+    requireScope(scope: string): MiddlewareHandler {
       return async ({ env, req }, next) => {
-        const caller = who(env);
+        const caller = getCaller(env);
         if (caller === null || caller.scopes.includes(scope)) return next();
         const error = missingScopeError(scope);
         const asked = `${methodName(req.method)} ${routeName(req.path)}`;

@@ -8,7 +8,7 @@ const from = (remoteAddress: string | undefined, forwarded?: string) => ({
   headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
 });
 
-const addressOf = createClientAddress(['127.0.0.1', '::1', '10.0.0.0/8', '2001:db8::/32']);
+const getAddress = createClientAddress(['127.0.0.1', '::1', '10.0.0.0/8', '2001:db8::/32']);
 
 for (const [what, peer, forwarded, address] of [
   ['nothing is forwarded: the peer', '127.0.0.1', undefined, '127.0.0.1'],
@@ -34,7 +34,7 @@ for (const [what, peer, forwarded, address] of [
   ['a trusted network of IPv6', '2001:db8::9', '203.0.113.7', '203.0.113.7'],
   ['a trusted proxy, mapped', '127.0.0.1', '203.0.113.7, ::ffff:10.0.0.1', '203.0.113.7'],
 ] as const)
-  it(`client address: ${what}`, () => assert.equal(addressOf(from(peer, forwarded)), address));
+  it(`client address: ${what}`, () => assert.equal(getAddress(from(peer, forwarded)), address));
 
 it('without trusted proxies nothing that is forwarded is believed', () => {
   assert.equal(createClientAddress([])(from('127.0.0.1', '203.0.113.7')), '127.0.0.1');
@@ -50,8 +50,8 @@ it('whatever a client writes to the left, its own address is told', () => {
   );
   fc.assert(
     fc.property(hostile, (left) => {
-      assert.equal(addressOf(from('127.0.0.1', `${left}, 203.0.113.7`)), '203.0.113.7');
-      assert.equal(typeof addressOf(from('127.0.0.1', left)), 'string');
+      assert.equal(getAddress(from('127.0.0.1', `${left}, 203.0.113.7`)), '203.0.113.7');
+      assert.equal(typeof getAddress(from('127.0.0.1', left)), 'string');
     }),
   );
 });

@@ -28,11 +28,11 @@ export interface HttpServerOptions {
   readonly byToken: Readonly<Record<TokenRoom, TokenRouteHandler>>;
   /** Whether there is nothing but links and `/livez`, as beside stdio. */
   readonly linksOnly: boolean;
-  readonly checkNames: (headers: IncomingMessage['headers']) => void;
-  readonly gate: Pick<Auth, 'admit' | 'headersFor'>;
+  readonly checkHostAndOrigin: (headers: IncomingMessage['headers']) => void;
+  readonly auth: Pick<Auth, 'authenticate' | 'headersFor'>;
   readonly guesses: GuessRateLimit;
   /** From where a request comes, see client-address.ts. */
-  readonly addressOf: ClientAddress;
+  readonly getAddress: ClientAddress;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly log: Log;
@@ -107,19 +107,19 @@ async function respond(
   res: ServerResponse,
 ): Promise<void> {
   refuseSeveralHosts(req);
-  options.checkNames(req.headers);
+  options.checkHostAndOrigin(req.headers);
   const [, room, token, ...more] = (req.url ?? '').split('?', 1)[0]!.split('/');
   if (isTokenRoom(room) && token !== undefined && more.length === 0) {
     try {
       return await options.byToken[room](req, res, token);
     } catch (error) {
       if (isWorkcrateError(error, 'link_not_found') || isWorkcrateError(error, 'upload_not_found'))
-        countMiss(options.guesses, options.addressOf(req));
+        countMiss(options.guesses, options.getAddress(req));
       throw error;
     }
   }
   if (options.linksOnly) refuseUnlessLivez(req);
-  if (!(await options.gate.admit(req, res))) return;
+  if (!(await options.auth.authenticate(req, res))) return;
   if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
   closeUnlessComplete(req, res);
   await viaApp(req, res);
@@ -151,7 +151,7 @@ function closeUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
 
 /** Answers with the error where that is still possible, and breaks the connection where it is not. */
 function refuseRequest(
-  { gate, metrics, log }: HttpServerOptions,
+  { auth, metrics, log }: HttpServerOptions,
   req: IncomingMessage,
   res: ServerResponse,
   cause: unknown,
@@ -168,7 +168,7 @@ function refuseRequest(
   });
   if (res.headersSent || res.destroyed) return void res.destroy();
   const allow = error.code === 'method_not_allowed' ? { Allow: listAllowedMethods(route) } : {};
-  answerError(res, error, { ...allow, ...gate.headersFor(req, error) });
+  answerError(res, error, { ...allow, ...auth.headersFor(req, error) });
 }
 
 const listAllowedMethods = (route: string): string =>

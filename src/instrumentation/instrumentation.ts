@@ -153,8 +153,8 @@ export function countedLinks(links: Links, { linkMade }: Pick<Metrics, 'linkMade
       linkMade('bundle');
       return shared;
     },
-    async shareElsewhere(...terms) {
-      const shared = await links.shareElsewhere(...terms);
+    async shareExternalTarget(...terms) {
+      const shared = await links.shareExternalTarget(...terms);
       linkMade('elsewhere');
       return shared;
     },

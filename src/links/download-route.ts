@@ -22,7 +22,7 @@ export interface ServedDownload {
   readonly stretches: readonly ByteRange[];
   /** Sent from here: none of what others send. */
   readonly bytes: number;
-  readonly isHandedOver: boolean;
+  readonly isOffloaded: boolean;
   /** Why it broke off, where that was not for the client. */
   readonly failure: ErrorCode | null;
 }
@@ -38,7 +38,7 @@ export interface DownloadRouteOptions {
   /** Told of every GET that gave bytes, or had others give them. */
   readonly served: (link: Link, download: Download, served: ServedDownload) => void;
   /** Has others send what need not go through this process. */
-  readonly handOver: Offload | null;
+  readonly offload: Offload | null;
 }
 
 /** Answers `GET|HEAD /files/{token}`. */
@@ -92,7 +92,7 @@ async function tryOffload(
   download: Download,
   plan: DownloadPlan,
 ): Promise<boolean> {
-  const handed = (await options.handOver?.({ headers, link, download, plan })) ?? null;
+  const handed = (await options.offload?.({ headers, link, download, plan })) ?? null;
   if (handed === null) return false;
   await (await download.open()).close();
   res.writeHead(handed.status, handed.headers).end();
@@ -101,7 +101,7 @@ async function tryOffload(
   countDownload(options, link, status, { sent: 0, complete: true }, finished);
   // Whoever is sent elsewhere may have all of it there, whatever was asked for here.
   const stretches = status === 302 ? [{ start: 0, end: download.size }] : plan.stretches;
-  options.served(link, download, { stretches, bytes: 0, isHandedOver: true, failure: null });
+  options.served(link, download, { stretches, bytes: 0, isOffloaded: true, failure: null });
   return true;
 }
 
@@ -230,7 +230,7 @@ async function sendDownload(
     return sent;
   } catch (error) {
     reportServed(options, res, link, download, { ...servedNothing, failure: asWorkcrateError(error).code });
-    if (isWorkcrateError(error, 'zip_damaged')) links.noteDamage(link, download);
+    if (isWorkcrateError(error, 'zip_damaged')) links.noteCorruption(link, download);
     throw error;
   } finally {
     metrics.transfers.out--;
@@ -238,7 +238,7 @@ async function sendDownload(
   }
 }
 
-const servedNothing: ServedDownload = { stretches: [], bytes: 0, isHandedOver: false, failure: null };
+const servedNothing: ServedDownload = { stretches: [], bytes: 0, isOffloaded: false, failure: null };
 
 /** Of several ranges, it is known what went out only where all did. */
 function toServed({ stretches, range }: DownloadPlan, { sent, complete }: Sent): ServedDownload {

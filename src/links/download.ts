@@ -228,14 +228,14 @@ export interface FoundLink {
 interface LookupOptions {
   readonly database: Database;
   readonly files: Files;
-  readonly elsewhere?: LinksOptions['elsewhere'];
+  readonly externalTargets?: LinksOptions['externalTargets'];
 }
 
 const joinFile = joinFileSql('links.file_id');
 
 /** One query for link and file together: it is made for nearly every download. */
 export async function findLink(
-  { database, files, elsewhere }: LookupOptions,
+  { database, files, externalTargets }: LookupOptions,
   where: string,
   ...values: SqlValue[]
 ): Promise<FoundLink | null> {
@@ -255,7 +255,7 @@ export async function findLink(
       database.query('UPDATE links SET target = ? WHERE target = ?', renewed, target);
     return {
       link,
-      download: async () => elsewhere?.download(target, renew) ?? Promise.reject(bytesGoneError()),
+      download: async () => externalTargets?.download(target, renew) ?? Promise.reject(bytesGoneError()),
     };
   }
   const file = readLinkedFile(row);

@@ -49,8 +49,8 @@ export async function openElsewhere(things: Map<string, Thing>) {
   const [metrics, log, clock] = [createMetrics(), createLog('off'), Date.now];
   const ground = { database, storage: memoryStorage(), clock, log };
   const files = createFiles({ ...ground, openUploads, quotas, maxFileSize: 1e6 });
-  const elsewhere = { download: async (reference: string) => describe(things.get(reference)) };
-  const rooms = { ...ground, files, uploadTtl: 60, maxBundleFiles: 10, elsewhere };
+  const externalTargets = { download: async (reference: string) => describe(things.get(reference)) };
+  const rooms = { ...ground, files, uploadTtl: 60, maxBundleFiles: 10, externalTargets };
   const links = countedLinks(createLinks(rooms), metrics);
   const ended: (string | null)[] = [];
   const given: ServedDownload[] = [];
@@ -62,7 +62,7 @@ export async function openElsewhere(things: Map<string, Thing>) {
     idleMs: 5000,
     completed: async (_link, { sha256 }) => void ended.push(sha256),
     served: (_link, _download, served) => void given.push(served),
-    handOver: null,
+    offload: null,
   });
   const server = createServer((req, res) => {
     answer(req, res, req.url!.slice('/files/'.length)).catch((error: unknown) =>
@@ -99,7 +99,7 @@ export async function openElsewhere(things: Map<string, Thing>) {
     url,
     async share(reference: string, terms: Partial<LinkTerms> = {}) {
       const given = { ttlSeconds: 60, singleUse: false, ...terms };
-      const shared = await links.shareElsewhere({ user: 'ada' }, reference, given);
+      const shared = await links.shareExternalTarget({ user: 'ada' }, reference, given);
       return { ...shared, url: `${url}/files/${shared.token}` };
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),

@@ -41,9 +41,9 @@ async function handed(
   headers: IncomingHttpHeaders = {},
   { download = file as Download, ttlSeconds = 3600, singleUse = false } = {},
 ) {
-  const handOver = await createOffload(options);
+  const offload = await createOffload(options);
   const { link } = mintLink({ user: 'local' }, { fileId: 'file_ab' }, { ttlSeconds, singleUse }, now);
-  return (await handOver?.({ headers, link, download, plan: planDownload(headers, download) })) ?? null;
+  return (await offload?.({ headers, link, download, plan: planDownload(headers, download) })) ?? null;
 }
 
 it('a redirect goes to a URL that lives for a minute, or as long as its link', async () => {

@@ -30,7 +30,7 @@ export interface LinksOptions {
   readonly files: Files;
   readonly uploadTtl: number;
   readonly maxBundleFiles: number;
-  readonly elsewhere?: ExternalTargets;
+  readonly externalTargets?: ExternalTargets;
   /** Whether the server ends with the client that started it, and all links with it. */
   readonly endsWithClient?: boolean;
   readonly clock: Clock;
@@ -44,14 +44,14 @@ export interface LinkTerms {
   readonly singleUse: boolean;
 }
 
-/** An expiring right to fetch one file, one bundle, or one thing that stands elsewhere. */
+/** An expiring right to fetch one file, one bundle, or one external target. */
 export interface Link {
   readonly tokenHash: string;
   readonly id: string;
   readonly owner: string;
   readonly fileId: string | null;
   readonly bundleId: string | null;
-  /** Names what stands elsewhere; it means something only to whoever finds it. */
+  /** Names an external target; it means something only to whoever finds it. */
   readonly target: string | null;
   readonly createdAt: number;
   readonly expiresAt: number;

@@ -52,7 +52,7 @@ export interface SharedLink<Sha256 extends string | null = string> {
 
 export type Links = ReturnType<typeof createLinks>;
 
-/** The way out: rights to fetch a file, a bundle or what stands elsewhere, past the model's context. */
+/** The way out: rights to fetch a file, a bundle or an external target, past the model's context. */
 export function createLinks(options: LinksOptions) {
   const { database, files, clock, endsWithClient = false } = options;
   const statistics = createStatistics(options);
@@ -109,10 +109,10 @@ export function createLinks(options: LinksOptions) {
     },
 
     /**
-     * Makes a link to what `elsewhere` finds by the reference, each time that it is asked for. Whether the caller may
+     * Makes a link to what `externalTargets` finds by the reference, each time that it is asked for. Whether the caller may
      * have it has to be judged before. It lives no longer for the link: once it is gone or changed, that is a 410.
      */
-    async shareElsewhere(
+    async shareExternalTarget(
       caller: Caller,
       reference: string,
       terms: LinkTerms,
@@ -135,7 +135,7 @@ export function createLinks(options: LinksOptions) {
     ...createSingleUse(options),
 
     /** Bytes of the download turned out to be wrong: no more of it is given out. */
-    noteDamage: damage.note,
+    noteCorruption: damage.note,
 
     /** When every byte of a link has been given out. */
     coverage: createCoverage(),
@@ -179,9 +179,9 @@ export function createLinks(options: LinksOptions) {
   };
 }
 
-async function findExternalTarget({ elsewhere }: LinksOptions, reference: string): Promise<Download> {
+async function findExternalTarget({ externalTargets }: LinksOptions, reference: string): Promise<Download> {
   // It was made just now, and so is known by no other.
-  if (elsewhere !== undefined) return elsewhere.download(reference, async () => {});
+  if (externalTargets !== undefined) return externalTargets.download(reference, async () => {});
   throw new WorkcrateError('unsupported', 'This server makes links only to its own files.');
 }
 

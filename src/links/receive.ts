@@ -325,7 +325,7 @@ export async function countDurableBytes({ storage, files }: OffsetOptions, uploa
   const { id, syncedBytes } = upload;
   if (staging.cutBack === undefined || syncedBytes === null) return staging.size(id);
   // Whoever is writing has recorded where it began.
-  if (files.inHand.has(id)) return syncedBytes;
+  if (files.stagingInUse.has(id)) return syncedBytes;
   return Math.min(syncedBytes, await readStagedSize({ storage, files }, id, syncedBytes));
 }
 

@@ -26,7 +26,7 @@ const terms = { ttlSeconds: 60, singleUse: false };
 const keyTerms = { scopes: ['files'], expiresAt: null };
 const wanted = { filename: 'a', size: null, sha256: null, mediaType: null, keepSeconds: 60 };
 const progress = { signal: new AbortController().signal, report: () => {} };
-const elsewhere = {
+const externalTargets = {
   download: async (reference: string) =>
     toObjectDownload({
       filename: reference,
@@ -52,7 +52,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       const now = { time: 5000 };
       const ground = { database, storage, clock: () => now.time, log: createLog('off') };
       const files = createFiles({ ...ground, openUploads, quotas, maxFileSize: 1e6 });
-      const rooms = { ...ground, files, uploadTtl: 60, maxBundleFiles: 10, elsewhere };
+      const rooms = { ...ground, files, uploadTtl: 60, maxBundleFiles: 10, externalTargets };
       await addUser(database, 'ada', keyTerms, 1000);
       return {
         database,
@@ -74,7 +74,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       const refused = { code: 'unauthorized', message: /removed/ };
       await assert.rejects(room.links.share(ada, id, terms), refused);
       await assert.rejects(room.links.bundle(ada, [id], 'a', terms, progress), refused);
-      await assert.rejects(room.links.shareElsewhere(ada, 'b', terms), refused);
+      await assert.rejects(room.links.shareExternalTarget(ada, 'b', terms), refused);
       await assert.rejects(room.uploads.request(ada, wanted), refused);
       for (const table of ['links', 'bundles', 'uploads'])
         assert.equal(await count(room.database, table), 0, table);
@@ -82,7 +82,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
 
     it('a link to what stands elsewhere ends with its user, and is forgotten when it expires', async () => {
       await using room = await open();
-      const { token, link } = await room.links.shareElsewhere(ada, '{"b":"\\u0000é"}', terms);
+      const { token, link } = await room.links.shareExternalTarget(ada, '{"b":"\\u0000é"}', terms);
       assert.deepEqual((await room.links.resolve(token)).link, link);
       assert.equal((await removeUser(room.database, 'ada', 6000, endRights)).links, 1);
       await assert.rejects(room.links.resolve(token), { code: 'link_not_found' });

@@ -19,7 +19,7 @@ export interface UploadRouteOptions {
   readonly idleMs: number;
   readonly maxFileSize: number;
   /** The URL of an upload, for the Location of a tus creation. */
-  readonly urlOf: (token: string) => string;
+  readonly getUrl: (token: string) => string;
 }
 
 export type TakeBytes = (delivery: Pick<Delivery, 'offset' | 'fileLength'>) => Promise<ReceivedBytes>;
@@ -64,7 +64,7 @@ function toReceipt(file: StoredFile) {
 
 /** For a sender whose connection was lost together with the answer. */
 async function answerUploadState(uploads: Uploads, res: ServerResponse, token: string): Promise<void> {
-  const { upload, offset } = await uploads.standing(token);
+  const { upload, offset } = await uploads.readState(token);
   const file = await uploads.file(upload);
   answerJson(res, 200, {
     state: upload.fileId === null ? 'open' : 'complete',
@@ -161,7 +161,7 @@ function answerTusOptions({ res, maxFileSize }: TusExchange): void {
 }
 
 async function answerTusHead({ uploads, res, token }: TusExchange): Promise<void> {
-  const { upload, offset } = await uploads.standing(token);
+  const { upload, offset } = await uploads.readState(token);
   const length = upload.declaredSize;
   answerEmpty(res, 200, {
     'Upload-Offset': offset,
@@ -171,7 +171,7 @@ async function answerTusHead({ uploads, res, token }: TusExchange): Promise<void
   });
 }
 
-async function answerTusCreate({ uploads, req, res, token, urlOf }: TusExchange): Promise<void> {
+async function answerTusCreate({ uploads, req, res, token, getUrl }: TusExchange): Promise<void> {
   const length = readLengthHeader(req, 'upload-length');
   const deferred = req.headers['upload-defer-length'];
   if (length === null ? deferred !== '1' : deferred !== undefined)
@@ -181,7 +181,7 @@ async function answerTusCreate({ uploads, req, res, token, urlOf }: TusExchange)
     );
   const { file } = await uploads.begin(token, length);
   answerEmpty(res, 201, {
-    Location: urlOf(token),
+    Location: getUrl(token),
     ...toExpiryHeader(await uploads.find(token)),
     ...toReceiptHeaders(file),
   });

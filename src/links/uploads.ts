@@ -53,15 +53,15 @@ export function createUploads(options: LinksOptions) {
   }
 
   /** Runs `work` as the only writer of an upload that is still open. */
-  const writing = async <T>(token: string, work: (upload: LeasedUpload) => Promise<T>): Promise<T> =>
-    writingTo(await find(token), work);
+  const writeTo = async <T>(token: string, work: (upload: LeasedUpload) => Promise<T>): Promise<T> =>
+    writeToUpload(await find(token), work);
 
-  async function writingTo<T>(
+  async function writeToUpload<T>(
     { id, tokenHash }: Upload,
     work: (upload: LeasedUpload) => Promise<T>,
   ): Promise<T> {
     // A process that slept through its lease may still be at work.
-    if (files.inHand.has(id)) throw uploadBusyError();
+    if (files.stagingInUse.has(id)) throw uploadBusyError();
     const progress: UploadProgress = { synced: null, isComplete: false };
     const synced = () => (progress.synced === null ? {} : { synced_bytes: progress.synced });
     const holder = randomBytes(8).toString('hex');
@@ -70,14 +70,14 @@ export function createUploads(options: LinksOptions) {
     const upload = await findHashed(tokenHash);
     if (upload.fileId !== null) throw uploadUsedError();
     progress.synced = upload.syncedBytes;
-    files.inHand.add(id);
+    files.stagingInUse.add(id);
     const record = (): Promise<void> => recordProgress(lease, upload, progress);
     try {
       const result = await runOrElse(() => work({ ...upload, holder, progress }), record);
       await record();
       return result;
     } finally {
-      files.inHand.delete(id);
+      files.stagingInUse.delete(id);
     }
   }
 
@@ -95,7 +95,7 @@ export function createUploads(options: LinksOptions) {
   /** Makes the file of an upload whose bytes are all here, as a crash may leave one. */
   async function finish(token: string): Promise<void> {
     try {
-      await writing(token, async (upload) => {
+      await writeTo(token, async (upload) => {
         if ((await truncateToRecorded(options, upload)) !== upload.declaredSize) return;
         await salvageOnFailure(options, upload, () => completeUpload(options, upload, null));
       });
@@ -116,7 +116,7 @@ export function createUploads(options: LinksOptions) {
 
     /** Promises to take one file. Refuses at once what is known to be too large or over quota. */
     async request(caller: Caller, request: UploadRequest): Promise<{ token: string; upload: Upload }> {
-      await files.demandRoom(caller, request.size ?? 0);
+      await files.demandQuota(caller, request.size ?? 0);
       const { token, upload } = mintUpload(caller, request, clock(), options.uploadTtl);
       await registerUpload(options, caller, upload);
       return { token, upload };
@@ -126,7 +126,7 @@ export function createUploads(options: LinksOptions) {
      * How an upload stands, and how many bytes of it are here. Where they all are, it is made a file first:
      * a sender that reads this takes the upload for done.
      */
-    async standing(token: string): Promise<{ upload: Upload; offset: number }> {
+    async readState(token: string): Promise<{ upload: Upload; offset: number }> {
       let upload = await find(token);
       let offset = await countDurableBytes(options, upload);
       if (upload.fileId === null && offset === upload.declaredSize) {
@@ -146,17 +146,17 @@ export function createUploads(options: LinksOptions) {
       const upload = await find(token);
       // Before the lease: who tries again and again must not use up what is kept free for deleting.
       await files.demandSpace(delivery.bodyLength ?? 0);
-      return writingTo(upload, (leased) =>
+      return writeToUpload(upload, (leased) =>
         salvageOnFailure(options, leased, () => receiveBytes(options, leased, delivery)),
       );
     },
 
     /** Begins anew with a file of this length, null where it is not known yet. An empty file is whole at once. */
     begin: (token: string, fileLength: number | null): Promise<ReceivedBytes> =>
-      writing(token, (upload) => beginUpload(options, upload, fileLength)),
+      writeTo(token, (upload) => beginUpload(options, upload, fileLength)),
 
     /** Gives the right up: what was sent is dropped, the link is dead. */
-    withdraw: (token: string): Promise<void> => writing(token, end),
+    withdraw: (token: string): Promise<void> => writeTo(token, end),
 
     /**
      * The same for what the server itself has asked for: whatever comes by it all the same, as from who is sending in
@@ -164,7 +164,7 @@ export function createUploads(options: LinksOptions) {
      */
     async giveUp(upload: Upload): Promise<void> {
       await purposes.claim(upload);
-      await writingTo(upload, end).catch(ignoreIfOver);
+      await writeToUpload(upload, end).catch(ignoreIfOver);
     },
 
     /** Forgets expired uploads that nobody is writing, and drops what they hold. */

@@ -110,7 +110,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly annotations: ToolAnnotations;
   readonly auditFields: AuditFields<NamesIn<Input>, NamesIn<Output>>;
   /** Whether its room itself writes a line of the audit log for every call. */
-  readonly isNoted?: boolean;
+  readonly auditsItself?: boolean;
   handle(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer<z.input<Output>> | Question>;
 }
 

@@ -91,7 +91,7 @@ type Fields = Readonly<Record<string, unknown>>;
 async function noteCall(tool: Tool, given: Fields, structured: Fields): Promise<AuditEvent> {
   const { audit, events } = recorder();
   const handle = async () => ({ text: '', structured });
-  await auditedTool({ ...tool, isNoted: false, handle }, audit).handle(given, context);
+  await auditedTool({ ...tool, auditsItself: false, handle }, audit).handle(given, context);
   return events[0]!;
 }
 
@@ -185,7 +185,7 @@ async function describe(tool: Tool): Promise<string> {
 test('the audit log shows the same of each tool as it did when tools did not declare it', async () => {
   const found: Record<string, string> = {};
   for (const tool of tools)
-    found[tool.name] = tool.isNoted ? await describeRefused(tool) : await describe(tool);
+    found[tool.name] = tool.auditsItself ? await describeRefused(tool) : await describe(tool);
   assert.deepEqual(found, shown);
 });
 
@@ -196,7 +196,7 @@ async function describeRefused(tool: Tool): Promise<string> {
 }
 
 test('a call that is refused before it reaches its tool is told with the same subject', async () => {
-  for (const tool of tools.filter(({ isNoted }) => isNoted !== true))
+  for (const tool of tools.filter(({ auditsItself }) => auditsItself !== true))
     assert.match(
       await describe(tool),
       new RegExp(`^${await describeRefused(tool)}(?:;|$|made|files)`),

@@ -78,10 +78,10 @@ export async function startServing(options: ServingOptions) {
     app: createApp({
       mcp,
       metrics,
-      gate: door.gate,
+      auth: door.auth,
       resourceMetadata: door.resource.metadata,
       ready,
-      tellsWhy: config.auth.length === 0,
+      showsReason: config.auth.length === 0,
       log,
       rooms: createRoutes(options, door, mcp, ready, instance),
     }),
@@ -90,7 +90,7 @@ export async function startServing(options: ServingOptions) {
       ask: auditedTokens(createAskRoute(options.bridge), 'upload_page', audit),
     },
     linksOnly: options.linksOnly,
-    checkNames: createHostOriginCheck(config.publicUrl, config.host, config.linkHost),
+    checkHostAndOrigin: createHostOriginCheck(config.publicUrl, config.host, config.linkHost),
     ...door,
     metrics,
     tracing: options.tracing,
@@ -121,12 +121,12 @@ function openGate({ config, keeping: { database }, baseUrl, metrics, audit, cloc
       result,
       details: { ...details },
     });
-  const addressOf = createClientAddress(config.trustedProxy);
-  const gate = createAuth({ users, guesses: limit(), addressOf, terms: resource.terms, denied, log });
+  const getAddress = createClientAddress(config.trustedProxy);
+  const auth = createAuth({ users, guesses: limit(), getAddress, terms: resource.terms, denied, log });
   return {
-    gate,
+    auth,
     guesses: limit(),
-    addressOf,
+    getAddress,
     resource,
     [Symbol.asyncDispose]: async () => users?.[Symbol.asyncDispose](),
   };
@@ -135,7 +135,7 @@ function openGate({ config, keeping: { database }, baseUrl, metrics, audit, cloc
 /** The routes of rooms, in the order in which they are tried. */
 function createRoutes(
   { config, metrics, audit, clock, log, keeping, code, baseUrl }: ServingOptions,
-  { gate }: ReturnType<typeof openGate>,
+  { auth }: ReturnType<typeof openGate>,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
   instance: string,
@@ -146,9 +146,9 @@ function createRoutes(
   const noted = auditedRequests(audit);
   return [
     ...startSeeing({ ...seen, instance, baseUrl, ready, clock, log }),
-    executionRoutes({ executions, callerOf: (env) => gate.who(env) ?? localCaller, noted, log }),
+    executionRoutes({ executions, callerOf: (env) => auth.getCaller(env) ?? localCaller, noted, log }),
     // Last: the names of users are first in its paths.
-    artifactRoutes({ artifacts, signedIn: gate.who, noted, log }),
+    artifactRoutes({ artifacts, signedIn: auth.getCaller, noted, log }),
   ];
 }
 
@@ -159,7 +159,7 @@ async function createTransferRoutes(
 ) {
   const { storage, links, uploads, webhook } = keeping;
   const idleMs = config.idleTimeout * 1000;
-  const handOver = await createOffload({
+  const offload = await createOffload({
     downloads: config.downloads,
     from: config.redirectFrom,
     accelPrefix: config.accelPrefix,
@@ -178,7 +178,7 @@ async function createTransferRoutes(
     idleMs,
     completed,
     served,
-    handOver,
+    offload,
   });
   const taking = createUploadRoute({
     uploads: auditedUploads(uploads, audit),
@@ -186,7 +186,7 @@ async function createTransferRoutes(
     log,
     idleMs,
     maxFileSize: config.maxFileSize,
-    urlOf: (token) => `${baseUrl()}/uploads/${token}`,
+    getUrl: (token) => `${baseUrl()}/uploads/${token}`,
   });
   return {
     files: auditedTokens(downloads, 'download', audit),

@@ -53,7 +53,7 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
   started.defer(() => storage.close());
 
   const sources = started.use(await openCrateSources(config));
-  const elsewhere = createExternalCrateTargets(sources.find);
+  const externalTargets = createExternalCrateTargets(sources.find);
   const { maxFileSize, uploadTtl, maxBundleFiles, webhookUrl, webhookSecret } = config;
   const keepsReserve = async (bytes: number): Promise<void> => {
     await storage.demandSpace?.(bytes);
@@ -71,7 +71,7 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
     demandSpace: keepsReserve,
   });
   const { lookups } = metrics;
-  const rooms = { database, storage, files, uploadTtl, maxBundleFiles, elsewhere, lookups, clock, log };
+  const rooms = { database, storage, files, uploadTtl, maxBundleFiles, externalTargets, lookups, clock, log };
   const links = countedLinks(createLinks({ ...rooms, endsWithClient }), metrics);
   const uploads = countedUploads(createUploads(rooms), metrics);
   const webhook = createWebhook({ database, url: webhookUrl, secret: webhookSecret, clock, log });

@@ -63,7 +63,7 @@ export async function stage(more: Partial<BridgeOptions> = {}) {
   const factory = createServerFactory({ tools, metrics, log, sharesMachine: false, caller: localCaller });
   const mcp = opened.adopt(createMcpEndpoint({ factory, metadataUrl: () => null, log }), (it) => it.close());
   const routes = {
-    uploads: createUploadRoute({ uploads, metrics, log, idleMs: 5000, maxFileSize: 1e8, urlOf: baseUrl }),
+    uploads: createUploadRoute({ uploads, metrics, log, idleMs: 5000, maxFileSize: 1e8, getUrl: baseUrl }),
     ask: createAskRoute(bridge),
   };
   const viaMcp = getRequestListener((request) => mcp.fetch(request, null));

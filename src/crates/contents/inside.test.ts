@@ -18,8 +18,8 @@ function insideOf(source: Source, place: CrateLocation, files: Partial<CrateCont
   return createCrateContents({
     find: async () => place,
     sourceOf: () => source,
-    files: { add: unasked, maxFileSize: 1e6, demandRoom: async () => {}, ...files },
-    links: { share: unasked, shareElsewhere: unasked },
+    files: { add: unasked, maxFileSize: 1e6, demandQuota: async () => {}, ...files },
+    links: { share: unasked, shareExternalTarget: unasked },
     mostBytes: 1e6,
   });
 }
@@ -78,11 +78,11 @@ it('a folder is packed only where there is room for it, which is asked before an
     { name: 'c/b', size: 400 },
   ]);
   const asked: number[] = [];
-  const demandRoom = async (_: unknown, size: number): Promise<void> => {
+  const demandQuota = async (_: unknown, size: number): Promise<void> => {
     asked.push(size);
     throw new WorkcrateError('quota_exceeded', 'No room.');
   };
-  const inside = insideOf(at.source, at.place, { demandRoom });
+  const inside = insideOf(at.source, at.place, { demandQuota });
   await assert.rejects(inside.download(ada, 'x', terms, watching), { code: 'quota_exceeded' });
   assert.ok(asked.length === 1 && asked[0]! > 700 && asked[0]! < 1200, String(asked));
 });

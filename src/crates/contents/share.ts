@@ -45,7 +45,7 @@ export function createCrateSharing(options: CrateContentsOptions, open: OpenCrat
           ...described,
           modified,
         };
-        return await options.links.shareElsewhere(caller, JSON.stringify(reference), terms);
+        return await options.links.shareExternalTarget(caller, JSON.stringify(reference), terms);
       }
       const limit = options.files.maxFileSize;
       if (file.size > limit) throw unpackedTooLargeError(path, file.size, limit);
@@ -136,7 +136,7 @@ async function shareWholeCrate(
   const filename = cleanFilename(object.slice(object.lastIndexOf('/') + 1));
   const described = { filename, mediaType: guessMediaType(filename), crc32: null, sha256 };
   const reference: ExternalCrateTarget = { source, ...range, modified, ...described };
-  return options.links.shareElsewhere(caller, JSON.stringify(reference), terms);
+  return options.links.shareExternalTarget(caller, JSON.stringify(reference), terms);
 }
 
 /** Each file is read twice: an archive says what is in it before it says it. None is before there is room for all. */
@@ -146,7 +146,7 @@ async function shareFolderAsZip(
   { signal, report }: ArchiveProgress,
 ): Promise<SharedLink> {
   const listed = await listFilesToZip(container, files.maxFileSize, signal);
-  await files.demandRoom(caller, computeZipSize(listed));
+  await files.demandQuota(caller, computeZipSize(listed));
   const members: ArchiveMember[] = [];
   for (const file of listed) {
     const read = (until: AbortSignal) => container.read(file, { limit: file.size, signal: until });
@@ -201,8 +201,8 @@ export interface CrateContentsOptions {
   /** Where a crate that the caller may see stands; `not_found` where there is none. */
   find(caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateLocation>;
   readonly sourceOf: FindSource;
-  readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandRoom'>;
-  readonly links: Pick<Links, 'share' | 'shareElsewhere'>;
+  readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandQuota'>;
+  readonly links: Pick<Links, 'share' | 'shareExternalTarget'>;
   /** The largest crate that is given as bytes. */
   readonly mostBytes: number;
 }
