@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import { sandboxFindings } from '../src/commands/doctor-sandbox.ts';
+import { checkSandbox } from '../src/commands/doctor-sandbox.ts';
 import { loadConfig, type Config } from '../src/config/config.ts';
 import { startServer, type TestServer, type ToolReply } from './server.testing.ts';
 
@@ -8,7 +8,7 @@ import { startServer, type TestServer, type ToolReply } from './server.testing.t
 export const noSandbox: string | false = await whyNot();
 
 async function whyNot(): Promise<string | false> {
-  const [first] = await sandboxFindings(loadConfig({}, {}).config);
+  const [first] = await checkSandbox(loadConfig({}, {}).config);
   return first!.state === 'ok' ? false : `${first!.what}: ${first!.remedy}`;
 }
 

@@ -5,10 +5,16 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defaultText } from '../src/config/config.ts';
-import { flag } from '../src/config/kinds.ts';
+import { formatDefault } from '../src/config/config.ts';
+import { trueOrFalse } from '../src/config/kinds.ts';
 import type { Setting } from '../src/config/setting.ts';
-import { environmentName, fileKey, flagName, settings, type SettingName } from '../src/config/settings.ts';
+import {
+  toEnvironmentName,
+  toFileKey,
+  toFlagName,
+  settings,
+  type SettingName,
+} from '../src/config/settings.ts';
 import { foundOut, notes, parts } from './settings-notes.ts';
 
 const names = Object.keys(settings) as SettingName[];
@@ -30,7 +36,7 @@ function partsOfSettings(): Part[] {
 export function settingsPage(): string {
   const template = readFileSync(join(import.meta.dirname, 'settings-template.md'), 'utf8');
   const tables = partsOfSettings().map((part) => `## ${part.title}\n\n${table(part.names.map(row))}`);
-  const secrets = names.filter((name) => settingOf(name).secret).map((name) => `\`${fileKey(name)}\``);
+  const secrets = names.filter((name) => settingOf(name).secret).map((name) => `\`${toFileKey(name)}\``);
   const told = `${secrets.slice(0, -1).join(', ')} and ${secrets.at(-1)}`;
   return template.replace('{{settings}}', tables.join('\n\n')).replace('{{secrets}}', told);
 }
@@ -39,13 +45,13 @@ const head = ['flag', 'environment', 'default', 'takes', 'meaning'];
 
 function row(name: SettingName): string[] {
   const setting = settingOf(name);
-  const variables = [environmentName(name), ...(setting.aliases ?? [])].map((one) => `\`${one}\``);
+  const variables = [toEnvironmentName(name), ...(setting.aliases ?? [])].map((one) => `\`${one}\``);
   const [help, note] = [setting.help, notes[name]];
   const meaning = [help, note, setting.secret ? 'Secret' : undefined].filter((text) => text !== undefined);
   return [
-    `\`--${flagName(name)}\``,
+    `\`--${toFlagName(name)}\``,
     variables.join(', '),
-    foundOut[name] ?? quoted(defaultText(setting)),
+    foundOut[name] ?? quoted(formatDefault(setting)),
     setting.kind.takes,
     meaning.join('. '),
   ];
@@ -73,14 +79,14 @@ function entry(name: SettingName): string {
   const setting = settingOf(name);
   const also = setting.aliases === undefined ? '' : ` Also ${setting.aliases.join(', ')}.`;
   const help = `# ${setting.help}.${also}${setting.secret ? ' Secret.' : ''}`;
-  return `${help}\n#${environmentName(name)}=${exampleValue(name)}\n`;
+  return `${help}\n#${toEnvironmentName(name)}=${exampleValue(name)}\n`;
 }
 
 function exampleValue(name: SettingName): string {
   if (foundOut[name] !== undefined) return '';
   const setting = settingOf(name);
   // False is no default that is worth showing elsewhere, but here it tells what may be written.
-  return setting.kind === flag && setting.fallback({}) === false ? 'false' : defaultText(setting);
+  return setting.kind === trueOrFalse && setting.fallback({}) === false ? 'false' : formatDefault(setting);
 }
 
 if (import.meta.main) {

@@ -3,8 +3,8 @@
  * and an exit code. What commands do is in `commands/`.
  */
 import { parseArgs } from 'node:util';
-import { demandCommand, helpFor, loadCommand } from './commands/commands.ts';
-import { allFlags } from './commands/flags.ts';
+import { demandCommand, getHelp, loadCommand } from './commands/commands.ts';
+import { listFlagOptions } from './commands/flags.ts';
 import { didYouMean, usageError } from './commands/usage-error.ts';
 import { loadConfig, printConfig, type LoadedConfig } from './config/config.ts';
 import { isWorkcrateError } from './errors.ts';
@@ -14,8 +14,8 @@ import { packageVersion } from './version.ts';
 async function main(argv: string[]): Promise<number> {
   const { words, flags } = parseArguments(argv);
   if (flags['version'] !== undefined) return printHelp(`${packageVersion}\n`);
-  if (words[0] === 'help') return printHelp(helpFor(words.slice(1)));
-  if (flags['help'] !== undefined) return printHelp(helpFor(words));
+  if (words[0] === 'help') return printHelp(getHelp(words.slice(1)));
+  if (flags['help'] !== undefined) return printHelp(getHelp(words));
   const isPrinting = flags['print-config'] !== undefined;
   const command = isPrinting && words.length === 0 ? null : demandCommand(words);
   const loaded = loadConfig(flags);
@@ -53,7 +53,7 @@ const toFlagText = (value: string | boolean | (string | boolean)[]): string =>
   Array.isArray(value) ? value.join('\n') : String(value);
 
 function parseFlags(argv: string[]) {
-  const options = allFlags();
+  const options = listFlagOptions();
   try {
     return parseArgs({ args: argv, options, allowPositionals: true });
   } catch (error) {

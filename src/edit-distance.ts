@@ -7,14 +7,14 @@ export function findNearest(wrong: string, known: Iterable<string>): string | nu
   let nearest: string | null = null;
   let least = Infinity;
   for (const name of known) {
-    const distance = editDistance(wrong, name, Math.min(mostEdits(name), least - 1));
+    const distance = editDistance(wrong, name, Math.min(getMostEdits(name), least - 1));
     if (distance !== null) [nearest, least] = [name, distance];
   }
   return nearest;
 }
 
 /** With a third of the letters wrong it is another word, and so it is when nothing of it is left. */
-const mostEdits = (name: string): number =>
+const getMostEdits = (name: string): number =>
   Math.min(Math.max(2, Math.floor(name.length / 3)), name.length - 1);
 
 /**

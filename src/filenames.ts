@@ -26,7 +26,9 @@ const TRAILING = /[\s.\u200c\u200d]/;
  * stays as it was given, so that a file comes back under its own name.
  */
 export function cleanFilename(name: string): string {
-  return fitFilename(lastComponent(name).toWellFormed().replace(INVISIBLE, '').normalize('NFC')) || NAMELESS;
+  return (
+    fitFilename(getLastComponent(name).toWellFormed().replace(INVISIBLE, '').normalize('NFC')) || NAMELESS
+  );
 }
 
 /** A name that can be unpacked on any system, Windows included: for entries of an archive. */
@@ -36,7 +38,7 @@ export function portableFilename(name: string): string {
   return fitFilename(fitted.replace(DEVICE, '_$&')) || NAMELESS;
 }
 
-function lastComponent(path: string): string {
+function getLastComponent(path: string): string {
   return path.split(/[/\\]/).findLast((part) => part !== '') ?? '';
 }
 

@@ -16,7 +16,7 @@ export function createGlob(pattern: string): (path: string) => boolean {
   const first = [true, ...wanted.map((want, at) => at === 0 && want === '**')];
   return (path) => {
     let fits = first;
-    for (const part of path.split('/')) fits = nextFits(fits, part, wanted);
+    for (const part of path.split('/')) fits = matchNextPart(fits, part, wanted);
     return fits.at(-1)!;
   };
 }
@@ -33,15 +33,17 @@ function splitPattern(pattern: string): string[] {
 }
 
 /** For every start of the pattern, whether the parts up to this one fit it. */
-function nextFits(fits: readonly boolean[], part: string, wanted: readonly string[]): boolean[] {
+function matchNextPart(fits: readonly boolean[], part: string, wanted: readonly string[]): boolean[] {
   const next = [false];
   for (const [at, want] of wanted.entries())
-    next.push(want === '**' ? fits[at]! || fits[at + 1]! || next[at]! : fits[at]! && textFits(part, want));
+    next.push(
+      want === '**' ? fits[at]! || fits[at + 1]! || next[at]! : fits[at]! && matchesWildcard(part, want),
+    );
   return next;
 }
 
 /** The last `*` takes one more character whenever what follows it does not fit. */
-function textFits(text: string, want: string): boolean {
+function matchesWildcard(text: string, want: string): boolean {
   let [at, wantAt, star, starAt] = [0, 0, -1, 0];
   while (at < text.length) {
     if (want[wantAt] === '*') [star, starAt, wantAt] = [wantAt, at, wantAt + 1];

@@ -23,7 +23,7 @@ export function withoutSecrets(text: string): string {
   let shown = hideSecrets(text);
   let decoded = shown;
   for (let times = 0; times < maxSecretDecodings && decoded.includes('%'); times++) {
-    decoded = plainlyDecoded(decoded);
+    decoded = decodePercentAscii(decoded);
     const plain = hideSecrets(decoded);
     // What is hidden in a text can be shown only as it was decoded.
     if (plain !== decoded) shown = decoded = plain;
@@ -32,7 +32,7 @@ export function withoutSecrets(text: string): string {
 }
 
 /** Percent-encoded ASCII alone, so that nothing is too broken for it. */
-export function plainlyDecoded(text: string): string {
+export function decodePercentAscii(text: string): string {
   return text.replaceAll(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   );
@@ -49,12 +49,12 @@ const longRun = /(?<![\w-])[\w-]{43,}/g;
 const hideSecrets = (text: string): string =>
   text
     .replaceAll(apiKeyPattern, 'wck_…')
-    .replaceAll(restOfKey, unlessName)
-    .replaceAll(tokenInUrl, unlessName)
+    .replaceAll(restOfKey, hideUnlessName)
+    .replaceAll(tokenInUrl, hideUnlessName)
     .replaceAll(jwt, 'eyJ…')
     .replaceAll(longRun, (run) => (isReadableName(run) ? run : nameToken(run)));
 
-const unlessName = (whole: string, before: string, run: string): string =>
+const hideUnlessName = (whole: string, before: string, run: string): string =>
   isReadableName(run) ? whole : `${before}…`;
 
 /** Of a token the end is the name by which the log knows its link; a name that was taken for one can be told apart. */
@@ -68,11 +68,11 @@ const hexadecimal = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
  * A token changes between capitals, small letters and digits about every second character: of two million none passed.
  */
 function isReadableName(run: string): boolean {
-  const odd = run.split(/[-_]+/).reduce((sum, part) => sum + oddWords(part), 0);
+  const odd = run.split(/[-_]+/).reduce((sum, part) => sum + countOddWords(part), 0);
   return odd <= Math.min(2, Math.floor(run.length / 40));
 }
 
-function oddWords(part: string): number {
+function countOddWords(part: string): number {
   if (part.length < 4 || hexadecimal.test(part)) return 0;
   const found = part.match(wordPattern) ?? [];
   return found.length === 1 ? 0 : found.filter(({ length }) => length < 3).length;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDatabase } from './database/open.ts';
-import { believe, trustedTime, type Belief } from './trusted-clock.ts';
+import { updateBelief, readTrustedTime, type Belief } from './trusted-clock.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
 const after = (...times: number[]): Belief | null =>
-  times.reduce<Belief | null>((belief, now) => believe(belief, now), null);
+  times.reduce<Belief | null>((belief, now) => updateBelief(belief, now), null);
 
 test('a clock that is far ahead is believed a day later, and not before', () => {
   assert.deepEqual(after(0, hour, 20 * hour), { believedAt: 20 * hour, doubtedSince: null });
@@ -32,7 +32,7 @@ test('what is believed is kept in the database', async () => {
   try {
     const times = [day, 101 * day, 102 * day - 1, day + 1, 101 * day, 102 * day];
     const believed: number[] = [];
-    for (const now of times) believed.push(await trustedTime(database, now));
+    for (const now of times) believed.push(await readTrustedTime(database, now));
     assert.deepEqual(believed, [day, day, day, day + 1, day + 1, 102 * day]);
   } finally {
     await database.close();

@@ -16,7 +16,7 @@ export interface Belief {
  * A clock that is ahead for a while must not delete everything that is kept for a number of days. One that is more than
  * a day ahead of the last look is believed only when it still is a day later. After a long stop that costs a day.
  */
-export function believe(before: Belief | null, now: number): Belief {
+export function updateBelief(before: Belief | null, now: number): Belief {
   if (before === null || now <= before.believedAt + clockDayMs)
     return { believedAt: now, doubtedSince: null };
   const { believedAt, doubtedSince } = before;
@@ -28,12 +28,12 @@ export function believe(before: Belief | null, now: number): Belief {
 }
 
 /** The time by which what is old may be deleted: now, or less where the clock is in doubt. All servers share it. */
-export async function trustedTime(database: Database, now: number): Promise<number> {
+export async function readTrustedTime(database: Database, now: number): Promise<number> {
   const [row] = await database.query<{ believed_at: number; doubted_since: number | null }>(
     'SELECT believed_at, doubted_since FROM trusted_clock',
   );
   const before = row ? { believedAt: row.believed_at, doubtedSince: row.doubted_since } : null;
-  const { believedAt, doubtedSince } = believe(before, now);
+  const { believedAt, doubtedSince } = updateBelief(before, now);
   await database.query(
     `INSERT INTO trusted_clock (only_one, believed_at, doubted_since) VALUES (1, ?, ?)
      ON CONFLICT (only_one) DO UPDATE SET believed_at = excluded.believed_at, doubted_since = excluded.doubted_since`,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import type { AuditLine } from '../../src/audit/line.ts';
 import { openDatabase } from '../../src/database/open.ts';
-import { databaseLocation } from '../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../src/server/store-options.ts';
 import { createWorkspaces } from '../../src/workspaces/workspaces.ts';
 import { startTeam, type Member, type Team } from '../users/team.testing.ts';
 import { audited, auditOf } from './lines.testing.ts';
@@ -26,7 +26,7 @@ const statusOf = async (who: Member, path: string): Promise<number> => {
 
 /** As a run would have left it. */
 async function leaveArtifact({ config }: Team, user: string, name: string): Promise<void> {
-  const database = await openDatabase(databaseLocation(config));
+  const database = await openDatabase(getDatabaseLocation(config));
   try {
     const places = createWorkspaces({
       database,

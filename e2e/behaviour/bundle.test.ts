@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { recordProof } from '../../src/requirements.testing.ts';
-import { filesFolder } from '../../src/server/store-options.ts';
+import { getFilesFolder } from '../../src/server/store-options.ts';
 import { backends, startServer, upload, type TestServer } from '../server.testing.ts';
 import { inStorage } from './upload.testing.ts';
 
@@ -72,7 +72,7 @@ describe(`bundles (${backends})`, () => {
     const damaged = await upload(server, 'damaged.txt', 'damaged');
     const digits = damaged.slice('file_'.length);
     const path = `objects/files/${digits.slice(0, 2)}/${digits}.bin`;
-    await writeFile(join(filesFolder(server.config), path), 'Damaged');
+    await writeFile(join(getFilesFolder(server.config), path), 'Damaged');
     const refused = await server.call('bundle_files', { file_ids: [...ids, damaged] });
     assert.equal(refused.code, 'file_damaged');
     assert.match(refused.text, /damaged\.txt/);

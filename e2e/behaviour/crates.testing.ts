@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { loadConfig, type Config } from '../../src/config/config.ts';
 import { openCrateSource, type SourceOptions } from '../../src/crates/sources/sources.ts';
-import { sourceOptions } from '../../src/server/store-options.ts';
+import { toSourceOptions } from '../../src/server/store-options.ts';
 import { createBlobs } from '../../src/storage/azure/client.ts';
 import { chunksOf } from '../../src/storage/bytes.testing.ts';
 import { openBucket, removeS3Object } from '../../src/storage/s3/client.ts';
@@ -47,7 +47,7 @@ export async function startCrateServer(
 ): Promise<CrateServer> {
   await using opened = new AsyncDisposableStack();
   const { url, config } = await newSource(opened);
-  const source = await openCrateSource(sourceOptions(config, url));
+  const source = await openCrateSource(toSourceOptions(config, url));
   opened.defer(() => source.close());
   const put = async (name: string, given: string | Uint8Array): Promise<void> => {
     const bytes = Buffer.from(given as string);
@@ -68,7 +68,7 @@ export async function startCrateServer(
     },
     source: source.url,
     put,
-    remove: (name) => removeObject(sourceOptions(config, url), name),
+    remove: (name) => removeObject(toSourceOptions(config, url), name),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

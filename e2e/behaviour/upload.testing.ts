@@ -11,7 +11,7 @@ import { eventually, patienceMs } from '../../src/eventually.testing.ts';
 import { toStorageKey } from '../../src/files/files.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
 import { openUploads } from '../../src/links/open-uploads.ts';
-import { filesFolder, storageOptions } from '../../src/server/store-options.ts';
+import { getFilesFolder, toStorageOptions } from '../../src/server/store-options.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { TestServer } from '../server.testing.ts';
 
@@ -104,7 +104,7 @@ export async function rawConnection(url: string) {
 
 /** Storage as the server has it, opened beside it: that cannot be done with one in memory. */
 export async function openedBeside({ config }: TestServer) {
-  const storage = await openStorage(storageOptions(config));
+  const storage = await openStorage(toStorageOptions(config));
   return Object.assign(storage, { [Symbol.asyncDispose]: () => storage.close() });
 }
 
@@ -130,7 +130,7 @@ export async function stageMore(server: TestServer, id: string, offset: number, 
 
 /** The names of all files in staging and objects. Only on disk can they be looked at. */
 export async function onDisk({ config }: TestServer): Promise<{ staged: string[]; objects: string[] }> {
-  const folder = filesFolder(config);
+  const folder = getFilesFolder(config);
   const objects = await readdir(join(folder, 'objects'), { recursive: true });
   return {
     staged: await readdir(join(folder, 'staging')),
@@ -142,7 +142,7 @@ export async function onDisk({ config }: TestServer): Promise<{ staged: string[]
 export async function problems({ config }: TestServer): Promise<string[]> {
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await databaseOf(config), (it) => it.close());
-  const storage = opened.adopt(await openStorage(storageOptions(config)), (it) => it.close());
+  const storage = opened.adopt(await openStorage(toStorageOptions(config)), (it) => it.close());
   const found = await verifyFiles({
     database,
     storage,

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { auditFolder } from '../../src/audit/audit.ts';
+import { getAuditFolder } from '../../src/audit/audit.ts';
 import { openAudit } from '../../src/audit/open.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { environment, fromSource, run } from './program.testing.ts';
@@ -18,7 +18,7 @@ describe('workcrate audit, as a process of its own', () => {
   before(async () => {
     data = await mkdtemp(join(tmpdir(), 'workcrate-cli-audit-'));
     await using audit = openAudit({
-      folder: auditFolder(data),
+      folder: getAuditFolder(data),
       clock: () => noon,
       level: 'trace',
       retentionDays: 90,
@@ -67,7 +67,7 @@ describe('workcrate audit, as a process of its own', () => {
       whole.stdout,
       /^note: the database: the log could not be compared with it: .*\n4 lines in 1 files, from .* \(seq 4\)\nNo line was changed, removed or added\.\n$/,
     );
-    const file = join(auditFolder(data), 'audit-2026-05-04.jsonl');
+    const file = join(getAuditFolder(data), 'audit-2026-05-04.jsonl');
     const text = await readFile(file, 'utf8');
     await writeFile(file, text.replace('"user":"eve"', '"user":"ada"'));
     const [changed, json] = await Promise.all([audit('verify'), audit('verify', '--json')]);
@@ -107,7 +107,7 @@ describe('workcrate audit, as a process of its own', () => {
       run(['audit', 'verify', '--data', none]),
       run(['audit', 'verify', '--data', none, '--audit-level', 'off']),
     ]);
-    assert.equal(ended.stdout.split('\n')[0], `problem: ${auditFolder(none)}: there is no log`);
+    assert.equal(ended.stdout.split('\n')[0], `problem: ${getAuditFolder(none)}: there is no log`);
     assert.match(ended.stdout, /Is --data the folder of the server\?/);
     assert.match(off.stdout, /No log is written when audit_level is off\./);
     assert.deepEqual([ended.code, off.code], [1, 1]);
@@ -126,7 +126,7 @@ describe('workcrate audit, as a process of its own', () => {
   });
 
   it('JSON for programs holds nothing that a terminal acts on either', async () => {
-    const file = join(auditFolder(data), 'audit-2026-05-04.jsonl');
+    const file = join(getAuditFolder(data), 'audit-2026-05-04.jsonl');
     const text = await readFile(file, 'utf8');
     await writeFile(file, text.replace('docs/a.md', 'docs/\u009b2J\u202e'));
     const [found, shown] = await Promise.all([audit('search', '--json'), audit('tail')]);

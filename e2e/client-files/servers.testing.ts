@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/database/open.ts';
 import { eventually } from '../../src/eventually.testing.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { startWorkcrate } from '../../src/server/start.ts';
-import { databaseLocation } from '../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../src/server/store-options.ts';
 import { addUser } from '../../src/users/keys.ts';
 
 /** A real server in this process. */
@@ -52,7 +52,7 @@ export async function serve(transport: 'stdio' | 'HTTP', overrides: Partial<Conf
     config,
     logged,
     async key(user) {
-      const database = await openDatabase(databaseLocation(config));
+      const database = await openDatabase(getDatabaseLocation(config));
       try {
         return await addUser(database, user, { scopes: ['client', 'files'], expiresAt: null }, Date.now());
       } finally {

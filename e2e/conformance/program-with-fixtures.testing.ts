@@ -1,11 +1,11 @@
 /** `workcrate serve` and `workcrate stdio` that also have the fixtures of the conformance suite. Takes settings only. */
 import { parseArgs } from 'node:util';
-import { serve } from '../../src/commands/serve.ts';
+import { runServe } from '../../src/commands/serve.ts';
 import { runStdio } from '../../src/commands/stdio.ts';
-import { flagOptions, loadConfig } from '../../src/config/config.ts';
+import { toFlagOptions, loadConfig } from '../../src/config/config.ts';
 import { addFixtures } from './fixtures/fixtures.testing.ts';
 
-const { values, positionals } = parseArgs({ options: flagOptions(), allowPositionals: true });
+const { values, positionals } = parseArgs({ options: toFlagOptions(), allowPositionals: true });
 const flags = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
-const command = positionals[0] === 'stdio' ? runStdio : serve;
+const command = positionals[0] === 'stdio' ? runStdio : runServe;
 process.exitCode = await command({ ...loadConfig(flags), flags, extend: addFixtures });

@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { environmentName, settings } from '../../src/config/settings.ts';
+import { toEnvironmentName, settings } from '../../src/config/settings.ts';
 
 const deploy = join(import.meta.dirname, '../../deploy');
 const read = (name: string): Promise<string> => readFile(join(deploy, name), 'utf8');
 /** Settings, and what only compose.yaml reads. */
 const known = new Set([
-  ...Object.keys(settings).map(environmentName),
+  ...Object.keys(settings).map(toEnvironmentName),
   'WORKCRATE_MEMORY',
   'WORKCRATE_HTTPS_PORT',
 ]);

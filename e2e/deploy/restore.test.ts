@@ -11,7 +11,7 @@ import { noSandbox } from '../code.testing.ts';
 import { NO_POSTGRES, startPostgres } from '../../src/database/postgres.testing.ts';
 import { emptyLedger, listAll, type Ledger } from '../durability/ledger.testing.ts';
 import { load } from '../durability/load.testing.ts';
-import { flagName, settings as allSettings } from '../../src/config/settings.ts';
+import { toFlagName, settings as allSettings } from '../../src/config/settings.ts';
 import { asTheGuideSays, folderTree, sectionOf, shell } from './restore.testing.ts';
 
 const settings = ['--file-ttl', '86400', '--upload-ttl', '86400', '--log-level', 'warn'];
@@ -320,7 +320,7 @@ it('every setting that names a folder is in the part on what a backup is made of
     /folder|where (?:packed )?crates/.test(help),
   );
   const guide = await sectionOf('What a backup contains');
-  const unsaid = names.map(([name]) => `--${flagName(name)}`).filter((flag) => !guide.includes(flag));
+  const unsaid = names.map(([name]) => `--${toFlagName(name)}`).filter((flag) => !guide.includes(flag));
   // The folders of the client's project and of a person at stdio are not the server's; --data and --database are what it is all about.
   assert.deepEqual(
     unsaid.filter((flag) => !/^--(?:data|database|share-roots|projects|client-.*)$/.test(flag)),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDatabase } from '../../src/database/open.ts';
-import { databaseLocation } from '../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../src/server/store-options.ts';
 import { createWorkspaces } from '../../src/workspaces/workspaces.ts';
 import { send, type Member, type Team } from './team.testing.ts';
 
@@ -94,7 +94,7 @@ async function packOf({ call }: Member, execution_id: string, mark: string) {
 /** What a run would leave behind, put there without one: a sandbox is not on every machine. */
 async function leave({ config }: Team, user: string, mark: string, execution: string): Promise<number> {
   await using opened = new AsyncDisposableStack();
-  const database = opened.adopt(await openDatabase(databaseLocation(config)), (it) => it.close());
+  const database = opened.adopt(await openDatabase(getDatabaseLocation(config)), (it) => it.close());
   const folder = join(config.data, 'places');
   const { artifacts } = await createWorkspaces({ database, folder, uids: null, clock: Date.now }).of(user);
   await writeFile(join(artifacts, `${mark}.svg`), `<svg>${mark}</svg>`);

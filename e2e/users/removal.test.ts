@@ -12,7 +12,7 @@ import type { Config } from '../../src/config/config.ts';
 import { othersNoticedMs } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { eventually } from '../../src/eventually.testing.ts';
-import { databaseLocation } from '../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../src/server/store-options.ts';
 import { run } from '../cli/program.testing.ts';
 import { noSandbox } from '../code.testing.ts';
 import { entriesBelow } from '../secrets.testing.ts';
@@ -172,7 +172,7 @@ function put(url: string, length: number | null): ClientRequest {
 
 /** What the database knows, asked past the server. */
 async function opened({ config }: Team) {
-  const database = await openDatabase(databaseLocation(config));
+  const database = await openDatabase(getDatabaseLocation(config));
   const number = async (sql: string, ...values: string[]): Promise<number> =>
     Number((await database.query(sql, ...values))[0]?.['n'] ?? 0);
   return {
@@ -189,7 +189,7 @@ async function opened({ config }: Team) {
 /** Whether a link that the server remembers is forgotten when another process writes. */
 async function tellsOfOthers({ config }: Team): Promise<boolean> {
   await using opened = new AsyncDisposableStack();
-  const open = async () => opened.adopt(await openDatabase(databaseLocation(config)), (it) => it.close());
+  const open = async () => opened.adopt(await openDatabase(getDatabaseLocation(config)), (it) => it.close());
   const [one, other] = [await open(), await open()];
   const before = one.version();
   await other.query("INSERT INTO usage (owner) VALUES ('nobody')");

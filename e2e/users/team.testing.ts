@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../../src/database/postgres.testing.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { startWorkcrate } from '../../src/server/start.ts';
-import { databaseLocation } from '../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../src/server/store-options.ts';
 import { addUser } from '../../src/users/keys.ts';
 import type { Version } from '../conformance/messages.testing.ts';
 
@@ -53,7 +53,7 @@ export async function startTeam(overrides: Partial<Config> = {}): Promise<Team> 
   const log = createLog('debug', (line) => void logged.push(line));
   const { url } = started.use(await startWorkcrate(config, { sharesMachine: false, log }));
   // As `workcrate user` does it: on a connection of its own.
-  const database = started.adopt(await openDatabase(databaseLocation(config)), (it) => it.close());
+  const database = started.adopt(await openDatabase(getDatabaseLocation(config)), (it) => it.close());
   const members = started.adopt(new Set<Member>(), closeAll);
   const key: Team['key'] = (name, scopes = everything, expiresAt = null) =>
     addUser(database, name, { scopes, expiresAt }, Date.now());

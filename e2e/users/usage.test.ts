@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openDatabase } from '../../src/database/open.ts';
-import { databaseLocation } from '../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../src/server/store-options.ts';
 import { run } from '../cli/program.testing.ts';
 import { noSandbox } from '../code.testing.ts';
 import { databases, send, startTeam } from './team.testing.ts';
@@ -60,7 +60,7 @@ for (const { kind, url, skip } of databases)
       await using team = await startTeam({ database: await url() });
       const boss = await team.join('boss', ['operator']);
       await team.key('ada');
-      const database = await openDatabase(databaseLocation(team.config));
+      const database = await openDatabase(getDatabaseLocation(team.config));
       await database.query("INSERT INTO places (owner, number, created_at) VALUES ('local', 1, 0)");
       await database.close();
       const { users } = (await (await boss.fetch('/status')).json()) as { users: number };

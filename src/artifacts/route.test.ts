@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { ann, hostileNames, stage, strangers } from './artifacts.testing.ts';
-import type { Noted } from '../audit/audit.ts';
+import type { NoteRequest } from '../audit/audit.ts';
 import { eventually } from '../eventually.testing.ts';
 import type { Caller } from '../identity.ts';
 import type { Artifacts } from './artifacts.ts';
@@ -22,7 +22,7 @@ interface ServedOptions {
 }
 
 /** Notes nothing: what is noted is in e2e/audit. */
-const noted: Noted = (_asked, work) => work(() => {});
+const noted: NoteRequest = (_asked, work) => work(() => {});
 
 async function served({ signedIn = () => null, ...options }: ServedOptions = {}) {
   const set = await stage(options);

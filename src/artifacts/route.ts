@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Hono, type Context } from 'hono';
-import type { Noted } from '../audit/audit.ts';
+import type { NoteRequest } from '../audit/audit.ts';
 import { asWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import { jsonResponse, getErrorStatus } from '../http/answer.ts';
 import type { Caller } from '../identity.ts';
@@ -16,7 +16,7 @@ export interface ArtifactRoutesOptions {
   readonly artifacts: Artifacts;
   /** Who made a request, by what the framework knows of it; null where nobody has to sign in. */
   readonly signedIn: (env: unknown) => Caller | null;
-  readonly noted: Noted;
+  readonly noted: NoteRequest;
   readonly log: Log;
 }
 

@@ -61,7 +61,7 @@ export interface AuditedRequest {
 }
 
 /** Does what a request asks for, and notes how that ended. The work may tell further facts. */
-export type Noted = <T>(
+export type NoteRequest = <T>(
   asked: AuditedRequest,
   work: (tell: (facts: Details) => void) => Promise<T>,
 ) => Promise<T>;
@@ -70,4 +70,4 @@ export type Noted = <T>(
 export const noAuditUser = '-';
 
 /** Where the log stands within the data folder. */
-export const auditFolder = (data: string): string => join(data, 'audit');
+export const getAuditFolder = (data: string): string => join(data, 'audit');

@@ -5,11 +5,11 @@ import type { ServedDownload } from '../links/download-route.ts';
 import { mintLink } from '../links/link.ts';
 import { isWhole, joinRanges, type Download } from '../links/links.ts';
 import type { Audit, AuditEvent } from './audit.ts';
-import { auditedDownloads } from './transfers.ts';
+import { auditDownloads } from './transfers.ts';
 
 function stage(size = 100_000) {
   const events: AuditEvent[] = [];
-  const noting = auditedDownloads({ noteSoon: (event) => void events.push(event) } as Audit);
+  const noting = auditDownloads({ noteSoon: (event) => void events.push(event) } as Audit);
   const link = () => mintLink({ user: 'ada' }, { fileId: 'f' }, { ttlSeconds: 60, singleUse: false }, 0).link;
   const download = { filename: 'film.mp4', size } as Download;
   const piece = (start: number, end: number, more: Partial<ServedDownload> = {}): ServedDownload => ({

@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { WorkcrateError } from '../errors.ts';
 import { createToken } from '../links/link.ts';
 import { linesOf, open, temporaryLog } from './log.testing.ts';
-import { auditedRequests } from './wrappers.ts';
+import { auditRequests } from './wrappers.ts';
 
 test('a request that broke off is cancelled, one that failed says how, and facts are told of both', async () => {
   using folder = temporaryLog();
   const asked = { operation: 'get_artifact', user: 'ada', subject: 'plot.png' };
   {
     await using audit = open(folder.path);
-    const noted = auditedRequests(audit);
+    const noted = auditRequests(audit);
     for (const signal of [AbortSignal.abort(), undefined])
       await assert.rejects(
         noted({ ...asked, signal }, async (tell) => {
@@ -44,7 +44,7 @@ test('what was pasted is taken out, and names that only look odd stay as they ar
   ];
   {
     await using audit = open(folder.path);
-    const noted = auditedRequests(audit);
+    const noted = auditRequests(audit);
     for (const [subject] of subjects)
       await noted({ operation: 'get_artifact', user: 'ada', subject }, async () => {});
   }

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { hashToken, toPublicId } from '../links/link.ts';
 import type { Uploads } from '../links/links.ts';
 import type { Audit, AuditEvent } from './audit.ts';
-import { auditedUploads } from './transfers.ts';
+import { auditUploads } from './transfers.ts';
 
 test('an upload that was made a file only when it was looked at is told once', async () => {
   const events: AuditEvent[] = [];
   const upload = { fileId: null as string | null };
-  const uploads = auditedUploads(
+  const uploads = auditUploads(
     {
       find: async () => ({ ...upload }),
       standing: async () => ({ upload: Object.assign(upload, { fileId: 'file_1' }), offset: 5 }),

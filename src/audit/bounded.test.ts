@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createToken } from '../links/link.ts';
-import { chainStart, toBoundedEntry, lineAfter, plainJson } from './line.ts';
+import { chainStart, toBoundedEntry, toNextLine, toPlainJson } from './line.ts';
 import { event, noon } from './log.testing.ts';
 
-const bytesOf = (text: string): number => Buffer.byteLength(plainJson(text)) - 2;
+const bytesOf = (text: string): number => Buffer.byteLength(toPlainJson(text)) - 2;
 
 test('texts are bounded as they stand in a line, are cut between characters, and say how long they were', () => {
   const character = fc.constantFrom('a', 'ü', '€', '\u0001', '\u202e', '😀', '"', '\ud800');
@@ -44,7 +44,7 @@ test('no line is longer than 32 KB, whatever is told', () => {
   const long = '\u0001'.repeat(1e5);
   const details = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${at}${long}`, long]));
   const told = event({ operation: long, user: long, client: long, subject: long, result: long, details });
-  const { text } = lineAfter(chainStart, toBoundedEntry(told, noon), null);
+  const { text } = toNextLine(chainStart, toBoundedEntry(told, noon), null);
   assert.ok(text.length > 20_000 && text.length < 32_768, `${text.length}`);
 });
 

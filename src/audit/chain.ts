@@ -16,11 +16,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { getErrno, WorkcrateError } from '../errors.ts';
 import { readChainEnding, type Torn } from './ending.ts';
-import { fileFor, openRegular, openRegularSync } from './files.ts';
+import { chooseAuditFile, openRegular, openRegularSync } from './files.ts';
 import {
   beginHead,
   chainStart,
-  lineAfter,
+  toNextLine,
   readHead,
   writeChainHead,
   type AuditEntry,
@@ -72,7 +72,7 @@ export function openChain(folder: string, key: string | null, from: ChainPositio
     const known = typeof head === 'string' || head.seq <= place.seq ? place : head;
     if ((ending.last?.seq ?? 0) > known.seq) place = ending.last!;
     else place = known;
-    return { ...ending, head: headState(head, ending.last) };
+    return { ...ending, head: compareHead(head, ending.last) };
   }
 
   function opened(file: string): CurrentFile {
@@ -100,11 +100,11 @@ export function openChain(folder: string, key: string | null, from: ChainPositio
     const first = found === null;
     found ??= look();
     try {
-      const target = opened(fileFor(day, current?.file ?? found.file));
+      const target = opened(chooseAuditFile(day, current?.file ?? found.file));
       const isNew = target.size === 0 || (target.file === found.file && !found.begun);
       if (found.head === 'none') beginHead(folder, target.file, key);
-      const own = ownEntries(entries[0]!.time, isNew ? target.file : null, first ? found : null, key);
-      const lines = linesAfter(place, [...own, ...entries], key);
+      const own = toOwnEntries(entries[0]!.time, isNew ? target.file : null, first ? found : null, key);
+      const lines = toNextLines(place, [...own, ...entries], key);
       const separator = target.file === found.file && found.open ? '\n' : '';
       target.size += appendToChain(target, Buffer.from(separator + lines.text));
       ({ place } = lines);
@@ -184,7 +184,7 @@ async function syncFile(folder: string, file: string, fd: number | null): Promis
     throw new WorkcrateError('storage_failed', `The audit log's file ${file} was replaced while in use.`);
 }
 
-function headState(head: ChainHead | 'missing' | 'changed', last: ChainPosition | null): string {
+function compareHead(head: ChainHead | 'missing' | 'changed', last: ChainPosition | null): string {
   if (head === 'missing' && last === null) return 'none';
   if (typeof head === 'string') return head;
   const { seq, hash } = last ?? chainStart;
@@ -193,7 +193,7 @@ function headState(head: ChainHead | 'missing' | 'changed', last: ChainPosition 
 }
 
 /** The lines that the log tells of itself: which file this is, and how the end of the log was found. */
-function ownEntries(
+function toOwnEntries(
   time: number,
   newFile: string | null,
   found: FoundChainEnd | null,
@@ -216,11 +216,11 @@ function ownEntries(
   ];
 }
 
-function linesAfter(from: ChainPosition, entries: readonly AuditEntry[], key: string | null) {
+function toNextLines(from: ChainPosition, entries: readonly AuditEntry[], key: string | null) {
   let place = from;
   let text = '';
   for (const entry of entries) {
-    const line = lineAfter(place, entry, key);
+    const line = toNextLine(place, entry, key);
     ({ place } = line);
     text += line.text;
   }
@@ -247,7 +247,7 @@ export function addRemark(remarks: Remark[], remark: Remark): void {
   else if (remarks.length < mostRemarks) remarks.push(remark);
 }
 
-export function remarkText({ file, line, to, what }: Remark): string {
+export function formatRemark({ file, line, to, what }: Remark): string {
   if (line === null) return `${file}: ${what}`;
   return `${file}, ${to === undefined ? `line ${line}` : `lines ${line} to ${to}`}: ${what}`;
 }

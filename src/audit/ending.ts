@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { auditFilesSync, NotAFile, openRegularSync } from './files.ts';
+import { listAuditFilesSync, NotAFile, openRegularSync } from './files.ts';
 import { isSealIntact, parseChainLink, mostLineBytes, type ChainPosition } from './line.ts';
 
 /**
@@ -44,7 +44,7 @@ interface FileTail {
 export function readChainEnding(folder: string, key: string | null): Ending {
   const tails: FileTail[] = [];
   let newest: string | null = null;
-  for (const file of auditFilesSync(folder).toReversed()) {
+  for (const file of listAuditFilesSync(folder).toReversed()) {
     const tail = tryReadTail(join(folder, file), key);
     if (tail === null) continue;
     newest ??= file;

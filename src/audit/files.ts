@@ -37,7 +37,7 @@ export const toFileOfStem = (stem: string): string | null =>
  * Where the lines of a day go. A clock that is set back by a day or less stays with the newest file; by more, it was
  * wrong before, and another era begins, so that there is a file for each day again.
  */
-export function fileFor(day: string, newest: string | null): string {
+export function chooseAuditFile(day: string, newest: string | null): string {
   if (newest === null) return toAuditFileName(day, 0);
   const [from, era] = [getFileDay(newest), getFileEra(newest)];
   if (day >= from) return toAuditFileName(day, era);
@@ -46,16 +46,16 @@ export function fileFor(day: string, newest: string | null): string {
 }
 
 /** In the order in which they were written. */
-export function inFileOrder(one: string, other: string): number {
+export function compareAuditFiles(one: string, other: string): number {
   return getFileEra(one) - getFileEra(other) || Date.parse(getFileDay(one)) - Date.parse(getFileDay(other));
 }
 
 /** All files of the log, the oldest first; none where there is no folder. */
-export async function auditFiles(folder: string): Promise<string[]> {
+export async function listAuditFiles(folder: string): Promise<string[]> {
   return sortAuditFiles(await readdir(folder).catch(emptyIfMissing));
 }
 
-export function auditFilesSync(folder: string): string[] {
+export function listAuditFilesSync(folder: string): string[] {
   try {
     return sortAuditFiles(readdirSync(folder));
   } catch (error) {
@@ -66,7 +66,7 @@ export function auditFilesSync(folder: string): string[] {
 const isOurs = (name: string): boolean =>
   auditFileForm.test(name) && !Number.isNaN(Date.parse(getFileDay(name)));
 
-const sortAuditFiles = (names: string[]): string[] => names.filter(isOurs).sort(inFileOrder);
+const sortAuditFiles = (names: string[]): string[] => names.filter(isOurs).sort(compareAuditFiles);
 
 function emptyIfMissing(error: unknown): string[] {
   if (getErrno(error) === 'ENOENT') return [];
@@ -78,10 +78,10 @@ function emptyIfMissing(error: unknown): string[] {
  * hole is left when this is ended; the newest stays, since the head names it.
  */
 export async function sweepAudit(folder: string, now: number, days: number): Promise<number> {
-  const files = await auditFiles(folder);
+  const files = await listAuditFiles(folder);
   const ends = files.map((file) => Date.parse(getFileDay(file)) + auditDayMs);
-  const old = files.slice(0, countOfOld(ends, now, days));
-  for (const file of old) await unlink(join(folder, file)).catch(fineIfMissing);
+  const old = files.slice(0, countOldFiles(ends, now, days));
+  for (const file of old) await unlink(join(folder, file)).catch(ignoreMissing);
   return old.length;
 }
 
@@ -89,7 +89,7 @@ export async function sweepAudit(folder: string, now: number, days: number): Pro
  * A clock that is ahead for a while must not cost the log: it is believed up to the last day that the log has left
  * behind. A day that is still to come was written by such a clock, and goes with the day after it in the log.
  */
-function countOfOld(ends: readonly number[], now: number, days: number): number {
+function countOldFiles(ends: readonly number[], now: number, days: number): number {
   const before = Math.min(now, ends.at(-2) ?? 0) - days * auditDayMs;
   let count = 0;
   for (const [at, end] of ends.slice(0, -1).entries())
@@ -98,7 +98,7 @@ function countOfOld(ends: readonly number[], now: number, days: number): number 
   return count;
 }
 
-function fineIfMissing(error: unknown): void {
+function ignoreMissing(error: unknown): void {
   if (getErrno(error) !== 'ENOENT') throw error;
 }
 
@@ -114,11 +114,11 @@ export class NotAFile extends WorkcrateError {
 }
 
 /** Opening a pipe waits for whoever is at its other end, unless it is told not to. */
-const never = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const safeOpenFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** To be read. A link is not followed, and nothing waits. */
 export async function openRegular(path: string): Promise<FileHandle> {
-  const handle = await open(path, constants.O_RDONLY | never).catch((error: unknown) => {
+  const handle = await open(path, constants.O_RDONLY | safeOpenFlags).catch((error: unknown) => {
     throw toNotAFile(path, error);
   });
   if ((await handle.stat()).isFile()) return handle;
@@ -127,15 +127,15 @@ export async function openRegular(path: string): Promise<FileHandle> {
 }
 
 export function openRegularSync(path: string, flags: number, mode?: number): number {
-  const fd = openNow(path, flags, mode);
+  const fd = openSafely(path, flags, mode);
   if (fstatSync(fd).isFile()) return fd;
   closeSync(fd);
   throw new NotAFile(path);
 }
 
-function openNow(path: string, flags: number, mode?: number): number {
+function openSafely(path: string, flags: number, mode?: number): number {
   try {
-    return openSync(path, flags | never, mode);
+    return openSync(path, flags | safeOpenFlags, mode);
   } catch (error) {
     throw toNotAFile(path, error);
   }
@@ -163,7 +163,7 @@ interface StrayPiece {
 }
 
 /** With one more that was found; it goes on to the end of the file until a line is found behind it. */
-export function strayWith(
+export function addStrayPiece(
   stray: Stray | null,
   { path, from, to }: StrayPiece,
   open: boolean,
@@ -182,7 +182,7 @@ export function strayWith(
 }
 
 /** Whether they are what a line tells of that begins there. */
-export async function isToldBy(
+export async function matchesTorn(
   stray: Stray,
   { torn_bytes, torn_sha256 }: Torn,
   path: string,

@@ -56,7 +56,7 @@ function seal(bytes: Buffer | string, key: string | null): string {
  * The line that comes after a place. What is hashed are its bytes up to the hash, `prev` among them: there is one form
  * only, so nobody has to write a line again to check it.
  */
-export function lineAfter(
+export function toNextLine(
   place: ChainPosition,
   entry: AuditEntry,
   key: string | null,
@@ -64,7 +64,7 @@ export function lineAfter(
   const { time, level, operation, user, client, subject, result, details } = entry;
   const seq = place.seq + 1;
   const told = { seq, time: new Date(time).toISOString(), level, operation, user, client, subject, result };
-  const body = plainJson({ ...told, ...(details && { details }), prev: place.hash }).slice(0, -1);
+  const body = toPlainJson({ ...told, ...(details && { details }), prev: place.hash }).slice(0, -1);
   const sealed = seal(body, key);
   return { text: `${body},"hash":"${sealed}"}\n`, place: { seq, hash: sealed } };
 }
@@ -92,10 +92,10 @@ export function isSealIntact(line: Buffer, { hash }: ChainLink, key: string | nu
 }
 
 const textSchema = z.string();
-const sealForm = textSchema.regex(/^[0-9a-f]{64}$/);
+const sealSchema = textSchema.regex(/^[0-9a-f]{64}$/);
 
 /** Whoever can write to the folder can write anything there; what is not of this form is no line of ours. */
-const lineForm = z.strictObject({
+const lineSchema = z.strictObject({
   seq: z.int().min(0),
   time: textSchema.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/),
   level: z.enum(auditLevels),
@@ -105,15 +105,15 @@ const lineForm = z.strictObject({
   subject: textSchema.nullable(),
   result: textSchema,
   details: z.record(textSchema, z.union([textSchema, z.number(), z.boolean(), z.null()])).optional(),
-  prev: sealForm,
-  hash: sealForm,
+  prev: sealSchema,
+  hash: sealSchema,
 });
 
 /** The line in full; null for what is no line of ours. */
 export function parseLine(line: Buffer): AuditLine | null {
   if (parseChainLink(line) === null) return null;
   try {
-    return (lineForm.safeParse(JSON.parse(line.toString('utf8'))).data as AuditLine | undefined) ?? null;
+    return (lineSchema.safeParse(JSON.parse(line.toString('utf8'))).data as AuditLine | undefined) ?? null;
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;
@@ -132,7 +132,7 @@ const escapeCharacter = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** JSON of plain characters, whatever stands in the value; one line, unless it is to be indented. */
-export const plainJson = (value: unknown, indent?: number): string =>
+export const toPlainJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(unprintableCharacters, escapeCharacter);
 
 /** The last line that is known to be on disk, so that it shows when the end of the log is cut off. */
@@ -217,7 +217,7 @@ export function toBoundedEntry(event: AuditEvent, time: number): AuditEntry {
   const clean = subject === null ? null : withoutSecrets(subject);
   const shown = clean === null ? null : cutToBytesOfJson(clean, mostSubjectBytes);
   const details = {
-    ...boundedDetails(event.details ?? {}),
+    ...boundDetails(event.details ?? {}),
     ...(subject !== null && shown !== clean && { subject_bytes: Buffer.byteLength(subject) }),
   };
   return {
@@ -233,7 +233,7 @@ export function toBoundedEntry(event: AuditEvent, time: number): AuditEntry {
   };
 }
 
-function boundedDetails(details: NonNullable<AuditEvent['details']>): NonNullable<AuditEvent['details']> {
+function boundDetails(details: NonNullable<AuditEvent['details']>): NonNullable<AuditEvent['details']> {
   const some = Object.entries(details).slice(0, mostDetails);
   return Object.fromEntries(
     some.map(([name, value]) => [
@@ -245,16 +245,16 @@ function boundedDetails(details: NonNullable<AuditEvent['details']>): NonNullabl
 
 const cutSecretFree = (text: string, most: number): string => cutToBytesOfJson(withoutSecrets(text), most);
 
-const escapedBytes = (text: string): number => Buffer.byteLength(plainJson(text)) - 2;
+const countEscapedBytes = (text: string): number => Buffer.byteLength(toPlainJson(text)) - 2;
 
 /** Whole characters only, and as few as can be looked at: it may be a megabyte. */
 function cutToBytesOfJson(text: string, most: number): string {
-  if (text.length * 6 <= most || (text.length <= most && escapedBytes(text) <= most)) return text;
+  if (text.length * 6 <= most || (text.length <= most && countEscapedBytes(text) <= most)) return text;
   const room = most - Buffer.byteLength('…');
   let [fits, fitsNot] = [0, Math.min(text.length, room) + 1];
   while (fitsNot - fits > 1) {
     const middle = (fits + fitsNot) >> 1;
-    if (escapedBytes(text.slice(0, middle)) <= room) fits = middle;
+    if (countEscapedBytes(text.slice(0, middle)) <= room) fits = middle;
     else fitsNot = middle;
   }
   const isSplit = /[\ud800-\udbff]/.test(text.charAt(fits - 1)) && /[\udc00-\udfff]/.test(text.charAt(fits));

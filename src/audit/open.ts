@@ -11,7 +11,7 @@ import { openChain } from './chain.ts';
 import { sweepAudit } from './files.ts';
 import { toBoundedEntry, type AuditEntry, type ChainHead } from './line.ts';
 import { createQueue } from './queue.ts';
-import { missingText, type AuditMemory, type MissingLines } from './read.ts';
+import { describeMissingLines, type AuditMemory, type MissingLines } from './read.ts';
 import { countRepeats, createFolding, findRefusalSite } from './violations.ts';
 
 export interface AuditOptions {
@@ -61,7 +61,7 @@ export function openAudit(options: AuditOptions): Audit {
   };
   const folding = createFolding(write, clock);
   if (missing !== null) {
-    log.error('audit.lines_missing', { because: missingText(missing) });
+    log.error('audit.lines_missing', { because: describeMissingLines(missing) });
     queue.add(missingEntry(missing, clock()));
   }
   return {
@@ -75,7 +75,7 @@ export function openAudit(options: AuditOptions): Audit {
     async flush() {
       folding.tell();
       const error = await queue.flush();
-      if (error !== null) throw unwritten(error);
+      if (error !== null) throw unwrittenError(error);
     },
     async [Symbol.asyncDispose]() {
       folding.tell();
@@ -135,7 +135,7 @@ function createViolationNoter(take: (event: AuditEvent, kind: string) => void): 
   };
 }
 
-function unwritten(cause: unknown): WorkcrateError {
+function unwrittenError(cause: unknown): WorkcrateError {
   if (isWorkcrateError(cause)) return cause;
   const isFull = getErrno(cause) === 'ENOSPC' || getErrno(cause) === 'EDQUOT';
   return new WorkcrateError(

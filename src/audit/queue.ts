@@ -14,7 +14,7 @@ const keptForWarnings = 1000;
 /** Lines that are written in one go, so that others have their turn. */
 const maxLinesAtOnce = 200;
 const auditSettleMs = 1000;
-const againMs = 1000;
+const retryWriteMs = 1000;
 
 export interface QueueOptions {
   readonly chain: AuditChain;
@@ -52,7 +52,7 @@ export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions)
   /** While nothing can be written, trying for each line would only cost time. */
   function writeSoon(): void {
     if (failure === null) soon ??= setImmediate(write);
-    else again ??= setTimeout(write, againMs).unref();
+    else again ??= setTimeout(write, retryWriteMs).unref();
   }
 
   function write(): void {

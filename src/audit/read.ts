@@ -8,13 +8,13 @@ import type { Clock } from '../clock.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { getErrno } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
-import { auditFiles, NotAFile, openRegular } from './files.ts';
+import { listAuditFiles, NotAFile, openRegular } from './files.ts';
 import { parseChainLink, mostLineBytes, type ChainHead } from './line.ts';
 
 const backwardChunkBytes = 256 * 1024;
 
 /** Lines that stand together in a file, the last first, and what it took to read them. */
-export interface Backwards {
+export interface LinesFromEnd {
   readonly lines: readonly Buffer[];
   /** Where each of them begins in the file. */
   readonly starts: readonly number[];
@@ -22,7 +22,7 @@ export interface Backwards {
 }
 
 /** The lines of a file from its end, some at a time; only those that end before a place where one is given. */
-export async function* backwards(path: string, before: number): AsyncGenerator<Backwards> {
+export async function* readBackwards(path: string, before: number): AsyncGenerator<LinesFromEnd> {
   await using handle = await openRegular(path);
   const { size } = await handle.stat();
   let rest = Buffer.alloc(0);
@@ -34,7 +34,7 @@ export async function* backwards(path: string, before: number): AsyncGenerator<B
     const begin = at === 0 ? 0 : all.indexOf(0x0a) + 1;
     rest = begin === 0 && at > 0 ? all : all.subarray(0, begin);
     if (rest.length > mostLineBytes) rest = rest.subarray(0, mostLineBytes);
-    const { lines, starts } = linesIn(all.subarray(begin, Math.max(begin, all.lastIndexOf(0x0a) + 1)));
+    const { lines, starts } = splitLogLines(all.subarray(begin, Math.max(begin, all.lastIndexOf(0x0a) + 1)));
     const offset = at + begin;
     yield {
       lines: lines.toReversed(),
@@ -52,7 +52,7 @@ async function readHandleRange(handle: FileHandle, from: number, to: number): Pr
 const forwardChunkBytes = 1024 * 1024;
 
 /** Lines of a file. */
-export interface Stretch {
+export interface LineChunk {
   /** Without their ends. One that is too long is cut. */
   readonly lines: readonly Buffer[];
   /** Where each of them begins in the file. */
@@ -64,7 +64,7 @@ export interface Stretch {
 }
 
 /** The lines of a file from its beginning, some at a time. A line that is too long is never held in full. */
-export async function* forwards(path: string): AsyncGenerator<Stretch> {
+export async function* readForwards(path: string): AsyncGenerator<LineChunk> {
   await using handle = await openRegular(path);
   let rest = Buffer.alloc(0);
   let restAt = 0;
@@ -82,7 +82,7 @@ export async function* forwards(path: string): AsyncGenerator<Stretch> {
     const offset = at - rest.length;
     const whole = bytes.lastIndexOf(0x0a) + 1;
     at += bytesRead;
-    const { lines, starts } = linesIn(bytes.subarray(0, whole));
+    const { lines, starts } = splitLogLines(bytes.subarray(0, whole));
     yield {
       lines,
       starts: starts.map((start) => (start === 0 ? restAt : offset + start)),
@@ -97,7 +97,7 @@ export async function* forwards(path: string): AsyncGenerator<Stretch> {
 }
 
 /** Of bytes that end with a line's end. */
-function linesIn(bytes: Buffer): { lines: Buffer[]; starts: number[] } {
+function splitLogLines(bytes: Buffer): { lines: Buffer[]; starts: number[] } {
   const lines: Buffer[] = [];
   const starts: number[] = [];
   for (let start = 0; start < bytes.length;) {
@@ -167,9 +167,9 @@ export async function forgetRemembered(database: Database, server: string): Prom
 }
 
 /** Looks whether the log still has the line that is remembered. One that has expired is not missed. */
-async function findMissing(folder: string, remembered: RememberedHead): Promise<MissingLines | null> {
+async function findMissingLines(folder: string, remembered: RememberedHead): Promise<MissingLines | null> {
   let endsAt = 0;
-  for (const file of (await auditFiles(folder)).toReversed())
+  for (const file of (await listAuditFiles(folder)).toReversed())
     for await (const link of readLinksBackwards(join(folder, file))) {
       endsAt ||= link.seq;
       if (link.seq > remembered.seq) continue;
@@ -183,7 +183,7 @@ async function findMissing(folder: string, remembered: RememberedHead): Promise<
 /** The last first. */
 async function* readLinksBackwards(path: string) {
   try {
-    for await (const { lines } of backwards(path, Infinity))
+    for await (const { lines } of readBackwards(path, Infinity))
       for (const line of lines) {
         const link = parseChainLink(line);
         if (link !== null) yield link;
@@ -195,7 +195,7 @@ async function* readLinksBackwards(path: string) {
 }
 
 /** What is missing, in words, for people. */
-export function missingText({ remembered, endsAt, isOther }: MissingLines): string {
+export function describeMissingLines({ remembered, endsAt, isOther }: MissingLines): string {
   const { seq, settledAt } = remembered;
   const when = new Date(settledAt).toISOString();
   if (isOther)
@@ -214,7 +214,7 @@ export interface AuditMemory extends AsyncDisposable {
   settled(head: ChainHead): void;
 }
 
-export interface MemoryOptions {
+export interface AuditMemoryOptions {
   readonly database: Database;
   readonly server: string;
   /** Where the server is, for people. */
@@ -228,10 +228,10 @@ export interface MemoryOptions {
  * Compares the log with what the database remembers of it, before anything is added, and keeps the database up to date:
  * every few seconds, and at the end. A log that was lost or replaced as a whole has no other witness.
  */
-export async function openMemory(options: MemoryOptions): Promise<AuditMemory> {
+export async function openAuditMemory(options: AuditMemoryOptions): Promise<AuditMemory> {
   const { database, server, place, folder, clock, log } = options;
   const remembered = await readRemembered(database, server);
-  const missing = remembered && (await findMissing(folder, remembered));
+  const missing = remembered && (await findMissingLines(folder, remembered));
   let latest: ChainHead | null = null;
   let told = 0;
   let timer: NodeJS.Timeout | null = null;

@@ -8,7 +8,7 @@ import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import type { AuditLine } from './line.ts';
 import { event, filesIn, linesOf, noon, open, temporaryLog } from './log.testing.ts';
-import { openMemory, readRemembered } from './read.ts';
+import { openAuditMemory, readRemembered } from './read.ts';
 import { verifyAudit } from './verify.ts';
 
 const server = await findPostgres();
@@ -37,7 +37,7 @@ async function start(
   const keep = (name: string, facts?: Readonly<Record<string, unknown>>): void =>
     void errors.push([name, facts?.['because']]);
   const log = { debug() {}, info() {}, warn() {}, error: keep };
-  const memory = await openMemory({ database, server: id, place: 'here', folder, clock, log });
+  const memory = await openAuditMemory({ database, server: id, place: 'here', folder, clock, log });
   await using audit = open(folder, { memory, clock, log });
   for (let n = 0; n < lines; n++) audit.note(event({ subject: `${n}` }));
   return errors;
@@ -141,7 +141,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
 
     test('the database is told of a line only once that is on disk', async () => {
       await using it = await stage();
-      const memory = await openMemory({
+      const memory = await openAuditMemory({
         database: it.database,
         server: 'one',
         place: 'here',

@@ -3,9 +3,9 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { auditDayMs } from './files.ts';
-import { plainJson } from './line.ts';
+import { toPlainJson } from './line.ts';
 import { event, filesIn, forged, noon, open, temporaryLog } from './log.testing.ts';
-import { pageText, searchAudit, type AuditQuery } from './tools.ts';
+import { formatFoundPage, searchAudit, type AuditQuery } from './tools.ts';
 
 describe('searching the audit log', () => {
   const folder = temporaryLog();
@@ -128,10 +128,10 @@ describe('a log that somebody has written to', () => {
       page.lines.map(({ intact }) => intact),
       [false, true, true, true],
     );
-    const shown = pageText(page, String);
+    const shown = formatFoundPage(page, String);
     assert.doesNotMatch(shown.replaceAll('\n', ''), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
     assert.equal(shown.split('\n').length, 4);
-    assert.doesNotMatch(plainJson(page), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    assert.doesNotMatch(toPlainJson(page), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   });
 
   it('pages give every line once, whatever number a line has', async () => {

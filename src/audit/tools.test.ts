@@ -6,8 +6,8 @@ import { hashToken, createToken, toPublicId } from '../links/link.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
 import { recordProof } from '../requirements.testing.ts';
 import { event, linesOf, open, temporaryLog } from './log.testing.ts';
-import { auditTools } from './tools.ts';
-import { auditedTool } from './wrappers.ts';
+import { createAuditTools } from './tools.ts';
+import { auditTool } from './wrappers.ts';
 
 const context = (given: Partial<ToolContext> = {}): ToolContext => ({
   caller: { user: 'ada' },
@@ -89,7 +89,7 @@ test('every call of an audited tool is a line with its result, what leads elsewh
       [fail('not_found'), { signal: AbortSignal.abort() }],
     ];
     for (const [act, given] of acts)
-      await auditedTool(obedient(act), audit)
+      await auditTool(obedient(act), audit)
         .handle({}, context(given))
         .catch(() => {});
   }
@@ -137,7 +137,7 @@ test('the subject is what a call is about, and never a token', async () => {
   ];
   {
     await using audit = open(folder.path);
-    const tool = auditedTool(
+    const tool = auditTool(
       obedient(() => ({ text: '', structured: {} })),
       audit,
     );
@@ -157,7 +157,7 @@ test('a call that made a link tells its public name', async () => {
   {
     await using audit = open(folder.path);
     const made = obedient(() => ({ text: '', structured: { filename: 'a.csv', token } as never }));
-    await auditedTool(made, audit).handle({}, context());
+    await auditTool(made, audit).handle({}, context());
   }
   const [line] = linesOf(folder.path).slice(2);
   assert.deepEqual([line!.subject, line!.details], ['a.csv', { link: toPublicId(hashToken(token)) }]);
@@ -169,7 +169,7 @@ test('a call that names many files is told with the first of them and their numb
   const ids = Array.from({ length: 30 }, (_, at) => `file_${String(at).padStart(24, '0')}`);
   {
     await using audit = open(folder.path);
-    const tool = auditedTool(
+    const tool = auditTool(
       obedient(() => ({ text: '', structured: {} })),
       audit,
     );
@@ -190,7 +190,7 @@ test('a key in the name of a file is hidden before the name is cut', async () =>
   const key = `wck_${createToken()}`;
   {
     await using audit = open(folder.path);
-    const tool = auditedTool(
+    const tool = auditTool(
       obedient(() => ({ text: '', structured: {} })),
       audit,
     );
@@ -206,7 +206,7 @@ test('search_audit gives operators the lines of all users, by page, and nobody e
     await using audit = open(folder.path, { key: 'k' });
     for (const subject of ['a', 'b', '\u001b[2J\nc']) audit.note(event({ subject }));
   }
-  const [tool] = auditTools({ folder: folder.path, key: 'k' });
+  const [tool] = createAuditTools({ folder: folder.path, key: 'k' });
   const ask = async (input: object, given: Partial<ToolContext> = {}) => {
     const answer = (await tool!.handle(tool!.input.parse(input), context(given))) as ToolAnswer<never>;
     return {

@@ -9,18 +9,18 @@ import { defineTool, type Tool } from '../mcp/tool.ts';
 import { programName } from '../program.ts';
 import { auditLevels, type AuditLevel } from './audit.ts';
 import {
-  auditFiles,
+  listAuditFiles,
   auditDayMs,
   getFileDay,
   toFileOfStem,
-  inFileOrder,
+  compareAuditFiles,
   momentSchema,
   NotAFile,
   getFileStem,
   parseMoment,
 } from './files.ts';
-import { isSealIntact, parseLine, plainJson, type AuditLine } from './line.ts';
-import { backwards } from './read.ts';
+import { isSealIntact, parseLine, toPlainJson, type AuditLine } from './line.ts';
+import { readBackwards } from './read.ts';
 
 export interface AuditToolsOptions {
   readonly folder: string;
@@ -43,7 +43,7 @@ const foundLineSchema = z.object({
 });
 
 /** Tools for those who look after the server. */
-export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
+export function createAuditTools({ folder, key }: AuditToolsOptions): Tool[] {
   return [
     defineTool({
       name: 'search_audit',
@@ -78,7 +78,7 @@ export function auditTools({ folder, key }: AuditToolsOptions): Tool[] {
         const times = { since: parseMoment(since), until: parseMoment(until) };
         const page = await searchAudit(folder, { ...query, ...times }, { key, signal });
         return {
-          text: pageText(page, (next) => `before ${next}.`),
+          text: formatFoundPage(page, (next) => `before ${next}.`),
           structured: { lines: page.lines.map(toFoundLine), next: page.next },
         };
       },
@@ -133,13 +133,13 @@ export interface SearchOptions {
   readonly mostBytes?: number;
 }
 
-const usualBytes = 256 * 1024 ** 2;
+const defaultSearchBytes = 256 * 1024 ** 2;
 
 /** The newest lines first. Files are read from their ends, a piece at a time. */
 export async function searchAudit(
   folder: string,
   query: AuditQuery,
-  { key, signal, mostBytes = usualBytes }: SearchOptions,
+  { key, signal, mostBytes = defaultSearchBytes }: SearchOptions,
 ): Promise<FoundLines> {
   const isWanted = createLineFilter(query);
   const from = query.before === undefined ? null : parsePosition(query.before);
@@ -184,16 +184,16 @@ async function listFilesSince(
   { since = 0 }: AuditQuery,
   from: Position | null,
 ): Promise<string[]> {
-  const files = await auditFiles(folder);
+  const files = await listAuditFiles(folder);
   return files.toReversed().filter((file) => {
-    const isBefore = from === null || inFileOrder(file, from.file) <= 0;
+    const isBefore = from === null || compareAuditFiles(file, from.file) <= 0;
     return isBefore && Date.parse(getFileDay(file)) + auditDayMs > since;
   });
 }
 
 async function* readLinesOfFile(folder: string, file: string, from: Position | null, passedOver: string[]) {
   try {
-    yield* backwards(join(folder, file), file === from?.file ? from.at : Infinity);
+    yield* readBackwards(join(folder, file), file === from?.file ? from.at : Infinity);
   } catch (error) {
     if (error instanceof NotAFile) passedOver.push(file);
     // Its time had come.
@@ -206,16 +206,21 @@ function createLineFilter(query: AuditQuery): (line: Buffer) => AuditLine | null
   const { user, operation } = query;
   const needles = Object.entries({ operation, user })
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => Buffer.from(`"${name}":${plainJson(value)}`));
+    .map(([name, value]) => Buffer.from(`"${name}":${toPlainJson(value)}`));
   const text = query.text?.toLowerCase();
   return (line) => {
     if (!needles.every((needle) => line.includes(needle))) return null;
     const parsed = parseLine(line);
-    return parsed !== null && fits(parsed, query) && (!text || holds(parsed, text)) ? parsed : null;
+    return parsed !== null && matchesQuery(parsed, query) && (!text || containsText(parsed, text))
+      ? parsed
+      : null;
   };
 }
 
-function fits(line: AuditLine, { user, operation, result, level, since = 0, until = Infinity }: AuditQuery) {
+function matchesQuery(
+  line: AuditLine,
+  { user, operation, result, level, since = 0, until = Infinity }: AuditQuery,
+) {
   const time = Date.parse(line.time);
   return (
     (user === undefined || line.user === user) &&
@@ -228,17 +233,20 @@ function fits(line: AuditLine, { user, operation, result, level, since = 0, unti
 }
 
 /** All but its number, its time and its hashes, in which nearly any number stands. */
-function holds(line: AuditLine, text: string): boolean {
+function containsText(line: AuditLine, text: string): boolean {
   const { level, operation, user, client, subject, result, details = {} } = line;
   const values = [level, operation, user, client, subject, result, ...Object.entries(details).flat()];
   return values.some((value) => value !== null && String(value).toLowerCase().includes(text));
 }
 
 /** A page for people, with what has to be said to go on from it. */
-export function pageText({ lines, next, passedOver }: FoundLines, more: (next: string) => string): string {
+export function formatFoundPage(
+  { lines, next, passedOver }: FoundLines,
+  more: (next: string) => string,
+): string {
   const parts = [
     ...(lines.length === 0 ? [next === null ? 'No line matches.' : 'No line matches so far.'] : []),
-    ...lines.map(lineText),
+    ...lines.map(formatFoundLine),
     ...(next === null ? [] : [`There may be more: ${more(next)}`]),
     ...passedOver.map((file) => `${file} is a link, a folder or a pipe, and was not read.`),
   ];
@@ -246,17 +254,17 @@ export function pageText({ lines, next, passedOver }: FoundLines, more: (next: s
 }
 
 /** A line for people. Nothing in it acts on a terminal or looks like another line. */
-function lineText({ time, level, user, operation, result, subject, ...more }: FoundLine): string {
+function formatFoundLine({ time, level, user, operation, result, subject, ...more }: FoundLine): string {
   const parts = [
     quoteUnlessPlain(time),
     quoteUnlessPlain(level).padEnd(7),
     quoteUnlessPlain(user),
     quoteUnlessPlain(operation),
     quoteUnlessPlain(result),
-    ...(subject === null ? [] : [plainJson(subject)]),
-    ...(more.client === null ? [] : [`client=${plainJson(more.client)}`]),
+    ...(subject === null ? [] : [toPlainJson(subject)]),
+    ...(more.client === null ? [] : [`client=${toPlainJson(more.client)}`]),
     ...Object.entries(more.details ?? {}).map(
-      ([name, value]) => `${quoteUnlessPlain(name)}=${plainJson(value)}`,
+      ([name, value]) => `${quoteUnlessPlain(name)}=${toPlainJson(value)}`,
     ),
     ...(more.intact ? [] : ['(changed after it was written)']),
   ];
@@ -264,4 +272,4 @@ function lineText({ time, level, user, operation, result, subject, ...more }: Fo
 }
 
 /** Names stand without quotes as long as they are names. */
-const quoteUnlessPlain = (name: string): string => (/^[\w.@:+-]+$/.test(name) ? name : plainJson(name));
+const quoteUnlessPlain = (name: string): string => (/^[\w.@:+-]+$/.test(name) ? name : toPlainJson(name));

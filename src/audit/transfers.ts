@@ -10,12 +10,12 @@ import { DeadLink, hashToken, isToken, toPublicId, type Link } from '../links/li
 import { isWhole, joinRanges, type ByteRange, type Download, type Uploads } from '../links/links.ts';
 import { noAuditUser, type Audit } from './audit.ts';
 
-type Stored = NonNullable<Awaited<ReturnType<Uploads['file']>>>;
+type StoredUpload = NonNullable<Awaited<ReturnType<Uploads['file']>>>;
 
 /** The same rights to send, with a line for every file that has come, and for all that did not. */
-export function auditedUploads(uploads: Uploads, audit: Audit): Uploads {
+export function auditUploads(uploads: Uploads, audit: Audit): Uploads {
   /** Resolves once the line is on disk: only then is the file acknowledged. */
-  const note = async (token: string, file: Stored | null): Promise<void> => {
+  const note = async (token: string, file: StoredUpload | null): Promise<void> => {
     if (file === null) return;
     const { owner: user, name: subject, id: file_id, size: bytes } = file;
     const details = { ...toLinkDetails(token), file_id, bytes };
@@ -90,7 +90,7 @@ const toLinkDetails = (token: string) => ({ link: toPublicId(hashToken(token)) }
 type AuditedTokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
 /** The same route, with a violation for every token that opens nothing: it was guessed, used up, or taken back. */
-export function auditedTokens(route: AuditedTokenRoute, operation: string, audit: Audit): AuditedTokenRoute {
+export function auditTokens(route: AuditedTokenRoute, operation: string, audit: Audit): AuditedTokenRoute {
   return async (req, res, token) => {
     try {
       await route(req, res, token);
@@ -136,7 +136,7 @@ const mostStretches = 100;
  * A line for whatever was given out by a link. All of a file in one answer is told at once, pieces when they make up
  * the whole or their span is over. Whoever fetches is known by the link alone.
  */
-export function auditedDownloads(audit: Audit) {
+export function auditDownloads(audit: Audit) {
   const gathering = new BoundedMap<string, GatheredDownload>({ mostEntries: mostGathered, onEvict: tell });
 
   function begin(which: string, link: Link, download: Download, isOffloaded: boolean): GatheredDownload {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { getErrno } from '../errors.ts';
 import { addRemark, type Remark } from './chain.ts';
 import type { Torn } from './ending.ts';
-import { auditFiles, isToldBy, NotAFile, strayWith, type Stray } from './files.ts';
+import { listAuditFiles, matchesTorn, NotAFile, addStrayPiece, type Stray } from './files.ts';
 import {
   chainStart,
   headFile,
@@ -19,9 +19,9 @@ import {
   type ChainLink,
   type ChainPosition,
 } from './line.ts';
-import { forwards, missingText, type RememberedHead } from './read.ts';
+import { readForwards, describeMissingLines, type RememberedHead } from './read.ts';
 
-export interface Verified {
+export interface VerifyResult {
   /** Whether there is a log, and nothing in it was changed, removed, added or moved. */
   readonly ok: boolean;
   readonly files: number;
@@ -48,7 +48,7 @@ interface VerifyState {
   lines: number;
   /** Lines whose hash is not that of their content. */
   unsealed: number;
-  first: Verified['first'];
+  first: VerifyResult['first'];
   last: Buffer | null;
   headSeen: boolean;
   /** A file without lines before the first that has some. */
@@ -68,12 +68,12 @@ export async function verifyAudit(
   folder: string,
   key: string | null,
   remembered: RememberedHead | null = null,
-): Promise<Verified> {
+): Promise<VerifyResult> {
   for (let looks = 1; ; looks++) {
-    const before = await auditFiles(folder);
+    const before = await listAuditFiles(folder);
     const told = await verifyOnce(folder, key, remembered);
     if (told.ok || looks === maxVerifyLooks) return told;
-    const after = new Set(await auditFiles(folder));
+    const after = new Set(await listAuditFiles(folder));
     // What expires while it is read looks like a hole. One that is there stays there.
     if (before.every((file) => after.has(file))) return told;
   }
@@ -83,19 +83,19 @@ async function verifyOnce(
   folder: string,
   key: string | null,
   remembered: RememberedHead | null,
-): Promise<Verified> {
+): Promise<VerifyResult> {
   // Before the files: lines may be added meanwhile, and none is taken away.
   const head = readHead(folder, key);
-  const files = await auditFiles(folder);
-  const reading = startVerifying(key, typeof head === 'string' ? null : head, remembered);
-  for (const file of files) await readFile(reading, folder, file);
-  endReading(reading, head, files.length);
+  const files = await listAuditFiles(folder);
+  const reading = createVerifyState(key, typeof head === 'string' ? null : head, remembered);
+  for (const file of files) await verifyFile(reading, folder, file);
+  verifyEnd(reading, head, files.length);
   const { lines, first, problems, notes } = reading;
-  const last = reading.last === null ? null : seqAndTime(reading.last);
+  const last = reading.last === null ? null : toSeqAndTime(reading.last);
   return { ok: problems.length === 0, files: files.length, lines, first, last, problems, notes };
 }
 
-const startVerifying = (
+const createVerifyState = (
   key: string | null,
   head: ChainHead | null,
   remembered: RememberedHead | null,
@@ -116,9 +116,9 @@ const startVerifying = (
   notes: [],
 });
 
-async function readFile(reading: VerifyState, folder: string, file: string): Promise<void> {
+async function verifyFile(reading: VerifyState, folder: string, file: string): Promise<void> {
   try {
-    if ((await readLines(reading, join(folder, file), file)) || reading.place !== null) return;
+    if ((await verifyLines(reading, join(folder, file), file)) || reading.place !== null) return;
   } catch (error) {
     if (error instanceof NotAFile)
       return addRemark(reading.problems, {
@@ -135,20 +135,20 @@ async function readFile(reading: VerifyState, folder: string, file: string): Pro
 }
 
 /** Whether there was one. */
-async function readLines(reading: VerifyState, path: string, file: string): Promise<boolean> {
+async function verifyLines(reading: VerifyState, path: string, file: string): Promise<boolean> {
   let number = 0;
   let isFirst = true;
-  for await (const { lines, starts, end, open } of forwards(path))
+  for await (const { lines, starts, end, open } of readForwards(path))
     for (const [at, line] of lines.entries()) {
       const own = ++number;
       const remark = (what: string): Remark => ({ file, line: own, what });
       const where: LineLocation = { file, path, start: starts[at]!, end, open, isFirst, remark };
       const link = parseChainLink(line);
-      if (link === null || (open && !isSealIntact(line, link, reading.key))) readStray(reading, where);
+      if (link === null || (open && !isSealIntact(line, link, reading.key))) addStray(reading, where);
       else {
-        readLine(reading, line, link, where);
+        verifyLine(reading, line, link, where);
         const mayTell = isFirst || reading.stray !== null || line.includes(ownOperationMark);
-        if (mayTell) await readOwn(reading, line, link, where);
+        if (mayTell) await verifyOwnLine(reading, line, link, where);
         reading.place = link;
         isFirst = false;
       }
@@ -169,15 +169,15 @@ interface LineLocation {
   remark(what: string): Remark;
 }
 
-function readStray(reading: VerifyState, { path, start, end, open, remark }: LineLocation): void {
+function addStray(reading: VerifyState, { path, start, end, open, remark }: LineLocation): void {
   const piece = { path, from: start, to: end };
-  reading.stray = strayWith(reading.stray, piece, open, remark('this is not a line of the log'));
+  reading.stray = addStrayPiece(reading.stray, piece, open, remark('this is not a line of the log'));
 }
 
-function readLine(reading: VerifyState, line: Buffer, link: ChainLink, where: LineLocation): void {
+function verifyLine(reading: VerifyState, line: Buffer, link: ChainLink, where: LineLocation): void {
   if (where.open) addRemark(reading.notes, where.remark('the last line has no end'));
   reading.lines++;
-  reading.first ??= seqAndTime(line);
+  reading.first ??= toSeqAndTime(line);
   checkPlace(reading, link, where);
   if (!isSealIntact(line, link, reading.key)) {
     reading.unsealed++;
@@ -224,7 +224,7 @@ const badStates: Readonly<Record<string, string>> = {
 };
 
 /** Lines that the log tells of itself. */
-async function readOwn(
+async function verifyOwnLine(
   reading: VerifyState,
   line: Buffer,
   link: ChainLink,
@@ -237,22 +237,22 @@ async function readOwn(
   if (!where.isFirst && operation === 'audit.file')
     addRemark(problems, where.remark('a file begins here within another: lines were moved'));
   const isOwn = operation === 'audit.file' || operation === 'audit.opened';
-  await checkStray(reading, isOwn ? tornIn(details) : null, where);
+  await checkStray(reading, isOwn ? readTorn(details) : null, where);
   const state = operation === 'audit.opened' ? String(details['head']) : 'same';
   // The first line of all names the file, and the second finds nothing.
   if (Object.hasOwn(badStates, state) && !(state === 'none' && link.seq === 2))
     addRemark(problems, where.remark(`${badStates[state]} when this was written`));
-  if (operation === 'audit.lines_missing') addRemark(problems, where.remark(missedThen(details)));
+  if (operation === 'audit.lines_missing') addRemark(problems, where.remark(describeMissedLines(details)));
 }
 
 /** What the server found when it was started. */
-function missedThen(details: NonNullable<AuditLine['details']>): string {
+function describeMissedLines(details: NonNullable<AuditLine['details']>): string {
   const { remembered_seq, remembered_at, log_ended_at, replaced } = details;
   const found = replaced === true ? 'the log had another line there' : `the log ended at ${log_ended_at}`;
   return `the database had recorded line ${remembered_seq} on ${remembered_at} when this was written, but ${found}`;
 }
 
-function tornIn({ torn_bytes, torn_sha256 }: NonNullable<AuditLine['details']>): Torn | null {
+function readTorn({ torn_bytes, torn_sha256 }: NonNullable<AuditLine['details']>): Torn | null {
   if (typeof torn_bytes !== 'number' || typeof torn_sha256 !== 'string') return null;
   return { torn_bytes, torn_sha256 };
 }
@@ -265,7 +265,7 @@ async function checkStray(reading: VerifyState, torn: Torn | null, where: LineLo
     // What it tells of may have expired with the file that it stood in.
     if (torn !== null && place !== null)
       addRemark(problems, where.remark('an incomplete line from a crash was removed before this line'));
-  } else if (torn !== null && (await isToldBy(stray, torn, where.path, where.start)))
+  } else if (torn !== null && (await matchesTorn(stray, torn, where.path, where.start)))
     addRemark(notes, { ...stray.remark, what: 'an incomplete line: the server crashed' });
   else addRemark(problems, stray.remark);
 }
@@ -278,7 +278,7 @@ function checkHead(reading: VerifyState, { seq, hash }: ChainLink, where: LineLo
     addRemark(problems, where.remark(`it is not the line that ${headFile} names`));
 }
 
-function endReading(reading: VerifyState, head: ChainHead | string, files: number): void {
+function verifyEnd(reading: VerifyState, head: ChainHead | string, files: number): void {
   const { stray, problems, notes, place } = reading;
   // At the very end nothing can tell of it yet.
   if (stray?.open) addRemark(notes, { ...stray.remark, what: 'the last line is incomplete' });
@@ -308,7 +308,7 @@ function checkRemembered({ remembered, rememberedAs, first, place, problems, not
     addRemark(problems, {
       file,
       line: null,
-      what: missingText({ remembered, endsAt, isOther: rememberedAs === 'other' }),
+      what: describeMissingLines({ remembered, endsAt, isOther: rememberedAs === 'other' }),
     });
 }
 
@@ -323,7 +323,7 @@ function foldUnsealed(reading: VerifyState): void {
   reading.problems = [{ file: 'the log', line: null, what }, ...others];
 }
 
-function seqAndTime(line: Buffer): Verified['first'] {
+function toSeqAndTime(line: Buffer): VerifyResult['first'] {
   const parsed = parseLine(line);
   return parsed === null ? null : { seq: parsed.seq, time: parsed.time };
 }

@@ -144,15 +144,15 @@ export function findRefusalSite({ stack = '', message }: Error): string {
   // What an attacker has put in the message is no frame.
   const at = stack.indexOf(message);
   const frames = (at === -1 ? stack : stack.slice(at + message.length)).split('\n');
-  const own = frames.map(ownFrame).filter((frame) => frame !== null);
-  const first = own.findIndex((frame) => !makers.test(frame));
+  const own = frames.map(toOwnFrame).filter((frame) => frame !== null);
+  const first = own.findIndex((frame) => !errorMakers.test(frame));
   return own.slice(Math.max(0, first), Math.max(0, first) + mostFrames).join(' < ');
 }
 
 /** Files that only make errors: where one was made is not where something was refused. */
-const makers = /(?:^src|\/)(?:errors|faults|refusal)\.[jt]s:\d+$/;
+const errorMakers = /(?:^src|\/)(?:errors|faults|refusal)\.[jt]s:\d+$/;
 
-function ownFrame(frame: string): string | null {
+function toOwnFrame(frame: string): string | null {
   const [, file, line] = frameForm.exec(frame) ?? [];
   if (file === undefined) return null;
   const path = file.startsWith('file://') ? toSourcePath(file) : file;

@@ -7,15 +7,15 @@ import { hashToken, isToken, toPublicId } from '../links/link.ts';
 import type { RefusedCall } from '../mcp/refused-calls.ts';
 import { isQuestion, type AuditFields, type Question, type Tool, type ToolAnswer } from '../mcp/tool.ts';
 import type { RefusalKind } from '../paths/paths.ts';
-import { plainlyDecoded, withoutSecrets } from '../secrets.ts';
-import { noAuditUser, type Audit, type Details, type Noted } from './audit.ts';
+import { decodePercentAscii, withoutSecrets } from '../secrets.ts';
+import { noAuditUser, type Audit, type Details, type NoteRequest } from './audit.ts';
 import { isRunTool } from './run-lines.ts';
 
 /**
  * The same tool, with a line for every call, unless it writes one of its own. The line of a call that has changed
  * something is on disk before the answer; that of a run is written again from its row where a loss of power took it.
  */
-export function auditedTool(tool: Tool, audit: Audit): Tool {
+export function auditTool(tool: Tool, audit: Audit): Tool {
   if (tool.auditsItself === true) return tool;
   const { auditFields } = tool;
   const isSynced = tool.annotations.readOnlyHint !== true && !isRunTool(tool.name);
@@ -120,7 +120,7 @@ function getFileReference(file: unknown): string | null {
 }
 
 /** Lines for what is asked for over HTTP, under the names of the tools that give the same. */
-export function auditedRequests(audit: Audit): Noted {
+export function auditRequests(audit: Audit): NoteRequest {
   return async ({ operation, user, subject, signal }, work) => {
     const event = { operation, user: user ?? noAuditUser, client: null, subject };
     let details: Details = { via: 'http' };
@@ -139,7 +139,7 @@ export function auditedRequests(audit: Audit): Noted {
  * A line for each call that does not come as far as a tool. One that brings a state that was not given to it is a
  * violation. One that the key or token is not good for is a mistake: agents are shown tools that their key lacks.
  */
-export function refusedCalls(audit: Audit, tools: readonly Pick<Tool, 'name' | 'auditFields'>[]) {
+export function auditRefusedCalls(audit: Audit, tools: readonly Pick<Tool, 'name' | 'auditFields'>[]) {
   const declared = new Map(tools.map(({ name, auditFields }) => [name, auditFields]));
   return ({ tool, given, user, client, error }: RefusedCall): void => {
     const auditFields = declared.get(tool);
@@ -167,7 +167,7 @@ function noteFailure(
 ): void {
   const error = asWorkcrateError(cause);
   const subject = event.subject ?? asText(error.details['path']);
-  const kind = violationIn(error, subject);
+  const kind = findViolation(error, subject);
   if (kind !== null) audit.violation({ ...event, subject, result: error.code }, kind, error);
   else audit.note({ ...event, level: 'info', result: signal?.aborted === true ? 'cancelled' : error.code });
 }
@@ -179,7 +179,7 @@ const violationCodes: ReadonlySet<ErrorCode> = new Set(['path_refused', 'forbidd
 const absenceCodes: ReadonlySet<ErrorCode> = new Set(['invalid_input', 'not_found', 'path_not_found']);
 
 /** Kinds of refused paths that lead nowhere else: plain mistakes, such as a folder where a file was meant. */
-const mistakes: ReadonlySet<unknown> = new Set<RefusalKind>([
+const harmlessRefusals: ReadonlySet<unknown> = new Set<RefusalKind>([
   'busy',
   'denied',
   'empty',
@@ -192,12 +192,12 @@ const mistakes: ReadonlySet<unknown> = new Set<RefusalKind>([
   'too_long',
 ]);
 
-function violationIn({ code, details }: WorkcrateError, subject: string | null): string | null {
-  if (code === 'path_refused' && mistakes.has(details['kind'])) return null;
+function findViolation({ code, details }: WorkcrateError, subject: string | null): string | null {
+  if (code === 'path_refused' && harmlessRefusals.has(details['kind'])) return null;
   // A key that lacks a scope is asked for more than it is good for, by somebody who could not know.
   if (code === 'forbidden' && details['scope'] !== undefined) return null;
   if (violationCodes.has(code)) return String(details['kind'] ?? code);
-  return absenceCodes.has(code) && subject !== null && climbs(subject) ? 'traversal' : null;
+  return absenceCodes.has(code) && subject !== null && leavesFolder(subject) ? 'traversal' : null;
 }
 
 /** As decoded by those who look twice; two of the separators are no UTF-8, and were taken for such by some. */
@@ -205,7 +205,7 @@ const separator = String.raw`(?:[/\\]|%c0%af|%c1%9c)`;
 const parent = new RegExp(`(?:^|${separator})\\.\\.(?:$|${separator})`, 'i');
 const maxPathLookedAt = 4096;
 
-function climbs(path: string): boolean {
-  const decoded = plainlyDecoded(plainlyDecoded(path.slice(0, maxPathLookedAt)));
+function leavesFolder(path: string): boolean {
+  const decoded = decodePercentAscii(decodePercentAscii(path.slice(0, maxPathLookedAt)));
   return parent.test(decoded);
 }

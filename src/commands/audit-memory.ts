@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { openBackend } from '../database/open.ts';
 import { isWorkcrateError, publicMessage } from '../errors.ts';
 import { findServerId } from '../server/server-id.ts';
-import { databaseLocation } from '../server/store-options.ts';
+import { getDatabaseLocation } from '../server/store-options.ts';
 
 interface AskedMemory {
   readonly remembered: RememberedHead | null;
@@ -14,29 +14,29 @@ interface AskedMemory {
 }
 
 /** What the database remembers of the log in this data folder. It is opened as it is, whatever its schema. */
-export async function askDatabase(config: Config): Promise<AskedMemory> {
-  const location = databaseLocation(config);
+export async function readAuditMemory(config: Config): Promise<AskedMemory> {
+  const location = getDatabaseLocation(config);
   if (config.database === null && !existsSync(location))
-    return notCompared('there is none in the data folder; set --database if it is elsewhere');
+    return toUncomparedMemory('there is none in the data folder; set --database if it is elsewhere');
   try {
     const database = await openBackend(location);
     try {
       const server = await findServerId(database, config.data, findServerByFolder);
-      if (server === null) return notCompared('it knows no server in this data folder');
+      if (server === null) return toUncomparedMemory('it knows no server in this data folder');
       const remembered = await readRemembered(database, server);
       return remembered === null
-        ? notCompared('it has no record of the log of this server')
+        ? toUncomparedMemory('it has no record of the log of this server')
         : { remembered, notes: [] };
     } finally {
       await database.close();
     }
   } catch (error) {
     if (!isWorkcrateError(error)) throw error;
-    return notCompared(publicMessage(error));
+    return toUncomparedMemory(publicMessage(error));
   }
 }
 
-const notCompared = (why: string): AskedMemory => ({
+const toUncomparedMemory = (why: string): AskedMemory => ({
   remembered: null,
   notes: [{ file: 'the database', line: null, what: `the log could not be compared with it: ${why}` }],
 });

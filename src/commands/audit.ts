@@ -1,16 +1,22 @@
-import { auditFolder, auditLevels, type AuditLevel } from '../audit/audit.ts';
-import { remarkText } from '../audit/chain.ts';
-import { auditFiles, momentSchema, parseMoment } from '../audit/files.ts';
-import { plainJson } from '../audit/line.ts';
+import { getAuditFolder, auditLevels, type AuditLevel } from '../audit/audit.ts';
+import { formatRemark } from '../audit/chain.ts';
+import { listAuditFiles, momentSchema, parseMoment } from '../audit/files.ts';
+import { toPlainJson } from '../audit/line.ts';
 import { findServerByFolder, forgetRemembered } from '../audit/read.ts';
-import { pageText, positionForm, searchAudit, type AuditQuery, type FoundLines } from '../audit/tools.ts';
-import { verifyAudit, type Verified } from '../audit/verify.ts';
+import {
+  formatFoundPage,
+  positionForm,
+  searchAudit,
+  type AuditQuery,
+  type FoundLines,
+} from '../audit/tools.ts';
+import { verifyAudit, type VerifyResult } from '../audit/verify.ts';
 import { lockFolder } from '../data-folder/data-folder.ts';
 import { openDatabase } from '../database/open.ts';
 import { getErrno, type WorkcrateError } from '../errors.ts';
 import { findServerId } from '../server/server-id.ts';
-import { databaseLocation } from '../server/store-options.ts';
-import { askDatabase } from './audit-memory.ts';
+import { getDatabaseLocation } from '../server/store-options.ts';
+import { readAuditMemory } from './audit-memory.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
 import { usageError } from './usage-error.ts';
@@ -22,7 +28,7 @@ interface AuditInput extends CommandInput {
 
 const auditActions: Readonly<
   Record<SubcommandOf<'audit'>, (input: AuditInput, words: readonly string[]) => Promise<number>>
-> = { verify, search: printFoundLines, tail, forget: forgetHead };
+> = { verify: verifyLog, search: printFoundLines, tail: printLastLines, forget: forgetHead };
 
 /** `workcrate audit verify|search|tail`: who did what. These work beside a running server, and only read. */
 export async function runAudit(input: AuditInput): Promise<number> {
@@ -36,14 +42,14 @@ const isForPrograms = ({ flags }: AuditInput): boolean => flags['json'] !== unde
 const choices = ['user', 'operation', 'result', 'level', 'since', 'until', 'limit', 'before'] as const;
 
 /** Exit code 1 where something was changed, removed or added, or where there is no log. */
-async function verify(input: AuditInput): Promise<number> {
+async function verifyLog(input: AuditInput): Promise<number> {
   const chosen = choices.find((name) => input.flags[name] !== undefined);
   if (chosen !== undefined) throw auditUsageError(`verify reads the whole log and takes no --${chosen}`);
   const { config } = input;
-  const asked = await askDatabase(config);
-  const read = await verifyAudit(auditFolder(config.data), config.auditKey, asked.remembered);
+  const asked = await readAuditMemory(config);
+  const read = await verifyAudit(getAuditFolder(config.data), config.auditKey, asked.remembered);
   const told = { ...read, notes: [...read.notes, ...asked.notes] };
-  const text = isForPrograms(input) ? plainJson(told, 2) : verifiedText(told, input);
+  const text = isForPrograms(input) ? toPlainJson(told, 2) : formatVerified(told, input);
   const printed = await printOrStop(text);
   return told.ok ? printed : 1;
 }
@@ -54,7 +60,7 @@ async function verify(input: AuditInput): Promise<number> {
  */
 async function forgetHead({ config }: AuditInput): Promise<number> {
   using _ = lockFolder(config.data);
-  const database = await openDatabase(databaseLocation(config));
+  const database = await openDatabase(getDatabaseLocation(config));
   try {
     const wasThere = await forgetRemembered(
       database,
@@ -68,27 +74,28 @@ async function forgetHead({ config }: AuditInput): Promise<number> {
   }
 }
 
-function verifiedText(
-  { ok, files, lines, first, last, problems, notes }: Verified,
+function formatVerified(
+  { ok, files, lines, first, last, problems, notes }: VerifyResult,
   input: AuditInput,
 ): string {
-  if (files === 0 && lines === 0 && problems.length === 1) return noLog(input, problems[0]!.what);
+  if (files === 0 && lines === 0 && problems.length === 1)
+    return describeMissingLog(input, problems[0]!.what);
   const range =
     first && last ? `, from ${first.time} (seq ${first.seq}) to ${last.time} (seq ${last.seq})` : '';
   return [
-    ...problems.map((remark) => `problem: ${remarkText(remark)}`),
-    ...notes.map((remark) => `note: ${remarkText(remark)}`),
+    ...problems.map((remark) => `problem: ${formatRemark(remark)}`),
+    ...notes.map((remark) => `note: ${formatRemark(remark)}`),
     `${lines} lines in ${files} files${range}`,
     ok ? 'No line was changed, removed or added.' : 'The audit log is not as it was written.',
   ].join('\n');
 }
 
-function noLog({ config }: AuditInput, what: string): string {
+function describeMissingLog({ config }: AuditInput, what: string): string {
   const why =
     config.auditLevel === 'off'
       ? 'No log is written when audit_level is off.'
       : 'Is --data the folder of the server? If it is, and the server was used, the log was removed.';
-  return `problem: ${auditFolder(config.data)}: ${what}\n${why}`;
+  return `problem: ${getAuditFolder(config.data)}: ${what}\n${why}`;
 }
 
 async function printFoundLines(input: AuditInput, words: readonly string[]): Promise<number> {
@@ -96,29 +103,35 @@ async function printFoundLines(input: AuditInput, words: readonly string[]): Pro
     ...parseAuditQuery(input, 50),
     text: words.join(' ') || undefined,
   });
-  const text = isForPrograms(input) ? plainJson(page, 2) : pageText(page, (next) => `--before ${next}`);
+  const text = isForPrograms(input)
+    ? toPlainJson(page, 2)
+    : formatFoundPage(page, (next) => `--before ${next}`);
   return printFound(input, page, text);
 }
 
 /** The last lines, in the order in which they were written. */
-async function tail(input: AuditInput): Promise<number> {
+async function printLastLines(input: AuditInput): Promise<number> {
   const page = await findAuditLines(input, parseAuditQuery(input, 20));
   const inOrder = { ...page, lines: page.lines.toReversed(), next: null };
-  const text = isForPrograms(input) ? plainJson({ lines: inOrder.lines }, 2) : pageText(inOrder, String);
+  const text = isForPrograms(input)
+    ? toPlainJson({ lines: inOrder.lines }, 2)
+    : formatFoundPage(inOrder, String);
   return printFound(input, page, text);
 }
 
 /** Where there is no log, that is told, and not that nothing was found in it. */
 async function printFound(input: AuditInput, { lines }: FoundLines, text: string): Promise<number> {
-  const isThere = lines.length > 0 || (await auditFiles(auditFolder(input.config.data))).length > 0;
+  const isThere = lines.length > 0 || (await listAuditFiles(getAuditFolder(input.config.data))).length > 0;
   if (isThere) return printOrStop(text);
-  const printed = await printOrStop(isForPrograms(input) ? text : noLog(input, 'there is no log'));
+  const printed = await printOrStop(
+    isForPrograms(input) ? text : describeMissingLog(input, 'there is no log'),
+  );
   return printed || 1;
 }
 
 /** SIGINT and SIGTERM end it as they end any program: nothing has to be put in order. */
 const findAuditLines = async ({ config }: AuditInput, query: AuditQuery): Promise<FoundLines> =>
-  await searchAudit(auditFolder(config.data), query, { key: config.auditKey, mostBytes: Infinity });
+  await searchAudit(getAuditFolder(config.data), query, { key: config.auditKey, mostBytes: Infinity });
 
 /** As a shell tells of a program that was ended since nobody read what it wrote. */
 const brokenPipe = 141;
@@ -158,21 +171,21 @@ function parseLimit(given: string | undefined, usual: number): number {
   if (given === undefined) return usual;
   const limit = /^\d{1,5}$/.test(given) ? Number(given) : 0;
   if (limit < 1 || limit > mostLines)
-    throw auditUsageError(`--limit takes a whole number from 1 to ${mostLines}, not ${plainJson(given)}`);
+    throw auditUsageError(`--limit takes a whole number from 1 to ${mostLines}, not ${toPlainJson(given)}`);
   return limit;
 }
 
 function parseAuditLevel(given: string | undefined): AuditLevel | undefined {
   const level = auditLevels.find((one) => one === given);
   if (given !== undefined && level === undefined)
-    throw auditUsageError(`--level takes one of ${auditLevels.join(', ')}, not ${plainJson(given)}`);
+    throw auditUsageError(`--level takes one of ${auditLevels.join(', ')}, not ${toPlainJson(given)}`);
   return level;
 }
 
 function parseMomentFlag(name: string, given: string | undefined): number | undefined {
   if (given !== undefined && !momentSchema.safeParse(given).success)
     throw auditUsageError(
-      `--${name} takes a day such as 2026-05-04 or a time such as 2026-05-04T12:00Z, not ${plainJson(given)}`,
+      `--${name} takes a day such as 2026-05-04 or a time such as 2026-05-04T12:00Z, not ${toPlainJson(given)}`,
     );
   return parseMoment(given);
 }
@@ -180,7 +193,7 @@ function parseMomentFlag(name: string, given: string | undefined): number | unde
 function parseAfterFlag(given: string | undefined): string | undefined {
   if (given !== undefined && !positionForm.test(given))
     throw auditUsageError(
-      `--before takes the position that the previous page printed, such as 2026-05-04:8192, not ${plainJson(given)}`,
+      `--before takes the position that the previous page printed, such as 2026-05-04:8192, not ${toPlainJson(given)}`,
     );
   return given;
 }

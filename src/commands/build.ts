@@ -15,7 +15,7 @@ import { openBelow, parsePath } from '../paths/paths.ts';
 import { openDocuments } from '../server/documents.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
-import { untilInterrupted } from './stdio.ts';
+import { createInterruptSignal } from './stdio.ts';
 import { usageError } from './usage-error.ts';
 
 export interface BuildCommandInput extends CommandInput {
@@ -27,12 +27,12 @@ export async function runBuild(input: BuildCommandInput): Promise<number> {
   const { config, flags, words } = input;
   const path = words[0]!;
   await using opened = new AsyncDisposableStack();
-  const { signal } = opened.use(untilInterrupted());
+  const { signal } = opened.use(createInterruptSignal());
   const { documents } = openDocuments({ config, clock: Date.now, log: createLog('warn') });
   opened.use(documents);
   const result = await documents.build(localCaller, toBuildRequest(path, flags), {
     signal,
-    pictures: picturesBelow(dirname(resolve(path))),
+    pictures: openPicturesBelow(dirname(resolve(path))),
     progress: tellProgress,
   });
   clearProgress();
@@ -54,16 +54,19 @@ type BuildFlags = CommandInput['flags'];
 function toBuildRequest(path: string, flags: BuildFlags): DocumentBuildRequest {
   const { bibliography, csl, style, 'reference-doc': referenceDoc } = flags;
   return {
-    text: decodeUtf8Text(readGiven(path), path),
+    text: decodeUtf8Text(readInputFile(path), path),
     formats: parseFormats(flags['to'] ?? 'pdf'),
     layout: {},
     bibliography:
       bibliography === undefined
         ? null
-        : { text: decodeUtf8Text(readGiven(bibliography), bibliography), format: null },
-    style: { name: style ?? null, content: csl === undefined ? null : decodeUtf8Text(readGiven(csl), csl) },
+        : { text: decodeUtf8Text(readInputFile(bibliography), bibliography), format: null },
+    style: {
+      name: style ?? null,
+      content: csl === undefined ? null : decodeUtf8Text(readInputFile(csl), csl),
+    },
     cites: true,
-    referenceDoc: referenceDoc === undefined ? null : readGiven(referenceDoc),
+    referenceDoc: referenceDoc === undefined ? null : readInputFile(referenceDoc),
   };
 }
 
@@ -79,7 +82,7 @@ function parseFormats(list: string): DocumentFormat[] {
 }
 
 /** Pictures stand beside the document, or in folders there, and nowhere else. */
-function picturesBelow(folder: string): UserFiles {
+function openPicturesBelow(folder: string): UserFiles {
   const root = openBelow(folder, { links: 'within', hidden: 'refuse' });
   return {
     async artifact(name, most) {
@@ -103,7 +106,7 @@ const readFailureReasons: Readonly<Record<string, string>> = {
   EACCES: 'you have no permission to read it',
 };
 
-function readGiven(path: string): Buffer {
+function readInputFile(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {

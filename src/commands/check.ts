@@ -11,24 +11,25 @@ import { adoptStore } from '../files/stored-file.ts';
 import { verifyFiles } from '../files/verify.ts';
 import { openUploads } from '../links/open-uploads.ts';
 import { countCutOffPackings } from '../server/crates.ts';
-import { databaseLocation, sqliteFolder, storageOptions } from '../server/store-options.ts';
+import { getDatabaseLocation, getSqliteFolder, toStorageOptions } from '../server/store-options.ts';
 import { openStorage } from '../storage/open.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { CommandInput } from './command.ts';
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const printLine = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** `workcrate check`: is the database sound, and does storage hold what it says? Exit code 1 if not. */
-export async function check({ config, flags }: CommandInput): Promise<number> {
-  const location = databaseLocation(config);
-  if (sqliteFolder(config) !== null && !existsSync(location)) throw await noDatabase(config, location);
+export async function runCheck({ config, flags }: CommandInput): Promise<number> {
+  const location = getDatabaseLocation(config);
+  if (getSqliteFolder(config) !== null && !existsSync(location))
+    throw await missingDatabaseError(config, location);
   await using opened = new AsyncDisposableStack();
-  const held = holdFolder(config.data);
+  const held = tryLockFolder(config.data);
   if (held.lock) opened.use(held.lock);
   const readable = held.isReadOnly ? await copyDatabase(config, opened) : location;
   const database = opened.adopt(await openDatabase(readable), (it) => it.close());
-  const storage = opened.adopt(await openStorage(storageOptions(config)), (it) => it.close());
-  if (flags['adopt-storage'] !== undefined) return await adopt(database, storage, held.lock !== null);
+  const storage = opened.adopt(await openStorage(toStorageOptions(config)), (it) => it.close());
+  if (flags['adopt-storage'] !== undefined) return await adoptStorage(database, storage, held.lock !== null);
   const problems = await checkDatabase(database);
   const options = {
     database,
@@ -39,13 +40,15 @@ export async function check({ config, flags }: CommandInput): Promise<number> {
   };
   const result = await verifyFiles({ ...options, findOrphans: !held.isServed }).catch(describeUnreadable);
   problems.push(...result.problems);
-  for (const problem of problems) say(`problem: ${problem}`);
-  if (held.isServed) say('a server is using this data, so the check for objects without a file was left out');
+  for (const problem of problems) printLine(`problem: ${problem}`);
+  if (held.isServed)
+    printLine('a server is using this data, so the check for objects without a file was left out');
   const cutOff = held.isServed ? 0 : countCutOffPackings(config);
-  if (cutOff > 0) say(`${cutOff} unfinished crates of interrupted packings: the next start removes them`);
-  for (const note of await quarantineNotes(storage)) say(`note: ${note}`);
+  if (cutOff > 0)
+    printLine(`${cutOff} unfinished crates of interrupted packings: the next start removes them`);
+  for (const note of await listQuarantineNotes(storage)) printLine(`note: ${note}`);
   const verdict = problems.length === 0 ? 'all is well' : `${problems.length} problems`;
-  say(`checked ${result.files} files, ${result.bytes} bytes: ${verdict}`);
+  printLine(`checked ${result.files} files, ${result.bytes} bytes: ${verdict}`);
   return problems.length === 0 ? 0 : 1;
 }
 
@@ -66,18 +69,18 @@ function describeUnreadable(error: unknown) {
   };
 }
 
-async function adopt(database: Database, storage: Storage, isHeld: boolean): Promise<number> {
+async function adoptStorage(database: Database, storage: Storage, isHeld: boolean): Promise<number> {
   if (!isHeld)
     throw new WorkcrateError(
       'data_in_use',
       'Stop the server first: --adopt-storage ties the database to another storage.',
     );
   await adoptStore(database, storage);
-  say('The database now uses this storage. Links to files that are not in it return 410.');
+  printLine('The database now uses this storage. Links to files that are not in it return 410.');
   return 0;
 }
 
-async function quarantineNotes(storage: Storage): Promise<string[]> {
+async function listQuarantineNotes(storage: Storage): Promise<string[]> {
   const days = (await storage.quarantine?.list()) ?? [];
   return days.map(
     ({ day, objects, bytes }) =>
@@ -87,8 +90,8 @@ async function quarantineNotes(storage: Storage): Promise<string[]> {
 }
 
 /** Says what there is instead: files without their database must not be taken for nothing. */
-async function noDatabase(config: Config, location: string): Promise<WorkcrateError> {
-  const store = storageOptions(config);
+async function missingDatabaseError(config: Config, location: string): Promise<WorkcrateError> {
+  const store = toStorageOptions(config);
   const objects = store.kind === 'disk' ? join(store.directory, 'objects/files') : null;
   if (objects === null || !existsSync(objects) || (await readdir(objects)).length === 0)
     return new WorkcrateError(
@@ -102,13 +105,13 @@ async function noDatabase(config: Config, location: string): Promise<WorkcrateEr
   );
 }
 
-interface HeldFolder {
+interface FolderLock {
   readonly lock: Disposable | null;
   readonly isServed: boolean;
   readonly isReadOnly: boolean;
 }
 
-function holdFolder(folder: string): HeldFolder {
+function tryLockFolder(folder: string): FolderLock {
   try {
     return { lock: lockFolder(folder), isServed: false, isReadOnly: false };
   } catch (error) {
@@ -121,8 +124,8 @@ function holdFolder(folder: string): HeldFolder {
 
 /** SQLite cannot read a database with its write-ahead log where it may not write. */
 async function copyDatabase(config: Config, opened: AsyncDisposableStack): Promise<string> {
-  const location = databaseLocation(config);
-  if (sqliteFolder(config) === null) return location;
+  const location = getDatabaseLocation(config);
+  if (getSqliteFolder(config) === null) return location;
   const folder = await mkdtemp(join(tmpdir(), 'workcrate-check-'));
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   const copy = join(folder, 'copy.db');

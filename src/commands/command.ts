@@ -1,5 +1,5 @@
 import type { LoadedConfig } from '../config/config.ts';
-import type { Lane } from '../server/start.ts';
+import type { ServerMode } from '../server/start.ts';
 
 /** What a command is given; it returns the exit code. */
 export interface CommandInput extends LoadedConfig {
@@ -7,6 +7,6 @@ export interface CommandInput extends LoadedConfig {
 }
 
 /** What `serve` and `stdio` are given; nobody but a test extends the server. */
-export type ServerInput = CommandInput & Pick<Lane, 'extend'>;
+export type ServerInput = CommandInput & Pick<ServerMode, 'extend'>;
 
 export type Command = (input: CommandInput) => Promise<number>;

@@ -4,7 +4,7 @@
  */
 import type { CommandInput } from './command.ts';
 import { commandHelp, type CommandHelp, type CommandName } from './command-help.ts';
-import { describeCommand, overview, usageLine } from './help.ts';
+import { describeCommand, describeProgram, formatUsageLine } from './help.ts';
 import { didYouMean, usageError } from './usage-error.ts';
 
 /** A command gets the words behind its name, and gives the exit code. */
@@ -12,18 +12,18 @@ type RunCommand = (input: CommandInput & { readonly words: readonly string[] }) 
 
 /** Each is loaded when it is asked for: loading the server takes most of a start, and `check` needs none. */
 export const loadCommand: Readonly<Record<CommandName, () => Promise<RunCommand>>> = {
-  serve: async () => (await import('./serve.ts')).serve,
+  serve: async () => (await import('./serve.ts')).runServe,
   stdio: async () => (await import('./stdio.ts')).runStdio,
-  check: async () => (await import('./check.ts')).check,
-  doctor: async () => (await import('./doctor.ts')).doctor,
+  check: async () => (await import('./check.ts')).runCheck,
+  doctor: async () => (await import('./doctor.ts')).runDoctor,
   user: async () => (await import('./user.ts')).runUser,
-  usage: async () => (await import('./usage.ts')).usage,
+  usage: async () => (await import('./usage.ts')).runUsage,
   status: async () => (await import('./status.ts')).runStatus,
   audit: async () => (await import('./audit.ts')).runAudit,
   build: async () => (await import('./build.ts')).runBuild,
-  index: async () => (await import('./crates.ts')).index,
+  index: async () => (await import('./crates.ts')).runIndex,
   crates: async () => (await import('./crates.ts')).runCrates,
-  replay: async () => (await import('./replay.ts')).replay,
+  replay: async () => (await import('./replay.ts')).runReplay,
 };
 
 const commandNames = Object.keys(commandHelp);
@@ -34,7 +34,7 @@ export function demandCommand(words: readonly string[]): CommandName {
   if (help.subcommands !== undefined)
     throw usageError(`${name} needs a subcommand: ${Object.keys(help.subcommands).join(', ')}`, name);
   const { least, most, missing } = countWords(help.takes ?? '', rest.length);
-  const usage = `Usage: ${usageLine(name, help)}`;
+  const usage = `Usage: ${formatUsageLine(name, help)}`;
   if (rest.length < least) throw usageError(`${missing} is missing. ${usage}`, name);
   if (rest.length > most)
     throw usageError(`${JSON.stringify(rest[most])} is one word too many. ${usage}`, name);
@@ -42,8 +42,8 @@ export function demandCommand(words: readonly string[]): CommandName {
 }
 
 /** The help of the command that the words name; that of the program where they name none. */
-export function helpFor(words: readonly string[]): string {
-  if (words.length === 0 || words[0] === 'help') return overview();
+export function getHelp(words: readonly string[]): string {
+  if (words.length === 0 || words[0] === 'help') return describeProgram();
   const { name, help } = findCommand(words);
   return describeCommand(name, help);
 }

@@ -10,14 +10,14 @@ import { openUploads } from '../links/open-uploads.ts';
 import { createLog } from '../observability/log.ts';
 import { programName } from '../program.ts';
 import { openCrates, openCrateSources } from '../server/crates.ts';
-import { placesFolder, getSandboxUids } from '../server/execution.ts';
-import { databaseLocation, storageOptions } from '../server/store-options.ts';
+import { getWorkspacesFolder, getSandboxUids } from '../server/execution.ts';
+import { getDatabaseLocation, toStorageOptions } from '../server/store-options.ts';
 import { getQuotas } from '../server/stores.ts';
 import { openStorage } from '../storage/open.ts';
 import { demandUserName } from '../users/names.ts';
 import { createWorkspaces } from '../workspaces/workspaces.ts';
 import type { CommandInput } from './command.ts';
-import { untilInterrupted } from './stdio.ts';
+import { createInterruptSignal } from './stdio.ts';
 
 /** What a command about crates works with. */
 export interface CrateDesk extends AsyncDisposable {
@@ -49,8 +49,8 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
   if (config.database === null) makeDataFolder(config.data);
   await using opened = new AsyncDisposableStack();
   const [clock, log] = [Date.now, createLog(config.logLevel)];
-  const database = opened.adopt(await openDatabase(databaseLocation(config)), (it) => it.close());
-  const storage = opened.adopt(await openStorage(storageOptions(config)), (it) => it.close());
+  const database = opened.adopt(await openDatabase(getDatabaseLocation(config)), (it) => it.close());
+  const storage = opened.adopt(await openStorage(toStorageOptions(config)), (it) => it.close());
   const sources = opened.use(await openCrateSources(config));
   const { maxFileSize, uploadTtl, maxBundleFiles } = config;
   const files = createFiles({
@@ -75,7 +75,7 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
   });
   const places = createWorkspaces({
     database,
-    folder: placesFolder(config),
+    folder: getWorkspacesFolder(config),
     uids: getSandboxUids(config),
     clock,
   });
@@ -83,7 +83,7 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
   const crates = opened.use(
     openCrates({ config, clock, log, database, sources, files, links, executions, places }),
   );
-  const { signal } = opened.use(untilInterrupted());
+  const { signal } = opened.use(createInterruptSignal());
   const all = opened.move();
   return { crates, caller, signal, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }

@@ -22,7 +22,7 @@ const shortenText = (text: string, most: number): string =>
     ? stripControlCharacters(text)
     : `${stripControlCharacters(text).slice(0, most - 1)}…`;
 
-function foundText({ total, results, next, notes }: FoundCrates): string {
+function formatFoundCrates({ total, results, next, notes }: FoundCrates): string {
   const rows = results.map(({ crateId, title, authors, year }) => [
     crateId,
     year === null ? '' : String(year),
@@ -35,7 +35,7 @@ function foundText({ total, results, next, notes }: FoundCrates): string {
   return `${formatTable([['CRATE', 'YEAR', 'TITLE', 'AUTHORS'], ...rows])}${total} found\n${more}${told}`;
 }
 
-function summaryText(summary: Summary): string {
+function formatCrateSummary(summary: Summary): string {
   const lines: [string, string][] = [
     ['title', summary.title],
     ['crate', summary.crate_id],
@@ -65,7 +65,7 @@ function summaryText(summary: Summary): string {
   return [...shown, ...issues].join('');
 }
 
-function filesText({ count, files, next, unsafe }: CrateListing): string {
+function formatCrateFiles({ count, files, next, unsafe }: CrateListing): string {
   const rows = files.map(({ path, size, modified }) => [
     String(size),
     modified === null ? '' : new Date(modified).toISOString().slice(0, 16).replace('T', ' '),
@@ -79,7 +79,7 @@ function filesText({ count, files, next, unsafe }: CrateListing): string {
   return `${formatTable([['BYTES', 'MODIFIED', 'PATH'], ...rows])}${count} files\n${more}${left}`;
 }
 
-function reportsText(reports: readonly SourceReport[]): string {
+function formatSourceReports(reports: readonly SourceReport[]): string {
   if (reports.length === 0) return 'There are no crate sources. Set them with --crate-sources.\n';
   const rows = reports.map(({ source, state, seen, read, unchanged, broken, removed }) => [
     stripControlCharacters(source),
@@ -175,7 +175,7 @@ type Action = (desk: CrateDesk, input: CratesInput, words: readonly string[]) =>
 const cratesActions: Readonly<Record<SubcommandOf<'crates'>, Action>> = {
   index: bringUpToDate,
   search: searchCommand,
-  show,
+  show: showCrate,
   files,
   read: readCommand,
   pack: packCommand,
@@ -193,7 +193,7 @@ export async function runCrates(input: CratesInput): Promise<number> {
 }
 
 /** `workcrate index` */
-export const index = (input: CratesInput): Promise<number> => runCrates({ ...input, words: ['index'] });
+export const runIndex = (input: CratesInput): Promise<number> => runCrates({ ...input, words: ['index'] });
 
 const wantsJson = ({ flags }: CratesInput): boolean => flags['json'] !== undefined;
 const toPrettyJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
@@ -207,7 +207,7 @@ async function bringUpToDate({ crates, signal }: CrateDesk, input: CratesInput):
     },
   });
   if (isTerminal) process.stderr.write('\r\u001b[K');
-  process.stdout.write(wantsJson(input) ? toPrettyJson({ sources: reports }) : reportsText(reports));
+  process.stdout.write(wantsJson(input) ? toPrettyJson({ sources: reports }) : formatSourceReports(reports));
   return reports.some(({ state }) => state !== 'ok') ? 1 : 0;
 }
 
@@ -224,12 +224,12 @@ async function searchCommand(
     offset: parseCount(input.flags, 'offset', 0, 10_000),
   };
   const page = await crates.search(caller, request, signal);
-  return wantsJson(input) ? toPrettyJson(toSearchAnswer(request.query, page)) : foundText(page);
+  return wantsJson(input) ? toPrettyJson(toSearchAnswer(request.query, page)) : formatFoundCrates(page);
 }
 
-async function show(desk: CrateDesk, input: CratesInput, words: readonly string[]) {
+async function showCrate(desk: CrateDesk, input: CratesInput, words: readonly string[]) {
   const summary = await demandCrate(desk, words[0]!);
-  return wantsJson(input) ? toPrettyJson(summary) : summaryText(summary);
+  return wantsJson(input) ? toPrettyJson(summary) : formatCrateSummary(summary);
 }
 
 async function files(desk: CrateDesk, input: CratesInput, words: readonly string[]) {
@@ -241,7 +241,7 @@ async function files(desk: CrateDesk, input: CratesInput, words: readonly string
     offset: parseCount(input.flags, 'offset', 0, 1e9),
   };
   const listing = await crates.inside.list(caller, words[0]!, request, signal);
-  return wantsJson(input) ? toPrettyJson(toListingAnswer(words[0]!, listing)) : filesText(listing);
+  return wantsJson(input) ? toPrettyJson(toListingAnswer(words[0]!, listing)) : formatCrateFiles(listing);
 }
 
 /** To stdout, byte for byte. */

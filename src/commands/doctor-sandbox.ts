@@ -6,29 +6,29 @@ import { installLine, packagesText } from '../executions/tools.ts';
 import { createLog } from '../observability/log.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import { claims, languages, type Workspace, type Sandbox } from '../sandbox/sandbox.ts';
-import { sandboxOptions } from '../server/execution.ts';
+import { toSandboxOptions } from '../server/execution.ts';
 import { collectText } from '../streams.ts';
 import { giveTo } from '../workspaces/workspaces.ts';
 import type { Finding } from './doctor.ts';
 
 /** Runs a program in the sandbox that is set, and tells which walls and limits hold on this machine. */
-export async function sandboxFindings(config: Config): Promise<Finding[]> {
+export async function checkSandbox(config: Config): Promise<Finding[]> {
   if (config.sandbox === 'off')
     return [{ state: 'note', what: 'code does not run: the sandbox is off (--sandbox off)' }];
   const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
   const folder = mkdtempSync(join(tmpdir(), 'workcrate-doctor-'));
   try {
     await using sandbox = await openSandbox({
-      ...sandboxOptions(config, createLog('off')),
+      ...toSandboxOptions(config, createLog('off')),
       kind,
       warm: noWarmInterpreters,
     });
-    const ran = await tryRuns(sandbox, placeIn(folder, config));
+    const ran = await tryRuns(sandbox, makeScratchWorkspace(folder, config));
     return [
       ...ran.map((what): Finding => ({ state: 'ok', what })),
-      ...(await packageFindings(sandbox)),
+      ...(await checkPythonPackages(sandbox)),
       ...findMissingLanguages(sandbox),
-      ...notHeld(sandbox),
+      ...findUnenforcedClaims(sandbox),
       ...sandbox.warnings.map((what): Finding => ({ state: 'note', what })),
     ];
   } catch (error) {
@@ -41,7 +41,7 @@ export async function sandboxFindings(config: Config): Promise<Finding[]> {
 
 const noWarmInterpreters = { python: 0, node: 0, bash: 0 };
 
-function placeIn(folder: string, config: Config): Workspace {
+function makeScratchWorkspace(folder: string, config: Config): Workspace {
   const uid = process.getuid?.() === 0 ? config.sandboxUids.to : null;
   const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
   for (const path of [place.workspace, place.artifacts]) {
@@ -51,7 +51,7 @@ function placeIn(folder: string, config: Config): Workspace {
   return place;
 }
 
-const versions = {
+const versionPrograms = {
   python: 'import sys; print(sys.version.split()[0])',
   node: 'console.log(process.versions.node)',
   bash: 'echo $BASH_VERSION',
@@ -65,7 +65,7 @@ async function tryRuns(sandbox: Sandbox, place: Workspace): Promise<string[]> {
       user: 'doctor',
       place,
       language,
-      code: versions[language],
+      code: versionPrograms[language],
       workingDir: '/workspace',
       stdin: '',
       timeoutMs: 20_000,
@@ -82,13 +82,13 @@ async function tryRuns(sandbox: Sandbox, place: Workspace): Promise<string[]> {
 }
 
 /** People expect these of a tool for data, and their absence shows only in the first run. */
-const expected = ['numpy', 'pandas', 'matplotlib'];
+const expectedPackages = ['numpy', 'pandas', 'matplotlib'];
 
-async function packageFindings({ kind, pythonPackages }: Sandbox): Promise<Finding[]> {
+async function checkPythonPackages({ kind, pythonPackages }: Sandbox): Promise<Finding[]> {
   const python = await pythonPackages();
   if (python === null) return [];
   const what = `runs have Python ${python.version} ${packagesText(python)}`;
-  const missing = expected.filter((name) => python.packages[name] === null);
+  const missing = expectedPackages.filter((name) => python.packages[name] === null);
   if (missing.length === 0) return [{ state: 'ok', what }];
   const elsewhere = `Install ${missing.join(', ')} ${kind === 'docker' ? 'in the image that code runs in' : 'for that Python'}`;
   const line = kind === 'docker' ? null : installLine(python, missing);
@@ -104,7 +104,7 @@ function findMissingLanguages({ kind, languages: there }: Sandbox): Finding[] {
     }));
 }
 
-function notHeld({ kind, holds }: Sandbox): Finding[] {
+function findUnenforcedClaims({ kind, holds }: Sandbox): Finding[] {
   const missing = claims.filter((claim) => holds[claim] !== true);
   if (missing.length === 0) return [{ state: 'ok', what: `${kind} enforces every wall and limit` }];
   return missing.map((claim) => ({

@@ -11,14 +11,14 @@ import { createLog } from '../observability/log.ts';
 import { findBestWalkMethod } from '../paths/paths.ts';
 import { programName } from '../program.ts';
 import { openDocuments } from '../server/documents.ts';
-import { databaseLocation, sourceOptions, storageOptions } from '../server/store-options.ts';
+import { getDatabaseLocation, toSourceOptions, toStorageOptions } from '../server/store-options.ts';
 import { openStorage } from '../storage/open.ts';
 import { sendfileAvailable } from '../transfer/transfer.ts';
 import { demandIssuer } from '../users/issuer-url.ts';
 import { listKeys } from '../users/keys.ts';
 import { createIssuer } from '../users/oauth.ts';
 import type { CommandInput } from './command.ts';
-import { sandboxFindings } from './doctor-sandbox.ts';
+import { checkSandbox } from './doctor-sandbox.ts';
 
 export interface Finding {
   readonly state: 'ok' | 'note' | 'broken';
@@ -28,19 +28,19 @@ export interface Finding {
 }
 
 /** `workcrate doctor`: what works on this machine, and what to do for the rest. Exit code 1 if it cannot serve. */
-export async function doctor({ config }: CommandInput): Promise<number> {
+export async function runDoctor({ config }: CommandInput): Promise<number> {
   const findings = [
     checkNode(),
-    sendfile(config),
-    pathLayer(),
+    checkSendfile(config),
+    checkPathLayer(),
     checkFolder('data folder', config.data, '--data'),
     ...(config.filesDir === null ? [] : [checkFolder('files folder', config.filesDir, '--files-dir')]),
     await checkAddress(config),
-    await database(config),
-    ...(await teamFindings(config)),
-    ...(await crateFindings(config)),
-    ...(await documentFindings(config)),
-    ...(await sandboxFindings(config)),
+    await checkDatabaseReachable(config),
+    ...(await checkTeamBackends(config)),
+    ...(await checkCrateSources(config)),
+    ...(await checkDocuments(config)),
+    ...(await checkSandbox(config)),
   ];
   for (const { state, what, remedy } of findings)
     process.stdout.write(`${state.padEnd(7)}${what}${remedy ? `\n       → ${remedy}` : ''}\n`);
@@ -61,7 +61,7 @@ function checkNode(): Finding {
     : { state: 'broken', what, remedy: 'Install Node 26, such as with npm install --global node@26' };
 }
 
-function sendfile(config: Config): Finding {
+function checkSendfile(config: Config): Finding {
   if (config.sendfile === 'off')
     return { state: 'note', what: 'files are read and then sent: sendfile is off (--sendfile off)' };
   if (sendfileAvailable()) return { state: 'ok', what: 'files are sent by the kernel (sendfile)' };
@@ -72,7 +72,7 @@ function sendfile(config: Config): Finding {
   };
 }
 
-function pathLayer(): Finding {
+function checkPathLayer(): Finding {
   return findBestWalkMethod() === 'descriptors'
     ? { state: 'ok', what: 'paths are opened step by step: a symbolic link cannot be swapped in between' }
     : {
@@ -123,7 +123,7 @@ async function checkAddress({ host, port, auth }: Config): Promise<Finding> {
   return { state: 'broken', what: `port ${port} on ${host} is in use by another program`, remedy };
 }
 
-async function database(config: Config): Promise<Finding> {
+async function checkDatabaseReachable(config: Config): Promise<Finding> {
   if (config.database === null || !/^postgres/i.test(config.database))
     return { state: 'ok', what: `database: SQLite ${process.versions.sqlite ?? ''} in the data folder` };
   try {
@@ -135,14 +135,14 @@ async function database(config: Config): Promise<Finding> {
 }
 
 /** Whether the sources of crates answer. Each by itself: one that does not keeps nobody from the others. */
-async function crateFindings(config: Config): Promise<Finding[]> {
+async function checkCrateSources(config: Config): Promise<Finding[]> {
   const urls = [...config.crateSources, ...(config.packTo === null ? [] : [config.packTo])];
   return Promise.all(urls.map((url) => checkSource(config, url)));
 }
 
 async function checkSource(config: Config, url: string): Promise<Finding> {
   try {
-    const source = await openCrateSource(sourceOptions(config, url));
+    const source = await openCrateSource(toSourceOptions(config, url));
     try {
       const { objects, next } = await source.list({ signal: AbortSignal.timeout(20_000) });
       const seen = `${objects.length}${next === null ? '' : ' or more'}`;
@@ -161,7 +161,7 @@ async function checkSource(config: Config, url: string): Promise<Finding> {
 const triedDocument = { layout: {}, bibliography: null, style: { name: null, content: null }, cites: false };
 
 /** Whether documents can be built here: by building one. */
-async function documentFindings(config: Config): Promise<Finding[]> {
+async function checkDocuments(config: Config): Promise<Finding[]> {
   const { documents } = openDocuments({ config, clock: Date.now, log: createLog('off') });
   await using _ = documents;
   try {
@@ -190,17 +190,17 @@ async function documentFindings(config: Config): Promise<Finding[]> {
 }
 
 /** What a server for a team needs: a store that answers and takes bytes, people who can sign in. */
-async function teamFindings(config: Config): Promise<Finding[]> {
+async function checkTeamBackends(config: Config): Promise<Finding[]> {
   return [
-    ...(config.storage === 's3' || config.storage === 'azure' ? [await store(config)] : []),
-    ...(config.auth.includes('keys') ? [await keys(config)] : []),
-    ...(config.auth.includes('oauth') ? [await issuer(config)] : []),
+    ...(config.storage === 's3' || config.storage === 'azure' ? [await checkStorage(config)] : []),
+    ...(config.auth.includes('keys') ? [await checkKeys(config)] : []),
+    ...(config.auth.includes('oauth') ? [await checkIssuer(config)] : []),
   ];
 }
 
-async function store(config: Config): Promise<Finding> {
+async function checkStorage(config: Config): Promise<Finding> {
   try {
-    const storage = await openStorage(storageOptions(config));
+    const storage = await openStorage(toStorageOptions(config));
     try {
       await storage.probe();
       return { state: 'ok', what: `storage: ${config.storage} answers and can be written to` };
@@ -212,7 +212,7 @@ async function store(config: Config): Promise<Finding> {
   }
 }
 
-async function keys(config: Config): Promise<Finding> {
+async function checkKeys(config: Config): Promise<Finding> {
   const good = await countKeys(config).catch(() => 0);
   if (good > 0) return { state: 'ok', what: `users: ${good} valid keys` };
   const remedy = `${programName} user add NAME makes one`;
@@ -221,7 +221,7 @@ async function keys(config: Config): Promise<Finding> {
 
 /** Leaves the database as it is, also one that is not there yet, or not up to date. */
 async function countKeys(config: Config): Promise<number> {
-  const location = databaseLocation(config);
+  const location = getDatabaseLocation(config);
   if (config.database === null && !existsSync(location)) return 0;
   const database = await openBackend(location);
   try {
@@ -232,7 +232,7 @@ async function countKeys(config: Config): Promise<number> {
   }
 }
 
-async function issuer({ oauthIssuer }: Config): Promise<Finding> {
+async function checkIssuer({ oauthIssuer }: Config): Promise<Finding> {
   try {
     const { id } = await createIssuer(demandIssuer(oauthIssuer), () => {})();
     return { state: 'ok', what: `users: the issuer ${id} answers` };

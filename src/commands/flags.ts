@@ -1,4 +1,4 @@
-import { flagOptions } from '../config/config.ts';
+import { toFlagOptions } from '../config/config.ts';
 
 /** The flags that are no settings. Which command takes which is in command-help.ts. */
 const commandFlags = {
@@ -40,4 +40,4 @@ const commandFlags = {
 } as const;
 
 /** Every flag there is, as options for the argument parser. */
-export const allFlags = () => ({ ...flagOptions(), ...commandFlags });
+export const listFlagOptions = () => ({ ...toFlagOptions(), ...commandFlags });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { parseArgs } from 'node:util';
 import { commandHelp, type CommandHelp } from './command-help.ts';
-import { demandCommand, helpFor, loadCommand } from './commands.ts';
-import { allFlags } from './flags.ts';
+import { demandCommand, getHelp, loadCommand } from './commands.ts';
+import { listFlagOptions } from './flags.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 
@@ -26,11 +26,11 @@ it('every command that can be run has help, and every command with help can be r
 
 for (const [name, help] of all) {
   it(`${name} --help has a usage line, a summary, flags that exist, examples that are taken, and a page`, () => {
-    const text = helpFor(name.split(' '));
+    const text = getHelp(name.split(' '));
     const [usage, , summary] = text.split('\n');
     assert.ok(usage!.startsWith(`Usage: npx workcrate ${name} `), text);
     assert.match(summary!, /^[A-Z].+\.$/);
-    const known = Object.keys(allFlags());
+    const known = Object.keys(listFlagOptions());
     for (const flag of flagsIn(text)) assert.ok(known.includes(flag), `--${flag}`);
     for (const example of help.examples) assertTaken(name, example);
     assert.ok(existsSync(join(checkout, help.docs)), help.docs);
@@ -55,16 +55,16 @@ function assertTaken(name: string, example: string): void {
   const args = [...example.replace(/ > .*/, '').matchAll(/'([^']*)'|\S+/g)].map(
     ([word, quoted]) => quoted ?? word,
   );
-  const { positionals } = parseArgs({ args, options: allFlags(), allowPositionals: true });
+  const { positionals } = parseArgs({ args, options: listFlagOptions(), allowPositionals: true });
   assert.equal(demandCommand(positionals), name.split(' ')[0]);
 }
 
 it('every flag is in the help of a command or of the program', () => {
   const shown = new Set(
-    [[], ...all.map(([name]) => name.split(' '))].flatMap((words) => flagsIn(helpFor(words))),
+    [[], ...all.map(([name]) => name.split(' '))].flatMap((words) => flagsIn(getHelp(words))),
   );
   assert.deepEqual(
-    Object.keys(allFlags()).filter((flag) => !shown.has(flag)),
+    Object.keys(listFlagOptions()).filter((flag) => !shown.has(flag)),
     [],
   );
 });
@@ -74,7 +74,7 @@ it('a misspelt command or subcommand is answered with the one that was meant', (
     const words = name.split(' ');
     const last = words.at(-1)!;
     const wrong = [...words.slice(0, -1), `${last.slice(0, -1)}${last.at(-1)}x`];
-    assert.throws(() => helpFor(wrong), { message: new RegExp(` Did you mean ${last}\\?`) });
+    assert.throws(() => getHelp(wrong), { message: new RegExp(` Did you mean ${last}\\?`) });
   }
 });
 

@@ -1,10 +1,10 @@
-import { settingsHelp } from '../config/config.ts';
+import { formatSettingsHelp } from '../config/config.ts';
 import { programName } from '../program.ts';
 import { packageVersion } from '../version.ts';
 import { commandHelp, type CommandHelp, type FlagHelp } from './command-help.ts';
 
 /** What `npx workcrate --help` shows: the commands. The settings are in the help of `serve`. */
-export function overview(): string {
+export function describeProgram(): string {
   return `workcrate ${packageVersion}: a self-hosted MCP server. Agents run code in a sandbox, and files come and go by link.
 
 Usage: ${programName} COMMAND [OPTIONS]
@@ -36,10 +36,10 @@ export function describeCommand(name: string, help: CommandHelp): string {
     settings === 'all'
       ? `\nSettings, as options; each can also be an environment variable, or a key of the config file such as file_ttl: 3600\n`
       : '\nSettings, as options or environment variables\n';
-  return `Usage: ${usageLine(name, help)}
+  return `Usage: ${formatUsageLine(name, help)}
 
 ${summary}
-${below}${own}${more}${listFlags([configFlag])}${settingsHelp(settings === 'all' ? undefined : settings)}
+${below}${own}${more}${listFlags([configFlag])}${formatSettingsHelp(settings === 'all' ? undefined : settings)}
 Examples
 ${examples.map((example) => `  ${programName} ${example}\n`).join('')}
 ${subcommands === undefined ? '' : `Help on a subcommand: ${programName} ${name} SUBCOMMAND --help\n`}${settings === 'all' ? '' : `All settings: ${programName} serve --help\n`}Read more: ${docs}
@@ -47,7 +47,7 @@ ${subcommands === undefined ? '' : `Help on a subcommand: ${programName} ${name}
 }
 
 /** How a command is called, such as `npx workcrate crates show CRATE_ID [OPTIONS]`. */
-export const usageLine = (name: string, { takes }: CommandHelp): string =>
+export const formatUsageLine = (name: string, { takes }: CommandHelp): string =>
   [programName, name, ...(takes === undefined ? [] : [takes]), '[OPTIONS]'].join(' ');
 
 const configFlag: FlagHelp = {

@@ -4,11 +4,11 @@ import { makeDataFolder } from '../data-folder/data-folder.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { WorkcrateError } from '../errors.ts';
-import { databaseLocation } from '../server/store-options.ts';
+import { getDatabaseLocation } from '../server/store-options.ts';
 
 /** Opens the database without the lock on the data folder, which a server may hold: each change is one transaction. */
 export async function openUnlocked(config: Config, make: boolean): Promise<Database> {
-  const location = databaseLocation(config);
+  const location = getDatabaseLocation(config);
   if (config.database === null && make) makeDataFolder(config.data);
   if (config.database === null && !make && !existsSync(location))
     throw new WorkcrateError(

@@ -18,21 +18,21 @@ import {
 import { WorkcrateError } from '../errors.ts';
 import { createLog } from '../observability/log.ts';
 import { openSandbox } from '../sandbox/open.ts';
-import { sandboxOptions, getSandboxUids } from '../server/execution.ts';
+import { toSandboxOptions, getSandboxUids } from '../server/execution.ts';
 import type { CommandInput } from './command.ts';
 import { demandCrate, openCrateDesk } from './crate-desk.ts';
-import { untilInterrupted } from './stdio.ts';
+import { createInterruptSignal } from './stdio.ts';
 
 interface ReplayInput extends CommandInput {
   readonly words: readonly string[];
 }
 
 /** `workcrate replay CRATE`: runs a packed crate again and compares its results. Exit code 1 where they differ. */
-export async function replay(input: ReplayInput): Promise<number> {
+export async function runReplay(input: ReplayInput): Promise<number> {
   const which = input.words[0]!;
   const { config, flags } = input;
   await using opened = new AsyncDisposableStack();
-  const stop = opened.use(untilInterrupted());
+  const stop = opened.use(createInterruptSignal());
   const container = await openCrateToReplay(input, which, opened, stop.signal);
   const metadata = readMetadata(await container.metadata(config.maxMetadata, stop.signal));
   const sandbox = opened.use(await openReplaySandbox(config));
@@ -89,5 +89,5 @@ async function openReplaySandbox(config: Config) {
     );
   const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
   const warm = { python: 0, node: 0, bash: 0 };
-  return openSandbox({ ...sandboxOptions(config, createLog('warn')), warm, kind });
+  return openSandbox({ ...toSandboxOptions(config, createLog('warn')), warm, kind });
 }

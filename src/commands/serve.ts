@@ -1,14 +1,14 @@
 import type { Config } from '../config/config.ts';
 import { startWorkcrate, type Workcrate } from '../server/start.ts';
 import type { ServerInput } from './command.ts';
-import { stopSignal } from './stdio.ts';
-import { connectLines } from './text.ts';
+import { waitForStopSignal } from './stdio.ts';
+import { formatConnectLines } from './text.ts';
 
 /** `workcrate serve`: MCP and links over HTTP until stopped. */
-export async function serve({ config, extend }: ServerInput): Promise<number> {
+export async function runServe({ config, extend }: ServerInput): Promise<number> {
   await using workcrate = await startWorkcrate(config, { sharesMachine: false, extend });
   // Only now: a signal ends a server that is still starting at once, whatever it is busy with.
-  const stopped = stopSignal();
+  const stopped = waitForStopSignal();
   process.stdout.write(buildGreeting(workcrate, config));
   workcrate.log.info('stopping', { signal: await stopped });
   await workcrate.drain();
@@ -20,7 +20,7 @@ function buildGreeting({ url, baseUrl, codeRunsIn }: Workcrate, { data, auth }: 
   return `workcrate listening on ${url}
   data folder:   ${data}${baseUrl === url ? '' : `\n  links:         ${baseUrl}/files/…`}
   code runs in:  ${codeRunsIn}
-${connectLines(baseUrl, asksForKeys ? 'YOUR_KEY' : null)}  other clients: MCP over Streamable HTTP at ${baseUrl}/mcp${asksForKeys ? ', with the header Authorization: Bearer YOUR_KEY' : ''}
+${formatConnectLines(baseUrl, asksForKeys ? 'YOUR_KEY' : null)}  other clients: MCP over Streamable HTTP at ${baseUrl}/mcp${asksForKeys ? ', with the header Authorization: Bearer YOUR_KEY' : ''}
   stop with Ctrl-C
 `;
 }

@@ -1,9 +1,9 @@
-import { operatorKey, type Config } from '../config/config.ts';
+import { readOperatorKey, type Config } from '../config/config.ts';
 import { WorkcrateError } from '../errors.ts';
 import { bracketIpv6 } from '../http/host-origin.ts';
 import { fetchBounded, FetchError, type FetchAnswer, type FetchPolicy } from '../net/bounded-fetch.ts';
 import { programName } from '../program.ts';
-import { notedAddress, type ServerAddress } from '../server/server-address.ts';
+import { readServerAddress, type ServerAddress } from '../server/server-address.ts';
 import { statusShape, type ServerStatus } from '../server/status.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
@@ -12,8 +12,8 @@ import type { CommandInput } from './command.ts';
 export async function runStatus({ config, origins, flags }: CommandInput): Promise<number> {
   const { url, instance } =
     flags['url'] === undefined ? findServerAddress(config, origins) : { url: flags['url'], instance: null };
-  const told = await askForStatus(url, operatorKey(flags));
-  if (instance !== null && told.instance !== instance) throw anotherServer(url, config.data);
+  const told = await askForStatus(url, readOperatorKey(flags));
+  if (instance !== null && told.instance !== instance) throw otherServerError(url, config.data);
   process.stdout.write(
     flags['json'] === undefined ? formatServerStatus(url, told) : `${JSON.stringify(told)}\n`,
   );
@@ -26,20 +26,20 @@ function findServerAddress(
   origins: CommandInput['origins'],
 ): ServerAddress | { readonly url: string; readonly instance: null } {
   const isPortNamed = origins.get('port') !== 'default' && port !== 0;
-  const noted = isPortNamed ? null : notedAddress(data);
+  const noted = isPortNamed ? null : readServerAddress(data);
   if (noted !== null) return noted;
-  if (!isPortNamed && origins.get('data') !== 'default') throw noServer(data);
+  if (!isPortNamed && origins.get('data') !== 'default') throw noServerError(data);
   return { url: `http://${bracketIpv6(host)}:${port}`, instance: null };
 }
 
-function noServer(data: string): WorkcrateError {
+function noServerError(data: string): WorkcrateError {
   return new WorkcrateError(
     'not_found',
     `No server is running with the data folder ${data}. ${programName} serve --data starts one; --port or --url name another.`,
   );
 }
 
-function anotherServer(url: string, data: string): WorkcrateError {
+function otherServerError(url: string, data: string): WorkcrateError {
   return new WorkcrateError(
     'not_found',
     `The server of the data folder ${data} was at ${url} and crashed; another server is there now. ` +

@@ -10,22 +10,22 @@ import type { Config } from '../config/config.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { tryToListen } from '../http/port.ts';
 import { createStdioTransport } from '../mcp/stdio/transport.ts';
-import { startWorkcrate, type Lane, type Workcrate } from '../server/start.ts';
+import { startWorkcrate, type ServerMode, type Workcrate } from '../server/start.ts';
 import type { ServerInput } from './command.ts';
 
 /** `workcrate stdio`: MCP to the client that started it. Ends with the client. */
 export async function runStdio(input: ServerInput): Promise<number> {
   await serveClient(input);
   // What nobody reads would keep the process for as long as somebody holds the pipe.
-  if (!(await isTaken(process.stdout))) process.exit(0);
+  if (!(await waitUntilTaken(process.stdout))) process.exit(0);
   return 0;
 }
 
-const untakenMs = 1000;
+const maxFlushMs = 1000;
 
 /** Whether all that was written is taken, for which it gets a moment. */
-async function isTaken(output: Writable): Promise<boolean> {
-  const until = performance.now() + untakenMs;
+async function waitUntilTaken(output: Writable): Promise<boolean> {
+  const until = performance.now() + maxFlushMs;
   while (output.writableLength > 0 && !output.destroyed && performance.now() < until) await pause(25);
   return output.writableLength === 0 || output.destroyed;
 }
@@ -50,7 +50,7 @@ async function serveClient({ config, origins, extend }: ServerInput): Promise<vo
     // Some of these repeat what came, and that may be large.
     onerror: ({ message }) => log.warn('stdio.error', { error: message.slice(0, 300) }),
   });
-  const signal = await Promise.race([clientGone, stopSignal()]);
+  const signal = await Promise.race([clientGone, waitForStopSignal()]);
   // A client that has gone reads no answers; one that is there is told how its calls end.
   if (signal) await stop(workcrate, signal);
   await closeInTime(connection);
@@ -59,7 +59,7 @@ async function serveClient({ config, origins, extend }: ServerInput): Promise<vo
 /** It says goodbye to those who listen, which a client that reads nothing never takes. */
 async function closeInTime(connection: StdioServerHandle): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, untakenMs);
+  const timer = setTimeout(resolve, maxFlushMs);
   await Promise.race([connection.close(), late]);
   clearTimeout(timer);
 }
@@ -74,7 +74,7 @@ const maxStdioFolders = 8;
 interface StartOptions {
   /** What was asked for by name. */
   readonly fixed: { readonly data: boolean; readonly port: boolean };
-  readonly lane: Lane;
+  readonly lane: ServerMode;
 }
 
 /**
@@ -93,7 +93,7 @@ async function startBesideOthers(config: Config, { fixed, lane }: StartOptions):
 }
 
 /** The port is tried first, so that nothing is opened in vain; another process may still be quicker. */
-async function startOnAnyPort(config: Config, fixed: boolean, lane: Lane): Promise<Workcrate> {
+async function startOnAnyPort(config: Config, fixed: boolean, lane: ServerMode): Promise<Workcrate> {
   const isTaken = !fixed && (await tryToListen(config.host, config.port)) !== null;
   try {
     return await startWorkcrate(isTaken ? { ...config, port: 0 } : config, lane);
@@ -120,7 +120,7 @@ function shareRootsFor(
 const sameSignalMs = 1000;
 
 /** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
-export async function stopSignal(): Promise<NodeJS.Signals> {
+export async function waitForStopSignal(): Promise<NodeJS.Signals> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
@@ -132,7 +132,7 @@ export async function stopSignal(): Promise<NodeJS.Signals> {
 }
 
 /** A signal that fires at the first SIGINT or SIGTERM, for commands that end by themselves. */
-export function untilInterrupted(): Disposable & { readonly signal: AbortSignal } {
+export function createInterruptSignal(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
   const abort = (): void => stop.abort(new WorkcrateError('cancelled', 'It was cancelled.'));
   process.once('SIGINT', abort).once('SIGTERM', abort);

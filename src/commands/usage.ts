@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { isWorkcrateError } from '../errors.ts';
 import { localCaller } from '../identity.ts';
-import { usageByUser, type UserUsage } from '../instrumentation/counts.ts';
+import { listUserUsage, type UserUsage } from '../instrumentation/counts.ts';
 import { openBelow } from '../paths/paths.ts';
-import { placesFolder } from '../server/execution.ts';
+import { getWorkspacesFolder } from '../server/execution.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
 import { openUnlocked } from './open-unlocked.ts';
-import { minute, formatTable } from './text.ts';
+import { formatMinute, formatTable } from './text.ts';
 
 /** A user with the sizes of the folders that runs write to; null where one cannot be counted by this user. */
 interface MeasuredUser extends UserUsage {
@@ -17,11 +17,11 @@ interface MeasuredUser extends UserUsage {
 }
 
 /** `workcrate usage`: who has and does what. Works beside a running server, and only reads. */
-export async function usage({ config, flags }: CommandInput): Promise<number> {
+export async function runUsage({ config, flags }: CommandInput): Promise<number> {
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await openUnlocked(config, false), (it) => it.close());
-  const users = await usageByUser(database, Date.now());
-  const measured = users.map((one) => measureUser(one, placesFolder(config)));
+  const users = await listUserUsage(database, Date.now());
+  const measured = users.map((one) => measureUser(one, getWorkspacesFolder(config)));
   process.stdout.write(flags['json'] === undefined ? formatUsage(measured) : toUsageJson(measured));
   return 0;
 }
@@ -84,7 +84,7 @@ const sumOverUsers = (
   what: 'bytes' | 'files' | 'activeLinks' | 'runs',
 ): number => users.reduce((total, user) => total + user[what], 0);
 
-const formatMoment = (time: number | null): string => (time === null ? 'never' : minute(time));
+const formatMoment = (time: number | null): string => (time === null ? 'never' : formatMinute(time));
 const formatSize = (bytes: number | null): string => (bytes === null ? 'unknown' : formatBytes(bytes));
 
 function toUsageRow(user: MeasuredUser): string[] {

@@ -3,15 +3,15 @@ import { othersNoticedMs, type Database } from '../database/database.ts';
 import { bracketIpv6 } from '../http/host-origin.ts';
 import { endRights } from '../links/end-rights.ts';
 import { programName } from '../program.ts';
-import { linkBase } from '../server/link-base.ts';
-import { notedAddress } from '../server/server-address.ts';
+import { getLinkBase } from '../server/link-base.ts';
+import { readServerAddress } from '../server/server-address.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
-import { demandScopes, demandUserName, parseExpiry, operatorScope, usualScopes } from '../users/names.ts';
+import { demandScopes, demandUserName, parseExpiry, operatorScope, defaultScopes } from '../users/names.ts';
 import { removeUser } from '../users/remove.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
 import { openUnlocked } from './open-unlocked.ts';
-import { connectLines, minute, formatTable } from './text.ts';
+import { formatConnectLines, formatMinute, formatTable } from './text.ts';
 
 interface UserInput extends CommandInput {
   /** What stands behind `runUser`. */
@@ -42,7 +42,7 @@ function parseKeyTerms({ flags }: UserInput, now: number): Partial<KeyTerms> {
 
 async function addUserCommand(database: Database, input: UserInput, name: string): Promise<string> {
   const now = Date.now();
-  const terms = { scopes: usualScopes, expiresAt: null, ...parseKeyTerms(input, now) };
+  const terms = { scopes: defaultScopes, expiresAt: null, ...parseKeyTerms(input, now) };
   const key = await addUser(database, demandUserName(name), terms, now);
   const remedy = input.config.auth.includes('keys')
     ? ''
@@ -54,10 +54,10 @@ async function addUserCommand(database: Database, input: UserInput, name: string
 /** With the address that a running server noted, since its settings may be others than those of this command. */
 function howToUse(key: string, scopes: readonly string[], { config }: UserInput): string {
   const usual = `http://${bracketIpv6(config.host)}:${config.port || 9180}`;
-  const base = config.publicUrl ?? notedAddress(config.data)?.base ?? linkBase(config, usual);
+  const base = config.publicUrl ?? readServerAddress(config.data)?.base ?? getLinkBase(config, usual);
   if (scopes.every((scope) => scope === operatorScope))
     return `\n  WORKCRATE_KEY=${key} ${programName} status --url ${base}\n\n`;
-  return `\n${connectLines(base, key)}\n`;
+  return `\n${formatConnectLines(base, key)}\n`;
 }
 
 async function rotate(database: Database, input: UserInput, name: string): Promise<string> {
@@ -70,7 +70,7 @@ const formatNewKey = (key: string): string =>
   `${key}\n\nThat is the key. It is shown only now, and not stored.\n`;
 
 const until = (expiresAt: number | null): string =>
-  expiresAt === null ? 'Never expires' : `Expires ${minute(expiresAt)}`;
+  expiresAt === null ? 'Never expires' : `Expires ${formatMinute(expiresAt)}`;
 
 async function removeUserByName(database: Database, _input: UserInput, name: string): Promise<string> {
   const { keys, links, uploads } = await removeUser(database, name, Date.now(), endRights);
@@ -99,13 +99,13 @@ function toKeyJson({ user, id, scopes, createdAt, expiresAt, lastUsedAt }: Liste
 
 function toKeyRow({ user, id, scopes, createdAt, expiresAt, lastUsedAt }: ListedKey): string[] {
   const over = expiresAt !== null && expiresAt <= Date.now() ? ' (over)' : '';
-  const expires = expiresAt === null ? 'never' : `${minute(expiresAt)}${over}`;
+  const expires = expiresAt === null ? 'never' : `${formatMinute(expiresAt)}${over}`;
   return [
     user,
     id,
     scopes.join(','),
-    minute(createdAt),
+    formatMinute(createdAt),
     expires,
-    lastUsedAt === null ? 'never' : minute(lastUsedAt),
+    lastUsedAt === null ? 'never' : formatMinute(lastUsedAt),
   ];
 }

@@ -4,21 +4,21 @@
  * It owns no table (each room names its own row) and does not stop the work of a holder that lost it: `onLost` tells.
  */
 
-type SqlValue = string | number | Uint8Array | null;
+type LeaseValue = string | number | Uint8Array | null;
 
 /** Columns of the row that are written together with its lease. */
-export type LeaseColumns = Readonly<Record<string, SqlValue>>;
+export type LeaseColumns = Readonly<Record<string, LeaseValue>>;
 
 /** The database, as far as a lease needs it. */
-interface Queries {
-  query(sql: string, ...values: SqlValue[]): Promise<readonly unknown[]>;
+interface LeaseQueries {
+  query(sql: string, ...values: LeaseValue[]): Promise<readonly unknown[]>;
 }
 
 /** The row of a room's table that the lease is on. Its names come from the code alone. */
 export interface LeasedRow {
   readonly table: string;
   /** The column that tells the row from others, and its value. */
-  readonly key: readonly [column: string, value: SqlValue];
+  readonly key: readonly [column: string, value: LeaseValue];
   readonly holderColumn: string;
   /** Milliseconds since 1970. */
   readonly untilColumn: string;
@@ -45,7 +45,7 @@ export interface Renewal {
 }
 
 export interface LeaseOptions {
-  readonly database: Queries;
+  readonly database: LeaseQueries;
   readonly row: LeasedRow;
   readonly holder: string;
   readonly time: LeaseTime;
@@ -114,7 +114,7 @@ function startRenewal({ everyMs, onLost, onError }: Renewal, renew: () => Promis
 /** A piece of SQL and the values of its placeholders. */
 export interface Fragment {
   readonly sql: string;
-  readonly values: readonly SqlValue[];
+  readonly values: readonly LeaseValue[];
 }
 
 const toLeaseTime = ({ clock, sharedClock }: LeaseTime): Fragment =>

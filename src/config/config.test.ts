@@ -3,9 +3,9 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../errors.ts';
 import { recordProof } from '../requirements.testing.ts';
-import { flagOptions, loadConfig, printConfig, settingsHelp } from './config.ts';
+import { toFlagOptions, loadConfig, printConfig, formatSettingsHelp } from './config.ts';
 import { scratchFile, settingText } from './settings.testing.ts';
-import { environmentName, fileKey, flagName, settings, type SettingName } from './settings.ts';
+import { toEnvironmentName, toFileKey, toFlagName, settings, type SettingName } from './settings.ts';
 
 const names = Object.keys(settings) as SettingName[];
 const secrets = names.filter((name) => 'secret' in settings[name] && settings[name].secret);
@@ -81,14 +81,15 @@ it('sources of crates are URLs with commas between them, in the environment or i
 it('any text for any setting, given anyhow, either loads or is refused by the name it was given under', () => {
   using file = scratchFile();
   const property = fc.property(fc.constantFrom(...names), settingText, (name, text) => {
-    const byFlag = refusal(() => loadConfig({ [flagName(name)]: text }, home));
-    const byVariable = refusal(() => loadConfig({}, { ...home, [environmentName(name)]: text }));
-    file.write(`# first line\n${fileKey(name)}: ${JSON.stringify(text)}\n`);
+    const byFlag = refusal(() => loadConfig({ [toFlagName(name)]: text }, home));
+    const byVariable = refusal(() => loadConfig({}, { ...home, [toEnvironmentName(name)]: text }));
+    file.write(`# first line\n${toFileKey(name)}: ${JSON.stringify(text)}\n`);
     const byFile = refusal(() => loadConfig({ config: file.path }, home));
     if (byFlag === null) return assert.deepEqual([byVariable, byFile], [null, null]);
-    assert.ok(byFlag.startsWith(`--${flagName(name)} takes `), byFlag);
-    if (text !== '') assert.ok(byVariable?.startsWith(`${environmentName(name)} takes `), String(byVariable));
-    assert.ok(byFile?.startsWith(`${file.path}, line 2: ${fileKey(name)} takes `), String(byFile));
+    assert.ok(byFlag.startsWith(`--${toFlagName(name)} takes `), byFlag);
+    if (text !== '')
+      assert.ok(byVariable?.startsWith(`${toEnvironmentName(name)} takes `), String(byVariable));
+    assert.ok(byFile?.startsWith(`${file.path}, line 2: ${toFileKey(name)} takes `), String(byFile));
     for (const message of [byFlag, byFile]) assert.doesNotMatch(String(message), /\n/);
   });
   fc.assert(property, { numRuns: 2000 });
@@ -96,7 +97,7 @@ it('any text for any setting, given anyhow, either loads or is refused by the na
 
 it('what --print-config shows is a config file that gives the same config again, but for secrets', () => {
   using file = scratchFile();
-  const texts = fc.record(Object.fromEntries(names.map((name) => [flagName(name), settingText])), {
+  const texts = fc.record(Object.fromEntries(names.map((name) => [toFlagName(name), settingText])), {
     requiredKeys: [],
   });
   const property = fc.property(texts, (given) => {
@@ -134,9 +135,9 @@ it('relative folders are meant from where the program was started', () => {
 });
 
 it('every setting has a flag, a variable and a line of help', () => {
-  assert.deepEqual(Object.keys(flagOptions()), names.map(flagName));
+  assert.deepEqual(Object.keys(toFlagOptions()), names.map(toFlagName));
   for (const name of names) {
-    assert.ok(settingsHelp().includes(`--${flagName(name)} `), name);
-    assert.ok(settingsHelp().includes(environmentName(name)), name);
+    assert.ok(formatSettingsHelp().includes(`--${toFlagName(name)} `), name);
+    assert.ok(formatSettingsHelp().includes(toEnvironmentName(name)), name);
   }
 });

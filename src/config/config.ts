@@ -7,12 +7,19 @@ import { findNearest } from '../edit-distance.ts';
 import { WorkcrateError } from '../errors.ts';
 import { programName } from '../program.ts';
 import { failAtLine, readConfigFile, type FileValue } from './file.ts';
-import { bytes, flag, range, type UidRange } from './kinds.ts';
+import { bytes, trueOrFalse, range, type UidRange } from './kinds.ts';
 import type { Setting, SettingsEnvironment } from './setting.ts';
-import { environmentName, fileKey, flagName, settings, type Config, type SettingName } from './settings.ts';
-import { unknownVariables, type UnknownVariable } from './unknown.ts';
+import {
+  toEnvironmentName,
+  toFileKey,
+  toFlagName,
+  settings,
+  type Config,
+  type SettingName,
+} from './settings.ts';
+import { findUnknownVariables, type UnknownVariable } from './unknown.ts';
 
-export { usualClientPaths } from './content-settings.ts';
+export { defaultClientPaths } from './content-settings.ts';
 export type { Config, SettingName } from './settings.ts';
 
 /** Settings and where each came from: a flag, a variable, a line of the config file, or the default. */
@@ -38,12 +45,12 @@ export function loadConfig(flags: ConfigFlags, environment: SettingsEnvironment 
     origins.set(name, origin);
     return [name, value];
   });
-  const unknown = unknownVariables(environment);
+  const unknown = findUnknownVariables(environment);
   return { config: normalizeConfig(Object.fromEntries(entries) as Config), origins, unknown };
 }
 
 /** The key with which a command asks a server: no setting, since it belongs to a person and not to the server. */
-export function operatorKey(
+export function readOperatorKey(
   flags: ConfigFlags,
   environment: SettingsEnvironment = process.env,
 ): string | null {
@@ -58,13 +65,13 @@ function resolveSetting(
   path: string,
 ): { value: unknown; origin: string } {
   const setting = settings[name] as Setting<unknown>;
-  const fromFlag = flags[flagName(name)];
-  if (fromFlag !== undefined) return parseSetting(setting, fromFlag, `--${flagName(name)}`);
-  for (const variable of [environmentName(name), ...(setting.aliases ?? [])]) {
+  const fromFlag = flags[toFlagName(name)];
+  if (fromFlag !== undefined) return parseSetting(setting, fromFlag, `--${toFlagName(name)}`);
+  for (const variable of [toEnvironmentName(name), ...(setting.aliases ?? [])]) {
     const value = environment[variable];
     if (value !== undefined && value !== '') return parseSetting(setting, value, variable);
   }
-  for (const key of fileKeys(name)) {
+  for (const key of listFileKeys(name)) {
     const written = file.get(key);
     if (written !== undefined)
       return parseSetting(setting, written.text, `${path}, line ${written.line}: ${key}`);
@@ -80,7 +87,7 @@ function parseSetting(
   try {
     return { value: setting.kind.parse(text.trim()), origin };
   } catch (cause) {
-    const given = setting.secret ? 'the value given' : JSON.stringify(withoutPassword(text));
+    const given = setting.secret ? 'the value given' : JSON.stringify(hidePassword(text));
     throw new WorkcrateError('config_invalid', `${origin} takes ${setting.kind.takes}, not ${given}`, {
       cause,
     });
@@ -88,20 +95,20 @@ function parseSetting(
 }
 
 /** What stands before the host of a URL. */
-const withoutPassword = (text: string): string => text.replace(/\/\/[^/]*@/, '//…@');
+const hidePassword = (text: string): string => text.replace(/\/\/[^/]*@/, '//…@');
 
-function fileKeys(name: SettingName): string[] {
+function listFileKeys(name: SettingName): string[] {
   const { fileAlias } = settings[name] as Setting<unknown>;
-  return fileAlias === undefined ? [fileKey(name)] : [fileKey(name), fileAlias];
+  return fileAlias === undefined ? [toFileKey(name)] : [toFileKey(name), fileAlias];
 }
 
-const structuredKeys: ReadonlySet<string> = new Set([fileKey('projects')]);
+const structuredKeys: ReadonlySet<string> = new Set([toFileKey('projects')]);
 
 function refuseUnknownKeys(path: string, file: ReadonlyMap<string, FileValue>): void {
-  const known = new Set(settingNames.flatMap(fileKeys));
+  const known = new Set(settingNames.flatMap(listFileKeys));
   for (const [key, { line }] of file) if (!known.has(key)) failUnknownKey(path, line, key, known);
   for (const name of settingNames) {
-    const [first, second] = fileKeys(name).filter((key) => file.has(key));
+    const [first, second] = listFileKeys(name).filter((key) => file.has(key));
     if (second !== undefined)
       failAtLine(path, file.get(second)!.line, `${second} and ${first} are the same setting`);
   }
@@ -133,50 +140,50 @@ function normalizeConfig(config: Config): Config {
 
 /** The config as a config file, each line with its origin. A secret is a comment that tells it is set. */
 export function printConfig({ config, origins }: LoadedConfig): string {
-  return settingNames.map((name) => `${showSetting(name, config)}  # ${origins.get(name)}\n`).join('');
+  return settingNames.map((name) => `${formatSetting(name, config)}  # ${origins.get(name)}\n`).join('');
 }
 
-function showSetting(name: SettingName, config: Config): string {
+function formatSetting(name: SettingName, config: Config): string {
   const value = config[name];
   const { secret } = settings[name] as Setting<unknown>;
-  if (secret && value !== null) return `# ${fileKey(name)}: (set, not shown)`;
+  if (secret && value !== null) return `# ${toFileKey(name)}: (set, not shown)`;
   const { kind } = settings[name] as Setting<unknown>;
-  return `${fileKey(name)}: ${JSON.stringify(kind === range ? shownRange(value as UidRange) : (value ?? ''))}`;
+  return `${toFileKey(name)}: ${JSON.stringify(kind === range ? formatRange(value as UidRange) : (value ?? ''))}`;
 }
 
 /** A line of help for each setting, and one with its variables. */
-export function settingsHelp(names: readonly SettingName[] = settingNames): string {
+export function formatSettingsHelp(names: readonly SettingName[] = settingNames): string {
   const lines = names.map((name) => {
     const setting = settings[name] as Setting<unknown>;
-    const names = [`--${flagName(name)}`.padEnd(22), setting.help].join(' ');
-    const usual = defaultText(setting);
-    return `  ${names}${usual === '' ? '' : ` [${usual}]`}\n${' '.repeat(25)}${variables(name, setting)}\n`;
+    const names = [`--${toFlagName(name)}`.padEnd(22), setting.help].join(' ');
+    const usual = formatDefault(setting);
+    return `  ${names}${usual === '' ? '' : ` [${usual}]`}\n${' '.repeat(25)}${listVariables(name, setting)}\n`;
   });
   return lines.join('');
 }
 
 /** The default as it would be written, with `~` for the home folder; empty where there is none. */
-export function defaultText(setting: Setting<unknown>): string {
+export function formatDefault(setting: Setting<unknown>): string {
   const value = setting.fallback({ HOME: '~' });
   if (value === null || value === false) return '';
-  if (setting.kind === bytes) return shownBytes(Number(value));
-  if (setting.kind === range) return shownRange(value as UidRange);
+  if (setting.kind === bytes) return formatSizeSetting(Number(value));
+  if (setting.kind === range) return formatRange(value as UidRange);
   return Array.isArray(value) ? value.join(',') : String(value as string | number);
 }
 
-const shownRange = ({ from, to }: UidRange): string => `${from}-${to}`;
+const formatRange = ({ from, to }: UidRange): string => `${from}-${to}`;
 
-function shownBytes(size: number): string {
+function formatSizeSetting(size: number): string {
   return size < 1024 ** 3 ? `${size / 1024 ** 2}MB` : `${size / 1024 ** 3}GB`;
 }
 
-function variables(name: SettingName, setting: Setting<unknown>): string {
-  return [environmentName(name), ...(setting.aliases ?? [])].join(', ');
+function listVariables(name: SettingName, setting: Setting<unknown>): string {
+  return [toEnvironmentName(name), ...(setting.aliases ?? [])].join(', ');
 }
 
 /** The settings as options for the argument parser. */
-export function flagOptions(): Record<string, { type: 'string' | 'boolean' }> {
+export function toFlagOptions(): Record<string, { type: 'string' | 'boolean' }> {
   const option = (name: SettingName) =>
-    ({ type: settings[name].kind === flag ? 'boolean' : 'string' }) as const;
-  return Object.fromEntries(settingNames.map((name) => [flagName(name), option(name)]));
+    ({ type: settings[name].kind === trueOrFalse ? 'boolean' : 'string' }) as const;
+  return Object.fromEntries(settingNames.map((name) => [toFlagName(name), option(name)]));
 }

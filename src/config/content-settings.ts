@@ -6,7 +6,7 @@ import {
   bytes,
   integer,
   list,
-  oneOf,
+  choiceFrom,
   optionalBaseUrl,
   optionalInteger,
   optionalText,
@@ -37,7 +37,7 @@ export const crateSettings = {
   }),
   maxMetadata: defineSetting(bytes, 128 * megabyte, 'largest ro-crate-metadata.json that is read'),
   semantics: defineSetting(
-    oneOf('lsa', 'hash', 'endpoint', 'off'),
+    choiceFrom('lsa', 'hash', 'endpoint', 'off'),
     'lsa',
     'semantic search of crates: lsa, fitted to the crates; hash; endpoint, an embeddings API; off',
   ),
@@ -93,7 +93,7 @@ export const documentSettings = {
 } as const;
 
 /** The folders of a client's project that may be read by default. */
-export const usualClientPaths = ['docs', 'src', 'tests', '.guide', '.todo'];
+export const defaultClientPaths = ['docs', 'src', 'tests', '.guide', '.todo'];
 
 export const clientSettings = {
   clientRoot: defineSetting(
@@ -103,7 +103,7 @@ export const clientSettings = {
   ),
   clientPaths: defineSetting(
     list,
-    usualClientPaths,
+    defaultClientPaths,
     "folders of the client's project whose files may be read",
     {
       aliases: ['FILESYSTEM_ALLOWED_PATHS'],

@@ -54,13 +54,13 @@ function* readMapEntries(
 /** A list becomes what the same setting takes as text: its items with commas between. */
 function toSettingText(path: string, key: string, line: number, node: Node | null): string {
   if (node === null) return '';
-  if (isScalar(node)) return scalarText(node.value);
+  if (isScalar(node)) return toScalarText(node.value);
   if (isSeq(node) && node.items.every((item) => isScalar(item)))
-    return node.items.map((item) => scalarText(item.value)).join(',');
+    return node.items.map((item) => toScalarText(item.value)).join(',');
   return failAtLine(path, line, `${key} must be one value or a list of values`);
 }
 
-function scalarText(value: unknown): string {
+function toScalarText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? '').replace(/^""$/, '');
 }
 

@@ -4,15 +4,15 @@ import {
   BadValue,
   bytes,
   days,
-  flag,
+  trueOrFalse,
   integer,
   list,
   networks,
-  oneOf,
+  choiceFrom,
   optionalBaseUrl,
   optionalUrl,
   seconds,
-  text,
+  requiredText,
   type SettingKind,
 } from './kinds.ts';
 import { settings } from './settings.ts';
@@ -80,14 +80,14 @@ it('every setting of seconds or days takes a unit', () => {
 });
 
 it('true and false can be said in several ways', () => {
-  for (const given of ['true', '1', 'yes', 'on']) assert.equal(flag.parse(given), true, given);
-  for (const given of ['false', '0', 'no', 'off']) assert.equal(flag.parse(given), false, given);
-  refuses(flag, '', 'TRUE', 'maybe');
+  for (const given of ['true', '1', 'yes', 'on']) assert.equal(trueOrFalse.parse(given), true, given);
+  for (const given of ['false', '0', 'no', 'off']) assert.equal(trueOrFalse.parse(given), false, given);
+  refuses(trueOrFalse, '', 'TRUE', 'maybe');
 });
 
 it('a choice is one of its words, and no property of an object', () => {
-  assert.equal(oneOf('disk', 'memory').parse('disk'), 'disk');
-  refuses(oneOf('disk', 'memory'), 'Disk', '', 'toString');
+  assert.equal(choiceFrom('disk', 'memory').parse('disk'), 'disk');
+  refuses(choiceFrom('disk', 'memory'), 'Disk', '', 'toString');
 });
 
 it('a list leaves out what is empty', () => {
@@ -101,8 +101,8 @@ it('proxies are addresses or networks, and no names', () => {
 });
 
 it('text that must be there is not empty: an empty data folder would be wherever the program was started', () => {
-  assert.equal(text.parse('x'), 'x');
-  refuses(text, '');
+  assert.equal(requiredText.parse('x'), 'x');
+  refuses(requiredText, '');
 });
 
 it('a URL that is called keeps its slash and its query', () => {

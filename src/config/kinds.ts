@@ -16,7 +16,7 @@ function kind<T>(takes: string, parse: (text: string) => T): SettingKind<T> {
   return { takes, parse };
 }
 
-export const text = kind('some text', (value) => {
+export const requiredText = kind('some text', (value) => {
   if (value === '') throw new BadValue();
   return value;
 });
@@ -78,7 +78,7 @@ export const range = kind<UidRange>(
   },
 );
 
-export function oneOf<const T extends string>(...choices: T[]): SettingKind<T> {
+export function choiceFrom<const T extends string>(...choices: T[]): SettingKind<T> {
   return kind(`one of ${choices.join(', ')}`, (value) => {
     const found = choices.find((choice) => choice === value);
     if (found === undefined) throw new BadValue();
@@ -87,14 +87,14 @@ export function oneOf<const T extends string>(...choices: T[]): SettingKind<T> {
 }
 
 /** Any of the choices, each at most once. */
-export function someOf<const T extends string>(...choices: T[]): SettingKind<readonly T[]> {
-  const one = oneOf(...choices);
+export function choicesFrom<const T extends string>(...choices: T[]): SettingKind<readonly T[]> {
+  const one = choiceFrom(...choices);
   return kind(`any of ${choices.join(', ')}, separated by commas`, (value) => [
     ...new Set(list.parse(value).map((item) => one.parse(item))),
   ]);
 }
 
-export const flag = kind('true or false', (value) => {
+export const trueOrFalse = kind('true or false', (value) => {
   if (['true', '1', 'yes', 'on'].includes(value)) return true;
   if (['false', '0', 'no', 'off'].includes(value)) return false;
   throw new BadValue();
@@ -137,7 +137,7 @@ export const optionalHost = kind<string | null>('a host name or address, without
 });
 
 export const optionalUrl = kind<string | null>('an http:// or https:// URL', (value) =>
-  value === '' ? null : httpUrl(value).href,
+  value === '' ? null : parseHttpUrl(value).href,
 );
 
 /** Paths are put behind it, so it can have neither a query nor a fragment; links show it, so no password. */
@@ -145,13 +145,13 @@ export const optionalBaseUrl = kind<string | null>(
   'an http:// or https:// URL without ?, # and password',
   (value) => {
     if (value === '') return null;
-    const { href, username, password } = httpUrl(value);
+    const { href, username, password } = parseHttpUrl(value);
     if (/[?#]/.test(href) || username || password) throw new BadValue();
     return href.replace(/\/+$/, '');
   },
 );
 
-function httpUrl(value: string): URL {
+function parseHttpUrl(value: string): URL {
   const url = /^https?:\/\//i.test(value) ? URL.parse(value) : null;
   if (url === null) throw new BadValue();
   return url;

@@ -11,11 +11,11 @@ import { clientSettings, crateSettings, documentSettings } from './content-setti
 import {
   bytes,
   days,
-  flag,
+  trueOrFalse,
   integer,
   list,
   networks,
-  oneOf,
+  choiceFrom,
   optionalBaseUrl,
   optionalHost,
   optionalInteger,
@@ -23,25 +23,25 @@ import {
   optionalUrl,
   range,
   seconds,
-  someOf,
-  text,
+  choicesFrom,
+  requiredText,
 } from './kinds.ts';
 import { day, defineSetting, gigabyte, megabyte, type Setting, type SettingsEnvironment } from './setting.ts';
 
 /** The data folder by default: where the XDG convention has it. */
-function defaultData(environment: SettingsEnvironment): string {
+function getDefaultDataFolder(environment: SettingsEnvironment): string {
   const base = environment.XDG_DATA_HOME || join(environment.HOME || homedir(), '.local', 'share');
   return join(base, 'workcrate');
 }
 
-function defaultPython({ PATH = '' }: SettingsEnvironment): string | null {
+function findDefaultPython({ PATH = '' }: SettingsEnvironment): string | null {
   const folders = ['/usr/bin', ...PATH.split(':').filter(isAbsolute)];
   return folders.map((folder) => join(folder, 'python3')).find((path) => existsSync(path)) ?? null;
 }
 
 /** All settings. `config.ts` makes the `Config` from them. */
 export const settings = {
-  host: defineSetting(text, '127.0.0.1', 'address to listen on; any but loopback needs --auth'),
+  host: defineSetting(requiredText, '127.0.0.1', 'address to listen on; any but loopback needs --auth'),
   port: defineSetting(integer(0, 65_535), 9180, 'port to listen on; 0 takes a free one'),
   linkHost: defineSetting(
     optionalHost,
@@ -66,7 +66,11 @@ export const settings = {
     [],
     'proxies in front, whose X-Forwarded-For gives the address of the client: for the log and the rate limit',
   ),
-  data: defineSetting(text, defaultData, 'folder for the database and, unless set otherwise, the files'),
+  data: defineSetting(
+    requiredText,
+    getDefaultDataFolder,
+    'folder for the database and, unless set otherwise, the files',
+  ),
   filesDir: defineSetting(
     optionalText,
     null,
@@ -84,7 +88,7 @@ export const settings = {
     secret: true,
   }),
   storage: defineSetting(
-    oneOf('disk', 'memory', 's3', 'azure'),
+    choiceFrom('disk', 'memory', 's3', 'azure'),
     'disk',
     'where bytes are kept: disk, s3, azure, or memory, which loses them at the end',
   ),
@@ -98,11 +102,11 @@ export const settings = {
       aliases: ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'],
     },
   ),
-  s3Region: defineSetting(text, 'us-east-1', 's3: the region', {
+  s3Region: defineSetting(requiredText, 'us-east-1', 's3: the region', {
     aliases: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
   }),
   s3PathStyle: defineSetting(
-    oneOf('auto', 'on', 'off'),
+    choiceFrom('auto', 'on', 'off'),
     'auto',
     's3: bucket in the path instead of the host name; auto: if --s3-endpoint is set',
   ),
@@ -149,20 +153,20 @@ export const settings = {
     's3, azure: size of the parts of a large object; a transfer holds up to four in memory',
   ),
   downloads: defineSetting(
-    oneOf('stream', 'redirect', 'accel'),
+    choiceFrom('stream', 'redirect', 'accel'),
     'stream',
     'how large files are sent: stream, redirect to a presigned URL (s3, azure), accel by nginx (disk)',
   ),
   redirectFrom: defineSetting(bytes, megabyte, 'redirect, accel: smallest file that is not streamed'),
-  accelPrefix: defineSetting(text, '/workcrate-objects/', 'accel: the internal location of nginx'),
+  accelPrefix: defineSetting(requiredText, '/workcrate-objects/', 'accel: the internal location of nginx'),
   auth: defineSetting(
-    someOf('keys', 'oauth'),
+    choicesFrom('keys', 'oauth'),
     [],
     `who may use the server: users with keys (${programName} user), with oauth tokens, or both; default: everyone on this machine`,
   ),
   oauthIssuer: defineSetting(optionalBaseUrl, null, 'oauth: issuer whose tokens are accepted'),
   oauthAudience: defineSetting(optionalText, null, 'oauth: audience of the tokens; default: the URL of /mcp'),
-  oauthUserClaim: defineSetting(text, 'sub', 'oauth: claim that says who the user is'),
+  oauthUserClaim: defineSetting(requiredText, 'sub', 'oauth: claim that says who the user is'),
   oauthScopes: defineSetting(list, [], 'oauth: scopes that every token has in addition to its own'),
   tools: defineSetting(
     list,
@@ -191,12 +195,12 @@ export const settings = {
     'stdio: folders whose files may be shared by path; default: where it was started',
   ),
   stdioHttp: defineSetting(
-    flag,
+    trueOrFalse,
     false,
     'stdio: serve all routes over HTTP, not only links; every user of this machine can then run code',
   ),
   sandbox: defineSetting(
-    oneOf('auto', 'bubblewrap', 'docker', 'subprocess', 'off'),
+    choiceFrom('auto', 'bubblewrap', 'docker', 'subprocess', 'off'),
     'auto',
     'what code runs in: bubblewrap, docker, subprocess or off; auto is bubblewrap where it works, else off',
   ),
@@ -207,25 +211,30 @@ export const settings = {
     'as root: uids for runs, one for each user',
   ),
   sandboxNetwork: defineSetting(
-    oneOf('none', 'host'),
+    choiceFrom('none', 'host'),
     'none',
     'network of runs: none, or host, which is the network of this machine',
   ),
   python: defineSetting(
     optionalText,
-    defaultPython,
+    findDefaultPython,
     "the python3 that runs use; the system's before others on PATH",
   ),
-  toolsPath: defineSetting(text, './tools', 'folder that is /tools in runs, read-only', {
+  toolsPath: defineSetting(requiredText, './tools', 'folder that is /tools in runs, read-only', {
     aliases: ['MCP_TOOLS_PATH'],
   }),
-  skillsPath: defineSetting(text, './skills', 'folder that is /skills in runs, read-only', {
+  skillsPath: defineSetting(requiredText, './skills', 'folder that is /skills in runs, read-only', {
     aliases: ['MCP_SKILLS_PATH'],
   }),
-  executorImage: defineSetting(text, 'mcp-code-executor:latest', 'docker: the image that code runs in', {
-    aliases: ['MCP_EXECUTOR_IMAGE'],
-  }),
-  dockerSocket: defineSetting(text, '/var/run/docker.sock', 'docker: the socket of the engine'),
+  executorImage: defineSetting(
+    requiredText,
+    'mcp-code-executor:latest',
+    'docker: the image that code runs in',
+    {
+      aliases: ['MCP_EXECUTOR_IMAGE'],
+    },
+  ),
+  dockerSocket: defineSetting(requiredText, '/var/run/docker.sock', 'docker: the socket of the engine'),
   dockerRuntime: defineSetting(optionalText, null, 'docker: another runtime, such as runsc'),
   runTimeout: defineSetting(
     seconds(1, 3600),
@@ -279,7 +288,7 @@ export const settings = {
   ...documentSettings,
   ...clientSettings,
   auditLevel: defineSetting(
-    oneOf('trace', 'info', 'warning', 'off'),
+    choiceFrom('trace', 'info', 'warning', 'off'),
     'trace',
     'least severe line of the audit log: trace has every operation, warning only violations',
   ),
@@ -306,7 +315,7 @@ export const settings = {
     'seconds after which a transfer without progress is ended',
   ),
   sendfile: defineSetting(
-    oneOf('auto', 'off'),
+    choiceFrom('auto', 'off'),
     'auto',
     'let the kernel send files where possible: auto or off',
   ),
@@ -320,9 +329,9 @@ export const settings = {
     30,
     'seconds that transfers and runs get to finish at shutdown',
   ),
-  tracing: defineSetting(flag, false, 'make OpenTelemetry spans; needs @opentelemetry/api and an SDK'),
+  tracing: defineSetting(trueOrFalse, false, 'make OpenTelemetry spans; needs @opentelemetry/api and an SDK'),
   logLevel: defineSetting(
-    oneOf('debug', 'info', 'warn', 'error', 'off'),
+    choiceFrom('debug', 'info', 'warn', 'error', 'off'),
     'info',
     'least severe level logged to stderr: debug, info, warn, error or off',
   ),
@@ -336,7 +345,7 @@ export type Config = {
 
 const splitCamelCase = (name: string): string[] => name.split(/(?=[A-Z])/).map((word) => word.toLowerCase());
 
-export const flagName = (name: string): string => splitCamelCase(name).join('-');
-export const fileKey = (name: string): string => splitCamelCase(name).join('_');
-export const environmentName = (name: string): string =>
+export const toFlagName = (name: string): string => splitCamelCase(name).join('-');
+export const toFileKey = (name: string): string => splitCamelCase(name).join('_');
+export const toEnvironmentName = (name: string): string =>
   `WORKCRATE_${splitCamelCase(name).join('_').toUpperCase()}`;

@@ -4,7 +4,7 @@
  */
 import { findNearest } from '../edit-distance.ts';
 import type { SettingsEnvironment } from './setting.ts';
-import { environmentName, settings } from './settings.ts';
+import { toEnvironmentName, settings } from './settings.ts';
 
 export interface UnknownVariable {
   readonly variable: string;
@@ -17,21 +17,21 @@ const otherKnownVariables =
   /^WORKCRATE_(?:CONFIG|KEY|NO_INSTALL|WRITE_SCORECARD|(?:TEST|ATTACKS|CONTRACT)_[A-Z0-9_]*)$/;
 
 const variablePrefix = 'WORKCRATE_';
-const knownVariables = Object.keys(settings).map(environmentName);
+const knownVariables = Object.keys(settings).map(toEnvironmentName);
 const bareNames = knownVariables.map((name) => name.slice(variablePrefix.length));
 
 /** Variables that look like settings and are none: a misspelt one would otherwise do nothing in silence. */
-export function unknownVariables(environment: SettingsEnvironment): UnknownVariable[] {
+export function findUnknownVariables(environment: SettingsEnvironment): UnknownVariable[] {
   return Object.keys(environment)
     .filter(
       (name) =>
         name.startsWith(variablePrefix) && !knownVariables.includes(name) && !otherKnownVariables.test(name),
     )
-    .map((variable) => ({ variable, nearest: nearestTo(variable) }));
+    .map((variable) => ({ variable, nearest: findNearestVariable(variable) }));
 }
 
 /** Compared without what all of them begin with, so that it does not make short names look alike. */
-function nearestTo(variable: string): string | null {
+function findNearestVariable(variable: string): string | null {
   const nearest = findNearest(variable.slice(variablePrefix.length), bareNames);
   return nearest === null ? null : variablePrefix + nearest;
 }

@@ -28,7 +28,7 @@ export function lockFolder(folder: string): Disposable {
   try {
     return takeLock(folder);
   } catch (error) {
-    throw isLockBusyError(error) ? inUse(folder, error) : unusable(folder, error);
+    throw isLockBusyError(error) ? folderInUseError(folder, error) : unusableFolderError(folder, error);
   }
 }
 
@@ -38,7 +38,7 @@ export function makeDataFolder(folder: string): void {
     makeFolderAndParents(folder, 0o700);
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw unusable(folder, error);
+    throw unusableFolderError(folder, error);
   }
 }
 
@@ -65,7 +65,7 @@ function isLockBusyError(error: unknown): boolean {
   return typeof code === 'number' && (code & 0xff) === 5;
 }
 
-function inUse(folder: string, cause: unknown): WorkcrateError {
+function folderInUseError(folder: string, cause: unknown): WorkcrateError {
   return new WorkcrateError(
     'data_in_use',
     `The data folder ${folder} is in use by another workcrate${describeLockHolder(folder)}. Stop that one, or start this one with another folder and port: --data DIR --port 0.`,
@@ -91,7 +91,7 @@ const folderFailures: Record<string, [ErrorCode, string]> = {
 };
 
 /** Why a folder cannot hold data, and what to do. */
-function unusable(folder: string, cause: unknown): WorkcrateError {
+function unusableFolderError(folder: string, cause: unknown): WorkcrateError {
   if (['EACCES', 'EPERM'].includes(getErrno(cause) ?? '')) return folderDeniedError(folder, cause);
   const plain = cause instanceof Error ? cause.message : String(cause);
   const [code, reason] = folderFailures[getErrno(cause) ?? ''] ?? ['storage_failed', plain];
@@ -113,7 +113,7 @@ function folderDeniedError(folder: string, cause: unknown): WorkcrateError {
 
 /** Who may not write to a folder and whose it is, for an operator: a restore by root often leaves it to root. */
 function describeDeniedWrite(folder: string): string {
-  const found = nearest(folder);
+  const found = findNearestFolder(folder);
   const runner = describeUser(process.geteuid?.() ?? -1);
   if (found === null) return `user ${runner} may not write there`;
   const { path, stats } = found;
@@ -122,12 +122,12 @@ function describeDeniedWrite(folder: string): string {
 }
 
 /** The folder itself, or the nearest one above it that can be looked at. */
-function nearest(path: string): { readonly path: string; readonly stats: Stats } | null {
+function findNearestFolder(path: string): { readonly path: string; readonly stats: Stats } | null {
   try {
     return { path, stats: statSync(path) };
   } catch (error) {
     if (getErrno(error) === null) throw error;
-    return dirname(path) === path ? null : nearest(dirname(path));
+    return dirname(path) === path ? null : findNearestFolder(dirname(path));
   }
 }
 

@@ -74,11 +74,11 @@ export async function claimSpace(folder: string, bytes: number): Promise<Disposa
 /** Rejects with `storage_full` where `bytesToCome` would not leave the reserve. */
 export async function demandSpace(folder: string, bytesToCome = 0): Promise<void> {
   const space = await measureFreeSpace(folder);
-  if (!leavesReserve(space, bytesToCome)) throw outOfSpace(space);
+  if (!leavesReserve(space, bytesToCome)) throw outOfSpaceError(space);
 }
 
 /** What a caller is told whose bytes would not leave the reserve. */
-function outOfSpace({ inodes }: FreeSpace): WorkcrateError {
+function outOfSpaceError({ inodes }: FreeSpace): WorkcrateError {
   const reason =
     inodes !== null && inodes.free < inodes.reserve
       ? 'The disk of the server can hold almost no more files, however small: its inodes are used up.'
@@ -94,7 +94,7 @@ function outOfSpace({ inodes }: FreeSpace): WorkcrateError {
 const mostAheadBytes = 16 * 1024 ** 2;
 
 /** Claims space for a stream of bytes while it is written. Dispose at its end. */
-export function claimAlong(folder: string) {
+export function createSpaceClaim(folder: string) {
   let claim: Disposable | null = null;
   let [left, ahead] = [0, 0];
   const next = async (bytes: number): Promise<Disposable | null> => {
@@ -110,7 +110,7 @@ export function claimAlong(folder: string) {
       if (bytes > left) {
         claim?.[Symbol.dispose]();
         claim = await next(bytes);
-        if (claim === null) throw outOfSpace(await measureFreeSpace(folder));
+        if (claim === null) throw outOfSpaceError(await measureFreeSpace(folder));
         left = ahead;
       }
       left -= bytes;

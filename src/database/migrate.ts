@@ -37,19 +37,19 @@ const LOCK = 7_263_541_009;
 
 /** Brings the schema up to date, whole or not at all. Several processes may do so at once. */
 export const migrate = async (database: Database, schema: Schema = 'main'): Promise<void> =>
-  apply(database, schema, await readMigrations(schema));
+  applyMigrations(database, schema, await readMigrations(schema));
 
 /** Makes the schema of an earlier release, for tests of the way from there. */
 export async function migrateTo(database: Database, version: number): Promise<void> {
   const known = await readMigrations('main');
-  await apply(
+  await applyMigrations(
     database,
     'main',
     known.filter((migration) => migration.version <= version),
   );
 }
 
-async function apply(database: Database, schema: Schema, known: Migration[]): Promise<void> {
+async function applyMigrations(database: Database, schema: Schema, known: Migration[]): Promise<void> {
   await database.transaction(async (tx) => {
     const { lockMigrations } = dialects[database.kind];
     if (lockMigrations !== null) await tx.query(lockMigrations, LOCK);
@@ -57,7 +57,8 @@ async function apply(database: Database, schema: Schema, known: Migration[]): Pr
     refuseNewer(known, applied);
     refuseChanged(known, applied);
     const done = new Set(applied.map(({ version }) => version));
-    for (const migration of known) if (!done.has(migration.version)) await applyOne(tx, schema, migration);
+    for (const migration of known)
+      if (!done.has(migration.version)) await applyMigration(tx, schema, migration);
   });
 }
 
@@ -107,7 +108,7 @@ function refuseChanged(known: Migration[], applied: Applied[]): void {
   );
 }
 
-async function applyOne(
+async function applyMigration(
   tx: Queries,
   schema: Schema,
   { version, name, statements, sha256 }: Migration,

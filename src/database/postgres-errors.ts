@@ -27,15 +27,18 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** `place` names the server without the password, which stands in no message of the driver's either. */
 export function connectError(error: unknown, place: string): WorkcrateError {
-  const [code, advice] = explainSqlState(sqlState(error));
+  const [code, advice] = explainSqlState(getSqlState(error));
   return new WorkcrateError(code, toOperatorMessage(error, place, advice), { cause: error });
 }
 
 export function queryError(error: unknown, place: string): WorkcrateError {
   if (isWorkcrateError(error)) return error;
-  const state = sqlState(error);
+  const state = getSqlState(error);
   const [code, advice] = explainSqlState(state);
-  const details = { ...(state !== null && { sqlState: state }), ...(isEnd(state) && { connection: 'lost' }) };
+  const details = {
+    ...(state !== null && { sqlState: state }),
+    ...(isConnectionEnd(state) && { connection: 'lost' }),
+  };
   const told = toOperatorMessage(error, place, advice);
   const message = postgresCallerMessages[code];
   if (message === undefined) return new WorkcrateError(code, told, { cause: error, details });
@@ -51,12 +54,12 @@ const postgresCallerMessages: Partial<Record<ErrorCode, string>> = {
     'The database cannot be written to. What was acknowledged is safe. The log of the server says more.',
 };
 
-function isEnd(state: string | null): boolean {
+function isConnectionEnd(state: string | null): boolean {
   return state === null || CONNECTION_ENDED.has(state);
 }
 
 function explainSqlState(state: string | null): [ErrorCode, string] {
-  if (isEnd(state))
+  if (isConnectionEnd(state))
     return ['database_failed', 'Check that the server runs and can be reached, then try again.'];
   if (state === DISK_FULL) return ['storage_full', 'Free some space on the database server.'];
   if (state === PG_READ_ONLY) return ['storage_read_only', 'Point the database URL at the primary server.'];
@@ -73,7 +76,7 @@ function toOperatorMessage(error: unknown, place: string, advice: string): strin
 }
 
 /** What the server answered with; null where the failure is the connection's. */
-function sqlState(error: unknown): string | null {
+function getSqlState(error: unknown): string | null {
   if (!(error instanceof Error && 'severity' in error && 'code' in error)) return null;
   return typeof error.code === 'string' ? error.code : null;
 }

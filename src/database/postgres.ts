@@ -64,7 +64,11 @@ export async function postgresDatabase(url: string): Promise<Database> {
 }
 
 /** A pooled connection may have died unnoticed. What only reads is asked again on another. */
-async function querySingly<T extends Row>(lend: Lend, sql: string, values: SqlValue[]): Promise<T[]> {
+async function querySingly<T extends Row>(
+  lend: BorrowConnection,
+  sql: string,
+  values: SqlValue[],
+): Promise<T[]> {
   try {
     return await lend((loan) => loan.query<T>(sql, ...values));
   } catch (error) {
@@ -76,14 +80,14 @@ async function querySingly<T extends Row>(lend: Lend, sql: string, values: SqlVa
 const MAX_PREPARED_STATEMENTS = 500;
 
 /** One connection of the pool, lent for a time. */
-export interface Loan extends Queries {
+export interface BorrowedConnection extends Queries {
   /** Has the connection closed at the end rather than put back. */
   discard(): void;
 }
 
-export type Lend = <T>(use: (loan: Loan) => Promise<T>) => Promise<T>;
+export type BorrowConnection = <T>(use: (loan: BorrowedConnection) => Promise<T>) => Promise<T>;
 
-function lendingFrom(pool: Pool, place: string): Lend {
+function lendingFrom(pool: Pool, place: string): BorrowConnection {
   const parse = memoize(MAX_PREPARED_STATEMENTS, parseStatement);
 
   const connect = async (): Promise<PoolClient> => {
@@ -150,7 +154,7 @@ async function openPostgresPool(url: string) {
   const pg = await importPg();
   const types = {
     getTypeParser: ((oid: number, format: 'text') =>
-      oid === INT8 ? safeInteger : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+      oid === INT8 ? parseSafeInteger : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
   };
   const pool = new pg.Pool({ ...SETTINGS, connectionString: url, types, onConnect: demandDurableCommits });
   // Without a listener, a connection that ends would end the process. The pool opens another.
@@ -194,7 +198,7 @@ function describeServer(Client: typeof import('pg').Client, url: string): string
   }
 }
 
-function safeInteger(text: string): number {
+function parseSafeInteger(text: string): number {
   const number = Number(text);
   if (Number.isSafeInteger(number)) return number;
   throw new WorkcrateError('database_failed', `The database gave ${text}, which is beyond 2^53.`);
@@ -203,11 +207,11 @@ function safeInteger(text: string): number {
 const MOST_ATTEMPTS = 6;
 
 /** Runs `work` in a transaction, again where the server undid it because of another one. */
-async function transact<T>(lend: Lend, work: (tx: Queries) => Promise<T>): Promise<T> {
+async function transact<T>(lend: BorrowConnection, work: (tx: Queries) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     let committing = false;
     try {
-      return await lend((loan) => runOnce(loan, work, () => (committing = true)));
+      return await lend((loan) => runTransaction(loan, work, () => (committing = true)));
     } catch (error) {
       // Lost at COMMIT, it may have been committed; lost before, it surely was not.
       const undone = isConflict(error) || (isConnectionLost(error) && !committing);
@@ -217,8 +221,12 @@ async function transact<T>(lend: Lend, work: (tx: Queries) => Promise<T>): Promi
   }
 }
 
-async function runOnce<T>(loan: Loan, work: (tx: Queries) => Promise<T>, committing: () => void): Promise<T> {
-  const queries = oneByOne(loan);
+async function runTransaction<T>(
+  loan: BorrowedConnection,
+  work: (tx: Queries) => Promise<T>,
+  committing: () => void,
+): Promise<T> {
+  const queries = serializeQueries(loan);
   // Said outright, since a server may have another default, under which a busy row is an error.
   await queries.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
@@ -234,7 +242,7 @@ async function runOnce<T>(loan: Loan, work: (tx: Queries) => Promise<T>, committ
 }
 
 /** pg will no longer take a query while another is under way. */
-function oneByOne(queries: Queries): Queries {
+function serializeQueries(queries: Queries): Queries {
   const mutex = createMutex(waitingLimit);
   return { query: (sql, ...values) => mutex.run(() => queries.query(sql, ...values)) };
 }

@@ -21,7 +21,7 @@ export const waitingLimit: MutexLimit = {
  * it does in PostgreSQL. Work that idles is given up, for instance one that waits for the outer object.
  */
 export async function runWork<T>(queries: Queries, work: (tx: Queries) => Promise<T>): Promise<T> {
-  const idle = idleLimit();
+  const idle = createIdleLimit();
   const scope = createQueryScope(queries, idle.postpone);
   try {
     const result = await Promise.race([work(scope.tx), idle.passed]);
@@ -40,7 +40,7 @@ function createQueryScope(queries: Queries, asked: () => void) {
 
   const tx: Queries = {
     async query(sql, ...values) {
-      if (ended) throw usedAfterEnd();
+      if (ended) throw usedAfterEndError();
       if (failures.length > 0) throw failures[0];
       const answer = queries.query<never>(sql, ...values);
       pending.add(answer);
@@ -67,9 +67,9 @@ function createQueryScope(queries: Queries, asked: () => void) {
   };
 }
 
-function idleLimit() {
+function createIdleLimit() {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(leftOpen()), IDLE_LIMIT_MS);
+  const timer = setTimeout(() => reject(idleTransactionError()), IDLE_LIMIT_MS);
   let stopped = false;
   return {
     passed: promise,
@@ -81,11 +81,11 @@ function idleLimit() {
   };
 }
 
-function usedAfterEnd(): WorkcrateError {
+function usedAfterEndError(): WorkcrateError {
   return new WorkcrateError('database_failed', 'A transaction was used after it had ended.');
 }
 
-function leftOpen(): WorkcrateError {
+function idleTransactionError(): WorkcrateError {
   return new WorkcrateError(
     'database_failed',
     `A transaction was idle for ${IDLE_LIMIT_MS / 1000} s and was rolled back. Inside it, use tx alone.`,

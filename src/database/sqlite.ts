@@ -21,7 +21,7 @@ import {
 } from './sqlite-errors.ts';
 
 const MAX_CACHED_STATEMENTS = 500;
-/** SQLite waits in the thread and so stops the whole server: keep it short, and go on in `patiently`. */
+/** SQLite waits in the thread and so stops the whole server: keep it short, and go on in `retryWhileBusy`. */
 const BUSY_IN_THREAD_MS = 50;
 const BUSY_LIMIT_MS = 10_000;
 
@@ -56,7 +56,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
       if (!reads) version++;
       checkValues(sql, placeholders, values);
       const rows = statement.all(...values) as unknown as SqlValue[][];
-      return rows.map((row) => toRow(names, row)) as T[];
+      return rows.map((row) => toPlainRow(names, row)) as T[];
     } catch (error) {
       const failure = sqliteQueryError(error, file);
       if (isDamagedDatabase(failure)) damage ??= failure;
@@ -98,7 +98,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
   };
 
   const transact = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {
-    await patiently(() => run('BEGIN IMMEDIATE', []));
+    await retryWhileBusy(() => run('BEGIN IMMEDIATE', []));
     try {
       const result = await runWork({ query: async (sql, ...values) => run(sql, values) }, work);
       run('COMMIT', []);
@@ -117,12 +117,12 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     version: () => (closing === null ? version + writtenByOthers() : version),
     async query<T extends Row>(sql: string, ...values: SqlValue[]) {
       refuseClosed();
-      if (!mutex.isFree()) return mutex.run(() => withRoom(() => patiently(() => run<T>(sql, values))));
+      if (!mutex.isFree()) return mutex.run(() => withRoom(() => retryWhileBusy(() => run<T>(sql, values))));
       try {
         return run<T>(sql, values);
       } catch (error) {
         if (!isSqliteBusy(error) && !isFull(error)) throw error;
-        return mutex.run(() => withRoom(() => patiently(() => run<T>(sql, values))));
+        return mutex.run(() => withRoom(() => retryWhileBusy(() => run<T>(sql, values))));
       }
     },
     async transaction(work) {
@@ -132,7 +132,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     verify: () => mutex.run(() => verifySqlite(connection)),
     async demandWhole() {
       if (damage !== null) throw damage;
-      if (readInode(file) !== opened) throw removedUnderUs(file);
+      if (readInode(file) !== opened) throw databaseRemovedError(file);
     },
     close() {
       closing ??= mutex.run(() => connection.close());
@@ -145,7 +145,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
 const readInode = (file: string): bigint | null =>
   statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
 
-const removedUnderUs = (file: string): WorkcrateError =>
+const databaseRemovedError = (file: string): WorkcrateError =>
   new WorkcrateError(
     'database_failed',
     `SQLite at ${file}: the file was removed or replaced while the server runs, which writes to the old one. Stop the ` +
@@ -162,14 +162,14 @@ function openWithRoom(file: string, makeRoom: () => boolean): DatabaseSync {
 }
 
 /** A plain object as pg gives it, made here: those of node:sqlite have no prototype and are slow to read. */
-function toRow(names: readonly string[], values: readonly SqlValue[]): Row {
+function toPlainRow(names: readonly string[], values: readonly SqlValue[]): Row {
   const row: Row = {};
   for (let at = 0; at < names.length; at++) row[names[at]!] = values[at]!;
   return row;
 }
 
 /** Repeats what another process is in the way of. A busy statement has done nothing. */
-async function patiently<T>(attempt: () => T): Promise<T> {
+async function retryWhileBusy<T>(attempt: () => T): Promise<T> {
   const deadline = performance.now() + BUSY_LIMIT_MS;
   for (;;) {
     try {

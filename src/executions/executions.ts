@@ -10,7 +10,7 @@ import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { trustedTime } from '../trusted-clock.ts';
+import { readTrustedTime } from '../trusted-clock.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import {
   executeRequest,
@@ -164,7 +164,7 @@ export function createExecutions(options: ExecutionsOptions) {
     async sweep(): Promise<SweptExecutions> {
       await mend();
       await writeOwed();
-      return sweepExecutions(database, journal, await trustedTime(database, clock()), options.retention);
+      return sweepExecutions(database, journal, await readTrustedTime(database, clock()), options.retention);
     },
 
     /** Cancels what is under way, and waits until that is recorded. */

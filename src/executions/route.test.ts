@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Noted } from '../audit/audit.ts';
+import type { NoteRequest } from '../audit/audit.ts';
 import { createLog } from '../observability/log.ts';
 import { ada, bob, openRoom } from './room.testing.ts';
 import { executionRoutes } from './route.ts';
 
 /** Notes nothing: what is noted is in e2e/audit. */
-const noted: Noted = (_asked, work) => work(() => {});
+const noted: NoteRequest = (_asked, work) => work(() => {});
 
 test('GET /executions and /executions/{id} give what the tools give', async () => {
   await using room = await openRoom();

@@ -4,7 +4,7 @@
  */
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { Noted } from '../audit/audit.ts';
+import type { NoteRequest } from '../audit/audit.ts';
 import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../errors.ts';
 import { jsonResponse, getErrorStatus } from '../http/answer.ts';
 import type { Caller } from '../identity.ts';
@@ -16,7 +16,7 @@ export interface ExecutionRoutesOptions {
   readonly executions: Pick<Executions, 'get' | 'search'>;
   /** Who made a request, by what the framework knows of it. */
   readonly callerOf: (env: unknown) => Caller;
-  readonly noted: Noted;
+  readonly noted: NoteRequest;
   readonly log: Log;
 }
 

@@ -7,7 +7,7 @@ import type { MiddlewareHandler } from 'hono';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { IssuerDown, scopes, usualScopes, type Users } from '../users/users.ts';
+import { IssuerDown, scopes, defaultScopes, type Users } from '../users/users.ts';
 import { answerJson, jsonResponse, getErrorStatus } from './answer.ts';
 import type { ClientAddress } from './client-address.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
@@ -216,7 +216,7 @@ export function createResourceMetadata(
     takesTokens ? `${baseUrl()}/.well-known/oauth-protected-resource/mcp` : null;
   return {
     metadataUrl,
-    terms: (): ChallengeTerms => ({ metadataUrl: metadataUrl(), scopes: usualScopes }),
+    terms: (): ChallengeTerms => ({ metadataUrl: metadataUrl(), scopes: defaultScopes }),
     async metadata(): Promise<object | null> {
       if (users === null || !takesTokens) return null;
       return {

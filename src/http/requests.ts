@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../observability/log.ts';
-import { currentRequestId, underRequestId } from '../observability/request-id.ts';
+import { getRequestId, runWithRequestId } from '../observability/request-id.ts';
 import type { Tracing } from '../observability/tracing.ts';
 import { methodName, routeName } from './routes.ts';
 
@@ -18,10 +18,10 @@ export function traceRequest(
   refuse: (error: unknown) => void,
 ): Promise<void> {
   if (tracing.isOn)
-    return underRequestId(req, res, () => answerInSpan(tracing, req, res, () => answer().catch(refuse)));
+    return runWithRequestId(req, res, () => answerInSpan(tracing, req, res, () => answer().catch(refuse)));
   if (log.tellsDebug !== true && needsNoRequestId(req))
-    return answer().catch((error: unknown) => underRequestId(req, res, () => refuse(error)));
-  return underRequestId(req, res, () => answer().catch(refuse));
+    return answer().catch((error: unknown) => runWithRequestId(req, res, () => refuse(error)));
+  return runWithRequestId(req, res, () => answer().catch(refuse));
 }
 
 /**
@@ -41,7 +41,7 @@ function answerInSpan(
   const attributes = {
     'http.request.method': method,
     'http.route': route,
-    'workcrate.request': currentRequestId() ?? '',
+    'workcrate.request': getRequestId() ?? '',
   };
   return tracing.request(req.headers, `${method} ${route}`, attributes, async (tell) => {
     await answer();

@@ -61,7 +61,7 @@ const noUsage: Omit<UserUsage, 'user'> = {
 };
 
 /** Everybody who has a key, files, links, runs or a place, by name. Each question is answered by an index. */
-export async function usageByUser(database: Queries, now: number): Promise<UserUsage[]> {
+export async function listUserUsage(database: Queries, now: number): Promise<UserUsage[]> {
   const users = new Map<string, UserUsage>();
   const add = (user: string, part: Partial<UserUsage>): void =>
     void users.set(user, { ...noUsage, ...users.get(user), ...part, user });

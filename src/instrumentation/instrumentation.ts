@@ -23,7 +23,7 @@ import type { Staging, Storage } from '../storage/storage.ts';
 import { IssuerDown, type Users } from '../users/users.ts';
 
 /** The same room, which counts what comes of looks at the sources. */
-export function countedCrates(crates: Crates, { cratesSynced }: Pick<Metrics, 'cratesSynced'>): Crates {
+export function meterCrates(crates: Crates, { cratesSynced }: Pick<Metrics, 'cratesSynced'>): Crates {
   return {
     ...crates,
     async sync(watching) {
@@ -45,7 +45,7 @@ interface DatabaseInstruments {
 const systemNames: Readonly<Record<Database['kind'], string>> = { sqlite: 'sqlite', postgres: 'postgresql' };
 
 /** The same database, whose queries are counted, timed and, where that is on, told as spans. */
-export function seenDatabase(database: Database, eyes: DatabaseInstruments): Database {
+export function instrumentDatabase(database: Database, eyes: DatabaseInstruments): Database {
   const system = systemNames[database.kind];
   const seen = ({ query }: Queries): QueryFunction =>
     timeQuery(traceQuery(query, eyes.tracing, system), eyes);
@@ -94,7 +94,7 @@ function traceQuery(query: QueryFunction, tracing: Tracing, system: string): Que
 type DocumentMetrics = Pick<Metrics, 'documentBuilt' | 'documentsTook' | 'watchDocuments'>;
 
 /** The same room, which counts what is built and logs it. Neither says what stands in a document. */
-export function seenDocuments(
+export function meterDocuments(
   documents: DocumentBuilder,
   metrics: DocumentMetrics,
   log: Log,
@@ -140,7 +140,7 @@ const summarizeBuild = ({ built, failures, warnings }: DocumentBuildResult) => (
 });
 
 /** The same room, which counts the links that it makes. */
-export function countedLinks(links: Links, { linkMade }: Pick<Metrics, 'linkMade'>): Links {
+export function meterLinks(links: Links, { linkMade }: Pick<Metrics, 'linkMade'>): Links {
   return {
     ...links,
     async share(...terms) {
@@ -162,7 +162,7 @@ export function countedLinks(links: Links, { linkMade }: Pick<Metrics, 'linkMade
 }
 
 /** The same for rights to send. */
-export function countedUploads(uploads: Uploads, { linkMade }: Pick<Metrics, 'linkMade'>): Uploads {
+export function meterUploads(uploads: Uploads, { linkMade }: Pick<Metrics, 'linkMade'>): Uploads {
   return {
     ...uploads,
     async request(...terms) {
@@ -174,7 +174,7 @@ export function countedUploads(uploads: Uploads, { linkMade }: Pick<Metrics, 'li
 }
 
 /** The same tool, whose calls are told as spans. What it is called with is not told. */
-export function seenTool(tool: Tool, tracing: Tracing): Tool {
+export function traceTool(tool: Tool, tracing: Tracing): Tool {
   if (!tracing.isOn) return tool;
   return {
     ...tool,
@@ -188,7 +188,7 @@ export function seenTool(tool: Tool, tracing: Tracing): Tool {
 }
 
 /** The same room, whose runs are told as spans from the request to the record. */
-export function seenExecutions(executions: Executions, tracing: Tracing): Executions {
+export function traceExecutions(executions: Executions, tracing: Tracing): Executions {
   if (!tracing.isOn) return executions;
   return {
     ...executions,
@@ -202,7 +202,7 @@ export function seenExecutions(executions: Executions, tracing: Tracing): Execut
 }
 
 /** The same sandbox, which tells how long a run waited for its interpreter, and how long it then ran. */
-export function seenSandbox(sandbox: Sandbox, tracing: Tracing): Sandbox {
+export function traceSandbox(sandbox: Sandbox, tracing: Tracing): Sandbox {
   if (!tracing.isOn) return sandbox;
   return {
     ...sandbox,
@@ -221,7 +221,7 @@ function toRunAttributes({ reason, exitCode }: Awaited<SandboxRun['ended']>) {
 }
 
 /** The same storage, whose calls are told as spans. Bytes that are read later have none: the open object gives them. */
-export function seenStorage(storage: Storage, tracing: Tracing): Storage {
+export function traceStorage(storage: Storage, tracing: Tracing): Storage {
   if (!tracing.isOn) return storage;
   const seen = <T>(operation: string, work: () => Promise<T>): Promise<T> =>
     tracing.span(`storage ${operation}`, { 'workcrate.storage': storage.kind }, work);
@@ -233,13 +233,13 @@ export function seenStorage(storage: Storage, tracing: Tracing): Storage {
     remove: (key) => seen('remove', () => storage.remove(key)),
     presign: (...terms) => seen('presign', () => storage.presign(...terms)),
     probe: () => seen('probe', () => storage.probe()),
-    staging: seenStaging(storage.staging, seen),
+    staging: traceStaging(storage.staging, seen),
   };
 }
 
 type TraceOperation = <T>(operation: string, work: () => Promise<T>) => Promise<T>;
 
-function seenStaging(staging: Staging, seen: TraceOperation): Staging {
+function traceStaging(staging: Staging, seen: TraceOperation): Staging {
   return {
     ...staging,
     size: (id) => seen('staging.size', () => staging.size(id)),
@@ -251,7 +251,7 @@ function seenStaging(staging: Staging, seen: TraceOperation): Staging {
 }
 
 /** The same users, whose attempts to sign in are counted. */
-export function countedSignIns(users: Users, { auth }: Pick<Metrics, 'auth'>): Users {
+export function meterSignIns(users: Users, { auth }: Pick<Metrics, 'auth'>): Users {
   return {
     ...users,
     async signIn(shown) {

@@ -7,7 +7,7 @@ import { asWorkcrateError, WorkcrateError } from '../errors.ts';
 import { createFiles } from '../files/files.ts';
 import { createLocalFiles } from '../files/local-files.ts';
 import { answerError } from '../http/answer.ts';
-import { countedLinks } from '../instrumentation/instrumentation.ts';
+import { meterLinks } from '../instrumentation/instrumentation.ts';
 import { createLog } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { memoryStorage } from '../storage/memory.ts';
@@ -51,7 +51,7 @@ export async function openElsewhere(things: Map<string, Thing>) {
   const files = createFiles({ ...ground, openUploads, quotas, maxFileSize: 1e6 });
   const externalTargets = { download: async (reference: string) => describe(things.get(reference)) };
   const rooms = { ...ground, files, uploadTtl: 60, maxBundleFiles: 10, externalTargets };
-  const links = countedLinks(createLinks(rooms), metrics);
+  const links = meterLinks(createLinks(rooms), metrics);
   const ended: (string | null)[] = [];
   const given: ServedDownload[] = [];
   const answer = createDownloadRoute({

@@ -10,7 +10,7 @@ import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { Storage } from '../storage/storage.ts';
-import { demandStanding } from '../users/users.ts';
+import { demandNotRemoved } from '../users/users.ts';
 import type { Download } from './download.ts';
 
 /** Finds what stands neither in files nor in bundles, by references that mean nothing to this room. */
@@ -95,7 +95,7 @@ export function getLinkState(link: Link, now: number): LinkState {
 }
 
 export async function insertLink(tx: Queries, caller: Caller, link: Link): Promise<void> {
-  await demandStanding(tx, caller, link.createdAt);
+  await demandNotRemoved(tx, caller, link.createdAt);
   await tx.query(
     `INSERT INTO links (token_hash, id, owner, file_id, bundle_id, target, created_at, expires_at, single_use)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -4,7 +4,7 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { cleanFilename } from '../filenames.ts';
 import { guessMediaType, type StoredFile } from '../files/files.ts';
 import { isLocal, type Caller } from '../identity.ts';
-import { demandStanding } from '../users/users.ts';
+import { demandNotRemoved } from '../users/users.ts';
 import { hashToken, isToken, createToken, type LinksOptions } from './link.ts';
 import {
   beginUpload,
@@ -246,7 +246,7 @@ async function registerUpload(options: UploadsContext, caller: Caller, upload: U
   const { database, storage } = options;
   if (isLocal(caller) && (await insertUpload(database, upload))) return;
   const gone = await database.transaction(async (tx) => {
-    await demandStanding(tx, caller, upload.createdAt);
+    await demandNotRemoved(tx, caller, upload.createdAt);
     const gaveWay: string[] = [];
     while (!(await insertUpload(tx, upload))) {
       const id = await dropOldestRequested(options, tx, upload);

@@ -3,7 +3,7 @@
  * nothing. Who did what is in the audit log (`audit/`).
  */
 import { withoutSecrets } from '../secrets.ts';
-import { currentRequestId } from './request-id.ts';
+import { getRequestId } from './request-id.ts';
 
 /** Structured lines for the operator. One JSON object a line, so that no content can forge another line. */
 export interface Log {
@@ -36,7 +36,7 @@ export function createLog(
 }
 
 function toLogLine(level: string, event: string, fields: LogFields): string {
-  const id = currentRequestId();
+  const id = getRequestId();
   const request = id === null ? {} : { request: id };
   const json = JSON.stringify(
     { time: new Date().toISOString(), level, event, ...request, ...fields },

@@ -13,7 +13,7 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, prefix: 'workcrate_' });
-  tellBuild(registers);
+  recordBuild(registers);
   return {
     registry,
     ...transferMetrics(registers),
@@ -44,7 +44,7 @@ export function createMetrics() {
   };
 }
 
-function tellBuild(registers: Registry[]): void {
+function recordBuild(registers: Registry[]): void {
   const build = new Gauge({
     name: 'workcrate_build_info',
     help: 'Always 1; the labels tell what runs',

@@ -9,19 +9,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 const current = new AsyncLocalStorage<string>();
 
 /** What a proxy or a client may name a request, so that its id can stand in logs and headers as it is. */
-const sane = /^[A-Za-z0-9._-]{1,64}$/;
+const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
 
-function givenId({ headers }: IncomingMessage): string | null {
+function readGivenId({ headers }: IncomingMessage): string | null {
   const given = headers['x-request-id'];
-  return typeof given === 'string' && sane.test(given) ? given : null;
+  return typeof given === 'string' && requestIdForm.test(given) ? given : null;
 }
 
 /** Answers a request under an id: the one that came with it, or a new one. The answer and every log line tell it. */
-export function underRequestId<T>(req: IncomingMessage, res: ServerResponse, answer: () => T): T {
-  const id = givenId(req) ?? randomUUID();
+export function runWithRequestId<T>(req: IncomingMessage, res: ServerResponse, answer: () => T): T {
+  const id = readGivenId(req) ?? randomUUID();
   if (!res.headersSent) res.setHeader('X-Request-Id', id);
   return current.run(id, answer);
 }
 
 /** The request that the running code works for; null where it works for none. */
-export const currentRequestId = (): string | null => current.getStore() ?? null;
+export const getRequestId = (): string | null => current.getStore() ?? null;

@@ -13,9 +13,9 @@ type Api = typeof import('@opentelemetry/api');
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
 /** Adds what is known only later. */
-export type Tell = (attributes: Attributes) => void;
+export type AddAttributes = (attributes: Attributes) => void;
 
-type TracedWork<T> = (tell: Tell) => Promise<T>;
+type TracedWork<T> = (tell: AddAttributes) => Promise<T>;
 
 /** Spans for whoever wants to see where time goes. Off, it costs a function call. */
 export interface Tracing {
@@ -31,12 +31,12 @@ export interface Tracing {
   ): Promise<T>;
 }
 
-const untold: Tell = () => {};
+const ignoreAttributes: AddAttributes = () => {};
 
 const noTracing: Tracing = {
   isOn: false,
-  span: (_name, _attributes, work) => work(untold),
-  request: (_headers, _name, _attributes, work) => work(untold),
+  span: (_name, _attributes, work) => work(ignoreAttributes),
+  request: (_headers, _name, _attributes, work) => work(ignoreAttributes),
 };
 
 /** Through the API package alone: which SDK takes the spans, and where to, is the operator's choice. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
-import { auditedTool, refusedCalls } from '../audit/wrappers.ts';
+import { auditTool, auditRefusedCalls } from '../audit/wrappers.ts';
 import { WorkcrateError } from '../errors.ts';
 import { hashToken, toPublicId } from '../links/link.ts';
 import { toolGroups, type Tool, type ToolContext } from '../mcp/tool.ts';
@@ -91,14 +91,14 @@ type Fields = Readonly<Record<string, unknown>>;
 async function noteCall(tool: Tool, given: Fields, structured: Fields): Promise<AuditEvent> {
   const { audit, events } = recorder();
   const handle = async () => ({ text: '', structured });
-  await auditedTool({ ...tool, auditsItself: false, handle }, audit).handle(given, context);
+  await auditTool({ ...tool, auditsItself: false, handle }, audit).handle(given, context);
   return events[0]!;
 }
 
 function noteRefusal(tool: Tool, given: Fields): AuditEvent {
   const { audit, events } = recorder();
   const error = new WorkcrateError('invalid_input', 'No.');
-  refusedCalls(audit, tools)({ tool: tool.name, given, user: 'ada', client: null, error });
+  auditRefusedCalls(audit, tools)({ tool: tool.name, given, user: 'ada', client: null, error });
   return events[0]!;
 }
 

@@ -18,7 +18,7 @@ import {
   type PolicyOptions,
   type ProjectPaths,
 } from '../client-files/policy/policy.ts';
-import { usualClientPaths, type Config } from '../config/config.ts';
+import { defaultClientPaths, type Config } from '../config/config.ts';
 import { WorkcrateError } from '../errors.ts';
 import { storedBytes } from '../executions/input-files.ts';
 import type { RequestedClientFile, ClientFiles } from '../executions/tools.ts';
@@ -26,10 +26,10 @@ import type { Files } from '../files/files.ts';
 import { isQuestion, type Question } from '../mcp/tool.ts';
 import type { Log } from '../observability/log.ts';
 import type { AppContext } from './context.ts';
-import type { Keeping } from './stores.ts';
+import type { Stores } from './stores.ts';
 
-export interface BridgingOptions extends AppContext {
-  readonly keeping: Pick<Keeping, 'files' | 'uploads'>;
+export interface ClientBridgeOptions extends AppContext {
+  readonly keeping: Pick<Stores, 'files' | 'uploads'>;
   /** The address that links name, once it is known. */
   readonly baseUrl: () => string;
   /** Whether the client runs on this machine (stdio), so that its folders can be looked at. */
@@ -37,7 +37,7 @@ export interface BridgingOptions extends AppContext {
 }
 
 /** The part of the composition root that is about the client's files: cache, proofs → bridge. */
-export function openBridge(options: BridgingOptions): {
+export function openClientBridge(options: ClientBridgeOptions): {
   readonly bridge: Bridge;
   readonly cache: ClientCache;
   /** As was set. */
@@ -54,7 +54,7 @@ export function openBridge(options: BridgingOptions): {
   const { clientPaths, clientListPaths } = config;
   const paths = { read: clientPaths, list: clientListPaths.length === 0 ? null : clientListPaths };
   const projects = config.projects.map(({ root, filesystem }) => ({ root, read: filesystem.allowed_paths }));
-  warnOfElsewhere([{ root: config.clientRoot, ...paths }, ...projects], log);
+  warnOfOutsidePaths([{ root: config.clientRoot, ...paths }, ...projects], log);
   const bridge = createBridge({
     ...keeping,
     cache,
@@ -70,7 +70,7 @@ export function openBridge(options: BridgingOptions): {
     clock,
     log,
   });
-  if (options.sharesMachine) tellAllowed(config, projects, bridge, log);
+  if (options.sharesMachine) logAllowedPaths(config, projects, bridge, log);
   return {
     bridge,
     cache,
@@ -79,7 +79,7 @@ export function openBridge(options: BridgingOptions): {
   };
 }
 
-function warnOfElsewhere(
+function warnOfOutsidePaths(
   all: readonly (Pick<PolicyOptions, 'root' | 'read'> & { readonly list?: readonly string[] | null })[],
   log: Log,
 ): void {
@@ -91,9 +91,9 @@ function warnOfElsewhere(
  * Says at the start what may be read in the projects that are known, and which of it is not there. The usual folders
  * are not missed: few projects have all of them.
  */
-function tellAllowed(config: Config, projects: readonly ProjectPaths[], bridge: Bridge, log: Log): void {
+function logAllowedPaths(config: Config, projects: readonly ProjectPaths[], bridge: Bridge, log: Log): void {
   const { clientRoot, clientPaths, shareRoots } = config;
-  const isUsual = clientPaths.join() === usualClientPaths.join();
+  const isUsual = clientPaths.join() === defaultClientPaths.join();
   const named = clientRoot === null || isUsual ? [] : [{ root: clientRoot, read: clientPaths }];
   for (const { root, read } of [...named, ...projects].filter(({ root }) => existsSync(root))) {
     log.info('bridge.allowed', { root, paths: absoluteAllowed(root, read) });

@@ -26,14 +26,14 @@ import type { Log } from '../observability/log.ts';
 import type { Source } from '../storage/source.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
-import { crateIndexLocation, sourceOptions } from './store-options.ts';
+import { getCrateIndexLocation, toSourceOptions } from './store-options.ts';
 
 export type CrateSources = Awaited<ReturnType<typeof openCrateSources>>;
 
 /** The sources that the settings name, and the one that packed crates go to, which is always one of them. */
 export async function openCrateSources(config: Config) {
   await using opened = new AsyncDisposableStack();
-  const named = namedSources(config);
+  const named = listNamedSources(config);
   const all: Source[] = [];
   for (const { source } of await openIndexedSources(named))
     all.push(opened.adopt(source, (it) => it.close()));
@@ -49,18 +49,18 @@ export async function openCrateSources(config: Config) {
   };
 }
 
-function namedSources(config: Config): ConfiguredSource[] {
+function listNamedSources(config: Config): ConfiguredSource[] {
   const usual = join(config.data, 'crates');
   if (config.packTo === null) mkdirSync(usual, { recursive: true, mode: 0o700 });
   const packs = config.packTo ?? pathToFileURL(usual).href;
   const others = config.crateSources.map((url) => ({
-    options: sourceOptions(config, url),
+    options: toSourceOptions(config, url),
     packsOf: null,
   }));
   return [
     ...others,
     {
-      options: withLastingName(sourceOptions(config, packs), config.crateSources),
+      options: withLastingName(toSourceOptions(config, packs), config.crateSources),
       packsOf: config.auth.length === 0 ? 'one' : 'several',
     },
   ];
@@ -80,20 +80,20 @@ function withLastingName(options: SourceOptions, others: readonly string[]): Sou
  * other servers may write to, what is a day old. Gives how many there were.
  */
 export function removeCutOffPackings(config: Config): number {
-  const { directory, isOurs } = packFolder(config);
+  const { directory, isOurs } = getPackFolder(config);
   if (directory === null || !existsSync(directory)) return 0;
   return removePackLeftovers(directory, isOurs ? 0 : partFileMaxAgeMs);
 }
 
 /** How many unfinished crates packings that were cut off have left. */
 export function countCutOffPackings(config: Config): number {
-  const { directory } = packFolder(config);
+  const { directory } = getPackFolder(config);
   return directory === null || !existsSync(directory) ? 0 : findPackLeftovers(directory, 0).length;
 }
 
-function packFolder(config: Config): { directory: string | null; isOurs: boolean } {
+function getPackFolder(config: Config): { directory: string | null; isOurs: boolean } {
   if (config.packTo === null) return { directory: join(config.data, 'crates'), isOurs: true };
-  const options = sourceOptions(config, config.packTo);
+  const options = toSourceOptions(config, config.packTo);
   return { directory: options.kind === 'folder' ? options.directory : null, isOurs: false };
 }
 
@@ -117,7 +117,7 @@ function refuseOverlaps(sources: readonly Source[]): void {
 
 /** Device and inode of a folder, and of every folder that it stands in, itself included. */
 function identifySource({ kind, url }: Source): { own: string | null; above: string[] } {
-  const folder = kind === 'folder' ? realFolder(fileURLToPath(url)) : null;
+  const folder = kind === 'folder' ? resolveFolder(fileURLToPath(url)) : null;
   if (folder === null) return { own: null, above: [] };
   const above: string[] = [];
   for (let path = folder; ; path = dirname(path)) {
@@ -128,7 +128,7 @@ function identifySource({ kind, url }: Source): { own: string | null; above: str
 }
 
 /** Null where it is not there: then nothing of it can be seen either. */
-function realFolder(path: string): string | null {
+function resolveFolder(path: string): string | null {
   try {
     return realpathSync(path);
   } catch (error) {
@@ -137,7 +137,7 @@ function realFolder(path: string): string | null {
   }
 }
 
-export interface CratingOptions extends Pick<AppContext, 'config' | 'clock' | 'log'> {
+export interface OpenCratesOptions extends Pick<AppContext, 'config' | 'clock' | 'log'> {
   readonly database: Database;
   readonly sources: CrateSources;
   readonly files: Files;
@@ -147,12 +147,12 @@ export interface CratingOptions extends Pick<AppContext, 'config' | 'clock' | 'l
 }
 
 /** The part of the composition root that is about crates: sources → index → search, packing. */
-export function openCrates(options: CratingOptions): Crates {
+export function openCrates(options: OpenCratesOptions): Crates {
   const { config, database, sources, files, links, executions, places, clock, log } = options;
   const maxBytes = config.maxFileSize;
   const reserveRoom = createPackQuota({
     database,
-    quotas: packQuotas(config),
+    quotas: toPackQuotas(config),
     // The index is asked once something is packed, when it is there.
     held: (owner) => crates.packedBytes(owner),
     isForSeveral: config.auth.length > 0,
@@ -162,19 +162,19 @@ export function openCrates(options: CratingOptions): Crates {
   const target = sources.packs;
   const packing = createCratePacker({ files, places, executions, target, maxBytes, reserveRoom, clock });
   const mostBytes = config.crateDownloadLimitMb * 1024 ** 2;
-  const settings = indexingSettings(config, sources);
+  const settings = toIndexingSettings(config, sources);
   const crates = createCrates({ settings, sources: sources.all, files, links, packing, mostBytes, log });
   return crates;
 }
 
 /** A user may pack as much as they may keep in files. */
-function packQuotas(config: Config) {
+function toPackQuotas(config: Config) {
   const { quotaUserBytes: userBytes, quotaUserFiles: userFiles } = config;
   const { quotaTotalBytes: totalBytes, quotaTotalFiles: totalFiles } = config;
   return { userBytes, userFiles, totalBytes, totalFiles };
 }
 
-function indexingSettings(config: Config, { named, all }: CrateSources): IndexingSettings {
+function toIndexingSettings(config: Config, { named, all }: CrateSources): IndexingSettings {
   const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key, semantics } = config;
   if (semantics === 'endpoint' && (url === null || model === null))
     throw new WorkcrateError(
@@ -182,7 +182,7 @@ function indexingSettings(config: Config, { named, all }: CrateSources): Indexin
       '--semantics endpoint needs --embeddings-url and --embeddings-model.',
     );
   return {
-    location: crateIndexLocation(config),
+    location: getCrateIndexLocation(config),
     semantics,
     endpoint: url === null || model === null ? null : { url, model, key },
     sources: named,
@@ -192,7 +192,7 @@ function indexingSettings(config: Config, { named, all }: CrateSources): Indexin
 }
 
 /** A server that was killed keeps the index to itself for a minute. */
-const heldMs = 65_000;
+const staleIndexLeaseMs = 65_000;
 
 /** How long a look gets to end by itself at a stop. Whoever indexes is ended after that, whatever it is doing. */
 const maxSyncEndMs = 2000;
@@ -205,7 +205,7 @@ export function watchCrates(
   const stop = new AbortController();
   let running: Promise<unknown> | null = null;
   let again: NodeJS.Timeout | undefined;
-  if (config.crateInterval === 0 || !hasSomethingToSee(config))
+  if (config.crateInterval === 0 || !hasCratesToWatch(config))
     return { [Symbol.asyncDispose]: async () => {} };
   const look = (): Promise<unknown> =>
     (running ??= crates
@@ -215,8 +215,8 @@ export function watchCrates(
   const timer = setInterval(look, config.crateInterval * 1000).unref();
   const lookFirst = async (): Promise<void> => {
     if ((await look()) !== 'busy') return;
-    log.info('crates.sync_waits', { seconds: heldMs / 1000 });
-    again = setTimeout(look, heldMs).unref();
+    log.info('crates.sync_waits', { seconds: staleIndexLeaseMs / 1000 });
+    again = setTimeout(look, staleIndexLeaseMs).unref();
   };
   void lookFirst();
   return {
@@ -237,7 +237,7 @@ async function waitForSyncEnd(running: Promise<unknown> | null): Promise<void> {
 }
 
 /** A process takes memory: it is not started for a folder with nothing in it but what is ours. */
-const hasSomethingToSee = ({ data, crateSources, packTo }: Config): boolean =>
+const hasCratesToWatch = ({ data, crateSources, packTo }: Config): boolean =>
   crateSources.length > 0 ||
   packTo !== null ||
   readdirSync(join(data, 'crates')).some((name) => !name.startsWith('.'));

@@ -13,14 +13,14 @@ import { openZotero } from '../documents/zotero/zotero.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 
-export interface DocumentingOptions {
+export interface OpenDocumentsOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** The part of the composition root that is about documents: engines, library → documents. */
-export function openDocuments(options: DocumentingOptions): {
+export function openDocuments(options: OpenDocumentsOptions): {
   readonly documents: DocumentBuilder;
   readonly library: ReferenceLibrary | null;
 } {
@@ -60,7 +60,7 @@ function demandMemory(bytes: number): void {
   );
 }
 
-function openLibrary({ config, clock, log }: DocumentingOptions): ReferenceLibrary | null {
+function openLibrary({ config, clock, log }: OpenDocumentsOptions): ReferenceLibrary | null {
   const { zoteroLibrary: library, zoteroUrl: url, zoteroKey: key } = config;
   return library === null ? null : openZotero({ url, library, key, clock, log });
 }

@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createArtifacts } from '../artifacts/artifacts.ts';
 import * as changes from '../artifacts/changes.ts';
-import { auditFolder } from '../audit/audit.ts';
+import { getAuditFolder } from '../audit/audit.ts';
 import { restoreRunLines, type RecordedRun } from '../audit/run-lines.ts';
 import { toFairLimits } from '../concurrency/fair-queue.ts';
 import type { Config } from '../config/config.ts';
@@ -16,7 +16,7 @@ import { createExecutions, type Bounds } from '../executions/executions.ts';
 import { askSurroundings } from '../executions/tools.ts';
 import type { Files } from '../files/files.ts';
 import { localCaller } from '../identity.ts';
-import { seenExecutions, seenSandbox } from '../instrumentation/instrumentation.ts';
+import { traceExecutions, traceSandbox } from '../instrumentation/instrumentation.ts';
 import type { Log } from '../observability/log.ts';
 import { programName } from '../program.ts';
 import { openSandbox } from '../sandbox/open.ts';
@@ -24,27 +24,27 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
 
-export interface RunningOptions extends AppContext {
+export interface CodeRunnerOptions extends AppContext {
   readonly database: Database;
   /** The id of this server. */
   readonly server: string;
   readonly files: Files;
 }
 
-export type Running = Awaited<ReturnType<typeof startRunning>>;
+export type CodeRunner = Awaited<ReturnType<typeof startCodeRunner>>;
 
 /** The part of the composition root that is about code: places → sandbox → executions, artifacts. */
-export async function startRunning(options: RunningOptions) {
+export async function startCodeRunner(options: CodeRunnerOptions) {
   const { config, database, server, files, metrics, tracing, clock, log } = options;
   const outputBounds = getOutputBounds(config);
   await using started = new AsyncDisposableStack();
-  const folder = placesFolder(config);
+  const folder = getWorkspacesFolder(config);
   const places = createWorkspaces({ database, folder, uids: getSandboxUids(config), clock });
   const sandbox = await openConfiguredSandbox(config, places, log);
   if (typeof sandbox !== 'string') {
     started.use(sandbox);
     metrics.watchSandbox(() => sandbox.occupancy());
-    tellWhatIsNotHeld(sandbox, log);
+    logSandboxGaps(sandbox, log);
   }
   const onlyPlace = config.auth.length === 0 ? await places.of(localCaller.user) : null;
   const surroundings = await askSurroundings(sandbox, onlyPlace);
@@ -52,7 +52,7 @@ export async function startRunning(options: RunningOptions) {
     database,
     files,
     places,
-    sandbox: typeof sandbox === 'string' ? sandbox : seenSandbox(sandbox, tracing),
+    sandbox: typeof sandbox === 'string' ? sandbox : traceSandbox(sandbox, tracing),
     changes,
     data: config.data,
     server,
@@ -70,12 +70,12 @@ export async function startRunning(options: RunningOptions) {
   });
   started.use(executions);
   log.info('start.executions_lost', { count: await executions.recover() });
-  await restoreAudit(options, await executions.lastEnded());
+  await restoreRunAudit(options, await executions.lastEnded());
   const sizeLimit = config.artifactSizeLimitMb * 1024 ** 2;
   const artifacts = createArtifacts({ places, sizeLimit, log });
   const running = started.move();
   return {
-    executions: seenExecutions(executions, tracing),
+    executions: traceExecutions(executions, tracing),
     artifacts,
     places,
     occupancy: () => (typeof sandbox === 'string' ? noRuns : sandbox.occupancy()),
@@ -86,15 +86,18 @@ export async function startRunning(options: RunningOptions) {
 }
 
 /** Runs whose lines in the audit log were lost in a crash get them again. */
-async function restoreAudit({ config, audit, log }: AppContext, runs: readonly RecordedRun[]): Promise<void> {
+async function restoreRunAudit(
+  { config, audit, log }: AppContext,
+  runs: readonly RecordedRun[],
+): Promise<void> {
   if (config.auditLevel === 'off') return;
-  const folder = auditFolder(config.data);
+  const folder = getAuditFolder(config.data);
   const count = await restoreRunLines({ audit, folder, key: config.auditKey }, runs);
   if (count > 0) log.warn('start.audit_lines_restored', { count });
 }
 
 /** The folder of every user's /workspace and /artifacts. */
-export const placesFolder = ({ placesDir, data }: Config): string => placesDir ?? join(data, 'places');
+export const getWorkspacesFolder = ({ placesDir, data }: Config): string => placesDir ?? join(data, 'places');
 
 /** How much of each output is shown; refuses a start and an end that are more than the whole. */
 export function getOutputBounds({ outputChars: most, outputHead: head, outputTail: tail }: Config): Bounds {
@@ -122,7 +125,7 @@ async function openConfiguredSandbox(
   if (config.sandbox === 'off') return 'It is switched off (--sandbox off).';
   const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
   try {
-    const sandbox = await openSandbox({ ...sandboxOptions(config, log), kind });
+    const sandbox = await openSandbox({ ...toSandboxOptions(config, log), kind });
     // Also with --auth, where there is no such user: it shows whether anything can be run here.
     await sandbox.warm(localCaller.user, await places.of(localCaller.user));
     return sandbox;
@@ -133,7 +136,7 @@ async function openConfiguredSandbox(
   }
 }
 
-export function sandboxOptions(config: Config, log: Log) {
+export function toSandboxOptions(config: Config, log: Log) {
   return {
     limits: {
       memoryBytes: config.runMemory,
@@ -146,7 +149,7 @@ export function sandboxOptions(config: Config, log: Log) {
     },
     network: config.sandboxNetwork,
     mostRuns: config.maxRuns,
-    mostRunsOfUser: runsOfUser(config),
+    mostRunsOfUser: getMaxRunsOfUser(config),
     tools: config.toolsPath,
     skills: config.skillsPath,
     warm: { python: config.warmPython, node: config.warmNode, bash: config.warmBash },
@@ -159,7 +162,7 @@ export function sandboxOptions(config: Config, log: Log) {
 }
 
 /** What is set, but at least one place and no more than there are. */
-function runsOfUser({ maxRuns, maxRunsUser, auth }: Config): number {
+function getMaxRunsOfUser({ maxRuns, maxRunsUser, auth }: Config): number {
   return Math.min(maxRuns, maxRunsUser ?? toFairLimits(maxRuns, auth.length > 0).mostOfUser);
 }
 
@@ -172,7 +175,7 @@ function describeSandbox(sandbox: Sandbox | string): string {
     : `${sandbox.kind}, but ${missing} of its walls and limits are not enforced: see ${programName} doctor`;
 }
 
-function tellWhatIsNotHeld({ kind, holds, warnings }: Sandbox, log: Log): void {
+function logSandboxGaps({ kind, holds, warnings }: Sandbox, log: Log): void {
   const missing = Object.entries(holds).filter(([, held]) => held !== true);
   log[missing.length === 0 ? 'info' : 'warn']('sandbox.opened', {
     kind,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { recordProof } from '../requirements.testing.ts';
-import { linkBase } from './link-base.ts';
+import { getLinkBase } from './link-base.ts';
 
 const unset = { publicUrl: null, linkHost: null, linkPort: null };
 
@@ -34,6 +34,6 @@ const cases: [string, Partial<Record<keyof typeof unset, string | number>>, stri
 
 for (const [what, given, url, expected] of cases)
   it(`links carry ${what}`, () => {
-    assert.equal(linkBase({ ...unset, ...given } as typeof unset, url), expected);
+    assert.equal(getLinkBase({ ...unset, ...given } as typeof unset, url), expected);
     recordProof('C8:else-the-listening-host-and-port');
   });

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import { isWildcard } from '../http/host-origin.ts';
 
 /** What links begin with, for a server that listens at `url`: a container's published port is not the one inside. */
-export function linkBase(
+export function getLinkBase(
   { publicUrl, linkHost, linkPort }: Pick<Config, 'publicUrl' | 'linkHost' | 'linkPort'>,
   url: string,
 ): string {

@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { artifactRoutes } from '../artifacts/route.ts';
-import { auditedDownloads, auditedTokens, auditedUploads } from '../audit/transfers.ts';
-import { auditedRequests } from '../audit/wrappers.ts';
+import { auditDownloads, auditTokens, auditUploads } from '../audit/transfers.ts';
+import { auditRequests } from '../audit/wrappers.ts';
 import type { Bridge } from '../client-files/client-files.ts';
 import { createAskRoute } from '../client-files/page.ts';
 import { executionRoutes } from '../executions/route.ts';
@@ -17,7 +17,7 @@ import { createHostOriginCheck } from '../http/host-origin.ts';
 import { createGuessRateLimit } from '../http/rate-limit.ts';
 import { createHttpServer, listenOn } from '../http/server.ts';
 import { localCaller } from '../identity.ts';
-import { countedSignIns } from '../instrumentation/instrumentation.ts';
+import { meterSignIns } from '../instrumentation/instrumentation.ts';
 import { createDownloadRoute, type DownloadRouteOptions } from '../links/download-route.ts';
 import { createOffload } from '../links/offload.ts';
 import { createUploadRoute } from '../links/upload-routes.ts';
@@ -25,16 +25,16 @@ import { createMcpEndpoint } from '../mcp/http.ts';
 import type { createServerFactory } from '../mcp/server.ts';
 import { openUsers } from '../users/users.ts';
 import type { AppContext } from './context.ts';
-import type { Running } from './execution.ts';
-import { linkBase } from './link-base.ts';
-import { noteAddress } from './server-address.ts';
-import { createDraining } from './shutdown.ts';
-import { startSeeing } from './status-report.ts';
-import type { Keeping } from './stores.ts';
+import type { CodeRunner } from './execution.ts';
+import { getLinkBase } from './link-base.ts';
+import { writeServerAddress } from './server-address.ts';
+import { createShutdown } from './shutdown.ts';
+import { createOperatorRoutes } from './status-report.ts';
+import type { Stores } from './stores.ts';
 
-export interface ServingOptions extends AppContext {
-  readonly keeping: Keeping;
-  readonly code: Running;
+export interface ListenOptions extends AppContext {
+  readonly keeping: Stores;
+  readonly code: CodeRunner;
   readonly bridge: Bridge;
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
@@ -50,14 +50,14 @@ export interface ServingOptions extends AppContext {
 }
 
 /** The part of the composition root that is about being reached: gate, MCP, routes, listener. */
-export async function startServing(options: ServingOptions) {
+export async function startListening(options: ListenOptions) {
   const { config, metrics, underWay, audit, log } = options;
   await using started = new AsyncDisposableStack();
   const instance = randomBytes(8).toString('hex');
-  const door = started.use(openGate(options));
+  const door = started.use(openAuthentication(options));
   const metadataUrl = door.resource.metadataUrl;
   const mcp = createMcpEndpoint({ factory: options.factory, metadataUrl, log });
-  const draining = createDraining({
+  const draining = createShutdown({
     busy: () => metrics.transfers.in + metrics.transfers.out + underWay.calls,
     delayMs: config.stopDelay * 1000,
     drainMs: config.drainTimeout * 1000,
@@ -65,7 +65,7 @@ export async function startServing(options: ServingOptions) {
     calls: () => underWay.calls,
     cut: options.cut,
   });
-  const kept = shareCheck(
+  const kept = shareReadinessCheck(
     () => options.keeping.demandReady(),
     config.auth.length === 0 ? 0 : readinessFreshMs,
   );
@@ -73,7 +73,7 @@ export async function startServing(options: ServingOptions) {
     await draining.demandGoingOn();
     await kept();
   };
-  const { served } = started.use(auditedDownloads(audit));
+  const { served } = started.use(auditDownloads(audit));
   const server = createHttpServer({
     app: createApp({
       mcp,
@@ -87,7 +87,7 @@ export async function startServing(options: ServingOptions) {
     }),
     byToken: {
       ...(await createTransferRoutes(options, served)),
-      ask: auditedTokens(createAskRoute(options.bridge), 'upload_page', audit),
+      ask: auditTokens(createAskRoute(options.bridge), 'upload_page', audit),
     },
     linksOnly: options.linksOnly,
     checkHostAndOrigin: createHostOriginCheck(config.publicUrl, config.host, config.linkHost),
@@ -99,15 +99,23 @@ export async function startServing(options: ServingOptions) {
   const url = await listenOn(server, config.host, config.port, log);
   started.defer(() => closeServer(server, draining.begun ? drainedMs : undrainedMs));
   started.defer(() => mcp.close());
-  started.use(noteAddress(config.data, { url, instance, base: linkBase(config, url) }));
+  started.use(writeServerAddress(config.data, { url, instance, base: getLinkBase(config, url) }));
   const all = started.move();
   return { url, drain: () => draining.drain(server), [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /** Who may come in, and what those who may not are told. */
-function openGate({ config, keeping: { database }, baseUrl, metrics, audit, clock, log }: ServingOptions) {
+function openAuthentication({
+  config,
+  keeping: { database },
+  baseUrl,
+  metrics,
+  audit,
+  clock,
+  log,
+}: ListenOptions) {
   const known = openUsers(config, { database, clock, log, resource: () => `${baseUrl()}/mcp` });
-  const users = known && countedSignIns(known, metrics);
+  const users = known && meterSignIns(known, metrics);
   const resource = createResourceMetadata(users, baseUrl);
   const limit = () => createGuessRateLimit(config.guessLimit, clock);
   // A mistake and no violation: whoever has a key may not know what it is good for.
@@ -134,8 +142,8 @@ function openGate({ config, keeping: { database }, baseUrl, metrics, audit, cloc
 
 /** The routes of rooms, in the order in which they are tried. */
 function createRoutes(
-  { config, metrics, audit, clock, log, keeping, code, baseUrl }: ServingOptions,
-  { auth }: ReturnType<typeof openGate>,
+  { config, metrics, audit, clock, log, keeping, code, baseUrl }: ListenOptions,
+  { auth }: ReturnType<typeof openAuthentication>,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
   instance: string,
@@ -143,9 +151,9 @@ function createRoutes(
   const { executions, artifacts, occupancy, where: codeRunsIn } = code;
   const storageKind = keeping.storage.kind;
   const seen = { config, database: keeping.database, storageKind, codeRunsIn, occupancy, metrics, mcp };
-  const noted = auditedRequests(audit);
+  const noted = auditRequests(audit);
   return [
-    ...startSeeing({ ...seen, instance, baseUrl, ready, clock, log }),
+    ...createOperatorRoutes({ ...seen, instance, baseUrl, ready, clock, log }),
     executionRoutes({ executions, callerOf: (env) => auth.getCaller(env) ?? localCaller, noted, log }),
     // Last: the names of users are first in its paths.
     artifactRoutes({ artifacts, signedIn: auth.getCaller, noted, log }),
@@ -154,7 +162,7 @@ function createRoutes(
 
 /** /files and /uploads. */
 async function createTransferRoutes(
-  { config, metrics, audit, clock, log, keeping, baseUrl }: ServingOptions,
+  { config, metrics, audit, clock, log, keeping, baseUrl }: ListenOptions,
   served: DownloadRouteOptions['served'],
 ) {
   const { storage, links, uploads, webhook } = keeping;
@@ -181,7 +189,7 @@ async function createTransferRoutes(
     offload,
   });
   const taking = createUploadRoute({
-    uploads: auditedUploads(uploads, audit),
+    uploads: auditUploads(uploads, audit),
     metrics,
     log,
     idleMs,
@@ -189,8 +197,8 @@ async function createTransferRoutes(
     getUrl: (token) => `${baseUrl()}/uploads/${token}`,
   });
   return {
-    files: auditedTokens(downloads, 'download', audit),
-    uploads: auditedTokens(taking, 'upload', audit),
+    files: auditTokens(downloads, 'download', audit),
+    uploads: auditTokens(taking, 'upload', audit),
   };
 }
 
@@ -200,7 +208,7 @@ const readinessFreshMs = 1000;
  * One look at a time serves all who ask meanwhile, and for a moment after where strangers may come: /readyz is open to
  * everybody, and a look costs the store three requests.
  */
-function shareCheck(look: () => Promise<void>, freshMs: number): () => Promise<void> {
+function shareReadinessCheck(look: () => Promise<void>, freshMs: number): () => Promise<void> {
   let last: { readonly looked: Promise<void>; endedAt: number } | null = null;
   return () => {
     if (last !== null && performance.now() - last.endedAt < freshMs) return last.looked;

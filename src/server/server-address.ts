@@ -14,23 +14,23 @@ export interface ServerAddress {
   readonly base: string;
 }
 
-const fileIn = (folder: string): string => join(folder, 'url');
+const getAddressFile = (folder: string): string => join(folder, 'url');
 
 /** Notes in the data folder where its server listens, for the commands that ask it. One that was killed leaves it. */
-export function noteAddress(folder: string, { url, instance, base }: ServerAddress): Disposable {
+export function writeServerAddress(folder: string, { url, instance, base }: ServerAddress): Disposable {
   try {
-    writeFileSync(fileIn(folder), `${url}\n${instance}\n${base}\n`, { mode: 0o600 });
+    writeFileSync(getAddressFile(folder), `${url}\n${instance}\n${base}\n`, { mode: 0o600 });
   } catch (error) {
     // It is a comfort: a full disk says so soon enough, and `status` still takes --url.
     if (!['ENOSPC', 'EDQUOT', 'EROFS'].includes(getErrno(error) ?? '')) throw error;
   }
-  return { [Symbol.dispose]: () => rmSync(fileIn(folder), { force: true }) };
+  return { [Symbol.dispose]: () => rmSync(getAddressFile(folder), { force: true }) };
 }
 
 /** Where the server of a data folder listens, or was listening; null where none has noted it. */
-export function notedAddress(folder: string): ServerAddress | null {
+export function readServerAddress(folder: string): ServerAddress | null {
   try {
-    const [url = '', instance = '', base = ''] = readFileSync(fileIn(folder), 'utf8').split('\n');
+    const [url = '', instance = '', base = ''] = readFileSync(getAddressFile(folder), 'utf8').split('\n');
     return url === '' ? null : { url, instance, base: base || url };
   } catch (error) {
     if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(getErrno(error) ?? '')) return null;

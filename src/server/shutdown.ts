@@ -7,7 +7,7 @@ import type { Server } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';
 
-export interface DrainOptions {
+export interface ShutdownOptions {
   /** How much of what must not be cut off is under way: transfers and calls of tools. */
   readonly busy: () => number;
   /** How long it goes on as before, but for telling that it is not ready. */
@@ -23,14 +23,14 @@ export interface DrainOptions {
 }
 
 /** How long calls that are cut get to end, so that their callers are answered. */
-const cutMs = 1000;
-const lookMs = 25;
+const cancelledCallsMs = 1000;
+const pollMs = 25;
 
 /**
  * The way to a stop: first the server tells that it is not ready, so that a balancer sends nothing new; then it takes no
  * more connections and lets what is under way come to its end.
  */
-export function createDraining({ busy, delayMs, drainMs, closed, calls, cut }: DrainOptions) {
+export function createShutdown({ busy, delayMs, drainMs, closed, calls, cut }: ShutdownOptions) {
   let drained: Promise<void> | null = null;
 
   async function drain(server: Server): Promise<void> {
@@ -40,10 +40,10 @@ export function createDraining({ busy, delayMs, drainMs, closed, calls, cut }: D
     await until(server, () => busy() === 0, drainMs);
     if (calls() > 0) {
       cut();
-      await until(server, () => calls() === 0, cutMs);
+      await until(server, () => calls() === 0, cancelledCallsMs);
     }
     // What ended last has its answer still to be sent.
-    await pause(lookMs);
+    await pause(pollMs);
   }
 
   async function until(server: Server, isSo: () => boolean, mostMs: number): Promise<void> {
@@ -51,7 +51,7 @@ export function createDraining({ busy, delayMs, drainMs, closed, calls, cut }: D
     // A connection that falls idle would otherwise be kept alive, and bring more.
     while (!isSo() && performance.now() < end) {
       server.closeIdleConnections();
-      await pause(lookMs);
+      await pause(pollMs);
     }
   }
 

@@ -2,10 +2,10 @@
  * The composition root: settings → database and storage → rooms → tools → listener, from top to bottom. Nothing else
  * constructs a backend. What a part is made of is in its own file beside this one; what a room does is in the room.
  */
-import { auditFolder } from '../audit/audit.ts';
+import { getAuditFolder } from '../audit/audit.ts';
 import { openAudit } from '../audit/open.ts';
-import { openMemory } from '../audit/read.ts';
-import { auditedTool, refusedCalls } from '../audit/wrappers.ts';
+import { openAuditMemory } from '../audit/read.ts';
+import { auditTool, auditRefusedCalls } from '../audit/wrappers.ts';
 import type { ClientToolsOptions } from '../client-files/tools.ts';
 import type { Config } from '../config/config.ts';
 import type { Crates } from '../crates/crates.ts';
@@ -16,7 +16,7 @@ import { createLocalFiles } from '../files/local-files.ts';
 import { isWildcard } from '../http/host-origin.ts';
 import { demandFreePort } from '../http/port.ts';
 import { localCaller } from '../identity.ts';
-import { countedCrates, seenDocuments, seenTool } from '../instrumentation/instrumentation.ts';
+import { meterCrates, meterDocuments, traceTool } from '../instrumentation/instrumentation.ts';
 import { sharedStateKey } from '../mcp/asking.ts';
 import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
 import { isLoopbackHost } from '../net/addresses.ts';
@@ -24,20 +24,20 @@ import { createLog, type Log } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { openTracing } from '../observability/tracing.ts';
 import { programName } from '../program.ts';
-import { trustedTime } from '../trusted-clock.ts';
-import { createClientFiles, openBridge } from './client-files.ts';
+import { readTrustedTime } from '../trusted-clock.ts';
+import { createClientFiles, openClientBridge } from './client-files.ts';
 import type { AppContext } from './context.ts';
 import { openCrates, watchCrates } from './crates.ts';
 import { openDocuments } from './documents.ts';
-import { getOutputBounds, startRunning, type Running } from './execution.ts';
-import { linkBase } from './link-base.ts';
-import { startServing } from './listen.ts';
+import { getOutputBounds, startCodeRunner, type CodeRunner } from './execution.ts';
+import { getLinkBase } from './link-base.ts';
+import { startListening } from './listen.ts';
 import { describeServerPlace } from './server-id.ts';
-import { startKeeping, type Keeping } from './stores.ts';
+import { openStores, type Stores } from './stores.ts';
 import { startSweeper } from './sweeper.ts';
 import { selectTools } from './tools.ts';
 
-export interface Lane {
+export interface ServerMode {
   /** Whether the client runs on this machine under the same user (stdio). */
   readonly sharesMachine: boolean;
   readonly log?: Log;
@@ -48,7 +48,7 @@ export interface Lane {
 export type Workcrate = Awaited<ReturnType<typeof startWorkcrate>>;
 
 /** The composition root: config → database, storage → rooms → app. Nothing else constructs a backend. */
-export async function startWorkcrate(config: Config, lane: Lane) {
+export async function startWorkcrate(config: Config, lane: ServerMode) {
   refuseOpenBind(config);
   await demandFreePort(config.host, config.port);
   await using started = new AsyncDisposableStack();
@@ -57,12 +57,12 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   const tracing = await openTracing(config.tracing, log);
   const seen = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
   // Once the data folder is held: the log stands in it.
-  const keeping = started.use(await startKeeping({ ...seen, endsWithClient: lane.sharesMachine }));
+  const keeping = started.use(await openStores({ ...seen, endsWithClient: lane.sharesMachine }));
   const audit = started.use(await startAudit(seen, keeping));
   const ground: AppContext = { ...seen, audit };
-  const code = started.use(await startRunning({ ...ground, ...keeping }));
-  const crates = countedCrates(started.use(openCrates({ ...ground, ...keeping, ...code })), ground.metrics);
-  const writing = startWriting(ground, started);
+  const code = started.use(await startCodeRunner({ ...ground, ...keeping }));
+  const crates = meterCrates(started.use(openCrates({ ...ground, ...keeping, ...code })), ground.metrics);
+  const writing = startDocuments(ground, started);
   const sweeper = started.use(
     startSweeper({
       ...ground,
@@ -74,15 +74,15 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   void sweeper.sweepSoon();
 
   let url = '';
-  const baseUrl = (): string => linkBase(config, url);
+  const baseUrl = (): string => getLinkBase(config, url);
   const underWay = { calls: 0 };
   const stopping = new AbortController();
   const cutting = new AbortController();
-  const asking = openBridge({ ...ground, keeping, baseUrl, sharesMachine: lane.sharesMachine });
+  const asking = openClientBridge({ ...ground, keeping, baseUrl, sharesMachine: lane.sharesMachine });
   started.use(asking.bridge);
-  const tools = offeredTools(ground, keeping, code, { crates, ...writing, ...asking }, baseUrl);
+  const tools = createTools(ground, keeping, code, { crates, ...writing, ...asking }, baseUrl);
   const askMs = config.clientTimeout * 1000;
-  const refused = refusedCalls(audit, tools);
+  const refused = auditRefusedCalls(audit, tools);
   const lanes = {
     ...ground,
     tools,
@@ -109,7 +109,7 @@ export async function startWorkcrate(config: Config, lane: Lane) {
     linksOnly: lane.sharesMachine && !config.stdioHttp,
     baseUrl,
   };
-  const serving = started.use(await startServing(served));
+  const serving = started.use(await startListening(served));
   ({ url } = serving);
   started.use(watchCrates(crates, ground));
   const all = started.move();
@@ -124,26 +124,26 @@ export async function startWorkcrate(config: Config, lane: Lane) {
   };
 }
 
-async function startAudit({ config, clock, log }: Omit<AppContext, 'audit'>, { database, server }: Keeping) {
+async function startAudit({ config, clock, log }: Omit<AppContext, 'audit'>, { database, server }: Stores) {
   const { auditLevel: level, auditDays: retentionDays, auditKey: key } = config;
-  const folder = auditFolder(config.data);
+  const folder = getAuditFolder(config.data);
   if (level === 'off') return openAudit({ folder, clock, level, retentionDays, key, log });
   const place = describeServerPlace(config.data);
-  const memory = await openMemory({ database, server, place, folder, clock, log });
-  const trusted = (now: number): Promise<number> => trustedTime(database, now);
+  const memory = await openAuditMemory({ database, server, place, folder, clock, log });
+  const trusted = (now: number): Promise<number> => readTrustedTime(database, now);
   return openAudit({ folder, clock, level, retentionDays, trustedTime: trusted, key, memory, log });
 }
 
 /** Its processes are started once somebody wants a document. */
-function startWriting(ground: AppContext, started: AsyncDisposableStack) {
+function startDocuments(ground: AppContext, started: AsyncDisposableStack) {
   const { documents, library } = openDocuments(ground);
-  return { documents: seenDocuments(started.use(documents), ground.metrics, ground.log), library };
+  return { documents: meterDocuments(started.use(documents), ground.metrics, ground.log), library };
 }
 
-function offeredTools(
+function createTools(
   { config, tracing, audit, log }: AppContext,
-  { files, links, uploads, webhook }: Keeping,
-  { executions, artifacts, surroundings }: Running,
+  { files, links, uploads, webhook }: Stores,
+  { executions, artifacts, surroundings }: CodeRunner,
   rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
     Pick<ClientToolsOptions, 'bridge' | 'cache' | 'readable' | 'listable'>,
   baseUrl: () => string,
@@ -155,7 +155,7 @@ function offeredTools(
   const [timeoutMs, maxTimeoutMs] = [config.runTimeout * 1000, config.runMaxTimeout * 1000];
   const offered = { files, links, uploads, localFiles, executions, artifacts, crateFiles, ...rooms };
   const clientFiles = createClientFiles(rooms.bridge, files, config.clientCache);
-  const auditLog = { folder: auditFolder(config.data), key: config.auditKey };
+  const auditLog = { folder: getAuditFolder(config.data), key: config.auditKey };
   const terms = {
     audit,
     auditLog,
@@ -171,7 +171,7 @@ function offeredTools(
     baseUrl,
   };
   return selectTools({ ...offered, ...terms }, config.tools).map((tool) =>
-    auditedTool(seenTool(tool, tracing), audit),
+    auditTool(traceTool(tool, tracing), audit),
   );
 }
 

@@ -10,14 +10,14 @@ import { openApiDocument, openApiRoute } from '../http/openapi.ts';
 import type { Log } from '../observability/log.ts';
 import { createStatus, statusShape, type StatusOptions } from './status.ts';
 
-export interface SeeingOptions extends Omit<StatusOptions, 'sessions'> {
+export interface OperatorRoutesOptions extends Omit<StatusOptions, 'sessions'> {
   readonly mcp: { sessions(): number };
   readonly baseUrl: () => string;
   readonly log: Log;
 }
 
 /** The part of the composition root that is about seeing: what is watched, /status and /openapi.json. */
-export function startSeeing({ mcp, baseUrl, log, ...options }: SeeingOptions): Hono[] {
+export function createOperatorRoutes({ mcp, baseUrl, log, ...options }: OperatorRoutesOptions): Hono[] {
   options.metrics.watchUsage(() => readTotalUsage(options.database));
   options.metrics.watchSessions(mcp.sessions);
   const status = createStatus({ ...options, sessions: mcp.sessions });

@@ -13,8 +13,8 @@ import { readCounts } from '../instrumentation/counts.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { packageVersion } from '../version.ts';
 
-const countSchema = z.number().int().min(0);
-const counts = z.record(z.string(), countSchema);
+const statusCountSchema = z.number().int().min(0);
+const statusCountsSchema = z.record(z.string(), statusCountSchema);
 
 /** What `/status` answers and `workcrate status` prints. Of the server that was asked, not of others beside it. */
 export const statusShape = z.object({
@@ -22,7 +22,7 @@ export const statusShape = z.object({
   instance: z.string().describe('Random, another one at each start'),
   node: z.string(),
   started_at: z.string(),
-  uptime_seconds: countSchema,
+  uptime_seconds: statusCountSchema,
   ready: z.boolean(),
   not_ready_because: z.string().nullable(),
   backends: z.object({
@@ -31,27 +31,32 @@ export const statusShape = z.object({
     sandbox: z.string().describe('What code runs in, or why none does'),
     auth: z.array(z.string()).describe('Empty where everybody who reaches the server may use it'),
   }),
-  users: countSchema.describe('Users with a key, files or a place'),
+  users: statusCountSchema.describe('Users with a key, files or a place'),
   files: z.object({
-    kept: countSchema,
-    bytes: countSchema,
-    most_files: countSchema,
-    most_bytes: countSchema,
+    kept: statusCountSchema,
+    bytes: statusCountSchema,
+    most_files: statusCountSchema,
+    most_bytes: statusCountSchema,
   }),
   links: z.object({
-    active: countSchema.describe('At most 100,000 are counted'),
-    made: counts.describe('Since the start, by kind'),
+    active: statusCountSchema.describe('At most 100,000 are counted'),
+    made: statusCountsSchema.describe('Since the start, by kind'),
   }),
   executions: z.object({
-    succeeded: countSchema.describe('Of those whose record is kept'),
-    failed: countSchema,
-    ended: counts.describe('Since the start, by reason'),
+    succeeded: statusCountSchema.describe('Of those whose record is kept'),
+    failed: statusCountSchema,
+    ended: statusCountsSchema.describe('Since the start, by reason'),
   }),
-  runs: z.object({ running: countSchema, queued: countSchema, warm: countSchema, most: countSchema }),
-  sessions: countSchema.describe('Open sessions of MCP'),
-  transfers: z.object({ in: countSchema, out: countSchema }),
-  errors: counts.describe('Since the start, by code'),
-  disk: z.object({ free_bytes: countSchema, total_bytes: countSchema }).nullable(),
+  runs: z.object({
+    running: statusCountSchema,
+    queued: statusCountSchema,
+    warm: statusCountSchema,
+    most: statusCountSchema,
+  }),
+  sessions: statusCountSchema.describe('Open sessions of MCP'),
+  transfers: z.object({ in: statusCountSchema, out: statusCountSchema }),
+  errors: statusCountsSchema.describe('Since the start, by code'),
+  disk: z.object({ free_bytes: statusCountSchema, total_bytes: statusCountSchema }).nullable(),
   last_sweep: z.string().nullable(),
 });
 
@@ -91,8 +96,8 @@ export function createStatus(options: StatusOptions): () => Promise<ServerStatus
       runs: { ...options.occupancy(), most: config.maxRuns },
       sessions: options.sessions(),
       transfers: { ...metrics.transfers },
-      errors: await totals(metrics.errors, 'code'),
-      disk: await spaceIn(config.data),
+      errors: await sumByLabel(metrics.errors, 'code'),
+      disk: await measureDiskSpace(config.data),
       last_sweep: sweptAt === 0 ? null : new Date(sweptAt * 1000).toISOString(),
     };
   };
@@ -114,8 +119,8 @@ async function readKeptCounts({ config, database, metrics, clock }: StatusOption
   const { usage, rows } = await readDatabaseCounts(database, clock(), config.auth.length > 0).catch(
     zeroIfUnavailable,
   );
-  const made = await totals(metrics.linksMade, 'kind');
-  const ended = await totals(metrics.executions, 'reason');
+  const made = await sumByLabel(metrics.linksMade, 'kind');
+  const ended = await sumByLabel(metrics.executions, 'reason');
   const { quotaTotalFiles: most_files, quotaTotalBytes: most_bytes } = config;
   return {
     users: rows.users,
@@ -139,7 +144,7 @@ interface LabelledCounter {
 }
 
 /** What a counter holds, added up by one of its labels. */
-async function totals(counter: LabelledCounter, label: string): Promise<Record<string, number>> {
+async function sumByLabel(counter: LabelledCounter, label: string): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const { labels, value } of (await counter.get()).values) {
     const name = String(labels[label]);
@@ -148,7 +153,7 @@ async function totals(counter: LabelledCounter, label: string): Promise<Record<s
   return sums;
 }
 
-async function spaceIn(folder: string): Promise<ServerStatus['disk']> {
+async function measureDiskSpace(folder: string): Promise<ServerStatus['disk']> {
   try {
     const { bavail, blocks, bsize } = await statfs(folder);
     return { free_bytes: bavail * bsize, total_bytes: blocks * bsize };

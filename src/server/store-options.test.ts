@@ -3,12 +3,12 @@ import { it } from 'node:test';
 import { loadConfig } from '../config/config.ts';
 import { isWorkcrateError } from '../errors.ts';
 import type { StorageOptions } from '../storage/open.ts';
-import { sourceOptions, storageOptions } from './store-options.ts';
+import { toSourceOptions, toStorageOptions } from './store-options.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
 const optionsOf = (flags: Settings, environment: Settings = {}): StorageOptions =>
-  storageOptions(loadConfig(flags, { HOME: '/home/me', ...environment }).config);
+  toStorageOptions(loadConfig(flags, { HOME: '/home/me', ...environment }).config);
 
 const s3Flags = { storage: 's3', 's3-bucket': 'b' };
 const s3Keys = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' };
@@ -210,7 +210,7 @@ it('what a connection string leaves out is named, and what it holds is not told'
 });
 
 const sourceOf = (url: string, flags: Settings = {}, environment: Settings = {}) =>
-  sourceOptions(loadConfig(flags, { HOME: '/home/me', ...environment }).config, url);
+  toSourceOptions(loadConfig(flags, { HOME: '/home/me', ...environment }).config, url);
 
 it('a crate source is a folder, or stands in a store that is reached as the storage is', () => {
   assert.deepEqual(sourceOf('file:///data/crates'), { kind: 'folder', directory: '/data/crates' });

@@ -9,59 +9,59 @@ import { WorkcrateError } from '../errors.ts';
 import type { StorageOptions } from '../storage/open.ts';
 
 /** Where the state is: a postgres:// URL, or the path of a SQLite database. */
-export const databaseLocation = ({ database, data }: Config): string =>
+export const getDatabaseLocation = ({ database, data }: Config): string =>
   database ?? join(data, 'workcrate.db');
 
 /** The folder of the SQLite database, or null where the state is in PostgreSQL or in memory. */
-export function sqliteFolder(config: Config): string | null {
-  const location = databaseLocation(config);
+export function getSqliteFolder(config: Config): string | null {
+  const location = getDatabaseLocation(config);
   return location === ':memory:' || /^postgres(?:ql)?:\/\//i.test(location) ? null : dirname(location);
 }
 
 /** Where the index of crates is: beside the state on PostgreSQL, else in a file of its own, which can be made again. */
-export const crateIndexLocation = ({ database, data }: Config): string =>
+export const getCrateIndexLocation = ({ database, data }: Config): string =>
   database !== null && /^postgres(?:ql)?:\/\//i.test(database) ? database : join(data, 'crates.db');
 
 /** The folder of the bytes, where they are kept on disk. */
-export const filesFolder = ({ filesDir, data }: Config): string => filesDir ?? join(data, 'files');
+export const getFilesFolder = ({ filesDir, data }: Config): string => filesDir ?? join(data, 'files');
 
 /** Which storage the settings name; refuses what they leave open. */
-export function storageOptions(config: Config): StorageOptions {
+export function toStorageOptions(config: Config): StorageOptions {
   switch (config.storage) {
     case 'disk':
-      return { kind: 'disk', directory: filesFolder(config) };
+      return { kind: 'disk', directory: getFilesFolder(config) };
     case 'memory':
       return { kind: 'memory' };
     case 's3':
       return {
-        ...s3Options(config, '--storage s3'),
+        ...toS3Options(config, '--storage s3'),
         bucket: demandSetting(config.s3Bucket, '--storage s3', '--s3-bucket'),
-        prefix: asPrefix(config.s3Prefix),
+        prefix: toKeyPrefix(config.s3Prefix),
       };
     case 'azure':
       return {
-        ...azureOptions(config, '--storage azure'),
+        ...toAzureOptions(config, '--storage azure'),
         container: demandSetting(config.azureContainer, '--storage azure', '--azure-container'),
-        prefix: asPrefix(config.azurePrefix),
+        prefix: toKeyPrefix(config.azurePrefix),
       };
   }
 }
 
 /** What a source of crates is, which may stand in the same stores as the bytes; refuses what the settings leave open. */
-export function sourceOptions(config: Config, url: string): SourceOptions {
+export function toSourceOptions(config: Config, url: string): SourceOptions {
   const address = parseSourceAddress(url);
   switch (address.kind) {
     case 'folder':
       return address;
     case 's3':
-      return { ...s3Options(config, 'A crate source s3://…'), ...address };
+      return { ...toS3Options(config, 'A crate source s3://…'), ...address };
     case 'azure':
-      return { ...azureOptions(config, 'A crate source azure://…'), ...address };
+      return { ...toAzureOptions(config, 'A crate source azure://…'), ...address };
   }
 }
 
 /** How to get at the store, which is the same for every bucket; `wanter` is named where something is missing. */
-function s3Options(config: Config, wanter: string) {
+function toS3Options(config: Config, wanter: string) {
   const { s3Endpoint: endpoint, s3PathStyle: pathStyle } = config;
   return {
     kind: 's3',
@@ -75,14 +75,15 @@ function s3Options(config: Config, wanter: string) {
   } as const;
 }
 
-function azureOptions(config: Config, wanter: string) {
+function toAzureOptions(config: Config, wanter: string) {
   const given = parseConnectionString(config.azureConnectionString);
   const address = config.azureEndpoint ?? given['BlobEndpoint'] ?? null;
-  if (address === null && given['UseDevelopmentStorage']?.toLowerCase() === 'true') throw addressless();
+  if (address === null && given['UseDevelopmentStorage']?.toLowerCase() === 'true')
+    throw emulatorAddressError();
   const key = config.azureKey ?? given['AccountKey'] ?? null;
   const sas = config.azureSas ?? given['SharedAccessSignature'] ?? null;
   const stated =
-    config.azureAccount ?? given['AccountName'] ?? accountAt(address, key === null && sas !== null);
+    config.azureAccount ?? given['AccountName'] ?? findAzureAccount(address, key === null && sas !== null);
   const account = demandSetting(stated, wanter, 'AZURE_STORAGE_ACCOUNT');
   const suffix = given['EndpointSuffix'] ?? 'core.windows.net';
   return {
@@ -96,7 +97,7 @@ function azureOptions(config: Config, wanter: string) {
 
 const azureCredentials = 'AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_CONNECTION_STRING';
 
-const addressless = (): WorkcrateError =>
+const emulatorAddressError = (): WorkcrateError =>
   new WorkcrateError(
     'config_invalid',
     'UseDevelopmentStorage=true does not say where the emulator is. Give its address by --azure-endpoint, such as ' +
@@ -107,7 +108,7 @@ const addressless = (): WorkcrateError =>
  * The account that an address is of: `https://ACCOUNT.blob.…`, or null. A shared access signature needs none, so that
  * any host will do, to be named in messages.
  */
-function accountAt(address: string | null, isAnyEnough: boolean): string | null {
+function findAzureAccount(address: string | null, isAnyEnough: boolean): string | null {
   if (address === null) return null;
   const host = URL.parse(address)?.hostname ?? '';
   const [, account] = /^([a-z0-9]{3,24})(?:-secondary)?\.(?:\w+\.)?blob\./.exec(host) ?? [];
@@ -122,7 +123,7 @@ function parseConnectionString(connection: string | null): Record<string, string
   );
 }
 
-const asPrefix = (text: string | null): string =>
+const toKeyPrefix = (text: string | null): string =>
   text === null ? '' : `${text.replaceAll(/^\/+|\/+$/g, '')}/`.replace(/^\/$/, '');
 
 /** S3 takes no part but the last below 5 MB, and none of more than 5 GB. */

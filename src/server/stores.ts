@@ -13,10 +13,10 @@ import { openDatabase } from '../database/open.ts';
 import { createFiles, demandWritable, type SweptOrphans } from '../files/files.ts';
 import { demandSameStore } from '../files/stored-file.ts';
 import {
-  countedLinks,
-  countedUploads,
-  seenDatabase,
-  seenStorage,
+  meterLinks,
+  meterUploads,
+  instrumentDatabase,
+  traceStorage,
 } from '../instrumentation/instrumentation.ts';
 import { createLinks, createUploads, createWebhook, dropLeases } from '../links/links.ts';
 import { openUploads } from '../links/open-uploads.ts';
@@ -25,31 +25,31 @@ import { openStorage } from '../storage/open.ts';
 import type { AppContext } from './context.ts';
 import { openCrateSources, removeCutOffPackings } from './crates.ts';
 import { openServerId } from './server-id.ts';
-import { databaseLocation, sqliteFolder, storageOptions } from './store-options.ts';
+import { getDatabaseLocation, getSqliteFolder, toStorageOptions } from './store-options.ts';
 import { watchPaths } from './watched-paths.ts';
 
-export type Keeping = Awaited<ReturnType<typeof startKeeping>>;
+export type Stores = Awaited<ReturnType<typeof openStores>>;
 
-interface KeepingOptions extends Omit<AppContext, 'audit'> {
+interface StoresOptions extends Omit<AppContext, 'audit'> {
   /** Whether the server ends with the client that started it. */
   readonly endsWithClient: boolean;
 }
 
 /** The part of the composition root that is about what is kept: database, storage → files, links, uploads. */
-export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions) {
+export async function openStores({ endsWithClient, ...ground }: StoresOptions) {
   const { config, metrics, tracing, clock, log } = ground;
   await using started = new AsyncDisposableStack();
   started.use(lockFolder(config.data));
-  const store = storageOptions(config);
+  const store = toStorageOptions(config);
   if (store.kind === 'disk' && store.directory !== config.data) started.use(lockFolder(store.directory));
-  const onDisk = sqliteFolder(config);
+  const onDisk = getSqliteFolder(config);
   const ballast = onDisk === null ? null : started.use(createBallast(onDisk, join(onDisk, 'ballast'), log));
   const makeRoom = (): boolean => ballast?.giveUp() ?? false;
-  const opened = await openDatabase(databaseLocation(config), 'main', { makeRoom });
-  const database = seenDatabase(opened, { metrics, tracing });
+  const opened = await openDatabase(getDatabaseLocation(config), 'main', { makeRoom });
+  const database = instrumentDatabase(opened, { metrics, tracing });
   started.defer(() => database.close());
   const server = await openServerId(database, config.data, findServerByFolder);
-  const storage = seenStorage(await openStorage(store, metrics.storageRequest), tracing);
+  const storage = traceStorage(await openStorage(store, metrics.storageRequest), tracing);
   started.defer(() => storage.close());
 
   const sources = started.use(await openCrateSources(config));
@@ -72,15 +72,15 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
   });
   const { lookups } = metrics;
   const rooms = { database, storage, files, uploadTtl, maxBundleFiles, externalTargets, lookups, clock, log };
-  const links = countedLinks(createLinks({ ...rooms, endsWithClient }), metrics);
-  const uploads = countedUploads(createUploads(rooms), metrics);
+  const links = meterLinks(createLinks({ ...rooms, endsWithClient }), metrics);
+  const uploads = meterUploads(createUploads(rooms), metrics);
   const webhook = createWebhook({ database, url: webhookUrl, secret: webhookSecret, clock, log });
   started.defer(() => webhook.close());
   started.defer(() => links.flush());
 
   if (!database.isShared) await dropLeases(database);
   await demandSameStore(database, storage);
-  tellOrphans(await files.sweepOrphans(), log);
+  logOrphans(await files.sweepOrphans(), log);
   const cutOff = removeCutOffPackings(config);
   if (cutOff > 0) log.info('start.cut_off_packings_removed', { count: cutOff });
   await ballast?.restore();
@@ -110,7 +110,7 @@ export async function startKeeping({ endsWithClient, ...ground }: KeepingOptions
   };
 }
 
-function tellOrphans({ removed, quarantined }: SweptOrphans, log: Log): void {
+function logOrphans({ removed, quarantined }: SweptOrphans, log: Log): void {
   log.info('start.orphans_removed', { count: removed });
   if (quarantined === 0) return;
   log.warn('start.orphans_quarantined', {

@@ -3,7 +3,7 @@
  * which of them a key may call is decided in `mcp/`.
  */
 import { artifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
-import { auditTools } from '../audit/tools.ts';
+import { createAuditTools } from '../audit/tools.ts';
 import { clientTools, type ClientToolsOptions } from '../client-files/tools.ts';
 import { createCrateTools, type CrateToolsOptions } from '../crates/tools.ts';
 import { documentTools, type DocumentToolsOptions } from '../documents/tools.ts';
@@ -24,7 +24,7 @@ export type ToolsOptions = LinkToolsOptions &
   };
 
 /** Every tool there is. */
-function allTools(options: ToolsOptions): Tool[] {
+function listAllTools(options: ToolsOptions): Tool[] {
   return [
     ...executionTools(options),
     ...artifactTools(options),
@@ -33,13 +33,13 @@ function allTools(options: ToolsOptions): Tool[] {
     ...createCrateTools(options),
     ...documentTools(options),
     ...clientTools(options),
-    ...auditTools(options.auditLog),
+    ...createAuditTools(options.auditLog),
   ];
 }
 
 /** The tools of the groups that are switched on; a group that does not exist is an error, not a silence. */
 export function selectTools(options: ToolsOptions, groups: readonly string[]): Tool[] {
-  const tools = allTools(options);
+  const tools = listAllTools(options);
   const known: readonly string[] = toolGroups;
   const unknown = groups.filter((group) => group !== 'all' && !known.includes(group));
   if (unknown.length > 0)

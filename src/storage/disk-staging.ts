@@ -10,7 +10,7 @@ import {
   type FileHandle,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { claimAlong } from '../data-folder/disk-reserve.ts';
+import { createSpaceClaim } from '../data-folder/disk-reserve.ts';
 import { getErrno } from '../errors.ts';
 import {
   alreadyExistsError,
@@ -80,7 +80,7 @@ async function appendToPart(
   const size = await withStorageErrors(() => readPartSize(path));
   if (offset !== 0 && offset !== size) throw offsetConflictError(size);
   await using file = await withStorageErrors(() => open(path, offset === 0 ? 'w' : 'r+', 0o600));
-  using space = claimAlong(dirname(path));
+  using space = createSpaceClaim(dirname(path));
   let position = offset;
   let syncAt = performance.now() + syncEveryMs;
   try {

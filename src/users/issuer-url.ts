@@ -6,7 +6,7 @@ import { WorkcrateError } from '../errors.ts';
 import { isLoopbackHost } from '../net/addresses.ts';
 import { fetchBounded, FetchError, type FetchPolicy } from '../net/bounded-fetch.ts';
 
-export const withoutSlash = (url: string): string => url.replace(/\/$/, '');
+export const removeTrailingSlash = (url: string): string => url.replace(/\/$/, '');
 
 /** Keys and tokens must not be changed on the way; on this machine nobody is on the way. */
 export function isSafeIssuerUrl(url: string): boolean {
@@ -53,7 +53,7 @@ export async function fetchJson(url: string): Promise<unknown> {
 }
 
 /** Repeats a failure for a moment in place of asking again. */
-export function afterPauses<T>(ask: () => Promise<T>): () => Promise<T> {
+export function pauseAfterFailure<T>(ask: () => Promise<T>): () => Promise<T> {
   let failed: { error: IssuerDown; until: number } | null = null;
   return async () => {
     if (failed !== null && performance.now() < failed.until) throw failed.error;

@@ -39,7 +39,7 @@ export async function findKey(
 ): Promise<{ who: SignedIn; lastUsedAt: number | null } | null> {
   const [row] = await database.query<KeyRow>('SELECT * FROM api_keys WHERE key_hash = ?', keyHash);
   if (!row || (row.expires_at !== null && row.expires_at <= now)) return null;
-  const { user, scopes, id, createdAt, expiresAt, lastUsedAt } = keyFromRow(row);
+  const { user, scopes, id, createdAt, expiresAt, lastUsedAt } = toListedKey(row);
   return { who: { user, since: createdAt, scopes, credential: id, expiresAt }, lastUsedAt };
 }
 
@@ -57,7 +57,7 @@ export async function addUser(
       now,
     );
     if (made.length > 0) {
-      await forgive(tx, name, now);
+      await forgetRemoval(tx, name, now);
       return insertKey(tx, name, terms, now);
     }
     throw new WorkcrateError(
@@ -68,7 +68,7 @@ export async function addUser(
 }
 
 /** The new key dates from after the removal of the name, whatever the clock was then. */
-async function forgive(tx: Queries, name: string, now: number): Promise<void> {
+async function forgetRemoval(tx: Queries, name: string, now: number): Promise<void> {
   await tx.query(
     'UPDATE removals SET removed_at = ? WHERE user_name = ? AND removed_at >= ?',
     now - 1,
@@ -89,24 +89,24 @@ export async function rotateKey(
       'UPDATE users SET name = name WHERE name = ? RETURNING name',
       name,
     );
-    if (rows.length === 0) throw unknownUser(name);
+    if (rows.length === 0) throw unknownUserError(name);
     const old = await tx.query<KeyRow>('DELETE FROM api_keys WHERE user_name = ? RETURNING *', name);
-    const last = old.map(keyFromRow).sort((a, b) => b.createdAt - a.createdAt)[0];
-    const { scopes = last?.scopes ?? [], expiresAt = last ? sameSpan(last, now) : null } = terms;
+    const last = old.map(toListedKey).sort((a, b) => b.createdAt - a.createdAt)[0];
+    const { scopes = last?.scopes ?? [], expiresAt = last ? keepLifetime(last, now) : null } = terms;
     return insertKey(tx, name, { scopes, expiresAt }, now);
   });
 }
 
-const sameSpan = ({ createdAt, expiresAt }: ListedKey, now: number): number | null =>
+const keepLifetime = ({ createdAt, expiresAt }: ListedKey, now: number): number | null =>
   expiresAt === null ? null : now + expiresAt - createdAt;
 
 /** Every key, by the names of users. */
 export async function listKeys(database: Queries): Promise<ListedKey[]> {
   const rows = await database.query<KeyRow>('SELECT * FROM api_keys ORDER BY user_name, created_at, id');
-  return rows.map(keyFromRow);
+  return rows.map(toListedKey);
 }
 
-export function unknownUser(name: string): WorkcrateError {
+export function unknownUserError(name: string): WorkcrateError {
   return new WorkcrateError(
     'not_found',
     `There is no user ${name}. ${programName} user list shows all users.`,
@@ -143,7 +143,7 @@ type KeyRow = {
   last_used_at: number | null;
 };
 
-function keyFromRow(row: KeyRow): ListedKey {
+function toListedKey(row: KeyRow): ListedKey {
   return {
     user: row.user_name,
     id: row.id,
@@ -154,7 +154,7 @@ function keyFromRow(row: KeyRow): ListedKey {
   };
 }
 
-const everyMs = 60_000;
+const lastUseStepMs = 60_000;
 const delayMs = 1000;
 /** Beyond this, uses are not noted until the others have been written. */
 const maxWaitingUses = 10_000;
@@ -183,7 +183,7 @@ export function createLastUse({ database, clock, log }: { database: Database; cl
   return {
     note(keyHash: string, lastUsedAt: number | null): void {
       const now = clock();
-      if (lastUsedAt !== null && now - lastUsedAt < everyMs) return;
+      if (lastUsedAt !== null && now - lastUsedAt < lastUseStepMs) return;
       if (waiting.has(keyHash) || waiting.size >= maxWaitingUses) return;
       waiting.set(keyHash, now);
       timer ??= setTimeout(() => void write(), delayMs).unref();

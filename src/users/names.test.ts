@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { demandUserName, isUserName, userOfClaim } from './names.ts';
+import { demandUserName, isUserName, toUserName } from './names.ts';
 
 const issuer = 'https://issuer.example';
 
@@ -24,7 +24,7 @@ test('names of users are plain, and none is a route, local or a derived one', ()
     'a\n',
   ])
     assert.throws(() => demandUserName(name), { code: 'config_invalid' }, name);
-  assert.throws(() => demandUserName(userOfClaim(issuer, 'Ada')), { code: 'config_invalid' });
+  assert.throws(() => demandUserName(toUserName(issuer, 'Ada')), { code: 'config_invalid' });
 });
 
 /** Anything, but often what is nearly a name, or looks like one that was derived. */
@@ -39,8 +39,8 @@ const claim = fc.oneof(
 test('no two claims are one user, and the same claim is always the same', () => {
   fc.assert(
     fc.property(claim, claim, (one, other) => {
-      assert.equal(userOfClaim(issuer, one), userOfClaim(issuer, one));
-      assert.equal(userOfClaim(issuer, one) === userOfClaim(issuer, other), one === other);
+      assert.equal(toUserName(issuer, one), toUserName(issuer, one));
+      assert.equal(toUserName(issuer, one) === toUserName(issuer, other), one === other);
     }),
     { numRuns: 2000 },
   );
@@ -49,18 +49,15 @@ test('no two claims are one user, and the same claim is always the same', () => 
 test('a claim gives its own text or a name that nobody can choose', () => {
   fc.assert(
     fc.property(claim, (value) => {
-      const name = userOfClaim(issuer, value);
+      const name = toUserName(issuer, value);
       if (name === value) assert.ok(isUserName(name));
       else assert.ok(!isUserName(name) && /^oauth-[0-9a-f]{32}$/.test(name));
       // A name that was given to one is not taken from another who claims it.
-      assert.notEqual(
-        userOfClaim(issuer, userOfClaim(issuer, `${value} `)),
-        userOfClaim(issuer, `${value} `),
-      );
+      assert.notEqual(toUserName(issuer, toUserName(issuer, `${value} `)), toUserName(issuer, `${value} `));
     }),
   );
 });
 
 test('the same odd claim of another issuer is another user', () => {
-  assert.notEqual(userOfClaim(issuer, 'A B'), userOfClaim('https://other.example', 'A B'));
+  assert.notEqual(toUserName(issuer, 'A B'), toUserName('https://other.example', 'A B'));
 });

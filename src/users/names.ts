@@ -10,10 +10,10 @@ import { toolGroups } from '../mcp/tool.ts';
 const userNameForm = /^[a-z0-9][a-z0-9._@+-]{0,63}$/;
 
 /** Names made by `derivedName`, which nobody may choose. */
-const derived = /^oauth-[0-9a-f]{32}$/;
+const derivedNameForm = /^oauth-[0-9a-f]{32}$/;
 
 /** `local` is the caller without authentication; the others come first in the paths of routes (`/{user}/artifacts`). */
-const reserved = new Set([
+const reservedNames = new Set([
   'local',
   'executions',
   'files',
@@ -28,7 +28,7 @@ const reserved = new Set([
 ]);
 
 export function isUserName(text: string): boolean {
-  return userNameForm.test(text) && !derived.test(text) && !reserved.has(text);
+  return userNameForm.test(text) && !derivedNameForm.test(text) && !reservedNames.has(text);
 }
 
 export function demandUserName(text: string): string {
@@ -36,7 +36,7 @@ export function demandUserName(text: string): string {
   throw new WorkcrateError(
     'config_invalid',
     `${JSON.stringify(text)} cannot be a user name. A name has 1 to 64 of a-z 0-9 . _ @ + - and begins ` +
-      `with a letter or digit; not oauth- and 32 hex digits, and none of ${[...reserved].join(', ')}.`,
+      `with a letter or digit; not oauth- and 32 hex digits, and none of ${[...reservedNames].join(', ')}.`,
   );
 }
 
@@ -44,7 +44,7 @@ export function demandUserName(text: string): string {
  * The user that a claim of a token means. One that fits is the name itself; any other gets a name of its own
  * that nobody can choose, so that no two claims are the same user.
  */
-export function userOfClaim(issuer: string, claim: string | number): string {
+export function toUserName(issuer: string, claim: string | number): string {
   if (typeof claim === 'string' && isUserName(claim)) return claim;
   return `oauth-${hash('sha256', JSON.stringify([issuer, claim]), 'hex').slice(0, 32)}`;
 }
@@ -56,7 +56,7 @@ export const operatorScope = 'operator';
 export const scopes: readonly string[] = [...toolGroups, operatorScope];
 
 /** What a key is good for unless that is said: every tool. */
-export const usualScopes: readonly string[] = toolGroups;
+export const defaultScopes: readonly string[] = toolGroups;
 
 export function demandScopes(given: readonly string[]): readonly string[] {
   const unknown = given.filter((scope) => !scopes.includes(scope));

@@ -16,8 +16,14 @@ import type { Clock } from '../clock.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
-import { afterPauses, fetchJson, isSafeIssuerUrl, IssuerDown, withoutSlash } from './issuer-url.ts';
-import { userOfClaim } from './names.ts';
+import {
+  pauseAfterFailure,
+  fetchJson,
+  isSafeIssuerUrl,
+  IssuerDown,
+  removeTrailingSlash,
+} from './issuer-url.ts';
+import { toUserName } from './names.ts';
 
 export interface OAuthOptions {
   readonly issuer: string;
@@ -99,7 +105,7 @@ function toSignedIn(
   const fits = (typeof claim === 'string' && claim !== '') || Number.isSafeInteger(claim);
   if (!fits) throw new errors.JWTClaimValidationFailed(`no "${userClaim}"`, payload, userClaim);
   return {
-    user: userOfClaim(issuer, claim as string | number),
+    user: toUserName(issuer, claim as string | number),
     scopes: [...new Set([...readScopes(payload), ...scopes])],
     credential,
     expiresAt: (payload.exp! + leewaySeconds) * 1000,
@@ -131,8 +137,8 @@ const keyCooldownMs = 5000;
 /** So old may the keys become before they are asked for again. */
 const keyAgeMs = 10 * 60_000;
 
-const metadata = z.object({ issuer: z.string(), jwks_uri: z.string() });
-const keySet = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(1000) });
+const issuerMetadataSchema = z.object({ issuer: z.string(), jwks_uri: z.string() });
+const keySetSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(1000) });
 
 /**
  * Asks the issuer who it is when that is first needed, so that the server starts while the issuer is down. What it
@@ -140,7 +146,7 @@ const keySet = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(1
  */
 export function createIssuer(url: string, renewed: () => void): () => Promise<KnownIssuer> {
   let known: Promise<KnownIssuer> | null = null;
-  const discoverAgain = afterPauses(() => discover(url, renewed));
+  const discoverAgain = pauseAfterFailure(() => discover(url, renewed));
   return async () => {
     known ??= discoverAgain();
     try {
@@ -153,20 +159,20 @@ export function createIssuer(url: string, renewed: () => void): () => Promise<Kn
 }
 
 async function discover(url: string, renewed: () => void): Promise<KnownIssuer> {
-  for (const address of metadataUrls(url)) {
-    const told = metadata.safeParse(await fetchJson(address)).data;
-    if (told === undefined || withoutSlash(told.issuer) !== withoutSlash(url)) continue;
+  for (const address of listMetadataUrls(url)) {
+    const told = issuerMetadataSchema.safeParse(await fetchJson(address)).data;
+    if (told === undefined || removeTrailingSlash(told.issuer) !== removeTrailingSlash(url)) continue;
     if (!isSafeIssuerUrl(told.jwks_uri))
       throw new IssuerDown(`${address} has keys that are not at an https URL.`);
-    return { id: told.issuer, keys: keysAt(told.jwks_uri, renewed) };
+    return { id: told.issuer, keys: createKeySet(told.jwks_uri, renewed) };
   }
   throw new IssuerDown(`${url} does not describe itself as an issuer of that name.`);
 }
 
 /** RFC 8414 puts the well-known part before the path of the issuer, OpenID Connect Discovery behind it. */
-function metadataUrls(issuer: string): string[] {
+function listMetadataUrls(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
-  const path = withoutSlash(pathname);
+  const path = removeTrailingSlash(pathname);
   return [
     `${origin}/.well-known/oauth-authorization-server${path}`,
     `${origin}${path}/.well-known/openid-configuration`,
@@ -174,9 +180,9 @@ function metadataUrls(issuer: string): string[] {
   ];
 }
 
-function keysAt(url: string, renewed: () => void): JWTVerifyGetKey {
-  const fetchKeys = afterPauses(async () => {
-    const found = keySet.safeParse(await fetchJson(url));
+function createKeySet(url: string, renewed: () => void): JWTVerifyGetKey {
+  const fetchKeys = pauseAfterFailure(async () => {
+    const found = keySetSchema.safeParse(await fetchJson(url));
     if (!found.success) throw new IssuerDown(`${url} has no key set.`);
     renewed();
     return found.data;

@@ -5,7 +5,7 @@
 import type { Database, Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import { isLocal, type Caller } from '../identity.ts';
-import { unknownUser } from './keys.ts';
+import { unknownUserError } from './keys.ts';
 
 /** Links and rights to send that were ended. */
 export interface EndedRights {
@@ -21,7 +21,7 @@ export interface Removal extends EndedRights {
 /**
  * Ends everything that a user can come in or be served by, in one step: keys, links and rights to send. Files
  * stay until they expire. It also takes a user of OAuth, who is known by links and uploads alone: `endRights`
- * ends those, in the same transaction. Calls under way can make no more of them (`demandStanding`).
+ * ends those, in the same transaction. Calls under way can make no more of them (`demandNotRemoved`).
  */
 export async function removeUser(
   database: Database,
@@ -35,7 +35,7 @@ export async function removeUser(
     const known = await tx.query('DELETE FROM users WHERE name = ? RETURNING name', name);
     const keys = await tx.query('DELETE FROM api_keys WHERE user_name = ? RETURNING id', name);
     const { links, uploads } = await endRights(tx, name, now);
-    if (known.length + keys.length + links + uploads === 0) throw unknownUser(name);
+    if (known.length + keys.length + links + uploads === 0) throw unknownUserError(name);
     return { keys: keys.length, links, uploads };
   });
 }
@@ -53,7 +53,7 @@ async function noteRemoval(tx: Queries, name: string, now: number): Promise<void
  * Rejects where the caller was removed after the call began, and else holds a removal off until the transaction ends.
  * To be called before anything is handed out: a link made after the removal would be found by nobody.
  */
-export async function demandStanding(tx: Queries, caller: Caller, begunAt: number): Promise<void> {
+export async function demandNotRemoved(tx: Queries, caller: Caller, begunAt: number): Promise<void> {
   if (isLocal(caller)) return;
   const [row] = await tx.query<{ removed_at: number | null }>(
     `INSERT INTO removals (user_name) VALUES (?)

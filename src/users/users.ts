@@ -9,13 +9,13 @@ import { WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { programName } from '../program.ts';
-import { demandIssuer, IssuerDown, withoutSlash } from './issuer-url.ts';
+import { demandIssuer, IssuerDown, removeTrailingSlash } from './issuer-url.ts';
 import { createLastUse, findKey, hashKey, isApiKey } from './keys.ts';
 import type { OAuthOptions, TokenCheck } from './oauth.ts';
 
 export { IssuerDown } from './issuer-url.ts';
-export { operatorScope, scopes, usualScopes } from './names.ts';
-export { demandStanding, type EndedRights } from './remove.ts';
+export { operatorScope, scopes, defaultScopes } from './names.ts';
+export { demandNotRemoved, type EndedRights } from './remove.ts';
 
 export interface UsersOptions {
   readonly database: Database;
@@ -32,12 +32,12 @@ export type Users = ReturnType<typeof createUsers>;
 /** Tells who a caller is by the key or token that it shows. */
 export function createUsers({ database, keys, oauth, clock, log }: UsersOptions) {
   const lastUse = createLastUse({ database, clock, log });
-  const tokens = oauth === null ? null : tokenCheck({ ...oauth, clock });
+  const tokens = oauth === null ? null : loadTokenCheck({ ...oauth, clock });
 
   async function byKey(key: string): Promise<SignedIn> {
     const keyHash = hashKey(key);
     const found = await findKey(database, keyHash, clock());
-    if (!found) throw unknownKey();
+    if (!found) throw unknownKeyError();
     lastUse.note(keyHash, found.lastUsedAt);
     return found.who;
   }
@@ -49,7 +49,7 @@ export function createUsers({ database, keys, oauth, clock, log }: UsersOptions)
     async signIn(shown: string): Promise<SignedIn> {
       if (keys && isApiKey(shown)) return byKey(shown);
       if (tokens !== null) return (await tokens).signIn(shown);
-      throw unknownKey();
+      throw unknownKeyError();
     },
     /** The issuer as it calls itself, or as the operator does while it is down; null without OAuth. */
     async issuer(): Promise<string | null> {
@@ -57,7 +57,7 @@ export function createUsers({ database, keys, oauth, clock, log }: UsersOptions)
       try {
         return await (await tokens).issuer();
       } catch (error) {
-        if (error instanceof IssuerDown) return withoutSlash(oauth!.issuer);
+        if (error instanceof IssuerDown) return removeTrailingSlash(oauth!.issuer);
         throw error;
       }
     },
@@ -66,12 +66,12 @@ export function createUsers({ database, keys, oauth, clock, log }: UsersOptions)
 }
 
 /** Loaded where tokens are taken: what checks their signatures is a good part of the start. */
-async function tokenCheck(options: OAuthOptions): Promise<TokenCheck> {
+async function loadTokenCheck(options: OAuthOptions): Promise<TokenCheck> {
   const { createTokenCheck } = await import('./oauth.ts');
   return createTokenCheck(options);
 }
 
-function unknownKey(): WorkcrateError {
+function unknownKeyError(): WorkcrateError {
   return new WorkcrateError(
     'unauthorized',
     `The key is unknown, has expired or was replaced. An operator can make a new one: ${programName} user rotate NAME.`,
@@ -92,7 +92,7 @@ export function openUsers(config: Config, { resource, ...ground }: UsersContext)
   const { oauthIssuer, oauthAudience, oauthUserClaim: userClaim, oauthScopes: scopes } = config;
   if (!config.auth.includes('oauth')) return createUsers({ ...ground, keys: true, oauth: null });
   const issuer = demandIssuer(oauthIssuer);
-  if (oauthAudience === null && config.publicUrl === null && !isNamed(config.host))
+  if (oauthAudience === null && config.publicUrl === null && !isReachableHost(config.host))
     throw new WorkcrateError(
       'config_invalid',
       `--auth oauth with --host ${config.host} needs --public-url, which is the audience of the tokens, or --oauth-audience.`,
@@ -103,4 +103,4 @@ export function openUsers(config: Config, { resource, ...ground }: UsersContext)
 }
 
 /** Whether an address to listen on is one that clients can call it by. */
-const isNamed = (host: string): boolean => host !== '0.0.0.0' && host !== '::';
+const isReachableHost = (host: string): boolean => host !== '0.0.0.0' && host !== '::';
