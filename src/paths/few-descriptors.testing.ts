@@ -5,7 +5,7 @@ import { getErrno, isWorkcrateError } from '../errors.ts';
 import { openBelow, parsePath, type WalkMethodName } from './paths.ts';
 
 const [directory = '', footing] = process.argv.slice(2);
-const root = openBelow(directory, { footing: footing as WalkMethodName });
+const root = openBelow(directory, { walkMethod: footing as WalkMethodName });
 const acts: (() => void)[] = [
   () => root.open(parsePath('folder/file'))[Symbol.dispose](),
   () => root.create(parsePath('folder/new'))[Symbol.dispose](),

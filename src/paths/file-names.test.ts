@@ -14,7 +14,7 @@ for (const footing of allFootings) {
     execFileSync('mkfifo', [join(play.root, 'fifo')]);
     writeFileSync(Buffer.concat([Buffer.from(`${play.root}/`), Buffer.of(0xff)]), '');
     const names: (string | null)[] = [];
-    const steps = openBelow(play.root, { footing }).fileNames(rootPath);
+    const steps = openBelow(play.root, { walkMethod: footing }).fileNames(rootPath);
     let next = steps.next();
     for (; !next.done; next = steps.next()) names.push(next.value);
     assert.deepEqual(next.value, { unreadable: 1 });
@@ -27,7 +27,7 @@ for (const footing of allFootings) {
     using play = playground();
     const before = openDescriptors();
     symlinkSync('folder', join(play.root, 'in'));
-    const root = openBelow(play.root, { footing });
+    const root = openBelow(play.root, { walkMethod: footing });
     assert.throws(() => root.fileNames(parsePath('file')).next(), refusedAs('not_folder'));
     assert.throws(() => root.fileNames(parsePath('in')).next(), refusedAs('link'));
     assert.throws(() => root.fileNames(parsePath('missing')).next(), { code: 'path_not_found' });

@@ -14,9 +14,9 @@ for (const footing of allFootings)
     symlinkSync('.env', join(play.root, 'env.txt'));
     symlinkSync('.git', join(play.root, 'plain'));
     symlinkSync('folder/../file', join(play.root, 'fine'));
-    const root = openBelow(play.root, { footing, links: 'within', hidden: 'refuse' });
+    const root = openBelow(play.root, { walkMethod: footing, links: 'within', hidden: 'refuse' });
     for (const path of ['.env', '.git/config', 'env.txt', 'plain/config'])
       assert.throws(() => root.open(parsePath(path)), refusedAs('hidden'), path);
     assert.equal(textOf(root.open(parsePath('fine'))), 'inside');
-    assert.equal(textOf(openBelow(play.root, { footing }).open(parsePath('.env'))), 'key');
+    assert.equal(textOf(openBelow(play.root, { walkMethod: footing }).open(parsePath('.env'))), 'key');
   });

@@ -32,7 +32,8 @@ for (const footing of allFootings) {
       symlinkSync('../outside', join(play.root, 'out'));
       symlinkSync('loop', join(play.root, 'loop'));
       const before = openDescriptors();
-      for (const path of paths) tryEverything(openBelow(play.root, { footing, links, mostEntries: 3 }), path);
+      for (const path of paths)
+        tryEverything(openBelow(play.root, { walkMethod: footing, links, mostEntries: 3 }), path);
       assert.equal(openDescriptors(), before);
     });
   }

@@ -20,7 +20,7 @@ const notFound = { code: 'path_not_found' };
 for (const footing of allFootings) {
   test(`a file that is created, moved and opened keeps its bytes (${footing})`, () => {
     using play = playground();
-    const root = openBelow(play.root, { footing });
+    const root = openBelow(play.root, { walkMethod: footing });
     root.makeFolder(parsePath('new/deep'));
     root.makeFolder(parsePath('new/deep'));
     {
@@ -39,7 +39,7 @@ for (const footing of allFootings) {
 
   test(`a file that gets a second name keeps its first, and takes no other's place (${footing})`, () => {
     using play = playground();
-    const root = openBelow(play.root, { footing });
+    const root = openBelow(play.root, { walkMethod: footing });
     root.link(parsePath('file'), parsePath('folder/second'));
     root.remove(parsePath('file'));
     assert.equal(textOf(root.open(parsePath('folder/second'))), 'inside');
@@ -53,7 +53,7 @@ for (const footing of allFootings) {
 
   test(`what cannot be done is told by its code (${footing})`, () => {
     using play = playground();
-    const root = openBelow(play.root, { footing });
+    const root = openBelow(play.root, { walkMethod: footing });
     assert.throws(() => root.open(parsePath('file/x')), notFound);
     assert.throws(() => root.create(parsePath('missing/x')), notFound);
     assert.throws(() => root.remove(parsePath('missing')), notFound);
@@ -65,14 +65,14 @@ for (const footing of allFootings) {
     assert.throws(() => root.open(parsePath('folder')), refusedAs('not_regular'));
     assert.throws(() => root.open(rootPath), refusedAs('not_regular'));
     assert.throws(() => root.remove(rootPath), refusedAs('empty'));
-    assert.throws(() => openBelow(join(play.root, 'missing'), { footing }).list(), notFound);
+    assert.throws(() => openBelow(join(play.root, 'missing'), { walkMethod: footing }).list(), notFound);
   });
 
   test(`a link in the last place is removed, moved or in the way, never followed (${footing})`, () => {
     using play = playground();
     symlinkSync('../outside/secret', join(play.root, 'link'));
     symlinkSync('../outside/new', join(play.root, 'dead'));
-    const root = openBelow(play.root, { footing, links: 'within' });
+    const root = openBelow(play.root, { walkMethod: footing, links: 'within' });
     assert.throws(() => root.create(parsePath('link')), { code: 'already_exists' });
     assert.throws(() => root.create(parsePath('dead')), { code: 'already_exists' });
     assert.throws(() => root.makeFolder(parsePath('dead')), refusedAs('link'));
@@ -87,7 +87,7 @@ for (const footing of allFootings) {
 
   test(`any single name that the kernel allows can be created, listed and opened (${footing})`, () => {
     using play = playground();
-    const root = openBelow(play.root, { footing });
+    const root = openBelow(play.root, { walkMethod: footing });
     const folder = parsePath('names');
     fc.assert(
       fc.property(kernelName, (name) => {
@@ -112,7 +112,7 @@ for (const footing of allFootings) {
     test(`any path is refused, missing or opens a file below the root (${footing}, links: ${links})`, () => {
       using play = playground();
       layLinks(play.root);
-      const root = openBelow(play.root, { footing, links });
+      const root = openBelow(play.root, { walkMethod: footing, links });
       const seen = new Set<string>();
       fc.assert(
         fc.property(hostilePath, (path) => {

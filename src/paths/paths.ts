@@ -51,7 +51,7 @@ export interface RootOptions {
   readonly hidden?: 'allow' | 'refuse';
   /** A folder of more entries is not listed: `too_large`. */
   readonly mostEntries?: number;
-  readonly footing?: WalkMethodName;
+  readonly walkMethod?: WalkMethodName;
 }
 
 /**
@@ -95,21 +95,21 @@ export function openBelow(directory: string, options: RootOptions = {}): FolderR
     links = 'refuse',
     hidden = 'allow',
     mostEntries = 100_000,
-    footing = findBestWalkMethod(),
+    walkMethod = findBestWalkMethod(),
   } = options;
-  const ground = { directory: resolve(directory), footing: walkMethods[footing], links, hidden };
+  const context = { directory: resolve(directory), method: walkMethods[walkMethod], links, hidden };
   return {
-    open: (path) => withPathErrors(path, () => openRegularFile(ground, path)),
-    create: (path) => withPathErrors(path, () => createFile(ground, path)),
-    stat: (path) => withPathErrors(path, () => statEntry(ground, path)),
-    list: (path = rootPath) => withPathErrors(path, () => listFolder(ground, path, mostEntries)),
-    fileNames: (path) => eachWithPathErrors(path, listFileNames(ground, path)),
-    tree: (path, options) => eachWithPathErrors(path, listTree(ground, path, options)),
-    space: (mostEntries) => countSpaceBelow(ground, mostEntries),
-    makeFolder: (path, owner = null) => withPathErrors(path, () => createFolder(ground, path, owner)),
-    rename: (from, to) => withPathErrors(from, () => renameEntry(ground, from, to)),
-    link: (from, to) => withPathErrors(to, () => linkEntry(ground, from, to)),
-    remove: (path) => withPathErrors(path, () => removeEntry(ground, path)),
+    open: (path) => withPathErrors(path, () => openRegularFile(context, path)),
+    create: (path) => withPathErrors(path, () => createFile(context, path)),
+    stat: (path) => withPathErrors(path, () => statEntry(context, path)),
+    list: (path = rootPath) => withPathErrors(path, () => listFolder(context, path, mostEntries)),
+    fileNames: (path) => eachWithPathErrors(path, listFileNames(context, path)),
+    tree: (path, options) => eachWithPathErrors(path, listTree(context, path, options)),
+    space: (mostEntries) => countSpaceBelow(context, mostEntries),
+    makeFolder: (path, owner = null) => withPathErrors(path, () => createFolder(context, path, owner)),
+    rename: (from, to) => withPathErrors(from, () => renameEntry(context, from, to)),
+    link: (from, to) => withPathErrors(to, () => linkEntry(context, from, to)),
+    remove: (path) => withPathErrors(path, () => removeEntry(context, path)),
   };
 }
 
@@ -136,8 +136,8 @@ export interface OpenFile extends Disposable {
   readonly stats: Stats;
 }
 
-function openRegularFile(ground: WalkContext, path: Components): OpenFile {
-  using trail = walkTo(ground, path);
+function openRegularFile(context: WalkContext, path: Components): OpenFile {
+  using trail = walkTo(context, path);
   const { end } = trail;
   if (!end.stats.isFile()) throw new PathRefusal('not_regular');
   return wrapDescriptor(end.open(), end.stats);
@@ -148,13 +148,13 @@ export function readOpenFile({ fd }: OpenFile): AsyncIterable<Uint8Array> {
   return createReadStream('', { fd, autoClose: false, start: 0 }) as AsyncIterable<Uint8Array>;
 }
 
-function statEntry(ground: WalkContext, path: Components): FolderEntry {
-  using trail = walkTo(ground, path);
+function statEntry(context: WalkContext, path: Components): FolderEntry {
+  using trail = walkTo(context, path);
   return toFolderEntry(path.at(-1) ?? '.', trail.end.stats);
 }
 
-function listFolder(ground: WalkContext, path: Components, mostEntries: number): FolderListing {
-  using trail = walkTo(ground, path);
+function listFolder(context: WalkContext, path: Components, mostEntries: number): FolderListing {
+  using trail = walkTo(context, path);
   return readFolderListing(trail.end, mostEntries);
 }
 
@@ -172,9 +172,9 @@ export function wrapDescriptor(fd: number, stats: Stats): OpenFile {
   };
 }
 
-function createFile(ground: WalkContext, path: Components): OpenFile {
-  using place = walkToFolder(ground, path);
-  const fd = place.folder.create(place.name);
+function createFile(context: WalkContext, path: Components): OpenFile {
+  using entry = walkToFolder(context, path);
+  const fd = entry.folder.create(entry.name);
   try {
     return wrapDescriptor(fd, fstatSync(fd));
   } catch (error) {
@@ -183,30 +183,30 @@ function createFile(ground: WalkContext, path: Components): OpenFile {
   }
 }
 
-function createFolder(ground: WalkContext, path: Components, owner: number | null): void {
-  using trail = walkCreatingFolders(ground, path, owner);
+function createFolder(context: WalkContext, path: Components, owner: number | null): void {
+  using trail = walkCreatingFolders(context, path, owner);
   if (!trail.end.stats.isDirectory()) throw new PathRefusal('not_folder');
 }
 
-function renameEntry(ground: WalkContext, from: Components, to: Components): void {
-  using source = walkToFolder(ground, from);
-  using target = walkToFolder(ground, to);
+function renameEntry(context: WalkContext, from: Components, to: Components): void {
+  using source = walkToFolder(context, from);
+  using target = walkToFolder(context, to);
   renameSync(source.folder.at(source.name), target.folder.at(target.name));
 }
 
 /** Looked at first, since not every system leaves a link in that place unfollowed. */
-function linkEntry(ground: WalkContext, from: Components, to: Components): void {
-  using source = walkToFolder(ground, from);
-  using entry = ground.footing.reach(source.folder, source.name);
+function linkEntry(context: WalkContext, from: Components, to: Components): void {
+  using source = walkToFolder(context, from);
+  using entry = context.method.reach(source.folder, source.name);
   if (!entry.stats.isFile()) throw new PathRefusal('not_regular');
-  using target = walkToFolder(ground, to);
+  using target = walkToFolder(context, to);
   linkSync(source.folder.at(source.name), target.folder.at(target.name));
 }
 
 /** The name may be exchanged between the two calls: the second then fails, or removes what took its place. */
-function removeEntry(ground: WalkContext, path: Components): void {
-  using place = walkToFolder(ground, path);
-  using entry = ground.footing.reach(place.folder, place.name);
+function removeEntry(context: WalkContext, path: Components): void {
+  using place = walkToFolder(context, path);
+  using entry = context.method.reach(place.folder, place.name);
   const remove = entry.stats.isDirectory() ? rmdirSync : unlinkSync;
   remove(place.folder.at(place.name));
 }

@@ -26,7 +26,7 @@ for (const [links, opens] of [
 ] as const) {
   test(`in ${opens} opens under attack none leads outside (links: ${links})`, async () => {
     await using battle = await battlefield();
-    const root = openBelow(battle.root, { links, footing: 'descriptors' });
+    const root = openBelow(battle.root, { links, walkMethod: 'descriptors' });
     const paths = contested.map((path) => parsePath(path));
     const seen = new Map<string, number>();
     const before = openDescriptors();
@@ -47,7 +47,7 @@ for (const [links, opens] of [
 
 test('under attack nothing outside is created, renamed, replaced or removed', async () => {
   await using battle = await battlefield();
-  const root = openBelow(battle.root, { footing: 'descriptors' });
+  const root = openBelow(battle.root, { walkMethod: 'descriptors' });
   const done = new Map<string, number>();
   for (let turn = 0; turn < 1_500; turn++) {
     for (const [what, act] of changes(root)) {

@@ -14,7 +14,7 @@ for (const footing of allFootings) {
     execFileSync('mkfifo', [join(play.root, 'fifo')]);
     await using server = createServer().listen(join(play.root, 'socket'));
     await once(server, 'listening');
-    const root = openBelow(play.root, { footing });
+    const root = openBelow(play.root, { walkMethod: footing });
     for (const name of ['fifo', 'socket']) {
       assert.throws(() => root.open(parsePath(name)), refusedAs('not_regular'));
       assert.equal(root.stat(parsePath(name)).type, 'other');
@@ -23,7 +23,7 @@ for (const footing of allFootings) {
   });
 
   test(`devices are refused (${footing})`, () => {
-    const root = openBelow('/dev', { footing });
+    const root = openBelow('/dev', { walkMethod: footing });
     for (const name of ['null', 'zero', 'tty']) {
       assert.throws(() => root.open(parsePath(name)), refusedAs('not_regular'));
     }
@@ -36,7 +36,7 @@ for (const footing of allFootings) {
     symlinkSync('file', join(play.root, 'link'));
     execFileSync('mkfifo', [join(play.root, '\u{1f600}')]);
     writeFileSync(join(play.root, '\uffee'), '');
-    const { entries, unreadable } = openBelow(play.root, { footing }).list();
+    const { entries, unreadable } = openBelow(play.root, { walkMethod: footing }).list();
     assert.deepEqual(
       entries.map((entry) => [entry.name, entry.type]),
       [
@@ -57,7 +57,7 @@ for (const footing of allFootings) {
     for (const byte of [0xfe, 0xff])
       writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.of(byte)]), '');
     writeFileSync(join(folder, '\ufffd'), 'its own name');
-    const { entries, unreadable } = openBelow(play.root, { footing }).list(parsePath('folder'));
+    const { entries, unreadable } = openBelow(play.root, { walkMethod: footing }).list(parsePath('folder'));
     assert.deepEqual(
       entries.map((entry) => entry.name),
       ['file', '\ufffd'],
@@ -67,8 +67,8 @@ for (const footing of allFootings) {
 
   test(`a folder of more entries than may be listed is given up on (${footing})`, () => {
     using play = playground();
-    assert.equal(openBelow(play.root, { footing, mostEntries: 2 }).list().entries.length, 2);
-    const root = openBelow(play.root, { footing, mostEntries: 1 });
+    assert.equal(openBelow(play.root, { walkMethod: footing, mostEntries: 2 }).list().entries.length, 2);
+    const root = openBelow(play.root, { walkMethod: footing, mostEntries: 1 });
     assert.throws(() => root.list(), { code: 'too_large', details: { limit: 1 } });
   });
 }

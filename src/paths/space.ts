@@ -25,7 +25,7 @@ const mostListings = 8;
 const entriesPerStep = 32;
 
 interface SpaceCount {
-  readonly ground: WalkContext;
+  readonly context: WalkContext;
   readonly mostEntries: number;
   readonly dev: number;
   bytes: number;
@@ -42,12 +42,19 @@ class Uncountable extends Error {}
  * nor folders that are renamed meanwhile hide anything. Links are not followed, and other file systems are left out.
  * Throws only where the server has no descriptors or no memory left. Each step is short.
  */
-export function* countSpaceBelow(ground: WalkContext, mostEntries: number): Generator<void, FolderSpace> {
+export function* countSpaceBelow(context: WalkContext, mostEntries: number): Generator<void, FolderSpace> {
   let count: SpaceCount | null = null;
   try {
-    using root = ground.footing.root(ground.directory);
+    using root = context.method.root(context.directory);
     const { dev } = root.stats;
-    count = { ground, mostEntries, dev, bytes: getAllocatedBytes(root.stats), entries: 0, linked: new Set() };
+    count = {
+      context,
+      mostEntries,
+      dev,
+      bytes: getAllocatedBytes(root.stats),
+      entries: 0,
+      linked: new Set(),
+    };
     yield* countFolder(count, root, 0);
     return { bytes: count.bytes, isCut: false };
   } catch (error) {
@@ -144,9 +151,9 @@ function* enterFolder(
   return true;
 }
 
-function reachFolder({ ground }: SpaceCount, folder: PathHandle, name: Buffer): PathHandle | null {
+function reachFolder({ context }: SpaceCount, folder: PathHandle, name: Buffer): PathHandle | null {
   try {
-    const held = ground.footing.reach(folder, name);
+    const held = context.method.reach(folder, name);
     if (held.stats.isDirectory()) return held;
     held[Symbol.dispose]();
   } catch (error) {

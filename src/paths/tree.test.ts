@@ -24,7 +24,9 @@ for (const footing of allFootings) {
     symlinkSync('.', join(play.root, 'folder', 'loop'));
     execFileSync('mkfifo', [join(play.root, 'fifo')]);
     for (const links of ['refuse', 'within'] as const) {
-      const { paths, end } = walked(openBelow(play.root, { footing, links }).tree(rootPath, wide));
+      const { paths, end } = walked(
+        openBelow(play.root, { walkMethod: footing, links }).tree(rootPath, wide),
+      );
       assert.deepEqual(paths, ['fifo', 'file', 'folder', 'folder/file', 'folder/loop', 'out']);
       assert.deepEqual(end, whole);
     }
@@ -33,7 +35,7 @@ for (const footing of allFootings) {
   test(`a tree begins at a folder, and at nothing else (${footing})`, () => {
     using play = playground();
     symlinkSync('folder', join(play.root, 'in'));
-    const root = openBelow(play.root, { footing });
+    const root = openBelow(play.root, { walkMethod: footing });
     assert.deepEqual(walked(root.tree(parsePath('folder'), wide)).paths, ['file']);
     assert.throws(() => root.tree(parsePath('file'), wide).next(), refusedAs('not_folder'));
     assert.throws(() => root.tree(parsePath('in'), wide).next(), refusedAs('link'));
@@ -42,7 +44,7 @@ for (const footing of allFootings) {
 
   test(`a tree keeps to its bounds, and tells what it left out (${footing})`, () => {
     using play = playground();
-    const root = openBelow(play.root, { footing });
+    const root = openBelow(play.root, { walkMethod: footing });
     writeFileSync(Buffer.concat([Buffer.from(`${play.root}/`), Buffer.of(0xff)]), '');
     const full = { ...whole, unreadable: 1 };
     assert.deepEqual(walked(root.tree(rootPath, { ...wide, mostEntries: 4 })).end, full);
@@ -58,7 +60,7 @@ for (const footing of allFootings) {
 
   test(`a tree is cut where its paths take more bytes than they may (${footing})`, () => {
     using play = playground();
-    const root = openBelow(play.root, { footing });
+    const root = openBelow(play.root, { walkMethod: footing });
     // file, folder, folder/file
     assert.deepEqual(walked(root.tree(rootPath, { ...wide, mostBytes: 21 })).end, whole);
     const less = walked(root.tree(rootPath, { ...wide, mostBytes: 20 }));
@@ -69,7 +71,7 @@ for (const footing of allFootings) {
     using play = playground();
     for (let at = 0; at < 50; at++)
       writeFileSync(Buffer.concat([Buffer.from(`${play.root}/${at}`), Buffer.of(0xff)]), '');
-    const steps = [...openBelow(play.root, { footing }).tree(rootPath, wide)];
+    const steps = [...openBelow(play.root, { walkMethod: footing }).tree(rootPath, wide)];
     assert.equal(steps.length, 53);
     assert.equal(steps.filter(({ path }) => path === null).length, 50);
   });
@@ -78,14 +80,14 @@ for (const footing of allFootings) {
     using play = playground();
     mkdirSync(join(play.root, '.git'));
     writeFileSync(join(play.root, '.git', 'config'), 'key');
-    const root = openBelow(play.root, { footing, hidden: 'refuse' });
+    const root = openBelow(play.root, { walkMethod: footing, hidden: 'refuse' });
     assert.deepEqual(walked(root.tree(rootPath, wide)).paths, ['.git', 'file', 'folder', 'folder/file']);
   });
 
   test(`a folder that goes away while a tree is walked is left out, and no descriptor stays (${footing})`, () => {
     using play = playground();
     const before = openDescriptors();
-    const steps = openBelow(play.root, { footing }).tree(rootPath, wide);
+    const steps = openBelow(play.root, { walkMethod: footing }).tree(rootPath, wide);
     steps.next();
     rmSync(join(play.root, 'folder'), { recursive: true });
     assert.ok(!walked(steps).paths.includes('folder/file'));
@@ -95,7 +97,7 @@ for (const footing of allFootings) {
   test(`a tree that is given up halfway leaves no descriptor open (${footing})`, () => {
     using play = playground();
     const before = openDescriptors();
-    for (const entry of openBelow(play.root, { footing }).tree(rootPath, wide))
+    for (const entry of openBelow(play.root, { walkMethod: footing }).tree(rootPath, wide))
       if (entry.path === 'folder/file') break;
     assert.equal(openDescriptors(), before);
   });
@@ -112,7 +114,7 @@ test('a tree enters no folder whose path is longer than 4,096 bytes', () => {
   writeFileSync(join(lower, '..', 'seen'), '');
   // No path can name the last one. It is moved there, and back again so that it can be removed.
   renameSync(join(play.outside, name), join(upper, name));
-  const tree = openBelow(play.root, { footing: 'descriptors' }).tree(rootPath, { ...wide, mostDepth: 64 });
+  const tree = openBelow(play.root, { walkMethod: 'descriptors' }).tree(rootPath, { ...wide, mostDepth: 64 });
   const { paths, end } = walked(tree);
   renameSync(join(upper, name), join(play.outside, name));
   assert.deepEqual(end, { ...whole, unentered: 1 });

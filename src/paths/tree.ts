@@ -47,7 +47,7 @@ export interface TreeEnd {
 }
 
 interface TreeSearch {
-  readonly ground: WalkContext;
+  readonly context: WalkContext;
   readonly options: TreeOptions;
   readonly end: { -readonly [Key in keyof TreeEnd]: TreeEnd[Key] };
   seen: number;
@@ -59,13 +59,13 @@ interface TreeSearch {
  * the caller can do other things in between. What vanishes meanwhile is left out.
  */
 export function* listTree(
-  ground: WalkContext,
+  context: WalkContext,
   path: Components,
   options: TreeOptions,
 ): Generator<TreeEntry, TreeEnd> {
   const end = { cut: false, unreadable: 0, unentered: 0 };
-  const search: TreeSearch = { ground, options, end, seen: 0, bytes: 0 };
-  using trail = walkTo(ground, path);
+  const search: TreeSearch = { context, options, end, seen: 0, bytes: 0 };
+  using trail = walkTo(context, path);
   if (!trail.end.stats.isDirectory()) throw new PathRefusal('not_folder');
   yield* walkTreeBelow(search, trail.end, '', 0);
   return search.end;
@@ -79,7 +79,7 @@ function* walkTreeBelow(
   depth: number,
 ): Generator<TreeEntry, void> {
   const folders = yield* listFolderEntries(search, folder, prefix);
-  const { end, options, ground } = search;
+  const { end, options, context } = search;
   if (depth === options.mostDepth) {
     end.unentered += folders.length;
     return;
@@ -92,7 +92,7 @@ function* walkTreeBelow(
       continue;
     }
     try {
-      using next = ground.footing.reach(folder, name);
+      using next = context.method.reach(folder, name);
       if (next.stats.isDirectory()) yield* walkTreeBelow(search, next, `${path}/`, depth + 1);
     } catch (error) {
       if (!(error instanceof PathRefusal) && getErrno(error) === null) throw error;
@@ -132,8 +132,8 @@ function readTreeEntry({ end }: TreeSearch, folder: PathHandle, prefix: string, 
   return stats === undefined ? skippedEntry : { path: prefix + name, stats };
 }
 
-function mayEnter({ ground, options }: TreeSearch, name: string): boolean {
-  if (ground.hidden === 'refuse' && name.startsWith('.')) return false;
+function mayEnter({ context, options }: TreeSearch, name: string): boolean {
+  if (context.hidden === 'refuse' && name.startsWith('.')) return false;
   return options.enters?.(name) ?? true;
 }
 

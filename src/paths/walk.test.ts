@@ -30,9 +30,12 @@ for (const footing of allFootings) {
       symlinkSync('file', join(play.root, 'second'));
       symlinkSync(target, join(play.root, 'link'));
       const link = parsePath('link');
-      assert.equal(textOf(openBelow(play.root, { footing, links: 'within' }).open(link)), 'inside');
-      assert.throws(() => openBelow(play.root, { footing }).open(link), refusedAs('link'));
-      assert.throws(() => openBelow(play.root, { footing }).stat(link), refusedAs('link'));
+      assert.equal(
+        textOf(openBelow(play.root, { walkMethod: footing, links: 'within' }).open(link)),
+        'inside',
+      );
+      assert.throws(() => openBelow(play.root, { walkMethod: footing }).open(link), refusedAs('link'));
+      assert.throws(() => openBelow(play.root, { walkMethod: footing }).stat(link), refusedAs('link'));
     });
   }
 
@@ -41,7 +44,7 @@ for (const footing of allFootings) {
       using play = playground();
       symlinkSync('../outside', join(play.root, 'out'));
       symlinkSync(target.replace('ABSOLUTE', play.root), join(play.root, 'link'));
-      const root = openBelow(play.root, { footing, links: 'within' });
+      const root = openBelow(play.root, { walkMethod: footing, links: 'within' });
       for (const path of [parsePath('link'), parsePath('link/secret')]) {
         assert.throws(() => root.open(path), refusedAs(kind));
         assert.throws(() => root.list(path), refusedAs(kind));
@@ -57,7 +60,7 @@ for (const footing of allFootings) {
     using play = playground();
     symlinkSync('file', join(play.root, '1'));
     for (let n = 2; n <= 41; n++) symlinkSync(`${n - 1}`, join(play.root, `${n}`));
-    const root = openBelow(play.root, { footing, links: 'within' });
+    const root = openBelow(play.root, { walkMethod: footing, links: 'within' });
     assert.equal(textOf(root.open(parsePath('40'))), 'inside');
     assert.throws(() => root.open(parsePath('41')), refusedAs('link_loop'));
   });
@@ -66,13 +69,13 @@ for (const footing of allFootings) {
     using play = playground();
     symlinkSync(Buffer.from([0x66, 0xff]), join(play.root, 'link'));
     writeFileSync(join(play.root, 'f\ufffd'), 'another file');
-    const root = openBelow(play.root, { footing, links: 'within' });
+    const root = openBelow(play.root, { walkMethod: footing, links: 'within' });
     assert.throws(() => root.open(parsePath('link')), refusedAs('link'));
   });
 
   test(`256 folders deep can be reached and no deeper (${footing})`, () => {
     using play = playground();
-    const root = openBelow(play.root, { footing });
+    const root = openBelow(play.root, { walkMethod: footing });
     const deep = parsePath('d/'.repeat(256));
     root.makeFolder(deep);
     assert.equal(root.stat(deep).type, 'folder');
@@ -87,7 +90,7 @@ for (const footing of allFootings) {
     mkdirSync(join(play.outside, 'other'));
     symlinkSync(play.root, join(play.outside, 'other', 'root'));
     assert.equal(
-      textOf(openBelow(join(play.outside, 'other', 'root'), { footing }).open(parsePath('file'))),
+      textOf(openBelow(join(play.outside, 'other', 'root'), { walkMethod: footing }).open(parsePath('file'))),
       'inside',
     );
   });

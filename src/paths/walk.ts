@@ -190,7 +190,7 @@ class WalkedPath implements Disposable {
 /** Where walks begin, and what they may do on the way. */
 export interface WalkContext {
   readonly directory: string;
-  readonly footing: WalkMethod;
+  readonly method: WalkMethod;
   readonly links: 'refuse' | 'within';
   readonly hidden: 'allow' | 'refuse';
 }
@@ -207,13 +207,13 @@ type ReachEntry = (folder: PathHandle, name: string) => PathHandle;
 
 /** Walks from the root to what `path` names, component by component. The last one is followed too. */
 export function walkTo(
-  ground: WalkContext,
+  context: WalkContext,
   path: readonly string[],
-  reach: ReachEntry = ground.footing.reach,
+  reach: ReachEntry = context.method.reach,
 ): WalkedPath {
-  const trail = new WalkedPath(ground.footing.root(ground.directory));
+  const trail = new WalkedPath(context.method.root(context.directory));
   try {
-    walkComponents(ground, trail, path.toReversed(), reach);
+    walkComponents(context, trail, path.toReversed(), reach);
     return trail;
   } catch (error) {
     trail[Symbol.dispose]();
@@ -222,10 +222,10 @@ export function walkTo(
 }
 
 /** Walks to the folder that holds what `path` names. The last name is not followed, whatever it is. */
-export function walkToFolder(ground: WalkContext, path: Components): EntryInFolder {
+export function walkToFolder(context: WalkContext, path: Components): EntryInFolder {
   const name = path.at(-1);
   if (name === undefined) throw new PathRefusal('empty');
-  const trail = walkTo(ground, path.slice(0, -1));
+  const trail = walkTo(context, path.slice(0, -1));
   return { folder: trail.end, name, [Symbol.dispose]: () => trail[Symbol.dispose]() };
 }
 
@@ -233,22 +233,26 @@ export function walkToFolder(ground: WalkContext, path: Components): EntryInFold
  * Walks to a folder, and makes each that is missing on the way. `owner` gets every folder on the way that belongs to
  * the server: below a user's folder, only this function can have made it.
  */
-export function walkCreatingFolders(ground: WalkContext, path: Components, owner: number | null): WalkedPath {
-  return walkTo(ground, path, (folder, name) => {
-    const next = reachOrCreateFolder(ground, folder, name);
+export function walkCreatingFolders(
+  context: WalkContext,
+  path: Components,
+  owner: number | null,
+): WalkedPath {
+  return walkTo(context, path, (folder, name) => {
+    const next = reachOrCreateFolder(context, folder, name);
     if (owner !== null) changeFolderOwner(next, owner);
     return next;
   });
 }
 
-function reachOrCreateFolder(ground: WalkContext, folder: PathHandle, name: string): PathHandle {
+function reachOrCreateFolder(context: WalkContext, folder: PathHandle, name: string): PathHandle {
   try {
-    return ground.footing.reach(folder, name);
+    return context.method.reach(folder, name);
   } catch (error) {
     if (getErrno(error) !== 'ENOENT') throw error;
   }
   createFolderUnlessThere(folder.at(name));
-  return ground.footing.reach(folder, name);
+  return context.method.reach(folder, name);
 }
 
 /** By a descriptor, since a path could lead to another folder of the server by now. */
@@ -275,7 +279,7 @@ function createFolderUnlessThere(path: string): void {
   }
 }
 
-function walkComponents(ground: WalkContext, trail: WalkedPath, ahead: string[], reach: ReachEntry): void {
+function walkComponents(context: WalkContext, trail: WalkedPath, ahead: string[], reach: ReachEntry): void {
   let links = 0;
   for (let name = ahead.pop(); name !== undefined; name = ahead.pop()) {
     // Only a link's target can hold this. Our own steps are retraced: the kernel's `..` can be moved.
@@ -283,14 +287,14 @@ function walkComponents(ground: WalkContext, trail: WalkedPath, ahead: string[],
       trail.back();
       continue;
     }
-    if (ground.hidden === 'refuse' && name.startsWith('.')) throw new PathRefusal('hidden');
+    if (context.hidden === 'refuse' && name.startsWith('.')) throw new PathRefusal('hidden');
     const next = reach(trail.end, name);
     if (!next.stats.isSymbolicLink()) {
       trail.step(next);
       continue;
     }
     next[Symbol.dispose]();
-    if (ground.links === 'refuse') throw new PathRefusal('link');
+    if (context.links === 'refuse') throw new PathRefusal('link');
     if (++links > maxFollowedLinks) throw new PathRefusal('link_loop');
     ahead.push(...readLinkTarget(trail.end, name).toReversed());
   }

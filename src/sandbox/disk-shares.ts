@@ -93,14 +93,14 @@ export interface EndedRunSpace {
 /** The shares of all users. One is kept for everyone who ever ran something. */
 export function createDiskShares(
   diskBytes: number,
-  scales: SpaceMeter,
+  meter: SpaceMeter,
   signal: AbortSignal,
 ): (place: Workspace) => DiskShare {
   const shares = new Map<string, DiskShare>();
   return (place) => {
     const share =
       shares.get(place.workspace) ??
-      openShare(place, diskBytes, () => scales.measure(place, { withUnlinked: false, signal }));
+      openShare(place, diskBytes, () => meter.measure(place, { withUnlinked: false, signal }));
     shares.set(place.workspace, share);
     return share;
   };
@@ -163,7 +163,7 @@ function openShare(
   const known = createUnmeasuredShare(diskBytes);
   const { isOver, note, measure, isDue } = createShareMeter(known, diskBytes, measurePlace);
 
-  const settled = async (
+  const measureAfterRun = async (
     earlier: Promise<void>,
     { beganOver, wasOver, growth }: EndedRunSpace,
   ): Promise<void> => {
@@ -249,7 +249,7 @@ function openShare(
       // One at a time; and whoever begins meanwhile where there was too much waits for it.
       known.due = known.dueIfGrown = Number.POSITIVE_INFINITY;
       if (wasOver) known.bytes = Number.POSITIVE_INFINITY;
-      known.settled = settled(known.settled, run);
+      known.settled = measureAfterRun(known.settled, run);
     },
   };
 }

@@ -48,15 +48,15 @@ export interface WatchedDisk extends AsyncDisposable {
 
 export function createWatchedDisk(diskBytes: number, log: Log): WatchedDisk {
   const closing = new AbortController();
-  const scales = createSpaceMeter(log);
-  const shareOf = createDiskShares(diskBytes, scales, closing.signal);
+  const meter = createSpaceMeter(log);
+  const getShare = createDiskShares(diskBytes, meter, closing.signal);
   return {
-    admit: (place) => shareOf(place).admit(),
-    claim: (place, bytes) => shareOf(place).claim(bytes),
-    watch: (place, over) => watchRun(place, shareOf(place), scales, over),
+    admit: (place) => getShare(place).admit(),
+    claim: (place, bytes) => getShare(place).claim(bytes),
+    watch: (place, over) => watchRun(place, getShare(place), meter, over),
     async [Symbol.asyncDispose]() {
       closing.abort();
-      await scales[Symbol.asyncDispose]();
+      await meter[Symbol.asyncDispose]();
     },
   };
 }
@@ -66,7 +66,7 @@ export function createWatchedDisk(diskBytes: number, log: Log): WatchedDisk {
  * filled by so much that it could have been them, and now and then in any case, since others may have made room
  * meanwhile.
  */
-function watchRun(place: Workspace, share: DiskShare, scales: SpaceMeter, over: () => void): Disposable {
+function watchRun(place: Workspace, share: DiskShare, meter: SpaceMeter, over: () => void): Disposable {
   const stop = new AbortController();
   const { tidyFrom } = share;
   const beganOver = share.isOver || tidyFrom !== null;
@@ -83,7 +83,7 @@ function watchRun(place: Workspace, share: DiskShare, scales: SpaceMeter, over: 
     const most = tidyFrom === null ? share.most : tidyFrom + tidyingBytes;
     last ??= firstGuess(used, beganOver);
     if (isFull || mayBeOver(last, used, most)) {
-      last = await measureWorkspace(scales, place, { last, used, most }, stop.signal);
+      last = await measureWorkspace(meter, place, { last, used, most }, stop.signal);
       // Whoever has what cannot be counted may delete it. Until then only the file system tells whether they do.
       const isOver =
         growth !== null && last.bytes === Infinity ? (await growth()) > share.growthLeft : last.bytes > most;
@@ -129,13 +129,13 @@ function mayBeOver(last: MeasuredSpace, used: number, most: number): boolean {
  * where runs hold what cannot be looked into.
  */
 async function measureWorkspace(
-  scales: SpaceMeter,
+  meter: SpaceMeter,
   place: Workspace,
   { last, used, most }: { last: MeasuredSpace; used: number; most: number },
   signal: AbortSignal,
 ): Promise<MeasuredSpace> {
   const began = performance.now();
-  const { bytes, mayHideMore } = await scales.measure(place, { withUnlinked: true, signal });
+  const { bytes, mayHideMore } = await meter.measure(place, { withUnlinked: true, signal });
   const took = performance.now() - began;
   const after = (ms: number): number => began + took + Math.max(ms, runMeasurePatience * took);
   const isDoubtful = bytes <= most && wouldBeOver(last, used, most);

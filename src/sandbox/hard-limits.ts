@@ -52,7 +52,7 @@ const leastOpenFiles = 256;
 
 /** Lowers what the machine does not allow, so that runs work with less instead of not at all. */
 export function fitLimits(
-  asked: RunLimitSettings,
+  requested: RunLimitSettings,
   mostRuns: number,
   hard: HardLimits,
   fileMax: number,
@@ -62,22 +62,22 @@ export function fitLimits(
       'sandbox_unavailable',
       `Runs need ${leastOpenFiles} open files, and the server may have ${hard.openFiles} (ulimit -Hn). ${explainRaising('-n', 'LimitNOFILE')}`,
     );
-  const processes = Math.min(asked.processes, hard.processes);
-  const fileBytes = Math.min(asked.fileBytes, hard.fileBytes);
+  const processes = Math.min(requested.processes, hard.processes);
+  const fileBytes = Math.min(requested.fileBytes, hard.fileBytes);
   const share = Math.max(leastOpenFiles, Math.floor(fileMax / 2 / (processes * mostRuns)));
   const openFiles = Math.min(usualOpenFiles, hard.openFiles, share);
   return {
-    limits: { ...asked, processes, fileBytes },
+    limits: { ...requested, processes, fileBytes },
     openFiles,
     warnings: [
-      ...(processes < asked.processes
+      ...(processes < requested.processes
         ? [
-            `Runs have at most ${processes} processes instead of ${asked.processes}, since the server may have no more (ulimit -Hu). ${explainRaising('-u', 'LimitNPROC')}`,
+            `Runs have at most ${processes} processes instead of ${requested.processes}, since the server may have no more (ulimit -Hu). ${explainRaising('-u', 'LimitNPROC')}`,
           ]
         : []),
-      ...(fileBytes < asked.fileBytes
+      ...(fileBytes < requested.fileBytes
         ? [
-            `Files of runs have at most ${fileBytes} bytes instead of ${asked.fileBytes}, since the server may write no larger ones (ulimit -Hf). ${explainRaising('-f', 'LimitFSIZE')}`,
+            `Files of runs have at most ${fileBytes} bytes instead of ${requested.fileBytes}, since the server may write no larger ones (ulimit -Hf). ${explainRaising('-f', 'LimitFSIZE')}`,
           ]
         : []),
       ...listOpenFilesWarnings({ openFiles, processes, mostRuns, fileMax }, hard),

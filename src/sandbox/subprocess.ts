@@ -47,33 +47,40 @@ const maxLingeringMs = 1000;
 interface SubprocessContext {
   readonly options: SandboxOptions;
   readonly programs: Programs;
-  readonly ground: SubprocessFolders;
+  readonly runFolders: SubprocessFolders;
   readonly disk: WatchedDisk;
   /** Users whose folders were looked at. */
   readonly seen: Set<string>;
   /** Runs under way, to be killed when the sandbox closes. */
-  readonly under: Set<Stopper>;
+  readonly running: Set<Stopper>;
 }
 
 /**
  * Runs the interpreters as they are, as children of the server: no walls, apart from an emptied environment,
  * another uid where the server is root, and what util-linux can limit. Only for code that is trusted.
  */
-export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox> {
+export async function subprocessSandbox(requested: SandboxOptions): Promise<Sandbox> {
   // Of these limits it has the size of a file alone.
   const { fileBytes } = readHardLimits();
   const { limits, warnings } = fitLimits(
-    asked.limits,
-    asked.mostRuns,
+    requested.limits,
+    requested.mostRuns,
     { ...unlimited, fileBytes },
     Number.POSITIVE_INFINITY,
   );
-  const options = { ...asked, limits };
+  const options = { ...requested, limits };
   const programs = await findPrograms();
-  const ground = await createSubprocessFolders();
+  const runFolders = await createSubprocessFolders();
   const queue = createRunQueue(options);
   const disk = createWatchedDisk(options.limits.diskBytes, options.log);
-  const context: SubprocessContext = { options, programs, ground, disk, under: new Set(), seen: new Set() };
+  const context: SubprocessContext = {
+    options,
+    programs,
+    runFolders,
+    disk,
+    running: new Set(),
+    seen: new Set(),
+  };
   const endings = new Set<Promise<unknown>>();
 
   return {
@@ -82,8 +89,8 @@ export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox>
     holds: describeSubprocessLimits(programs, options),
     limits,
     warnings,
-    runtime: createRuntimeLookup({ python: 'python3', bash: 'bash', path: getSearchPath(ground) }),
-    pythonPackages: createPackageLookup('python3', getSearchPath(ground)),
+    runtime: createRuntimeLookup({ python: 'python3', bash: 'bash', path: getSearchPath(runFolders) }),
+    pythonPackages: createPackageLookup('python3', getSearchPath(runFolders)),
     folders: (place) => toHostFolders(place, options),
     warm: async () => {},
     claimDisk: (place, bytes) => disk.claim(place, bytes),
@@ -106,10 +113,10 @@ export async function subprocessSandbox(asked: SandboxOptions): Promise<Sandbox>
     occupancy: () => ({ running: queue.running(), queued: queue.queued(), warm: 0 }),
     async [Symbol.asyncDispose]() {
       queue.close();
-      for (const stop of context.under) stop.killNow('cancelled');
+      for (const stop of context.running) stop.killNow('cancelled');
       await Promise.all(endings);
       await disk[Symbol.asyncDispose]();
-      await ground[Symbol.asyncDispose]();
+      await runFolders[Symbol.asyncDispose]();
     },
   };
 }
@@ -122,9 +129,9 @@ async function startSubprocess(
   const uid = demandRunUid(request);
   await warnIfFolderClosed(context, request);
   const folders = toHostFolders(request.place, context.options);
-  const folder = await context.ground.folderFor(request, uid, folders);
+  const folder = await context.runFolders.folderFor(request, uid, folders);
   try {
-    const pipes = await createOutputPipes(context.ground.path, request.id);
+    const pipes = await createOutputPipes(context.runFolders.path, request.id);
     const child = await spawnInterpreter(context, request, folder, uid, pipes);
     const outputs = pipes.map(({ ours }) => ours) as [Socket, Socket];
     const ended = followSubprocess(context, request, child, {
@@ -183,7 +190,7 @@ function demandRunUid({ place }: RunRequest): number {
 }
 
 async function spawnInterpreter(
-  { options, programs, ground }: SubprocessContext,
+  { options, programs, runFolders }: SubprocessContext,
   request: RunRequest,
   folder: RunFolder,
   uid: number,
@@ -194,7 +201,7 @@ async function spawnInterpreter(
     const [file, ...args] = buildCommand(programs, { options, request, uid, code: folder.code });
     const child = spawn(file!, args, {
       cwd: demandExistingFolder(folder.hostPathOf(request.workingDir)),
-      env: makeRunEnvironment(ground, folder),
+      env: makeRunEnvironment(runFolders, folder),
       stdio: [stdin, pipes[0].childEnd, pipes[1].childEnd],
       detached: true,
       ...(programs.setpriv === null && request.place.uid !== null ? { uid, gid: uid } : {}),
@@ -218,9 +225,9 @@ function demandExistingFolder(folder: string): string {
 
 const getSearchPath = ({ programs }: SubprocessFolders): string => `${programs}:/usr/local/bin:/usr/bin:/bin`;
 
-function makeRunEnvironment(ground: SubprocessFolders, { home, tmp }: RunFolder): NodeJS.ProcessEnv {
+function makeRunEnvironment(runFolders: SubprocessFolders, { home, tmp }: RunFolder): NodeJS.ProcessEnv {
   return {
-    PATH: getSearchPath(ground),
+    PATH: getSearchPath(runFolders),
     HOME: home,
     LANG: 'C.UTF-8',
     TERM: 'dumb',
@@ -256,9 +263,9 @@ async function followSubprocess(
     kill: () => killFamily(family),
   });
   using _watch = context.disk.watch(request.place, () => stop.killNow('disk'));
-  context.under.add(stop);
+  context.running.add(stop);
   const [exitCode, signal] = await exited;
-  context.under.delete(stop);
+  context.running.delete(stop);
   killFamily(family);
   const reason = stop.reason ?? (signal === null ? 'exit' : signal === 'SIGXFSZ' ? 'disk' : 'signal');
   return { reason, exitCode, signal, durationMs: performance.now() - began };

@@ -33,20 +33,20 @@ const syncEveryMs = 5000;
 /** Bytes on their way in, as `ID.part` files; committing one links it into its place. */
 export async function diskStaging(
   folder: string,
-  pathOfKey: (key: string) => string,
+  toObjectPath: (key: string) => string,
 ): Promise<Required<Staging>> {
   await withStorageErrors(() => mkdir(folder, { recursive: true, mode: 0o700 }));
   const folders = new Set<string>();
-  const pathOf = (id: string): string => join(folder, `${checkStagingId(id)}.part`);
+  const toPartPath = (id: string): string => join(folder, `${checkStagingId(id)}.part`);
   return {
-    size: (id) => withStorageErrors(() => readPartSize(pathOf(id))),
-    append: (id, offset, bytes, options) => appendToPart(pathOf(id), offset, bytes, options),
+    size: (id) => withStorageErrors(() => readPartSize(toPartPath(id))),
+    append: (id, offset, bytes, options) => appendToPart(toPartPath(id), offset, bytes, options),
     commit: (id, key) =>
-      withStorageErrors(() => commitPart(pathOf(id), key, pathOfKey(key), dirname(folder), folders)),
-    discard: (id) => withStorageErrors(() => removePartIfThere(pathOf(id))),
+      withStorageErrors(() => commitPart(toPartPath(id), key, toObjectPath(key), dirname(folder), folders)),
+    discard: (id) => withStorageErrors(() => removePartIfThere(toPartPath(id))),
     list: () => withStorageErrors(() => listPartFiles(folder)),
-    cutBack: (id, size) => withStorageErrors(() => truncatePart(pathOf(id), size)),
-    takeBack: (key, id) => withStorageErrors(() => moveBackToStaging(pathOfKey(key), pathOf(id))),
+    cutBack: (id, size) => withStorageErrors(() => truncatePart(toPartPath(id), size)),
+    takeBack: (key, id) => withStorageErrors(() => moveBackToStaging(toObjectPath(key), toPartPath(id))),
   };
 }
 

@@ -28,8 +28,8 @@ export async function diskStorage(directory: string): Promise<Storage> {
   const folder = join(directory, 'objects');
   await withStorageErrors(() => mkdir(folder, { recursive: true, mode: 0o700 }));
   const localPath = (key: string): string => `${checkKey(key)}.bin`;
-  const pathOf = (key: string): string => `${folder}/${localPath(key)}`;
-  const staging = await diskStaging(join(directory, 'staging'), pathOf);
+  const toPath = (key: string): string => `${folder}/${localPath(key)}`;
+  const staging = await diskStaging(join(directory, 'staging'), toPath);
   const openFiles = createOpenFileCache();
   return {
     kind: 'disk',
@@ -40,14 +40,14 @@ export async function diskStorage(directory: string): Promise<Storage> {
       ...staging,
       async takeBack(key, id) {
         const isBack = await staging.takeBack(key, id);
-        if (isBack) openFiles.forget(pathOf(key));
+        if (isBack) openFiles.forget(toPath(key));
         return isBack;
       },
     },
-    stat: (key) => withStorageErrors(() => statDiskObject(key, pathOf(key))),
-    open: (key) => withStorageErrors(async () => openDiskObject(openFiles, pathOf(key))),
-    list: (options = {}) => withStorageErrors(() => listDiskPage(folder, pathOf, options)),
-    remove: (key) => withStorageErrors(() => removeObject(openFiles, pathOf(key))),
+    stat: (key) => withStorageErrors(() => statDiskObject(key, toPath(key))),
+    open: (key) => withStorageErrors(async () => openDiskObject(openFiles, toPath(key))),
+    list: (options = {}) => withStorageErrors(() => listDiskPage(folder, toPath, options)),
+    remove: (key) => withStorageErrors(() => removeObject(openFiles, toPath(key))),
     presign: async () => null,
     localPath,
     quarantine: diskQuarantine(directory, localPath),
@@ -75,13 +75,13 @@ function openDiskObject(openFiles: OpenFileCache, path: string): OpenObject | nu
 
 async function listDiskPage(
   folder: string,
-  pathOf: (key: string) => string,
+  toPath: (key: string) => string,
   { prefix = '', after = '', limit = 1000 }: { prefix?: string; after?: string; limit?: number },
 ) {
   const objects: StoredObject[] = [];
   for await (const key of listKeysBelow(folder, prefix, after)) {
     if (objects.length === limit) return { objects, next: objects.at(-1)!.key };
-    const object = await statDiskObject(key, pathOf(key));
+    const object = await statDiskObject(key, toPath(key));
     if (object) objects.push(object);
   }
   return { objects, next: null };

@@ -48,11 +48,12 @@ function memoryStaging(
   describe: (key: string, held: MemoryObject) => StoredObject,
 ): Staging {
   const staged = new Map<string, Uint8Array[]>();
-  const sizeOf = (id: string): number => (staged.get(id) ?? []).reduce((sum, chunk) => sum + chunk.length, 0);
+  const getSize = (id: string): number =>
+    (staged.get(id) ?? []).reduce((sum, chunk) => sum + chunk.length, 0);
   return {
-    size: async (id) => sizeOf(id),
+    size: async (id) => getSize(id),
     async append(id, offset, bytes, { signal } = {}) {
-      const size = sizeOf(id);
+      const size = getSize(id);
       if (offset !== 0 && offset !== size) throw offsetConflictError(size);
       const chunks = offset === 0 ? [] : staged.get(id)!;
       staged.set(id, chunks);
@@ -60,7 +61,7 @@ function memoryStaging(
         signal?.throwIfAborted();
         chunks.push(Uint8Array.from(chunk));
       }
-      return sizeOf(id);
+      return getSize(id);
     },
     async commit(id, key) {
       if (objects.has(key)) throw alreadyExistsError(key);

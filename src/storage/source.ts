@@ -177,30 +177,30 @@ export interface SourceErrorMapper {
 }
 
 export function createSourceErrors(url: string): SourceErrorMapper {
-  const told = (error: unknown, ...asItIs: string[]): unknown =>
+  const toSourceError = (error: unknown, ...asItIs: string[]): unknown =>
     error instanceof WorkcrateError && error.code.startsWith('storage_') && !asItIs.includes(error.code)
       ? sourceUnreachableError(url, error.message, error.cause)
       : error;
-  const reach = async <T>(work: () => Promise<T>): Promise<T> => {
+  const mapErrors = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      throw told(error);
+      throw toSourceError(error);
     }
   };
   const writing = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      throw told(error, 'storage_full', 'storage_read_only');
+      throw toSourceError(error, 'storage_full', 'storage_read_only');
     }
   };
   async function* each<T>(steps: AsyncIterable<T>): AsyncGenerator<T> {
     try {
       yield* steps;
     } catch (error) {
-      throw told(error);
+      throw toSourceError(error);
     }
   }
-  return Object.assign(reach, { writing, each });
+  return Object.assign(mapErrors, { writing, each });
 }

@@ -20,14 +20,14 @@ export interface ParentSide {
   /** What it gave along. */
   readonly data: Promise<unknown>;
   post(message: MessageFromWorker): void;
-  listen(hear: (message: MessageToWorker) => void): void;
+  listen(handle: (message: MessageToWorker) => void): void;
 }
 
 function connectToThreadParent(port: NonNullable<typeof parentPort>): ParentSide {
   return {
     data: Promise.resolve(workerData),
     post: (message) => port.postMessage(message),
-    listen: (hear) => void port.on('message', hear),
+    listen: (handle) => void port.on('message', handle),
   };
 }
 
@@ -35,9 +35,9 @@ function connectToProcessParent(): ParentSide {
   const data = Promise.withResolvers<unknown>();
   // Calls come right behind the data, before anybody listens.
   const early: MessageToWorker[] = [];
-  let hear = (message: MessageToWorker): void => void early.push(message);
+  let handle = (message: MessageToWorker): void => void early.push(message);
   process.on('message', (message: MessageToWorker | { readonly data: unknown }) =>
-    'data' in message ? data.resolve(message.data) : hear(message),
+    'data' in message ? data.resolve(message.data) : handle(message),
   );
   const post = (message: MessageFromWorker): void => {
     if (process.connected) process.send!(message, undefined, undefined, () => {});
@@ -48,8 +48,8 @@ function connectToProcessParent(): ParentSide {
     data: data.promise,
     post,
     listen(listener) {
-      hear = listener;
-      for (const message of early.splice(0)) hear(message);
+      handle = listener;
+      for (const message of early.splice(0)) handle(message);
     },
   };
 }

@@ -120,7 +120,7 @@ function createLazyWorker<M extends Methods>(
   let running: ReturnType<typeof startWorkerSide> | null = null;
   let isClosed = false;
 
-  const started = (): ReturnType<typeof startWorkerSide> => {
+  const getRunning = (): ReturnType<typeof startWorkerSide> => {
     if (isClosed) throw serverStoppingError();
     if (running === null || running.hasEnded)
       running = startWorkerSide(side, log, silentMs, running?.hasFailed === true);
@@ -132,7 +132,7 @@ function createLazyWorker<M extends Methods>(
       return running !== null && !running.hasEnded;
     },
     async call(method, argument, options = {}) {
-      return started().ask(method, argument, options) as Promise<never>;
+      return getRunning().ask(method, argument, options) as Promise<never>;
     },
     kill(cause) {
       running?.kill(cause);

@@ -40,21 +40,21 @@ export async function readZipDirectory(
 ): Promise<ZipDirectory> {
   const { signal } = options;
   const tail = await readArchiveTail(bytes, signal);
-  const place = await findDirectory(bytes, tail, signal);
-  checkSize(place, options);
-  await options.reserve?.(countBytesHeld(place.end - place.start, place.count));
-  const buffer = await loadDirectory(bytes, tail, place, signal);
-  return await scanDirectory(buffer, place, signal);
+  const location = await findDirectory(bytes, tail, signal);
+  checkSize(location, options);
+  await options.reserve?.(countBytesHeld(location.end - location.start, location.count));
+  const buffer = await loadDirectory(bytes, tail, location, signal);
+  return await scanDirectory(buffer, location, signal);
 }
 
-function checkSize(place: DirectoryLocation, options: DirectoryOptions): void {
+function checkSize(location: DirectoryLocation, options: DirectoryOptions): void {
   const { mostMembers = MOST_MEMBERS, mostDirectoryBytes = MOST_DIRECTORY_BYTES } = options;
-  const size = place.end - place.start;
-  if (place.count * CENTRAL_HEADER > size)
+  const size = location.end - location.start;
+  if (location.count * CENTRAL_HEADER > size)
     throw zipDamagedError('its directory is too small for its members');
-  if (place.count > mostMembers)
+  if (location.count > mostMembers)
     throw directoryTooLargeError(
-      `The zip lists ${place.count} members, and ${mostMembers} are looked at at most.`,
+      `The zip lists ${location.count} members, and ${mostMembers} are looked at at most.`,
     );
   if (size > mostDirectoryBytes)
     throw directoryTooLargeError(

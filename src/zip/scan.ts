@@ -53,10 +53,10 @@ const BATCH = 64;
 /** Goes through the directory once, record by record, and proves that it adds up. */
 export async function scanDirectory(
   buffer: Buffer,
-  place: DirectoryLocation,
+  location: DirectoryLocation,
   signal?: AbortSignal,
 ): Promise<ZipDirectory> {
-  const { count, prefix } = place;
+  const { count, prefix } = location;
   const view = toDataView(buffer);
   const scanned: ScannedDirectory = {
     buffer,
@@ -90,7 +90,7 @@ export async function scanDirectory(
     scanned.buffer = await slimDirectory(buffer, scanned.positions, slices);
     scanned.view = toDataView(scanned.buffer);
   }
-  return toZipDirectory(scanned, table, checkExtents(starts, ends, place.start));
+  return toZipDirectory(scanned, table, checkExtents(starts, ends, location.start));
 }
 
 /** On its own, since a function made within another keeps all that the other has in hand, such as the first buffer. */

@@ -8,12 +8,12 @@ const NUMBER_BYTES = 10;
  * be the same count as the same. The first use keeps its name, whatever the others are numbered as.
  */
 export function numberEqualNames(names: readonly string[]): string[] {
-  const given = names.map(toComparableName);
-  const taken = new Set(given);
+  const comparableNames = names.map(toComparableName);
+  const taken = new Set(comparableNames);
   const numbers = new Map<string, number>();
   const seen = new Set<string>();
   return names.map((name, index) => {
-    const key = given[index] as string;
+    const key = comparableNames[index] as string;
     if (seen.has(key)) return findFreeName(name, taken, numbers);
     seen.add(key);
     return name;

@@ -77,7 +77,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     void closeIfIdle(pool);
   };
 
-  const poolOf = (user: string, place: Workspace): InterpreterPool => {
+  const getPool = (user: string, place: Workspace): InterpreterPool => {
     const last = pools.get(user);
     if (last?.place === place) return last;
     const pool = createInterpreterPool(place, { ...options, ...shared });
@@ -89,10 +89,10 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
 
   /** A moment later, when whoever waits for the run that made the gap has its answer. */
   const fillBehind = (pool: InterpreterPool): void => {
-    const complain = (error: unknown): void =>
+    const logError = (error: unknown): void =>
       void (closing || log.error('sandbox.pool_not_filled', { error }));
-    const tend = (): Promise<void> => (retired.has(pool) ? closeIfIdle(pool) : pool.fill());
-    setTimeout(() => void tend().catch(complain), forkServerAnswerMs).unref();
+    const fillOrClose = (): Promise<void> => (retired.has(pool) ? closeIfIdle(pool) : pool.fill());
+    setTimeout(() => void fillOrClose().catch(logError), forkServerAnswerMs).unref();
   };
 
   return {
@@ -105,7 +105,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     pythonPackages,
     folders: () => null,
     async warm(user, place) {
-      const pool = poolOf(user, place);
+      const pool = getPool(user, place);
       // So that no run has to wait for the answers.
       await Promise.all([pool.ready(), pythonPackages(), ...languages.map(runtime)]);
       fillBehind(pool);
@@ -115,7 +115,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       const leave = await queue.enter(request);
       try {
         await disk.admit(request.place);
-        const pool = poolOf(request.user, request.place);
+        const pool = getPool(request.user, request.place);
         const taken = await pool.take(request.language);
         return runOnWorker(taken, request, { limits, disk }, () => {
           leave();

@@ -60,10 +60,10 @@ export async function startForkServer(
     detached: true,
   });
   const ended = waitForChildExit(child).finally(() => stage?.[Symbol.dispose]());
-  const complaints = keepLastErrorText(child.stderr!);
-  const { up, made, makes } = listenToForkServer(child, ended, complaints, gone);
+  const getErrorText = keepLastErrorText(child.stderr!);
+  const { up, made, makes } = listenToForkServer(child, ended, getErrorText, gone);
 
-  const send = (given: object): void => void child.stdin!.write(`${JSON.stringify(given)}\n`);
+  const send = (message: object): void => void child.stdin!.write(`${JSON.stringify(message)}\n`);
   send(toForkServerSettings(options));
   const late = setTimeout(() => killGroup(child), maxStartMs);
   await up.finally(() => clearTimeout(late));
@@ -94,7 +94,7 @@ export async function startForkServer(
 function listenToForkServer(
   child: ChildProcess,
   ended: Promise<void>,
-  complaints: () => string,
+  getErrorText: () => string,
   gone: (id: string) => void,
 ) {
   const up = Promise.withResolvers<void>();
@@ -109,7 +109,7 @@ function listenToForkServer(
     else gone(event.gone);
   });
   const fail = (): void => {
-    failure = startError(complaints());
+    failure = startError(getErrorText());
     up.reject(failure);
     for (const { reject } of makes.values()) reject(failure);
   };

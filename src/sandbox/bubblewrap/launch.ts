@@ -256,11 +256,11 @@ function isInstalled(name: string): boolean {
 }
 
 /** What bubblewrap or the fork server said last, and what to do about it where that is known. */
-export function startError(words: string): WorkcrateError {
-  const known = bubblewrapRemedies.find(([pattern]) => pattern.test(words))?.[1];
+export function startError(errorText: string): WorkcrateError {
+  const known = bubblewrapRemedies.find(([pattern]) => pattern.test(errorText))?.[1];
   const remedy = known === undefined ? '' : ` ${known}`;
   return sandboxUnavailableError(
-    `Bubblewrap cannot make a sandbox here: ${words || 'it gave no reason'}.${remedy}`,
+    `Bubblewrap cannot make a sandbox here: ${errorText || 'it gave no reason'}.${remedy}`,
   );
 }
 

@@ -12,7 +12,7 @@ export interface InterpreterPoolOptions extends UserSandboxOptions {
 /** A worker together with the cell that it can be stopped through. */
 export interface TakenWorker {
   readonly worker: Worker;
-  readonly cell: UserSandbox;
+  readonly userSandbox: UserSandbox;
 }
 
 /** One user's interpreters: some wait, each for one run; whoever finds none waits while one is forked. */
@@ -39,40 +39,40 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
   let closed = false;
 
   /** The cell that there is, or another where the last has died. */
-  const cellNow = (): Promise<UserSandbox> => {
+  const getUserSandbox = (): Promise<UserSandbox> => {
     starting ??= start();
     return starting;
   };
 
   const start = async (): Promise<UserSandbox> => {
     try {
-      const cell = await startUserSandbox(place, options);
-      void cell.ended.then(() => forget(cell));
-      return cell;
+      const userSandbox = await startUserSandbox(place, options);
+      void userSandbox.ended.then(() => forget(userSandbox));
+      return userSandbox;
     } catch (error) {
       starting = null;
       throw error;
     }
   };
 
-  const forget = (cell: UserSandbox): void => {
+  const forget = (userSandbox: UserSandbox): void => {
     starting = null;
     for (const language of languages)
-      waiting[language] = waiting[language].filter((taken) => taken.cell !== cell);
+      waiting[language] = waiting[language].filter((taken) => taken.userSandbox !== userSandbox);
   };
 
   const make = async (language: Language): Promise<TakenWorker> => {
     // Not in a pool that was closed meanwhile: nobody would end what is started there.
     if (closed) throw sandboxClosedError();
-    const cell = await cellNow();
-    return { cell, worker: await cell.make(randomBytes(8).toString('hex'), language) };
+    const userSandbox = await getUserSandbox();
+    return { userSandbox, worker: await userSandbox.make(randomBytes(8).toString('hex'), language) };
   };
 
   const fillOne = async (language: Language): Promise<void> => {
     making[language]++;
     try {
       const taken = await make(language);
-      if (closed) return taken.cell.kill(taken.worker.id);
+      if (closed) return taken.userSandbox.kill(taken.worker.id);
       const first = impatient[language].shift();
       if (first !== undefined) return first.resolve(taken);
       waiting[language].push(taken);
@@ -123,7 +123,7 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
     },
     lastUsed: Date.now(),
     async ready() {
-      await cellNow();
+      await getUserSandbox();
     },
     fill,
     async take(language) {
@@ -142,8 +142,8 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
       closed = true;
       for (const wanted of languages.flatMap((language) => impatient[language].splice(0)))
         wanted.reject(sandboxClosedError());
-      const cell = await starting?.catch(() => null);
-      await cell?.close();
+      const userSandbox = await starting?.catch(() => null);
+      await userSandbox?.close();
     },
   };
 }

@@ -43,20 +43,20 @@ export interface UserSandbox {
 export async function startUserSandbox(place: Workspace, options: UserSandboxOptions): Promise<UserSandbox> {
   const groups = createGroupPool(options.cgroups, options.limits, options.log);
   const alive = new Map<string, PromiseWithResolvers<void>>();
-  const buried = (id: string): void => {
+  const noteGone = (id: string): void => {
     alive.get(id)?.resolve();
     alive.delete(id);
     // Whoever has waited still asks the group what happened in it.
     setImmediate(groups.giveBack, id);
   };
-  const server = await startForkServer(place, options, buried);
-  const bury = (): void => {
-    [...alive.keys()].forEach(buried);
+  const server = await startForkServer(place, options, noteGone);
+  const noteAllGone = (): void => {
+    [...alive.keys()].forEach(noteGone);
     setImmediate(groups.close);
   };
-  void server.ended.then(bury);
+  void server.ended.then(noteAllGone);
 
-  const bound = async (id: string, { pid }: ForkedWorker): Promise<RunGroup | null> => {
+  const putIntoGroup = async (id: string, { pid }: ForkedWorker): Promise<RunGroup | null> => {
     const group = groups.take(id);
     await group?.add(findHostPid(server.pid, pid));
     return group;
@@ -68,7 +68,7 @@ export async function startUserSandbox(place: Workspace, options: UserSandboxOpt
       alive.set(id, Promise.withResolvers());
       try {
         const made = await server.make(id, language);
-        const group = await bound(id, made);
+        const group = await putIntoGroup(id, made);
         return await openWorker(server, id, language, made, group);
       } catch (error) {
         // Also one that comes late after all; one that was never made has nobody to bury.

@@ -88,18 +88,18 @@ export function attachWorker(
 function readWorkerStatus(status: PipeReader) {
   const ready = Promise.withResolvers<void>();
   const outcome = Promise.withResolvers<WorkerOutcome>();
-  const hear = (line: string): void => {
-    const said = JSON.parse(line) as { ready: true } | { failed: string } | NonNullable<WorkerOutcome>;
-    if ('ready' in said) ready.resolve();
-    if ('code' in said) outcome.resolve(said);
-    if ('failed' in said) ready.reject(sandboxFailedError(said.failed));
+  const handleLine = (line: string): void => {
+    const message = JSON.parse(line) as { ready: true } | { failed: string } | NonNullable<WorkerOutcome>;
+    if ('ready' in message) ready.resolve();
+    if ('code' in message) outcome.resolve(message);
+    if ('failed' in message) ready.reject(sandboxFailedError(message.failed));
   };
   const listen = async (): Promise<void> => {
     let rest = '';
     for await (const chunk of status.chunks) {
       const lines = (rest + Buffer.from(chunk).toString()).split('\n');
       rest = lines.pop()!;
-      lines.forEach(hear);
+      lines.forEach(handleLine);
     }
     ready.reject(sandboxFailedError('it ended before it was ready'));
     outcome.resolve(null);
@@ -172,8 +172,8 @@ function openPipeReader(path: string, chunkBytes: number): PipeReader {
       },
     },
   });
-  const over = (): void => arrived.resolve(null);
-  socket.on('error', over).on('end', over).on('close', over);
+  const onEnd = (): void => arrived.resolve(null);
+  socket.on('error', onEnd).on('end', onEnd).on('close', onEnd);
 
   /** How much may still come once it is to end; a full pipe is less. */
   let left = Number.POSITIVE_INFINITY;
@@ -214,32 +214,32 @@ const watchAfterMs = 100;
 
 /** Gives a worker its task, and sees to its end. `over` is called once nothing of it is alive. */
 export function runOnWorker(
-  { worker, cell }: TakenWorker,
+  { worker, userSandbox }: TakenWorker,
   request: RunRequest,
   { limits, disk }: { limits: RunLimitSettings; disk: WatchedDisk },
-  over: () => void,
+  onEnd: () => void,
 ): SandboxRun {
   const started = performance.now();
   const stop = createStopper({
     timeoutMs: request.timeoutMs,
     graceMs: limits.graceMs,
     signal: request.signal,
-    term: () => cell.term(worker.id),
+    term: () => userSandbox.term(worker.id),
     kill() {
       // All of them: the init alone has to be given processor time to die and take the others along.
       worker.group?.kill();
-      cell.kill(worker.id);
+      userSandbox.kill(worker.id);
     },
   });
   const watch = disk.watch(request.place, () => stop.killNow('disk'));
-  const longer = setTimeout(() => cell.watch(worker.id), watchAfterMs);
+  const longer = setTimeout(() => userSandbox.watch(worker.id), watchAfterMs);
   worker.begin(request.workingDir, request.code, request.stdin);
 
   const finish = async (): Promise<RunEnd> => {
     const outcome = await worker.outcome;
     clearTimeout(longer);
     // An init that was killed could not see to the others, and its pipe closes before the kernel does that.
-    if (outcome === null) await cell.gone(worker.id);
+    if (outcome === null) await userSandbox.gone(worker.id);
     stop[Symbol.dispose]();
     watch[Symbol.dispose]();
     worker.release();
@@ -248,7 +248,7 @@ export function runOnWorker(
       outcome?.code === 0
         ? noLimitEvents
         : (worker.group?.events() ?? guessEventsWithoutGroup(outcome, limits));
-    over();
+    onEnd();
     return {
       ...toRunEnd(outcome, stop.reason, events),
       durationMs: Math.round((performance.now() - started) * 1000) / 1000,

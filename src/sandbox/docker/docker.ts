@@ -51,7 +51,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   const queue = createRunQueue(options);
   const disk = createWatchedDisk(options.limits.diskBytes, options.log);
   const waiting = createWaitingContainers(options, (place) => startContainer(engine, options, place));
-  const under = new Set<ContainerRun>();
+  const running = new Set<ContainerRun>();
 
   return {
     kind: 'docker',
@@ -68,8 +68,8 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
       const leave = await queue.enter(request);
       try {
         await disk.admit(request.place);
-        const box = await waiting.take(request.user, request.place);
-        return follow(box, request, leave);
+        const container = await waiting.take(request.user, request.place);
+        return follow(container, request, leave);
       } catch (error) {
         leave();
         throw error;
@@ -79,17 +79,17 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     async [Symbol.asyncDispose]() {
       queue.close();
       await waiting[Symbol.asyncDispose]();
-      for (const { stop } of under) stop.killNow('cancelled');
-      await Promise.all([...under].map(({ over }) => over));
+      for (const { stop } of running) stop.killNow('cancelled');
+      await Promise.all([...running].map(({ over }) => over));
       await disk[Symbol.asyncDispose]();
     },
   };
 
-  function follow(box: Container, request: RunRequest, leave: () => void): SandboxRun {
-    const following = runInContainer(engine, box, request, { ...options, disk });
-    under.add(following);
+  function follow(container: Container, request: RunRequest, leave: () => void): SandboxRun {
+    const following = runInContainer(engine, container, request, { ...options, disk });
+    running.add(following);
     void following.over.finally(() => {
-      under.delete(following);
+      running.delete(following);
       leave();
     });
     // Behind the run, so that it does not wait for it.
@@ -121,10 +121,10 @@ interface ProbedImage {
  * which packages.
  */
 async function probeImage(engine: Engine, options: DockerOptions): Promise<ProbedImage> {
-  const box = await startContainer(engine, options, null);
-  const timer = setTimeout(() => void box.kill(), probeMs);
+  const container = await startContainer(engine, options, null);
+  const timer = setTimeout(() => void container.kill(), probeMs);
   try {
-    const run = box.begin({
+    const run = container.begin({
       language: 'bash',
       code: versionScript,
       workingDir: '/',
@@ -138,20 +138,20 @@ async function probeImage(engine: Engine, options: DockerOptions): Promise<Probe
     ]);
     if (report === null) throw unfitImageError(options.image, err);
     if (report.code === 127) options.log.warn('sandbox.language_missing', { why: err.trim() });
-    const told = (name: string) =>
+    const findVersion = (name: string) =>
       parseVersionLine(out.split('\n').find((line) => line.startsWith(`${name} `)) ?? '');
-    const found = new Map<Language, string | null>([['python', told('Python')]]);
-    if (/^Node\.js /m.test(out)) found.set('node', told('Node.js'));
-    if (!err.startsWith('bash cannot be started')) found.set('bash', told('GNU bash'));
+    const found = new Map<Language, string | null>([['python', findVersion('Python')]]);
+    if (/^Node\.js /m.test(out)) found.set('node', findVersion('Node.js'));
+    if (!err.startsWith('bash cannot be started')) found.set('bash', findVersion('GNU bash'));
     return { runtimes: found, packages: parsePackages(out) };
   } finally {
     clearTimeout(timer);
-    await box.remove();
+    await container.remove();
   }
 }
 
-function unfitImageError(image: string, said: string): WorkcrateError {
-  const why = said.trim() === '' ? 'It said nothing.' : said.trim().slice(-500);
+function unfitImageError(image: string, errorText: string): WorkcrateError {
+  const why = errorText.trim() === '' ? 'It said nothing.' : errorText.trim().slice(-500);
   return new WorkcrateError(
     'sandbox_unavailable',
     `The image ${image} cannot run code: it needs python3 (3.9 or newer, with ctypes), bash and env. ${why}`,

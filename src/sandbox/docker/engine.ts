@@ -66,17 +66,17 @@ async function sendToEngine(
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(upgrade ? { connection: 'Upgrade', upgrade: 'tcp' } : {}),
   };
-  const asking = request({ socketPath, method, path, headers, agent: unpooled });
-  asking.setTimeout(upgrade ? 0 : mostWaitingMs, () =>
-    asking.destroy(new Error('The engine does not answer.')),
+  const outgoing = request({ socketPath, method, path, headers, agent: unpooled });
+  outgoing.setTimeout(upgrade ? 0 : mostWaitingMs, () =>
+    outgoing.destroy(new Error('The engine does not answer.')),
   );
-  asking.once('response', (response) => resolve({ response, socket: null }));
-  asking.once('upgrade', (response, socket, head) => {
+  outgoing.once('response', (response) => resolve({ response, socket: null }));
+  outgoing.once('upgrade', (response, socket, head) => {
     if (head.length > 0) socket.unshift(head);
     resolve({ response, socket: socket as Socket });
   });
-  asking.once('error', (error) => reject(engineUnreachableError(socketPath, error)));
-  asking.end(body === undefined ? undefined : JSON.stringify(body));
+  outgoing.once('error', (error) => reject(engineUnreachableError(socketPath, error)));
+  outgoing.end(body === undefined ? undefined : JSON.stringify(body));
   return promise;
 }
 

@@ -21,7 +21,7 @@ export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): C
   let released = false;
   let wake = () => {};
 
-  const spread = async (): Promise<void> => {
+  const copyFrames = async (): Promise<void> => {
     for await (const { output, bytes } of readFrames(stream)) {
       const index = output === 1 ? 0 : 1;
       const isFull = !writeOutput(outputs[index], readers[index].take(bytes));
@@ -29,9 +29,9 @@ export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): C
       if (readers.every(({ said }) => said !== null)) return;
     }
   };
-  const reported = async (): Promise<SupervisorReport | null> => {
+  const readReport = async (): Promise<SupervisorReport | null> => {
     try {
-      await spread();
+      await copyFrames();
     } catch {
       // A connection that breaks is a container that is lost, which the missing report says.
     }
@@ -42,7 +42,7 @@ export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): C
   return {
     stdout: outputs[0],
     stderr: outputs[1],
-    report: reported(),
+    report: readReport(),
     release() {
       released = true;
       wake();

@@ -25,25 +25,25 @@ export interface ContainerRun {
 /** Gives a container its run and sees to its end. */
 export function runInContainer(
   engine: Engine,
-  box: Container,
+  container: Container,
   request: RunRequest,
   { limits, log, disk }: DockerOptions & { readonly disk: WatchedDisk },
 ): ContainerRun {
   const began = performance.now();
   const mostMs = request.timeoutMs + limits.graceMs + abandonAfterMs;
-  const run = box.begin({ ...request, mostMs });
+  const run = container.begin({ ...request, mostMs });
   const killed = Promise.withResolvers<null>();
-  const killBox = async () => {
+  const killContainer = async () => {
     run.release();
     // Where it cannot be killed the engine is gone, and nothing more can be done from here.
-    await box.kill().finally(() => killed.resolve(null));
+    await container.kill().finally(() => killed.resolve(null));
   };
   const stop = createStopper({
     timeoutMs: request.timeoutMs,
     graceMs: limits.graceMs,
     signal: request.signal,
-    term: () => void box.term().catch((error: unknown) => log.warn('sandbox.term_failed', { error })),
-    kill: () => void killBox().catch((error: unknown) => log.warn('sandbox.kill_failed', { error })),
+    term: () => void container.term().catch((error: unknown) => log.warn('sandbox.term_failed', { error })),
+    kill: () => void killContainer().catch((error: unknown) => log.warn('sandbox.kill_failed', { error })),
   });
   const watch = disk.watch(request.place, () => stop.killNow('disk'));
 
@@ -51,38 +51,38 @@ export function runInContainer(
     const report = await Promise.race([run.report, killed.promise]);
     stop[Symbol.dispose]();
     watch[Symbol.dispose]();
-    const end = await toContainerRunEnd(engine, box, report, stop);
+    const end = await toContainerRunEnd(engine, container, report, stop);
     return { ...end, durationMs: performance.now() - began };
   };
   const ended = finish();
   return {
     run: { stdout: run.stdout, stderr: run.stderr, ended },
     stop,
-    over: removeContainer(box, ended, log),
+    over: removeContainer(container, ended, log),
   };
 }
 
 async function removeContainer(
-  box: Container,
+  container: Container,
   ended: Promise<RunEnd>,
   log: DockerOptions['log'],
 ): Promise<void> {
   await ended;
   try {
-    await box.remove();
+    await container.remove();
   } catch (error) {
-    log.warn('sandbox.container_left', { container: box.id, error });
+    log.warn('sandbox.container_left', { container: container.id, error });
   }
 }
 
 async function toContainerRunEnd(
   engine: Engine,
-  box: Container,
+  container: Container,
   report: SupervisorReport | null,
   stop: Stopper,
 ): Promise<Omit<RunEnd, 'durationMs'>> {
   if (report === null) {
-    const reason = stop.reason ?? (await findSilentEndReason(engine, box));
+    const reason = stop.reason ?? (await findSilentEndReason(engine, container));
     return { reason, exitCode: null, signal: reason === 'lost' ? null : 'SIGKILL' };
   }
   const exitCode = report.code >= 0 ? report.code : null;
@@ -98,11 +98,11 @@ function getReportedEndReason({ code, oomKilled, pidsRefused }: SupervisorReport
 }
 
 /** The supervisor itself is gone. */
-async function findSilentEndReason(engine: Engine, box: Container): Promise<EndReason> {
+async function findSilentEndReason(engine: Engine, container: Container): Promise<EndReason> {
   try {
     const { State } = await engine.call<{ State: { OOMKilled: boolean } }>(
       'GET',
-      `/containers/${box.id}/json`,
+      `/containers/${container.id}/json`,
     );
     return State.OOMKilled ? 'oom' : 'lost';
   } catch {

@@ -72,10 +72,10 @@ export function createWaitingContainers(
     waiting.delete(user);
     const found = await made;
     const isOfUse = found?.alive === true && there?.place === place;
-    const box = isOfUse ? found : await start(place);
-    if (found !== null && found !== box) void track(discard(made));
-    if (!closed) return box;
-    await discard(Promise.resolve(box));
+    const container = isOfUse ? found : await start(place);
+    if (found !== null && found !== container) void track(discard(made));
+    if (!closed) return container;
+    await discard(Promise.resolve(container));
     throw sandboxClosedError();
   };
 

@@ -58,12 +58,12 @@ export async function isOpenToAll(path: string): Promise<boolean> {
 }
 
 async function makeRunFolder(
-  ground: string,
+  parent: string,
   { id, place, code, stdin, workingDir }: RunRequest,
   uid: number,
   folders: SandboxFolders,
 ): Promise<RunFolder> {
-  const folder = await mkdtemp(join(ground, `${id}-`));
+  const folder = await mkdtemp(join(parent, `${id}-`));
   const [home, tmp] = [join(folder, 'home'), join(folder, 'tmp')];
   await mkdir(home, { mode: 0o700 });
   await mkdir(tmp, { mode: 0o700 });

@@ -39,7 +39,7 @@ export async function azureSource(options: AzureOptions, limits?: RemoteLimits):
   const { container, prefix } = options;
   const url = `azure://${container}/${prefix}`;
   const blobs = createBlobs(options, limits, listAzureSourceMeanings(options));
-  const reach = createSourceErrors(url);
+  const mapErrors = createSourceErrors(url);
   const isFit = (name: string): boolean => isSourceName(name) && (prefix + name).length <= maxBlobName;
   const statBlob = async (name: string, signal?: AbortSignal): Promise<SourceObject | null> => {
     const found = await blobs.head(prefix + name, signal);
@@ -48,29 +48,29 @@ export async function azureSource(options: AzureOptions, limits?: RemoteLimits):
     return { name, size: found.size, modified: found.modified, stamp: toStamp(found.etag) };
   };
   const stat = async (name: string, signal?: AbortSignal): Promise<SourceObject | null> =>
-    isFit(name) ? reach(() => statBlob(name, signal)) : null;
+    isFit(name) ? mapErrors(() => statBlob(name, signal)) : null;
   return {
     kind: 'azure',
     url,
     stat,
-    list: ({ signal, ...wanted } = {}) => reach(() => listAzureSourcePage(blobs, prefix, wanted, signal)),
+    list: ({ signal, ...wanted } = {}) => mapErrors(() => listAzureSourcePage(blobs, prefix, wanted, signal)),
     open: async (name, signal) => {
       const object = await stat(name, signal);
-      return object && openBlob(blobs, { url, prefix }, object, reach);
+      return object && openBlob(blobs, { url, prefix }, object, mapErrors);
     },
     presign: async (name, expiresAt, response) =>
       isFit(name)
         ? presignAzureUrl(options, blobs.urlOf(prefix + name), prefix + name, 'GET', expiresAt, response)
         : null,
     put: (name, size, bytes, signal) =>
-      reach.writing(async () => {
+      mapErrors.writing(async () => {
         await putNewBlob(blobs, options, name, size, bytes, signal);
         const made = await statBlob(name, signal);
         if (made === null) throw crateGoneError(url, name);
         return made;
       }),
     remove: (made) =>
-      reach.writing(async () => {
+      mapErrors.writing(async () => {
         if ((await statBlob(made.name))?.stamp === made.stamp) await blobs.remove(prefix + made.name);
       }),
     close: async () => blobs.close(),
@@ -81,7 +81,7 @@ function openBlob(
   blobs: Blobs,
   { url, prefix }: { url: string; prefix: string },
   object: SourceObject,
-  reach: SourceErrorMapper,
+  mapErrors: SourceErrorMapper,
 ): OpenSourceObject {
   const { name, size, stamp } = object;
   const remote = openRemoteObject(
@@ -96,7 +96,7 @@ function openBlob(
     },
     { name: prefix + name, etag: quoteStamp(stamp), size },
   );
-  return { ...remote, object, read: (start, end, signal) => reach.each(remote.read(start, end, signal)) };
+  return { ...remote, object, read: (start, end, signal) => mapErrors.each(remote.read(start, end, signal)) };
 }
 
 /** Of a container of others, little is wanted, and it is not the one that the settings name. */

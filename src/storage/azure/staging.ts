@@ -37,7 +37,7 @@ export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number
    * with it; where another upload has begun there, whoever commits first drops the other's. So then they are kept
    * apart, and copied in the end.
    */
-  async function homeFor(id: string, key: string | undefined): Promise<string | null> {
+  async function chooseKey(id: string, key: string | undefined): Promise<string | null> {
     if (key === undefined) return null;
     const name = names.object(key);
     const [found, blocks] = await Promise.all([blobs.head(name), blobs.blocks(name)]);
@@ -64,12 +64,12 @@ export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number
       await parts.all.next();
       return length;
     }
-    const blocks = { ...facts, run: 1, size: 0, key: await homeFor(id, key) };
+    const blocks = { ...facts, run: 1, size: 0, key: await chooseKey(id, key) };
     const staged = await beginStaged(blobs, blocks, new Uint8Array());
     return write(staged, 0, { ...parts, all: prependPart(first, parts.all) });
   }
 
-  async function goOn(
+  async function continueUpload(
     id: string,
     offset: number,
     parts: UploadParts,
@@ -78,7 +78,7 @@ export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number
     const staged = await load(id);
     const { ids, end } = staged ? await chain(staged) : { ids: [], end: 0 };
     if (staged === null || end !== offset) throw offsetConflictError(end);
-    const home = staged.run === 0 ? await homeFor(id, key) : staged.key;
+    const home = staged.run === 0 ? await chooseKey(id, key) : staged.key;
     const noted = await noteStaged(blobs, staged, { run: staged.run + 1, size: end, key: home });
     return write(noted, ids.length, parts);
   }
@@ -96,7 +96,7 @@ export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number
     async append(id, offset, bytes, { signal, key } = {}) {
       const parts = splitIntoParts(bytes, { partBytes, hash: 'md5', signal });
       await using _ = parts.all;
-      return await (offset === 0 ? begin(id, parts, key) : goOn(id, offset, parts, key));
+      return await (offset === 0 ? begin(id, parts, key) : continueUpload(id, offset, parts, key));
     },
     async commit(id, key) {
       const staged = await load(id);
@@ -132,7 +132,7 @@ async function* prependPart(first: UploadPart, rest: AsyncGenerator<UploadPart>)
 
 /** Makes objects, each whole or not at all, where there is none of that key. */
 function createBlobCommitter(blobs: Blobs, names: ObjectNames, partBytes: number) {
-  const { ownOne, fromBlocks, fromBytes } = createBlobMaker(blobs);
+  const { findOwnObject, fromBlocks, fromBytes } = createBlobMaker(blobs);
 
   /** The ids of all that was staged, for which the head becomes a block too. */
   async function allIds({ attempt, head }: StagedBlob, chain: BlockChain, home: string): Promise<string[]> {
@@ -144,31 +144,37 @@ function createBlobCommitter(blobs: Blobs, names: ObjectNames, partBytes: number
 
   /** Uncommitted blocks cannot be read: where they are becomes a blob, which is copied. */
   async function fromElsewhere(
-    making: BlobTarget,
+    target: BlobTarget,
     staged: StagedBlob,
     chain: BlockChain,
   ): Promise<WrittenBlob> {
-    const own = await ownOne(making);
+    const own = await findOwnObject(target);
     if (own !== null) return own;
     const home = getBlocksBlobName(names, staged);
     const ids = await allIds(staged, chain, home);
-    const { attempt, size } = making;
+    const { attempt, size } = target;
     const source =
       staged.key === null
         ? await blobs.putBlockList(home, ids, { attempt }, false)
         : await fromBlocks({ key: staged.key, name: home, attempt, size }, ids);
     const bytes = readObjectRange(blobs, { name: home, etag: source!.etag, size }, { start: 0, end: size });
-    const target = { name: making.name, attempt: createAttempt(staged.name), run: 1, start: 0, count: 0 };
-    const written = await writeBlocks(blobs, target, splitIntoParts(bytes, { partBytes, hash: 'md5' }));
+    const blockTarget = {
+      name: target.name,
+      attempt: createAttempt(staged.name),
+      run: 1,
+      start: 0,
+      count: 0,
+    };
+    const written = await writeBlocks(blobs, blockTarget, splitIntoParts(bytes, { partBytes, hash: 'md5' }));
     if (written.failure) throw written.failure.error;
-    return fromBlocks(making, written.ids);
+    return fromBlocks(target, written.ids);
   }
 
-  async function fromStaged(making: BlobTarget, staged: StagedBlob, chain: BlockChain): Promise<WrittenBlob> {
-    if (staged.run === 0) return fromBytes(making, staged.head);
+  async function fromStaged(target: BlobTarget, staged: StagedBlob, chain: BlockChain): Promise<WrittenBlob> {
+    if (staged.run === 0) return fromBytes(target, staged.head);
     const home = getBlocksBlobName(names, staged);
-    if (home !== making.name) return fromElsewhere(making, staged, chain);
-    return fromBlocks(making, await allIds(staged, chain, home));
+    if (home !== target.name) return fromElsewhere(target, staged, chain);
+    return fromBlocks(target, await allIds(staged, chain, home));
   }
 
   /** The blocks are gone: with an earlier try that made the object, with the object of somebody else, or with time. */
@@ -187,14 +193,14 @@ function createBlobCommitter(blobs: Blobs, names: ObjectNames, partBytes: number
 
   return {
     async empty(id: string, key: string): Promise<StoredObject> {
-      const making = { key, name: names.object(key), attempt: createAttempt(id), size: 0 };
-      return made(making, await fromBytes(making, new Uint8Array()));
+      const target = { key, name: names.object(key), attempt: createAttempt(id), size: 0 };
+      return made(target, await fromBytes(target, new Uint8Array()));
     },
     async staged(staged: StagedBlob, chain: BlockChain, key: string): Promise<StoredObject> {
-      const making = { key, name: names.object(key), attempt: staged.attempt, size: chain.end };
+      const target = { key, name: names.object(key), attempt: staged.attempt, size: chain.end };
       // What the store has dropped must not be missing from the object without a word.
-      if (making.size < staged.size) return afterLoss(making, staged);
-      return made(making, await fromStaged(making, staged, chain));
+      if (target.size < staged.size) return afterLoss(target, staged);
+      return made(target, await fromStaged(target, staged, chain));
     },
   };
 }
@@ -219,30 +225,30 @@ export function createBlobMaker(blobs: Blobs) {
    * There is an object already. It may be our own: then the answer to an earlier try was lost, or the process that made
    * it died before it had cleared up. Null where there is none after all.
    */
-  async function ownOne({ key, name, attempt, size }: BlobTarget): Promise<WrittenBlob | null> {
+  async function findOwnObject({ key, name, attempt, size }: BlobTarget): Promise<WrittenBlob | null> {
     const found = await blobs.head(name);
     if (found === null) return null;
     if (found.metadata['attempt'] === attempt && found.size === size) return found;
     throw alreadyExistsError(key);
   }
 
-  async function fromBlocks(making: BlobTarget, ids: readonly string[]): Promise<WrittenBlob> {
-    const { name, attempt } = making;
-    const made = (await blobs.putBlockList(name, ids, { attempt }, true)) ?? (await ownOne(making));
-    if (made === null) throw alreadyExistsError(making.key);
+  async function fromBlocks(target: BlobTarget, ids: readonly string[]): Promise<WrittenBlob> {
+    const { name, attempt } = target;
+    const made = (await blobs.putBlockList(name, ids, { attempt }, true)) ?? (await findOwnObject(target));
+    if (made === null) throw alreadyExistsError(target.key);
     return made;
   }
 
   /** Azurite takes a blob that has nothing but uncommitted blocks for one that is there; its block list it does take. */
-  async function fromBytes(making: BlobTarget, bytes: Uint8Array): Promise<WrittenBlob> {
-    const { name, attempt } = making;
-    const made = (await blobs.put(name, bytes, { attempt }, true)) ?? (await ownOne(making));
+  async function fromBytes(target: BlobTarget, bytes: Uint8Array): Promise<WrittenBlob> {
+    const { name, attempt } = target;
+    const made = (await blobs.put(name, bytes, { attempt }, true)) ?? (await findOwnObject(target));
     if (made !== null) return made;
-    if (bytes.length === 0) return fromBlocks(making, []);
+    if (bytes.length === 0) return fromBlocks(target, []);
     const id = toBlockId(attempt, 0, 0);
     await blobs.putBlock(name, id, bytes);
-    return fromBlocks(making, [id]);
+    return fromBlocks(target, [id]);
   }
 
-  return { ownOne, fromBlocks, fromBytes };
+  return { findOwnObject, fromBlocks, fromBytes };
 }

@@ -68,7 +68,7 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
   const client = createRemoteClient({ ...clientLimits, ...limits });
   const retry = { ...retryLimits, ...limits };
   const broken = (error: unknown): WorkcrateError => storeUnreachableError(store, error);
-  const tellApart =
+  const rethrow =
     (signal?: AbortSignal) =>
     (error: unknown): never => {
       throw signal?.aborted ? signal.reason : broken(error);
@@ -85,7 +85,7 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
     }
   };
   /** The body of a good answer that is left to the caller has no such limit: it may be long, and so may its reader. */
-  const inTime = <T extends RetriedAnswer>(
+  const sendWithDeadline = <T extends RetriedAnswer>(
     request: RemoteRequest,
     signal: AbortSignal | undefined,
     read: (answer: RemoteAnswer) => Promise<T>,
@@ -94,12 +94,12 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
     const ms = (request.longestMs ?? limits.wholeMs ?? defaultRequestMs) + sendingMs;
     const work = (either: AbortSignal) =>
       retryWithBackoff(retry, async () => read(await send(request, either)), either);
-    return withDeadline(ms, signal, work).catch(tellApart(signal));
+    return withDeadline(ms, signal, work).catch(rethrow(signal));
   };
   return {
     ask: (request, signal) =>
-      inTime(request, signal, (answer) => readWholeAnswer(answer, request.longestText)),
-    stream: (request, signal) => inTime(request, signal, readRefusal),
+      sendWithDeadline(request, signal, (answer) => readWholeAnswer(answer, request.longestText)),
+    stream: (request, signal) => sendWithDeadline(request, signal, readRefusal),
     broken,
     close: client.close,
   };
@@ -207,15 +207,15 @@ export async function sendParts<T>(
   parts: UploadParts,
   sender: PartSender<T>,
 ): Promise<SendingFailure | null> {
-  const onTheWay: { readonly part: UploadPart; readonly sent: Promise<T> }[] = [];
+  const inFlight: { readonly part: UploadPart; readonly sent: Promise<T> }[] = [];
   let { count } = sender;
 
   /** One that failed stays the first, so that none behind it is ever taken for arrived. */
   const settle = async (most: number): Promise<SendingFailure | null> => {
     try {
-      while (onTheWay.length > most) {
-        const sent = await onTheWay[0]!.sent;
-        parts.giveBack(onTheWay.shift()!.part);
+      while (inFlight.length > most) {
+        const sent = await inFlight[0]!.sent;
+        parts.giveBack(inFlight.shift()!.part);
         await sender.arrived(sent);
       }
       return null;
@@ -229,7 +229,7 @@ export async function sendParts<T>(
     const sent = sender.send(part);
     // Its failure is told when its turn comes.
     sent.catch(() => {});
-    onTheWay.push({ part, sent });
+    inFlight.push({ part, sent });
   };
 
   const sendAll = async (): Promise<SendingFailure | null> => {
@@ -248,7 +248,7 @@ export async function sendParts<T>(
 
   const failure = await sendAll();
   const later = failure?.isInStore ? null : await settle(0);
-  await Promise.allSettled(onTheWay.map(({ sent }) => sent));
+  await Promise.allSettled(inFlight.map(({ sent }) => sent));
   return later ?? failure;
 }
 

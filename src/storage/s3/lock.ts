@@ -9,37 +9,37 @@ const staleMs = 15 * 60_000;
  */
 export async function withS3Lock<T>(
   bucket: Bucket,
-  { name, mark, ...place }: { readonly name: string; readonly mark: string; readonly turn?: string },
+  { name, mark, ...target }: { readonly name: string; readonly mark: string; readonly lockName?: string },
   work: () => Promise<T>,
 ): Promise<T | null> {
   const { prefix } = bucket.options;
-  const turn = place.turn ?? `${prefix}turns/${name.slice(prefix.length)}`;
-  if (!(await takeS3Lock(bucket, turn, mark))) return null;
+  const lockName = target.lockName ?? `${prefix}turns/${name.slice(prefix.length)}`;
+  if (!(await takeS3Lock(bucket, lockName, mark))) return null;
   try {
     return await work();
   } finally {
     // One that stays is in nobody's way for long.
-    await removeS3Object(bucket, turn).catch(() => {});
+    await removeS3Object(bucket, lockName).catch(() => {});
   }
 }
 
-async function takeS3Lock(bucket: Bucket, turn: string, mark: string): Promise<boolean> {
-  if (await putS3Lock(bucket, turn, mark, { 'If-None-Match': '*' })) return true;
-  const held = await headS3Object(bucket, turn);
+async function takeS3Lock(bucket: Bucket, lockName: string, mark: string): Promise<boolean> {
+  if (await putS3Lock(bucket, lockName, mark, { 'If-None-Match': '*' })) return true;
+  const held = await headS3Object(bucket, lockName);
   if (held === null) return false;
   // Ours: the answer got lost, or it was taken before a crash.
   if (held.note === mark) return true;
-  return held.asked - held.modified > staleMs && putS3Lock(bucket, turn, mark, { 'If-Match': held.etag });
+  return held.asked - held.modified > staleMs && putS3Lock(bucket, lockName, mark, { 'If-Match': held.etag });
 }
 
 async function putS3Lock(
   bucket: Bucket,
-  turn: string,
+  lockName: string,
   mark: string,
   condition: Record<string, string>,
 ): Promise<boolean> {
   const headers = { ...condition, ...toNoteHeader(mark) };
-  const { refusal } = await bucket.ask({ method: 'PUT', name: turn, headers, body: Buffer.from(mark) });
+  const { refusal } = await bucket.ask({ method: 'PUT', name: lockName, headers, body: Buffer.from(mark) });
   if (refusal === null) return true;
   if ([404, 409, 412].includes(refusal.status) && refusal.code !== 'NoSuchBucket') return false;
   throw s3RefusedError(bucket, refusal);

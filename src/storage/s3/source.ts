@@ -60,29 +60,29 @@ const maxS3Name = 1024;
 export async function s3Source(options: S3Options, limits?: RemoteLimits): Promise<Source> {
   const url = `s3://${options.bucket}/${options.prefix}`;
   const bucket = { ...openBucket(options, limits), meanings: listS3SourceMeanings(options.bucket) };
-  const reach = createSourceErrors(url);
+  const mapErrors = createSourceErrors(url);
   const isFit = (name: string): boolean =>
     isSourceName(name) && Buffer.byteLength(options.prefix + name) <= maxS3Name;
   const stat = async (name: string, signal?: AbortSignal): Promise<SourceObject | null> =>
-    isFit(name) ? reach(() => statS3SourceObject(bucket, name, signal)) : null;
+    isFit(name) ? mapErrors(() => statS3SourceObject(bucket, name, signal)) : null;
   return {
     kind: 's3',
     url,
     stat,
-    list: ({ signal, ...wanted } = {}) => reach(() => listS3SourcePage(bucket, wanted, signal)),
+    list: ({ signal, ...wanted } = {}) => mapErrors(() => listS3SourcePage(bucket, wanted, signal)),
     open: async (name, signal) => {
       const object = await stat(name, signal);
-      return object && openS3SourceObject(bucket, url, object, reach);
+      return object && openS3SourceObject(bucket, url, object, mapErrors);
     },
     presign: async (name, expiresAt, response) =>
       isFit(name) ? presignS3Url(bucket, 'GET', options.prefix + name, expiresAt, response) : null,
     put: (name, size, bytes, signal) =>
-      reach.writing(async () => {
+      mapErrors.writing(async () => {
         await putNewS3Object(bucket, name, size, bytes, signal);
         return (await statS3SourceObject(bucket, name, signal)) ?? throwCrateGone(url, name);
       }),
     remove: (made) =>
-      reach.writing(async () => {
+      mapErrors.writing(async () => {
         const there = await statS3SourceObject(bucket, made.name);
         if (there?.stamp === made.stamp) await removeS3Object(bucket, options.prefix + made.name);
       }),
@@ -107,7 +107,7 @@ function openS3SourceObject(
   bucket: Bucket,
   url: string,
   object: SourceObject,
-  reach: SourceErrorMapper,
+  mapErrors: SourceErrorMapper,
 ): OpenSourceObject {
   const { name, size, stamp } = object;
   const opened = { name: bucket.options.prefix + name, etag: quoteStamp(stamp), size };
@@ -123,7 +123,7 @@ function openS3SourceObject(
     },
     opened,
   );
-  return { ...remote, object, read: (start, end, signal) => reach.each(remote.read(start, end, signal)) };
+  return { ...remote, object, read: (start, end, signal) => mapErrors.each(remote.read(start, end, signal)) };
 }
 
 /** Of a bucket of others, little is wanted, and it is not the one that the settings name. */
@@ -210,37 +210,37 @@ async function putNewS3Object(
   signal?: AbortSignal,
 ): Promise<void> {
   checkNewName(name, bucket.options.prefix);
-  const place = toS3Target(bucket, name);
-  if ((await headS3Object(bucket, place.name, signal)) !== null) throw alreadyExistsError(name);
+  const target = toS3Target(bucket, name);
+  if ((await headS3Object(bucket, target.name, signal)) !== null) throw alreadyExistsError(name);
   const partBytes = Math.max(bucket.options.partBytes, Math.ceil(size / maxS3Parts));
   const parts = splitIntoParts(demandExactSize(bytes, size), { partBytes, hash: 'sha256', signal });
   await using _ = parts.all;
   if (size > partBytes) {
-    await putLarge(bucket, place, parts);
+    await putLarge(bucket, target, parts);
     return;
   }
   const { bytes: whole }: UploadPart = (await parts.all.next()).value;
   // There is nothing more, but it may have failed.
   await parts.all.next();
-  await putWhole(bucket, place, whole);
+  await putWhole(bucket, target, whole);
 }
 
 /** A turn is taken by an object that no listing tells, whatever the length of the name. */
 function toS3Target({ options: { prefix } }: Bucket, name: string): S3Target {
   const hash = createHash('sha256').update(name).digest('hex');
   const mark = randomBytes(16).toString('hex');
-  return { key: name, name: prefix + name, mark, turn: `${prefix}${ownNameMark}turns/${hash}` };
+  return { key: name, name: prefix + name, mark, lockName: `${prefix}${ownNameMark}turns/${hash}` };
 }
 
 async function putLarge(
   bucket: Bucket,
-  place: S3Target,
+  target: S3Target,
   parts: ReturnType<typeof splitIntoParts>,
 ): Promise<void> {
-  const multipart = await beginMultipart(bucket, place.name, place.mark);
+  const multipart = await beginMultipart(bucket, target.name, target.mark);
   try {
     const sent = await sendAllParts(bucket, multipart, parts);
-    await assembleParts(bucket, place, multipart, async () => sent);
+    await assembleParts(bucket, target, multipart, async () => sent);
   } catch (error) {
     // What cannot be dropped now is no object all the same.
     await abortMultipart(bucket, multipart).catch(() => {});

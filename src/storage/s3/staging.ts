@@ -119,7 +119,7 @@ export interface S3Target {
   readonly name: string;
   readonly mark: string;
   /** The object by which a turn is taken, where that is not below `turns/`. */
-  readonly turn?: string;
+  readonly lockName?: string;
 }
 
 /**
@@ -136,26 +136,26 @@ async function commitS3Upload(
   const { staged, tail } = loaded
     ? { staged: loaded.found.staged, tail: loaded.tail }
     : { staged: createStagedState(), tail: null };
-  const place = { key, name, mark: staged.mark };
+  const target = { key, name, mark: staged.mark };
   const made =
     staged.multipart === null
-      ? await putWhole(bucket, place, tail ?? new Uint8Array(0))
-      : await putParts(bucket, place, staged, staged.multipart, tail!);
+      ? await putWhole(bucket, target, tail ?? new Uint8Array(0))
+      : await putParts(bucket, target, staged, staged.multipart, tail!);
   if (loaded !== null) await removeS3Object(bucket, stateName);
   return made;
 }
 
 /** Small enough for one request, and that one is refused where there is something already. */
-export async function putWhole(bucket: Bucket, place: S3Target, body: Uint8Array): Promise<StoredObject> {
-  const headers = { 'If-None-Match': '*', ...toNoteHeader(place.mark) };
-  const answer = await bucket.ask({ method: 'PUT', name: place.name, headers, body });
+export async function putWhole(bucket: Bucket, target: S3Target, body: Uint8Array): Promise<StoredObject> {
+  const headers = { 'If-None-Match': '*', ...toNoteHeader(target.mark) };
+  const answer = await bucket.ask({ method: 'PUT', name: target.name, headers, body });
   if (answer.refusal === null) {
     demandEtag(answer.headers.etag);
     const modified = Date.parse(answer.headers.date ?? '') || Date.now();
-    return { key: place.key, size: body.length, modified };
+    return { key: target.key, size: body.length, modified };
   }
   if (![409, 412].includes(answer.refusal.status)) throw s3RefusedError(bucket, answer.refusal);
-  const made = await findMadeObject(bucket, place);
+  const made = await findMadeObject(bucket, target);
   if (made === null) throw s3RefusedError(bucket, answer.refusal);
   return made;
 }
@@ -163,18 +163,18 @@ export async function putWhole(bucket: Bucket, place: S3Target, body: Uint8Array
 /** The parts become the object they were meant for; committed to another, that one is copied by the store itself. */
 async function putParts(
   bucket: Bucket,
-  place: S3Target,
+  target: S3Target,
   staged: S3StagedState,
   multipart: Multipart,
   tail: Uint8Array,
 ): Promise<StoredObject> {
-  const meant = { ...place, name: multipart.name };
+  const meant = { ...target, name: multipart.name };
   const parts = (): Promise<SentPart[] | null> => listSentParts(bucket, multipart, staged, tail);
-  if (meant.name === place.name) return assembleParts(bucket, place, multipart, parts);
-  const before = await findMadeObject(bucket, place);
+  if (meant.name === target.name) return assembleParts(bucket, target, multipart, parts);
+  const before = await findMadeObject(bucket, target);
   if (before !== null) return before;
   const whole = await assembleParts(bucket, meant, multipart, parts).catch(throwForMeantKey);
-  const made = await copyWhole(bucket, place, meant.name, whole.size);
+  const made = await copyWhole(bucket, target, meant.name, whole.size);
   await removeS3Object(bucket, meant.name);
   return made;
 }
@@ -184,10 +184,15 @@ function throwForMeantKey(error: unknown): never {
   throw isWorkcrateError(error, 'already_exists') ? toStorageError(placeTakenText) : error;
 }
 
-async function copyWhole(bucket: Bucket, place: S3Target, from: string, size: number): Promise<StoredObject> {
-  const copy = await beginMultipart(bucket, place.name, place.mark);
+async function copyWhole(
+  bucket: Bucket,
+  target: S3Target,
+  from: string,
+  size: number,
+): Promise<StoredObject> {
+  const copy = await beginMultipart(bucket, target.name, target.mark);
   try {
-    return await assembleParts(bucket, place, copy, () => copyParts(bucket, copy, from, size));
+    return await assembleParts(bucket, target, copy, () => copyParts(bucket, copy, from, size));
   } finally {
     // Nothing is left to abort where all went well.
     await abortMultipart(bucket, copy);
@@ -220,15 +225,15 @@ async function copyParts(bucket: Bucket, to: Multipart, name: string, size: numb
  */
 export async function assembleParts(
   bucket: Bucket,
-  place: S3Target,
+  target: S3Target,
   multipart: Multipart,
   collect: () => Promise<SentPart[] | null>,
 ): Promise<StoredObject> {
   const parts = await collect();
-  if (parts === null) return (await findMadeObject(bucket, place)) ?? throwStorageError(partsLostText);
+  if (parts === null) return (await findMadeObject(bucket, target)) ?? throwStorageError(partsLostText);
   for (let left = maxLockTries; left > 0; left--) {
-    const made = await withS3Lock(bucket, place, () => completeS3Upload(bucket, place, multipart, parts));
-    const known = made ?? (await findMadeObject(bucket, place));
+    const made = await withS3Lock(bucket, target, () => completeS3Upload(bucket, target, multipart, parts));
+    const known = made ?? (await findMadeObject(bucket, target));
     if (known !== null) return known;
     await pause(Math.random() * longestLockPauseMs);
   }
@@ -237,15 +242,15 @@ export async function assembleParts(
 
 async function completeS3Upload(
   bucket: Bucket,
-  place: S3Target,
+  target: S3Target,
   multipart: Multipart,
   parts: readonly SentPart[],
 ): Promise<StoredObject> {
-  const before = await findMadeObject(bucket, place);
+  const before = await findMadeObject(bucket, target);
   if (before !== null) return before;
   const answer = await completeMultipart(bucket, multipart, parts);
   // What is there counts, and not what the answer says.
-  const made = (await findMadeObject(bucket, place)) ?? failAfterRefusal(bucket, answer);
+  const made = (await findMadeObject(bucket, target)) ?? failAfterRefusal(bucket, answer);
   const size = parts.reduce((sum, part) => sum + part.size, 0);
   return made.size === size ? made : throwStorageError(wrongSizeText);
 }
