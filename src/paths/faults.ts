@@ -25,7 +25,7 @@ const refusalReasons = {
   denied: 'the server has no permission to use it',
 } as const;
 
-/** Why a path was refused; stands in the `details.kind` of a `path_refused`. */
+/** Why a path was refused: the `details.kind` of a `path_refused`. */
 export type RefusalKind = keyof typeof refusalReasons;
 
 /** A refusal by code that does not know the path as the caller wrote it. `toPathError` adds that. */
@@ -75,7 +75,7 @@ export function pathRefusedError(kind: RefusalKind, path: string, cause?: unknow
   );
 }
 
-/** What a caller gets to see of an error that came up at `path`. */
+/** The error that a caller sees for one that came up at `path`. */
 export function toPathError(error: unknown, path: string): unknown {
   if (error instanceof PathRefusal) return pathRefusedError(error.kind, path);
   const errno = getErrno(error);

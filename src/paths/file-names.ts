@@ -12,9 +12,9 @@ export interface FileNamesEnd {
 }
 
 /**
- * Gives the names of the regular files directly in one folder, in no order and without a bound on their number; null
- * for an entry that is none. Each step is short, so that the caller can do other things in between. The type is the one
- * that the folder itself tells, which takes a fifth of the time of asking each file.
+ * Yields the names of the regular files directly in one folder, in no order and without a limit on their number; null
+ * for any other entry. Each step is short, so that the caller can do other things in between. The type is read
+ * from the folder itself, which takes a fifth of the time of asking each file.
  */
 export function* listFileNames(
   context: WalkContext,
@@ -36,7 +36,7 @@ function isRegular(folder: PathHandle, dirent: Dirent<Buffer>): boolean {
   return hasUnknownType(dirent) && isRegularAt(folder.at(dirent.name.toString('utf8')));
 }
 
-/** Some filesystems do not tell types in their folders. */
+/** Some filesystems have no types in their folders. */
 const hasUnknownType = (dirent: Dirent<Buffer>): boolean =>
   !dirent.isDirectory() &&
   !dirent.isSymbolicLink() &&

@@ -2,7 +2,7 @@ import { pathRefusedError, type RefusalKind } from './faults.ts';
 
 declare const parsedMark: unique symbol;
 
-/** Names of folders, and of a thing in the last, none of them `.` or `..`. Only parsers make these. */
+/** Names of folders and at last of a file or folder, none of them `.` or `..`. Only the parsers here make these. */
 export type Components = readonly string[] & { readonly [parsedMark]: true };
 
 const maxNameBytes = 255;
@@ -13,8 +13,8 @@ export const maxPathFolders = 256;
 export const rootPath = [] as readonly string[] as Components;
 
 /**
- * Parses a path from a stranger. What passes is opened literally, so `100%25.txt` is that very name;
- * a path that would mean another place once something decodes it is refused.
+ * Parses a path that is not trusted. What passes is opened literally, so `100%25.txt` is that very name; a path that
+ * would mean another file once something decodes it is refused.
  */
 export function parsePath(path: string): Components {
   const kind = findRefusedBytes(path, mostPathBytes) ?? findPathMeaning(path) ?? findHiddenMeaning(path);
@@ -38,7 +38,7 @@ export function joinComponents(...paths: Components[]): Components {
 
 function findRefusedBytes(text: string, mostBytes: number): RefusalKind | null {
   if (text === '') return 'empty';
-  // Length first: nothing below is asked to work through a megabyte.
+  // Length first, so that nothing below has to process a megabyte.
   if (text.length > mostBytes || Buffer.byteLength(text) > mostBytes) return 'too_long';
   // Encoded as UTF-8 it would become U+FFFD, which is the name of another file.
   if (!text.isWellFormed()) return 'not_unicode';
@@ -52,7 +52,7 @@ function findRefusedName(name: string): RefusalKind | null {
 
 const maxPathDecodings = 8;
 
-/** Characters that pass for ASCII ones which steer a path, where NFKC alone does not say so. */
+/** Characters that look like the ASCII ones with a meaning in paths, and that NFKC does not turn into those. */
 const lookAlikes: Readonly<Record<string, string>> = {
   '/': '\u2041\u2044\u2215\u2571\u27cb\u29f8\u31d3',
   '\\': '\u2216\u27cd\u29f5\u29f9\u31d4',
@@ -66,7 +66,7 @@ const plainByLookAlike = new Map(
 );
 const anyLookAlike = new RegExp(`[${[...plainByLookAlike.keys()].join('')}]`, 'g');
 
-/** What makes a path lead elsewhere when it is taken literally, here or on Windows. */
+/** Why a path, taken literally, would lead elsewhere, here or on Windows. */
 function findPathMeaning(path: string): RefusalKind | null {
   if (path.includes('\0')) return 'nul';
   if (/^[/\\]{2}/.test(path)) return 'unc';
@@ -77,7 +77,7 @@ function findPathMeaning(path: string): RefusalKind | null {
   return path.split('/').some((name) => name.trim() === '..') ? 'traversal' : null;
 }
 
-/** Whether a path that is harmless as it stands would lead elsewhere once decoded or normalised. */
+/** Whether a path that is harmless as it is would lead elsewhere once decoded or normalized. */
 function findHiddenMeaning(path: string): 'encoded' | 'look_alike' | null {
   let form = path;
   for (let decodings = 0; decodings <= maxPathDecodings; decodings++) {

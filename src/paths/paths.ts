@@ -56,39 +56,39 @@ export interface RootOptions {
 
 /**
  * Files and folders below one directory. No path, link or exchange of one for the other leads outside.
- * Nothing there is `path_not_found`; what may not be had is `path_refused`, `details.kind` says why.
+ * What does not exist is `path_not_found`; what is not allowed is `path_refused`, and `details.kind` says why.
  */
 export interface FolderRoot {
   /** Opens a regular file for reading; anything else is refused untouched. */
   open(path: Components): OpenFile;
-  /** Creates a regular file for writing; `already_exists` if anything stands there. */
+  /** Creates a regular file for writing; `already_exists` if the name is taken. */
   create(path: Components): OpenFile;
   /** Describes what `open` or `listFolder` would find there. */
   stat(path: Components): FolderEntry;
-  /** Describes what stands in a folder, links as links. */
+  /** Lists a folder, links as links. */
   list(path?: Components): FolderListing;
-  /** Gives the names of the regular files directly in a folder, unbounded, step by step; null for anything else. */
+  /** Yields the names of the regular files directly in a folder, unbounded, step by step; null for anything else. */
   fileNames(path: Components): Generator<string | null, FileNamesEnd>;
-  /** Describes what stands in a folder and in all folders below it, bounded, step by step. */
+  /** Lists a folder and all folders below it, bounded, step by step. */
   tree(path: Components, options: TreeOptions): Generator<TreeEntry, TreeEnd>;
   /** Counts what all of it takes on disk, step by step, until it has seen `mostEntries`. */
   space(mostEntries: number): Generator<void, FolderSpace>;
   /**
-   * Makes a folder and those above it that are missing, and gives them to `owner`, a uid; null keeps them the
-   * server's. One that belongs to somebody else already is left as it is.
+   * Makes a folder and those above it that are missing, and makes `owner`, a uid, their owner; with
+   * null they stay the server's. One that belongs to somebody else already is left as it is.
    */
   makeFolder(path: Components, owner?: number | null): void;
-  /** Moves a file, folder or link; takes the place of a file or of an empty folder, as rename(2) does. */
+  /** Moves a file, folder or link; replaces a file or an empty folder, as rename(2) does. */
   rename(from: Components, to: Components): void;
-  /** Gives a regular file a second name; `already_exists` if anything stands there. Not every filesystem can. */
+  /** Gives a regular file a second name; `already_exists` if that name is taken. Not every filesystem can. */
   link(from: Components, to: Components): void;
   /** Removes a file, a link (not its target) or an empty folder. */
   remove(path: Components): void;
 }
 
 /**
- * The directory itself is trusted: whoever can exchange it chooses what is below it. It is looked up by
- * each call, and so need not exist yet and may be replaced.
+ * The directory itself is trusted: whoever can replace it chooses what is below it. Each call looks it up again, so it
+ * need not exist yet and may be replaced.
  */
 export function openBelow(directory: string, options: RootOptions = {}): FolderRoot {
   const {
@@ -132,7 +132,7 @@ function* eachWithPathErrors<T, End>(path: Components, steps: Generator<T, End>)
 /** An open regular file. Streams made from `fd` must leave closing to this: `autoClose: false`. */
 export interface OpenFile extends Disposable {
   readonly fd: number;
-  /** As judged before opening: type and inode cannot have changed since, the size can. */
+  /** As checked before opening: type and inode cannot have changed since, the size can. */
   readonly stats: Stats;
 }
 
@@ -143,7 +143,7 @@ function openRegularFile(context: WalkContext, path: Components): OpenFile {
   return wrapDescriptor(end.open(), end.stats);
 }
 
-/** All bytes of an open file, from its start. Closing it is left to whoever opened it. */
+/** Reads all bytes of an open file, from its start. Whoever opened it closes it. */
 export function readOpenFile({ fd }: OpenFile): AsyncIterable<Uint8Array> {
   return createReadStream('', { fd, autoClose: false, start: 0 }) as AsyncIterable<Uint8Array>;
 }
@@ -194,7 +194,7 @@ function renameEntry(context: WalkContext, from: Components, to: Components): vo
   renameSync(source.folder.at(source.name), target.folder.at(target.name));
 }
 
-/** Looked at first, since not every system leaves a link in that place unfollowed. */
+/** The source is checked first, since not every system refuses to follow a symbolic link here. */
 function linkEntry(context: WalkContext, from: Components, to: Components): void {
   using source = walkToFolder(context, from);
   using entry = context.method.reach(source.folder, source.name);
@@ -203,7 +203,7 @@ function linkEntry(context: WalkContext, from: Components, to: Components): void
   linkSync(source.folder.at(source.name), target.folder.at(target.name));
 }
 
-/** The name may be exchanged between the two calls: the second then fails, or removes what took its place. */
+/** The name may be replaced between the two calls: the second then fails, or removes the replacement. */
 function removeEntry(context: WalkContext, path: Components): void {
   using place = walkToFolder(context, path);
   using entry = context.method.reach(place.folder, place.name);

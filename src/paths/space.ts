@@ -7,7 +7,7 @@ import type { WalkContext, PathHandle } from './walk.ts';
 
 /** What a folder and everything below it takes on disk. */
 export interface FolderSpace {
-  /** Infinity where something cannot be counted: it could hold anything. */
+  /** Infinity if something cannot be counted: it could be of any size. */
   readonly bytes: number;
   /** There were more than `mostEntries`, and `bytes` is what was counted until then. */
   readonly isCut: boolean;
@@ -16,9 +16,9 @@ export interface FolderSpace {
 /** Each level takes two descriptors. No path that is given by name may be deeper either (names.ts). */
 const maxDepth = 256;
 /**
- * How often a folder is listed again because something that it listed was gone before it was looked at. Each time
- * only new names are looked at, which takes microseconds: programs that rename and delete a lot are not that unlucky
- * so often, whoever hides something by it is.
+ * How often a folder is listed again because an entry was gone before it was read. Each time only new names are read,
+ * which takes microseconds. Programs that rename and delete a lot hardly ever need so many; somebody who hides files
+ * this way does.
  */
 const mostListings = 8;
 /** Entries between two steps. */
@@ -38,8 +38,8 @@ class TooManyEntries extends Error {}
 class Uncountable extends Error {}
 
 /**
- * Counts by descriptors and with names as bytes, so that neither names that are no text, nor paths that are too long,
- * nor folders that are renamed meanwhile hide anything. Links are not followed, and other file systems are left out.
+ * Counts by descriptors and with names as bytes, so that nothing is hidden by names that are not text, by paths that are
+ * too long, or by folders that are renamed meanwhile. Links are not followed, and other file systems are left out.
  * Throws only where the server has no descriptors or no memory left. Each step is short.
  */
 export function* countSpaceBelow(context: WalkContext, mostEntries: number): Generator<void, FolderSpace> {
@@ -67,10 +67,10 @@ export function* countSpaceBelow(context: WalkContext, mostEntries: number): Gen
 
 const getAllocatedBytes = ({ blocks }: Stats): number => blocks * 512;
 
-/** ESTALE is how NFS says it. */
+/** NFS says ESTALE. */
 const isVanishedError = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(getErrno(error) ?? '');
 
-/** Whether whoever owns the folder can have caused it. */
+/** Whether the owner of the folder can have caused it. */
 function isCausedByOwner(error: unknown): boolean {
   if (error instanceof PathRefusal) return true;
   const errno = getErrno(error);
@@ -84,7 +84,7 @@ function* countFolder(count: SpaceCount, folder: PathHandle, depth: number): Gen
     try {
       if (yield* countListing(count, folder, depth, counted)) return;
     } catch (error) {
-      // Since it is held, this means that it has been deleted, and so is empty.
+      // We have a handle on it, so this means that it has been deleted, and is empty.
       if (isVanishedError(error)) return;
       // Without descriptors, that it has been renamed.
       if (!(error instanceof PathRefusal)) throw error;
@@ -100,7 +100,7 @@ interface CountedEntries {
   readonly inodes: Set<number>;
 }
 
-/** Lists a folder, and counts what has not been counted. False where something was gone that had been listed. */
+/** Lists a folder, and counts what has not been counted yet. False if an entry was gone before it was read. */
 function* countListing(
   count: SpaceCount,
   folder: PathHandle,
@@ -132,7 +132,7 @@ function addFile(count: SpaceCount, counted: CountedEntries, name: Buffer, stats
   count.bytes += getAllocatedBytes(stats);
 }
 
-/** False where it is gone. Once it is held, it may be renamed as its owner likes. */
+/** False if it is gone. Once there is a handle on it, it may be renamed. */
 function* enterFolder(
   count: SpaceCount,
   folder: PathHandle,
@@ -162,7 +162,7 @@ function reachFolder({ context }: SpaceCount, folder: PathHandle, name: Buffer):
   return null;
 }
 
-/** Nobody can make names that have the same number, since nobody knows where it begins. */
+/** Secret, so that nobody can choose names with the same hash. */
 const hashSeed = randomInt(2 ** 30);
 
 function hashName(name: Buffer): number {

@@ -6,7 +6,7 @@ import type { Components } from './names.ts';
 import { walkTo, type WalkContext, type PathHandle } from './walk.ts';
 
 export interface TreeOptions {
-  /** How many entries are looked at, of whatever kind, in all folders together. */
+  /** How many entries are read, of whatever kind, in all folders together. */
   readonly mostEntries: number;
   /** How many folders deep; 0 is the first folder alone. */
   readonly mostDepth: number;
@@ -19,7 +19,7 @@ export interface TreeOptions {
 export type TreeEntry = NamedEntry | SkippedEntry;
 
 interface NamedEntry {
-  /** From the first folder on, parted by "/". */
+  /** Relative to the first folder, with "/" between. */
   readonly path: string;
   /** Of the entry itself: a link is a link. */
   readonly stats: BigIntStats;
@@ -55,8 +55,8 @@ interface TreeSearch {
 }
 
 /**
- * Gives everything below a folder, in no order, and opens none of it but folders. Each step is short, so that
- * the caller can do other things in between. What vanishes meanwhile is left out.
+ * Lists everything below a folder, in no order, and opens only folders. Each step is short, so that the caller can do
+ * other things in between. What vanishes meanwhile is left out.
  */
 export function* listTree(
   context: WalkContext,
@@ -71,7 +71,7 @@ export function* listTree(
   return search.end;
 }
 
-/** Holds one descriptor for each level, so no exchange of a folder for a link leads elsewhere. */
+/** Keeps one descriptor open for each level, so replacing a folder by a link leads nowhere else. */
 function* walkTreeBelow(
   search: TreeSearch,
   folder: PathHandle,
@@ -101,7 +101,7 @@ function* walkTreeBelow(
   }
 }
 
-/** Gives what stands in one folder, and returns the folders among it that are to be entered. */
+/** Yields the entries of one folder, and returns the folders among them that are to be entered. */
 function* listFolderEntries(
   search: TreeSearch,
   folder: PathHandle,
@@ -168,7 +168,7 @@ export function readFolderListing(folder: PathHandle, mostEntries: number): Fold
   return { entries, unreadable: names.length - readable.length };
 }
 
-/** A folder filled by somebody hostile is given up on before it fills memory. */
+/** Gives up on a folder with too many names before they fill the memory. */
 function readBoundedNames(folder: PathHandle, mostEntries: number): Buffer[] {
   const names: Buffer[] = [];
   for (const name of readEntryNames(folder)) {
@@ -183,7 +183,7 @@ export function* readEntryNames(folder: PathHandle): Generator<Buffer, void> {
   for (const { name } of readDirents(folder)) yield name;
 }
 
-/** The same, with the type that the folder tells of each. */
+/** The same, with the type that the folder has for each. */
 export function* readDirents(folder: PathHandle): Generator<Dirent<Buffer>, void> {
   // Node's types know Buffer names of readdir only.
   const options = { encoding: 'buffer' as BufferEncoding, bufferSize: 1024 };

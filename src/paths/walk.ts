@@ -15,19 +15,19 @@ import { getErrno, WorkcrateError } from '../errors.ts';
 import { PathRefusal } from './faults.ts';
 import { maxPathFolders, type Components } from './names.ts';
 
-/** O_NONBLOCK: a FIFO without a writer, or a file under somebody's lease, must not stop the server. */
+/** O_NONBLOCK: a FIFO without a writer, or a file with a lease on it, must not block the server. */
 const readFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** O_EXCL also means that a link in that place is not followed. */
+/** O_EXCL also means that a symbolic link of that name is not followed. */
 const createFlags =
   constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Holds a thing without opening it: no permission to read is needed, and a device does not notice. */
+/** A handle on a file without opening it: it needs no permission to read, and has no effect on a device. */
 const O_PATH = 0o10000000;
 
 /**
- * Stands on descriptors. Whatever is renamed or linked meanwhile, `/proc/self/fd/N` is the thing that was
- * judged, so no exchange of a folder for a link can lead outside.
+ * Walks by file descriptors. Whatever is renamed or linked meanwhile, `/proc/self/fd/N` is the file that was checked,
+ * so replacing a folder by a link cannot lead outside.
  */
 const descriptorMethod: WalkMethod = {
   root: (directory) => openHandle(directory, O_PATH | constants.O_DIRECTORY),
@@ -60,9 +60,9 @@ function readHandleStats(fd: number): Stats {
 }
 
 /**
- * Stands on paths that are looked up again before and after each use, for systems where a descriptor is no
- * path. This narrows the race and cannot close it: who exchanges a folder for a link between two of our
- * calls, and back again, is not noticed. The race tests are therefore for `descriptors` only.
+ * Walks by paths that are looked up again before and after each use, for systems where a descriptor has no path. This
+ * narrows the race and cannot close it: a folder that is replaced by a link between two of our calls, and put back, is
+ * not noticed. The race tests are therefore for `descriptors` only.
  */
 const lookupMethod: WalkMethod = {
   root: (directory) => openByLookup(directory, statSync, () => {}),
@@ -90,7 +90,7 @@ function openByLookup(path: string, look: (path: string) => Stats, confirmAbove:
   };
 }
 
-/** The descriptor is given out only if a fresh walk arrives at the same file. */
+/** Returns the descriptor only if a fresh lookup arrives at the same file. */
 function openConfirmed(path: string, flags: number, confirm: () => void): number {
   const fd = openSync(path, flags);
   try {
@@ -107,20 +107,20 @@ function isSameInode(a: Stats, b: Stats): boolean {
   return a.ino === b.ino && a.dev === b.dev && (a.mode & constants.S_IFMT) === (b.mode & constants.S_IFMT);
 }
 
-/** A thing that a walk has reached and judged. Disposing of it lets go of it, and changes nothing. */
+/** A file or folder that a walk has reached and checked. Disposing of it closes the handle, and changes nothing. */
 export interface PathHandle extends Disposable {
   readonly stats: Stats;
   /** The path by which `name` in this folder is reached now; `.` is the folder itself. */
   at(name: string): string;
   /** The same for a name that need not be text. */
   atBytes(name: Buffer): string | Buffer;
-  /** Opens, for reading, the very file that was judged. Never waits for another process. */
+  /** Opens, for reading, the same file that was checked. Never waits for another process. */
   open(): number;
-  /** Creates a regular file in this folder, for writing. Fails where anything stands, even a dead link. */
+  /** Creates a regular file in this folder, for writing. Fails if the name is taken, even by a dead link. */
   create(name: string): number;
 }
 
-/** How a walk holds on to what it has judged. `reach` never follows a link: it holds the link. */
+/** How a walk keeps hold of what it has checked. `reach` never follows a link: it returns the link itself. */
 export interface WalkMethod {
   readonly root: (directory: string) => PathHandle;
   readonly reach: (folder: PathHandle, name: string | Buffer) => PathHandle;
@@ -135,7 +135,7 @@ export const walkMethods: Readonly<Record<WalkMethodName, WalkMethod>> = {
 
 let bestWalkMethod: WalkMethodName | undefined;
 
-/** The safest footing that this system has. Only `descriptors` withstands somebody who swaps links. */
+/** The safest method that this system has. Only `descriptors` withstands somebody who swaps links (TOCTOU). */
 export function findBestWalkMethod(): WalkMethodName {
   // Windows has no O_NOFOLLOW, and Node would quietly open without it.
   if (constants.O_NOFOLLOW === undefined) {
@@ -145,7 +145,7 @@ export function findBestWalkMethod(): WalkMethodName {
   return bestWalkMethod;
 }
 
-/** Asked of the system itself: a container may be Linux and have no /proc, or that of other processes. */
+/** Tried out: a container may be Linux and have no /proc, or that of other processes. */
 function hasDescriptorPaths(): boolean {
   if (process.platform !== 'linux') return false;
   const fd = openSync('/', O_PATH | constants.O_DIRECTORY);
@@ -156,7 +156,7 @@ function hasDescriptorPaths(): boolean {
   }
 }
 
-/** The things that a walk has passed, from the root to where it stands. Holds them all until disposed of. */
+/** The handles of all folders that a walk has passed, from the root on. Closes them when it is disposed of. */
 class WalkedPath implements Disposable {
   readonly #root: PathHandle;
   readonly #steps: PathHandle[] = [];
@@ -174,7 +174,7 @@ class WalkedPath implements Disposable {
     if (this.#steps.length > maxPathFolders) throw new PathRefusal('too_deep');
   }
 
-  /** One step back. There is none from the root, whatever lies above it. */
+  /** One step back. There is none from the root, whatever is above it. */
   back(): void {
     const last = this.#steps.pop();
     if (last === undefined) throw new PathRefusal('link');
@@ -195,7 +195,7 @@ export interface WalkContext {
   readonly hidden: 'allow' | 'refuse';
 }
 
-/** A name in a folder that is held, whether or not anything stands there. */
+/** A name in a folder with an open handle, whether or not the name exists. */
 export interface EntryInFolder extends Disposable {
   readonly folder: PathHandle;
   readonly name: string;
@@ -221,7 +221,7 @@ export function walkTo(
   }
 }
 
-/** Walks to the folder that holds what `path` names. The last name is not followed, whatever it is. */
+/** Walks to the folder that contains what `path` names. The last name is not followed, whatever it is. */
 export function walkToFolder(context: WalkContext, path: Components): EntryInFolder {
   const name = path.at(-1);
   if (name === undefined) throw new PathRefusal('empty');
@@ -230,8 +230,8 @@ export function walkToFolder(context: WalkContext, path: Components): EntryInFol
 }
 
 /**
- * Walks to a folder, and makes each that is missing on the way. `owner` gets every folder on the way that belongs to
- * the server: below a user's folder, only this function can have made it.
+ * Walks to a folder, and makes each that is missing on the way. Every folder on the way that belongs to the server is
+ * given to `owner`: below a user's folder, only this function can have made it.
  */
 export function walkCreatingFolders(
   context: WalkContext,
@@ -255,7 +255,7 @@ function reachOrCreateFolder(context: WalkContext, folder: PathHandle, name: str
   return context.method.reach(folder, name);
 }
 
-/** By a descriptor, since a path could lead to another folder of the server by now. */
+/** By a descriptor, since a path could lead to another folder by now. */
 function changeFolderOwner(folder: PathHandle, owner: number): void {
   if (!folder.stats.isDirectory() || folder.stats.uid !== process.getuid?.()) return;
   try {
@@ -282,7 +282,7 @@ function createFolderUnlessThere(path: string): void {
 function walkComponents(context: WalkContext, trail: WalkedPath, ahead: string[], reach: ReachEntry): void {
   let links = 0;
   for (let name = ahead.pop(); name !== undefined; name = ahead.pop()) {
-    // Only a link's target can hold this. Our own steps are retraced: the kernel's `..` can be moved.
+    // Only the target of a link can contain this. We go back over our own steps: the kernel's `..` can be moved.
     if (name === '..') {
       trail.back();
       continue;

@@ -15,9 +15,9 @@ import {
 } from './other-side.ts';
 import type { CallContext, Methods } from './workers.ts';
 
-/** Whoever started this thread or process. */
+/** The parent of this thread or process. */
 export interface ParentSide {
-  /** What it gave along. */
+  /** What it passed at the start. */
   readonly data: Promise<unknown>;
   post(message: MessageFromWorker): void;
   listen(handle: (message: MessageToWorker) => void): void;
@@ -33,7 +33,7 @@ function connectToThreadParent(port: NonNullable<typeof parentPort>): ParentSide
 
 function connectToProcessParent(): ParentSide {
   const data = Promise.withResolvers<unknown>();
-  // Calls come right behind the data, before anybody listens.
+  // Calls come right after the data, before anybody listens.
   const early: MessageToWorker[] = [];
   let handle = (message: MessageToWorker): void => void early.push(message);
   process.on('message', (message: MessageToWorker | { readonly data: unknown }) =>
@@ -54,7 +54,7 @@ function connectToProcessParent(): ParentSide {
   };
 }
 
-/** The signals that a terminal or a service manager sends to all alike are for the server, which ends this one. */
+/** Terminals and service managers send these to all processes. They are for the server, which then ends this one. */
 const ignoredSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 const parentLookMs = 100;
@@ -62,7 +62,7 @@ const parentLookMs = 100;
 function endWithParent(): void {
   for (const signal of ignoredSignals) process.on(signal, () => {});
   process.on('disconnect', () => process.exit());
-  // What keeps this thread busy for ever also keeps it from hearing that the server is gone. Another thread sees it.
+  // A busy thread does not notice that the server is gone, so another thread checks.
   const watch = `setInterval(() => {
     if (process.ppid !== ${process.ppid}) process.kill(process.pid, 'SIGKILL');
   }, ${parentLookMs});`;
@@ -71,7 +71,7 @@ function endWithParent(): void {
 
 const memoryLookMs = 50;
 
-/** The same thread sees what native code takes. */
+/** The same thread sees the memory of native code. */
 function watchMemory(): string {
   const word = process.argv.find((word) => word.startsWith(memoryLimitFlag));
   if (word === undefined) return '';
@@ -83,7 +83,7 @@ function watchMemory(): string {
 
 const maxDyingMs = 1000;
 
-/** So that the log of the server says why. It ends this process then. */
+/** So that the log of the server says why. The server then ends this process. */
 function reportUncaughtErrors(post: (message: MessageFromWorker) => void): void {
   process.on('uncaughtException', (error) => {
     post({ died: toWorkerFailure(error) });
@@ -91,10 +91,10 @@ function reportUncaughtErrors(post: (message: MessageFromWorker) => void): void 
   });
 }
 
-// Last, since it needs all of the above.
+// Here, since it needs all of the above when the module is loaded.
 const parent: ParentSide = parentPort === null ? connectToProcessParent() : connectToThreadParent(parentPort);
 
-/** Logs by way of the thread or process that started this one: there is one log, and it decides what is worth a line. */
+/** Logs through the parent: there is one log, and it decides which levels it writes. */
 export function getParentLog(): Log {
   const at =
     (level: LogLine['level']) =>
@@ -103,7 +103,7 @@ export function getParentLog(): Log {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** Errors lose their code on the way over. */
+/** Errors would lose their code in the message. */
 function toPlainFields(fields: LogLine['fields']): LogLine['fields'] {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
@@ -113,13 +113,13 @@ function toPlainFields(fields: LogLine['fields']): LogLine['fields'] {
   );
 }
 
-/** What whoever started this one gave along. */
+/** What the parent passed at the start. */
 export const getParentData = (): Promise<unknown> => parent.data;
 
-/** Whether this one was started in place of one that has failed. */
+/** Whether this worker replaces one that has failed. */
 export const isAfterFailure = (): boolean => process.argv.includes(afterFailureFlag);
 
-/** Answers the calls of whoever started this one. Calls run side by side; each may be cancelled. */
+/** Answers the calls of the parent. Calls run concurrently; each may be cancelled. */
 export function answerCalls(methods: Methods): void {
   const underWay = new Map<number, AbortController>();
   const { post } = parent;

@@ -5,26 +5,26 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { isWorkcrateError, type ErrorCode } from '../errors.ts';
 
-/** The word on the command line of one that was started in place of one that has failed. */
+/** The argument of a worker that replaces one that has failed. */
 export const afterFailureFlag = 'after-failure';
 
-/** The beginning of the word that says how many bytes of memory a process may have. */
+/** The beginning of the argument that says how many bytes of memory a process may use. */
 export const memoryLimitFlag = 'most-memory=';
 
-/** How a process ends itself that has more memory than that. Nobody else sends this signal. */
+/** A process that uses more memory than that sends itself this signal. Nobody else does. */
 export const outOfMemorySignal = 'SIGUSR2';
 
-/** What goes over: numbers tell calls apart. */
+/** What is sent: calls have numbers. */
 export type MessageToWorker =
   | { readonly call: number; readonly method: string; readonly argument: unknown }
   | { readonly cancel: number }
-  /** Asks for a sign of life. */
+  /** Asks whether the worker still answers. */
   | { readonly ping: true };
 
 export type MessageFromWorker =
   | { readonly log: LogLine }
   | { readonly pong: true }
-  /** It cannot go on: something was thrown that nobody caught. */
+  /** An error was thrown that nobody caught, so the worker ends. */
   | { readonly died: WorkerFailure }
   | WorkerAnswer;
 
@@ -44,11 +44,11 @@ export interface WorkerFailure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly details: Readonly<Record<string, string | number>>;
-  /** For the log: what a caller is not told. */
+  /** For the log only: callers do not see it. */
   readonly cause: string | null;
 }
 
-/** How a failure crosses over. */
+/** An error as plain data, which can be sent. */
 export function toWorkerFailure(error: unknown): WorkerFailure {
   if (isWorkcrateError(error)) {
     const cause = error.cause instanceof Error ? error.cause.message : null;
@@ -60,20 +60,20 @@ export function toWorkerFailure(error: unknown): WorkerFailure {
   return { code: 'internal', message: 'The server failed. Its log says why.', details: {}, cause };
 }
 
-/** Where calls are answered: a thread, or a process. */
+/** Where calls are answered: a thread or a process. */
 export interface WorkerSide {
-  /** Throws where something cannot go over. What comes too late is dropped: `ended` is told of. */
+  /** Throws if the message cannot be sent. What comes after the end is dropped: `ended` has been called. */
   post(message: MessageToWorker): void;
-  /** Whether it holds the server back. */
+  /** Whether it keeps the server from ending. */
   hold(isHeld: boolean): void;
-  /** Ends it, whatever it is doing; one that is idle may end by itself. */
+  /** Ends it, whatever it is doing; an idle one may end by itself. */
   end(): Promise<void>;
   /** Ends it now. */
   kill(): void;
 }
 
 export interface WorkerListener {
-  /** Whether it is started in place of one that has failed, which it is told. */
+  /** Whether it replaces one that has failed; the worker can ask. */
   readonly isAfterFailure: boolean;
   heard(message: MessageFromWorker): void;
   ended(cause: unknown): void;
@@ -84,10 +84,10 @@ export type StartWorkerSide = (hearing: WorkerListener) => WorkerSide;
 const toWorkerArguments = ({ isAfterFailure }: WorkerListener): string[] =>
   isAfterFailure ? [afterFailureFlag] : [];
 
-/** Megabytes. Bounded, so that what is too much does not take the whole machine along. */
+/** Limited, so that a worker does not take all memory of the machine. */
 const maxHeapMegabytes = 2048;
 
-/** V8 ends the whole process where a thread runs out of memory, so this is not for what others have written. */
+/** V8 ends the whole process if a thread runs out of memory, so this is not for input that is not trusted. */
 export const startInThread =
   (file: URL, workerData: unknown): StartWorkerSide =>
   (hearing) => {
@@ -109,28 +109,28 @@ export const startInThread =
 /** Stdout belongs to the protocol under `workcrate stdio`; what V8 says at its end is for the log. */
 const childStdio: ('ignore' | 'inherit' | 'ipc')[] = ['ignore', 'ignore', 'inherit', 'ipc'];
 
-/** A program that runs another one, whose command line is to follow its own arguments. */
+/** A program that runs another one, whose command line follows its own arguments. */
 export interface CommandWrapper {
   readonly command: string;
   readonly args: readonly string[];
 }
 
 export interface ProcessOptions {
-  /** How long it may give no sign of life while it has something to do; five minutes if not said. */
+  /** How long it may not answer while it has something to do; five minutes by default. */
   readonly silentMs?: number;
-  /** Ends a process that has more, also while native code keeps it from hearing anything. */
+  /** Ends a process that uses more, also while native code keeps it busy. */
   readonly memoryBytes?: number;
   readonly nodeFlags?: readonly string[];
-  /** All that is in its environment; that of the server if not said. */
+  /** Its whole environment; by default that of the server. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Such as a wall around the process; it has to go when its wrapper is killed. */
+  /** Such as a sandbox around the process; the process must end when its wrapper is killed. */
   readonly wrapper?: CommandWrapper | null;
 }
 
-/** The end of a process that had more memory than it may. */
+/** A process used more memory than allowed. */
 export class OutOfMemory extends Error {}
 
-/** `data` may hold secrets: it goes over the channel, and not where other users of the machine can see it. */
+/** `data` may contain secrets: it is sent by the channel, and not where other users of the machine can see it. */
 export const startInProcess =
   (file: URL, data: unknown, options: ProcessOptions): StartWorkerSide =>
   (hearing) => {
@@ -140,7 +140,7 @@ export const startInProcess =
     child.on('error', ended);
     child.on('exit', (code, signal) => ended(toExitError(code, signal)));
     const post = (message: object): void => {
-      // A failure is followed by the end of the process, which is told of.
+      // A failure is followed by the end of the process, which `ended` reports.
       if (child.connected) child.send(message, () => {});
     };
     post({ data });
@@ -164,7 +164,7 @@ function forkWorker(file: URL, words: string[], options: ProcessOptions): ChildP
   });
 }
 
-/** A wrapper tells of a signal as a shell does. */
+/** A wrapper reports a signal as a shell does. */
 function toExitError(code: number | null, signal: NodeJS.Signals | null): Error {
   const isMemory = signal === outOfMemorySignal || code === 128 + constants.signals[outOfMemorySignal];
   return isMemory

@@ -18,20 +18,20 @@ import {
 
 export type { CommandWrapper } from './other-side.ts';
 
-/** Counted in looks and not in time, since a machine that slept has not been silent. */
+/** Counted in checks and not in time, since a machine that slept has not been silent. */
 const maxSilenceChecks = 10;
 
 interface SilenceOptions {
-  /** Null where nobody minds. */
+  /** Null for no limit. */
   readonly silentMs: number | null;
   isBusy(): boolean;
   ping(): void;
   tooLong(cause: Error): void;
 }
 
-/** Asks whoever has something to do for a sign of life every so often, and tells where none comes for long. */
+/** Pings a busy worker every so often, and calls `tooLong` if no answer comes for long. */
 function watchSilence({ silentMs, isBusy, ping, tooLong }: SilenceOptions) {
-  // How long it takes to start depends on the machine alone: it counts from the first sign.
+  // How long a worker takes to start depends on the machine alone, so silence counts from its first message.
   let [looks, hasSpoken] = [0, false];
 
   function look(): void {
@@ -50,10 +50,10 @@ function watchSilence({ silentMs, isBusy, ping, tooLong }: SilenceOptions) {
   };
 }
 
-/** What is done in another thread or process: named functions that take and give plain data. */
+/** What another thread or process does: named functions that take and return plain data. */
 export type Methods = Readonly<Record<string, Method>>;
 
-/** `report` tells the caller how far the work is; `signal` fires when nobody waits for it any more. */
+/** `report` sends progress to the caller; `signal` fires when nobody waits for the result any more. */
 type Method = (argument: never, context: CallContext) => Promise<unknown>;
 
 export interface CallContext {
@@ -66,14 +66,14 @@ export interface CallOptions {
   readonly report?: ((progress: never) => void) | undefined;
 }
 
-/** The near side of the methods. */
+/** The server's side of the methods. */
 export interface Thread<M extends Methods> extends AsyncDisposable {
   call<Name extends keyof M & string>(
     name: Name,
     argument: Parameters<M[Name]>[0],
     options?: CallOptions,
   ): Promise<Awaited<ReturnType<M[Name]>>>;
-  /** Whether it has been started. */
+  /** Whether it is running. */
   readonly isRunning: boolean;
   /** Ends it now: all calls that wait fail with `cause`, and the next one starts it again. */
   kill(cause: unknown): void;
@@ -88,18 +88,18 @@ interface WaitingCall {
 const maxWaitingCalls = 1000;
 
 /**
- * A thread that is started when it is first asked, and again after it has failed. `file` is a module that calls
- * `answerCalls`; `data` is what it gets from `outerData`. An idle thread does not hold the server back.
+ * A thread that starts at the first call, and again after it has failed. `file` is a module that calls `answerCalls`;
+ * `data` is what it gets from `getParentData`. An idle thread does not keep the server from ending.
  */
 export const createThread = <M extends Methods>(file: URL, data: unknown, log: Log): Thread<M> =>
   createLazyWorker(startInThread(file, data), log, null);
 
-/** Long for anything that goes well. */
+/** Far more than anything that works should take. */
 const maxSilentMs = 5 * 60_000;
 
 /**
- * The same in a process of its own, for what may run out of memory or never end: the server lives on. One that gives no
- * sign of life for five minutes while it has something to do is ended.
+ * The same in a process of its own, for work that may run out of memory or never end: the server survives. A process
+ * that does not answer for five minutes while it has something to do is killed.
  */
 export const createHelperProcess = <M extends Methods>(
   file: URL,
@@ -108,7 +108,7 @@ export const createHelperProcess = <M extends Methods>(
   options: ProcessOptions = {},
 ): Thread<M> => createLazyWorker(startInProcess(file, data, options), log, options.silentMs ?? maxSilentMs);
 
-/** Whether a call failed because its process had more memory than it may. */
+/** Whether a call failed because its process used more memory than allowed. */
 export const ranOutOfMemory = (error: unknown): boolean =>
   error instanceof WorkcrateError && error.cause instanceof OutOfMemory;
 
@@ -208,7 +208,7 @@ function startWorkerSide(
       if (waiting.size >= maxWaitingCalls)
         throw new WorkcrateError('too_many_requests', 'Too many calls wait for this. Try again later.');
       const call = ++last;
-      // What cannot go over is told by this, before anybody waits for it.
+      // This throws for what cannot be sent, before anybody waits for it.
       side.post({ call, method, argument });
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
       waiting.set(call, { resolve, reject, report });

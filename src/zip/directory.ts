@@ -21,9 +21,9 @@ export interface DirectoryOptions {
   readonly signal?: AbortSignal;
   /** More are `too_large`. */
   readonly mostMembers?: number;
-  /** The directory is held in memory; a larger one is `too_large`. Below 4 GiB. */
+  /** The directory is kept in memory; a larger one is `too_large`. Below 4 GiB. */
   readonly mostDirectoryBytes?: number;
-  /** Asked before a directory is read that will take so many bytes of memory. */
+  /** Called before a directory is read that will take so many bytes of memory. */
   readonly reserve?: (bytes: number) => Promise<void>;
 }
 
@@ -66,7 +66,7 @@ function directoryTooLargeError(what: string): WorkcrateError {
   return new WorkcrateError('too_large', `${what} Download the whole of it instead, or split it.`);
 }
 
-/** The directory as it stands in the archive; its last part has come with the tail. */
+/** The directory as it is in the archive; its last part came with the tail. */
 async function loadDirectory(
   bytes: RangeReader,
   tail: ArchiveTail,
@@ -101,7 +101,7 @@ async function readArchiveTail(bytes: RangeReader, signal?: AbortSignal): Promis
   const ends = [...findEndRecords(buffer)];
   const exact = ends.filter((at) => countTrailingBytes(buffer, at) === 0);
   if (exact.length === 1) return { start, buffer, end: exact[0]! };
-  // Readers differ in which of them they believe, so one could be shown and another be meant.
+  // Programs differ in which of them they use, so one could be shown and another one unpacked.
   if (exact.length > 1) throw zipDamagedError('it has two ends, one in the comment of the other');
   throw await missingEndError(bytes, start, buffer, ends[0] ?? null, signal);
 }
@@ -169,7 +169,7 @@ export interface Zip64 {
   readonly offset: number;
   /** Where the record itself begins. */
   readonly start: number;
-  /** By how much it stands further on than is said. */
+  /** By how many bytes it is further on than stated. */
   readonly prefix: number;
 }
 
@@ -182,7 +182,7 @@ async function readZip64(bytes: RangeReader, tail: ArchiveTail, signal?: AbortSi
   const stated = readNumber64(toDataView(tail.buffer), at + 8);
   const locator = tail.start + at;
   if (stated + RECORD > locator) throw zipTruncatedError('its ZIP64 record lies beyond its end');
-  // It stands right before its locator, unless it has been made longer.
+  // It is right before its locator, unless it has been made longer.
   for (const start of new Set([locator - RECORD, stated])) {
     const record = await readFromTail(bytes, tail, start, RECORD, signal);
     if (!isRecord(record, locator - start)) continue;
@@ -221,7 +221,7 @@ function readZip64Record(record: Buffer, start: number, prefix: number): Zip64 {
   };
 }
 
-/** Where the directory of an archive stands. */
+/** Where the directory of an archive is. */
 export interface DirectoryLocation {
   readonly count: number;
   readonly start: number;
@@ -273,7 +273,7 @@ function demandAgreement({ buffer, end }: ArchiveTail, wide: Zip64): StatedDirec
 
 /**
  * Bytes between the directory and the end record are either there, or as many were put in front of the archive, such
- * as a program that unpacks it. It is where the directory is found that tells.
+ * as a program that unpacks it. Where the directory is found decides.
  */
 async function findPrefixBytes(
   bytes: RangeReader,

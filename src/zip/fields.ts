@@ -60,8 +60,8 @@ export function readUnicodePath(
 }
 
 /**
- * Where the content of an extra field begins; its length stands in the two bytes before. Tools pad this area with bytes
- * that are no field, so what does not add up ends it.
+ * Where the content of an extra field begins; its length is in the two bytes before. Tools pad this area with bytes
+ * that are no field, so the first invalid length ends it.
  */
 function findExtraField(view: DataView, start: number, end: number, id: number): number | null {
   for (let at = start; at + 4 <= end;) {
@@ -81,7 +81,7 @@ export function packNeededFields(buffer: Buffer, area: { start: number; end: num
   const found = NEEDED.map((id) => findExtraField(view, area.start, area.end, id)).filter(
     (at) => at !== null,
   );
-  // In the order in which they stand, so that none is written over before it is copied.
+  // In their order, so that none is overwritten before it is copied.
   for (const at of found.sort((a, b) => a - b)) {
     const length = 4 + view.getUint16(at - 2, true);
     buffer.copyWithin(to, at - 4, at - 4 + length);
@@ -123,15 +123,15 @@ export function splitArchiveError(): WorkcrateError {
   );
 }
 
-/** A name from an archive as it may stand in a message: on one line, and short. */
+/** A name from an archive for a message: on one line, and short. */
 export function quoteMemberName(name: string): string {
   return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
 }
 
-/** Bytes that are had by ranges: an open object of a source. */
+/** Bytes that are read by ranges: an open object of a source. */
 export interface RangeReader {
   readonly size: number;
-  /** From `start` to before `end`. A chunk is good only until the next one is asked for. */
+  /** From `start` to before `end`. A chunk is valid only until the next one is asked for. */
   read(start: number, end: number, signal?: AbortSignal): AsyncIterable<Uint8Array>;
 }
 

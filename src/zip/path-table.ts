@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Some bytes within others. It is filled in again and again, since a view for every name would cost more than its hash. */
+/** A range of bytes. It is reused, since a view for every name would cost more than its hash. */
 export interface Span {
   bytes: Buffer;
   start: number;
@@ -9,12 +9,12 @@ export interface Span {
 
 /** Finds members by their paths, in 8 to 16 bytes for each and without a string of any of them. */
 export interface PathTable {
-  /** Gives the member that has the same path already, or null once this one is in. */
+  /** Returns the member that has the same path already, or null after adding this one. */
   add(index: number): number | null;
   find(path: Buffer): number | null;
 }
 
-/** `locate` tells where the bytes of the path of a member are. */
+/** `locate` writes to `found` where the bytes of the path of a member are. */
 export function createPathTable(count: number, locate: (index: number, found: Span) => void): PathTable {
   const slots = new Uint32Array(2 ** Math.ceil(Math.log2(count * 2 + 2)));
   const seed = randomFillSync(new Uint32Array(2));

@@ -1,6 +1,6 @@
 import type { ZipEntry } from './zip.ts';
 
-/** From these values on a field holds all ones and the true number stands in a ZIP64 record. */
+/** From these values on a field is all ones, and the number is in a ZIP64 record. */
 const MAX_UINT32 = 0xffffffff;
 const MAX_UINT16 = 0xffff;
 

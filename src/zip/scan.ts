@@ -17,7 +17,7 @@ import {
 import { isPlainMemberName, toZipMember, readMemberName, type MemberName, type ZipMember } from './member.ts';
 import { createPathTable, type PathTable, type Span } from './path-table.ts';
 
-/** What an archive holds. Members are made as they are asked for: it keeps some 100 bytes for each. */
+/** The members of an archive. They are made on demand: it keeps some 100 bytes for each. */
 export interface ZipDirectory extends Iterable<ZipMember> {
   readonly length: number;
   /** What it takes in memory, in bytes. */
@@ -26,7 +26,7 @@ export interface ZipDirectory extends Iterable<ZipMember> {
   at(index: number): ZipMember;
   /** By its exact path: neither case nor Unicode form is folded. The first where there are several. */
   find(path: string): ZipMember | null;
-  /** Its name as it stands in the archive. */
+  /** Its name as it is in the archive. */
   nameBytes(index: number): Uint8Array;
   /** Up to where the local header and the bytes of a member may reach: the next member, or the directory. */
   roomOf(member: ZipMember): number;
@@ -47,7 +47,7 @@ interface ScannedDirectory {
 const NEEDS_DECODING = 1;
 const IS_DUPLICATE = 2;
 
-/** After so many records it is asked whether others have their turn: some have 64 KiB of fields to go through. */
+/** After so many records it may yield to the event loop: some records have 64 KiB of fields. */
 const BATCH = 64;
 
 /** Goes through the directory once, record by record, and proves that it adds up. */
@@ -93,7 +93,7 @@ export async function scanDirectory(
   return toZipDirectory(scanned, table, checkExtents(starts, ends, location.start));
 }
 
-/** On its own, since a function made within another keeps all that the other has in hand, such as the first buffer. */
+/** A function of its own, since a closure keeps all variables around it alive, such as the first buffer. */
 function buildPathTable(scanned: ScannedDirectory): PathTable {
   return createPathTable(scanned.positions.length, (index, span) => pathBytes(scanned, index, span));
 }
@@ -127,7 +127,7 @@ function readNameAt(
   return readMemberName(buffer.subarray(nameStart, nameEnd), readUnicodePath(view, nameEnd, extraEnd));
 }
 
-/** The path of a member that has one, in UTF-8, and where in the bytes it stands. */
+/** The path of a member that has one, in UTF-8, and where in the bytes it is. */
 function pathBytes(scanned: ScannedDirectory, index: number, found: Span): void {
   const { buffer, view, positions, marks } = scanned;
   const position = positions[index]!;
@@ -181,7 +181,7 @@ function readPlainName(name: string): MemberName {
   return { raw: name, path: name, problem: null };
 }
 
-/** Where in the directory the parts of a record are, and what may stand in its ZIP64 field; `offset` is as stated. */
+/** Where in the directory the parts of a record are, and the numbers that may be in its ZIP64 field; `offset` is as stated. */
 export interface CentralRecord {
   readonly start: number;
   readonly compressedSize: number;
@@ -209,7 +209,7 @@ function readRecord(view: DataView, at: number): CentralRecord {
   const wide =
     Number(size === IN_ZIP64_32) + Number(compressedSize === IN_ZIP64_32) + Number(offset === IN_ZIP64_32);
   if (wide > 0) {
-    // Only what did not fit stands in the ZIP64 field, in this order.
+    // Only what did not fit is in the ZIP64 field, in this order.
     let next = findZip64Numbers(view, nameEnd, extraEnd, wide) - 8;
     if (size === IN_ZIP64_32) size = readNumber64(view, (next += 8));
     if (compressedSize === IN_ZIP64_32) compressedSize = readNumber64(view, (next += 8));
@@ -225,7 +225,7 @@ export interface Extents {
 }
 
 /**
- * Members that share bytes make a small archive out of a huge one; none that was made in good faith has them. Each
+ * Members that share bytes make a small archive unpack to a huge one (a zip bomb); no honest archive has them. Each
  * array is sorted by itself: if no member begins before as many others have ended, no two of them overlap.
  */
 function checkExtents(starts: Float64Array, ends: Float64Array, directory: number): Extents {
@@ -237,7 +237,7 @@ function checkExtents(starts: Float64Array, ends: Float64Array, directory: numbe
   return { roomOf: (start) => findFirstAfter(starts, start) ?? directory };
 }
 
-/** As a rule members stand in the order of the directory. */
+/** Members are usually in the order of the directory. */
 function sortIfNeeded(numbers: Float64Array): void {
   for (let index = 1; index < numbers.length; index++)
     if (numbers[index]! < numbers[index - 1]!) {
@@ -257,7 +257,7 @@ function findFirstAfter(starts: Float64Array, start: number): number | null {
   return starts[low] ?? null;
 }
 
-/** What usual tools write behind a name is not worth the work. */
+/** What common tools write after a name is not worth the work. */
 const USUAL = 48;
 
 /** Whether much of a directory is comments and fields, which may be 128 KiB of each member. */
@@ -266,8 +266,8 @@ function isWorthSlimming(besideNames: number, count: number): boolean {
 }
 
 /**
- * The directory without what nobody asks for, in a buffer of its own, and `positions` in it. The buffer that it was in
- * is gone from then on.
+ * The directory without what nobody needs, in a new buffer, and `positions` in it. The old buffer can no longer be
+ * used.
  */
 export async function slimDirectory(
   buffer: Buffer,
@@ -284,7 +284,7 @@ export async function slimDirectory(
   }
   const kept = Buffer.allocUnsafeSlow(end);
   buffer.copy(kept, 0, 0, end);
-  // Given back at once: a collector that looks at its own heap only sees nothing to collect in hundreds of megabytes.
+  // Freed at once: the garbage collector does not see hundreds of megabytes outside its own heap.
   (buffer.buffer as ArrayBuffer).transfer(0);
   return kept;
 }

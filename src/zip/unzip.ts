@@ -28,8 +28,8 @@ export { isShortPath, type ZipMember } from './member.ts';
 export type { ZipDirectory } from './scan.ts';
 
 /**
- * Where in the archive the bytes of a member stand as they are; null where they are compressed. Its local header has
- * been checked, its CRC has not: whoever gives away a part of them cannot know it.
+ * Where in the archive the bytes of a stored member are; null if they are compressed. Its local header has been
+ * checked, its CRC has not: a caller that sends only a part of them cannot check it.
  */
 export async function findStoredRange(
   bytes: RangeReader,
@@ -50,9 +50,9 @@ export interface ReadMemberOptions {
 }
 
 /**
- * The bytes of a member. Its last chunk is given only when the local header, the size and the CRC agree with the
- * directory: whoever has got to the end has the right bytes, and whoever was sent wrong ones an error. A chunk is good
- * only until the next one is asked for.
+ * The bytes of a member. Its last chunk comes only if the local header, the size and the CRC agree with the directory:
+ * a caller that reads to the end has the right bytes or gets an error. A chunk is valid only until the next one is
+ * asked for.
  */
 export async function* readMember(
   bytes: RangeReader,
@@ -77,7 +77,7 @@ function checkReadable(member: ZipMember): void {
   throw new WorkcrateError(found.code, `${message} Download the whole archive, and unpack it yourself.`);
 }
 
-/** No more than the stated size gets through, which is within the limit, whatever the bytes inflate to. */
+/** Passes on no more than the stated size, which is within the limit, whatever the bytes inflate to. */
 async function* verifyMember(
   chunks: AsyncIterable<Uint8Array>,
   member: ZipMember,
@@ -99,12 +99,12 @@ async function* verifyMember(
   if (last !== null && last.length > 0) yield last;
 }
 
-/** So little is read to its end rather than broken off, which would cost a remote store its connection. */
+/** So few bytes are read to the end rather than broken off, which would cost the connection to a remote store. */
 const WORTH_READING = 4096;
-/** What a local header has behind its name, as a rule. */
+/** What a local header usually has after its name. */
 const USUAL_EXTRA = 256;
 
-/** What stands in the archive for a member, by one read, once its local header has been found to agree. */
+/** The packed bytes of a member, by one read, after its local header has been checked. */
 async function* readPackedBytes(
   bytes: RangeReader,
   directory: ZipDirectory,
@@ -133,7 +133,7 @@ async function* readPackedBytes(
     throw zipTruncatedError(`the bytes of ${quoteMemberName(member.rawName)} end early`);
 }
 
-/** Where the bytes of a member begin at the latest: the length of what is behind its name is not known yet. */
+/** Where the bytes of a member begin at the latest: the length of what follows its name is not known yet. */
 function getLatestStart(directory: ZipDirectory, member: ZipMember): number {
   return member.offset + LOCAL_HEADER + directory.nameBytes(member.index).length + IN_ZIP64_16;
 }
@@ -167,10 +167,10 @@ async function findBytesStart(
   throw zipTruncatedError(`the header of ${quoteMemberName(member.rawName)} is not all there`);
 }
 
-/** Sizes and CRC follow behind the bytes, and are not in the header. */
+/** Sizes and CRC follow the bytes, and are not in the header. */
 const SIZES_FOLLOW = 8;
 
-/** How long the header is that begins here; null as long as too little of it is there to tell. */
+/** The length of the header that begins here; null while too little of it has been read. */
 function readLocalHeaderSize(bytes: Buffer): number | null {
   if (bytes.length < LOCAL_HEADER) return null;
   if (bytes.readUInt32LE(0) !== LOCAL_SIGNATURE)
@@ -178,7 +178,7 @@ function readLocalHeaderSize(bytes: Buffer): number | null {
   return LOCAL_HEADER + bytes.readUInt16LE(26) + bytes.readUInt16LE(28);
 }
 
-/** A member whose own header and the directory tell different things would be another one to other readers. */
+/** If the header of a member and the directory differ, other programs would read another member. */
 function checkLocalHeader(header: Buffer, nameBytes: Uint8Array, member: ZipMember): void {
   const nameEnd = LOCAL_HEADER + header.readUInt16LE(26);
   const flags = header.readUInt16LE(6);

@@ -13,14 +13,14 @@ import {
 
 export { numberEqualNames } from './unique-names.ts';
 
-/** Either bytes of the archive itself, or the bytes from `start` up to `getEndOffset` of the file at index `entry`. */
+/** Either bytes of the archive itself, or the bytes from `start` up to `end` of the file at index `entry`. */
 export type ZipPart =
   | { readonly bytes: Uint8Array }
   | { readonly entry: number; readonly start: number; readonly end: number };
 
 export interface ZipLayout {
   readonly size: number;
-  /** What makes up the archive from byte `start` up to, not including, `getEndOffset`. Made as it is asked for. */
+  /** The parts of the archive from byte `start` up to, not including, `end`. Made on demand. */
   parts(start: number, end: number): Iterable<ZipPart>;
 }
 
@@ -100,7 +100,7 @@ function* listDirectoryBetween(
   }
 }
 
-/** As much of `bytes`, which stand at `position` in the archive, as lies within the range. */
+/** The part of `bytes`, which are at `position` in the archive, that is within the range. */
 function* clipToRange(bytes: Buffer, position: number, from: number, to: number): Generator<ZipPart> {
   const part = bytes.subarray(Math.max(from - position, 0), Math.max(to - position, 0));
   if (part.length > 0) yield { bytes: part };
@@ -134,7 +134,7 @@ function demandSafeOffsets(offsets: Offsets): Offsets {
   throw new WorkcrateError('invalid_input', 'These files are too large for one ZIP; make several.');
 }
 
-/** An offset that is known to exist. */
+/** An offset that exists. */
 function getOffset(offsets: Float64Array, index: number): number {
   return offsets[index] as number;
 }
