@@ -10,20 +10,20 @@ interface CachedFile {
   /** When it was last seen to be the file at its path. */
   seenAt: number;
   users: number;
-  /** No longer given out: to be closed by its last user. */
+  /** No longer in the cache: its last user closes it. */
   dropped: boolean;
 }
 
 const maxCachedFiles = 64;
-/** So long a file is given out without a look at its path. A look costs some microseconds. */
+/** For so long a cached file is used without checking its path. A check costs some microseconds. */
 const maxUncheckedMs = 1000;
 
 export type OpenFileCache = ReturnType<typeof createOpenFileCache>;
 
 /**
- * Files open for reading. Those read last are held, since opening and closing is a quarter of what a small
- * download costs; objects never change, so that a held one is as good as a fresh one. Only others remove or damage them
- * behind the server, which is noticed within a second. Synchronous on purpose: an open costs 10 µs so, and 100 through
+ * An LRU cache of files open for reading, since opening and closing is a quarter of what a small download costs. Objects
+ * never change, so a cached descriptor is as good as a fresh one. If somebody else removes or damages a file, that is
+ * noticed within a second. Synchronous on purpose: an open costs 10 µs so, and 100 through
  * the thread pool.
  */
 export function createOpenFileCache() {
@@ -48,7 +48,7 @@ export function createOpenFileCache() {
   }
 
   return {
-    /** The file for one more user, or null where there is none. */
+    /** The file for one more user, or null if there is none. */
     take(path: string): CachedFile | null {
       try {
         const file = findHeld(path) ?? open(path);
@@ -73,7 +73,7 @@ export function createOpenFileCache() {
   };
 }
 
-/** For one that is not held any more. */
+/** For a file that is no longer in the cache. */
 function retireFile(file: CachedFile): void {
   file.dropped = true;
   if (file.users === 0) closeSync(file.descriptor);
@@ -88,7 +88,7 @@ function isFileStillLinked(file: CachedFile): boolean {
   return found?.ino === file.inode && found.size === file.size;
 }
 
-/** Where descriptors have run out, those held for later are given up first. */
+/** If there are no descriptors left, the cached ones are closed first. */
 function openReadable(path: string, makeRoom: () => void): number {
   try {
     return openSync(path, 'r');

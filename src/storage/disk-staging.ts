@@ -30,7 +30,7 @@ const batchBytes = 1024 * 1024;
 /** A long append is synced this often, so that a crash loses no more than that of it. A short one is synced once. */
 const syncEveryMs = 5000;
 
-/** Bytes on their way in, as `ID.part` files; committing one links it into its place. */
+/** Staged uploads as `ID.part` files; a commit links the file into its place. */
 export async function diskStaging(
   folder: string,
   toObjectPath: (key: string) => string,
@@ -56,7 +56,7 @@ async function listPartFiles(folder: string): Promise<Staged[]> {
   return Promise.all(ids.filter(isStagingId).map((id) => readStagedTime(folder, id)));
 }
 
-/** One that was committed or discarded meanwhile is new enough to be left alone. */
+/** An upload that was committed or discarded meanwhile counts as new. */
 async function readStagedTime(folder: string, id: string): Promise<Staged> {
   const found = await stat(join(folder, `${id}.part`)).catch(() => null);
   return { id, modified: found?.mtimeMs ?? Date.now() };
@@ -99,8 +99,8 @@ async function appendToPart(
 }
 
 /**
- * Gathers chunks in one buffer, which is used again once it has been written. When the source fails, what it gave
- * before that is still passed on.
+ * Gathers chunks in one buffer, which is reused after each write. If the source fails, what came before that is still
+ * passed on.
  */
 async function* gatherBatches(
   bytes: AsyncIterable<Uint8Array>,
@@ -137,7 +137,7 @@ function growBuffer(buffer: Buffer, held: number, needed: number): Buffer<ArrayB
   return larger;
 }
 
-/** A write may take less than it was given, which is how a disk tells that it is almost full. */
+/** A write may be short: so the system reports that the disk is almost full. */
 async function writeWholeBatch(file: FileHandle, batch: Uint8Array, position: number): Promise<number> {
   for (let done = 0; done < batch.length;) {
     const { bytesWritten } = await file.write(batch, done, batch.length - done, position + done);
@@ -155,7 +155,7 @@ async function commitPart(
 ): Promise<StoredObject> {
   await makeStorageFolder(dirname(target), root, folders);
   await createPartIfMissing(part);
-  // Before anything is placed: there may be no descriptor left to make it durable with.
+  // Before anything is linked: there may be no descriptor left to make it durable with.
   await using folder = await open(dirname(target), 'r');
   await linkIntoPlace(part, key, target);
   await folder.sync();
@@ -187,7 +187,7 @@ const fileExists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** `link` fails where the name is taken, in one step; a filesystem without links gets the next best. */
+/** `link` fails if the name is taken, atomically; on a filesystem without links, check and rename. */
 async function linkIntoPlace(part: string, key: string, target: string): Promise<void> {
   try {
     await link(part, target);
@@ -204,7 +204,7 @@ async function createPartIfMissing(part: string): Promise<void> {
   await file.sync();
 }
 
-/** Folders are synced into their parents once, also old ones: who made them may have died before it did. */
+/** Folders are synced into their parents once, also old ones: a crash may have come before that. */
 async function makeStorageFolder(path: string, root: string, folders: Set<string>): Promise<void> {
   if (folders.has(path)) return;
   await mkdir(path, { recursive: true, mode: 0o700 });

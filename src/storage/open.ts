@@ -16,7 +16,7 @@ export type StorageOptions =
   | ({ readonly kind: 's3' } & S3Options)
   | ({ readonly kind: 'azure' } & AzureOptions);
 
-/** Every storage backend there is. Those that need the network are loaded when they are asked for. */
+/** Every storage backend. Those that need the network are imported on demand. */
 export async function openStorage(
   options: StorageOptions,
   observe: ObserveRequest = () => {},
@@ -37,7 +37,7 @@ export type RemoteSourceOptions =
   | ({ readonly kind: 's3' } & S3Options)
   | ({ readonly kind: 'azure' } & AzureOptions);
 
-/** Every source that is reached by the network. They are loaded when they are asked for. */
+/** Every source that is reached by the network. They are imported on demand. */
 export async function openRemoteSource(options: RemoteSourceOptions, limits?: RemoteLimits): Promise<Source> {
   switch (options.kind) {
     case 's3':

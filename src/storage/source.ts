@@ -21,13 +21,13 @@ export interface SourceObject {
 
 export interface SourcePage {
   readonly objects: readonly SourceObject[];
-  /** Names that cannot be told safely; in a folder also links, what is no file, and folders that may not be read. */
+  /** How many were left out: unsafe names; in a folder also links, special files and folders that may not be read. */
   readonly passedOver: number;
   /** Pass as `after` for the next page; null at the end. Opaque. */
   readonly next: string | null;
 }
 
-/** Held open. Reading rejects with `crate_changed` or `crate_gone` once it is no longer what was opened: never wrong bytes. */
+/** An open object. Reading rejects with `crate_changed` or `crate_gone` once it is no longer what was opened: never wrong bytes. */
 export interface OpenSourceObject extends OpenObject {
   readonly object: SourceObject;
 }
@@ -49,16 +49,16 @@ export interface Source {
   /**
    * Everything whose name begins with `prefix`, ordered by name within a folder at least, so that a name comes before
    * all that begin with it. At most 1,000 a page, which may be empty although there is a next. Left out is what `put`
-   * has not finished, and on disk what stands in a hidden folder.
+   * has not finished, and on disk what is in a hidden folder.
    */
   list(options?: { prefix?: string; after?: string; signal?: AbortSignal }): Promise<SourcePage>;
 
-  /** Null for what is not there, and for a name that no listing tells. */
+  /** Null for what does not exist, and for a name that no listing has. */
   stat(name: string, signal?: AbortSignal): Promise<SourceObject | null>;
 
   open(name: string, signal?: AbortSignal): Promise<OpenSourceObject | null>;
 
-  /** A URL for a GET without this server between; null where there is no such thing. */
+  /** A URL for a GET without this server in between; null if there is no such thing. */
   presign(
     name: string,
     expiresAt: number,
@@ -67,8 +67,8 @@ export interface Source {
 
   /**
    * Writes a new object, whole or not at all, durable when it resolves; other than `size` bytes are `size_mismatch`. A
-   * name that exists is `already_exists`, one that no listing would tell `invalid_input`. A store that is full or may
-   * not be written to is told as by Storage: `storage_full`, `storage_read_only`.
+   * name that exists is `already_exists`, one that no listing would have `invalid_input`. A store that is full or
+   * read-only has the errors of Storage: `storage_full`, `storage_read_only`.
    */
   put(
     name: string,
@@ -83,10 +83,10 @@ export interface Source {
   close(): Promise<void>;
 }
 
-/** How ids and links name a source, wherever it is by now. */
+/** The URL by which ids and links name a source, wherever it is now. */
 export const getKnownUrl = ({ knownAs, url }: Pick<Source, 'knownAs' | 'url'>): string => knownAs ?? url;
 
-/** What stands in a source on its way to become an object begins so, in one of its parts. It is not listed. */
+/** The beginning of a name that `put` has not finished, in one of its parts. It is not listed. */
 export const ownNameMark = '.workcrate-';
 
 export const isOwnName = (name: string): boolean =>
@@ -101,7 +101,7 @@ export const isSourceName = (name: string): boolean =>
 /** What a store says of an object; null for a name that cannot be read. */
 export type ListedSourceObject = Omit<SourceObject, 'name'> & { readonly name: string | null };
 
-/** What of a store's page is below a prefix, under names from there on. Markers of folders are no objects. */
+/** The objects of a store's page that are below a prefix, named relative to it. Folder markers are no objects. */
 export function toSourcePage(
   prefix: string,
   listed: readonly ListedSourceObject[],
@@ -120,13 +120,13 @@ export function toSourcePage(
 const isListable = ({ size, stamp }: ListedSourceObject): boolean =>
   Number.isSafeInteger(size) && size >= 0 && stamp !== '';
 
-/** Refuses a name to be written that could not be found again; the store takes names of 1,024 bytes. */
+/** Refuses a new name that could not be found again; stores take names of up to 1,024 bytes. */
 export function checkNewName(name: string, prefix = ''): void {
   if (isSourceName(name) && !isOwnName(name) && Buffer.byteLength(prefix + name) <= 1024) return;
   throw new WorkcrateError('invalid_input', `${JSON.stringify(name)} cannot be the name of an object.`);
 }
 
-/** The bytes as they are, if there are as many as was said. Nothing beyond them is passed on. */
+/** Passes on exactly `size` bytes, and rejects if there are fewer or more. */
 export async function* demandExactSize(
   bytes: AsyncIterable<Uint8Array>,
   size: number,
@@ -140,10 +140,10 @@ export async function* demandExactSize(
   if (left !== 0) throw new WorkcrateError('size_mismatch', `Not the announced ${size} bytes arrived.`);
 }
 
-/** Headers have an ETag in quotes, listings not always; what stands between may have made it a weak one. */
+/** Headers have an ETag in quotes, listings not always; a proxy may have made it a weak one. */
 export const unquoteEtag = (etag: string): string => etag.replaceAll(/^(?:W\/)?"|"$/g, '');
 
-/** The stamp of an object by the answer of a store. Without one, it was not the store that answered. */
+/** The stamp of an object, from the answer of a store. Without an ETag, it was not the store that answered. */
 export function toStamp(etag: string): string {
   if (unquoteEtag(etag) !== '') return unquoteEtag(etag);
   throw new WorkcrateError(
@@ -169,7 +169,7 @@ export const crateGoneError = (url: string, name: string): WorkcrateError =>
     `${JSON.stringify(name)} is not in ${url} any more. Bring the index up to date, and search again.`,
   );
 
-/** What is wrong with a store is wrong with the source in it; whoever writes is told more than whoever reads. */
+/** Turns errors of a store into errors of the source in it; a writer also sees that the store is full or read-only. */
 export interface SourceErrorMapper {
   <T>(work: () => Promise<T>): Promise<T>;
   writing<T>(work: () => Promise<T>): Promise<T>;

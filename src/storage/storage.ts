@@ -15,14 +15,14 @@ export interface StoredObject {
 }
 
 /**
- * An object held open. Close it. Where the storage `holdsRemoved`, it stays readable to the end even if it is removed
- * meanwhile; elsewhere reading it then fails, and never gives other bytes.
+ * An open object. Close it. If the storage `holdsRemoved`, it stays readable to the end even if it is removed
+ * meanwhile; otherwise reading it then fails, and never yields other bytes.
  */
 export interface OpenObject extends AsyncDisposable {
   readonly size: number;
   /**
-   * The bytes from `start` to before `end`. A chunk is good only until the next one is asked for: whoever
-   * keeps it must copy it. Rejects when `signal` fires.
+   * The bytes from `start` to before `end`. A chunk is valid only until the next one is asked for: a
+   * caller that keeps it must copy it. Rejects when `signal` fires.
    */
   read(start: number, end: number, signal?: AbortSignal): AsyncIterable<Uint8Array>;
   /** A file descriptor on the whole object where the backend has one, for sendfile; null elsewhere. */
@@ -35,7 +35,7 @@ export interface ObjectPage {
   readonly next: string | null;
 }
 
-/** A URL with which a client may fetch or send an object without this server between. */
+/** A URL with which a client may fetch or send an object directly, without this server in between. */
 export interface PresignedUrl {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -45,7 +45,7 @@ export interface PresignedUrl {
 /**
  * Where bytes are kept. Keys are parts of the form `[a-z0-9][a-z0-9_-]*` with `/` between, at most 200 characters. Objects never change.
  *
- * Every failure is a WorkcrateError: `storage_full`, `storage_read_only`, `out_of_descriptors` where the
+ * Every failure is a WorkcrateError: `storage_full`, `storage_read_only`, `out_of_descriptors` if the
  * cause is known, else `storage_failed`. Absence is null, never an error.
  */
 export interface Storage {
@@ -60,10 +60,10 @@ export interface Storage {
   /** Whether an open object outlives its removal. */
   readonly holdsRemoved: boolean;
 
-  /** The object, or null where there is none. */
+  /** The object, or null if there is none. */
   stat(key: string): Promise<StoredObject | null>;
 
-  /** Opens for reading, or null where there is none. */
+  /** Opens for reading, or null if there is none. */
   open(key: string): Promise<OpenObject | null>;
 
   /** Ordered by key. A page holds at most `limit` (default 1,000); objects made meanwhile may be missing. */
@@ -75,7 +75,7 @@ export interface Storage {
   /** Bytes on their way in. On S3 this is a multipart upload, on Azure a block list. */
   readonly staging: Staging;
 
-  /** Gives a URL that works until `expiresAt` (milliseconds); null where the backend cannot. */
+  /** Returns a URL that works until `expiresAt` (milliseconds); null if the backend cannot make one. */
   presign(
     method: 'GET' | 'PUT',
     key: string,
@@ -84,18 +84,18 @@ export interface Storage {
   ): Promise<PresignedUrl | null>;
 
   /**
-   * Where an object stands as a plain file, as a path from the folder of all objects, for a web server beside this one
+   * Where an object is as a plain file, as a path from the folder of all objects, for a web server beside this one
    * that can read that folder. Backends that keep no such files leave it out.
    */
   localPath?(key: string): string;
 
   /**
-   * Rejects with `storage_full` where so many more bytes would leave too little space. Backends that have no end that
-   * they know of leave it out; the others ask themselves at every `append`, too.
+   * Rejects with `storage_full` if so many more bytes would leave too little space. Backends that do not know their free
+   * space leave it out; the others check at every `append`, too.
    */
   demandSpace?(bytes: number): Promise<void>;
 
-  /** Where objects are put aside that no row knows, rather than deleted. Backends that leave it out are never asked to. */
+  /** Where objects without a row are put instead of being deleted. Optional. */
   readonly quarantine?: Quarantine;
 
   /** Proves that the backend answers and can be written to; rejects with the reason. */
@@ -104,7 +104,7 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** Objects that were put aside, by the day on which they were (`2026-11-16`). They are no longer listed as objects. */
+/** Objects that were put aside, by day (`2026-11-16`). They are no longer listed as objects. */
 export interface Quarantine {
   /** Moves an object there; no error where there is none. */
   take(key: string, day: string): Promise<void>;
@@ -124,14 +124,14 @@ export interface QuarantinedDay {
  * id: the caller sees to it. Staged bytes are not listed as objects.
  */
 export interface Staging {
-  /** How many bytes are held durably for this id; 0 where there are none. */
+  /** How many bytes are stored durably for this id; 0 if there are none. */
   size(id: string): Promise<number>;
 
   /**
    * Adds bytes at `offset`, which must be `size(id)`, else `offset_conflict`. Offset 0 starts afresh and
    * drops what was there. Resolves with the new size once that is durable. If `bytes` throws or `signal`
    * fires, what came before is kept durably and the error is passed on, so that a later append goes on.
-   * No chunk is held on to once the next is asked for: its memory may be used again.
+   * No chunk is used after the next one is asked for: its memory may be reused.
    */
   append(
     id: string,
@@ -147,22 +147,22 @@ export interface Staging {
    */
   commit(id: string, key: string): Promise<StoredObject>;
 
-  /** Drops what is held; no error where nothing is. */
+  /** Drops the staged bytes; no error if there are none. */
   discard(id: string): Promise<void>;
 
-  /** What is held, for the sweep of what nobody will go on with. */
+  /** All staged uploads, for the sweep of abandoned ones. */
   list(): Promise<Staged[]>;
 
   /**
-   * Shortens what is held to `size` bytes; no error where there are fewer. Only backends have it whose `size` may count
-   * too much after a power loss, as a file system does that gives unwritten pages back as zeros: there the caller has to
-   * record how much was synced, and to cut off the rest before it appends.
+   * Shortens the staged bytes to `size`; no error if there are fewer. Only for backends whose `size` may be too large after
+   * a power loss, as on a file system that returns unwritten pages as zeros: there the caller records how much was
+   * synced, and cuts off the rest before it appends.
    */
   cutBack?(id: string, size: number): Promise<void>;
 
   /**
-   * Turns the object `key` into staged bytes again, where a crash came between a commit and what was to follow it. False
-   * where there is no such object, or something is staged for the id. Comes with `cutBack`.
+   * Turns the object `key` into staged bytes again, if a crash came between a commit and what was to follow it. False if
+   * there is no such object, or something is staged for the id. Comes with `cutBack`.
    */
   takeBack?(key: string, id: string): Promise<boolean>;
 }
@@ -190,7 +190,7 @@ const stagingIdForm = /^[a-z0-9][a-z0-9_-]{0,99}$/;
 export const isStorageKey = (text: string): boolean => text.length <= 200 && storageKeyForm.test(text);
 export const isStagingId = (text: string): boolean => stagingIdForm.test(text);
 
-/** The key as it is; what could lead out of the folder or prefix of all objects is refused. */
+/** Returns the key, and refuses one that could lead out of the folder or prefix of all objects. */
 export const checkKey = (text: string): string => checkForm(text, isStorageKey(text), 'storage key');
 export const checkStagingId = (text: string): string => checkForm(text, isStagingId(text), 'staging id');
 
@@ -224,7 +224,7 @@ const knownDiskErrors: Record<string, [ErrorCode, string]> = {
   ENFILE: ['out_of_descriptors', 'The machine has no file descriptors left. Try again later.'],
 };
 
-/** Names the cause of a failed file operation where it can be told, so that callers can act on it. */
+/** Names the cause of a failed file operation if it is known, so that callers can act on it. */
 function toStorageFailure(error: unknown): WorkcrateError {
   if (error instanceof WorkcrateError) return error;
   if (getErrno(error) === 'ENOSPC' && isOutOfInodes(error)) return outOfInodesError(error);
@@ -235,7 +235,7 @@ function toStorageFailure(error: unknown): WorkcrateError {
   return new WorkcrateError(code, message, { cause: error });
 }
 
-/** A new name fails in the same way where there is space but no inode. */
+/** Creating a file fails in the same way if there is space but no inode. */
 function isOutOfInodes(error: unknown): boolean {
   const { path } = error as NodeJS.ErrnoException;
   if (path === undefined) return false;
@@ -255,7 +255,7 @@ const outOfInodesError = (cause: unknown): WorkcrateError =>
     { cause },
   );
 
-/** Runs a file operation; its failures come out as WorkcrateErrors. */
+/** Runs a file operation and turns its failures into WorkcrateErrors. */
 export async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -57,7 +57,7 @@ export async function azureStorage(options: AzureOptions, limits?: RemoteLimits)
   };
 }
 
-/** A wrong one would otherwise show as a refusal of the service, which cannot tell why. */
+/** Otherwise the service refuses a wrong one and cannot say why. */
 export function checkAzureOptions({ endpoint, credential }: AzureOptions): void {
   if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
     throw new WorkcrateError(
@@ -78,7 +78,7 @@ async function openAzureBlob(blobs: Blobs, name: string): Promise<OpenObject | n
   return found && openRemoteObject(blobs, { name, etag: found.etag, size: found.size });
 }
 
-/** Writes and drops a byte: a credential that may only read shows here before an upload fails on it. */
+/** Writes and drops a byte, so that a read-only credential is found before an upload fails. */
 async function probeAzure(staging: Staging): Promise<void> {
   const id = `probe-${randomBytes(8).toString('hex')}`;
   const one = async function* (): AsyncGenerator<Uint8Array> {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 
 /**
  * A block of ours. Its id says which attempt at an upload it belongs to, which append of that wrote it (its run), and
- * at which byte of the object it stands.
+ * at which byte of the object it begins.
  */
 export interface StagedBlock {
   readonly id: string;
@@ -12,7 +12,7 @@ export interface StagedBlock {
   readonly size: number;
 }
 
-/** The service takes no more in one blob. */
+/** The maximum of the service for one blob. */
 export const maxBlocks = 50_000;
 
 /** In bytes. All ids within a blob must be of the same length, and lists of many should be short. */
@@ -20,7 +20,7 @@ const widths = { attempt: 8, run: 3, offset: 7 };
 export const mostRuns = 2 ** (8 * widths.run) - 1;
 const idBytes = widths.attempt + widths.run + widths.offset;
 
-/** A name for a new attempt. It begins with what tells the uploads apart, so that one knows its own blocks. */
+/** A name for a new attempt. It begins with a hash of the upload, so that an upload recognizes its blocks. */
 export const createAttempt = (uploadId: string): string =>
   hashUploadId(uploadId) + randomBytes(widths.attempt - 3).toString('hex');
 
@@ -39,7 +39,7 @@ export function toBlockId(attempt: string, run: number, offset: number): string 
   return Buffer.from(attempt + hex, 'hex').toString('base64');
 }
 
-/** The blocks in a block list of the service; those that others put there are passed over. */
+/** The blocks in a block list of the service; those of others are skipped. */
 export function parseBlocks(xml: string): StagedBlock[] {
   const blocks: StagedBlock[] = [];
   for (const [, id, size] of xml.matchAll(/<Name>([^<]+)<\/Name>\s*<Size>(\d+)<\/Size>/g)) {
@@ -65,8 +65,8 @@ export interface BlockChain {
 
 /**
  * The blocks of an attempt that follow each other without a gap from `start`. Several are sent at a time, so that a
- * crash may leave one behind a gap. A later append fills the gap with other blocks; what stood behind it is of an
- * earlier run than these, and is no part of the chain any more.
+ * crash may leave one behind a gap. A later append fills the gap with other blocks; what was after it has an
+ * earlier run than these, and is not part of the chain any more.
  */
 export function findBlockChain(blocks: readonly StagedBlock[], attempt: string, start: number): BlockChain {
   const byOffset = Map.groupBy(

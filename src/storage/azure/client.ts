@@ -73,13 +73,13 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
     if (answer.refusal !== null) throw azureRefusedError(where, method, answer);
     return answer;
   };
-  /** Null where a condition did not hold. */
+  /** Null if a condition was not met. */
   const write = async (name: string, parts: RequestParts): Promise<WrittenBlob | null> => {
     const answer = await ask('PUT', name, parts);
     return isConditionUnmet(answer) ? null : toBlobFacts(demand('PUT', answer).headers);
   };
 
-  /** Null where there is no blob, or none of which the condition holds. */
+  /** Null if there is no blob, or the condition was not met. */
   const stream = async (
     name: string,
     headers: Readonly<Record<string, string>>,
@@ -97,7 +97,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
       return isAbsentBlob(answer) ? null : toBlobFacts(demand('HEAD', answer).headers);
     },
 
-    /** An answer with a body to be read, or null where there is no blob. */
+    /** An answer with a body to be read, or null if there is no blob. */
     async get(name: string): Promise<(StreamedAnswer & { readonly facts: BlobFacts }) | null> {
       const answer = await stream(name, {});
       return answer && { ...answer, facts: toBlobFacts(answer.headers) };
@@ -106,7 +106,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
     getRange: ({ name, etag }: OpenedObject, { start, end }: ObjectByteRange, signal?: AbortSignal) =>
       stream(name, { 'x-ms-range': `bytes=${start}-${end - 1}`, 'if-match': etag }, signal),
 
-    /** Null where `isNew` was asked for and there is one already. */
+    /** Null if `isNew` was demanded and there is one already. */
     put: (name: string, body: Uint8Array, metadata: Metadata, isNew = false) =>
       write(name, {
         body,
@@ -132,7 +132,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
       return isAbsentBlob(answer) ? [] : parseBlocks(demandDocument(demand('GET', answer).text, 'BlockList'));
     },
 
-    /** Makes the blob of these blocks. Null where `isNew` was asked for and there is one already. */
+    /** Makes the blob of these blocks. Null if `isNew` was demanded and there is one already. */
     putBlockList(name: string, ids: readonly string[], metadata: Metadata, isNew: boolean) {
       const latest = ids.map((id) => `<Latest>${id}</Latest>`).join('');
       const body = Buffer.from(`<?xml version="1.0" encoding="utf-8"?><BlockList>${latest}</BlockList>`);
@@ -140,7 +140,7 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
       return write(name, { query: { comp: 'blocklist' }, headers, body });
     },
 
-    /** Null where the blob is not the one with that etag any more. */
+    /** Null if the blob does not have that etag any more. */
     setMetadata: (name: string, metadata: Metadata, etag: string) =>
       write(name, {
         query: { comp: 'metadata' },
@@ -223,7 +223,7 @@ export interface AzureAccount {
   readonly key: string;
 }
 
-/** Of these, the ones that a request has are signed by their value alone, in this order. */
+/** These headers are signed by their values alone, in this order. */
 const signedByPlace = [
   'content-encoding',
   'content-language',
@@ -263,7 +263,7 @@ function listAzureHeaders(headers: Readonly<Record<string, string>>): string[] {
   return names.sort().map((name) => `${name}:${headers[name]!.trim()}`);
 }
 
-/** Where the account stands in the path already, it is there twice: the service wants it so. */
+/** If the account is in the path already, it is there twice: the service wants it so. */
 function toCanonicalResource(account: string, url: URL): string {
   const names = [...new Set(url.searchParams.keys())].sort();
   const query = names.map(
@@ -272,14 +272,14 @@ function toCanonicalResource(account: string, url: URL): string {
   return `/${account}${url.pathname}${query.join('')}`;
 }
 
-/** Codes of the service, what each is told as, and what to do about it. */
+/** Error codes of the service, with our code and a message that says what to do. */
 export type AzureErrorMeanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
 
 export interface AzureLocation {
   readonly host: string;
   readonly account: string;
   readonly container: string;
-  /** What refusals mean where the container is used for something else than to keep files. */
+  /** What refusals mean if the container is not the storage of this server. */
   readonly meanings: AzureErrorMeanings;
 }
 
@@ -292,11 +292,11 @@ interface RefusedAnswer {
 const isAbsentBlob = ({ refusal }: RefusedAnswer): boolean =>
   refusal?.status === 404 && refusal.code !== 'ContainerNotFound';
 
-/** Whether a condition of the request did not hold, such as that the blob is not there yet. */
+/** Whether a condition of the request was not met, such as that the blob does not exist yet. */
 const isConditionUnmet = ({ refusal }: RefusedAnswer): boolean =>
   refusal?.status === 412 || (refusal?.status === 409 && refusal.code === 'BlobAlreadyExists');
 
-/** What a refusal means for the operator; what the service said itself goes into the cause alone. */
+/** What a refusal means for the operator; the answer of the service is only in the cause. */
 function azureRefusedError(
   where: AzureLocation,
   method: string,

@@ -19,7 +19,7 @@ interface BlobListCursor {
   readonly empty: number;
 }
 
-/** The service would give five times as many; their XML is to stay short. */
+/** The service would return five times as many; the XML should stay short. */
 const maxBlobsPerPage = 1000;
 /** A page may be empty although there are more, but not for ever. */
 const mostEmpty = 1000;
@@ -36,7 +36,7 @@ async function readPage(blobs: Blobs, prefix: string, marker: string, limit: num
   };
 }
 
-/** Where to go on from; a store that does not come forward is refused, since its listing would have no end. */
+/** Where to continue; a store that makes no progress is refused, since its listing would never end. */
 function advanceCursor({ marker, name, empty }: BlobListCursor, page: BlobPage): BlobListCursor {
   const last = page.blobs.at(-1);
   const next = {
@@ -55,8 +55,8 @@ const toStoredBlob = (xml: string): StoredObject => ({
 });
 
 /**
- * One page of objects. The service goes on from a marker of its own only, never from a name; so what the caller is to
- * pass on is the last key with the marker behind it. A key alone is understood too, by reading from the beginning.
+ * One page of objects. The service continues from a marker of its own only, never from a name; so `next` is the last key
+ * followed by the marker. A key alone works too, by reading from the beginning.
  */
 export async function listBlobObjects(
   blobs: Blobs,
@@ -85,7 +85,7 @@ function splitNext(after: string): [last: string, marker: string] {
   return at === -1 ? [after, ''] : [after.slice(0, at), after.slice(at + 1)];
 }
 
-/** Every upload that there is, also one of which nothing is left but the blob that its blocks were in. */
+/** Every staged upload, also one of which only the blob with its blocks is left. */
 export async function listStagedBlobs(blobs: Blobs, names: ObjectNames): Promise<Staged[]> {
   const all = new Map<string, number>();
   let [reached, count]: [BlobListCursor, number] = [{ marker: '', name: '', empty: 0 }, 0];

@@ -30,10 +30,10 @@ import { createBlobs, type Blobs, type AzureErrorMeanings } from './client.ts';
 import { writeBlocks } from './staged.ts';
 import { createBlobMaker } from './staging.ts';
 
-/** In characters. The service has no blob of a longer one, and refuses to look for it. */
+/** In characters. The service refuses longer names. */
 const maxBlobName = 1024;
 
-/** Blobs that others keep below a prefix of a container. */
+/** Blobs of others below a prefix of a container. */
 export async function azureSource(options: AzureOptions, limits?: RemoteLimits): Promise<Source> {
   checkAzureOptions(options);
   const { container, prefix } = options;
@@ -43,7 +43,7 @@ export async function azureSource(options: AzureOptions, limits?: RemoteLimits):
   const isFit = (name: string): boolean => isSourceName(name) && (prefix + name).length <= maxBlobName;
   const statBlob = async (name: string, signal?: AbortSignal): Promise<SourceObject | null> => {
     const found = await blobs.head(prefix + name, signal);
-    // Accounts with a hierarchy have blobs that stand for its folders.
+    // Accounts with a hierarchy have blobs that represent its folders.
     if (found === null || found.metadata['hdi_isfolder'] === 'true') return null;
     return { name, size: found.size, modified: found.modified, stamp: toStamp(found.etag) };
   };

@@ -14,8 +14,8 @@ import { toBlockId, isAttempt, maxBlocks, mostRuns } from './blocks.ts';
 import type { Blobs, Metadata } from './client.ts';
 
 /**
- * What is known of an upload, in a small blob of its own, so that any process finds it by the id. Written anew when the
- * upload begins afresh, after that only its metadata change.
+ * The state of an upload, in a small blob of its own, so that any process finds it by the id. It is written when the
+ * upload starts; after that only its metadata change.
  */
 export interface StagedBlob {
   readonly name: string;
@@ -24,14 +24,14 @@ export interface StagedBlob {
   readonly run: number;
   /** At least so many bytes are durable, head and blocks together. */
   readonly size: number;
-  /** The key whose blob holds the blocks; null where they are in a blob of the upload's own. */
+  /** The key whose blob has the blocks; null if they are in a blob of the upload's own. */
   readonly key: string | null;
   /** The first bytes of the upload, if it began with few: a small object needs no blocks at all. */
   readonly head: Uint8Array;
   readonly etag: string;
 }
 
-/** The blob that holds the blocks of an upload. */
+/** The blob with the blocks of an upload. */
 export const getBlocksBlobName = (
   names: ObjectNames,
   { name, key }: Pick<StagedBlob, 'name' | 'key'>,
@@ -70,7 +70,7 @@ export async function loadStagedBlob(blobs: Blobs, name: string): Promise<Staged
     const head = await collectBytes(answer.body);
     if (head.length === size) return { ...about, head };
   } catch {
-    // What broke off is read again below, where that is done with patience.
+    // If the connection broke, it is read again below, with retries.
   }
   return {
     ...about,

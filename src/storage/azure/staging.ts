@@ -21,8 +21,8 @@ import {
 } from './staged.ts';
 
 /**
- * Bytes on their way in. An upload has a small blob of its own, which says what is known of it and holds all of it
- * where it is small. Otherwise its bytes are uncommitted blocks of the blob that they are meant for.
+ * Staged uploads. An upload has a small blob of its own with its state, and with all of its bytes if they are few.
+ * Otherwise its bytes are uncommitted blocks of the blob that they are meant for.
  */
 export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number): Staging {
   const committing = createBlobCommitter(blobs, names, partBytes);
@@ -33,9 +33,9 @@ export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number
   };
 
   /**
-   * Blocks go to the key that they are meant for. Where an object stands there already, it may yet be removed, and they
-   * with it; where another upload has begun there, whoever commits first drops the other's. So then they are kept
-   * apart, and copied in the end.
+   * Blocks go to the key that they are meant for, unless it is in use. If it has an object, removing that would remove the
+   * blocks; if another upload has begun there, the first commit drops the blocks of the other. Then the result is null:
+   * blocks are kept apart, and copied in the end.
    */
   async function chooseKey(id: string, key: string | undefined): Promise<string | null> {
     if (key === undefined) return null;
@@ -44,7 +44,7 @@ export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number
     return found === null && blocks.every((block) => isOwnAttempt(block.attempt, id)) ? key : null;
   }
 
-  /** Where nothing but the source failed, how far it came is noted; after the store failed, the blocks tell. */
+  /** If only the source failed, the size so far is saved; after the store failed, the blocks say how far it came. */
   async function write(staged: StagedBlob, count: number, parts: UploadParts): Promise<number> {
     const { attempt, run, size: start } = staged;
     const target = { name: getBlocksBlobName(names, staged), attempt, run, start, count };
@@ -60,7 +60,7 @@ export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number
     const facts = { name: names.staged(id), attempt: createAttempt(id), run: 0, size: length, key: null };
     if (length < partBytes && length <= longestHead) {
       await beginStaged(blobs, facts, first.bytes);
-      // There is nothing more, but it may have failed.
+      // There are no more bytes, but the source may have failed.
       await parts.all.next();
       return length;
     }
@@ -105,13 +105,13 @@ export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number
       await clearUp(staged, key).catch(leaveToSweep);
       return made;
     },
-    /** Blocks at a key are dropped by the store, a week after the last of them: any other way would show an object. */
+    /** The store drops blocks at a key a week after the last of them: any other way would show an object. */
     async discard(id) {
       const name = names.staged(id);
       const found = await blobs.head(name);
       const home = getBlocksBlobName(names, { name, key: null });
       const isApart = Number(found?.metadata['run'] ?? 0) > 0 && found?.metadata['key'] === undefined;
-      // An empty blob takes the place of all blocks.
+      // Writing an empty blob drops all blocks.
       if (isApart) await blobs.put(home, new Uint8Array(), {});
       if (isApart || found === null) await blobs.remove(home);
       if (found !== null) await blobs.remove(name);
@@ -120,7 +120,7 @@ export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number
   };
 }
 
-/** The object is made, and that is what was asked for. What is left is listed, and discarded with what nobody goes on with. */
+/** The object is made, which is what counts. What is left is listed, and swept with abandoned uploads. */
 function leaveToSweep(error: unknown): void {
   if (!isWorkcrateError(error)) throw error;
 }
@@ -130,11 +130,11 @@ async function* prependPart(first: UploadPart, rest: AsyncGenerator<UploadPart>)
   yield* rest;
 }
 
-/** Makes objects, each whole or not at all, where there is none of that key. */
+/** Makes objects, each whole or not at all, and never replaces one. */
 function createBlobCommitter(blobs: Blobs, names: ObjectNames, partBytes: number) {
   const { findOwnObject, fromBlocks, fromBytes } = createBlobMaker(blobs);
 
-  /** The ids of all that was staged, for which the head becomes a block too. */
+  /** The ids of all staged blocks, after the head has become a block too. */
   async function allIds({ attempt, head }: StagedBlob, chain: BlockChain, home: string): Promise<string[]> {
     if (head.length === 0) return chain.ids;
     const id = toBlockId(attempt, 0, 0);
@@ -142,7 +142,7 @@ function createBlobCommitter(blobs: Blobs, names: ObjectNames, partBytes: number
     return [id, ...chain.ids];
   }
 
-  /** Uncommitted blocks cannot be read: where they are becomes a blob, which is copied. */
+  /** Uncommitted blocks cannot be read, so they are committed to a blob, which is copied. */
   async function fromElsewhere(
     target: BlobTarget,
     staged: StagedBlob,
@@ -198,7 +198,7 @@ function createBlobCommitter(blobs: Blobs, names: ObjectNames, partBytes: number
     },
     async staged(staged: StagedBlob, chain: BlockChain, key: string): Promise<StoredObject> {
       const target = { key, name: names.object(key), attempt: staged.attempt, size: chain.end };
-      // What the store has dropped must not be missing from the object without a word.
+      // Bytes that the store has dropped must not be missing from the object silently.
       if (target.size < staged.size) return afterLoss(target, staged);
       return made(target, await fromStaged(target, staged, chain));
     },
@@ -214,16 +214,16 @@ const uploadLostError = (): WorkcrateError =>
 export interface BlobTarget {
   readonly key: string;
   readonly name: string;
-  /** Written on the object, so that it is known again as our own. */
+  /** In the metadata of the object, so that we recognize it as our own. */
   readonly attempt: string;
   readonly size: number;
 }
 
-/** Makes one object of bytes or of blocks that are there, where there is none of that name. */
+/** Makes one object of bytes or of staged blocks, and never replaces one. */
 export function createBlobMaker(blobs: Blobs) {
   /**
-   * There is an object already. It may be our own: then the answer to an earlier try was lost, or the process that made
-   * it died before it had cleared up. Null where there is none after all.
+   * For a name that is taken. The object may be our own: then the answer to an earlier try was lost, or the process that
+   * made it died before it had cleaned up. Null if there is none after all.
    */
   async function findOwnObject({ key, name, attempt, size }: BlobTarget): Promise<WrittenBlob | null> {
     const found = await blobs.head(name);
@@ -239,7 +239,7 @@ export function createBlobMaker(blobs: Blobs) {
     return made;
   }
 
-  /** Azurite takes a blob that has nothing but uncommitted blocks for one that is there; its block list it does take. */
+  /** For Azurite a blob with only uncommitted blocks exists; it does accept a block list for it. */
   async function fromBytes(target: BlobTarget, bytes: Uint8Array): Promise<WrittenBlob> {
     const { name, attempt } = target;
     const made = (await blobs.put(name, bytes, { attempt }, true)) ?? (await findOwnObject(target));

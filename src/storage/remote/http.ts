@@ -13,28 +13,28 @@ export interface RemoteRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** In memory, so that it can be sent again; null for none. */
   readonly body: Uint8Array | null;
-  /** How many bytes of an answer are held whole at the most; 4 MB where nothing else is said. */
+  /** The most bytes of an answer that is read whole; 4 MB by default. */
   readonly longestText?: number | undefined;
-  /** How long it may take in all, where that is not as usual. */
+  /** How long it may take in all, if not as long as usual. */
   readonly longestMs?: number | undefined;
 }
 
 export interface RemoteAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Read it to its end or destroy it: it holds a connection. It fails if it breaks off. */
+  /** Read it to its end or destroy it: it occupies a connection. It fails if it breaks off. */
   readonly body: IncomingMessage;
 }
 
-/** One try. Rejects with what the system said, or with the signal's reason at once when that fires. */
+/** One try. Rejects with the error of the system, or with the signal's reason at once when that fires. */
 export type SendRequest = (request: RemoteRequest, signal?: AbortSignal) => Promise<RemoteAnswer>;
 
 export interface ClientLimits {
   /** Connections at a time; further requests wait for `connectMs`. */
   readonly sockets: number;
-  /** Until a connection stands, waiting for a free one included. */
+  /** Until there is a connection, waiting for a free one included. */
   readonly connectMs: number;
-  /** How long the store may take nothing and say nothing. */
+  /** How long the connection may be idle in both directions. */
   readonly idleMs: number;
 }
 
@@ -72,7 +72,7 @@ async function sendRemoteOnce(
       ? https.request(url, { ...options, agent: agents.https })
       : http.request(url, { ...options, agent: agents.http });
   request.on('error', reject);
-  // Rejected here as well: one that still waits for a connection tells of its end only when it gets one.
+  // Rejected here as well: a request that waits for a connection emits its error only when it gets one.
   const end = (error: Error): void => {
     reject(error);
     request.destroy(error);
@@ -108,7 +108,7 @@ function limitConnecting(
   request.once('socket', (socket) => (socket.connecting ? socket.once(connected, done) : done()));
 }
 
-/** A reader of ours that is slow is no fault of the store's: then the clock starts anew. */
+/** A slow reader on our side is no fault of the store: then the clock starts again. */
 function limitIdling(request: http.ClientRequest, limit: number, end: EndRequest): void {
   let response: IncomingMessage | null = null;
   request.once('response', (incoming) => void (response = incoming));
@@ -145,8 +145,8 @@ export interface RetriedAnswer {
 }
 
 /**
- * Does the work again while the store is busy or the network fails, after pauses that grow and are random in full, so
- * that those who were refused together do not come back together. The last answer or failure is passed on as it is.
+ * Retries while the store is busy or the network fails, with exponential backoff and full jitter, so that clients that
+ * were refused together do not come back together. The last answer or failure is passed on as it is.
  */
 export async function retryWithBackoff<T extends RetriedAnswer>(
   limits: RetryLimits,
@@ -178,7 +178,7 @@ async function attemptWork<T>(work: () => Promise<T>, signal?: AbortSignal): Pro
   }
 }
 
-/** Milliseconds until the next try, or null where another would be of no use. */
+/** Milliseconds until the next try, or null if another would be of no use. */
 function pauseAfter(
   outcome: AttemptOutcome<RetriedAnswer>,
   attempt: number,
@@ -210,10 +210,10 @@ const busyCodes = new Set([
   'ServerBusy',
   'OperationTimedOut',
   'InternalError',
-  // Two wrote there at once, and neither has.
+  // Two writers at once, and neither has written.
   'ConditionalRequestConflict',
   'OperationAborted',
-  // Bytes bent or lost on the way; they are still here.
+  // Bytes changed or lost on the way; we still have them.
   'XAmzContentSHA256Mismatch',
   'BadDigest',
   'IncompleteBody',
@@ -222,7 +222,7 @@ const busyCodes = new Set([
 const isBusyRefusal = ({ status, code }: StoreRefusal): boolean =>
   busyStatuses.has(status) || busyCodes.has(code);
 
-/** Resets, refusals, timeouts and a name not found pass; a bad certificate or an answer that is no HTTP does not. */
+/** Resets, refusals, timeouts and a name not found are temporary; a bad certificate or an answer that is no HTTP is not. */
 function isTemporaryError(error: unknown): boolean {
   return temporaryNetworkErrors.has(getSystemCode(error));
 }
@@ -254,7 +254,7 @@ const otherRemedy = 'cannot be reached. The log of the server says why.';
 const certificateRemedy =
   'shows a certificate that is not trusted. Give Node its authority by NODE_EXTRA_CA_CERTS, or check the address.';
 
-/** A connection that failed, in words; `store` names it by host, never by a URL that might be signed. */
+/** The error for a connection that failed; `store` names the host, never a URL that might be signed. */
 export function storeUnreachableError(store: string, error: unknown): WorkcrateError {
   if (error instanceof WorkcrateError) return error;
   const code = getSystemCode(error);

@@ -32,13 +32,13 @@ export {
   type ObjectByteRange,
 } from './parts.ts';
 
-/** A store that speaks HTTP. What it refuses is an answer, with its `refusal`; what did not get there is thrown. */
+/** An object store behind HTTP. A refusal is an answer with a `refusal`; a request that did not get there throws. */
 export interface Remote {
-  /** Sends, and reads the whole answer, which must not be longer than the request allows. Tried again where that may help. */
+  /** Sends, and reads the whole answer, up to the limit of the request. Retries where that may help. */
   ask(request: RemoteRequest, signal?: AbortSignal): Promise<WholeAnswer>;
-  /** Sends, and leaves a good answer's body to be read by the caller. Tried again until there is an answer. */
+  /** Sends, and leaves the body of a good answer to the caller. Retries until there is an answer. */
   stream(request: RemoteRequest, signal?: AbortSignal): Promise<StreamedAnswer>;
-  /** What a body that broke off is to be told as. */
+  /** The error for a body that broke off. */
   broken(error: unknown): WorkcrateError;
   close(): void;
 }
@@ -46,12 +46,12 @@ export interface Remote {
 export interface RemoteOptions {
   /** Its host, as messages name it. */
   readonly store: string;
-  /** Done anew at each try: a signature is good for some minutes only. */
+  /** Called for each try: a signature is valid for some minutes only. */
   sign(request: RemoteRequest): Promise<RemoteRequest>;
   readonly limits?: RemoteLimits | undefined;
 }
 
-/** Told of every try: its method, `ok`, a status of 400 and more or `failed`, and how long it took. */
+/** Called for every try: its method, `ok`, a status of 400 and more or `failed`, and how long it took. */
 export type ObserveRequest = (operation: string, result: string, seconds: number) => void;
 
 export type RemoteLimits = Partial<ClientLimits & RetryLimits> & {
@@ -61,7 +61,7 @@ export type RemoteLimits = Partial<ClientLimits & RetryLimits> & {
 };
 
 const defaultRequestMs = 120_000;
-/** A line slower than 64 kB/s is none that a part can be sent by. */
+/** A request fails on a line slower than 64 kB/s. */
 const minBytesPerMs = 64;
 
 export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remote {
@@ -84,7 +84,7 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
       limits.observe?.(request.method, result, (performance.now() - started) / 1000);
     }
   };
-  /** The body of a good answer that is left to the caller has no such limit: it may be long, and so may its reader. */
+  /** The body of a good answer that is left to the caller has no such limit: it may be long, and its reader slow. */
   const sendWithDeadline = <T extends RetriedAnswer>(
     request: RemoteRequest,
     signal: AbortSignal | undefined,
@@ -105,7 +105,7 @@ export function createRemote({ store, sign, limits = {} }: RemoteOptions): Remot
   };
 }
 
-/** What a store said when it refused, without its prose: that may quote signatures. */
+/** Why a store refused, without its message text: that may quote signatures. */
 export interface StoreRefusal {
   readonly status: number;
   /** `NoSuchKey`, `BlobNotFound` …; empty where none was given, as after HEAD. */
@@ -113,7 +113,7 @@ export interface StoreRefusal {
   readonly requestId: string;
 }
 
-/** An answer that is held whole. */
+/** An answer whose body has been read. */
 export interface WholeAnswer {
   readonly status: number;
   readonly headers: RemoteAnswer['headers'];
@@ -128,7 +128,7 @@ export interface StreamedAnswer extends RemoteAnswer {
 
 /** A page of a thousand long names is below one megabyte. */
 const maxAnswerBytes = 4 * 1024 * 1024;
-/** Of a refusal no more than its code is wanted; what follows this is not read. */
+/** Only the code of a refusal is needed; what follows is not read. */
 const maxRefusalBytes = 64 * 1024;
 
 async function readWholeAnswer(answer: RemoteAnswer, longest = maxAnswerBytes): Promise<WholeAnswer> {
@@ -137,7 +137,7 @@ async function readWholeAnswer(answer: RemoteAnswer, longest = maxAnswerBytes): 
   return { status, headers, text, refusal: parseRefusal(answer, text) };
 }
 
-/** Where the store refused, its reason is read; else the body is left to the caller. */
+/** Reads the reason of a refusal; otherwise the body is left to the caller. */
 async function readRefusal(answer: RemoteAnswer): Promise<StreamedAnswer> {
   return {
     ...answer,
@@ -151,7 +151,7 @@ async function readAnswerText({ status, body }: RemoteAnswer, longest = maxAnswe
   return collectText(body, { limit: longest, tooLong });
 }
 
-/** S3 may fail after it has said 200: then the body is an error, and is taken for a 500. */
+/** S3 may fail after it has sent 200: then the body is an error, and counts as a 500. */
 function parseRefusal({ status, headers }: RemoteAnswer, text: string): StoreRefusal | null {
   const isLate = status < 300 && /^\s*(?:<\?xml[^>]*\?>\s*)?<Error[\s>]/.test(text);
   if (status < 300 && !isLate) return null;
@@ -160,7 +160,7 @@ function parseRefusal({ status, headers }: RemoteAnswer, text: string): StoreRef
   return { status: isLate ? 500 : status, code: toShortCode(code), requestId: toShortCode(requestId) };
 }
 
-/** Whoever answers may not be the store at all: what is kept of it is short and plain. */
+/** The answer may come from something else than the store: only short, plain text is kept. */
 const toShortCode = (value: string | string[]): string =>
   String(value)
     .slice(0, 200)
@@ -168,8 +168,8 @@ const toShortCode = (value: string | string[]): string =>
     .slice(0, 80);
 
 /**
- * The text, if it is a whole document of that root. Something between us and the store may answer in its place with a
- * page of its own and `200`, and that must not be taken for a list of nothing.
+ * Returns the text if it is a whole document with that root. A proxy may answer in place of the store with a page of its
+ * own and `200`, and that must not count as an empty list.
  */
 export function demandDocument(xml: string, root: string): string {
   if (isWholeDocument(xml, root)) return xml;
@@ -180,13 +180,13 @@ export function demandDocument(xml: string, root: string): string {
   );
 }
 
-/** With the part that is being filled, four are in memory. */
+/** Backpressure: with the part that is being filled, four are in memory. */
 const maxPartsInFlight = 3;
 
 export interface PartSender<T> {
-  /** Begins to send a part. Called for one after the other. */
+  /** Starts to send a part. Called for one after the other. */
   send(part: UploadPart): Promise<T>;
-  /** Told of each part in their order, once it and all before it are there. */
+  /** Called for each part in order, once it and all before it have arrived. */
   arrived(sent: T): void | Promise<void>;
   /** How many parts there are before, and how many the store takes in all. */
   readonly count: number;
@@ -200,8 +200,8 @@ export interface SendingFailure {
 }
 
 /**
- * Sends parts, several at a time. Gives what stopped it, or null where nothing did; where both the source and the store
- * failed, that of the store, since it came to an earlier byte. Whatever fails, those on their way are waited for.
+ * Sends parts, several at a time. Returns the failure that stopped it, or null. If both the source and the store failed,
+ * it is that of the store, which concerns an earlier byte. Whatever fails, it waits for the parts in flight.
  */
 export async function sendParts<T>(
   parts: UploadParts,
@@ -210,7 +210,7 @@ export async function sendParts<T>(
   const inFlight: { readonly part: UploadPart; readonly sent: Promise<T> }[] = [];
   let { count } = sender;
 
-  /** One that failed stays the first, so that none behind it is ever taken for arrived. */
+  /** A failed part stays first, so that none after it ever counts as arrived. */
   const settle = async (most: number): Promise<SendingFailure | null> => {
     try {
       while (inFlight.length > most) {
@@ -227,7 +227,7 @@ export async function sendParts<T>(
   const begin = (part: UploadPart): void => {
     if (count++ === sender.most) throw tooManyPartsError(sender.most);
     const sent = sender.send(part);
-    // Its failure is told when its turn comes.
+    // Its failure is handled by `settle`.
     sent.catch(() => {});
     inFlight.push({ part, sent });
   };
@@ -258,7 +258,7 @@ const tooManyPartsError = (most: number): WorkcrateError =>
     `The store takes no more than ${most} parts of an object. Raise --part-size, or send it in fewer requests.`,
   );
 
-/** How many names of uploads on their way are gathered at the most. */
+/** How many names of staged uploads are listed at most. */
 export const maxStagedUploads = 100_000;
 
 export const tooManyStagedError = (): WorkcrateError =>
@@ -267,7 +267,7 @@ export const tooManyStagedError = (): WorkcrateError =>
     `There are more than ${maxStagedUploads} objects below staging/ in the store. Remove those that are old, or set another prefix.`,
   );
 
-/** The last name of a page, which must come after that of the page before: else a listing would have no end. */
+/** Returns the last name of a page, which must come after that of the page before: else a listing would never end. */
 export function demandAdvance(before: string, name: string): string {
   // Stores order by the bytes of UTF-8.
   if (Buffer.compare(Buffer.from(name), Buffer.from(before)) > 0) return name;
@@ -278,11 +278,11 @@ export function demandAdvance(before: string, name: string): string {
 }
 
 /**
- * Where things stand in a bucket or container that others may use too: objects below `objects/`, what is on its way
- * below `staging/`, so that neither can be taken for the other.
+ * Names in a bucket or container that others may use too: objects are below `objects/`, staged uploads below `staging/`,
+ * so that neither can be mistaken for the other.
  */
 export interface ObjectNames {
-  /** What the names of all objects, and of all uploads, begin with. */
+  /** The prefix of all objects, and of all uploads. */
   readonly objects: string;
   readonly staging: string;
   object(key: string): string;

@@ -26,7 +26,7 @@ export interface BucketRequest {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | null;
-  /** Of the body, in hex, where it is known already. */
+  /** Of the body, in hex, if it is known already. */
   readonly sha256?: string;
   readonly longestMs?: number;
   readonly longestText?: number;
@@ -37,7 +37,7 @@ export interface Bucket {
   readonly options: S3Options;
   /** For messages: the host of the store. */
   readonly store: string;
-  /** What refusals mean where the bucket is used for something else than to keep files. */
+  /** What refusals mean if the bucket is not the storage of this server. */
   readonly meanings?: S3ErrorMeanings;
   ask(request: BucketRequest, signal?: AbortSignal): Promise<WholeAnswer>;
   stream(request: BucketRequest, signal?: AbortSignal): Promise<StreamedAnswer>;
@@ -89,13 +89,13 @@ const encodeQuery = (query: Readonly<Record<string, string>>): string => {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 };
 
-/** As signatures want it, which leave even less as it is. */
+/** As signatures require it: more characters are encoded. */
 const encodeStrictly = (text: string): string =>
   encodeURIComponent(text).replaceAll(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 
 const emptyBodyHash = createHash('sha256').digest('hex');
 
-/** The store checks it, so that bytes bent on the way are refused and not kept. */
+/** The store checks it, and refuses bytes that changed on the way. */
 const hashRequestBody = (body: Uint8Array | null): string =>
   body === null ? emptyBodyHash : createHash('sha256').update(body).digest('hex');
 
@@ -104,7 +104,7 @@ async function signS3Request(
   options: S3Options,
   cache: Map<string, ArrayBuffer>,
 ): Promise<RemoteRequest> {
-  // A key for each day; yesterday's are of no more use.
+  // One signing key a day; old ones are not needed.
   if (cache.size > 2) cache.clear();
   const { method, url, headers } = request;
   const signer = new AwsV4Signer({ method, url: url.href, headers, cache, ...getS3Credentials(options) });
@@ -127,7 +127,7 @@ const wrongRegion =
 const storeFullText =
   'The store is full, or the quota of the bucket or its owner is used up. Free some space or raise the quota.';
 
-/** Codes of a store, what each is told as, and what to do about it. */
+/** Error codes of a store, with our code and a message that says what to do. */
 export type S3ErrorMeanings = Readonly<Record<string, readonly [ErrorCode, string]>>;
 
 const knownS3Codes: S3ErrorMeanings = {
@@ -152,7 +152,7 @@ const knownS3Codes: S3ErrorMeanings = {
     'storage_failed',
     'The store does not know the parts of this upload any more. Send it again from its start.',
   ],
-  // Ceph wants every part that it holds to be named, also those beyond the end, which a crash may have left.
+  // Ceph demands that every part it has is named, also those beyond the end that a crash may have left.
   InvalidPart: [
     'storage_failed',
     'The store has wrong parts of this upload, as a crash may leave them. Send it again from its start.',
@@ -188,7 +188,7 @@ const meaningsByStatus: Readonly<Record<number, readonly [ErrorCode, string]>> =
   507: ['storage_full', storeFullText],
 };
 
-/** What a refusal means and what to do about it; its code stands in the cause. */
+/** What a refusal means and what to do about it; the store's code is in the cause. */
 export function s3RefusedError({ store, meanings }: Bucket, refusal: StoreRefusal): WorkcrateError {
   const [code, message] = meanings?.[refusal.code] ??
     knownS3Codes[refusal.code] ??
@@ -199,7 +199,7 @@ export function s3RefusedError({ store, meanings }: Bucket, refusal: StoreRefusa
   return new WorkcrateError(code, message, { cause: toRefusalCause(store, refusal) });
 }
 
-/** The answer as it is, unless it is a refusal. */
+/** Returns the answer, or throws if it is a refusal. */
 export function demandNoRefusal<T extends { readonly refusal: StoreRefusal | null }>(
   bucket: Bucket,
   answer: T,
@@ -208,7 +208,7 @@ export function demandNoRefusal<T extends { readonly refusal: StoreRefusal | nul
   return answer;
 }
 
-/** What a store says of an object before its bytes. */
+/** What a store says of an object without its bytes. */
 export interface S3Head {
   readonly size: number;
   readonly modified: number;
@@ -224,10 +224,10 @@ const noteHeader = 'x-amz-meta-workcrate';
 /** A note that is kept with an object; plain ASCII, below 2 kB. */
 export const toNoteHeader = (note: string): Record<string, string> => ({ [noteHeader]: note });
 
-/** How often HEAD may be refused although GET is not, as of an empty object that is just made. */
+/** How often HEAD may be refused although GET is not, as for a new empty object. */
 const headRounds = 3;
 
-/** Null where there is none. The answer to HEAD has no body, so a refusal is asked for again by GET, for its reason. */
+/** Null if there is none. The answer to HEAD has no body, so after a refusal GET is sent to learn the reason. */
 export async function headS3Object(
   bucket: Bucket,
   name: string,
@@ -246,7 +246,7 @@ export async function headS3Object(
 const parseTotalSize = (headers: IncomingHttpHeaders): number =>
   Number(headers['content-range']?.split('/')[1]);
 
-/** A missing bucket is a 404 as well, but no absence. */
+/** A missing bucket is a 404 as well, but an error. */
 export const isAbsentS3Object = ({ status, code }: { status: number; code: string }): boolean =>
   status === 404 && (code === 'NoSuchKey' || code === '');
 
@@ -261,7 +261,7 @@ export function parseS3Head(headers: IncomingHttpHeaders): S3Head {
   };
 }
 
-/** No error where there is nothing. */
+/** No error if it does not exist. */
 export async function removeS3Object(bucket: Bucket, name: string): Promise<void> {
   const { refusal } = await bucket.ask({ method: 'DELETE', name });
   if (refusal !== null && !isAbsentS3Object(refusal)) throw s3RefusedError(bucket, refusal);
@@ -273,7 +273,7 @@ interface ListedS3Object {
   readonly modified: number;
 }
 
-/** A page of what stands in the bucket, in the order of UTF-8 bytes, which for our names is that of their text. */
+/** A page of the bucket, in the order of UTF-8 bytes, which for our names is that of their text. */
 export async function listS3Names(
   bucket: Bucket,
   prefix: string,
@@ -289,7 +289,7 @@ export async function listS3Names(
   const { text } = demandNoRefusal(bucket, await bucket.ask({ method: 'GET', name: '', query }));
   const found = findElements(demandDocument(text, 'ListBucketResult'), 'Contents').map(toListedS3Object);
   const isLast = findElementText(text, 'IsTruncated') !== 'true';
-  // A page of nothing that is not the last is no progress either.
+  // An empty page that is not the last is no progress either.
   if (found.length > 0 || !isLast) demandAdvance(after, found.at(-1)?.name ?? '');
   return { found, isLast };
 }

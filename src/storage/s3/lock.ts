@@ -1,11 +1,11 @@
 import { headS3Object, toNoteHeader, s3RefusedError, removeS3Object, type Bucket } from './client.ts';
 
-/** Nobody holds a turn for as long as this; one that is older was left by a crash. */
+/** No process keeps a lock for as long as this; an older one was left by a crash. */
 const staleMs = 15 * 60_000;
 
 /**
- * Does the work while no other process does the same for that object; null where one is at it. The turn is an object
- * of its own, made where there is none: of many who try, one succeeds.
+ * A mutex between processes, for one object: does the work, or returns null if another process has the lock. The lock is
+ * a small object that is created only if there is none: of many who try, one succeeds.
  */
 export async function withS3Lock<T>(
   bucket: Bucket,
@@ -18,7 +18,7 @@ export async function withS3Lock<T>(
   try {
     return await work();
   } finally {
-    // One that stays is in nobody's way for long.
+    // A lock that stays is stale after some minutes.
     await removeS3Object(bucket, lockName).catch(() => {});
   }
 }
@@ -27,7 +27,7 @@ async function takeS3Lock(bucket: Bucket, lockName: string, mark: string): Promi
   if (await putS3Lock(bucket, lockName, mark, { 'If-None-Match': '*' })) return true;
   const held = await headS3Object(bucket, lockName);
   if (held === null) return false;
-  // Ours: the answer got lost, or it was taken before a crash.
+  // Ours: the answer was lost, or we took it before a crash.
   if (held.note === mark) return true;
   return held.asked - held.modified > staleMs && putS3Lock(bucket, lockName, mark, { 'If-Match': held.etag });
 }

@@ -17,12 +17,12 @@ export interface SentPart {
   readonly size: number;
 }
 
-/** The store takes no more. */
+/** The maximum of the store. */
 export const maxS3Parts = 10_000;
 
 /**
- * The store may take its time to copy and to put together, and sends blanks meanwhile. Beyond this it is given up: a
- * turn must not be held for longer than others wait for it.
+ * The store may take long to copy and to assemble parts, and sends blanks meanwhile. After this time we give up: a lock
+ * must not be kept for longer than others wait for it.
  */
 const maxCompletionMs = 5 * 60_000;
 
@@ -47,7 +47,7 @@ export async function sendPart(
   return { number, etag: demandEtag(demandNoRefusal(bucket, answer).headers.etag), size: body.length };
 }
 
-/** Whoever takes bytes says their ETag; without one, it was not the store that answered. */
+/** A store answers with an ETag when it takes bytes; without one, it was not the store that answered. */
 export function demandEtag(given: string | null | undefined): string {
   if (given) return given;
   throw new WorkcrateError(
@@ -75,7 +75,7 @@ export async function copyPart(
   return { number, etag, size: source.end - source.start };
 }
 
-/** The first `count` parts that the store holds, in order; null where the upload is not there any more. */
+/** The first `count` parts that the store has, in order; null if the upload does not exist any more. */
 export async function listUploadedParts(
   bucket: Bucket,
   { name, upload }: Multipart,
@@ -100,7 +100,7 @@ export async function listUploadedParts(
   );
 }
 
-/** Ceph calls an upload that is finished a missing key, others a missing upload. */
+/** For a finished upload Ceph reports a missing key, others a missing upload. */
 const isUploadGone = ({ refusal }: WholeAnswer): boolean =>
   refusal?.status === 404 && refusal.code !== 'NoSuchBucket';
 
@@ -110,7 +110,7 @@ const parseListedPart = (xml: string): SentPart => ({
   size: Number(findElementText(xml, 'Size')),
 });
 
-/** Makes one object of the parts. The store may ignore the condition: see committing.ts. */
+/** Makes one object of the parts. The store may ignore the condition: see `assembleParts`. */
 export function completeMultipart(
   bucket: Bucket,
   { name, upload }: Multipart,
@@ -134,17 +134,17 @@ export async function abortMultipart(bucket: Bucket, { name, upload }: Multipart
 }
 
 /**
- * What is known of an upload that is on its way. It stands in one small object: this in its metadata, and in its body
- * the bytes that follow the parts, too few to be a part. So whoever knows the id can go on with it, and a file below
- * the size of a part is there with a single request.
+ * The state of a staged upload. It is one small object: this in its metadata, and in its body the bytes that follow the
+ * parts, too few to be a part. So any process that knows the id can continue it, and a file below the size of a part
+ * takes a single request.
  */
 const stagedStateSchema = z
   .object({
-    /** Tells the object made of it from every other. */
+    /** Marks the object that is made of it. */
     mark: z.string().regex(/^[0-9a-f]{32}$/),
     /** Begun with the first whole part; null before. */
     multipart: z.object({ name: z.string(), upload: z.string().min(1).max(2048) }).nullable(),
-    /** How many parts count, and how long they are together. What the store may hold beyond them does not. */
+    /** How many parts count, and their bytes together. Further parts that the store may have do not count. */
     parts: z.int().min(0).max(maxS3Parts),
     partBytes: z.int().min(0),
   })
@@ -153,10 +153,10 @@ const stagedStateSchema = z
 
 export type S3StagedState = Readonly<z.infer<typeof stagedStateSchema>>;
 
-/** Where the parts go of an upload that is meant for no key yet. */
+/** The object for the parts of an upload that has no key yet. */
 export const getWholeName = (stateName: string): string => `${stateName}/whole`;
 
-/** What a note says; null where it is none of ours, or leads to where no upload of ours goes. */
+/** Parses a note; null if it is none of ours, or names an object that no upload of ours has. */
 export function parseStagedState(
   { options }: Bucket,
   stateName: string,

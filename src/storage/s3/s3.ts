@@ -34,7 +34,7 @@ export interface S3Options {
   /** Without a slash at its end; null for AWS itself. */
   readonly endpoint: string | null;
   readonly region: string;
-  /** Whether the bucket stands in the path and not in the host name. */
+  /** Whether the bucket is in the path and not in the host name. */
   readonly pathStyle: boolean;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -43,8 +43,8 @@ export interface S3Options {
 }
 
 /**
- * Keeps objects in a bucket of S3 or a store that speaks like it: `PREFIXobjects/KEY`, and `PREFIXstaging/ID` for what
- * is on its way. Any number of processes may use it at a time. It needs a store that heeds `If-None-Match` on PUT.
+ * Keeps objects in a bucket of S3 or a store with the same API: `PREFIXobjects/KEY`, and `PREFIXstaging/ID` for staged
+ * uploads. Any number of processes may use it at a time. It needs a store that supports `If-None-Match` on PUT.
  */
 export async function s3Storage(options: S3Options, limits?: RemoteLimits): Promise<Storage> {
   const bucket = openBucket(options, limits);
@@ -69,7 +69,7 @@ export async function s3Storage(options: S3Options, limits?: RemoteLimits): Prom
   };
 }
 
-/** What others have put there is passed over; `next` may be such a name, so it is cut like a key but not judged. */
+/** Objects of others are skipped; `next` may be such a name, so it is cut like a key but not checked. */
 async function listS3Page(
   bucket: Bucket,
   names: ObjectNames,
@@ -85,7 +85,7 @@ async function listS3Page(
   return { objects, next: isLast ? null : found.at(-1)!.name.slice(folder.length) };
 }
 
-/** Writes an object, sees that it cannot be written over, and removes it. */
+/** Writes an object, checks that it cannot be overwritten, and removes it. */
 async function probeS3(bucket: Bucket): Promise<void> {
   const name = `${bucket.options.prefix}probes/${randomBytes(12).toString('hex')}`;
   const request = {
@@ -95,7 +95,7 @@ async function probeS3(bucket: Bucket): Promise<void> {
     body: new Uint8Array(1),
   } as const;
   const first = await bucket.ask(request);
-  // An answer that got lost on the way is not told from another's object, but nobody else knows the name.
+  // If the first answer was lost, a retry finds our own object; nobody else knows the name.
   if (first.refusal !== null && first.refusal.status !== 412) throw s3RefusedError(bucket, first.refusal);
   try {
     const second = await bucket.ask(request);
@@ -129,10 +129,10 @@ export async function askRange(
   return [404, 412].includes(answer.refusal?.status ?? 0) ? null : demandNoRefusal(bucket, answer);
 }
 
-/** S3 takes no longer time than this. */
+/** The maximum of S3. */
 const maxPresignSeconds = 7 * 24 * 60 * 60;
 
-/** What is sent by such a URL is an object like any other: it does not replace one. */
+/** An upload by such a URL does not replace an object either. */
 const putHeaders = { 'if-none-match': '*' };
 
 export async function presignS3Url(
@@ -156,7 +156,7 @@ export async function presignS3Url(
     ...getS3Credentials(bucket.options),
   });
   const signed = new URL((await signer.sign()).url);
-  // Written anew, since a space would stand there as `+`, which not every store reads as one.
+  // A space would be written as `+`, which not every store reads as one.
   signed.search = signed.search.replaceAll('+', '%20');
   return { url: signed.href, headers, expiresAt: (now + seconds) * 1000 };
 }

@@ -53,10 +53,10 @@ import {
 import { askRange, presignS3Url, type S3Options } from './s3.ts';
 import { assembleParts, putWhole, type S3Target } from './staging.ts';
 
-/** In bytes. A store has no object of a longer one, and refuses to look for it. */
+/** In bytes. A store refuses longer names. */
 const maxS3Name = 1024;
 
-/** Objects that others keep below a prefix of a bucket of S3, or of a store that speaks like it. */
+/** Objects of others below a prefix of a bucket, in S3 or a store with the same API. */
 export async function s3Source(options: S3Options, limits?: RemoteLimits): Promise<Source> {
   const url = `s3://${options.bucket}/${options.prefix}`;
   const bucket = { ...openBucket(options, limits), meanings: listS3SourceMeanings(options.bucket) };
@@ -126,7 +126,7 @@ function openS3SourceObject(
   return { ...remote, object, read: (start, end, signal) => mapErrors.each(remote.read(start, end, signal)) };
 }
 
-/** Of a bucket of others, little is wanted, and it is not the one that the settings name. */
+/** Messages for a bucket of others: it needs fewer permissions, and is not the one of the settings. */
 const listS3SourceMeanings = (bucket: string): S3ErrorMeanings => ({
   NoSuchBucket: [
     'storage_failed',
@@ -148,7 +148,7 @@ const maxS3ListingText = 8 * 1024 * 1024;
 
 /**
  * A page of names that others have chosen. XML cannot hold every character that a name can, so the store is asked to
- * encode them; one that does not know of that says so by leaving it unsaid.
+ * encode them; the answer says whether it did.
  */
 async function listS3SourcePage(
   bucket: Bucket,
@@ -201,7 +201,7 @@ function decodeS3Key(key: string): string | null {
   }
 }
 
-/** Writes a new object under a name of the caller's. What is taken is told before a byte is sent. */
+/** Writes a new object under a name of the caller. A taken name is refused before a byte is sent. */
 async function putNewS3Object(
   bucket: Bucket,
   name: string,
@@ -220,12 +220,12 @@ async function putNewS3Object(
     return;
   }
   const { bytes: whole }: UploadPart = (await parts.all.next()).value;
-  // There is nothing more, but it may have failed.
+  // There are no more bytes, but the source may have failed.
   await parts.all.next();
   await putWhole(bucket, target, whole);
 }
 
-/** A turn is taken by an object that no listing tells, whatever the length of the name. */
+/** The lock is an object that no listing shows; its name is a hash, since the name may be long. */
 function toS3Target({ options: { prefix } }: Bucket, name: string): S3Target {
   const hash = createHash('sha256').update(name).digest('hex');
   const mark = randomBytes(16).toString('hex');
@@ -242,7 +242,7 @@ async function putLarge(
     const sent = await sendAllParts(bucket, multipart, parts);
     await assembleParts(bucket, target, multipart, async () => sent);
   } catch (error) {
-    // What cannot be dropped now is no object all the same.
+    // Parts that cannot be dropped now are no object either.
     await abortMultipart(bucket, multipart).catch(() => {});
     throw error;
   }

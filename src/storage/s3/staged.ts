@@ -21,7 +21,7 @@ import {
   type S3StagedState,
 } from './multipart.ts';
 
-/** What follows the parts is less than one, and none is of more than 1 GB. */
+/** The tail is less than a part, and no part is larger than 1 GB. */
 const longestTail = 1024 ** 3;
 
 export interface FoundStaged {
@@ -40,13 +40,13 @@ export const createStagedState = (): S3StagedState => ({
 export const getStagedSize = (found: FoundStaged | null): number =>
   found === null ? 0 : found.staged.partBytes + found.tailBytes;
 
-/** Null where nothing is staged. */
+/** Null if nothing is staged. */
 export async function peekStaged(bucket: Bucket, name: string): Promise<FoundStaged | null> {
   const head = await headS3Object(bucket, name);
   return head === null ? null : parseFoundStaged(bucket, name, head);
 }
 
-/** How often the bytes after the parts are asked for again when they break off. */
+/** How often the tail is requested if the connection breaks. */
 const maxLoads = 4;
 
 /** With the bytes that follow the parts. */
@@ -68,7 +68,7 @@ export async function loadStagedUpload(
   }
 }
 
-/** Null once it is full; else why it is not. */
+/** Null if it is full; else why not. */
 async function fillTail(buffer: Buffer, bytes: AsyncIterable<Uint8Array>): Promise<unknown> {
   let at = 0;
   try {
@@ -95,11 +95,11 @@ export async function saveStagedState(
   demandEtag(demandNoRefusal(bucket, answer).headers.etag);
 }
 
-/** A header takes no more; the prefix of the names may hold more. */
+/** A header has only ASCII; the prefix of the names may have more. */
 const escapeToAscii = (json: string): string =>
   json.replaceAll(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** A body that is not wanted would hold its connection. */
+/** A body that nobody reads would occupy its connection. */
 function readFoundStaged(bucket: Bucket, name: string, { headers, body }: StreamedAnswer): FoundStaged {
   try {
     return parseFoundStaged(bucket, name, parseS3Head(headers));
@@ -124,7 +124,7 @@ function parseFoundStaged(
   );
 }
 
-/** What a crash in the midst of an append loses at most, in parts; each time costs a small request. */
+/** How many parts a crash during an append loses at most; saving the state costs a small request. */
 const maxUnsavedParts = 8;
 const noTail: KeptTail = { bytes: new Uint8Array() };
 
@@ -137,9 +137,9 @@ export interface Destination {
 }
 
 /**
- * Sends whole parts, and keeps the rest in the state. A part counts once all before it are there, and what was durable
- * stays so: the bytes of `tail`, with which the first part begins, are in the state until that part is there. Whatever
- * ends it, what came before is made durable; if that fails, the failure is what is told.
+ * Sends whole parts, and keeps the rest in the state. A part counts once all before it have arrived, and what was durable
+ * stays durable: the bytes of `tail`, with which the first part begins, are in the state until that part has arrived.
+ * Whatever ends it, what came before is made durable; if that fails, that failure is thrown.
  */
 export async function writeParts(
   bucket: Bucket,
@@ -150,7 +150,7 @@ export async function writeParts(
 ): Promise<number> {
   let [staged, saved] = [before, before];
   let { parts: number } = before;
-  // What follows the parts that were taken to be sent.
+  // What follows the parts that are being sent.
   let rest: KeptTail = { bytes: tail };
   let begun: Promise<Multipart> | null = before.multipart && Promise.resolve(before.multipart);
 

@@ -36,13 +36,13 @@ import {
   writeParts,
 } from './staged.ts';
 
-/** Bytes on their way in: whole parts in a multipart upload on the object they are meant for, the rest in `staging/ID`. */
+/** Staged uploads: whole parts in a multipart upload to the object they are meant for, the rest in `staging/ID`. */
 export function s3Staging(bucket: Bucket, names: ObjectNames): Staging {
   return {
     size: async (id) => getStagedSize(await peekStaged(bucket, names.staged(id))),
     append: (id, offset, bytes, { signal, key } = {}) => {
       const stateName = names.staged(id);
-      // Bytes that are meant for no key yet are put together beside it, and copied when it is known.
+      // Without a key yet, parts are assembled beside the state, and copied when the key is known.
       const targetName = key === undefined ? getWholeName(stateName) : names.object(key);
       return appendToS3(bucket, { stateName, targetName }, offset, bytes, signal);
     },
@@ -82,7 +82,7 @@ const continueUpload = ({ found, tail }: NonNullable<Awaited<ReturnType<typeof l
   tail,
 });
 
-/** The state is written anew at once where it named parts: a crash must not leave it naming what is gone. */
+/** A state with parts is written again at once: after a crash it must not name parts that are gone. */
 async function restartUpload(bucket: Bucket, stateName: string, old: S3StagedState | undefined) {
   const [staged, tail] = [createStagedState(), Buffer.alloc(0)];
   if (old?.multipart) {
@@ -93,8 +93,8 @@ async function restartUpload(bucket: Bucket, stateName: string, old: S3StagedSta
 }
 
 /**
- * The parts go first: a crash between leaves a state without them, which can be discarded again. Of a state that is
- * damaged, or of somebody else, nothing is believed but that it stands there.
+ * The parts go first: a crash in between leaves a state without them, which can be discarded again. Of a state that is
+ * damaged, or not ours, nothing is used but its name.
  */
 async function discardUpload(bucket: Bucket, stateName: string): Promise<void> {
   const answer = await bucket.ask({ method: 'HEAD', name: stateName });
@@ -107,24 +107,24 @@ async function discardUpload(bucket: Bucket, stateName: string): Promise<void> {
   await removeS3Object(bucket, stateName);
 }
 
-/** How often, and after which pause at most, a turn is asked for again. */
+/** How often we try to get the lock, and the longest pause between. */
 const maxLockTries = 40;
 const longestLockPauseMs = 500;
 /** Parts of a copy. The store allows 5 GB. */
 const copyBytes = 1024 ** 3;
 
-/** Where the bytes are to go, and how they are known there again. */
+/** The object that the bytes become, and the mark by which we recognize it. */
 export interface S3Target {
   readonly key: string;
   readonly name: string;
   readonly mark: string;
-  /** The object by which a turn is taken, where that is not below `turns/`. */
+  /** The lock object, if it is not below `turns/`. */
   readonly lockName?: string;
 }
 
 /**
- * Makes an object of what is staged. An answer that got lost is no harm: the object tells by its mark whether it was
- * made of these bytes, so that every step can be done again, also by another process after a crash.
+ * Makes an object of a staged upload. It is idempotent: the mark of the object says whether it was made of these bytes,
+ * so that every step can be repeated after a lost answer, also by another process after a crash.
  */
 async function commitS3Upload(
   bucket: Bucket,
@@ -145,7 +145,7 @@ async function commitS3Upload(
   return made;
 }
 
-/** Small enough for one request, and that one is refused where there is something already. */
+/** One request, which the store refuses if the object exists. */
 export async function putWhole(bucket: Bucket, target: S3Target, body: Uint8Array): Promise<StoredObject> {
   const headers = { 'If-None-Match': '*', ...toNoteHeader(target.mark) };
   const answer = await bucket.ask({ method: 'PUT', name: target.name, headers, body });
@@ -160,7 +160,7 @@ export async function putWhole(bucket: Bucket, target: S3Target, body: Uint8Arra
   return made;
 }
 
-/** The parts become the object they were meant for; committed to another, that one is copied by the store itself. */
+/** The parts become the object they were meant for; if the key is another one, the store copies it. */
 async function putParts(
   bucket: Bucket,
   target: S3Target,
@@ -179,7 +179,7 @@ async function putParts(
   return made;
 }
 
-/** That the key it was first meant for is taken says nothing of the key that it is committed to. */
+/** That the first key is taken says nothing about the key that it is committed to. */
 function throwForMeantKey(error: unknown): never {
   throw isWorkcrateError(error, 'already_exists') ? toStorageError(placeTakenText) : error;
 }
@@ -220,8 +220,8 @@ async function copyParts(bucket: Bucket, to: Multipart, name: string, size: numb
 }
 
 /**
- * Not every store heeds a condition here (Ceph 16 does not), so whoever puts an object together takes a turn at its
- * key first, by a small object that is made under a condition that all heed.
+ * Not every store supports a condition here (Ceph 16 does not), so a process takes a lock on the key first: a small
+ * object, made under a condition that all stores support.
  */
 export async function assembleParts(
   bucket: Bucket,
@@ -249,7 +249,7 @@ async function completeS3Upload(
   const before = await findMadeObject(bucket, target);
   if (before !== null) return before;
   const answer = await completeMultipart(bucket, multipart, parts);
-  // What is there counts, and not what the answer says.
+  // The object counts, and not the answer.
   const made = (await findMadeObject(bucket, target)) ?? failAfterRefusal(bucket, answer);
   const size = parts.reduce((sum, part) => sum + part.size, 0);
   return made.size === size ? made : throwStorageError(wrongSizeText);
@@ -260,7 +260,7 @@ function failAfterRefusal(bucket: Bucket, answer: WholeAnswer): never {
   return throwStorageError(partsLostText);
 }
 
-/** The object, if it is the one made of these bytes; another is refused, and none is null. */
+/** The object if it was made of these bytes, null if there is none; another one is `already_exists`. */
 async function findMadeObject(bucket: Bucket, { key, name, mark }: S3Target): Promise<StoredObject | null> {
   const head = await headS3Object(bucket, name);
   if (head === null) return null;
