@@ -11,7 +11,7 @@ test('an upload that was made a file only when it was looked at is told once', a
   const uploads = auditUploads(
     {
       find: async () => ({ ...upload }),
-      standing: async () => ({ upload: Object.assign(upload, { fileId: 'file_1' }), offset: 5 }),
+      readState: async () => ({ upload: Object.assign(upload, { fileId: 'file_1' }), offset: 5 }),
       file: async () => ({ id: 'file_1', owner: 'ada', name: 'late.txt', size: 5 }),
     } as unknown as Uploads,
     { note: (event) => void events.push(event), synced: async () => {} } as Audit,
